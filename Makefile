@@ -24,8 +24,8 @@
 #   make man                man pages and bash completion, in build/man
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded), man pages and bash completion;
 #                           DESTDIR works; make uninstall
-#   make bundle PEER=FILE   out/trotter-gpu.tar.xz: what studies/scripts/gpu.sh needs on a machine with a GPU and nothing to
-#                           build with, and a script of PyTorch's
+#   make bundle             out/trotter-gpu.tar.xz: what studies/scripts/gpu.sh needs on a machine with a GPU and nothing to
+#                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make peers              Boost.odeint as a peer of `trotter bench ode` and `order --adaptive` (g++ and libboost-dev)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
@@ -79,7 +79,7 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
-ON_HOST = failures launches
+ON_HOST = failures launches counts
 TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/commands/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 

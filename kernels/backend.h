@@ -180,6 +180,9 @@ struct Backend {
     size_t factor_size;
     /* Bytes as they are; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
+    /* Between pack(1) and pack(0) nothing but send is called, none of it of weights, and all goes in one copy. NULL: nothing is
+     * gained by it. */
+    void (*pack)(int on);
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);

@@ -26,6 +26,7 @@
 #include "kernels/cuda_matrix.cuh"
 #include "kernels/cuda_matrix_back.cuh"
 #include "kernels/cuda_loss.cuh"
+#include "kernels/cuda_embed.cuh"
 #include "kernels/cuda_decode.cuh"
 #include "kernels/cuda_adam.cuh"
 #include "kernels/cuda_ranks.cuh"
@@ -148,6 +149,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .factors = factors_,                                                    \
         .factor_size = half_,                                                   \
         .send = cuda_send,                                                      \
+        .pack = cuda_pack,                                                      \
         .receive = cuda_receive,                                                \
         .fill = cuda_fill,                                                      \
         .copy = cuda_copy,                                                      \

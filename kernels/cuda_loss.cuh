@@ -1,5 +1,5 @@
-/* cuda_loss.cuh: the two ends of a language model, embedding and cross-entropy. Part of cuda.cu.
- * Formulas: cpu_loss.h. */
+/* cuda_loss.cuh: the two ends of a language model, embedding and cross-entropy; the adjoint of the embedding is in
+ * cuda_embed.cuh. Part of cuda.cu. Formulas: cpu_loss.h. */
 #ifndef TROTTER_CUDA_LOSS_CUH
 #define TROTTER_CUDA_LOSS_CUH
 
@@ -32,70 +32,6 @@ static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *
     each_row(N, D, wide(D, E, P, h),
              Embed{D, token, position, (const float *)E, (const float *)P, (float)scale, (float *)h,
                    keep_of(&drop)});
-}
-
-/* ---- the adjoint of the embedding --------------------------------------------------------------- */
-
-/* Rows r .. r + 255 that have the token, in order: their numbers to list; gives how many. All threads
- * call it. */
-static __device__ inline int same_token(size_t N, const int32_t *token, int32_t mine, size_t r,
-                                        int *list, int *counts)
-{
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, before = 0, all = 0;
-    int is = r + threadIdx.x < N && token[r + threadIdx.x] == mine;
-    unsigned found = __ballot_sync(ALL_LANES, is);
-    __syncthreads(); /* list and counts may still be read */
-    if (lane == 0) counts[warp] = __popc(found);
-    __syncthreads();
-    for (int w = 0; w < SLOTS; w++) {
-        before += w < warp ? counts[w] : 0;
-        all += counts[w];
-    }
-    if (is) list[before + __popc(found & ((1u << lane) - 1))] = (int)threadIdx.x;
-    __syncthreads();
-    return all;
-}
-
-/* A block has a row of the batch. The first row of a token adds all its rows, in order, and is the
- * only one to touch that row of dE. */
-template <int W>
-static __global__ void embed_back_kernel(size_t N, size_t D, const int32_t *token, float scale,
-                                         Keep keep, const float *dh, float *dE)
-{
-    __shared__ int list[BLOCK_THREADS], counts[SLOTS];
-    size_t row = blockIdx.x;
-    int32_t mine = token[row];
-    int earlier = 0;
-    for (size_t r = threadIdx.x; r < row && !earlier; r += BLOCK_THREADS)
-        earlier = token[r] == mine;
-    if (__syncthreads_or(earlier)) return;
-    keep_begin(&keep);
-    for (size_t r0 = row; r0 < N; r0 += BLOCK_THREADS) {
-        int n = same_token(N, token, mine, r0, list, counts);
-        for (size_t c = (size_t)threadIdx.x * W; n && c < D; c += BLOCK_THREADS * W) {
-            Pack<W> sum = load<W>(dE + (size_t)mine * D + c);
-            for (int k = 0; k < n; k++) {
-                size_t at = (r0 + (size_t)list[k]) * D + c;
-                Pack<W> d = load<W>(dh + at), m = keep_pack<W>(&keep, at);
-                for (int i = 0; i < W; i++) sum.x[i] += scale * m.x[i] * d.x[i];
-            }
-            store(dE + (size_t)mine * D + c, sum);
-        }
-    }
-}
-
-static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale,
-                            Dropout drop, const void *dh_, void *dE_)
-{
-    (void)V;
-    const float *dh = (const float *)dh_;
-    float *dE = (float *)dE_;
-    if (wide(D, dh, dE))
-        RUN((embed_back_kernel<4>), N, BLOCK_THREADS, 0, N, D, token, (float)scale, keep_of(&drop),
-            dh, dE);
-    else
-        RUN((embed_back_kernel<1>), N, BLOCK_THREADS, 0, N, D, token, (float)scale, keep_of(&drop),
-            dh, dE);
 }
 
 /* ---- cross-entropy ------------------------------------------------------------------------------ */

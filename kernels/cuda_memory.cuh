@@ -184,6 +184,8 @@ static struct {
     size_t part, used;
 } ring;
 
+static int pack_ready(void);
+
 static int ring_ready(void)
 {
     if (ring.memory) return 0;
@@ -191,7 +193,7 @@ static int ring_ready(void)
     for (int i = 0; i < PARTS && code == cudaSuccess; i++)
         code = cudaEventCreateWithFlags(&ring.taken[i], cudaEventDisableTiming);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&ring.memory, PARTS * PART_BYTES);
-    if (code == cudaSuccess) return 0;
+    if (code == cudaSuccess) return pack_ready();
     (void)cudaGetLastError();
     return error_set(ERR_MEMORY, "out of pinned memory: %d bytes", PARTS * PART_BYTES);
 }
@@ -216,10 +218,85 @@ static void ring_send(void *x, const char *room, size_t bytes, const char *where
     cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda.stream), where);
 }
 
+/* ---- several at once ---------------------------------------------------------------------------- */
+
+/* What a step sends is small, and a copy costs as much as a kernel: so it goes in one copy, of neighbouring room in the
+ * ring, to a block on the device, and one kernel takes it from there to its places. */
+enum { PACK_PIECES = 16, PACK_BLOCKS = 8 }; /* most pieces; blocks for each */
+
+typedef struct {
+    uint32_t *to[PACK_PIECES];
+    size_t from[PACK_PIECES], words[PACK_PIECES];
+} Pieces;
+
+static struct {
+    int on, count;
+    Pieces piece;
+    char *room; /* of the first piece */
+    size_t bytes;
+    uint32_t *block; /* (PART_BYTES) on the device */
+} pack;
+
+static int pack_ready(void)
+{
+    if (cudaMalloc((void **)&pack.block, PART_BYTES) == cudaSuccess) return 0;
+    pack.block = NULL; /* then all goes by itself */
+    (void)cudaGetLastError();
+    return 0;
+}
+
+static __global__ void pack_kernel(const uint32_t *block, Pieces p)
+{
+    int k = (int)blockIdx.x / PACK_BLOCKS;
+    size_t i = blockIdx.x % PACK_BLOCKS * blockDim.x + threadIdx.x;
+    for (; i < p.words[k]; i += PACK_BLOCKS * blockDim.x) p.to[k][i] = block[p.from[k] + i];
+}
+
+static void pack_send(const char *where)
+{
+    if (pack.count) {
+        ring_send(pack.block, pack.room, pack.bytes, where);
+        RUN_FOR(where, pack_kernel, (size_t)pack.count * PACK_BLOCKS, BLOCK_THREADS, 0, pack.block,
+                pack.piece);
+    }
+    pack.piece = Pieces{};
+    pack.count = 0;
+    pack.bytes = 0;
+}
+
+/* Whether the bytes can wait, and behind those that do. */
+static int pack_takes(const void *x, size_t bytes)
+{
+    return pack.on && pack.block && bytes % 4 == 0 && (size_t)x % 4 == 0 && bytes <= PART_BYTES;
+}
+
+/* What waits is sent before the ring goes on to its next part, whose event tells of all copies before. */
+static void pack_add(void *x, const void *host, size_t bytes, const char *where)
+{
+    if (pack.count == PACK_PIECES || ring.used + bytes > PART_BYTES) pack_send(where);
+    char *room = ring_room(bytes);
+    memcpy(room, host, bytes);
+    if (pack.count == 0) pack.room = room;
+    pack.piece.to[pack.count] = (uint32_t *)x;
+    pack.piece.from[pack.count] = (size_t)(room - pack.room) / 4;
+    pack.piece.words[pack.count++] = bytes / 4;
+    pack.bytes = (size_t)(room - pack.room) + bytes;
+}
+
+static void cuda_pack(int on)
+{
+    pack_send(__func__);
+    pack.on = on;
+}
+
 static void cuda_send(void *x_, const void *host_, size_t bytes)
 {
     char *x = (char *)x_;
     const char *host = (const char *)host_;
+    if (pack_takes(x, bytes)) {
+        pack_add(x, host, bytes, __func__);
+        return;
+    }
     for (size_t at = 0; at < bytes; at += PART_BYTES) {
         size_t n = least(bytes - at, PART_BYTES);
         char *room = ring_room(n);

@@ -23,6 +23,7 @@ struct Ranks {
     int machine;    /* the first rank of this machine */
     int local;      /* which of this machine's ranks, from 0 */
     int threads;    /* processors for each: the least that any rank has to itself */
+    size_t worth; /* numbers for which a sum is begun before backward ends; 0: 2^20, 4 MB of f32 */
 
     /* x (n) of element bytes (4: float, 8: double) += those of the other ranks; x lies where the backend that
      * was joined computes. `begin` returns at once, and x is not touched until `wait`, which ends all that was

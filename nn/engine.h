@@ -76,10 +76,22 @@ typedef struct {
     void *dqkv;                /* (N, I): din of attention as numbers */
 } Work;
 
-/* Sums over ranks: the window of gradients that waits for more before its sum is begun. */
+/* A window lo .. hi-1 of the gradients. */
+typedef struct {
+    size_t lo, hi;
+} Window;
+
+typedef struct Recorded Recorded;
+
+/* Sums over ranks: the window of gradients that waits for more before its sum is begun. Where the step is recorded, sums are
+ * noted in it (recorded.c), and those that are next are in `next`. */
+enum { NEXT_MOST = 3 };
 typedef struct {
     Ranks *ranks;
-    size_t lo, hi;
+    Window waits;
+    Recorded *recorded; /* NULL: sums are begun */
+    size_t count;
+    Window next[NEXT_MOST];
 } Sums;
 
 /* The rows a pass works on, and how. */
@@ -205,8 +217,8 @@ typedef struct {
     int32_t *list;     /* (max N) on the host */
 } Heads;
 
-/* A part's role in its step: the only one has both, one in the middle none. */
-enum { PART_FIRST = 1, PART_LAST = 2 };
+/* A part's role in its step: the only one is first and last, one in the middle neither. Of ranks or of a process alone. */
+enum { PART_FIRST = 1, PART_LAST = 2, PART_RANKS = 4 };
 
 /* What the calls of a part of a training step depend on; they are recorded for one of these. */
 typedef struct {
@@ -216,12 +228,21 @@ typedef struct {
     size_t source, source_first;
 } StepShape;
 
-/* The calls of a shape; NULL: it was met once and is recorded when it comes again. */
+/* Calls that are replayed, and the sums over ranks that come behind them: begun, or with `wait` waited for too. */
 typedef struct {
-    StepShape shape;
     Recording *calls;
-    uint64_t used; /* when last; 0: the place is free */
-} Recorded;
+    size_t count;
+    Window sum[NEXT_MOST];
+    int wait;
+} RecordedPiece;
+
+/* The calls of a shape, cut where ranks sum; no pieces: it was met once and is recorded when it comes again. */
+struct Recorded {
+    StepShape shape;
+    size_t pieces;
+    RecordedPiece *piece; /* (pieces) */
+    uint64_t used;        /* when last; 0: the place is free */
+};
 
 /* Recordings of a model. The Penn Treebank's sentences make some 90 shapes of batches. */
 enum { RECORDED_MOST = 256 };
@@ -472,6 +493,16 @@ void lists_free(Model *m);
 
 /* layout.c. Device buffers, once the parameters are listed. */
 int layout_buffers(Model *m);
+
+/* recorded.c. The place of a shape among the model's recordings, forgetting the one that was not used for the longest time; its
+ * calls, between _begin and _end, with _cut where ranks sum (the sums of s->next, and with `wait` the wait for all); all
+ * of them again. A cut that fails ends the ranks, which would wait for its sums. */
+Recorded *recorded_find(Model *m, const StepShape *s);
+int recorded_begin(const Model *m, Ranks *ranks);
+void recorded_cut(const Model *m, Sums *s, int wait);
+int recorded_end(const Model *m, Recorded *r, Ranks *ranks);
+int recorded_replay(const Model *m, const Recorded *r, Ranks *ranks);
+void recorded_free(const Model *m, Recorded *r);
 
 /* share.c. With p->sums: begins sums of what is ready when backward has done instruction i; the same of a
  * rank without rows; sums the rest and waits. */

@@ -70,8 +70,7 @@ int lists_make(Model *m)
 
 void lists_free(Model *m)
 {
-    for (size_t i = 0; m->recorded && i < RECORDED_MOST; i++)
-        if (m->recorded[i].calls) m->backend->recording_free(m->recorded[i].calls);
+    for (size_t i = 0; m->recorded && i < RECORDED_MOST; i++) recorded_free(m, &m->recorded[i]);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
     void *list[] = {m->heads.list, m->tails.sorted, m->stretch,        m->param,   m->start,
                     m->slot,       m->scalar,       m->gate,           m->pull,    m->from,

@@ -8,7 +8,7 @@
  */
 #include "nn/engine.h"
 
-enum { LARGE = 1 << 20 }; /* numbers: 4 MB of f32 */
+enum { WORTH = 1 << 20 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
@@ -78,38 +78,44 @@ size_t share_most(size_t batch_tokens, size_t sequence, int size)
 
 /* ---- gradients ---------------------------------------------------------------------------------- */
 
-static void sum_window(const Model *m, Ranks *r, size_t lo, size_t hi)
+static void sum_window(const Model *m, Sums *s, size_t lo, size_t hi)
 {
-    if (lo < hi) r->begin(r, backend_at(m->backend, m->grad, lo), hi - lo, m->backend->size);
+    if (lo >= hi) return;
+    if (s->recorded)
+        s->next[s->count++] = (Window){lo, hi};
+    else
+        s->ranks->begin(s->ranks, backend_at(m->backend, m->grad, lo), hi - lo, m->backend->size);
 }
 
 static void flush(const Model *m, Sums *s)
 {
-    sum_window(m, s->ranks, s->lo, s->hi);
-    s->lo = s->hi = 0;
+    sum_window(m, s, s->waits.lo, s->waits.hi);
+    s->waits = (Window){0};
 }
 
 static void join(const Model *m, Sums *s, size_t lo, size_t hi)
 {
-    if (hi == s->lo) {
-        s->lo = lo;
-    } else if (lo == s->hi) {
-        s->hi = hi;
+    if (hi == s->waits.lo) {
+        s->waits.lo = lo;
+    } else if (lo == s->waits.hi) {
+        s->waits.hi = hi;
     } else {
         flush(m, s);
-        s->lo = lo;
-        s->hi = hi;
+        s->waits = (Window){lo, hi};
     }
-    if (s->hi - s->lo >= LARGE) flush(m, s);
+    size_t worth = s->ranks->worth ? s->ranks->worth : WORTH;
+    if (s->waits.hi - s->waits.lo >= worth) flush(m, s);
 }
 
 void share_after(const Model *m, const Pass *p, size_t i)
 {
     const PlanInstr *in = &m->plan->instr[i];
-    if (!p->sums) return;
+    Sums *s = p->sums;
+    if (!s) return;
     if (plan_of_slot(in) && m->slot[in->slot].first == i)
-        join(m, p->sums, m->slot[in->slot].norm_w, m->slot[in->slot].end);
-    p->sums->ranks->push(p->sums->ranks);
+        join(m, s, m->slot[in->slot].norm_w, m->slot[in->slot].end);
+    if (s->recorded && s->count) recorded_cut(m, s, 0);
+    if (!s->recorded) s->ranks->push(s->ranks);
 }
 
 void share_nothing(const Model *m, const Pass *p)
@@ -121,10 +127,13 @@ void share_nothing(const Model *m, const Pass *p)
 void share_rest(const Model *m, const Pass *p)
 {
     size_t slots = m->plan->slots;
-    if (!p->sums) return;
-    Ranks *r = p->sums->ranks;
-    flush(m, p->sums);
-    sum_window(m, r, 0, slots ? m->slot[0].norm_w : m->size);
-    sum_window(m, r, slots ? m->slot[slots - 1].end : m->size, m->size);
-    r->wait(r);
+    Sums *s = p->sums;
+    if (!s) return;
+    flush(m, s);
+    sum_window(m, s, 0, slots ? m->slot[0].norm_w : m->size);
+    sum_window(m, s, slots ? m->slot[slots - 1].end : m->size, m->size);
+    if (s->recorded)
+        recorded_cut(m, s, 1);
+    else
+        s->ranks->wait(s->ranks);
 }

@@ -3,14 +3,12 @@
  * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
  * norm and Adam. On a backend that can record, the calls of a part are recorded when a batch of its shape
  * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then
- * on. Of more than RECORDED_MOST shapes the least recently used one is forgotten. Two things run call by
- * call: networks with tails, whose calls depend on more than the shape, and what ranks do together. Batch,
+ * on (recorded.c). Of more than RECORDED_MOST shapes the least recently used one is forgotten. Batch,
  * step number, masks' number and rate are data of the backend, sent before. The loss stays there until
  * somebody asks (model_tally), so that the backend may be steps behind. */
 #include "nn/engine.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "kernels/error.h"
 
@@ -37,48 +35,31 @@ static StepShape shape(const Pass *p, const AdamConfig *a, int role)
                        a->eps,       a->clip, a->decay, p->first,  p->source.N, p->source.first};
 }
 
-/* No padding is between its members. */
-static int same(const StepShape *a, const StepShape *b)
+/* Ranks' sums begin while the last part goes on, or are noted in what is recorded. */
+static void run(const Model *m, Pass *p, const StepShape *s, Ranks *ranks, Recorded *recorded)
 {
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
-static void run(const Model *m, const Pass *p, const StepShape *s)
-{
+    Sums sums = {.ranks = ranks, .recorded = recorded};
+    if (ranks && s->role & PART_LAST) p->sums = &sums;
     pass_gradient(m, p);
+    p->sums = NULL;
     if (s->role & PART_LAST) update(m, s);
 }
 
-/* The place of a shape; or one for it, that of the shape that was not used for the longest time. */
-static Recorded *find_recorded(Model *m, const StepShape *s)
+static int run_recorded(Model *m, Pass *p, const StepShape *s, Ranks *ranks)
 {
-    Recorded *oldest = m->recorded;
-    for (size_t i = 0; i < RECORDED_MOST; i++) {
-        Recorded *r = &m->recorded[i];
-        if (r->used && same(s, &r->shape)) return r;
-        if (r->used < oldest->used) oldest = r;
-    }
-    m->backend->recording_free(oldest->calls);
-    *oldest = (Recorded){.shape = *s};
-    return oldest;
-}
-
-static int run_recorded(Model *m, const Pass *p, const StepShape *s)
-{
-    const Backend *b = m->backend;
-    Recorded *r = find_recorded(m, s);
+    Recorded *r = recorded_find(m, s);
     int met = r->used > 0;
     r->used = ++m->recorded_clock;
     if (!met) {
-        run(m, p, s);
+        run(m, p, s, ranks, NULL);
         return 0;
     }
-    if (!r->calls) {
-        TRY(b->record());
-        run(m, p, s);
-        TRY(b->recorded(&r->calls));
+    if (!r->pieces) {
+        TRY(recorded_begin(m, ranks));
+        run(m, p, s, ranks, r);
+        TRY(recorded_end(m, r, ranks));
     }
-    return b->replay(r->calls);
+    return recorded_replay(m, r, ranks);
 }
 
 static int check_part(const Batch *x, const StepPart *part)
@@ -102,15 +83,6 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
     return code;
 }
 
-/* What ranks do is not recorded: their sums are no calls of the backend. */
-static void run_shared(const Model *m, Pass *p, Ranks *ranks, const StepShape *s)
-{
-    Sums sums = {ranks, 0, 0};
-    if (s->role & PART_LAST) p->sums = &sums;
-    run(m, p, s);
-    p->sums = NULL;
-}
-
 int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamConfig *a,
                     uint64_t step)
 {
@@ -118,20 +90,23 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     Pass p;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     TRY(check_part(x, part));
+    if (b->pack) b->pack(1);
     int code = begin(m, x, part, &p);
-    if (code != 0 && !part->ranks) return code;
     Step in = {.step = step, .rate = a->rate};
     b->send(m->step, &in, offsetof(Step, loss));
     pass_masks(m, (step - 1) * part->most + part->part + 1);
+    if (b->pack) b->pack(0);
+    if (code != 0 && !part->ranks) return code;
     StepShape s =
-        shape(&p, a, (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0));
-    if (part->ranks) {
-        run_shared(m, &p, part->ranks, &s);
-        return code;
+        shape(&p, a,
+              (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0) |
+                  (part->ranks ? PART_RANKS : 0));
+    if (b->record && m->ends->recordable) {
+        int failed = run_recorded(m, &p, &s, part->ranks);
+        return code ? code : failed;
     }
-    if (b->record && m->ends->recordable) return run_recorded(m, &p, &s);
-    run(m, &p, &s);
-    return 0;
+    run(m, &p, &s, part->ranks, NULL);
+    return code;
 }
 
 int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)

@@ -210,6 +210,13 @@ static int show(const Options *o, const char *name, BenchReport *b)
     return sheet_write(b->table, SHEET_PLAIN, stdout);
 }
 
+void bench_failed(BenchReport *b, int code)
+{
+    if (b->failed) return;
+    b->failed = code;
+    snprintf(b->words, sizeof b->words, "%s", error_text());
+}
+
 int bench_tell(const Options *o, const char *name, const Column *list,
                int (*fill)(const Options *o, BenchReport *out))
 {
@@ -218,6 +225,7 @@ int bench_tell(const Options *o, const char *name, const Column *list,
     if (code == 0) code = sheet_new(list, &b.table);
     if (code == 0) code = fill(o, &b);
     if (code == 0) code = show(o, name, &b);
+    if (code == 0 && b.failed) code = error_set(b.failed, "%s", b.words);
     sheet_free(b.values);
     sheet_free(b.table);
     return code;

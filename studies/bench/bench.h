@@ -67,7 +67,12 @@ int bench_by_clock(const Backend *b);
 typedef struct {
     Sheet *values; /* of bench_values */
     Sheet *table;  /* the bench's own columns */
+    int failed;    /* code of a peer that failed first, and its words */
+    char words[512];
 } BenchReport;
+
+/* A peer has failed, in error_text's words: what is measured beside it is told all the same, and then that. */
+void bench_failed(BenchReport *b, int code);
 
 extern const Column bench_values[]; /* what, variant, value, unit */
 
@@ -134,22 +139,24 @@ int products_shape(size_t i, ProductShape *s);
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
 /* Its speed, by the way in which it is run: "stock", "tuned", "tuned-zen", ... on a processor, "plain", "compile", ... on a device. */
-enum { SCRIPT_WAYS = 10 };
+enum { SCRIPT_WAYS = 11 };
 typedef struct {
     Sample speed[SCRIPT_WAYS];
     int without[SCRIPT_WAYS]; /* it cannot be run so, or another way is faster */
+    int over;                 /* it is not run again */
 } ScriptSpeed;
 
-/* Runs `/usr/bin/python3 FILE args...` (args end with NULL; the environment's PYTHON names another
- * interpreter) once in every way that suits the backend, and adds the number `key` of the JSON object on its last line to
- * `speed`. A way that does not work, but for the first, is named and left out; precision bf16 has no
- * peer. A script that cannot run or has no such line: ERR_INPUT. */
-int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
-               ScriptSpeed *speed);
+/* Runs `/usr/bin/python3 FILE args...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names another
+ * interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit` seconds at most, and
+ * adds the number `key` of the JSON object on its last line to `speed`. A way that does not work, but for the first, is named
+ * and left out; the processor's bf16 has no peer. A script that cannot run or has no such line has failed (bench_failed). */
+void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
+                const char *key, ScriptSpeed *speed);
 void script_close(ScriptSpeed *s);
-/* The median as the script stands, and at its fastest; NaN where it was not run. */
+/* The median as the script stands, and at its fastest, with the name of that way (untouched if none; NULL allowed); NaN where it
+ * was not run. */
 double script_plain(const ScriptSpeed *s, const Backend *b);
-double script_best(const ScriptSpeed *s);
+double script_best(const ScriptSpeed *s, const char **way);
 /* Rows PREFIX.peer.WAY and PREFIX.peer.WAY.ratio, of `own` to it. */
 void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
                  double own, const ScriptSpeed *s);
@@ -160,6 +167,11 @@ int bench_train(const Options *o);
 extern const OptionGroup bench_train_group;
 extern const OptionGroup bench_step_group; /* of whole training steps: products */
 extern const OptionGroup bench_peer_group; /* of all that a script is a peer of */
+
+/* ---- bench_model.c --------------------------------------------------------------------------------- */
+
+int bench_model(const Options *o);
+extern const OptionGroup bench_model_group;
 
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 

@@ -18,6 +18,10 @@ typedef struct {
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
+/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024"; without a choice the first two. */
+enum { BLOCK_SIZES = 3, BLOCK_BOTH = 2 };
+extern const BlockSize block_sizes[BLOCK_SIZES];
+
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
 enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
 extern const BlockSize pair_sizes[PAIR_SIZES];
@@ -47,9 +51,15 @@ typedef struct {
     ScriptSpeed peer;
 } Block;
 
-/* Times what b names until --budget is spent. Caller: block_close, also after a failure. */
+/* Times what b names until --budget is spent. Caller: block_close, also after a failure. block_peer: then the peer, where it
+ * is not timed in turns; b->peer is told of then. */
 int block_measure(Block *b);
+int block_peer(Block *b);
 void block_close(Block *b);
+
+/* What block_measure begins with, and one step of it. block_open needs options for pairs alone. */
+int block_open(Block *b);
+int block_step(Block *b);
 
 /* With --products: rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */
 void block_products(const Block *b, const char *prefix);

@@ -87,7 +87,7 @@ static void put_block(const Block *b, const char *stacks)
                  .gemm = 2 * n * n * n / b->gemm.q[1],
                  .peak = b->peak,
                  .peer = script_plain(&b->peer, b->backend),
-                 .best = script_best(&b->peer)};
+                 .best = script_best(&b->peer, NULL)};
     f.to_peer = f.tokens / f.peer;
     f.to_best = f.tokens / f.best;
     const BenchFigure figure[] = {{"tokens_per_s", "target tokens/s", f.tokens},
@@ -129,6 +129,7 @@ static int run_stack(const Options *o, const Backend *backend, const Stack *s,
                  .norm = options_choice(o, "norm"),
                  .out = out};
     int code = block_measure(b);
+    if (code == 0) code = block_peer(b);
     if (code == 0) {
         char prefix[128];
         put_block(b, s->name);

@@ -39,21 +39,23 @@ enum { TUNED = sizeof tuned / sizeof *tuned };
  * OpenBLAS has for it, as those that it chooses on a processor newer than itself may be slow by a factor; of these ways only
  * the fastest is gone on with. */
 #define CORETYPE "OPENBLAS_CORETYPE"
-enum { WAY_ARGS = 2 };
+enum { WAY_ARGS = 4 };
 static const struct {
     const char *name;
     int device, best;
     const char *core, *arg[WAY_ARGS];
-} ways[SCRIPT_WAYS] = {{"stock", 0, 0, NULL, {0}},
-                       {"tuned", 0, 1, NULL, {0}},
-                       {"tuned-skylakex", 0, 1, CORETYPE "=SkylakeX", {0}},
-                       {"tuned-haswell", 0, 1, CORETYPE "=Haswell", {0}},
-                       {"tuned-zen", 0, 1, CORETYPE "=Zen", {0}},
-                       {"plain", 1, 0, NULL, {0}},
-                       {"compile", 1, 0, NULL, {"--compile"}},
-                       {"graph", 1, 0, NULL, {"--graph"}},
-                       {"compile-sdpa", 1, 0, NULL, {"--compile", "--sdpa"}},
-                       {"graph-sdpa", 1, 0, NULL, {"--graph", "--sdpa"}}};
+} ways[SCRIPT_WAYS] = {
+    {"stock", 0, 0, NULL, {0}},
+    {"tuned", 0, 1, NULL, {0}},
+    {"tuned-skylakex", 0, 1, CORETYPE "=SkylakeX", {0}},
+    {"tuned-haswell", 0, 1, CORETYPE "=Haswell", {0}},
+    {"tuned-zen", 0, 1, CORETYPE "=Zen", {0}},
+    {"plain", 1, 0, NULL, {0}},
+    {"fused-sdpa", 1, 0, NULL, {"--fused", "--sdpa"}},
+    {"fused-compile-sdpa", 1, 0, NULL, {"--fused", "--compile", "--sdpa"}},
+    {"fused-graph-sdpa", 1, 0, NULL, {"--fused", "--graph", "--sdpa"}},
+    {"fused-compile-graph", 1, 0, NULL, {"--fused", "--compile", "--graph"}},
+    {"fused-compile-graph-sdpa", 1, 0, NULL, {"--fused", "--compile", "--graph", "--sdpa"}}};
 
 /* A user who names the kernels is not asked again. */
 static int is_given(int w)
@@ -93,21 +95,25 @@ static int read_result(const char *file, const char *line, const char *key, doub
     return found ? 0 : error_set(ERR_INPUT, "%s: its last line has no %s", file, key);
 }
 
-static int finish(const char *file, pid_t child)
+static int finish(const char *file, const char *limit, pid_t child)
 {
+    enum { STOPPED = 124 }; /* by timeout */
     int status;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return error_set(ERR_SYSTEM, "waitpid: %s", strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == STOPPED)
+        return error_set(ERR_INPUT, "%s: not done after %s s (--peer-limit)", file, limit);
     return error_set(ERR_INPUT, "%s: the script failed", file);
 }
 
-static int run_way(const char *file, const Backend *b, int w, const char *const *args,
-                   const char *key, double *value)
+static int run_way(const char *file, const Backend *b, int w, const char *limit,
+                   const char *const *args, const char *key, double *value)
 {
-    const char *argv[ARGUMENTS] = {"env"};
+    const char *argv[ARGUMENTS] = {"timeout", "-k", "5", limit, "env"},
+               *type = strchr(b->name, '-');
     char line[LINE];
-    size_t n = 1, most = ARGUMENTS - WAY_ARGS - 5; /* and NULL */
+    size_t n = 5, most = ARGUMENTS - WAY_ARGS - 4; /* and NULL */
     int ends[2];
     pid_t child;
     for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
@@ -117,7 +123,8 @@ static int run_way(const char *file, const Backend *b, int w, const char *const 
     for (size_t i = 0; args[i] && n < most; i++) argv[n++] = args[i];
     if (ways[w].device) argv[n++] = "--device", argv[n++] = "cuda";
     for (int i = 0; i < WAY_ARGS && ways[w].arg[i]; i++) argv[n++] = ways[w].arg[i];
-    if (strcmp(b->name, "cuda-tf32") == 0) argv[n++] = "--tf32";
+    if (type && strcmp(type, "-tf32") == 0) argv[n++] = "--tf32";
+    if (type && strcmp(type, "-bf16") == 0) argv[n++] = "--bf16";
     if (pipe2(ends, O_CLOEXEC) != 0) return error_set(ERR_SYSTEM, "pipe: %s", strerror(errno));
     int code = start((char *const *)argv, ends[1], &child);
     close(ends[1]);
@@ -126,7 +133,7 @@ static int run_way(const char *file, const Backend *b, int w, const char *const 
         return code;
     }
     code = hear(ends[0], line);
-    TRY(finish(file, child));
+    TRY(finish(file, limit, child));
     return code != 0 ? code : read_result(file, line, key, value);
 }
 
@@ -142,23 +149,35 @@ static void keep_fastest(ScriptSpeed *s)
         if (ways[w].best && w != fastest) s->without[w] = 1;
 }
 
-int script_run(const char *file, const Backend *b, const char *const *args, const char *key,
-               ScriptSpeed *speed)
+static int run_ways(const Options *o, const Backend *b, const char *const *args, const char *key,
+                    ScriptSpeed *speed)
 {
+    const char *file = options_text(o, "peer");
+    char limit[32];
     int device = bench_on_device(b);
-    if (strstr(b->name, "bf16")) return 0;
+    snprintf(limit, sizeof limit, "%zu", options_size(o, "peer-limit"));
     for (int w = 0, first = 1; w < SCRIPT_WAYS; w++) {
         double value;
         if (ways[w].device != device || speed->without[w] || is_given(w)) continue;
-        int code = run_way(file, b, w, args, key, &value);
+        int code = run_way(file, b, w, limit, args, key, &value);
         if (code && first) return code;
         if (code) progress_note("without %s: %s", ways[w].name, error_text());
         speed->without[w] = code != 0;
         if (code == 0) sample_add(&speed->speed[w], value);
         first = 0;
     }
-    keep_fastest(speed);
     return 0;
+}
+
+/* On a device a run of the script takes long, for compiling, and tells a median. */
+void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
+                const char *key, ScriptSpeed *speed)
+{
+    if (speed->over || (!bench_on_device(b) && strstr(b->name, "bf16"))) return;
+    int code = run_ways(o, b, args, key, speed);
+    if (code) bench_failed(out, code);
+    speed->over = code != 0 || bench_on_device(b);
+    keep_fastest(speed);
 }
 
 void script_close(ScriptSpeed *s)
@@ -173,10 +192,14 @@ double script_plain(const ScriptSpeed *s, const Backend *b)
     return s->speed[w].q[1];
 }
 
-double script_best(const ScriptSpeed *s)
+double script_best(const ScriptSpeed *s, const char **way)
 {
     double best = NAN;
-    for (int w = 0; w < SCRIPT_WAYS; w++) best = fmax(best, s->speed[w].q[1]);
+    for (int w = 0; w < SCRIPT_WAYS; w++)
+        if (s->speed[w].n && !(s->speed[w].q[1] <= best)) {
+            best = s->speed[w].q[1];
+            if (way) *way = ways[w].name;
+        }
     return best;
 }
 

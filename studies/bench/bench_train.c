@@ -17,10 +17,9 @@
 #include "studies/tools/select.h"
 
 enum { VOCABULARY = 10000 };
-static const BlockSize sizes[] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
-                                  {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
-                                  {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
-enum { SIZES = sizeof sizes / sizeof *sizes, BOTH = 2 };
+const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
+                                            {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
+                                            {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
 
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...", "blocks", 0, 0},
@@ -37,7 +36,9 @@ static const Option step_options[] = {
 const OptionGroup bench_step_group = {NULL, 1, step_options};
 
 static const Option peer_options[] = {
-    {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0}, {0}};
+    {"peer", OPTION_TEXT, NULL, "FILE", "a script of PyTorch's, as told above", 0, 0},
+    {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of it is stopped", 1, 1e6},
+    {0}};
 const OptionGroup bench_peer_group = {"Peer", 1, peer_options};
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
@@ -51,6 +52,7 @@ typedef struct {
     double peak;              /* bytes */
     double peer, best;        /* the peer as it stands, and at its fastest */
     double to_peer, to_best;
+    const char *way; /* of the fastest */
 } Figures;
 
 static const Column figure_columns[] = {
@@ -69,6 +71,7 @@ static const Column figure_columns[] = {
     FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
     COLUMN(Figures, best, .form = SHEET_FIXED),
     FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Figures, "best is", way),
     {0}};
 
 static Figures figures(const Block *b)
@@ -86,7 +89,8 @@ static Figures figures(const Block *b)
                  .gemm = 2 * n * n * n / b->gemm.q[1],
                  .peak = b->peak,
                  .peer = script_plain(&b->peer, b->backend),
-                 .best = script_best(&b->peer)};
+                 .way = ""};
+    f.best = script_best(&b->peer, &f.way);
     f.rate = f.tokens * f.flop;
     f.of_gemm = f.rate / f.gemm;
     f.to_peer = f.tokens / f.peer;
@@ -108,10 +112,19 @@ static void put_block(const Block *b)
                                   {"gemm", "GFLOP/s", 1e-9 * f.gemm},
                                   {"gemm.share", "of gemm", f.of_gemm},
                                   {"memory", "bytes", b->memory},
-                                  {"memory.peak", "bytes", b->peak},
-                                  {"peer.best.ratio", "times", f.to_best}};
+                                  {"memory.peak", "bytes", b->peak}};
     snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
     bench_figures(b->out, f.scheme, prefix, sizeof figure / sizeof *figure, figure);
+}
+
+/* And the table's row. */
+static void put_peer(const Block *b)
+{
+    Figures f = figures(b);
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
+    const BenchFigure best = {"peer.best.ratio", "times", f.to_best};
+    bench_figures(b->out, f.scheme, prefix, 1, &best);
     script_rows(b->out, f.scheme, prefix, "tokens/s", f.tokens, &b->peer);
     sheet_row(b->out->table, &f);
 }
@@ -130,6 +143,11 @@ static int run_block(const Options *o, const Backend *backend, const Table *sche
         if (options_flag(o, "products")) block_products(b, prefix);
         code = bench_stream(o, out);
     }
+    if (code == 0) code = block_peer(b);
+    if (code == 0) {
+        put_peer(b);
+        code = bench_stream(o, out);
+    }
     block_close(b);
     memory_free(b);
     return code;
@@ -140,9 +158,10 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
     Selection s;
     int width = options_choice(o, "width"), code = 0;
     TRY(select_open(o, "euler", &s));
-    for (int i = 0; i < SIZES; i++)
-        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BOTH); k++)
-            code = run_block(o, b, s.scheme[k], &sizes[i], out);
+    for (int i = 0; i < BLOCK_SIZES; i++)
+        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
+             k++)
+            code = run_block(o, b, s.scheme[k], &block_sizes[i], out);
     select_close(&s);
     return code;
 }
@@ -208,6 +227,7 @@ static const Column growth_columns[] = {
 static int put_point(Block *b, const Axis *a, size_t i, double before[2])
 {
     TRY(block_measure(b));
+    script_close(&b->peer);
     double seconds = b->step.q[1] * (double)b->size->N;
     Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
                 figures(b)};

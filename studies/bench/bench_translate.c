@@ -208,7 +208,8 @@ static int time_peer(Search *s)
         snprintf(text[i], sizeof text[i], "%zu", number[i].value);
         args[2 * i] = number[i].name, args[2 * i + 1] = text[i];
     }
-    return script_run(options_text(s->o, "peer"), s->backend, args, "sentences_per_s", &s->peer);
+    script_run(s->out, s->o, s->backend, args, "sentences_per_s", &s->peer);
+    return 0;
 }
 
 /* Rounds until the budget is spent, the first LEAST_ROUNDS in any case, after one of each that is not timed. */
@@ -283,7 +284,7 @@ static void put_search(const Search *s, const char *axis, const char *at, double
                  .prefix = n / s->without[PREFIX_TARGET].q[1],
                  .both = n / s->without[PREFIX_BOTH].q[1],
                  .peer = script_plain(&s->peer, s->backend),
-                 .best = script_best(&s->peer)};
+                 .best = script_best(&s->peer, NULL)};
     f.tokens = f.speed * (double)(s->p.length + 1);
     f.gain = f.speed / f.prefix;
     f.whole_gain = f.speed / f.both;

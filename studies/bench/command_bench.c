@@ -4,7 +4,7 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate",
+    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
      "what is timed; `trotter bench ode` says the same", 0, 0},
     {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
@@ -36,12 +36,19 @@ static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,       &ode_group,
-                                            &bench_train_group, &growth_group,
-                                            &bench_step_group,  &bench_size_group,
-                                            &bench_pairs_group, &bench_translate_group,
-                                            &bench_peer_group,  &network_machine_group,
-                                            &output_group,      NULL};
+static const OptionGroup *const groups[] = {&bench_group,
+                                            &ode_group,
+                                            &bench_train_group,
+                                            &growth_group,
+                                            &bench_step_group,
+                                            &bench_size_group,
+                                            &bench_pairs_group,
+                                            &bench_translate_group,
+                                            &bench_peer_group,
+                                            &bench_model_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
                                              NULL};
 static const OptionGroup *const for_train[] = {
@@ -58,6 +65,14 @@ static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &output_group,
                                                    NULL};
 
+static const OptionGroup *const for_model[] = {&bench_group,
+                                               &bench_train_group,
+                                               &bench_model_group,
+                                               &bench_step_group,
+                                               &network_machine_group,
+                                               &output_group,
+                                               NULL};
+
 static const struct {
     const char *title;
     int (*run)(const Options *o);
@@ -65,7 +80,8 @@ static const struct {
 } benches[] = {{"bench ode", bench_ode, for_ode},
                {"bench train", bench_train, for_train},
                {"bench pairs", bench_pairs, for_pairs},
-               {"bench translate", bench_translate, for_translate}};
+               {"bench translate", bench_translate, for_translate},
+               {"bench model", bench_model, for_model}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -78,7 +94,8 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT, "say what to time: trotter bench ode, train, pairs, translate");
+        return error_set(ERR_INPUT,
+                         "say what to time: trotter bench ode, train, pairs, translate, model");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -104,15 +121,18 @@ const Command command_bench = {
         "bench train: tokens per second of whole training steps (forward, backward, clipping,\n"
         "Adam; one layer, vocabulary 10,000, 64 sequences of 64 random tokens, dropout 0.1),\n"
         "and in turns with them the floor, which is the step's own matrix products alone, the\n"
-        "GEMM rate (on a device, of 16384 rows), and --peer's script. It is called as PyTorch's\n"
-        "peer: --scheme standard|macaron2|rk2|rk4 --d --ffn --heads --layers --vocab --batch\n"
-        "--seq --dropout --threads --steps --warmup, and ends with a line of JSON that has\n"
+        "GEMM rate (on a device, of 16384 rows), and --peer's script, which is called as\n"
+        "studies/bench/peer/torch_lm.py: --scheme standard|macaron2|rk2|rk4 --d --ffn --heads --layers\n"
+        "--vocab --batch --seq --threads --steps --warmup and, for the same work, --dropout\n"
+        "--attention-dropout --activation-dropout, and ends with a line of JSON that has\n"
         "tokens_per_s; once as it is, once with MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_,\n"
         "MALLOC_TOP_PAD_ and OpenBLAS's OpenMP build preloaded, and so with OPENBLAS_CORETYPE=SkylakeX,\n"
         "Haswell and Zen too, unless the environment has it; the fastest of these, which goes on, is\n"
-        "PyTorch at its best. With --device cuda it gets --device cuda too, with --precision tf32 --tf32, and\n"
-        "is run as it is, with --compile, with --graph, and with either and --sdpa; bf16 has no\n"
-        "peer. PYTHON names another interpreter.\n"
+        "PyTorch at its best. With --device cuda it gets --device cuda too, with --precision tf32 --tf32,\n"
+        "with bf16 --bf16, and is run once in every way, behind our own figures: as it is, and with\n"
+        "--fused and some of --compile, --graph, --sdpa; `best is` tells with which it was fastest. A\n"
+        "script that fails, or is not done within --peer-limit, is told when all else is. PYTHON names\n"
+        "another interpreter.\n"
         "\n"
         "bench pairs: the same of an encoder and a decoder on pairs of sentences as long as those\n"
         "of Multi30k (random words; vocabulary 9,710, batches of at most 4,096 tokens a side, pairs\n"
@@ -129,7 +149,13 @@ const Command command_bench = {
         "encoder too), both with the logits of the last tokens alone, and --peer's script, as\n"
         "studies/bench/peer/torch_translate.py: --d --ffn --heads --layers --vocab --beam --length\n"
         "--sentences --steps --warmup --threads, and sentences_per_s on its last line. `same` in\n"
-        "CSV: the share of outputs that are those with the cache.\n",
+        "CSV: the share of outputs that are those with the cache.\n"
+        "\n"
+        "bench model: how long a training step of bench train should take on a GPU: its kernels,\n"
+        "products, bytes and operations are counted, by a backend that does nothing else, and become\n"
+        "time by the device's numbers: --bandwidth --product-rate --vector-rate (an H100 SXM's, by\n"
+        "NVIDIA's data sheet, dense) and --launch (assumed). It is a model: what is measured stands\n"
+        "beside it where there is a device, and `not measured` where there is none.\n",
     .groups = groups,
     .kinds = kinds,
     .operand = "what",

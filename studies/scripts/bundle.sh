@@ -35,7 +35,8 @@ sort -u "$work/libraries" | while read -r name path; do
     *) strip -o "$root/lib/$name" "$(readlink -f "$path")" 2>/dev/null || cp -L "$path" "$root/lib/$name" ;;
     esac
 done
-mkdir -p "$root/studies/scripts" "$root/tests/scripts"
+mkdir -p "$root/studies/scripts" "$root/studies/bench/peer" "$root/tests/scripts"
+cp studies/bench/peer/torch_lm.py "$root/studies/bench/peer/"
 cp studies/scripts/gpu.sh "$root/studies/scripts/"
 cp tests/scripts/run.sh "$root/tests/scripts/"
 tar -C "$work" -cf - trotter-gpu | xz -T0 -6 >"$file.new"

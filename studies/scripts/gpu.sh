@@ -12,7 +12,9 @@
 #             bench      bench train in bf16, tf32, f32, without a peer
 #             large      bench train at d 1024, 12 layers
 #             gpus       the same steps by 1, 2, 4, ... GPUs under mpirun; nothing where there is one
-#   peers     peer       bench train in tf32, f32 beside PyTorch by --peer's script, each way once
+#   peers     peer_bf16  bench train, the transformer beside PyTorch by --peer's script (studies/bench/peer/torch_lm.py), in
+#             peer_tf32  each way once: fused Adam, compiled, as a graph, with scaled-dot-product attention
+#             peer_f32
 #   tools     sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #             profile    ncu on one step of training
 #   ten       ten        the ten models of the ODE Transformer's table 5 (needs --corpus: the Penn Treebank), timed
@@ -38,6 +40,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 mkdir -p "$out" || exit 2
+[ -n "$peer" ] || peer=studies/bench/peer/torch_lm.py
 trotter=$build/release/trotter
 failed=
 export OMP_WAIT_POLICY=passive
@@ -54,7 +57,9 @@ measure agree     60
 measure bench    180
 measure large     60
 measure gpus      60
-peers   peer     570
+peers   peer_bf16 220
+peers   peer_tf32 200
+peers   peer_f32  160
 tools   sanitizer 400
 tools   profile  170
 ten     ten     3600'
@@ -135,8 +140,8 @@ agree() {
     common="--scheme transformer --corpus kjv --vocabulary 4000 --layers 2 --width 128 --inner 512
             --heads 4 --batch-tokens 2048 --max-steps 200 --epochs 1000 --eval-tokens 5000 --seed 1"
     # shellcheck disable=SC2086
-    { run "$trotter" train $common --device cpu --out "$out/agree-cpu" &&
-        run "$trotter" train $common --device cuda --out "$out/agree-cuda"; } || return 1
+    { run "$trotter" train $common --device cuda --out "$out/agree-cuda" &&
+        run "$trotter" train $common --device cpu --out "$out/agree-cpu"; } || return 1
     paste -d, "$out/agree-cpu/log.csv" "$out/agree-cuda/log.csv" | awk -F, '
         NR == 1 { for (i = 1; i <= NF / 2; i++) if ($i == "train_loss") c = i; half = NF / 2
                   print "step,cpu,cuda,relative"; next }
@@ -168,15 +173,14 @@ large() {
     return $bad
 }
 
-peer() {
-    [ -f "$peer" ] || { echo "no --peer: a script of PyTorch's, as trotter bench --help tells"; return 1; }
-    bad=0
-    for precision in tf32 f32; do
-        figures peer-$precision --precision $precision --width 512 --scheme transformer,rk4-layer --budget 10 --peer "$peer" ||
-            bad=1
-    done
-    return $bad
+# Our own figures come first (a script that fails or hangs is told behind them), and measure has them too.
+beside() {
+    [ -f "$peer" ] || { echo "no peer: --peer FILE, a script of PyTorch's, as trotter bench --help tells"; return 1; }
+    figures "peer-$1" --precision "$1" --width 512 --scheme transformer --budget 5 --peer "$peer" --peer-limit 60
 }
+peer_bf16() { beside bf16; }
+peer_tf32() { beside tf32; }
+peer_f32() { beside f32; }
 
 # Tokens a second of the same batches, and a step's time and what of it the first rank waits for sums.
 gpus() {

@@ -8,7 +8,9 @@
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
+#include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/ranks.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"
@@ -238,6 +240,110 @@ TEST(recorded_parts_change_no_bit)
         }
 }
 
+/* ---- ranks --------------------------------------------------------------------------------------- */
+
+/* Another rank whose gradient is always that of this one: every sum is twice what is there. It reads and writes where
+ * kernels do, which no recording bears. log: what was asked for, r a replay, b a sum, w the wait. */
+static const Backend *doubled;
+static char log_text[1 << 12];
+static size_t log_size;
+
+static void note(char what)
+{
+    if (log_size + 1 < sizeof log_text) log_text[log_size++] = what;
+    log_text[log_size] = '\0';
+}
+
+static void double_begin(Ranks *r, void *x, size_t n, size_t element)
+{
+    double *own = memory_new(n, sizeof *own);
+    assert_non_null(own);
+    doubled->get(own, x, n);
+    for (size_t i = 0; i < n; i++) own[i] *= 2;
+    doubled->put(x, own, n);
+    memory_free(own);
+    r->bytes += n * element;
+    note('b');
+}
+
+static void double_push(Ranks *r)
+{
+    (void)r;
+}
+
+static void double_wait(Ranks *r)
+{
+    (void)r;
+    note('w');
+}
+
+static void no_abandon(Ranks *r, int status)
+{
+    (void)r;
+    fail_msg("status %d: %s", status, error_text());
+}
+
+static int noted_replay(Recording *r)
+{
+    note('r');
+    return doubled->replay(r);
+}
+
+/* Steps of the first of two ranks, in the shapes of `order`; gives the bytes that were summed. */
+static uint64_t train_as_rank(Model *m, const char *order, size_t parts)
+{
+    AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    Ranks r = {.size = 2,
+               .worth = 400,
+               .begin = double_begin,
+               .push = double_push,
+               .wait = double_wait,
+               .abandon = no_abandon};
+    log_size = 0;
+    for (uint64_t step = 1; step <= STEPS; step++)
+        for (size_t i = 0; i < parts; i++) {
+            Batch b = batch_of(m, order[step - 1] == 'b');
+            StepPart p = {i, parts, parts, 2 * parts * b.N, {0}, &r};
+            assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
+        }
+    return r.bytes;
+}
+
+/* The sums are begun in their order, some of them while backward goes on, and the bits are those of calls. */
+TEST(recorded_ranks_change_no_bit)
+{
+    if (devices == 0) skip();
+    size_t within = 0, replays = 0;
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < schemes; k += 9) {
+            Backend plain = *device[i], noted = *device[i];
+            const char *order = orders[k % 3];
+            char sums[sizeof log_text];
+            size_t n = 0, parts = 1 + k % 2;
+            doubled = device[i];
+            plain.record = NULL;
+            noted.replay = noted_replay;
+            Model *m = model_of(&noted, scheme[k]), *r = model_of(&plain, scheme[k]);
+            uint64_t bytes = train_as_rank(m, order, parts);
+            for (char *c = log_text; *c; c++) {
+                replays += *c == 'r';
+                within += *c == 'b' && c[1] == 'r';
+                if (*c != 'r') sums[n++] = *c;
+            }
+            sums[n] = '\0';
+            assert_true(bytes == STEPS * sizeof(float) * model_size(m));
+            assert_true(train_as_rank(r, order, parts) == bytes);
+            assert_string_equal(sums, log_text);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
+            train_as_rank(r, order, parts); /* a control */
+            assert_false(tiny_same(m, model_data(m), r, model_data(r)));
+            model_free(m);
+            model_free(r);
+        }
+    assert_true(replays > 0 && within > 0);
+}
+
 /* More than fits one launch: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
 TEST(long_lists)
 {
@@ -284,6 +390,41 @@ TEST(long_lists)
     }
 }
 
+/* Words of two and of four digits of the sort by token, some of them in more rows than a block of the device adds at a
+ * time; a run that began elsewhere, or a row in another's place, would be off by far more. */
+TEST(embedding_of_many_words)
+{
+    if (devices == 0) skip();
+    enum { N = 700, D = 5, MOST_WORDS = 5000 };
+    static const size_t words[] = {40, MOST_WORDS};
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < 2; k++) {
+            const Backend *b = device[i];
+            static double dE[MOST_WORDS * D], got[MOST_WORDS * D], x[N * D];
+            int32_t token[N], *dt = b->alloc(N);
+            void *dx = b->alloc(N * D), *de = b->alloc(words[k] * D);
+            size_t last = words[k] - 1;
+            memset(dE, 0, sizeof dE);
+            for (int r = 0; r < N; r++) {
+                token[r] = (int32_t)(r % 3 ? last - (size_t)(r % 5) : (size_t)r * 7919 % words[k]);
+                for (int c = 0; c < D; c++) {
+                    x[r * D + c] = (double)(r % 64) / 64 + c;
+                    dE[token[r] * D + c] += 2 * x[r * D + c];
+                }
+            }
+            b->put(dx, x, N * D);
+            b->send(dt, token, sizeof token);
+            b->embed_back(N, D, words[k], dt, 2, (Dropout){0}, dx, de);
+            b->get(got, de, words[k] * D);
+            /* all numbers are multiples of 1/32 below 2^13: sums are exact */
+            assert_memory_equal(got, dE, words[k] * D * sizeof *got);
+            assert_int_equal(b->wait(), 0);
+            b->release(dx);
+            b->release(de);
+            b->release(dt);
+        }
+}
+
 /* More than what is sent through holds, and numbers of every size class. */
 TEST(large_transfers)
 {
@@ -304,6 +445,35 @@ TEST(large_transfers)
         assert_memory_equal(x, y, N * sizeof *x);
         assert_int_equal(b->wait(), 0);
         b->release(d);
+    }
+    memory_free(x);
+    memory_free(y);
+}
+
+/* More pieces than one copy has, odd ones, and some larger than what is sent through. */
+TEST(packed_transfers)
+{
+    if (devices == 0) skip();
+    enum { N = 1 << 20, PIECES_SENT = 40 };
+    unsigned char *x = memory_new(N, 1), *y = memory_new(N, 1);
+    assert_true(x && y);
+    for (size_t k = 0; k < N; k++) x[k] = (unsigned char)(k * 7 + k / 251);
+    for (size_t i = 0; i < devices; i++) {
+        const Backend *b = device[i];
+        if (!b->pack) continue;
+        static const size_t whole[] = {1000, N / 32, N / 33};
+        for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) {
+            char *d = b->alloc(N / 4 + 8);
+            b->pack(1);
+            size_t at = 0;
+            for (size_t n = 0; n < PIECES_SENT && at + whole[k] <= N; n++, at += whole[k])
+                b->send(d + at, x + at, whole[k]);
+            b->pack(0);
+            b->receive(y, d, at);
+            assert_memory_equal(x, y, at);
+            assert_int_equal(b->wait(), 0);
+            b->release(d);
+        }
     }
     memory_free(x);
     memory_free(y);

@@ -142,9 +142,21 @@ TEST(test_peer_of_pairs)
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
     assert_int_equal(shell("grep -q -- '--norm post .*--heads 2 .*--vocab 100' called.txt"), 0);
     write_peer("no number");
-    assert_true(refuses(run_with_peer(PAIRS "--stacks transformer/transformer"),
-                        "its last line has no tokens_per_s"));
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 2);
+    assert_true(says("its last line has no tokens_per_s"));
+    assert_true(value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer",
+                      "target tokens/s") > 0); /* our own figures are not lost */
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
+}
+
+/* A peer that hangs is stopped, and told behind our own figures. */
+TEST(test_peer_that_hangs)
+{
+    file_text("peer.sh", "sleep 100\n");
+    assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer --peer-limit 1"), 2);
+    assert_true(says("not done after 1 s (--peer-limit)"));
+    assert_true(
+        value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s") > 0);
 }
 
 /* OpenBLAS's kernels for each core are tried once, and the fastest are gone on with; a user's own choice is the only one. */
@@ -206,6 +218,39 @@ TEST(test_translate)
     }
     assert_int_equal(shell("grep -q -- '--beam 3 --length 4 --sentences 5' called.txt"), 0);
     assert_int_equal(shell("grep -q -- '--beam 3 --length 3 --sentences 5' called.txt"), 0);
+}
+
+/* ---- a model of a device -------------------------------------------------------------------------------- */
+
+#define MODEL "bench model --width 128 --precision f32 --csv --repeats 3 --budget 0 "
+
+/* Products of a step are three for each weight: 6 operations a token and a weight. Time is that of the calls: launches by
+ * --launch, and with no other cost but bandwidth the bytes by it. */
+TEST(test_model)
+{
+    const double N = 4096, D = 128, M = 512, V = 10000, layer = 4 * D * D + 2 * D * M;
+    const char *at = "model.cuda-f32.transformer.time";
+    run_ok(MODEL "--scheme transformer,rk4-layer");
+    double flop = value("model.cuda-f32.transformer.flop", "products", "FLOP");
+    double four = value("model.cuda-f32.rk4-layer.flop", "products", "FLOP");
+    double time = value(at, "step", "s");
+    double calls = value("model.cuda-f32.transformer.kernels", "step", "launches") +
+                   value("model.cuda-f32.transformer.products", "step", "launches");
+    double bytes = value("model.cuda-f32.transformer.bytes", "step", "bytes");
+    assert_true(near(flop, 6 * N * (layer + D * V)));
+    assert_true(near(four - flop, 6 * N * 3 * layer));
+    assert_true(value("model.cuda-f32.transformer.measured", "step", "s") > 0 ||
+                strstr(out, "\nmodel.cuda-f32.transformer.measured,step,,not measured\n"));
+    run_ok(MODEL "--scheme transformer --launch 12");
+    assert_true(near(value(at, "step", "s") - time, 1e-5 * calls));
+    run_ok(MODEL
+           "--scheme transformer --launch 0 --product-rate 1e9 --vector-rate 1e9 --bandwidth 1000");
+    assert_true(near(value(at, "step", "s"), 1e-12 * bytes));
+    run_ok(MODEL "--scheme transformer --layers 3 --tokens 8192");
+    assert_true(near(value("model.cuda-f32.transformer.flop", "products", "FLOP"),
+                     6 * 2 * N * (3 * layer + D * V)));
+    must_refuse("bench model --precision f64", "a device has f32, tf32, bf16");
+    must_refuse("bench model --beam 2", "--beam has no meaning for bench model");
 }
 
 TEST(test_refusals)

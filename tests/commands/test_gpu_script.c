@@ -64,7 +64,10 @@ TEST(a_part_that_fails_is_named)
     assert_non_null(strstr(out, "tests: status 0"));
     assert_non_null(strstr(out, "failed: smoke agree bench large"));
     assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "peers --limit 20"), 1);
-    assert_non_null(strstr(out, "no --peer"));
+    assert_non_null(strstr(out, "failed: peer_bf16 peer_tf32 peer_f32"));
+    assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "peers --limit 20 --peer nowhere.py"),
+                     1);
+    assert_non_null(strstr(out, "no peer: --peer FILE"));
 }
 
 TEST(without_a_device_or_program_nothing_is_measured)

@@ -34,6 +34,12 @@ typedef struct {
 
 static size_t products;
 static cublasStatus_t refused; /* what every call answers */
+static CudaHostTf32 tf32;
+
+void cuda_host_tf32(CudaHostTf32 how)
+{
+    tf32 = how;
+}
 
 void cuda_host_fail_blas(int status)
 {
@@ -171,12 +177,16 @@ static int inside(const Matrix *m, int count)
     return bytes == 0 || (heap_holds(at(m, 0), bytes) && heap_holds(at(m, count - 1), bytes));
 }
 
-/* The worst that a device may do to a factor: the lower 13 bits of f32 are cut off, not rounded. */
+/* A factor of tf32, 11 bits of significand: what a device does to the 13 bits below is not told. */
 static float tf32_of(float x)
 {
+    static const uint32_t below[] = {[CUDA_HOST_TF32_CUT] = 0x1fff,
+                                     [CUDA_HOST_TF32_NEAREST] = 0x1fff,
+                                     [CUDA_HOST_TF32_COARSE] = 0xffff};
     uint32_t u;
     memcpy(&u, &x, sizeof u);
-    u &= 0xffffe000u;
+    if (tf32 == CUDA_HOST_TF32_NEAREST) u += 0xfff + (u >> 13 & 1);
+    u &= ~below[tf32];
     memcpy(&x, &u, sizeof x);
     return x;
 }

@@ -52,6 +52,11 @@ void cuda_host_fail_launch(cudaError_t code);
 /* Every product of cuBLAS, and its start, answers with this status (a cublasStatus_t; 0: none does). */
 void cuda_host_fail_blas(int status);
 
+/* What becomes of the factors of a product in tf32: their lower 13 bits are cut off (default, the worst of what a device may
+ * do), rounded to nearest even; or, for controls, 16 bits are cut off. */
+typedef enum { CUDA_HOST_TF32_CUT, CUDA_HOST_TF32_NEAREST, CUDA_HOST_TF32_COARSE } CudaHostTf32;
+void cuda_host_tf32(CudaHostTf32 how);
+
 /* The machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture.
  * No device: calls fail with cudaErrorNoDevice. No driver, or one of an older major version than the
  * runtime: cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
@@ -68,12 +73,13 @@ const char *cuda_host_fault(void);
 void cuda_host_reset(void);
 
 /* Counts: device allocations alive, bytes of them; launches, switches between threads, cuBLAS
- * calls that ran since the program began. */
+ * calls that ran since the program began; copies from the host to the device, by cudaMemcpyAsync, that were asked for. */
 size_t cuda_host_live(void);
 size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
 size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
+size_t cuda_host_sends(void);
 
 /* Bytes of device memory that kernels and products asked for so far; in programs with bytes.c alone. */
 size_t cuda_host_bytes(void);

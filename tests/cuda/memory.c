@@ -108,6 +108,13 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
     return cudaSuccess;
 }
 
+static size_t sends;
+
+size_t cuda_host_sends(void)
+{
+    return sends;
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Device addresses lie inside live allocations, when the work runs as when it was submitted. */
@@ -172,6 +179,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (bytes == 0) return cudaSuccess;
     cudaError_t e = check_copy(&c, kind);
     if (e != cudaSuccess) return host_last(e);
+    sends += heap_owns(dst) && !heap_owns(src);
     int pageable = (!heap_owns(dst) && !host_pinned(dst, bytes)) ||
                    (!heap_owns(src) && !host_pinned(src, bytes));
     e = submit(c, stream);

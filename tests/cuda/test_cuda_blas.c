@@ -97,6 +97,57 @@ CHECKED(products_agree_with_loops)
     cublasDestroy(h);
 }
 
+/* The largest relative error of the products of K positive numbers, each as far from its tf32 as `low` bits make it. */
+static double tf32_error(cublasHandle_t h, CudaHostTf32 how, double low)
+{
+    enum { N = 4, K = 9 };
+    float a[N * K], b[K * N], c[N * N], one = 1, zero = 0;
+    double most = 0;
+    for (int i = 0; i < N * K; i++) {
+        a[i] = (float)(1 + 0x1p-10 * (i % 5) + 0x1p-10 * low);
+        b[i] = (float)(1 + 0x1p-10 * (i % 7) + 0x1p-10 * low);
+    }
+    float *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b),
+          *dc = device_copy(c, sizeof c);
+    cuda_host_tf32(how);
+    assert_int_equal(cublasGemmEx(h, CUBLAS_OP_T, CUBLAS_OP_N, N, N, K, &one, da, CUDA_R_32F, K, db,
+                                  CUDA_R_32F, K, &zero, dc, CUDA_R_32F, N,
+                                  CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT),
+                     CUBLAS_STATUS_SUCCESS);
+    device_get(c, dc, sizeof c);
+    cuda_host_tf32(CUDA_HOST_TF32_CUT);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int k = 0; k < K; k++) sum += (double)a[i * K + k] * (double)b[j * K + k];
+            most = fmax(most, fabs((double)c[j * N + i] / sum - 1));
+        }
+    OK(cudaFree(da));
+    OK(cudaFree(db));
+    OK(cudaFree(dc));
+    return most;
+}
+
+/* A factor of 11 bits is off by at most 2^-10 of itself where it is cut and 2^-11 where it is rounded, a product of two by twice
+ * that (and its square, which is less than the rounding of sums of K numbers in f32, (K + 1) 2^-24): 2^-9, which is what
+ * cuda-tf32 claims as eps, or 2^-10, which would be wrong of a device that cuts. */
+CHECKED(tf32_cut_or_rounded_is_within_its_bound)
+{
+    const double sums = 10 * 0x1p-24, cut = 0x1p-9 + sums, rounded = 0x1p-10 + sums;
+    const double worst = 1 - 0x1p-13,
+                 half = 0.5 - 0x1p-13; /* the bits below, in units of the last that is kept */
+    cublasHandle_t h;
+    assert_int_equal(cublasCreate(&h), CUBLAS_STATUS_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        assert_true(tf32_error(h, CUDA_HOST_TF32_CUT, i ? worst : half) <= cut);
+        assert_true(tf32_error(h, CUDA_HOST_TF32_NEAREST, i ? worst : half) <= rounded);
+    }
+    assert_true(tf32_error(h, CUDA_HOST_TF32_CUT, worst) > rounded);
+    assert_true(tf32_error(h, CUDA_HOST_TF32_NEAREST, half) > 0.4 * rounded);
+    assert_true(tf32_error(h, CUDA_HOST_TF32_COARSE, worst) > cut); /* a control */
+    cublasDestroy(h);
+}
+
 CHECKED(bad_products_are_refused)
 {
     cublasHandle_t h;

@@ -61,19 +61,20 @@ static Plan *beside(size_t layers)
 }
 
 typedef struct {
-    size_t kernels, products, bytes;
+    size_t kernels, products, bytes, sends;
 } Calls;
 
 static Calls now(void)
 {
-    return (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_bytes()};
+    return (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_bytes(),
+                   cuda_host_sends()};
 }
 
 static Calls since(Calls before)
 {
     Calls n = now();
-    return (Calls){n.kernels - before.kernels, n.products - before.products,
-                   n.bytes - before.bytes};
+    return (Calls){n.kernels - before.kernels, n.products - before.products, n.bytes - before.bytes,
+                   n.sends - before.sends};
 }
 
 /* Of the second step: the first one makes scratch memory. */
@@ -123,8 +124,8 @@ static const struct {
     const char *backend;
     Calls most, layer; /* of one layer's step; of a layer more */
 } row[] = {
-    {"cuda-f32", {30, 15}, {19, 12}},
-    {"cuda-bf16", {31, 15}, {20, 12}},
+    {"cuda-f32", {33, 15, .sends = 1}, {19, 12}},
+    {"cuda-bf16", {34, 15, .sends = 1}, {20, 12}},
 };
 
 TEST(calls_of_a_step)
@@ -139,6 +140,7 @@ TEST(calls_of_a_step)
         assert_in_range(n.products, 1, row[i].most.products);
         assert_in_range(layer.kernels, 1, row[i].layer.kernels);
         assert_in_range(layer.products, 1, row[i].layer.products);
+        assert_int_equal(n.sends, row[i].most.sends);
     }
 }
 
@@ -238,6 +240,16 @@ TEST(bytes_are_counted)
         assert_int_equal(since(before).bytes, (3 + (size_t)beta) * K * K * sizeof(float));
     }
     b.release(x), b.release(y);
+}
+
+/* What a step sends, each by itself: input, target, position, beginnings; step and rate, the masks' number. */
+TEST(copies_by_themselves_are_seen)
+{
+    Backend b = backend("cuda-f32"), apart = b;
+    apart.pack = NULL;
+    Calls one = count(&b, 1, FEW), many = count(&apart, 1, FEW);
+    assert_int_equal(many.sends, 6);
+    assert_int_equal(one.kernels - many.kernels, 1);
 }
 
 TEST_MAIN(NULL, NULL)

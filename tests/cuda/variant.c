@@ -1,7 +1,8 @@
 /* variant.c: makes a program one of the stand-in's. Tests are of the device's backends alone, with the
  * threads of a block in the order that TROTTER_CUDA_ORDER names (0 forward, 1 reverse, else a seed).
  * TROTTER_CUDA_DEVICES: how many there are. TROTTER_CUDA_STREAMS: newest or oldest, the stream that goes ahead
- * of the others, work being done when somebody waits for it; with TROTTER_CUDA_DEAF set no stream waits. */
+ * of the others, work being done when somebody waits for it; with TROTTER_CUDA_DEAF set no stream waits. With
+ * TROTTER_CUDA_TF32 set factors of tf32 are rounded and not cut. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,5 +21,6 @@ static __attribute__((constructor)) void choose_order(void)
         cuda_host_streams(strcmp(streams, "newest") == 0 ? CUDA_HOST_NEWEST : CUDA_HOST_OLDEST);
         cuda_host_lazy(1);
     }
+    if (getenv("TROTTER_CUDA_TF32")) cuda_host_tf32(CUDA_HOST_TF32_NEAREST);
     cuda_host_deaf(getenv("TROTTER_CUDA_DEAF") != NULL);
 }

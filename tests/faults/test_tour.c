@@ -325,7 +325,7 @@ static const char of_texts[] =
 /* bench has options of one kind of measurement each, of which modest lines take ode. */
 static const char of_other_benches[] =
     " scheme scheme-file width growth products size stacks norm beam length sentences beams lengths "
-    "batches ";
+    "batches peer-limit layers tokens bandwidth product-rate vector-rate launch ";
 
 static size_t always(const Command *c, const Option *o)
 {

@@ -18,6 +18,8 @@ for program in "$@"; do
         [ "$order" = - ] || name=$base-$order
         log=$build/tests/$name.log
         start=$(date +%s)
+        # Factors of tf32 are cut; in one of the orders they are rounded.
+        if [ "$order" = 1 ]; then export TROTTER_CUDA_TF32=1; else unset TROTTER_CUDA_TF32; fi
         CMOCKA_MESSAGE_OUTPUT=TAP TROTTER=$build/trotter TROTTER_CUDA_ORDER=$order "$program" >"$log" 2>&1
         status=$?
         p=$(grep -c '^ok [0-9]* - ' "$log")

@@ -1,0 +1,450 @@
+/* counts.c: what a training step asks of a device, counted (counts.h). One function for each kernel of backend.h: its kernels
+ * as the CUDA backends launch them (tests/cuda/test_counts.c compares with what the stand-in for a device was asked for), and
+ * the bytes that it reads and writes at least once, caches aside. */
+#include "kernels/counts.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const count_names[COUNTS] = {
+    "products", "rounding",  "attention", "norms", "linear combinations",
+    "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
+
+enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
+/* As in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
+enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOGIT_ROWS = 8192, LOGIT_NUMBERS = 1 << 27 };
+
+static struct {
+    Backend backend;
+    const Speeds *speeds;
+    Count *count;
+    size_t *sends;
+    int packs; /* sends wait to go at once */
+    char *next,
+        *next_factor; /* addresses of the next buffers: of numbers, and of factors, which begin at FACTORS */
+    const char *weights;
+    size_t weight_bytes;
+    int bf16;
+} all;
+
+static void add(int kind, size_t kernels, double bytes, double flops, double rate)
+{
+    if (!all.count) return;
+    Count *c = &all.count[kind];
+    const Speeds *s = all.speeds;
+    size_t products = kind == COUNT_PRODUCT;
+    c->calls++;
+    c->kernels += kernels;
+    c->products += products;
+    c->bytes += bytes;
+    c->flops += flops;
+    c->seconds +=
+        s->launch * (double)(kernels + products) + fmax(bytes / s->bandwidth, flops / rate);
+}
+
+/* numbers f32 pass. */
+static void add_numbers(int kind, size_t kernels, double numbers)
+{
+    add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
+}
+
+/* bytes, of so many numbers. */
+static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
+{
+    add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
+}
+
+static size_t pieces(size_t n, size_t most)
+{
+    return n > most ? (n + most - 1) / most : 1;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static int nothing(void)
+{
+    return 0;
+}
+
+static void *take(size_t n)
+{
+    void *p = all.next;
+    all.next += (n * F32 + 255) / 256 * 256 + 256;
+    return p;
+}
+
+static const size_t FACTORS = (size_t)1 << 46;
+
+static void *take_factors(size_t n)
+{
+    void *p = all.next_factor;
+    all.next_factor += (n * BF16 + 255) / 256 * 256 + 256;
+    return p;
+}
+
+static int is_factor(const void *x)
+{
+    return (const char *)x >= (char *)NULL + FACTORS;
+}
+
+/* Bytes of a number at x. */
+static double size_of(const void *x)
+{
+    return is_factor(x) ? BF16 : F32;
+}
+
+static void drop(void *p)
+{
+    (void)p;
+}
+
+static void put(void *x, const double *host, size_t n)
+{
+    (void)x, (void)host, (void)n;
+}
+
+static void get(double *host, const void *x, size_t n)
+{
+    (void)x;
+    memset(host, 0, n * sizeof *host);
+}
+
+static int weights(const void *x, size_t n, void *twin)
+{
+    (void)twin;
+    all.weights = x;
+    all.weight_bytes = n * F32;
+    return 0;
+}
+
+static void send(void *x, const void *host, size_t bytes)
+{
+    (void)x, (void)host, (void)bytes;
+    if (all.sends && !all.packs) ++*all.sends;
+}
+
+/* One copy, and one kernel that takes its pieces to their places. */
+static void pack(int on)
+{
+    all.packs = on;
+    if (on || !all.sends) return;
+    ++*all.sends;
+    add(COUNT_SET, 1, 0, 0, 1);
+}
+
+static void receive(void *host, const void *x, size_t bytes)
+{
+    (void)x;
+    memset(host, 0, bytes);
+}
+
+static int is_weight(const void *x)
+{
+    return all.bf16 && (const char *)x >= all.weights &&
+           (const char *)x < all.weights + all.weight_bytes;
+}
+
+static void fill(void *x, double value, size_t n)
+{
+    if (n) add_numbers(COUNT_SET, (value != 0) + (size_t)is_weight(x), (double)n);
+}
+
+static void copy(void *y, const void *x, size_t n)
+{
+    size_t kernels = is_factor(x) || is_factor(y) || is_weight(y);
+    if (n) add_bytes(COUNT_SET, kernels, (size_of(x) + size_of(y)) * (double)n, (double)n);
+}
+
+static void clamp(size_t n, void *x, double low, double high)
+{
+    (void)low, (void)high;
+    if (n) add_numbers(COUNT_SET, 1 + (size_t)is_weight(x), 2 * (double)n);
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+/* A factor's bytes in a product; rounded before, where it is none yet and has no twin, or rows that are not aligned. */
+static double factor(size_t rows, size_t columns, const void *x, size_t ld)
+{
+    double n = (double)rows * (double)columns;
+    if (!all.bf16) return F32 * n;
+    size_t at = is_factor(x)   ? (size_t)((const char *)x - (char *)NULL)
+                : is_weight(x) ? (size_t)((const char *)x - all.weights) / 2
+                               : 1;
+    if (ld % 8 || at % 16) add_bytes(COUNT_ROUND, 1, (size_of(x) + BF16) * n, n);
+    return BF16 * n;
+}
+
+static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                 size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+{
+    (void)alpha, (void)C, (void)ldc;
+    double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
+    if (m == 0 || n == 0) return;
+    bytes += F32 * (beta != 0 ? 2 : 1) * (double)m * (double)n;
+    add(COUNT_PRODUCT, 0, bytes, 2 * (double)m * (double)n * (double)k,
+        all.speeds ? all.speeds->products : 1);
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static void norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
+                 void *stats)
+{
+    (void)x, (void)w, (void)b, (void)stats;
+    add_bytes(COUNT_NORM, 1, (F32 + size_of(y)) * (double)(N * D), (double)(N * D));
+}
+
+static void norm_back(size_t N, size_t D, const void *x, const void *w, const void *stats,
+                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db)
+{
+    (void)x, (void)w, (void)stats, (void)dy;
+    size_t more = dx ? 1 + (term ? n : 1) : 0;
+    add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
+}
+
+static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int kept, size_t n,
+                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
+                     void *stats)
+{
+    (void)b, (void)d, (void)r, (void)c, (void)stats;
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++) others += term[i].x != k;
+    double bytes = F32 * (double)(2 + others + (kept != 0)) + (w ? size_of(y) : 0);
+    add_bytes(COUNT_LINEAR, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 2));
+}
+
+/* Keys that are seen, over all rows. */
+static double seen(const Attention *a)
+{
+    double T = (double)a->longest;
+    return (double)a->S * T * (a->causal ? (T + 1) / 2 : T);
+}
+
+/* On tensor cores (cuda_matrix.cuh). */
+static int by_matrix(const Attention *a)
+{
+    size_t E = a->D / a->H;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && !a->span;
+}
+
+static double attention_rate(const Attention *a)
+{
+    return !all.speeds ? 1 : by_matrix(a) ? all.speeds->products : all.speeds->vector;
+}
+
+static void attention(const Attention *a, void *out, void *lse)
+{
+    (void)out, (void)lse;
+    double rows = (double)a->S * (double)a->longest * (double)a->D;
+    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
+}
+
+/* Sequences longer than a tile have one kernel for keys and one for queries. */
+static void attention_back(const Attention *a, const void *out, const void *lse, const void *dout,
+                           void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
+{
+    enum { SIDE = 64 };
+    (void)out, (void)lse, (void)dout, (void)dq, (void)dk, (void)dv;
+    double rows = (double)a->S * (double)a->longest * (double)a->D;
+    int matrix = by_matrix(a);
+    size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
+    size_t kernels = a->longest <= tile && (matrix || (!a->memory && !more)) ? 2 : 3;
+    if (a->relative && drelative) kernels++;
+    if (a->span && dspan) kernels++;
+    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
+}
+
+static void bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d)
+{
+    (void)x, (void)b, (void)d;
+    add_numbers(COUNT_BIAS, 1, 2 * (double)(N * D));
+}
+
+static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout d, void *dx,
+                           void *db)
+{
+    (void)term, (void)db, (void)d;
+    double bytes = F32 * (double)n + size_of(dx);
+    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
+}
+
+static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
+{
+    (void)u, (void)b, (void)d;
+    double bytes = F32 * (act == ACT_RELU ? 1 : 2) + size_of(y);
+    add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
+}
+
+static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int act, Dropout d,
+                          const void *dy, void *du, void *db)
+{
+    (void)d, (void)db;
+    double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
+    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * M), (double)(N * M));
+}
+
+static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
+{
+    (void)term, (void)r;
+    size_t launches = pieces(n, LIN_TERMS);
+    if (N && D)
+        add_numbers(COUNT_LINEAR, launches, (double)(N * D) * (double)(n + 2 * launches - 1));
+}
+
+/* Of terms i .. end-1: adjoints, and those of factors, of which scalars are summed by one more kernel. */
+static void lin_back_piece(size_t N, size_t D, size_t i, size_t end, const LinTerm *term)
+{
+    size_t wanted = 0, dots = 0, scalars = 0;
+    for (; i < end; i++) {
+        size_t factors = 0;
+        wanted += term[i].dx != NULL;
+        for (int k = 0; k < term[i].factors; k++) {
+            factors += term[i].factor[k].dp != NULL;
+            scalars += term[i].factor[k].dp && !term[i].factor[k].stride;
+        }
+        dots += factors > 0;
+    }
+    if (wanted) add_numbers(COUNT_LINEAR, 1, (double)(N * D) * (double)(1 + 2 * wanted));
+    if (dots) add_numbers(COUNT_LINEAR, 1 + (scalars > 0), (double)(N * D) * (double)(2 * dots));
+}
+
+static void lin_back(size_t N, size_t D, size_t n, const LinTerm *term, const void *dr)
+{
+    (void)dr;
+    for (size_t i = 0; N && D && i < n; i += LIN_TERMS)
+        lin_back_piece(N, D, i, n - i < LIN_TERMS ? n : i + LIN_TERMS, term);
+}
+
+static void gate(size_t N, size_t D, size_t n, const void *const *x, const void *w, const void *b,
+                 int act, void *g)
+{
+    (void)x, (void)w, (void)b, (void)act, (void)g;
+    add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), (double)(N * D) * (double)n);
+}
+
+static void gate_back(size_t N, size_t D, size_t n, const void *const *x, const void *w, int act,
+                      const void *g, const void *dg, void *const *dx, void *dw, void *db)
+{
+    (void)x, (void)w, (void)act, (void)g, (void)dg;
+    if (dx) add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), 2 * (double)(N * D) * (double)n);
+    for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, SUMS, (double)(N * D));
+    if (db) add_numbers(COUNT_LINEAR, SUMS, (double)N);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------- */
+
+static void embed(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
+                  double scale, const void *P, Dropout d, void *h)
+{
+    (void)token, (void)position, (void)E, (void)scale, (void)d, (void)h;
+    add_numbers(COUNT_EMBED, 1, (P ? 3 : 2) * (double)(N * D));
+}
+
+static void embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale, Dropout d,
+                       const void *dh, void *dE)
+{
+    (void)V, (void)token, (void)scale, (void)d, (void)dh, (void)dE;
+    add_numbers(COUNT_EMBED, N > PLACES ? 3 : 2, 3 * (double)(N * D));
+}
+
+static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
+                          double grad, void *dz, void *nll)
+{
+    (void)z, (void)target, (void)q, (void)nll;
+    double bytes = grad != 0 ? 2 * F32 + size_of(dz) : F32;
+    add_bytes(COUNT_LOSS, 1, bytes * (double)(N * V), (double)(N * V));
+}
+
+static void loss(size_t N, const void *nll, Step *s)
+{
+    (void)nll, (void)s;
+    add_numbers(COUNT_LOSS, SUMS, (double)N);
+}
+
+static void norm2(size_t n, const void *g, Step *s)
+{
+    (void)g, (void)s;
+    add_numbers(COUNT_ADAM, SUMS, (double)n);
+}
+
+static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
+                 double eps, double clip, double decay, const Step *s)
+{
+    (void)p, (void)g, (void)m, (void)v, (void)beta1, (void)beta2, (void)eps, (void)clip,
+        (void)decay, (void)s;
+    add_numbers(COUNT_ADAM, n > 0, (all.bf16 ? 7.5 : 7) * (double)n);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+const Backend *counts_backend(const char *name)
+{
+    static const char *const names[] = {"cuda-f32", "cuda-tf32", "cuda-bf16"};
+    size_t i = 0;
+    while (i < 3 && strcmp(names[i], name) != 0) i++;
+    if (i == 3) return NULL;
+    all.bf16 = i == 2;
+    all.weights = NULL;
+    all.weight_bytes = 0;
+    all.next = (char *)NULL + (1 << 20);
+    all.next_factor = (char *)NULL + FACTORS;
+    all.backend = (Backend){.name = names[i],
+                            .kernel = "counted",
+                            .size = F32,
+                            .eps = 0x1p-24,
+                            .logit_rows = LOGIT_ROWS,
+                            .logit_numbers = LOGIT_NUMBERS,
+                            .wait = nothing,
+                            .alloc = take,
+                            .release = drop,
+                            .put = put,
+                            .get = get,
+                            .weights = all.bf16 ? weights : NULL,
+                            .twin_size = all.bf16 ? BF16 : 0,
+                            .factors = all.bf16 ? take_factors : NULL,
+                            .factor_size = all.bf16 ? BF16 : 0,
+                            .send = send,
+                            .pack = pack,
+                            .receive = receive,
+                            .fill = fill,
+                            .copy = copy,
+                            .clamp = clamp,
+                            .gemm = gemm,
+                            .norm = norm,
+                            .norm_back = norm_back,
+                            .attention = attention,
+                            .attention_back = attention_back,
+                            .bias_drop = bias_drop,
+                            .bias_drop_back = bias_drop_back,
+                            .residual = residual,
+                            .bias_act = bias_act,
+                            .bias_act_back = bias_act_back,
+                            .lin = lin,
+                            .lin_back = lin_back,
+                            .gate = gate,
+                            .gate_back = gate_back,
+                            .embed = embed,
+                            .embed_back = embed_back,
+                            .cross_entropy = cross_entropy,
+                            .loss = loss,
+                            .norm2 = norm2,
+                            .adam = adam};
+    return &all.backend;
+}
+
+void counts_begin(const Speeds *s, Count *count, size_t *sends)
+{
+    memset(count, 0, COUNTS * sizeof *count);
+    *sends = 0;
+    all.speeds = s;
+    all.count = count;
+    all.sends = sends;
+}
+
+void counts_end(void)
+{
+    all.speeds = NULL;
+    all.count = NULL;
+    all.sends = NULL;
+}

@@ -1,0 +1,93 @@
+/* recorded.c: the calls of training steps, by the shape of their batches, to be replayed.
+ *
+ * On several ranks a step is cut where sums begin and where they are waited for: the pieces between are recorded, the sums are
+ * asked for each time. NCCL's sums could be recorded too, but only if all ranks record the same step and replay the same
+ * recording (NCCL user guide, "Using NCCL with CUDA Graphs"), and here each rank has shapes of its own. Sums begin while
+ * backward goes on, replayed or not. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/ranks.h"
+#include "nn/engine.h"
+
+#include <string.h>
+
+/* No padding is between its members. */
+static int same(const StepShape *a, const StepShape *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+void recorded_free(const Model *m, Recorded *r)
+{
+    for (size_t i = 0; i < r->pieces; i++) m->backend->recording_free(r->piece[i].calls);
+    memory_free(r->piece);
+    *r = (Recorded){0};
+}
+
+Recorded *recorded_find(Model *m, const StepShape *s)
+{
+    Recorded *oldest = m->recorded;
+    for (size_t i = 0; i < RECORDED_MOST; i++) {
+        Recorded *r = &m->recorded[i];
+        if (r->used && same(s, &r->shape)) return r;
+        if (r->used < oldest->used) oldest = r;
+    }
+    recorded_free(m, oldest);
+    oldest->shape = *s;
+    return oldest;
+}
+
+/* The other ranks would wait for this one's sums. */
+static int end_ranks(Ranks *ranks, int code)
+{
+    if (code && ranks) ranks_end(ranks, code);
+    return code;
+}
+
+int recorded_begin(const Model *m, Ranks *ranks)
+{
+    return end_ranks(ranks, m->backend->record());
+}
+
+/* Adds what was recorded, with nothing behind it. */
+static int add_piece(const Model *m, Recorded *r)
+{
+    Recording *calls;
+    TRY(m->backend->recorded(&calls));
+    RecordedPiece *grown = memory_grow(r->piece, r->pieces, r->pieces + 1, sizeof *grown);
+    if (!grown) {
+        m->backend->recording_free(calls);
+        return ERR_MEMORY;
+    }
+    r->piece = grown;
+    r->piece[r->pieces++] = (RecordedPiece){.calls = calls};
+    return 0;
+}
+
+void recorded_cut(const Model *m, Sums *s, int wait)
+{
+    if (end_ranks(s->ranks, add_piece(m, s->recorded))) return;
+    RecordedPiece *piece = &s->recorded->piece[s->recorded->pieces - 1];
+    piece->wait = wait;
+    piece->count = s->count;
+    memcpy(piece->sum, s->next, s->count * sizeof *s->next);
+    s->count = 0;
+    (void)recorded_begin(m, s->ranks);
+}
+
+int recorded_end(const Model *m, Recorded *r, Ranks *ranks)
+{
+    return end_ranks(ranks, add_piece(m, r));
+}
+
+int recorded_replay(const Model *m, const Recorded *r, Ranks *ranks)
+{
+    const Backend *b = m->backend;
+    for (const RecordedPiece *p = r->piece; p < r->piece + r->pieces; p++) {
+        TRY(end_ranks(ranks, b->replay(p->calls)));
+        for (size_t i = 0; i < p->count; i++)
+            ranks->begin(ranks, grad(m, p->sum[i].lo), p->sum[i].hi - p->sum[i].lo, b->size);
+        if (p->wait) ranks->wait(ranks);
+    }
+    return 0;
+}

@@ -1,0 +1,177 @@
+/* bench_model.c: `trotter bench model`: how long a training step should take on a device, from what it asks for.
+ *
+ * The step runs on a backend that counts and does nothing (kernels/counts.h), so that no number of it is typed here: kernels,
+ * products, bytes, operations. A call takes the launch time for each of its kernels and the longer of its bytes by the
+ * memory's bandwidth and its operations by the rate. That leaves out caches, latencies and how far kernels are from either
+ * rate: it is a model, told apart from what is measured where there is a device.
+ *
+ * Defaults are an H100 SXM's. Source: NVIDIA, "H100 Tensor Core GPU" data sheet: 3.35 TB/s; dense products, half of what the
+ * sheet has with sparsity: bf16 989 TFLOP/s, tf32 495; f32 67. No data sheet has the launch time; 2 us is assumed.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bridge/bridge.h"
+#include "kernels/counts.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/bench/bench.h"
+#include "studies/bench/bench_block.h"
+#include "studies/tools/select.h"
+
+static const Option options[] = {
+    {"layers", OPTION_SIZE, "0", "N", "layers; 0: as many as the width's size has", 0, 1000},
+    {"tokens", OPTION_SIZE, "0", "N", "tokens of a batch; 0: as the width's size has", 0, 1 << 24},
+    {"bandwidth", OPTION_REAL, "3350", "GB/S", "of the device's memory", 1e-3, 1e9},
+    {"product-rate", OPTION_REAL, "0", "TFLOP/S",
+     "of matrix products; 0: 989 in bf16, 495 in tf32, 67 in f32", 0, 1e9},
+    {"vector-rate", OPTION_REAL, "67", "TFLOP/S", "of f32 elsewhere", 1e-6, 1e9},
+    {"launch", OPTION_REAL, "2", "US", "from one kernel to the next", 0, 1e6},
+    {0}};
+const OptionGroup bench_model_group = {"Model", 1, options};
+
+static const struct {
+    const char *backend;
+    double rate; /* TFLOP/s */
+} rates[] = {{"cuda-f32", 67}, {"cuda-tf32", 495}, {"cuda-bf16", 989}};
+
+typedef struct {
+    const char *scheme, *part;
+    double kernels, products;
+    double bytes, flops, seconds, share;
+    double measured; /* seconds; NaN: not measured */
+} Part;
+
+static const Column part_columns[] = {
+    COLUMN(Part, scheme),
+    COLUMN(Part, part),
+    COLUMN(Part, kernels, .form = SHEET_FIXED),
+    COLUMN(Part, products, .form = SHEET_FIXED),
+    FIELD(Part, "MB", bytes, .scale = 1e-6, .form = SHEET_FIXED, .digits = 1),
+    FIELD(Part, "GFLOP", flops, .scale = 1e-9, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Part, "ms by the model", seconds, .scale = 1e3, .form = SHEET_FIXED, .digits = 3),
+    COLUMN(Part, share, .form = SHEET_FIXED, .digits = 3),
+    FIELD(Part, "ms measured", measured, .scale = 1e3, .form = SHEET_FIXED, .digits = 3),
+    {0}};
+
+static Speeds speeds_of(const Options *o, const char *backend)
+{
+    double rate = options_real(o, "product-rate");
+    for (size_t i = 0; rate == 0 && i < sizeof rates / sizeof *rates; i++)
+        if (strcmp(rates[i].backend, backend) == 0) rate = rates[i].rate;
+    return (Speeds){.bandwidth = 1e9 * options_real(o, "bandwidth"),
+                    .products = 1e12 * rate,
+                    .vector = 1e12 * options_real(o, "vector-rate"),
+                    .launch = 1e-6 * options_real(o, "launch")};
+}
+
+/* Seconds of a step on the device of this machine; NaN where there is none. */
+static int measure(const Options *o, const char *backend, const Table *scheme,
+                   const BlockSize *size, BenchReport *out, double *seconds)
+{
+    const Backend *b;
+    *seconds = NAN;
+    if (backend_find(backend, NULL, &b) != 0) return 0;
+    Block *block = memory_new(1, sizeof *block);
+    if (!block) return ERR_MEMORY;
+    *block = (Block){.o = o, .backend = b, .scheme = scheme, .size = size, .out = out};
+    int code = block_measure(block);
+    if (code == 0) *seconds = block->step.q[1] * (double)size->N;
+    block_close(block);
+    memory_free(block);
+    return code;
+}
+
+/* count (COUNTS) of one step. */
+static int count_step(const Options *o, const char *backend, const Table *scheme,
+                      const BlockSize *size, Count *count, size_t *sends)
+{
+    Speeds s = speeds_of(o, backend);
+    Block *b = memory_new(1, sizeof *b);
+    if (!b) return ERR_MEMORY;
+    *b = (Block){.backend = counts_backend(backend), .scheme = scheme, .size = size};
+    int code = block_open(b);
+    counts_begin(&s, count, sends);
+    if (code == 0) code = block_step(b);
+    counts_end();
+    block_close(b);
+    memory_free(b);
+    return code;
+}
+
+static void put_part(BenchReport *out, const char *backend, const Part *p)
+{
+    const BenchFigure figure[] = {
+        {"kernels", "launches", p->kernels}, {"products", "launches", p->products},
+        {"bytes", "bytes", p->bytes},        {"flop", "FLOP", p->flops},
+        {"time", "s", p->seconds},           {"measured", "s", p->measured}};
+    char prefix[96];
+    snprintf(prefix, sizeof prefix, "model.%s.%s", backend, p->scheme);
+    bench_figures(out, p->part, prefix, sizeof figure / sizeof *figure, figure);
+    sheet_row(out->table, p);
+}
+
+static int run_scheme(const Options *o, const char *backend, const Table *scheme,
+                      const BlockSize *size, BenchReport *out)
+{
+    Count count[COUNTS];
+    size_t sends;
+    Part sum = {.scheme = scheme->name, .part = "step"};
+    TRY(count_step(o, backend, scheme, size, count, &sends));
+    for (int k = 0; k < COUNTS; k++) {
+        sum.kernels += (double)count[k].kernels;
+        sum.products += (double)count[k].products;
+        sum.bytes += count[k].bytes;
+        sum.flops += count[k].flops;
+        sum.seconds += count[k].seconds;
+    }
+    for (int k = 0; k < COUNTS; k++)
+        if (count[k].calls)
+            put_part(out, backend,
+                     &(Part){scheme->name, count_names[k], (double)count[k].kernels,
+                             (double)count[k].products, count[k].bytes, count[k].flops,
+                             count[k].seconds, count[k].seconds / sum.seconds, NAN});
+    sum.share = 1;
+    TRY(measure(o, backend, scheme, size, out, &sum.measured));
+    put_part(out, backend, &sum);
+    if (isnan(sum.measured))
+        bench_value(out, "step", NAN, "not measured", "model.%s.%s.measured", backend,
+                    scheme->name);
+    bench_value(out, "step", (double)sends, "copies", "model.%s.%s.copies", backend, scheme->name);
+    if (!options_flag(o, "csv"))
+        printf("%s, %s: %.2f ms a step by the model, %.0f tokens/s; ", scheme->name, backend,
+               1e3 * sum.seconds, (double)size->N / sum.seconds);
+    if (!options_flag(o, "csv") && isnan(sum.measured)) printf("not measured: no device here\n");
+    if (!options_flag(o, "csv") && !isnan(sum.measured))
+        printf("%.2f ms measured\n", 1e3 * sum.measured);
+    return bench_stream(o, out);
+}
+
+static int fill(const Options *o, BenchReport *out)
+{
+    Selection s;
+    char backend[32];
+    int width = options_choice(o, "width"), code = 0;
+    snprintf(backend, sizeof backend, "cuda-%s", options_text(o, "precision"));
+    if (!counts_backend(backend))
+        return error_set(ERR_INPUT, "--precision %s: a device has f32, tf32, bf16",
+                         options_text(o, "precision"));
+    TRY(select_open(o, "euler", &s));
+    for (int i = 0; i < BLOCK_SIZES; i++) {
+        BlockSize size = block_sizes[i];
+        size_t layers = options_size(o, "layers"), tokens = options_size(o, "tokens");
+        if (layers) size.layers = layers;
+        if (tokens) size.N = tokens < size.T ? size.T : tokens / size.T * size.T;
+        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
+             k++)
+            code = run_scheme(o, backend, s.scheme[k], &size, out);
+    }
+    select_close(&s);
+    return code;
+}
+
+int bench_model(const Options *o)
+{
+    return bench_tell(o, "model", part_columns, fill);
+}

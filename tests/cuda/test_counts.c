@@ -1,0 +1,112 @@
+/* test_counts.c: the counting backend (kernels/counts.h) counts as many kernels and products as the stand-in for a device is
+ * asked for, in training steps of networks of every kind of instruction. */
+#include "tests/lib/test.h"
+
+#include "kernels/counts.h"
+#include "kernels/error.h"
+#include "tests/cuda/host.h"
+#include "tests/lib/tiny.h"
+
+typedef struct {
+    size_t kernels, products, sends;
+} Calls;
+
+static Batch batch; /* of sequences of one length */
+enum { TOKENS = 96, LONGEST = 80 };
+static int32_t word[3 * TOKENS];
+static size_t begins[TOKENS + 1];
+
+static void lay_batch(size_t length)
+{
+    batch = (Batch){.N = length > TOKENS / 2 ? length : TOKENS / length * length,
+                    .longest = length,
+                    .input = word,
+                    .target = word + TOKENS,
+                    .position = word + 2 * TOKENS,
+                    .start = begins};
+    batch.S = batch.N / length;
+    for (size_t i = 0; i < batch.N; i++) {
+        word[i] = word[TOKENS + i] = (int32_t)(i % TINY_VOCAB);
+        batch.position[i] = (int32_t)(i % length);
+    }
+    for (size_t s = 0; s <= batch.S; s++) begins[s] = s * length;
+}
+
+/* Of a second step: the first one makes scratch memory. */
+static Calls calls_of(const Backend *b, const TinyPlan *t, int act, size_t clip, Count *count)
+{
+    static const Speeds speeds = {1, 1, 1, 1};
+    const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
+    ModelConfig c = tiny_config();
+    Calls n = {0};
+    Model *m;
+    c.act = act, c.clip = clip;
+    c.max_tokens = TOKENS, c.max_length = LONGEST;
+    assert_int_equal(model_new(&c, t->build(), b, 1, &m), 0);
+    for (uint64_t step = 1; step <= 2; step++) {
+        counts_begin(&speeds, count, &n.sends);
+        n.kernels = cuda_host_launches(), n.products = cuda_host_products();
+        size_t before = cuda_host_sends();
+        assert_int_equal(model_step(m, &batch, &adam, step), 0);
+        counts_end();
+        assert_int_equal(b->wait(), 0);
+        n.kernels = cuda_host_launches() - n.kernels,
+        n.products = cuda_host_products() - n.products;
+        n.sends += cuda_host_sends() - before;
+    }
+    model_free(m);
+    for (int k = 0; k < COUNTS; k++) {
+        n.kernels += count[k].kernels;
+        n.products += count[k].products;
+    }
+    return n;
+}
+
+static void compare(const char *name, const TinyPlan *t, int act, size_t clip, size_t length)
+{
+    const Backend *device;
+    Count count[COUNTS];
+    if (backend_find(name, NULL, &device) != 0) fail_msg("%s", error_text());
+    Backend calls = *device;
+    calls.record = NULL; /* a recorded step is replayed as one */
+    lay_batch(length);
+    Calls want = calls_of(&calls, t, act, clip, count);
+    Calls got = calls_of(counts_backend(name), t, act, clip, count);
+    if (got.kernels != want.kernels || got.products != want.products)
+        fail_msg("%s, %s, length %zu: %zu kernels, %zu products are counted, %zu, %zu launched",
+                 name, t->name, length, got.kernels, got.products, want.kernels, want.products);
+    assert_true(want.products > 0 && want.sends == 1 && got.sends == 1);
+}
+
+TEST(what_is_counted_is_what_is_launched)
+{
+    static const char *const names[] = {"cuda-f32", "cuda-tf32", "cuda-bf16"};
+    size_t k = 0;
+    for (const TinyPlan *t = tiny_plans; t->name; t++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++, k++)
+            compare(names[i], t, k % 2 ? ACT_RELU : ACT_GELU, k % 4 ? 0 : 2, k % 5 ? 12 : LONGEST);
+}
+
+/* 2 m n k operations, and bytes of one product; a weight's twin is read and not made. */
+TEST(a_product_is_counted)
+{
+    static const Speeds speeds = {100, 10, 1, 2};
+    const Backend *b = counts_backend("cuda-bf16");
+    Count count[COUNTS];
+    size_t sends;
+    void *A = b->alloc(6 * 8), *B = b->alloc(5 * 8), *C = b->alloc(30);
+    assert_int_equal(b->weights(B, 40, NULL), 0);
+    counts_begin(&speeds, count, &sends);
+    b->gemm(0, 1, 6, 5, 8, 1, A, 8, B, 8, 1, C, 5);
+    b->send(A, &speeds, 4);
+    counts_end();
+    b->gemm(0, 1, 6, 5, 8, 1, A, 8, B, 8, 1, C, 5);
+    assert_true(count[COUNT_PRODUCT].flops == 480 && count[COUNT_PRODUCT].products == 1);
+    assert_true(count[COUNT_PRODUCT].bytes == 2 * (48 + 40) + 4 * 60);
+    assert_true(count[COUNT_PRODUCT].seconds == 2 + 48);
+    assert_true(count[COUNT_ROUND].kernels == 1 && count[COUNT_ROUND].bytes == 6 * 48);
+    assert_int_equal(sends, 1);
+    assert_null(counts_backend("cpu-f32"));
+}
+
+TEST_MAIN(NULL, NULL)
