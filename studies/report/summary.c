@@ -290,6 +290,15 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     return code;
 }
 
+/* The words of the directory itself, before its studies; a study in it has them in its own section. */
+static void put_words(Summary *s)
+{
+    const Found *found = s->found;
+    for (size_t i = 0; i < found->studies; i++)
+        if (!*found->study[i].dir) return;
+    summary_words(s, "README.md", 1);
+}
+
 static void put_left(Summary *s)
 {
     const Found *found = s->found;
@@ -338,6 +347,7 @@ int summary_write(Summary *s, const char *title)
         put_head(s, title);
         put_contents(s, b, n);
         fputs("<main>\n", s->f);
+        put_words(s);
         for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
         put_left(s);
         fputs("</main>\n", s->f);

@@ -746,6 +746,23 @@ TEST(test_notes)
     free(page);
 }
 
+/* The words of the directory itself stand before all studies, once also where a study lies in it. */
+TEST(test_front_words)
+{
+    run_ok("schemes --scheme euler --out front/study");
+    file_text("front/README.md", "# A question\n\nWords of the whole.\n");
+    char *page = page_of("front");
+    must_have(page, "Words of the whole.");
+    assert_true(strstr(page, "Words of the whole.") < strstr(page, "<section"));
+    assert_int_equal(count_words(page, "Words of the whole."), 1);
+    free(page);
+    run_ok("schemes --scheme euler --out front");
+    page = page_of("front");
+    assert_int_equal(count_words(page, "Words of the whole."), 1);
+    assert_true(strstr(page, "Words of the whole.") > strstr(page, "<section"));
+    free(page);
+}
+
 /* A table whose reading would take minutes is shown as it is. */
 TEST(test_wide_notes)
 {
