@@ -126,7 +126,7 @@ TEST(pages_say_what_help_says)
         if (strcmp(name, "schemes") == 0) {
             must_see(page, out, ".TP\n.B \"\\-\\-print\"\nprint the texts of the schemes instead\n",
                      "");
-            must_see(page, out, "(default 6)", "(default 5)");
+            must_see(page, out, "up to this order", "up to that order");
             must_see(page, out, ".TP\n", ".tp\n");
             must_see(page, out, "\\-\\-csv", "\\csv");
         }
