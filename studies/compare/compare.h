@@ -49,7 +49,8 @@ typedef struct {
     double valid_equal, test_equal; /* p of these being --equivalence or more; NaN: not asked for */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
     double leading, governed;                        /* mean over seeds, as of RunErrors */
-    Interval one_by_one;                             /* over seeds */
+    char time[64];       /* that the recorded errors are of; "": the scheme's own */
+    Interval one_by_one; /* over seeds */
 } Cell;
 
 /* The designs of a depth and their seeds (statistics.h). */

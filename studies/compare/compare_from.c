@@ -142,6 +142,9 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
                  {"one_by_one_high", &c->one_by_one.high}};
     for (size_t i = 0; i < 3; i++)
         if (csv_column(t, words[i].name) >= 0) TRY(number_of(t, row, words[i].name, words[i].at));
+    /* Before there was such a column all errors were of the flow over one step. */
+    int time = csv_column(t, "truncation_time");
+    snprintf(c->time, sizeof c->time, "%s", time < 0 ? "1" : csv_cell(t, row, time));
     const char *governs = csv_named(t, row, "truncation_governs");
     if (*governs) c->governed = strcmp(governs, "yes") == 0;
     TRY(column_of(t, "rate", &rate));

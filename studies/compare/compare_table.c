@@ -219,7 +219,7 @@ static int add_row(Compare *u, const Cell *c)
         .baseline = u->schemes.scheme[u->baseline]->name,
         .same_as = c == &u->cell[c->same] ? NULL : u->cell[c->same].scheme->name,
         .control_of = controlled,
-        .time = time,
+        .time = *c->time ? c->time : time,
         .governs = compare_governs(c),
         .cell = *c,
         .measured = *order,

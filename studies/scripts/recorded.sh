@@ -49,7 +49,7 @@ again() {
     name=$1 schemes=$2 from=
     for f in $3; do from="$from --from $results/$f"; done
     shift 3
-    make_new compare $recipe $treebank "$@" $from --scheme "$schemes"
+    make_new compare $recipe $treebank --truncation 4 "$@" $from --scheme "$schemes"
     # runs.csv is what was recorded, but for the table that has its runs from others
     runs=
     [ "$name" != one-layer ] || runs=runs.csv
