@@ -167,6 +167,24 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
+/* Errors of a table without a column of their time are of the flow over one step, however far the scheme goes; with it, of what
+ * it says. */
+TEST(test_from_old)
+{
+    static const char args[] =
+        " --scheme transformer,repeat:2 --seeds 1 --epochs 1 --activation gelu "
+        "--truncation 1 --csv --out ";
+    char line[512];
+    snprintf(line, sizeof line, "compare%sfar" MEASURED, args);
+    run_ok(line);
+    snprintf(line, sizeof line, "compare --from far%sagain-far" MEASURED, args);
+    run_ok(line);
+    assert_true(number(out, "repeat:2,", "truncation_time") == 2);
+    spoil("far/compare.csv", "truncation_time", "another");
+    run_ok(line);
+    assert_true(number(out, "repeat:2,", "truncation_time") == 1);
+}
+
 /* A study that is recorded seed by seed has the figures of one of all seeds; a seed that is missing is told. */
 TEST(test_from_seeds)
 {
