@@ -517,8 +517,9 @@ TEST(interrupted_in_the_middle)
     assert_string_equal(err, want);
     free(all);
     /* To a file nothing is written before all is there. */
-    child =
-        shell_start("stop", "%s translate --threads 1 --model rev --text many --out none", program);
+    shell_ok("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat many; done >endless");
+    child = shell_start("stop", "%s translate --threads 1 --model rev --text endless --out none",
+                        program);
     pause_ms(300);
     assert_int_equal(test_signal(child, SIGTERM), 0);
     int status = shell_finish(child);
