@@ -19,10 +19,11 @@ static void prepare(void)
     shell_ok(
         "mkdir -p build/release/tests/kernels build/release/tests/bridge build/release/tests/nn "
         "build/release/tests/commands bin");
-    const char *const tests[] = {
-        "kernels/test_kernels", "kernels/test_attention", "kernels/test_backend",
-        "bridge/test_device",   "nn/test_model",          "nn/test_store_model",
-        "nn/test_train",        "nn/test_twin",           "commands/test_gpus"};
+    const char *const tests[] = {"kernels/test_kernels", "kernels/test_attention_kernels",
+                                 "kernels/test_backend", "bridge/test_device",
+                                 "nn/test_model",        "nn/test_store_model",
+                                 "nn/test_train",        "nn/test_twin",
+                                 "commands/test_gpus"};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         char name[128];
         snprintf(name, sizeof name, "build/release/tests/%s", tests[i]);

@@ -894,7 +894,7 @@ TEST(nothing_leaks)
 }
 
 /* Backends that differ in their matrix product alone have the same kernels: the first stands for all. cuda-bf16's attention of
- * heads whose width is a multiple of 16 is in test_attention.c. */
+ * heads whose width is a multiple of 16 is in test_attention_kernels.c. */
 static int find_kernels(void **state)
 {
     size_t n = 0;

@@ -10,7 +10,7 @@ passed=0 failed=0 skipped=0
 for program in "$@"; do
     base=$(basename "$program") orders=-
     case $base in
-    cuda_test_kernels | cuda_test_attention | cuda_test_backend) orders='0 1 7' ;;
+    cuda_test_kernels | cuda_test_attention_kernels | cuda_test_backend) orders='0 1 7' ;;
     cuda_*) orders=7 ;;
     esac
     for order in $orders; do

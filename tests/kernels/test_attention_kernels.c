@@ -1,4 +1,4 @@
-/* test_attention.c: attention, forward and backward, of every backend against cpu-f64 (which test_kernels.c holds to the
+/* test_attention_kernels.c: attention, forward and backward, of every backend against cpu-f64 (which test_kernels.c holds to the
  * formula), for heads whose width is a multiple of 16: those that cuda-bf16 gives to tensor cores.
  *
  * Distances are of norms. f32: 2^-16 is beyond 100 roundings by 2^-24. bf16: rounding both factors of a product to 8
