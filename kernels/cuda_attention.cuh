@@ -401,6 +401,19 @@ static Heads heads_of(const Attention *a, size_t most, size_t side)
     return p;
 }
 
+/* Without slices. */
+static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
+{
+    return (HeadsBack){(const float *)lse,
+                       (const float *)dout,
+                       (float *)dq,
+                       (float *)dk,
+                       (float *)dv,
+                       more,
+                       NULL,
+                       NULL};
+}
+
 static size_t blocks_of(const Heads *p)
 {
     return p->lanes * (size_t)p->tiles;
@@ -438,14 +451,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
     size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
     Heads all = heads_of(a, BLOCKS_MOST, SIDE), sliced = heads_of(a, most ? most : 1, SIDE);
-    HeadsBack b = {(const float *)lse,
-                   (const float *)dout,
-                   (float *)dq,
-                   (float *)dk,
-                   (float *)dv,
-                   more,
-                   NULL,
-                   NULL};
+    HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);
     size_t slices = blocks_of(&sliced);
     if (each && slices) {

@@ -425,14 +425,7 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        void *drelative, void *dspan)
 {
     Heads p = heads_of(a, BLOCKS_MOST, SIDE);
-    HeadsBack b = {(const float *)lse,
-                   (const float *)dout,
-                   (float *)dq,
-                   (float *)dk,
-                   (float *)dv,
-                   more,
-                   NULL,
-                   NULL};
+    HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
         cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);
         return;
