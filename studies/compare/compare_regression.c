@@ -28,7 +28,7 @@ typedef struct {
     Slope slope;
     Regression fit;
     size_t levels;
-    double first;
+    double lack, first;
 } RegressionRow;
 
 const Column regression_columns[] = {
@@ -57,6 +57,10 @@ const Column regression_columns[] = {
           .words = "standard deviation of a run about the line, its seed's part taken away"),
     COLUMN(RegressionRow, levels, .words = "thetas"),
     FIELD(RegressionRow, "runs", fit.runs, .words = "trainings"),
+    COLUMN(RegressionRow, lack, .head = "lack p", .digits = 2,
+           .words =
+               "p of the levels' means lying on this line (F test of lack of fit); small: they do "
+               "not, and the slopes sum up less than the levels tell"),
     COLUMN(
         RegressionRow, first, .digits = 3,
         .words =
@@ -183,6 +187,7 @@ static int add_slopes(Compare *u, RegressionRow row, const char *text, const dou
     Slope slope[SLOPES];
     row.text = text;
     int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
+    if (code == 0) code = regression_lack(y, l->x, row.levels, u->seeds, SLOPES, &row.lack);
     return add_rows(u, &row, code, slope_names, slope);
 }
 
@@ -199,7 +204,7 @@ static int add_error(Compare *u, RegressionRow row, const char *text, const doub
 /* One dial at one depth. */
 static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
 {
-    RegressionRow row = {.parts = parts, .layers = layers, .first = NAN};
+    RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN, .first = NAN};
     size_t measured = 0;
     row.levels = find_levels(u, parts, layers, l);
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
@@ -249,7 +254,8 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
         "|theta -\n1/(S-1)| + seed, 95 %% intervals (Student's t). distance, |theta - 1/(S-1)|, is what the "
         "leading error is\nproportional to; theta is the displacement of the stages. Where truncation errors were "
         "measured: the same of\ntheir logarithm (text: error); and perplexity a unit of this logarithm, beside "
-        "theta (term: error), by two-stage\nleast squares with the distance as the instrument.\n\n");
+        "theta (term: error), by two-stage\nleast squares with the distance as the instrument. A small `lack p`: "
+        "the levels do not lie on the line.\n\n");
     return sheet_write(u->regression, form, f);
 }
 

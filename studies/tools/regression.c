@@ -94,6 +94,44 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
     return code;
 }
 
+/* The fit on x, none where the runs are too few or x does not tell: df = 0. */
+static int fit_alone(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
+                     Slope *slope, Regression *r)
+{
+    int code = regression_within(y, x, levels, seeds, K, slope, r);
+    if (code != ERR_ACCURACY) return code;
+    r->df = 0;
+    return 0;
+}
+
+static double square(const Regression *r)
+{
+    return r->sd * r->sd * (double)r->df;
+}
+
+int regression_lack(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
+                    double *p)
+{
+    *p = NAN;
+    if (levels <= K + 1) return 0;
+    Regression line, means;
+    size_t each = levels - 1; /* a column for each level but the first */
+    double *is = memory_new(levels * each, sizeof *is);
+    Slope *slope = memory_new(levels, sizeof *slope);
+    int code = is && slope ? 0 : ERR_MEMORY;
+    for (size_t i = 1; code == 0 && i < levels; i++) is[i * each + i - 1] = 1;
+    if (code == 0) code = fit_alone(y, x, levels, seeds, K, slope, &line);
+    if (code == 0) code = fit_alone(y, is, levels, seeds, each, slope, &means);
+    if (code == 0 && means.df > 0 && line.df > means.df) {
+        double less = (double)(line.df - means.df), df = (double)means.df;
+        double F = (square(&line) - square(&means)) / less / (square(&means) / df);
+        *p = gsl_cdf_fdist_Q(F > 0 ? F : 0, less, df);
+    }
+    memory_free(slope);
+    memory_free(is);
+    return code;
+}
+
 /* ---- with an instrument ---------------------------------------------------------------------------- */
 
 enum { X, E, Z, Y, COLUMNS_OF_RUNS };

@@ -30,6 +30,15 @@ typedef struct {
 int regression_within(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                       Slope *slope, Regression *out);
 
+/* Do the levels lie on that line? With Q the sum of squares about it and Q_0 that about a mean for every level,
+ *
+ *   F = ((Q - Q_0) / (df - df_0)) / (Q_0 / df_0),   *p out: of an F as large where the line is right
+ *
+ * NaN where every level is on any such line (levels <= K + 1) or the runs are too few. Arguments as above. Errors: ERR_MEMORY.
+ * Source: Draper, Smith 1998, Applied Regression Analysis, section 2.1. */
+int regression_lack(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
+                    double *p);
+
 /* y_ij = a + beta_1 x_i + beta_2 e_ij + b_j + error, where e is measured in the same runs and so may go with their errors: z stands
  * for it, which acts on y through e alone (two-stage least squares, as many instruments as there are such e). With W = (x, e) and
  * Z = (x, z), less each seed's means,

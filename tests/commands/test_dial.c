@@ -76,6 +76,7 @@ TEST(slopes)
         assert_true(fabs(told(theta, "estimate") - scale * slope) <= 1e-9);
         assert_true(fabs(told(distance, "estimate") + scale * .2) <= 1e-9);
         assert_true(told(theta, "df") == 10 && told(theta, "levels") == 5);
+        assert_true(told(theta, "lack") > .05); /* planted on the line */
         /* the two errors are as their sums of squares, 15/2 and 21/10 */
         assert_true(fabs(told(theta, "error") * sqrt(7.5) - told(theta, "sd")) <= 1e-12);
         assert_true(fabs(told(distance, "error") * sqrt(2.1) - told(theta, "sd")) <= 1e-12);

@@ -50,6 +50,56 @@ TEST(planted)
     assert_int_equal(regression_within(y, x, 2, 1, 2, s, &r), ERR_ACCURACY);
 }
 
+/* By hand: levels 0, 1, 2 of two seeds, 0 3 0 and 1 2 0. About the levels' means, less the seeds', 1 is left with 2 degrees of
+ * freedom; about the line, whose slope is -1/4, 8 - 1/4 with 3: F(1, 2) = 6.75 / .5, whose p is 1 - sqrt(F / (F + 2)). A level
+ * that has no run, and levels no more than a line has numbers, tell nothing. */
+TEST(lack_by_hand)
+{
+    const double x[3] = {0, 1, 2}, y[6] = {0, 1, 3, 2, 0, 0}, none[6] = {0, 1, 3, 2, NAN, NAN};
+    double p;
+    assert_int_equal(regression_lack(y, x, 3, 2, 1, &p), 0);
+    assert_true(fabs(p - (1 - sqrt(13.5 / 15.5))) <= 1e-12);
+    assert_int_equal(regression_lack(none, x, 3, 2, 1, &p), 0);
+    assert_true(isnan(p));
+    assert_int_equal(regression_lack(y, x, 2, 2, 1, &p), 0);
+    assert_true(isnan(p));
+}
+
+/* Shares of drawn studies whose lack of fit has p < .05: of levels on the line, whatever seeds do and with runs missing, .05;
+ * of a level `off` it, more. */
+static double lack(double tau, size_t missing, double off)
+{
+    enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
+    double share = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        double x[LEVELS], y[LEVELS * SEEDS], p;
+        for (size_t i = 0; i < LEVELS; i++) {
+            x[i] = (double)i;
+            for (size_t j = 0; j < SEEDS; j++)
+                y[i * SEEDS + j] = 1.3 * x[i] + (i == 0 ? off : 0) +
+                                   tau * random_normal(3, 4, SEEDS * k + j) +
+                                   random_normal(3, 5, LEVELS * SEEDS * k + i * SEEDS + j);
+        }
+        for (size_t m = 0; m < missing; m++) y[5 * m] = NAN;
+        assert_int_equal(regression_lack(y, x, LEVELS, SEEDS, 1, &p), 0);
+        share += p < .05;
+    }
+    return share / DRAWS;
+}
+
+TEST(lack_of_fit)
+{
+    static const struct {
+        double tau;
+        size_t missing;
+        double off;
+    } c[] = {{0, 0, 0}, {2, 0, 0}, {2, 3, 0}, {0, 0, 4}};
+    for (size_t i = 0; i < 4; i++) {
+        double share = lack(c[i].tau, c[i].missing, c[i].off);
+        if (c[i].off == 0 ? share < .04 || share > .06 : share < .9) fail_msg("%zu: %g", i, share);
+    }
+}
+
 /* Shares of drawn studies whose intervals hold both slopes, each by itself: 7 levels, 4 seeds of standard deviation tau beside
  * errors of 1; `missing` runs are left out; `narrow` scales the intervals. */
 static void coverage(double tau, size_t missing, double narrow, double held[2])
