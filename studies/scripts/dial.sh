@@ -9,7 +9,7 @@
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
 #              wherever it was tried (studies/results/dial)
 #   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
-#   new        other blocks of two evaluations: the papers', and those of studies/schemes and studies/design
+#   new        other blocks of two evaluations: the papers', and those of studies/schemes, of which trotter design found one
 #   four       S = 4: five levels
 #   wide       four designs again at width 128, six seeds
 #
@@ -71,7 +71,7 @@ part() {
     part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" \
         --scheme dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
     part new $narrow --baseline heun-layer $trained --seed "$first" --seeds "$seeds" --scheme-file studies/schemes/study.scheme \
-        --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,parted,half-coupled
+        --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,parted,half-coupled,fgfg-error
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
 }
