@@ -75,13 +75,13 @@ static __device__ inline uint32_t keep_turned(uint32_t drawn)
 
 /* Words that wait between two kernels: a byte of each lane. */
 typedef struct {
-    uint8_t *at; /* (heads, pieces, pieces, WARP) by columns and rows; NULL: they are drawn again */
-    size_t pieces;
+    uint8_t *at; /* (heads, columns, rows, WARP): pieces of 16; NULL: they are drawn again */
+    size_t columns, rows;
 } Kept;
 
 static __device__ inline uint8_t *kept_at(const Kept *k, size_t item, int i, int j)
 {
-    size_t piece = (item * k->pieces + (size_t)j / STEP) * k->pieces + (size_t)i / STEP;
+    size_t piece = (item * k->columns + (size_t)j / STEP) * k->rows + (size_t)i / STEP;
     return k->at + piece * WARP;
 }
 
@@ -402,32 +402,40 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
 /* All keys of a sequence in one tile. */
 template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, WARPS * STEP);
+    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
     RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
-        p, b, Kept{NULL, 0});
+        p, b, Kept{NULL, 0, 0});
 }
 
-/* Several tiles. Of another text the rows may be more than `longest`, and words are drawn twice. */
+/* Room for the words of all heads, a bit a weight. Of another text the rows may be more than Tmax. */
+static Kept kept_for(const Attention *a, const Heads *p)
+{
+    const size_t most = (size_t)1 << 16;
+    Kept k = {NULL, blocks_for(longest_keys(a), STEP), blocks_for(longest_rows(a), STEP)};
+    if (!p->keep.on || p->heads == 0 || (a->memory && !a->rows)) return k;
+    if (k.columns >= most || k.rows >= most) return k;
+    if (k.columns * k.rows > KEPT_BYTES_MOST / WARP / p->heads) return k;
+    k.at = (uint8_t *)cuda_scratch(p->heads * k.columns * k.rows * WARP);
+    return k;
+}
+
+/* Several tiles. */
 template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, BACK_WARPS<E> * STEP);
-    Kept kept = {NULL, blocks_for(a->longest, STEP)};
-    size_t most = p.heads ? KEPT_BYTES_MOST / WARP / p.heads : 0;
-    if (p.keep.on && !a->memory && kept.pieces < (size_t)1 << 16 &&
-        kept.pieces * kept.pieces <= most) {
-        kept.at = (uint8_t *)cuda_scratch(p.heads * kept.pieces * kept.pieces * WARP);
-        if (!kept.at) return;
-    }
-    RUN((attend_matrix_columns<E, BACK_WARPS<E>, 0>), blocks_of(&p), BACK_WARPS<E> * WARP,
-        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
-    RUN((attend_matrix_rows_back<E>), blocks_of(&p), BACK_WARPS<E> * WARP,
-        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
+    constexpr int WARPS = BACK_WARPS<E>;
+    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
+    Heads q = heads_of(a, BLOCKS_MOST, longest_rows(a), WARPS * STEP);
+    Kept kept = kept_for(a, &p);
+    RUN((attend_matrix_columns<E, WARPS, 0>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 0),
+        p, b, kept);
+    RUN((attend_matrix_rows_back<E>), blocks_of(&q), WARPS * WARP, back_bytes<E>(WARPS, 0), q, b,
+        kept);
 }
 
 template <int E> static void matrix_back(const Attention *a, HeadsBack b)
 {
-    int warps = warps_for(a);
-    if (a->longest > (size_t)BACK_WARPS<E> * STEP)
+    int warps = warps_for(longest_keys(a));
+    if (longest_keys(a) > (size_t)BACK_WARPS<E> * STEP)
         matrix_tiles<E>(a, b);
     else if (warps == 1)
         matrix_alone<E, 1>(a, b);
@@ -441,7 +449,7 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        const void *dout, void *dq, void *dk, void *dv, int more,
                                        void *drelative, void *dspan)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
         cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);

@@ -20,6 +20,7 @@ typedef struct {
     int shift;                  /* numbers by which all arrays are off an aligned address */
     size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
     int matrix;                 /* on tensor cores */
+    int known; /* the device is told how long the rows and keys of this batch are */
 } Case;
 
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
@@ -39,6 +40,9 @@ static const Case cases[] = {
     {{64, 150, 33}, 32, 2, 0, 0, 0, {7, 64, 31}},
     {{3, 130, 65}, 20, 1, 0, 0, 1, {129, 1, 65}},
     {{70, 20}, 68, 1, 0, (size_t)1 << 34, 0, {5, 140}},
+    {{70, 20}, 68, 1, 0, (size_t)1 << 34, 0, {5, 140}, 0, 1},
+    {{20, 70}, 20, 2, 15, (size_t)1 << 34, 0, {0}, 0, 1},
+    {{20, 33}, 20, 2, 15, 131, 0, {0}, 0, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -54,6 +58,10 @@ static const Case matrix_cases[] = {
     {{1, 5, 40}, 32, 2, 0, 0, 0, {9, 1, 16}, 1},
     {{64, 150, 33}, 64, 1, 0, 0, 0, {7, 30, 31}, 1},
     {{3, 130, 65}, 128, 1, 0, 0, 0, {129, 1, 65}, 1},
+    {{3, 130, 65}, 128, 1, 0, 0, 0, {129, 1, 65}, 1, 1},
+    {{70, 33, 2}, 256, 2, 0, 0, 0, {20, 9, 31}, 1, 1},
+    {{130, 70, 3}, 64, 1, 0, (size_t)1 << 34, 0, {0}, 1, 1},
+    {{31, 16}, 32, 2, 0, 131, 0, {0}, 1, 1},
 };
 enum { MATRIX_CASES = sizeof matrix_cases / sizeof *matrix_cases };
 
@@ -167,16 +175,18 @@ static int foreign(const Case *c, int kind)
 static Problem problem_new(const Case *c, double rate, int kind)
 {
     Problem p = {.c = c, .more = rate > 0 && c->keys[0]};
-    size_t longest = 0;
+    size_t longest = 0, rows = 0;
     for (; p.S < SEQUENCES && c->length[p.S]; p.S++) {
         size_t keys = c->keys[p.S] ? c->keys[p.S] : c->length[p.S];
         p.start[p.S + 1] = p.N += c->length[p.S];
         p.memory[p.S + 1] = p.M += c->keys[p.S];
         longest = longest < keys ? keys : longest;
+        rows = rows < c->length[p.S] ? c->length[p.S] : rows;
     }
     p.rows = 2 * c->clip + 1;
     p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
     p.a.clip = c->clip, p.a.causal = kind != ALL;
+    if (c->known) p.a.rows = rows, p.a.keys = longest;
     p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
     memcpy(p.size,
            (size_t[RESULTS]){p.N * c->D, p.N * c->H, (p.M ? 1 : 3) * p.N * c->D, 2 * p.M * c->D,
