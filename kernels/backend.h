@@ -104,9 +104,11 @@ typedef struct {
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
     int causal;           /* row i sees j <= i alone */
     size_t longest;       /* Tmax >= every length of keys */
-    size_t D, H;          /* width, heads; H divides D */
-    const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
-    const void *k, *v;    /* (M, D), row stride ldk */
+    size_t rows,
+        keys; /* >= every length of queries, of keys of this batch: blocks are made for these; 0: Tmax */
+    size_t D, H;       /* width, heads; H divides D */
+    const void *q;     /* (N, D), row stride ldq: head h at columns h*E */
+    const void *k, *v; /* (M, D), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */

@@ -366,8 +366,18 @@ static size_t rows_met(const Attention *a)
     return (a->causal ? 1 : 2) * a->clip + 1;
 }
 
-/* At most `most` blocks, each of tiles of `side` rows. What they leave over, they do in turn. */
-static Heads heads_of(const Attention *a, size_t most, size_t side)
+static size_t longest_rows(const Attention *a)
+{
+    return a->rows ? a->rows : a->longest;
+}
+
+static size_t longest_keys(const Attention *a)
+{
+    return a->keys ? a->keys : a->longest;
+}
+
+/* At most `most` blocks for `length` rows or columns, each of tiles of `side`. What they leave over, they do in turn. */
+static Heads heads_of(const Attention *a, size_t most, size_t length, size_t side)
 {
     Heads p = {a->start,
                a->memory ? a->memory : a->start,
@@ -393,7 +403,7 @@ static Heads heads_of(const Attention *a, size_t most, size_t side)
                (float)a->longest_span,
                (float)a->ramp,
                keep_of(&a->drop)};
-    p.tiles = (int)lesser(lesser(blocks_for(a->longest, side), TILES_MOST), most);
+    p.tiles = (int)lesser(lesser(blocks_for(length, side), TILES_MOST), most);
     p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && p.ldq % 4 == 0 && p.ldk % 4 == 0 && aligned(a->q) && aligned(a->k) &&
              aligned(a->v);
@@ -421,7 +431,7 @@ static size_t blocks_of(const Heads *p)
 
 static void cuda_attention(const Attention *a, void *out, void *lse)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
     p.wide = p.wide && aligned(out);
     if (p.E <= SIDE)
         RUN((attend<1>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
@@ -450,7 +460,8 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
     size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
     size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
-    Heads all = heads_of(a, BLOCKS_MOST, SIDE), sliced = heads_of(a, most ? most : 1, SIDE);
+    size_t T = longest_rows(a) > longest_keys(a) ? longest_rows(a) : longest_keys(a);
+    Heads all = heads_of(a, BLOCKS_MOST, T, SIDE), sliced = heads_of(a, most ? most : 1, T, SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);
     size_t slices = blocks_of(&sliced);
@@ -461,7 +472,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         if (warps) b.spans = scratch + slices * size;
     }
     RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
-    if (a->longest <= SIDE && !a->memory && !more)
+    if (T <= SIDE && !a->memory && !more)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
     else if (all.E <= SIDE && !more)
         attend_tiles_back<1>(&all, &sliced, b);

@@ -28,8 +28,9 @@ struct Rounded {
 
 /* A block's shared memory. */
 template <int E> struct BackRoom {
-    uint16_t *K, *V, *Q, *G, *S; /* (side, E); G: dout; S (side, side): dS^T */
-    float *lse, *delta;          /* (side); lse in units of log 2 */
+    uint16_t *K, *V, *Q, *G,
+        *S;             /* (side, E), one behind the other; G: dout; S (side, side): dS^T */
+    float *lse, *delta; /* (side); lse in units of log 2 */
     int side;
 };
 
@@ -74,13 +75,13 @@ static __device__ inline uint32_t keep_turned(uint32_t drawn)
 
 /* Words that wait between two kernels: a byte of each lane. */
 typedef struct {
-    uint8_t *at; /* (heads, pieces, pieces, WARP) by columns and rows; NULL: they are drawn again */
-    size_t pieces;
+    uint8_t *at; /* (heads, columns, rows, WARP): pieces of 16; NULL: they are drawn again */
+    size_t columns, rows;
 } Kept;
 
 static __device__ inline uint8_t *kept_at(const Kept *k, size_t item, int i, int j)
 {
-    size_t piece = (item * k->pieces + (size_t)j / STEP) * k->pieces + (size_t)i / STEP;
+    size_t piece = (item * k->columns + (size_t)j / STEP) * k->rows + (size_t)i / STEP;
     return k->at + piece * WARP;
 }
 
@@ -100,27 +101,33 @@ static __device__ inline uint32_t keep_stored(const uint8_t *words)
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-/* Left factors of a warp's 16 rows of a tile: in registers while they fit. */
+/* Left factors of a warp's 16 rows of K or of V: in registers while they fit, else read where they are needed. */
 template <int E> struct Left {
     uint32_t a[E <= 64 ? E / STEP : 1][4];
-    Shared at;
 };
 
-template <int E> static __device__ inline void left_begin(Left<E> *f, const uint16_t *tile)
+/* The address of a warp's rows of K; those of V lie `side` rows behind. */
+template <int E> static __device__ inline Shared left_at(const BackRoom<E> *m)
 {
-    f->at = down(tile + warp_of() * STEP * pitch<E>, pitch<E>);
-    UNROLL for (int k = 0; E <= 64 && k < E / STEP; k++) matrix_load(f->a[k], f->at, k * STEP);
+    return down(m->K + warp_of() * STEP * pitch<E>, pitch<E>);
 }
 
-/* d = L R^T: 16 rows of `right` (.., E) from row i. */
+template <int E> static __device__ inline void left_begin(Left<E> *f, Shared at, int row)
+{
+    UNROLL for (int k = 0; E <= 64 && k < E / STEP; k++)
+        matrix_load(f->a[k], at, row * pitch<E> + k * STEP);
+}
+
+/* d = L R^T: 16 rows of `right` (.., E) from row i; L from row `row` of `at`. */
 template <int E>
-static __device__ inline void piece_product(float (*d)[4], Left<E> *left, Shared right, int i)
+static __device__ inline void piece_product(float (*d)[4], Left<E> *left, Shared at, int row,
+                                            Shared right, int i)
 {
     zero<2>(d);
     UNROLL for (int k = 0; k < E / STEP; k++)
     {
         uint32_t b[4], *a = left->a[E <= 64 ? k : 0];
-        if (E > 64) matrix_load(a, left->at, k * STEP);
+        if (E > 64) matrix_load(a, at, row * pitch<E> + k * STEP);
         matrix_load(b, right, i * pitch<E> + k * STEP);
         multiply(d, a, b);
     }
@@ -165,7 +172,9 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
 {
     float s[2][4], g[2][4];
     uint32_t a[4], kept = p->keep.on ? keep_turned(drawn) : KEPT_ALL;
-    piece_product<E>(s, &w->k, along(m->Q, pitch<E>), r);
+    Shared left = left_at<E>(m), rows = along(m->K, pitch<E>), depth = down(m->K, pitch<E>);
+    int q = 2 * m->side + r, dout = 3 * m->side + r; /* rows from K's first */
+    piece_product<E>(s, &w->k, left, 0, rows, q);
     UNROLL for (int n = 0; n < 2; n++) UNROLL for (int x = 0; x < 4; x++)
     {
         int at = 8 * n + 2 * lane_pair() + x % 2, column = j + lane_row() + x / 2 * 8;
@@ -174,8 +183,8 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
         g[n][x] = kept_or_0(kept, n, x, s[n][x]);
     }
     a_of(a, g);
-    piece_add<E>(w->dv, a, down(m->G, pitch<E>), r);
-    piece_product<E>(g, &w->v, along(m->G, pitch<E>), r);
+    piece_add<E>(w->dv, a, depth, dout);
+    piece_product<E>(g, &w->v, left, m->side, rows, dout);
     UNROLL for (int n = 0; n < 2; n++) UNROLL for (int x = 0; x < 4; x++)
     {
         int at = 8 * n + 2 * lane_pair() + x % 2;
@@ -183,7 +192,7 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
             piece_adjoint(s[n][x], kept_or_0(kept, n, x, p->keep.scale), g[n][x], m->delta[r + at]);
     }
     a_of(a, s);
-    piece_add<E>(w->dk, a, down(m->Q, pitch<E>), r);
+    piece_add<E>(w->dk, a, depth, q);
     UNROLL for (int x = 0; ALONE && x < 4; x++)
     {
         int row = warp_of() * STEP + lane_row() + x % 2 * 8;
@@ -211,28 +220,30 @@ static __device__ inline int piece_seen(const OneHead *h, int i, int j)
     return i < h->T && j < h->M && (!h->causal || i + STEP > j);
 }
 
-/* dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time. */
+/* dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time, of E = 128 16. */
 template <int E>
 static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, const OneHead *h,
                                          const BackRoom<E> *m, int i0, const float *c)
 {
+    constexpr int N = E > 64 ? 1 : 2;
     int r = warp_of() * STEP, i = i0 + r;
     Shared S = along(m->S + r, m->side + 8), K = down(m->K, pitch<E>);
-    ROLL for (int e = 0; e < E && i < h->T; e += 2 * STEP)
+    ROLL for (int e = 0; e < E && i < h->T; e += N * STEP)
     {
-        float dq[4][4];
-        zero<4>(dq);
+        float dq[2 * N][4];
+        zero<2 * N>(dq);
         ROLL for (int j = 0; j < m->side; j += STEP)
         {
             uint32_t a[4], k[4];
             if (!piece_seen(h, i, j)) continue;
             matrix_load_turned(a, S, j * (m->side + 8));
-            matrix_load_turned(k, K, j * pitch<E> + e);
-            multiply(dq, a, k);
-            matrix_load_turned(k, K, j * pitch<E> + e + STEP);
-            multiply(dq + 2, a, k);
+            UNROLL for (int n = 0; n < N; n++)
+            {
+                matrix_load_turned(k, K, j * pitch<E> + e + n * STEP);
+                multiply(dq + 2 * n, a, k);
+            }
         }
-        rows_write<4>(dq_of(p, b, h, i) + e, p->ldq, h->T - i, p->E - e, dq, c, 0);
+        rows_write<2 * N>(dq_of(p, b, h, i) + e, p->ldq, h->T - i, p->E - e, dq, c, 0);
     }
 }
 
@@ -255,7 +266,8 @@ static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBac
         }
         rows_ready<E>(m, p, b, h, h->q + (size_t)i0 * p->ldq, dout_of(p, b, h, i0), i0);
         __syncthreads();
-        if (!begun) left_begin<E>(&w.k, m->K), left_begin<E>(&w.v, m->V);
+        if (!begun) left_begin<E>(&w.k, left_at<E>(m), 0);
+        if (!begun) left_begin<E>(&w.v, left_at<E>(m), m->side);
         begun = 1;
         ROLL for (int r = 0; r < m->side; r += STEP)
         {
@@ -268,7 +280,9 @@ static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBac
         __syncthreads(); /* dS is written */
         rows_alone<E>(p, b, h, m, i0, ck);
     }
-    size_t at = (h->key + (size_t)j) * p->ldk + h->head * (size_t)p->E;
+    NOT_BEFORE(item); /* else where results go is kept in registers throughout */
+    OneHead to = head_of(p, item);
+    size_t at = (to.key + (size_t)j) * p->ldk + to.head * (size_t)p->E;
     rows_write<E / 8>(b->dk + at, p->ldk, h->M - j, p->E, w.dk, ck, b->more);
     rows_write<E / 8>(b->dv + at, p->ldk, h->M - j, p->E, w.dv, cv, b->more);
 }
@@ -282,8 +296,11 @@ static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E
     BackRoom<E> m = back_room<E>(attention_shared, WARPS);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
-        for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < h.M; j0 += p.tiles * m.side)
-            matrix_columns_back<E, ALONE>(&p, &b, &h, &m, &kept, item, j0);
+        if constexpr (ALONE)
+            matrix_columns_back<E, 1>(&p, &b, &h, &m, &kept, item, 0);
+        else
+            for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < h.M; j0 += p.tiles * m.side)
+                matrix_columns_back<E, 0>(&p, &b, &h, &m, &kept, item, j0);
     }
 }
 
@@ -385,32 +402,40 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
 /* All keys of a sequence in one tile. */
 template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, WARPS * STEP);
+    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
     RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
-        p, b, Kept{NULL, 0});
+        p, b, Kept{NULL, 0, 0});
 }
 
-/* Several tiles. Of another text the rows may be more than `longest`, and words are drawn twice. */
+/* Room for the words of all heads, a bit a weight. Of another text the rows may be more than Tmax. */
+static Kept kept_for(const Attention *a, const Heads *p)
+{
+    const size_t most = (size_t)1 << 16;
+    Kept k = {NULL, blocks_for(longest_keys(a), STEP), blocks_for(longest_rows(a), STEP)};
+    if (!p->keep.on || p->heads == 0 || (a->memory && !a->rows)) return k;
+    if (k.columns >= most || k.rows >= most) return k;
+    if (k.columns * k.rows > KEPT_BYTES_MOST / WARP / p->heads) return k;
+    k.at = (uint8_t *)cuda_scratch(p->heads * k.columns * k.rows * WARP);
+    return k;
+}
+
+/* Several tiles. */
 template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, BACK_WARPS<E> * STEP);
-    Kept kept = {NULL, blocks_for(a->longest, STEP)};
-    size_t most = p.heads ? KEPT_BYTES_MOST / WARP / p.heads : 0;
-    if (p.keep.on && !a->memory && kept.pieces < (size_t)1 << 16 &&
-        kept.pieces * kept.pieces <= most) {
-        kept.at = (uint8_t *)cuda_scratch(p.heads * kept.pieces * kept.pieces * WARP);
-        if (!kept.at) return;
-    }
-    RUN((attend_matrix_columns<E, BACK_WARPS<E>, 0>), blocks_of(&p), BACK_WARPS<E> * WARP,
-        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
-    RUN((attend_matrix_rows_back<E>), blocks_of(&p), BACK_WARPS<E> * WARP,
-        back_bytes<E>(BACK_WARPS<E>, 0), p, b, kept);
+    constexpr int WARPS = BACK_WARPS<E>;
+    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
+    Heads q = heads_of(a, BLOCKS_MOST, longest_rows(a), WARPS * STEP);
+    Kept kept = kept_for(a, &p);
+    RUN((attend_matrix_columns<E, WARPS, 0>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 0),
+        p, b, kept);
+    RUN((attend_matrix_rows_back<E>), blocks_of(&q), WARPS * WARP, back_bytes<E>(WARPS, 0), q, b,
+        kept);
 }
 
 template <int E> static void matrix_back(const Attention *a, HeadsBack b)
 {
-    int warps = warps_for(a);
-    if (a->longest > (size_t)BACK_WARPS<E> * STEP)
+    int warps = warps_for(longest_keys(a));
+    if (longest_keys(a) > (size_t)BACK_WARPS<E> * STEP)
         matrix_tiles<E>(a, b);
     else if (warps == 1)
         matrix_alone<E, 1>(a, b);
@@ -424,7 +449,7 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        const void *dout, void *dq, void *dk, void *dv, int more,
                                        void *drelative, void *dspan)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
         cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);

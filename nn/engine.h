@@ -104,8 +104,9 @@ struct Pass {
     int elsewhere;  /* the loss's term of spans is another rank's */
     size_t tokens;  /* the loss is the sum over the rows by so many */
     size_t first;   /* rows of the batch before these, which other ranks have */
+    size_t longest; /* no sequence of this batch is longer; 0: that is not known */
     struct {
-        size_t N, first;
+        size_t N, first, longest;
     } source;   /* the same of the source's rows */
     Sums *sums; /* of the gradients over ranks, begun while they are made; NULL: none */
     /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
@@ -226,6 +227,7 @@ typedef struct {
     double beta1, beta2, eps, clip, decay;
     size_t first;
     size_t source, source_first;
+    size_t longest, source_longest;
 } StepShape;
 
 /* Calls that are replayed, and the sums over ranks that come behind them: begun, or with `wait` waited for too. */

@@ -402,6 +402,15 @@ int pass_source(const Model *m, const Batch *x)
     return 0;
 }
 
+/* The longest of S sequences, up to the next 16 2^i or the model's most: so that few shapes of batches differ by it. */
+static size_t longest_of(size_t S, const size_t *start, size_t most)
+{
+    size_t longest = 16;
+    for (size_t s = 0; s < S; s++)
+        while (longest < start[s + 1] - start[s]) longest *= 2;
+    return longest < most ? longest : most;
+}
+
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 {
     const Backend *b = m->backend;
@@ -409,6 +418,9 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
     TRY(pass_source(m, x));
     *p = (Pass){.m = m, .N = x->N, .S = x->S, .train = train, .asked = x->N};
     p->source.N = x->source.N;
+    p->longest = longest_of(x->S, x->start, m->config.max_length);
+    if (x->source.N)
+        p->source.longest = longest_of(x->S, x->source.start, m->config.max_source_length);
     m->ends->send(m, x, p);
     p->tokens = p->asked;
     b->send(m->batch.position, x->position, x->N * sizeof *x->position);

@@ -31,8 +31,13 @@ static void update(const Model *m, const StepShape *s)
 
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)
 {
-    return (StepShape){(size_t)role, p->N,    p->S,     p->tokens, a->beta1,    a->beta2,
-                       a->eps,       a->clip, a->decay, p->first,  p->source.N, p->source.first};
+    return (StepShape){(size_t)role, p->N,
+                       p->S,         p->tokens,
+                       a->beta1,     a->beta2,
+                       a->eps,       a->clip,
+                       a->decay,     p->first,
+                       p->source.N,  p->source.first,
+                       p->longest,   p->source.longest};
 }
 
 /* Ranks' sums begin while the last part goes on, or are noted in what is recorded. */

@@ -29,12 +29,15 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
     int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
     size_t D = c->width, keys = cross ? 2 * D : 3 * D;
     size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
+    size_t rows = s->side == SIDE_SOURCE ? p->source.longest : p->longest;
     const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
     return (Attention){.S = p->S,
                        .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
                        .memory = cross ? m->batch.source_begins : NULL,
                        .causal = !cross && plan_causal(m->plan, s->side),
                        .longest = most,
+                       .rows = rows,
+                       .keys = cross ? p->source.longest : rows,
                        .D = D,
                        .H = c->heads,
                        .q = w->in,

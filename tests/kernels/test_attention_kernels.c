@@ -1,14 +1,25 @@
-/* test_attention_kernels.c: attention, forward and backward, of every backend against cpu-f64 (which test_kernels.c holds to the
- * formula), for heads whose width is a multiple of 16: those that cuda-bf16 gives to tensor cores.
+/* test_attention_kernels.c: attention, forward and backward, of every backend for heads whose width is a multiple of 16: those
+ * that cuda-bf16 gives to tensor cores.
  *
- * Distances are of norms. f32: 2^-16 is beyond 100 roundings by 2^-24. bf16: rounding both factors of a product to 8
- * bits is 2^-8; adjoints go through two products.
+ * Distances are shares of norms. Against cpu-f64 (which test_kernels.c holds to the formula) f32 has 2^-16, beyond 100
+ * roundings by 2^-24. Tensor cores round factors to 8 binary digits, which is 2^-8 / sqrt(3) of a mean 1.53 = 2^-9.4. out is
+ * made of two such factors, one of them with the error of scores: 2^-8 (measured on the stand-in: at most 2^-8.4). dq and dk
+ * are made of four and of scores: 2^-9.4 sqrt(4) is 2^-8.4 without scores, so only 2^-7 is asked (measured: 2^-7.9).
+ *
+ * Against a twin with the same roundings (attention_twin.h) TWIN_FAR is asked of all. What is left are roundings of f32, and
+ * numbers so near the middle of two neighbours of 8 digits that these decide. With an error of its own of eta, 2^-18 for a
+ * weight (E + 16 roundings of a score), a number is so near once in 2^-8 / eta times, and is then off by up to 2^-7: in all
+ * 2^-7 sqrt(2^8 eta) = 2^-12 (measured: 2^-13.8). A rounding that the twin leaves out is 2^-9.4 of some result.
  */
 #include "tests/lib/test.h"
 
+#include "tests/lib/attention_twin.h"
 #include "tests/lib/kernel_buffers.h"
 
-enum { SEQUENCES = 3, OUT = 0, DQKV, RESULTS };
+enum { SEQUENCES = 3 };
+#define TWIN_EXACT 0x1p-40 /* and without roundings */
+enum { OUT, DQ, DK, DV, RESULTS };
+static const char *const result_names[] = {"out", "dq", "dk", "dv"};
 
 typedef struct {
     size_t length[SEQUENCES], D, H;
@@ -21,6 +32,53 @@ static const Shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Attention of a shape, and its numbers on the host: a's arrays are these. */
+typedef struct {
+    size_t start[SEQUENCES + 1], n; /* n: numbers of out, of dq, dk, dv each */
+    double *qkv, *dout;
+    Attention a;
+} Problem;
+
+static Problem problem_new(const Shape *s, int causal, double rate)
+{
+    Problem p = {0};
+    size_t S = 0, longest = 0;
+    for (; S < SEQUENCES && s->length[S]; S++) {
+        p.start[S + 1] = p.start[S] + s->length[S];
+        longest = longest < s->length[S] ? s->length[S] : longest;
+    }
+    p.n = p.start[S] * s->D;
+    p.qkv = host_random(3 * p.n, 1);
+    p.dout = host_random(p.n, 2);
+    p.a = (Attention){.S = S,
+                      .causal = causal,
+                      .longest = longest,
+                      .D = s->D,
+                      .H = s->H,
+                      .ldq = 3 * s->D,
+                      .ldk = 3 * s->D,
+                      .drop = {rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0}};
+    return p;
+}
+
+static void problem_free(Problem *p)
+{
+    memory_free(p->qkv);
+    memory_free(p->dout);
+}
+
+/* The results, from out and dqkv (N, 3 D); out: the caller's, of which dqkv is freed. */
+static void results(const Problem *p, double *out, double *dqkv, double *y[RESULTS])
+{
+    y[OUT] = out;
+    for (size_t r = DQ; r < RESULTS; r++) {
+        y[r] = host_new(p->n);
+        for (size_t i = 0; i < p->n; i++)
+            y[r][i] = dqkv[i / p->a.D * 3 * p->a.D + (r - DQ) * p->a.D + i % p->a.D];
+    }
+    memory_free(dqkv);
+}
+
 static double *result(const Backend *b, void *y, size_t n)
 {
     double *x = fetch(b, y, n);
@@ -29,44 +87,38 @@ static double *result(const Backend *b, void *y, size_t n)
 }
 
 /* y: the caller's. */
-static void run(const Backend *b, const Shape *s, int causal, double rate, double *y[RESULTS],
-                size_t size[RESULTS])
+static void run(const Backend *b, const Problem *p, double *y[RESULTS])
 {
-    size_t start[SEQUENCES + 1] = {0}, S = 0, longest = 0;
-    for (; S < SEQUENCES && s->length[S]; S++) {
-        start[S + 1] = start[S] + s->length[S];
-        longest = longest < s->length[S] ? s->length[S] : longest;
-    }
-    size_t n = start[S] * s->D, all = 3 * n;
-    double *qkv = host_random(all, 1), *dout = host_random(n, 2);
-    void *x = buffer_new(b, all, qkv), *dx = buffer_new(b, all, NULL),
-         *out = buffer_new(b, n, NULL);
-    void *dy = buffer_new(b, n, dout), *lse = buffer_new(b, start[S] * s->H, NULL);
-    size_t *begins = sent(b, start, sizeof start);
-    Attention a = {.S = S,
-                   .start = begins,
-                   .causal = causal,
-                   .longest = longest,
-                   .D = s->D,
-                   .H = s->H,
-                   .q = x,
-                   .k = backend_at(b, x, s->D),
-                   .v = backend_at(b, x, 2 * s->D),
-                   .ldq = 3 * s->D,
-                   .ldk = 3 * s->D,
-                   .drop = {rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0}};
+    size_t n = p->n, all = 3 * n, rows = n / p->a.D * p->a.H;
+    void *x = buffer_new(b, all, p->qkv), *dx = buffer_new(b, all, NULL);
+    void *out = buffer_new(b, n, NULL), *dy = buffer_new(b, n, p->dout);
+    void *lse = buffer_new(b, rows, NULL);
+    size_t *start = sent(b, p->start, sizeof p->start);
+    Attention a = p->a;
+    a.start = start;
+    a.q = x, a.k = backend_at(b, x, a.D), a.v = backend_at(b, x, 2 * a.D);
     b->attention(&a, out, lse);
-    b->attention_back(&a, out, lse, dy, dx, backend_at(b, dx, s->D), backend_at(b, dx, 2 * s->D), 0,
+    b->attention_back(&a, out, lse, dy, dx, backend_at(b, dx, a.D), backend_at(b, dx, 2 * a.D), 0,
                       NULL, NULL);
-    size[OUT] = n, size[DQKV] = all;
-    y[OUT] = result(b, out, n);
-    y[DQKV] = result(b, dx, all);
+    results(p, result(b, out, n), result(b, dx, all), y);
     buffer_free(b, x, all);
     buffer_free(b, dy, n);
-    buffer_free(b, lse, start[S] * s->H);
-    b->release(begins);
-    memory_free(qkv);
-    memory_free(dout);
+    buffer_free(b, lse, rows);
+    b->release(start);
+}
+
+/* The same by the twin. */
+static void run_twin(const Problem *p, int rounds, double *y[RESULTS])
+{
+    double *out = host_new(p->n), *dqkv = host_new(3 * p->n);
+    double *lse = host_new(p->n / p->a.D * p->a.H);
+    Attention a = p->a;
+    a.start = p->start;
+    a.q = p->qkv, a.k = p->qkv + a.D, a.v = p->qkv + 2 * a.D;
+    twin_attention(&a, rounds, out, lse);
+    twin_attention_back(&a, rounds, out, lse, p->dout, dqkv, dqkv + a.D, dqkv + 2 * a.D, 0);
+    results(p, out, dqkv, y);
+    memory_free(lse);
 }
 
 static void run_free(double *y[RESULTS])
@@ -97,27 +149,81 @@ TEST(backends_agree)
     assert_int_equal(backend_find("cpu-f64", NULL, &exact), 0);
     for (size_t i = 0; i < SHAPES; i++)
         for (int way = 0; way < 4; way++) {
-            double *want[RESULTS], *y[RESULTS], rate = way & 2 ? 0.1 : 0;
-            size_t size[RESULTS];
-            run(exact, shapes + i, way & 1, rate, want, size);
+            double *want[RESULTS], *y[RESULTS];
+            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
+            run(exact, &p, want);
             for (size_t k = 0; k < backend_count; k++) {
                 const Backend *b = backends[k];
-                run(b, shapes + i, way & 1, rate, y, size);
+                run(b, &p, y);
                 for (int r = 0; r < RESULTS; r++) {
-                    double bound = bound_of(b, r), d = distance(y[r], want[r], size[r]);
+                    double bound = bound_of(b, r), d = distance(y[r], want[r], p.n);
                     if (!(d <= bound))
-                        fail_msg("%s, shape %zu, way %d: result %d is off by %g", b->name, i, way,
-                                 r, d);
+                        fail_msg("%s, shape %zu, way %d: %s is off by %g", b->name, i, way,
+                                 result_names[r], d);
                     double norm = 0;
-                    for (size_t n = 0; n < size[r]; n++) norm += want[r][n] * want[r][n];
-                    y[r][size[r] / 2] += 3 * bound * sqrt(norm); /* is seen */
-                    assert_false(distance(y[r], want[r], size[r]) <= bound);
-                    y[r][size[r] / 2] = NAN;
-                    assert_false(distance(y[r], want[r], size[r]) <= bound);
+                    for (size_t n = 0; n < p.n; n++) norm += want[r][n] * want[r][n];
+                    y[r][p.n / 2] += 3 * bound * sqrt(norm); /* is seen */
+                    assert_false(distance(y[r], want[r], p.n) <= bound);
+                    y[r][p.n / 2] = NAN;
+                    assert_false(distance(y[r], want[r], p.n) <= bound);
                 }
                 run_free(y);
             }
             run_free(want);
+            problem_free(&p);
+        }
+}
+
+/* The first result that is farther from the twin's than `bound`, or RESULTS. */
+static int first_far(const Problem *p, double *const y[RESULTS], int rounds, double bound)
+{
+    int r = 0;
+    double *twin[RESULTS];
+    run_twin(p, rounds, twin);
+    while (r < RESULTS && distance(y[r], twin[r], p->n) <= bound) r++;
+    run_free(twin);
+    return r;
+}
+
+/* y is near the twin with `rounds`, and near none that rounds less, or more. */
+static void check_twin(const Problem *p, double *const y[RESULTS], int rounds, double bound)
+{
+    int far = first_far(p, y, rounds, bound);
+    if (far < RESULTS) fail_msg("%s is beyond %g", result_names[far], bound);
+    for (int one = 1; one < TWIN_ROUNDS; one *= 2)
+        assert_true(first_far(p, y, rounds ^ one, bound) < RESULTS);
+}
+
+TEST(twin_is_attention)
+{
+    const Backend *exact;
+    assert_int_equal(backend_find("cpu-f64", NULL, &exact), 0);
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int way = 0; way < 4; way++) {
+            double *y[RESULTS];
+            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
+            run(exact, &p, y);
+            check_twin(&p, y, 0, TWIN_EXACT);
+            run_free(y);
+            problem_free(&p);
+        }
+}
+
+TEST(tensor_cores_agree_with_their_twin)
+{
+    const Backend *bf16;
+    if (backend_find("cuda-bf16", NULL, &bf16) != 0) {
+        print_message("# SKIP %s\n", error_text());
+        skip();
+    }
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int way = 0; way < 4; way++) {
+            double *y[RESULTS];
+            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
+            run(bf16, &p, y);
+            check_twin(&p, y, TWIN_ROUNDS, TWIN_FAR);
+            run_free(y);
+            problem_free(&p);
         }
 }
 
@@ -132,12 +238,13 @@ TEST(tensor_cores_are_used)
     }
     for (size_t i = 0; i <= SHAPES; i++) {
         double *x[RESULTS], *y[RESULTS];
-        size_t size[RESULTS];
-        run(f32, i < SHAPES ? shapes + i : &odd, 1, 0.1, x, size);
-        run(bf16, i < SHAPES ? shapes + i : &odd, 1, 0.1, y, size);
-        for (int r = 0; r < RESULTS; r++) assert_int_equal(same(x[r], y[r], size[r]), i == SHAPES);
+        Problem p = problem_new(i < SHAPES ? shapes + i : &odd, 1, 0.1);
+        run(f32, &p, x);
+        run(bf16, &p, y);
+        for (int r = 0; r < RESULTS; r++) assert_int_equal(same(x[r], y[r], p.n), i == SHAPES);
         run_free(x);
         run_free(y);
+        problem_free(&p);
     }
 }
 
