@@ -30,13 +30,17 @@
 extern "C" {
 #endif
 
+/* Losses whose adjoints have a factor each: of words, of labels of sequences. */
+enum { GRAD_WORDS, GRAD_LABELS, GRADS };
+
 /* What changes from step to step of a training, and what a step leaves. In backend memory. */
 typedef struct {
-    uint64_t step;  /* in: from 1; numbers Adam's corrections */
-    double rate;    /* in: Adam's */
-    double loss;    /* out: sums of nll accumulate */
-    double norm;    /* out: of the gradient */
-    uint64_t fault; /* out: FAULT_LOSS or FAULT_NORM once one was not finite; Adam rests then */
+    uint64_t step;      /* in: from 1; numbers Adam's corrections */
+    double rate;        /* in: Adam's */
+    double grad[GRADS]; /* in: what the adjoints of losses are times (cross_entropy) */
+    double loss;        /* out: sums of nll accumulate */
+    double norm;        /* out: of the gradient */
+    uint64_t fault;     /* out: FAULT_LOSS or FAULT_NORM once one was not finite; Adam rests then */
     uint64_t fault_step; /* out: the step when that was so first */
 } Step;
 enum { FAULT_LOSS = 1, FAULT_NORM };
@@ -58,7 +62,11 @@ enum {
     ACT_TANH
 }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
-/* What cross_entropy compares a row's softmax with: q has `hit` on the row's target (a target below 0: on none),
+/* What stands in a list of rows, or of targets, where there is none: no row; no target; a row that fills a matrix up and has
+ * no loss at all. */
+enum { NO_ROW = -1, NO_TARGET = -1, FILLER = -2 };
+
+/* What cross_entropy compares a row's softmax with: q has `hit` on the row's target (NO_TARGET: on none),
  * `all` on each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
 enum { LABEL_EXTRAS = 8 };
 typedef struct {
@@ -148,6 +156,9 @@ struct Backend {
     /* A block of logits has at most so many rows and numbers: a processor's should stay in its caches, a device's
      * should be few calls. */
     size_t logit_rows, logit_numbers;
+    /* Where the words of a batch decide how many rows a product has, rows are filled up to the next of so many sizes in each
+     * octave (nn/filled.c), so that few shapes are recorded; 0: they are not. */
+    size_t row_sizes;
 
     /* ERR_SYSTEM with words where a call since the last wait failed; all are done then. */
     int (*wait)(void);
@@ -248,19 +259,20 @@ struct Backend {
     void (*gate_back)(size_t N, size_t D, size_t n, const void *const *x, const void *w, int act,
                       const void *g, const void *dg, void *const *dx, void *dw, void *db);
 
-    /* h (N, D) = dropout(scale E[token] + P[position]); token, position (N), token < V;
+    /* h (N, D) = dropout(scale E[token] + P[position]); token, position (N), token < V, NO_ROW: E[token] is 0;
      * E (V, D); P (longest, D) or NULL. */
     void (*embed)(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
                   double scale, const void *P, Dropout drop, void *h);
-    /* dE (V, D) accumulates, in a fixed order of rows; dh (N, D) in. */
+    /* dE (V, D) accumulates, in a fixed order of rows, those of NO_ROW left out; dh (N, D) in. */
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
     /* nll (N) out: -sum_v q_v log softmax(z)_v, q as labels say: {1} has -log softmax(z)_target,
-     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). If grad != 0, dz =
-     * grad * (Q softmax(z) - q), Q the row's sum of q. z, dz (N, V), target (N); dz: factors, and may be z. */
+     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). With grad, which is in backend memory, dz =
+     * *grad * (Q softmax(z) - q), Q the row's sum of q. Of a FILLER nll and dz are 0, whatever z is. z, dz (N, V),
+     * target (N); dz: factors, and may be z. */
     void (*cross_entropy)(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
-                          double grad, void *dz, void *nll);
+                          const double *grad, void *dz, void *nll);
     /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z) there,
      * falling; of equal ones the least column first. Of a row with NaN or infinity no value is finite, its columns are any. */
     void (*best)(size_t N, size_t V, size_t K, const void *z, int32_t *index, void *value);

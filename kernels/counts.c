@@ -12,7 +12,14 @@ const char *const count_names[COUNTS] = {
 
 enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
 /* As in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
-enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOGIT_ROWS = 8192, LOGIT_NUMBERS = 1 << 27 };
+enum {
+    LIN_TERMS = 16,
+    GATE_INPUTS = 64,
+    PLACES = 32,
+    LOGIT_ROWS = 8192,
+    LOGIT_NUMBERS = 1 << 27,
+    ROW_SIZES = 2
+};
 
 static struct {
     Backend backend;
@@ -354,10 +361,10 @@ static void embed_back(size_t N, size_t D, size_t V, const int32_t *token, doubl
 }
 
 static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
-                          double grad, void *dz, void *nll)
+                          const double *grad, void *dz, void *nll)
 {
     (void)z, (void)target, (void)q, (void)nll;
-    double bytes = grad != 0 ? 2 * F32 + size_of(dz) : F32;
+    double bytes = grad ? 2 * F32 + size_of(dz) : F32;
     add_bytes(COUNT_LOSS, 1, bytes * (double)(N * V), (double)(N * V));
 }
 
@@ -400,6 +407,7 @@ const Backend *counts_backend(const char *name)
                             .eps = 0x1p-24,
                             .logit_rows = LOGIT_ROWS,
                             .logit_numbers = LOGIT_NUMBERS,
+                            .row_sizes = ROW_SIZES,
                             .wait = nothing,
                             .alloc = take,
                             .release = drop,

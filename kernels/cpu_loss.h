@@ -4,6 +4,7 @@
 
 #include "kernels/cpu_drop.h"
 
+/* E NULL: zeros. */
 static void embed_row(size_t D, const real *E, real scale, const real *P, const Dropout *drop,
                       uint64_t index, real *h)
 {
@@ -11,7 +12,7 @@ static void embed_row(size_t D, const real *E, real scale, const real *P, const 
         real keep[TILE];
         size_t n = least(TILE, D - c);
         keep_fill(drop, index + c, n, keep);
-        for (size_t i = 0; i < n; i++) h[c + i] = scale * E[c + i];
+        for (size_t i = 0; i < n; i++) h[c + i] = E ? scale * E[c + i] : 0;
         if (P) add_scaled(n, 1, P + c, h + c);
         for (size_t i = 0; i < n; i++) h[c + i] *= keep[i];
     }
@@ -22,7 +23,7 @@ static void cpu_embed(size_t N, size_t D, const int32_t *token, const int32_t *p
 {
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        embed_row(D, (const real *)E + (size_t)token[r] * D, (real)scale,
+        embed_row(D, token[r] < 0 ? NULL : (const real *)E + (size_t)token[r] * D, (real)scale,
                   P ? (const real *)P + (size_t)position[r] * D : NULL, &drop, r * D,
                   (real *)h + r * D);
 }
@@ -37,7 +38,7 @@ static void cpu_embed_back(size_t N, size_t D, size_t V, const int32_t *token, d
 #pragma omp parallel for schedule(static, 1)
     for (size_t t = 0; t < threads; t++)
         for (size_t r = 0; r < N; r++) {
-            if ((size_t)token[r] % threads != t) continue;
+            if (token[r] < 0 || (size_t)token[r] % threads != t) continue;
             for (size_t c = 0; c < D; c += TILE) {
                 real keep[TILE], *d = (real *)dE + (size_t)token[r] * D + c;
                 size_t n = least(TILE, D - c);
@@ -102,15 +103,19 @@ static double label_sum(size_t V, const real *z, int32_t target, const Labels *q
     return sum;
 }
 
-/* nll = Q log sum exp(z) - sum q z; dz = grad (Q softmax - q). Three passes over a row that stays in the
+/* nll = Q log sum exp(z) - sum q z; dz, if given, = grad (Q softmax - q). Three passes over a row that stays in the
  * cache, four where all columns have labels. */
 static double cross_entropy_row(size_t V, const real *z, int32_t target, const Labels *q,
                                 double grad, real *dz)
 {
+    if (target == FILLER) {
+        for (size_t i = 0; dz && i < V; i++) dz[i] = 0;
+        return 0;
+    }
     real top = row_max(V, z);
-    double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, grad != 0 ? dz : NULL);
+    double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, dz);
     double weight = labels_rest(q, V) + (target < 0 ? 0 : q->hit);
-    if (grad != 0) {
+    if (dz) {
         real c = (real)(grad * weight / sum), all = (real)(grad * q->all);
 #pragma omp simd
         for (size_t i = 0; i < V; i++) dz[i] = dz[i] * c - all;
@@ -121,12 +126,13 @@ static double cross_entropy_row(size_t V, const real *z, int32_t target, const L
 }
 
 static void cpu_cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
-                              double grad, void *dz, void *nll)
+                              const double *grad, void *dz, void *nll)
 {
+    double times = grad ? *grad : 0;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < N; r++)
-        ((real *)nll)[r] = (real)cross_entropy_row(V, (const real *)z + r * V, target[r], &q, grad,
-                                                   dz ? (real *)dz + r * V : NULL);
+        ((real *)nll)[r] = (real)cross_entropy_row(V, (const real *)z + r * V, target[r], &q, times,
+                                                   grad ? (real *)dz + r * V : NULL);
 }
 
 static void not_finite(Step *s, uint64_t fault)

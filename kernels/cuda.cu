@@ -134,6 +134,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .eps = eps_,                                                            \
         .logit_rows = 8192,                                                     \
         .logit_numbers = 1 << 27,                                               \
+        .row_sizes = 2,                                                         \
         .wait = cuda_wait,                                                      \
         .record = cuda_record,                                                  \
         .recorded = cuda_recorded,                                              \

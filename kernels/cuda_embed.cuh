@@ -3,7 +3,8 @@
  * One block sorts the rows by token, equal ones in their order: a radix sort by digits of 4 bits, least first (Knuth, The
  * Art of Computer Programming 3, 5.2.5, algorithm R). Then blocks sum runs of equal tokens, PLACES places of the sorted list
  * each. A run that passes a block's end leaves partial sums, which the last launch adds in order. The work is linear in the
- * rows, a frequent word is shared by many blocks, and every sum has a fixed order.
+ * rows, a frequent word is shared by many blocks, and every sum has a fixed order. Rows of NO_ROW, whose digits are all
+ * ones, come last and are left out.
  */
 #ifndef TROTTER_CUDA_EMBED_CUH
 #define TROTTER_CUDA_EMBED_CUH
@@ -92,6 +93,7 @@ static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, con
     for (size_t c = (size_t)threadIdx.x * W; c < D; c += (size_t)blockDim.x * W)
         for (size_t k = 0; k < n;) {
             int32_t mine = place[k + 1];
+            if (mine < 0) break;
             int before = place[k] == mine;
             Pack<W> sum;
             for (int i = 0; i < W; i++) sum.x[i] = 0;
@@ -116,7 +118,7 @@ static __global__ void join_kernel(size_t N, size_t D, const int32_t *token, con
     size_t first = (size_t)blockIdx.x * PLACES, next = first + PLACES;
     if (next >= N) return;
     int32_t mine = token_at(N, token, order, next - 1);
-    if (token_at(N, token, order, next) != mine) return;
+    if (mine < 0 || token_at(N, token, order, next) != mine) return;
     if (first && token_at(N, token, order, first - 1) == mine) return;
     for (size_t c = threadIdx.x; c < D; c += blockDim.x) {
         float sum = dE[(size_t)mine * D + c] + partial[2 * blockIdx.x * D + c];
@@ -133,7 +135,7 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
     float *dE = (float *)dE_;
     size_t blocks = blocks_for(N, PLACES), sums = 2 * blocks * D;
     int passes = 1, w = wide(D, dh, dE);
-    while (V > (size_t)1 << passes * DIGIT_BITS) passes++;
+    while (V >= (size_t)1 << passes * DIGIT_BITS) passes++; /* NO_ROW, of ones alone, is another */
     if (N == 0 || D == 0) return;
     float *partial = (float *)cuda_scratch(sums * sizeof *partial + 2 * N * sizeof(int32_t));
     if (!partial) return;

@@ -18,8 +18,9 @@ struct Embed {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(E + (size_t)token[r] * D + c), k = keep_pack<W>(&keep, r * D + c), p;
-        for (int i = 0; i < W; i++) p.x[i] = 0;
+        Pack<W> v, k = keep_pack<W>(&keep, r * D + c), p;
+        for (int i = 0; i < W; i++) v.x[i] = p.x[i] = 0;
+        if (token[r] >= 0) v = load<W>(E + (size_t)token[r] * D + c);
         if (P) p = load<W>(P + (size_t)position[r] * D + c);
         for (int i = 0; i < W; i++) v.x[i] = (scale * v.x[i] + p.x[i]) * k.x[i];
         store(h + r * D + c, v);
@@ -80,7 +81,8 @@ static __device__ inline double sum_below(size_t V, const float *z, float top, d
  * without a target. */
 template <int W>
 static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int32_t *target,
-                                            Labels q, double rest, double grad, Out dz, float *nll)
+                                            Labels q, double rest, const double *factor, Out dz,
+                                            float *nll)
 {
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
@@ -88,6 +90,14 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
     size_t first = V - q.extras; /* column with labels of its own */
+    if (t == FILLER) {           /* all threads of the block */
+        Pack<W> none;
+        for (int i = 0; i < W; i++) none.x[i] = 0;
+        if (threadIdx.x == 0) nll[blockIdx.x] = 0;
+        for (size_t k = (size_t)threadIdx.x * W; factor && k < V; k += (size_t)blockDim.x * W)
+            store(dz, blockIdx.x * V + k, none);
+        return;
+    }
     online_sum<W>(V, z, &top, &part);
     float all = block_max(top, tops);
     double at = t < 0 ? 0 : q.hit * ((double)z[t] - (double)all);
@@ -96,7 +106,8 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
     double sum = block_sum(mine, sums), weight = rest + (t < 0 ? 0 : q.hit);
     if (threadIdx.x == 0) nll[blockIdx.x] = (float)(weight * log(sum) - at);
-    if (grad == 0) return;
+    if (!factor) return;
+    double grad = *factor;
     /* block_sum was a barrier: every thread has read what it needs of z */
     float c = (float)(grad * weight / sum), each = (float)(grad * q.all);
     float hit = (float)(grad * q.hit);
@@ -113,7 +124,7 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
 }
 
 static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t *target, Labels q,
-                               double grad, void *dz, void *nll)
+                               const double *grad, void *dz, void *nll)
 {
     const float *z = (const float *)z_;
     double rest = labels_rest(&q, V);

@@ -28,7 +28,7 @@
  * The head has no projection, here.
  *
  * Rows are sorted by cluster on the host, so that each cluster's products are dense (with smoothed labels those
- * of the input alone). Gathering rows is the kernel `embed` without scale and positions, scattering them is
+ * of the input alone); where steps are recorded, clusters are filled up to few numbers of rows (filled.c). Gathering rows is the kernel `embed` without scale and positions, scattering them is
  * `embed_back`: there are no other kernels. */
 #include <math.h>
 
@@ -90,16 +90,15 @@ static size_t cluster_of(const Model *m, int32_t word)
     return i;
 }
 
-/* at[c - 1] .. at[c]-1 are the places of the rows of cluster c of the words (N), in their order; cluster 0
- * has none where `head` is 0. */
-static void count_rows(const Model *m, size_t N, const int32_t *word, int head, size_t *at)
+/* at[c] .. at[c + 1]-1 are the places of the rows of cluster c of the words (N), in their order, filled up: the head to N, of
+ * which no products are made, so that the shape depends on the tails alone; the head has none where `head` is 0. */
+static void count_rows(const Model *m, const Pass *p, const int32_t *word, int head, size_t *at)
 {
-    for (size_t c = 0; c <= m->config.tails + 1; c++) at[c] = 0;
-    for (size_t r = 0; r < N; r++) {
-        size_t c = cluster_of(m, word[r]);
-        if (c || head) at[c + 1]++;
-    }
-    for (size_t c = 0; c <= m->config.tails; c++) at[c + 1] += at[c];
+    size_t n[TAILS_MOST + 1] = {0};
+    for (size_t r = 0; r < p->N; r++) n[cluster_of(m, word[r])]++;
+    at[0] = 0;
+    at[1] = !head ? 0 : filled_rows(m, p, n[0], p->N) > n[0] ? p->N : n[0];
+    for (size_t c = 1; c <= m->config.tails; c++) at[c + 1] = at[c] + filled_rows(m, p, n[c], p->N);
 }
 
 static int32_t within(const Model *m, size_t cluster, int32_t word)
@@ -140,29 +139,36 @@ static int is_smoothed(const Model *m, const Pass *p)
     return p->train && m->tails.labels > 0;
 }
 
-/* label[i] (max N): the target's number in tail i + 1, or -1. */
+/* label[i] (max N): the target's number in tail i + 1, or NO_TARGET. */
 static void send_labels(const Model *m, const Batch *x)
 {
     size_t most = m->config.max_tokens;
     for (size_t i = 0; i < m->config.tails; i++) {
-        int32_t *to = m->tails.sorted + (5 + i) * most;
+        int32_t *to = m->tails.sorted + (5 + i) * filled_most(m);
         for (size_t r = 0; r < x->N; r++)
-            to[r] = cluster_of(m, x->target[r]) == i + 1 ? within(m, i + 1, x->target[r]) : -1;
+            to[r] =
+                cluster_of(m, x->target[r]) == i + 1 ? within(m, i + 1, x->target[r]) : NO_TARGET;
         m->backend->send(m->tails.label + i * most, to, x->N * sizeof *to);
     }
 }
 
 static void send(const Model *m, const Batch *x, Pass *p)
 {
-    size_t most = m->config.max_tokens;
+    size_t most = filled_most(m);
     int32_t *list[5],
         *to[5] = {m->batch.input, m->tails.place, m->batch.target, m->tails.row, m->tails.within};
     for (size_t i = 0; i < 5; i++) list[i] = m->tails.sorted + i * most;
-    count_rows(m, x->N, x->input, 1, p->in);
-    count_rows(m, x->N, x->target, 0, p->out);
+    count_rows(m, p, x->input, 1, p->in);
+    count_rows(m, p, x->target, 0, p->out);
+    size_t in = p->in[m->config.tails + 1], out = p->out[m->config.tails + 1];
+    size_t size[5] = {in, x->N, x->N, out, out};
+    filled_list(list[0], 0, in, NO_ROW);
+    filled_list(list[3], 0, out, NO_ROW);
+    filled_list(list[4], 0, out, FILLER);
     sort_inputs(m, x, p->in, list[0], list[1]);
     sort_targets(m, x, p->out, list[2], list[3], list[4]);
-    for (size_t i = 0; i < 5; i++) m->backend->send(to[i], list[i], x->N * sizeof *list[i]);
+    for (size_t i = 0; i < 5; i++)
+        if (size[i]) m->backend->send(to[i], list[i], size[i] * sizeof *list[i]);
     if (is_smoothed(m, p)) send_labels(m, x);
 }
 
@@ -194,8 +200,9 @@ static void embed_back(const Model *m, const Pass *p)
     const Backend *b = m->backend;
     const Mix *x = &m->tails.mix[MIX_BACK];
     size_t D = m->config.width, words = m->out.rows - m->config.tails;
-    b->fill(x->wide, 0, p->N * D);
-    ends_embed_back(m, p, SIDE_TARGET, p->N, m->tails.place, x->wide);
+    size_t rows = p->in[m->config.tails + 1];
+    b->fill(x->wide, 0, rows * D);
+    ends_embed_back(m, p, SIDE_TARGET, rows, m->tails.place, x->wide);
     if (p->in[1]) ends_scatter(m, p->in[1], D, words, m->batch.input, x->wide, grad(m, m->embed));
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tails.tail[i];
@@ -221,8 +228,8 @@ static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_
 
 /* nll (N) of a tail for n rows, whose h P are in narrow, with their targets and labels q, in blocks; with
  * back the adjoints of h P in other, dE added. */
-static void tail_rows(const Model *m, const Pass *p, const Tail *t, const int32_t *target,
-                      const Labels *q, size_t n, void *nll, int back)
+static void tail_rows(const Model *m, const Tail *t, const int32_t *target, const Labels *q,
+                      size_t n, void *nll, int back)
 {
     const Backend *b = m->backend;
     const Mix *x = &m->tails.mix[MIX_LOSS];
@@ -231,7 +238,8 @@ static void tail_rows(const Model *m, const Pass *p, const Tail *t, const int32_
         k = n - at < m->out.block ? n - at : m->out.block;
         tail_logits(m, t, x->narrow, at, k);
         b->cross_entropy(k, t->words, m->out.logits, target + at, *q,
-                         back ? 1 / (double)p->tokens : 0, m->out.dlogits, row_of(m, nll, 1, at));
+                         back ? &m->step->grad[GRAD_WORDS] : NULL, m->out.dlogits,
+                         row_of(m, nll, 1, at));
         if (!back) continue;
         b->gemm(0, 0, k, w, t->words, 1, m->out.dlogits, t->words, data(m, t->output), w, 0,
                 row_of(m, x->other, w, at), w);
@@ -268,7 +276,7 @@ static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
     if (n == 0) return;
     ends_gather(m, n, D, m->tails.row + from, m->out.hidden, h);
     tail_narrow(m, t, n, h);
-    tail_rows(m, p, t, m->tails.within + from, &one, n, row_of(m, m->tails.nll, 1, from), back);
+    tail_rows(m, t, m->tails.within + from, &one, n, row_of(m, m->tails.nll, 1, from), back);
     if (!back) return;
     tail_back(m, t, n, h, 0, h);
     ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
@@ -281,7 +289,7 @@ static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
     const Labels q = ends_labels(m, p);
     LinTerm sum = {.c = 1, .x = m->tails.nll, .dx = m->out.nll};
     tail_narrow(m, t, p->N, m->out.hidden);
-    tail_rows(m, p, t, m->tails.label + i * m->config.max_tokens, &q, p->N, m->tails.nll, back);
+    tail_rows(m, t, m->tails.label + i * m->config.max_tokens, &q, p->N, m->tails.nll, back);
     m->backend->lin_back(p->N, 1, 1, &sum, m->tails.nll); /* nll += */
     if (back) tail_back(m, t, p->N, m->out.hidden, 1, m->out.dhidden);
 }
@@ -341,4 +349,4 @@ static int logits(const Model *m, size_t at, size_t n, double *log_p)
     return 0;
 }
 
-const Ends ends_adaptive = {send, embed, embed_back, NULL, loss, logits, 0};
+const Ends ends_adaptive = {send, embed, embed_back, NULL, loss, logits};

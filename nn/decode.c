@@ -416,8 +416,8 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
         }
         if (K) b->best(n, V, K, m->out.logits, d->index + at * K, backend_at(b, d->value, at * K));
         if (only)
-            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, 0, NULL,
-                             backend_at(b, m->out.nll, at));
+            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, NULL,
+                             NULL, backend_at(b, m->out.nll, at));
     }
     if (m->config.tails) return b->wait();
     if (K) b->receive(index, d->index, N * K * sizeof *index);

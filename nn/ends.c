@@ -144,7 +144,7 @@ void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
     for (size_t at = 0, n; at < p->asked; at += n) {
         n = ends_logits(m, p, at);
         b->cross_entropy(n, m->out.rows, m->out.logits, m->batch.target + at, *q,
-                         back ? 1 / (double)p->tokens : 0,
+                         back ? &m->step->grad[GRAD_WORDS] : NULL,
                          m->out.bias ? m->out.logits : m->out.dlogits,
                          backend_at(b, m->out.nll, at));
         if (back) logits_back(m, at, n);
@@ -194,4 +194,4 @@ int ends_plain_logits(const Model *m, size_t at, size_t n, double *z)
     return 0;
 }
 
-const Ends ends_plain = {send, embed, embed_back, NULL, loss, ends_plain_logits, 1};
+const Ends ends_plain = {send, embed, embed_back, NULL, loss, ends_plain_logits};

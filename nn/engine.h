@@ -3,6 +3,7 @@
  *   params.c     tensors: names, shapes, starting values
  *   ends.c       words to r0, the output to a loss; adaptive.c: the same with narrow rare words
  *   heads.c      the same of an encoder alone: masked words, classes
+ *   filled.c     rows filled up to few numbers of them
  *   spans.c      attention spans: their term of the loss
  *   lists.c      host lists
  *   layout.c     memory, sized once from the plan
@@ -109,12 +110,12 @@ struct Pass {
         size_t N, first, longest;
     } source;   /* the same of the source's rows */
     Sums *sums; /* of the gradients over ranks, begun while they are made; NULL: none */
-    /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster: by
+    /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster, filled up: by
      * input, by target. The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
     size_t
         asked; /* rows of out.asked, whose words the loss is of: N, but of an encoder alone (heads.c) */
-    /* Of an encoder alone: masked words, sequences with a label (0 or S), what their mean counts in the loss before it is
+    /* Of an encoder alone: masked words, filled up, sequences with a label (0 or S), what their mean counts in the loss before it is
      * divided by `tokens`, and sequences of the batch before these, which other ranks have. */
     size_t words, labels;
     double label_weight;
@@ -138,7 +139,6 @@ typedef struct {
     /* logits (n, V) out, host: of rows at .. at+n-1 of out.asked, whose ends_logits are made; or log p,
      * whose softmax is p too. ERR_MEMORY. */
     int (*logits)(const Model *m, size_t at, size_t n, double *logits);
-    int recordable; /* what it calls depends on a batch's shape alone */
 } Ends;
 
 /* The loss's end of a network: tensors and buffers. */
@@ -175,7 +175,8 @@ typedef struct {
     void *narrow, *other; /* (N, width of the first tail) */
 } Mix;
 
-/* With tails the batch's inputs are sorted by cluster and its targets are the head's. Lists are (max N). */
+/* With tails the batch's inputs are sorted by cluster and its targets are the head's. Lists are (filled_most), but place and
+ * label (max N). */
 typedef struct {
     Tail tail[TAILS_MOST];
     Mix mix[MIXES];
@@ -184,8 +185,10 @@ typedef struct {
     int32_t *within; /* the target's number there */
     void *nll;       /* of those rows */
     size_t labels;   /* the tails where labels are smoothed, else 0 */
-    int32_t *label;  /* (labels, max N) number of a row's target in a tail, -1: it is in another */
-    int32_t *sorted; /* (5 + labels, max N) on the host: input, place, target, row, within, label */
+    int32_t *
+        label; /* (labels, max N) number of a row's target in a tail, NO_TARGET: it is in another */
+    int32_t *
+        sorted; /* (5 + labels, filled_most) on the host: input, place, target, row, within, label */
 } Tails;
 
 /* A dense layer over some rows of out.hidden, n of them, and what follows it: a norm (D), (D), or classes (C, D), (C). */
@@ -221,13 +224,16 @@ typedef struct {
 /* A part's role in its step: the only one is first and last, one in the middle neither. Of ranks or of a process alone. */
 enum { PART_FIRST = 1, PART_LAST = 2, PART_RANKS = 4 };
 
-/* What the calls of a part of a training step depend on; they are recorded for one of these. */
+/* What the calls of a part of a training step depend on; they are recorded for one of these. Members from in are a Pass's. */
 typedef struct {
-    size_t role, N, S, tokens;
+    size_t role, N, S;
     double beta1, beta2, eps, clip, decay;
     size_t first;
     size_t source, source_first;
     size_t longest, source_longest;
+    size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
+    size_t words, labels, before;
+    double square; /* what adjoints of square errors are times, or 0 */
 } StepShape;
 
 /* Calls that are replayed, and the sums over ranks that come behind them: begun, or with `wait` waited for too. */
@@ -462,16 +468,23 @@ void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, c
 void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const int32_t *index,
                      void *dE);
 
+/* filled.c. Rows of a pass that n rows of a batch are filled up to, at most `most` if n is not more; the most of all rows by
+ * cluster. The list (size), whose last numbers, from n on, are now the filler. */
+size_t filled_rows(const Model *m, const Pass *p, size_t n, size_t most);
+size_t filled_most(const Model *m);
+int32_t *filled_list(int32_t *list, size_t n, size_t size, int32_t filler);
+
 /* adaptive.c. Checks a configuration; sets the shapes of the tails and
  * of the output, which without tails is plain. */
 extern const Ends ends_adaptive;
 int adaptive_check(const ModelConfig *c);
 void adaptive_shapes(Model *m);
 
-/* heads.c. Checks a configuration; what a batch asks. */
+/* heads.c. Checks a configuration; what a batch asks; what the adjoints of a loss of labels are times. */
 extern const Ends ends_heads;
 int heads_check(const ModelConfig *c, const Plan *p);
 int heads_batch(const Model *m, const Batch *x);
+double heads_grad(const Pass *p);
 
 /* spans.c; nothing happens in a model without spans. Checks a configuration; puts the gradient of the loss's term
  * where zeros are; u back into 0 .. 1 after a step. */
@@ -515,9 +528,10 @@ void share_rest(const Model *m, const Pass *p);
 /* parts.c. pass_begin of one sequence of N tokens, dropout off. A token or a position that the model lacks: ERR_MISUSE. */
 int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
 
-/* pass.c. Sends a Step that has only its inputs; the number of the masks; a batch, once it is checked; the source's part of
+/* pass.c. A Step that has only its inputs; sends one; the number of the masks; a batch, once it is checked; the source's part of
  * one. */
-void pass_step(const Model *m, uint64_t step, double rate);
+Step pass_inputs(const Pass *p, uint64_t step, double rate);
+void pass_step(const Pass *p, uint64_t step, double rate);
 void pass_masks(const Model *m, uint64_t number);
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
 int pass_source(const Model *m, const Batch *x);

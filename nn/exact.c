@@ -46,7 +46,7 @@ int model_classes(Model *m, const Batch *x, double *z)
     Pass p;
     if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
     TRY(pass_begin(m, x, 0, &p));
-    pass_step(m, 0, 0);
+    pass_step(&p, 0, 0);
     pass_forward(m, &p);
     m->backend->get(z, m->heads.z, p.S * m->config.classes);
     return m->backend->wait();

@@ -57,6 +57,9 @@ int heads_check(const ModelConfig *c, const Plan *p)
 static int check_words(const Model *m, const Batch *x)
 {
     int32_t V = (int32_t)m->config.vocab;
+    if (x->asked.count > x->N)
+        return error_set(ERR_MISUSE, "a batch of %zu rows has %zu masked words", x->N,
+                         x->asked.count);
     for (size_t i = 0; i < x->asked.count; i++)
         if (x->asked.row[i] < 0 || (size_t)x->asked.row[i] >= x->N || x->asked.word[i] < 0 ||
             x->asked.word[i] >= V)
@@ -80,6 +83,15 @@ int heads_batch(const Model *m, const Batch *x)
     return check_words(m, x);
 }
 
+/* y as numbers of the backend; `room` is on the host, (n) numbers of f32. They are sent, so that they go with the others. */
+static void send_values(const Model *m, const double *y, size_t n, void *room)
+{
+    float *single = room;
+    int is_double = m->backend->size == sizeof *y;
+    for (size_t i = 0; !is_double && i < n; i++) single[i] = (float)y[i];
+    m->backend->send(m->heads.value, is_double ? y : room, n * m->backend->size);
+}
+
 static void send_list(const Model *m, int32_t *to, const int32_t *from, size_t n)
 {
     if (n) m->backend->send(to, from, n * sizeof *from);
@@ -98,20 +110,29 @@ static void send_segments(const Model *m, const Batch *x, int32_t *list)
     send_list(m, m->heads.segment, x->asked.segment ? x->asked.segment : list, x->N);
 }
 
+/* Rows and words that are asked, filled up so that nll of labels still fits behind. */
+static void send_asked(const Model *m, const Batch *x, const Pass *p, int32_t *list)
+{
+    size_t n = x->asked.count, bytes = n * sizeof *list;
+    if (n) memcpy(list, x->asked.row, bytes);
+    send_list(m, m->heads.words.row, filled_list(list, n, p->words, NO_ROW), p->words);
+    if (n) memcpy(list, x->asked.word, bytes);
+    send_list(m, m->batch.target, filled_list(list, n, p->words, FILLER), p->words);
+}
+
 static void send(const Model *m, const Batch *x, Pass *p)
 {
     const ModelConfig *c = &m->config;
     const Heads *h = &m->heads;
     int labelled = x->asked.label || x->asked.value;
+    p->labels = labelled ? x->S : 0;
+    p->words = c->masked ? filled_rows(m, p, x->asked.count, x->N - p->labels) : 0;
     send_list(m, m->batch.input, x->input, x->N);
     if (c->segments) send_segments(m, x, h->list);
     if (c->classes) send_firsts(m, x, h->list);
-    send_list(m, h->words.row, x->asked.row, x->asked.count);
-    send_list(m, m->batch.target, x->asked.word, x->asked.count);
+    if (c->masked) send_asked(m, x, p, h->list);
     if (x->asked.label) send_list(m, h->label_of, x->asked.label, x->S);
-    if (x->asked.value) m->backend->put(h->value, x->asked.value, x->S);
-    p->words = x->asked.count;
-    p->labels = labelled ? x->S : 0;
+    if (x->asked.value) send_values(m, x->asked.value, x->S, h->list);
     p->label_weight = c->masked ? x->asked.weight : 1;
     p->before = x->asked.before;
     p->asked = c->masked ? p->words : p->labels;
@@ -198,8 +219,8 @@ static void label_head(const Model *m, const Pass *p)
     b->bias_drop(p->S, C, m->heads.z, data(m, h->b), no_drop);
 }
 
-/* nll (S) = (z - y)^2; with grad != 0 z becomes grad 2 (z - y). */
-static void square_error(const Model *m, size_t S, double grad, void *nll)
+/* nll (S) = (z - y)^2; back: z becomes grad 2 (z - y). */
+static void square_error(const Model *m, size_t S, double grad, void *nll, int back)
 {
     const Backend *b = m->backend;
     const Heads *h = &m->heads;
@@ -209,20 +230,26 @@ static void square_error(const Model *m, size_t S, double grad, void *nll)
     square.factor[0].stride = 1;
     b->lin(S, 1, 2, difference, h->off);
     b->lin(S, 1, 1, &square, nll);
-    if (grad != 0) b->lin(S, 1, 1, &twice, h->z);
+    if (back) b->lin(S, 1, 1, &twice, h->z);
+}
+
+double heads_grad(const Pass *p)
+{
+    return p->tokens ? p->label_weight / (double)p->tokens : 0;
 }
 
 /* The nll of labels stand behind those of words. */
-static void label_loss(const Model *m, const Pass *p, double grad)
+static void label_loss(const Model *m, const Pass *p, int back)
 {
     const Backend *b = m->backend;
     const Heads *h = &m->heads;
     const Labels one = {.hit = 1};
     void *nll = backend_at(b, m->out.nll, p->words);
     if (m->config.classes == 1)
-        square_error(m, p->S, grad, nll);
+        square_error(m, p->S, heads_grad(p), nll, back);
     else
-        b->cross_entropy(p->S, m->config.classes, h->z, h->label_of, one, grad, h->z, nll);
+        b->cross_entropy(p->S, m->config.classes, h->z, h->label_of, one,
+                         back ? &m->step->grad[GRAD_LABELS] : NULL, h->z, nll);
 }
 
 static void label_back(const Model *m, const Pass *p)
@@ -269,12 +296,11 @@ static void head(const Model *m, const Pass *p)
 static void loss(const Model *m, const Pass *p, int back)
 {
     const Labels q = ends_labels(m, p);
-    double grad = back && p->tokens ? p->label_weight / (double)p->tokens : 0;
     if (back) m->backend->fill(m->out.dhidden, 0, p->N * m->config.width);
     if (p->words) ends_loss(m, p, &q, back);
     if (p->words && back) words_back(m, p);
-    if (p->labels) label_loss(m, p, grad);
-    if (p->labels && back && grad != 0) label_back(m, p);
+    if (p->labels) label_loss(m, p, back);
+    if (p->labels && back) label_back(m, p);
 }
 
-const Ends ends_heads = {send, embed, embed_back, head, loss, ends_plain_logits, 0};
+const Ends ends_heads = {send, embed, embed_back, head, loss, ends_plain_logits};

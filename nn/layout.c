@@ -339,10 +339,11 @@ static void need_mixes(Pieces *o)
     Model *m = o->m;
     size_t wide = rows_of(m, SIDE_TARGET, m->config.width),
            narrow = rows_of(m, SIDE_TARGET, m->tails.tail[0].width);
+    size_t all = (filled_most(m) * m->config.width + 15) / 16 * 16; /* of all clusters at once */
     const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
     for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
         Mix *x = &m->tails.mix[i];
-        need(o, &x->wide, wide, time[i], time[i], MEMORY_WORKSPACE);
+        need(o, &x->wide, i == MIX_LOSS ? wide : all, time[i], time[i], MEMORY_WORKSPACE);
         need(o, &x->narrow, narrow, time[i], time[i], MEMORY_WORKSPACE);
         need(o, &x->other, narrow, time[i], time[i], MEMORY_WORKSPACE);
     }
@@ -475,6 +476,7 @@ static int lay_arena(Model *m)
 static int lay_flat(Model *m)
 {
     size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;
+    size_t sorted = m->config.tails ? filled_most(m) : 0, inputs = sorted ? sorted : N;
     size_t M = m->config.max_source, words = m->config.masked ? N : 0;
     size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
@@ -491,7 +493,7 @@ static int lay_flat(Model *m)
         {&m->moment[0], trained, MEMORY_MOMENTS},
         {&m->moment[1], trained, MEMORY_MOMENTS},
         {&m->positions, sines * m->config.width * e, MEMORY_WORKSPACE},
-        {(void **)&m->batch.input, N * sizeof *m->batch.input, MEMORY_WORKSPACE},
+        {(void **)&m->batch.input, inputs * sizeof *m->batch.input, MEMORY_WORKSPACE},
         {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
         {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},
         {(void **)&m->batch.begins, (N + 1) * sizeof *m->batch.begins, MEMORY_WORKSPACE},
@@ -503,9 +505,9 @@ static int lay_flat(Model *m)
         {(void **)&m->masks, sizeof *m->masks, MEMORY_WORKSPACE},
         {&m->out.nll, N * e, MEMORY_WORKSPACE},
         {(void **)&m->tails.place, tail * sizeof *m->tails.place, MEMORY_WORKSPACE},
-        {(void **)&m->tails.row, tail * sizeof *m->tails.row, MEMORY_WORKSPACE},
-        {(void **)&m->tails.within, tail * sizeof *m->tails.within, MEMORY_WORKSPACE},
-        {&m->tails.nll, tail * e, MEMORY_WORKSPACE},
+        {(void **)&m->tails.row, sorted * sizeof *m->tails.row, MEMORY_WORKSPACE},
+        {(void **)&m->tails.within, sorted * sizeof *m->tails.within, MEMORY_WORKSPACE},
+        {&m->tails.nll, sorted * e, MEMORY_WORKSPACE},
         {(void **)&m->heads.words.row, words * sizeof *m->heads.words.row, MEMORY_WORKSPACE},
         {(void **)&m->heads.label.row, labels * sizeof *m->heads.label.row, MEMORY_WORKSPACE},
         {(void **)&m->heads.label_of, labels * sizeof *m->heads.label_of, MEMORY_WORKSPACE},

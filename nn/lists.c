@@ -36,7 +36,7 @@ int lists_make(Model *m)
 {
     const Plan *p = m->plan;
     size_t params = 5 + 10 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
-    size_t terms = count_terms(p), tail = m->config.tails ? m->config.max_tokens : 0;
+    size_t terms = count_terms(p), tail = m->config.tails ? filled_most(m) : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);
     m->stretch = memory_new(params, sizeof *m->stretch);

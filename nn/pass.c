@@ -384,11 +384,17 @@ void pass_masks(const Model *m, uint64_t number)
     m->backend->send(m->masks, &number, sizeof number);
 }
 
-void pass_step(const Model *m, uint64_t step, double rate)
+Step pass_inputs(const Pass *p, uint64_t step, double rate)
 {
-    Step s = {.step = step, .rate = rate};
-    m->backend->send(m->step, &s, sizeof s);
-    pass_masks(m, step);
+    double words = p->tokens ? 1 / (double)p->tokens : 0;
+    return (Step){.step = step, .rate = rate, .grad = {words, heads_grad(p)}};
+}
+
+void pass_step(const Pass *p, uint64_t step, double rate)
+{
+    Step s = pass_inputs(p, step, rate);
+    p->m->backend->send(p->m->step, &s, sizeof s);
+    pass_masks(p->m, step);
 }
 
 int pass_source(const Model *m, const Batch *x)
@@ -422,7 +428,7 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
     if (x->source.N)
         p->source.longest = longest_of(x->S, x->source.start, m->config.max_source_length);
     m->ends->send(m, x, p);
-    p->tokens = p->asked;
+    p->tokens = batch_asked(x);
     b->send(m->batch.position, x->position, x->N * sizeof *x->position);
     b->send(m->batch.begins, x->start, (x->S + 1) * sizeof *x->start);
     return 0;
@@ -465,18 +471,27 @@ void pass_gradient(const Model *m, const Pass *p)
     share_rest(m, p);
 }
 
+/* Those of words, then those of labels, which stand behind words that are filled up. */
+static void get_losses(const Model *m, const Pass *p, double *nll)
+{
+    const Backend *b = m->backend;
+    size_t words = m->ends == &ends_heads && !m->config.masked ? 0 : p->tokens;
+    if (words) b->get(nll, m->out.nll, words);
+    if (p->labels) b->get(nll + words, backend_at(b, m->out.nll, p->words), p->labels);
+}
+
 int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nll, double *mean)
 {
     const Backend *b = m->backend;
     Pass p;
     Step s;
     TRY(pass_begin(m, x, train, &p));
-    pass_step(m, step, 0);
+    pass_step(&p, step, 0);
     pass_forward(m, &p);
     loss(m, &p, 0);
-    if (nll) b->get(nll, m->out.nll, p.words + p.labels ? p.words + p.labels : p.asked);
+    if (nll) get_losses(m, &p, nll);
     b->receive(&s, m->step, sizeof s);
-    if (mean) *mean = p.asked ? s.loss / (double)p.asked : 0;
+    if (mean) *mean = p.tokens ? s.loss / (double)p.tokens : 0;
     return b->wait();
 }
 
@@ -484,7 +499,7 @@ int model_logits(Model *m, const Batch *b, double *logits)
 {
     Pass p;
     TRY(pass_begin(m, b, 0, &p));
-    pass_step(m, 0, 0);
+    pass_step(&p, 0, 0);
     pass_forward(m, &p);
     for (size_t at = 0, n; at < p.asked; at += n) {
         n = ends_logits(m, &p, at);

@@ -9,6 +9,7 @@
 #include "nn/engine.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "kernels/error.h"
 
@@ -31,13 +32,26 @@ static void update(const Model *m, const StepShape *s)
 
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)
 {
-    return (StepShape){(size_t)role, p->N,
-                       p->S,         p->tokens,
-                       a->beta1,     a->beta2,
-                       a->eps,       a->clip,
-                       a->decay,     p->first,
-                       p->source.N,  p->source.first,
-                       p->longest,   p->source.longest};
+    StepShape s = {.role = (size_t)role,
+                   .N = p->N,
+                   .S = p->S,
+                   .beta1 = a->beta1,
+                   .beta2 = a->beta2,
+                   .eps = a->eps,
+                   .clip = a->clip,
+                   .decay = a->decay,
+                   .first = p->first,
+                   .source = p->source.N,
+                   .source_first = p->source.first,
+                   .longest = p->longest,
+                   .source_longest = p->source.longest,
+                   .words = p->words,
+                   .labels = p->labels,
+                   .before = p->before,
+                   .square = p->m->config.classes == 1 ? heads_grad(p) : 0};
+    memcpy(s.in, p->in, sizeof s.in);
+    memcpy(s.out, p->out, sizeof s.out);
+    return s;
 }
 
 /* Ranks' sums begin while the last part goes on, or are noted in what is recorded. */
@@ -97,7 +111,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     TRY(check_part(x, part));
     if (b->pack) b->pack(1);
     int code = begin(m, x, part, &p);
-    Step in = {.step = step, .rate = a->rate};
+    Step in = pass_inputs(&p, step, a->rate);
     b->send(m->step, &in, offsetof(Step, loss));
     pass_masks(m, (step - 1) * part->most + part->part + 1);
     if (b->pack) b->pack(0);
@@ -106,7 +120,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
         shape(&p, a,
               (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0) |
                   (part->ranks ? PART_RANKS : 0));
-    if (b->record && m->ends->recordable) {
+    if (b->record) {
         int failed = run_recorded(m, &p, &s, part->ranks);
         return code ? code : failed;
     }
@@ -142,10 +156,10 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
     Step s;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
     TRY(pass_begin(m, x, 1, &p));
-    pass_step(m, step, 0);
+    pass_step(&p, step, 0);
     pass_gradient(m, &p);
     int code = model_tally(m, &s);
-    *mean = p.asked ? s.loss / (double)p.asked : 0;
+    *mean = p.tokens ? s.loss / (double)p.tokens : 0;
     return code;
 }
 
@@ -153,8 +167,9 @@ int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
 {
     Step s;
     if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
-    StepShape how = shape(&(Pass){0}, a, PART_LAST);
-    pass_step(m, step, a->rate);
+    const Pass none = {.m = m};
+    StepShape how = shape(&none, a, PART_LAST);
+    pass_step(&none, step, a->rate);
     update(m, &how);
     int code = model_tally(m, &s);
     if (grad_norm) *grad_norm = s.norm;

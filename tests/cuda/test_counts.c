@@ -75,6 +75,7 @@ static void compare(const char *name, const TinyPlan *t, int act, size_t clip, s
     if (got.kernels != want.kernels || got.products != want.products)
         fail_msg("%s, %s, length %zu: %zu kernels, %zu products are counted, %zu, %zu launched",
                  name, t->name, length, got.kernels, got.products, want.kernels, want.products);
+    assert_int_equal(counts_backend(name)->row_sizes, device->row_sizes);
     assert_true(want.products > 0 && want.sends == 1 && got.sends == 1);
 }
 

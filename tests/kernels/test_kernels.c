@@ -15,6 +15,7 @@
  */
 #include "tests/lib/test.h"
 
+#include "tests/lib/distance.h"
 #include "tests/lib/kernel_buffers.h"
 #include "tests/lib/kernel_ops.h"
 
@@ -186,6 +187,7 @@ static Trial trial_on(const Backend *b, const Trial *t)
     on.target = sent(b, t->target, bytes);
     on.count = sent(b, t->count, bytes);
     on.key = sent(b, t->key, bytes * LISTED);
+    on.grad = sent(b, &(double){0}, sizeof *on.grad);
     on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
     on.remembers = sent(b, t->memory, (t->S + 1) * sizeof *t->memory);
     return on;
@@ -193,8 +195,8 @@ static Trial trial_on(const Backend *b, const Trial *t)
 
 static void trial_off(const Backend *b, Trial *on)
 {
-    void *list[] = {on->token, on->position,       on->target,           on->count,
-                    on->key,   (void *)on->begins, (void *)on->remembers};
+    void *list[] = {on->token,          on->position,          on->target, on->count, on->key,
+                    (void *)on->begins, (void *)on->remembers, on->grad};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) b->release(list[i]);
 }
 
@@ -457,10 +459,11 @@ TEST(masks)
 static void losses(const Backend *b, const double logits[6], double nll[2])
 {
     int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
+    double *grad = sent(b, &(double){1}, sizeof *grad);
     void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
-    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, 1, z, out);
+    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, grad, z, out);
     b->get(nll, out, 2);
-    b->release(target);
+    b->release(target), b->release(grad);
     buffer_free(b, z, 6);
     buffer_free(b, out, 2);
 }
@@ -487,10 +490,11 @@ TEST(rows_without_a_target)
     for (int v = 0; v < 3; v++) none += (a + (v == 2 ? last : 0)) * (log(sum) - z[v]);
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
-        int32_t *target = sent(b, (const int32_t[]){-1, 1}, 2 * sizeof *target);
+        int32_t *target = sent(b, (const int32_t[]){NO_TARGET, 1}, 2 * sizeof *target);
+        double *grad = sent(b, &(double){2}, sizeof *grad);
         void *x = buffer_new(b, 6, z), *out = buffer_new(b, 2, NULL);
         double nll[2], tol = 64 * eps_of(b);
-        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, 2, x, out);
+        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, grad, x, out);
         b->get(nll, out, 2);
         double *g = fetch(b, x, 6);
         assert_true(fabs(nll[0] - none) <= tol);
@@ -500,10 +504,94 @@ TEST(rows_without_a_target)
             double all = 3 * a + last + (v < 3 ? 0 : hit);
             assert_true(fabs(g[v] - 2 * (all * exp(z[v]) / sum - q)) <= tol);
         }
-        b->release(target);
+        b->release(target), b->release(grad);
         memory_free(g);
         buffer_free(b, x, 6);
         buffer_free(b, out, 2);
+    }
+}
+
+/* A row that fills up has zeros, whatever its logits are, and the others have what they have without it. */
+TEST(rows_that_fill_up_have_no_loss)
+{
+    enum { V = 70, ROWS = 3 };
+    const Labels q = {0.7, 0.1, 1, {0.2}};
+    double z[ROWS * V];
+    for (int v = 0; v < ROWS * V; v++) z[v] = v / V == 1 ? NAN : sin(v);
+    for (size_t i = 0; i < backend_count; i++) {
+        const Backend *b = backends[i];
+        int32_t *target = sent(b, (const int32_t[]){3, FILLER, 5}, ROWS * sizeof *target);
+        double *grad = sent(b, &(double){2}, sizeof *grad), nll[2][ROWS];
+        void *x = buffer_new(b, ROWS * V, z), *out = buffer_new(b, ROWS, NULL);
+        b->cross_entropy(ROWS, V, x, target, q, NULL, NULL, out);
+        b->get(nll[0], out, ROWS);
+        b->cross_entropy(ROWS, V, x, target, q, grad, x, out);
+        b->get(nll[1], out, ROWS);
+        double *g = fetch(b, x, ROWS * V), *one;
+        assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
+        assert_true(nll[0][1] == 0 && nll[0][0] > 0 && nll[0][2] > 0);
+        for (int v = 0; v < V; v++) assert_true(g[V + v] == 0);
+        for (size_t r = 0; r < ROWS; r += 2) { /* by itself */
+            void *y = buffer_new(b, V, z + r * V);
+            b->cross_entropy(1, V, y, target + r, q, grad, y, out);
+            b->get(nll[1], out, 1);
+            one = fetch(b, y, V);
+            assert_true(nll[1][0] == nll[0][r]);
+            assert_memory_equal(one, g + r * V, V * sizeof *one);
+            memory_free(one);
+            buffer_free(b, y, V);
+        }
+        b->release(target), b->release(grad);
+        memory_free(g);
+        buffer_free(b, x, ROWS * V);
+        buffer_free(b, out, ROWS);
+    }
+}
+
+/* Rows of no number are zeros and add nothing: what the others leave has the bits of a list without them. Numbers of words
+ * around powers of 16, where a device sorts by one digit more, and the last word, whose digits are all ones, are among them. */
+TEST(rows_of_no_number)
+{
+    enum { N = 300, D = 5, KEPT = N - (N + 2) / 3, MOST = 257 };
+    static const size_t words[] = {1, 15, 16, 17, 255, 256, MOST};
+    static double E[MOST * D], dh[N * D], few[KEPT * D];
+    int32_t token[N], kept[KEPT];
+    const Dropout none = {0};
+    for (size_t v = 0; v < MOST * D; v++) E[v] = cos((double)v);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        size_t V = words[k], n = 0;
+        for (size_t r = 0; r < N; r++) {
+            token[r] = r % 3 == 0 ? NO_ROW : (int32_t)(r % 2 ? V - 1 : r * 7 % V);
+            for (size_t c = 0; c < D; c++) dh[r * D + c] = sin((double)(r * D + c));
+            if (r % 3 == 0) continue;
+            memcpy(few + n * D, dh + r * D, D * sizeof *dh);
+            kept[n++] = token[r];
+        }
+        assert_int_equal(n, KEPT);
+        for (size_t i = 0; i < backend_count; i++) {
+            const Backend *b = backends[i];
+            int32_t *all = sent(b, token, sizeof token), *without = sent(b, kept, sizeof kept);
+            void *e = buffer_new(b, V * D, E), *h = buffer_new(b, N * D, dh);
+            void *f = buffer_new(b, KEPT * D, few), *to = buffer_new(b, V * D, E);
+            b->embed_back(N, D, V, all, 1.5, none, h, e);
+            b->embed_back(KEPT, D, V, without, 1.5, none, f, to);
+            double *x = fetch(b, e, V * D), *y = fetch(b, to, V * D);
+            /* runs are cut in other places: of few terms they have the same bits, of many they are rounded otherwise */
+            assert_true(distance(x, y, V * D) <= 2 * N * N * eps_of(b));
+            assert_true(distance(x, E, V * D) > 0.1);
+            b->embed(N, D, all, NULL, e, 1.5, NULL, none, h);
+            double *z = fetch(b, h, N * D);
+            for (size_t r = 0; r < N; r++)
+                for (size_t c = 0; c < D; c++)
+                    assert_true(token[r] == NO_ROW
+                                    ? z[r * D + c] == 0
+                                    : fabs(z[r * D + c] - 1.5 * x[(size_t)token[r] * D + c]) <=
+                                          4 * N * eps_of(b));
+            memory_free(x), memory_free(y), memory_free(z);
+            b->release(all), b->release(without);
+            buffer_free(b, e, V * D), buffer_free(b, h, N * D);
+            buffer_free(b, f, KEPT * D), buffer_free(b, to, V * D);
+        }
     }
 }
 

@@ -31,6 +31,7 @@ typedef struct {
     int32_t *token, *position, *target; /* (N) */
     const size_t *begins, *remembers;   /* start, memory, where `run` and `back` read them */
     int32_t *count, *key; /* (N), (N, LISTED): rows of the other text, for listed rows */
+    double *grad;         /* (1) what a loss's adjoint is times; in the backend's memory alone */
     int spoil;
 } Trial;
 
@@ -614,7 +615,7 @@ static void loss_ref(const Trial *t, int act, const double *const *in, double *o
     }
 }
 static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, int act,
-                      double grad, void *out)
+                      const double *grad, void *out)
 {
     b->copy(work, z, t->N * t->V);
     b->cross_entropy(t->N, t->V, work, t->target, labels_of(t, act), grad, work, out);
@@ -622,7 +623,7 @@ static void loss_call(const Backend *b, const Trial *t, const void *z, void *wor
 static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                      void *kept)
 {
-    loss_call(b, t, in[0], kept, act, 0, out);
+    loss_call(b, t, in[0], kept, act, NULL, out);
 }
 static void loss_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
                        void *kept, const void *dout, void *const *din)
@@ -630,7 +631,8 @@ static void loss_dback(const Backend *b, const Trial *t, int act, void *const *i
     (void)kept;
     double grad;
     b->get(&grad, dout, 1);
-    loss_call(b, t, in[0], din[0], act, grad, out);
+    b->send(t->grad, &grad, sizeof grad);
+    loss_call(b, t, in[0], din[0], act, t->grad, out);
 }
 
 /* ---- the best of a row: z (N, V); the output is log p, its columns are kept; act: how many -- */

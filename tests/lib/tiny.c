@@ -254,6 +254,34 @@ ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h)
     return c;
 }
 
+const TinyEnds tiny_ends[] = {
+    {"adaptive", 1, 0, 0, {0, 0, 0}},
+    {"adaptive, untied", 1, 1, 0, {0, 0, 0}},
+    {"adaptive, smoothed", 1, 0, 0.3, {0, 0, 0}},
+    {"masked", 0, 0, 0, {1, 0, 0}},
+    {"masked, smoothed", 0, 0, 0.3, {1, 0, 0}},
+    {"masked, classes", 0, 0, 0, {1, 2, 2}},
+    {"classes", 0, 0, 0, {0, 3, 0}},
+    {"a number", 0, 0, 0, {0, 1, 2}},
+    {0},
+};
+
+ModelConfig tiny_ends_config(const TinyEnds *e)
+{
+    ModelConfig c = tiny_head_config(tiny_config(), &e->head);
+    c.untied = e->untied;
+    c.smoothing = e->smoothing;
+    c.tails = e->adaptive ? 2 : 0;
+    c.cut[0] = 4, c.cut[1] = 7;
+    c.factor = 2;
+    return c;
+}
+
+Plan *tiny_ends_plan(const TinyEnds *e)
+{
+    return e->adaptive ? tiny_residual() : tiny_encoder(tiny_residual());
+}
+
 ModelConfig tiny_config(void)
 {
     return (ModelConfig){.vocab = TINY_VOCAB,
@@ -317,6 +345,30 @@ Batch tiny_batch_of(const Model *m)
     b.source.input = input;
     b.source.position = position;
     b.source.start = start;
+    return b;
+}
+
+/* Every word becomes another, so that of clusters of words each has other rows. */
+static int32_t *others(const int32_t *word, size_t n, int32_t *to)
+{
+    for (size_t i = 0; word && i < n; i++) to[i] = (word[i] * 7 + 3) % TINY_VOCAB;
+    return word ? to : NULL;
+}
+
+Batch tiny_batch_as(const Model *m, char which)
+{
+    static int32_t input[TINY_ROWS], target[TINY_ROWS], row[] = {0, 5, 8}, word[] = {9, 0, 6};
+    Batch b = tiny_batch_of(m);
+    if (which == 'b') {
+        b.S = 2, b.N = b.start[2];
+        if (b.source.N) b.source.N = b.source.start[2];
+        while (b.asked.count && (size_t)b.asked.row[b.asked.count - 1] >= b.N) b.asked.count--;
+    } else if (which == 'c') {
+        b.input = others(b.input, b.N, input);
+        b.target = others(b.target, b.N, target);
+        if (b.asked.count) b.asked.row = row, b.asked.word = word, b.asked.count = 3;
+    }
+    b.asked.weight = (double)b.asked.count / (double)b.S;
     return b;
 }
 

@@ -35,6 +35,18 @@ extern const TinyHead tiny_heads[];
 Plan *tiny_encoder(Plan *p);
 ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h);
 
+/* Networks whose words decide how many rows their products have: adaptive softmax (4 words in the head, tails of 3 and 4), and
+ * encoders alone; NULL name at the end. */
+typedef struct {
+    const char *name;
+    int adaptive, untied;
+    double smoothing;
+    TinyHead head;
+} TinyEnds;
+extern const TinyEnds tiny_ends[];
+ModelConfig tiny_ends_config(const TinyEnds *e);
+Plan *tiny_ends_plan(const TinyEnds *e);
+
 /* r0 + F(r0), then + G of that. */
 Plan *tiny_residual(void);
 /* The transformer of Vaswani et al. 2017 with a layer on either side: F, G; F, C, G. */
@@ -47,6 +59,9 @@ ModelConfig tiny_config(void);
 Batch tiny_batch(void);
 /* For a model of two sides with a source of 12 rows, packed as 4 + 7 + 1. */
 Batch tiny_batch_of(const Model *m);
+/* Batches of a model: 'a' is tiny_batch_of; 'b' is 'a' without the last sequence; 'c' is 'a' with other words, of which others,
+ * and fewer, are masked. */
+Batch tiny_batch_as(const Model *m, char which);
 /* What an encoder alone is asked of the same rows: five words where it is masked, and a label of every sequence where it has
  * classes. */
 Batch tiny_asked(const ModelConfig *c);
