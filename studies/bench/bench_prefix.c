@@ -241,8 +241,8 @@ static int find_best(Prefix *p, size_t R, int end)
     for (size_t at = 0, n; at < R; at += n) {
         n = ends_logits(m, &pass, at);
         if (end)
-            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, NULL, NULL,
-                             backend_at(b, m->out.nll, at));
+            b->cross_entropy(n, V, m->out.logits, m->batch.target + at, (Labels){.hit = 1}, NULL,
+                             NULL, backend_at(b, m->out.nll, at));
         else
             b->best(n, V, K, m->out.logits, (int32_t *)p->best + at * K,
                     backend_at(b, p->best_value, at * K));
