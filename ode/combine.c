@@ -14,11 +14,33 @@
 enum { TERMS = 6, BLOCK = 2048 }; /* 16 KiB of out */
 
 typedef void Combination(size_t N, const double *c, const double *const *x, double *out);
+typedef uint64_t Checked(size_t N, const double *c, const double *const *x, double *out);
 
-#define COMBINATION(name, terms, sum)                                                            \
-    SIMD_CLONES static void name(size_t N, const double *c, const double *const *x, double *out) \
-    {                                                                                            \
-        terms _Pragma("omp simd") for (size_t i = 0; i < N; i++) out[i] = sum;                   \
+/* Carries into bit 63 where the exponent is all ones: infinite or NaN. */
+static inline uint64_t carry(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7ff0000000000000u) + 0x0010000000000000u;
+}
+
+/* name; and name_checked, which has bit 63 where a number of out is not finite. */
+#define COMBINATION(name, terms, sum)                                                             \
+    SIMD_CLONES static void name(size_t N, const double *c, const double *const *x, double *out)  \
+    {                                                                                             \
+        terms _Pragma("omp simd") for (size_t i = 0; i < N; i++) out[i] = sum;                    \
+    }                                                                                             \
+    SIMD_CLONES static uint64_t name##_checked(size_t N, const double *c, const double *const *x, \
+                                               double *out)                                       \
+    {                                                                                             \
+        uint64_t all = 0;                                                                         \
+        terms _Pragma("omp simd reduction(| : all)") for (size_t i = 0; i < N; i++)               \
+        {                                                                                         \
+            double y = sum;                                                                       \
+            out[i] = y;                                                                           \
+            all |= carry(y);                                                                      \
+        }                                                                                         \
+        return all;                                                                               \
     }
 
 #define C(m) const double c##m = c[m], *const x##m = x[m];
@@ -34,10 +56,12 @@ COMBINATION(sum6, C(0) C(1) C(2) C(3) C(4) C(5), X(0) + X(1) + X(2) + X(3) + X(4
 /* clang-format on */
 
 static Combination *const sums[TERMS + 1] = {NULL, sum1, sum2, sum3, sum4, sum5, sum6};
+static Checked *const checked_sums[TERMS + 1] = {
+    NULL, sum1_checked, sum2_checked, sum3_checked, sum4_checked, sum5_checked, sum6_checked};
 
-/* One block at offset `at`: the first terms, then out and the next ones, and so on. */
-static void block(size_t N, size_t parts, const double *c, const double *const *x, size_t at,
-                  double *out)
+/* One block at offset `at`: the first terms, then out and the next ones, and so on. With `check` the bits of the last sum. */
+static uint64_t block(size_t N, size_t parts, const double *c, const double *const *x, size_t at,
+                      int check, double *out)
 {
     double weight[TERMS];
     const double *source[TERMS];
@@ -49,44 +73,43 @@ static void block(size_t N, size_t parts, const double *c, const double *const *
             weight[n] = c[m];
             source[n] = x[m] + at;
         }
+        if (check && m == parts) return checked_sums[n](N, weight, source, out + at);
         sums[n](N, weight, source, out + at);
     }
+    return 0;
 }
 
-/* An exponent of all ones (infinite or NaN) carries over into bit 63. */
 SIMD_CLONES static uint64_t poison(size_t N, const double *x)
 {
     uint64_t all = 0;
 #pragma omp simd reduction(| : all)
-    for (size_t i = 0; i < N; i++) {
-        uint64_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        all |= (bits & 0x7ff0000000000000u) + 0x0010000000000000u;
-    }
-    return all >> 63;
+    for (size_t i = 0; i < N; i++) all |= carry(x[i]);
+    return all;
 }
 
 int combine_finite(size_t N, const double *x)
 {
-    return !poison(N, x);
+    return !(poison(N, x) >> 63);
+}
+
+static uint64_t combine_by(size_t at, size_t N, size_t parts, const double *c,
+                           const double *const *x, int check, double *out)
+{
+    uint64_t bits = 0;
+    if (parts == 0) memset(out + at, 0, N * sizeof *out);
+    for (size_t end = at + N; at < end; at += BLOCK)
+        bits |= block(end - at < BLOCK ? end - at : BLOCK, parts, c, x, at, check, out);
+    return bits;
 }
 
 void combine(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
              double *out)
 {
-    if (parts == 0) memset(out + at, 0, N * sizeof *out);
-    for (size_t end = at + N; at < end; at += BLOCK)
-        block(end - at < BLOCK ? end - at : BLOCK, parts, c, x, at, out);
+    combine_by(at, N, parts, c, x, 0, out);
 }
 
 int combine_checked(size_t at, size_t N, size_t parts, const double *c, const double *const *x,
                     double *out)
 {
-    uint64_t bad = 0;
-    for (size_t end = at + N; at < end; at += BLOCK) {
-        size_t count = end - at < BLOCK ? end - at : BLOCK;
-        combine(at, count, parts, c, x, out);
-        bad |= poison(count, out + at);
-    }
-    return !bad;
+    return !(combine_by(at, N, parts, c, x, 1, out) >> 63);
 }
