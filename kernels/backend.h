@@ -112,11 +112,10 @@ typedef struct {
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
     int causal;           /* row i sees j <= i alone */
     size_t longest;       /* Tmax >= every length of keys */
-    size_t rows,
-        keys; /* >= every length of queries, of keys of this batch: blocks are made for these; 0: Tmax */
-    size_t D, H;       /* width, heads; H divides D */
-    const void *q;     /* (N, D), row stride ldq: head h at columns h*E */
-    const void *k, *v; /* (M, D), row stride ldk */
+    size_t rows, keys;    /* attention_rows, _keys, which blocks are made for; 0: Tmax */
+    size_t D, H;          /* width, heads; H divides D */
+    const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
+    const void *k, *v;    /* (M, D), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
@@ -293,6 +292,17 @@ struct Backend {
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
 {
     return (char *)p + i * b->size;
+}
+
+/* No queries, no keys of a sequence of this batch are more. */
+static inline size_t attention_rows(const Attention *a)
+{
+    return a->rows ? a->rows : a->longest;
+}
+
+static inline size_t attention_keys(const Attention *a)
+{
+    return a->keys ? a->keys : a->longest;
 }
 
 /* The sum of q of a row of V columns but for its target's. */

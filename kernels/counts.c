@@ -221,15 +221,10 @@ static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int 
     add_bytes(COUNT_LINEAR, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 2));
 }
 
-static size_t longest_keys(const Attention *a)
-{
-    return a->keys ? a->keys : a->longest;
-}
-
 /* Keys that are seen, over all rows. */
 static double seen(const Attention *a)
 {
-    double T = (double)longest_keys(a);
+    double T = (double)attention_keys(a);
     return (double)a->S * T * (a->causal ? (T + 1) / 2 : T);
 }
 
@@ -248,7 +243,7 @@ static double attention_rate(const Attention *a)
 static void attention(const Attention *a, void *out, void *lse)
 {
     (void)out, (void)lse;
-    double rows = (double)a->S * (double)longest_keys(a) * (double)a->D;
+    double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
 }
 
@@ -258,10 +253,10 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
 {
     enum { SIDE = 64 };
     (void)out, (void)lse, (void)dout, (void)dq, (void)dk, (void)dv;
-    double rows = (double)a->S * (double)longest_keys(a) * (double)a->D;
+    double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     int matrix = by_matrix(a);
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
-    size_t kernels = longest_keys(a) <= tile && (matrix || (!a->memory && !more)) ? 2 : 3;
+    size_t kernels = attention_keys(a) <= tile && (matrix || (!a->memory && !more)) ? 2 : 3;
     if (a->relative && drelative) kernels++;
     if (a->span && dspan) kernels++;
     add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));

@@ -366,16 +366,6 @@ static size_t rows_met(const Attention *a)
     return (a->causal ? 1 : 2) * a->clip + 1;
 }
 
-static size_t longest_rows(const Attention *a)
-{
-    return a->rows ? a->rows : a->longest;
-}
-
-static size_t longest_keys(const Attention *a)
-{
-    return a->keys ? a->keys : a->longest;
-}
-
 /* At most `most` blocks for `length` rows or columns, each of tiles of `side`. What they leave over, they do in turn. */
 static Heads heads_of(const Attention *a, size_t most, size_t length, size_t side)
 {
@@ -431,7 +421,7 @@ static size_t blocks_of(const Heads *p)
 
 static void cuda_attention(const Attention *a, void *out, void *lse)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     p.wide = p.wide && aligned(out);
     if (p.E <= SIDE)
         RUN((attend<1>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
@@ -460,7 +450,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
     size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
     size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
-    size_t T = longest_rows(a) > longest_keys(a) ? longest_rows(a) : longest_keys(a);
+    size_t T = attention_rows(a) > attention_keys(a) ? attention_rows(a) : attention_keys(a);
     Heads all = heads_of(a, BLOCKS_MOST, T, SIDE), sliced = heads_of(a, most ? most : 1, T, SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);

@@ -314,15 +314,15 @@ static int warps_for(size_t length)
 
 template <int E, int WARPS> static void attend_matrix_by(const Attention *a, void *out, void *lse)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), WARPS * STEP);
-    size_t room = lesser(blocks_for(longest_keys(a), STEP) * STEP, MATRIX_SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
+    size_t room = lesser(blocks_for(attention_keys(a), STEP) * STEP, MATRIX_SIDE);
     RUN((attend_matrix<E, WARPS>), blocks_of(&p), WARPS * WARP,
         2 * room * (size_t)pitch<E> * sizeof(uint16_t), p, (int)room, (float *)out, (float *)lse);
 }
 
 template <int E> static void attend_matrix_of(const Attention *a, void *out, void *lse)
 {
-    int warps = warps_for(longest_rows(a));
+    int warps = warps_for(attention_rows(a));
     if (warps == 1) attend_matrix_by<E, 1>(a, out, lse);
     if (warps == 2) attend_matrix_by<E, 2>(a, out, lse);
     if (warps == 4) attend_matrix_by<E, 4>(a, out, lse);
@@ -330,7 +330,7 @@ template <int E> static void attend_matrix_of(const Attention *a, void *out, voi
 
 static void cuda_attention_matrix(const Attention *a, void *out, void *lse)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     if (!matrix_serves(a, &p) || !aligned(out))
         cuda_attention(a, out, lse);
     else if (p.E <= 32)

@@ -402,7 +402,7 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
 /* All keys of a sequence in one tile. */
 template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
     RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
         p, b, Kept{NULL, 0, 0});
 }
@@ -411,7 +411,7 @@ template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBa
 static Kept kept_for(const Attention *a, const Heads *p)
 {
     const size_t most = (size_t)1 << 16;
-    Kept k = {NULL, blocks_for(longest_keys(a), STEP), blocks_for(longest_rows(a), STEP)};
+    Kept k = {NULL, blocks_for(attention_keys(a), STEP), blocks_for(attention_rows(a), STEP)};
     if (!p->keep.on || p->heads == 0 || (a->memory && !a->rows)) return k;
     if (k.columns >= most || k.rows >= most) return k;
     if (k.columns * k.rows > KEPT_BYTES_MOST / WARP / p->heads) return k;
@@ -423,8 +423,8 @@ static Kept kept_for(const Attention *a, const Heads *p)
 template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
 {
     constexpr int WARPS = BACK_WARPS<E>;
-    Heads p = heads_of(a, BLOCKS_MOST, longest_keys(a), WARPS * STEP);
-    Heads q = heads_of(a, BLOCKS_MOST, longest_rows(a), WARPS * STEP);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
+    Heads q = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
     Kept kept = kept_for(a, &p);
     RUN((attend_matrix_columns<E, WARPS, 0>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 0),
         p, b, kept);
@@ -434,8 +434,8 @@ template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
 
 template <int E> static void matrix_back(const Attention *a, HeadsBack b)
 {
-    int warps = warps_for(longest_keys(a));
-    if (longest_keys(a) > (size_t)BACK_WARPS<E> * STEP)
+    int warps = warps_for(attention_keys(a));
+    if (attention_keys(a) > (size_t)BACK_WARPS<E> * STEP)
         matrix_tiles<E>(a, b);
     else if (warps == 1)
         matrix_alone<E, 1>(a, b);
@@ -449,7 +449,7 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        const void *dout, void *dq, void *dk, void *dv, int more,
                                        void *drelative, void *dspan)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, longest_rows(a), SIDE);
+    Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
         cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);

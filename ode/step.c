@@ -50,6 +50,7 @@ struct Stepper {
     System system; /* n: rows of the window */
     Weighted word; /* the system with the table's weights; n: as above */
     size_t n, N;   /* of the whole system */
+    size_t block;  /* rows that the nearest cache has room for, of all arrays of a step */
     size_t rows;   /* of a full window: n unless the particles are apart */
     size_t at;     /* first coordinate of the window */
     size_t kept;   /* coordinates a slope is kept for: N, or a window's where no past is needed */
@@ -157,8 +158,9 @@ static void survey_pair(Stepper *st)
     }
 }
 
-/* Rows of a block or full window, of which the slopes of every point, the state, an argument and the result stay in the cache: at
- * d = 1 1024 for Euler's method, 576 for rk4. Whole vectors: what is left over is summed by other instructions, whose last bit may be another. */
+/* Rows of a block or full window, of which the slopes of every point, the state, an argument and the result stay in the cache:
+ * at d = 1 1024 for Euler's method, 576 for rk4. Whole vectors: what is left over is summed by other instructions, whose last bit
+ * may be another. */
 static size_t block_rows(const Table *t, size_t d)
 {
     size_t numbers = CACHE / (t->points + 3) / VECTORS * VECTORS;
@@ -202,8 +204,9 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->word = system_weigh(s, t);
     st->n = s->n;
     st->N = s->n * s->d;
-    int windows = s->apart && s->n > block_rows(t, s->d) && !table_phi(t) && !table_implicit(t);
-    st->rows = windows ? block_rows(t, s->d) : s->n;
+    st->block = block_rows(t, s->d);
+    int windows = s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t);
+    st->rows = windows ? st->block : s->n;
     st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     int code = make(st);
@@ -279,7 +282,7 @@ static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *
 {
     const System *s = &st->system;
     const Eval *eval = &st->table->eval[e];
-    size_t d = s->d, rows = st->pair[e] ? block_rows(st->table, d) : s->n;
+    size_t d = s->d, rows = st->pair[e] ? st->block : s->n;
     double *k = slope(st, (int)e, 0);
     int finite = 1;
     if (next) gather(st, next);

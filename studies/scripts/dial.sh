@@ -9,7 +9,8 @@
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
 #              wherever it was tried (studies/results/dial)
 #   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
-#   new        other blocks of two evaluations: the papers', and those of studies/schemes (one found by trotter design; not parted, whose three sets do not divide 256)
+#   new        other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error; not parted,
+#              whose three sets do not divide 256)
 #   four       S = 4: five levels
 #   wide       four designs again at width 128, six seeds
 #

@@ -14,6 +14,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/attention_twin.h"
+#include "tests/lib/distance.h"
 #include "tests/lib/kernel_buffers.h"
 
 enum { SEQUENCES = 3 };
@@ -126,17 +127,6 @@ static void run_free(double *y[RESULTS])
     for (int k = 0; k < RESULTS; k++) memory_free(y[k]);
 }
 
-/* |x - y| / |y|, NaN where a number is none. */
-static double distance(const double *x, const double *y, size_t n)
-{
-    double off = 0, norm = 0;
-    for (size_t i = 0; i < n; i++) {
-        off += (x[i] - y[i]) * (x[i] - y[i]);
-        norm += y[i] * y[i];
-    }
-    return sqrt(off / norm);
-}
-
 static double bound_of(const Backend *b, int k)
 {
     double one = strstr(b->name, "bf16") ? 0x1p-8 : 0x1p-16;
@@ -156,16 +146,16 @@ TEST(backends_agree)
                 const Backend *b = backends[k];
                 run(b, &p, y);
                 for (int r = 0; r < RESULTS; r++) {
-                    double bound = bound_of(b, r), d = distance(y[r], want[r], p.n);
+                    double bound = bound_of(b, r), d = norm_distance(y[r], want[r], p.n);
                     if (!(d <= bound))
                         fail_msg("%s, shape %zu, way %d: %s is off by %g", b->name, i, way,
                                  result_names[r], d);
                     double norm = 0;
                     for (size_t n = 0; n < p.n; n++) norm += want[r][n] * want[r][n];
                     y[r][p.n / 2] += 3 * bound * sqrt(norm); /* is seen */
-                    assert_false(distance(y[r], want[r], p.n) <= bound);
+                    assert_false(norm_distance(y[r], want[r], p.n) <= bound);
                     y[r][p.n / 2] = NAN;
-                    assert_false(distance(y[r], want[r], p.n) <= bound);
+                    assert_false(norm_distance(y[r], want[r], p.n) <= bound);
                 }
                 run_free(y);
             }
@@ -180,7 +170,7 @@ static int first_far(const Problem *p, double *const y[RESULTS], int rounds, dou
     int r = 0;
     double *twin[RESULTS];
     run_twin(p, rounds, twin);
-    while (r < RESULTS && distance(y[r], twin[r], p->n) <= bound) r++;
+    while (r < RESULTS && norm_distance(y[r], twin[r], p->n) <= bound) r++;
     run_free(twin);
     return r;
 }

@@ -28,4 +28,15 @@ static inline double relative_distance(const double *x, const double *y, size_t 
     return most;
 }
 
+/* |x - y| / |y| in the Euclidean norm, of y other than 0. */
+static inline double norm_distance(const double *x, const double *y, size_t n)
+{
+    double off = 0, norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        off += (x[i] - y[i]) * (x[i] - y[i]);
+        norm += y[i] * y[i];
+    }
+    return farther(0, sqrt(off / norm));
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
+#include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"
 
 static const AdamConfig adam = {.rate = 1e-2, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
@@ -188,18 +189,15 @@ TEST(factors_take_less_memory)
 static double gradient_distance(const Backend *b, const Backend *r, const TinyPlan *p)
 {
     Model *m[] = {new_model(b, p), new_model(r, p)};
-    double *g[2], loss, off = 0, all = 0;
+    double *g[2], loss;
     for (int i = 0; i < 2; i++) {
         Batch x = tiny_batch_of(m[i]);
         assert_int_equal(model_gradient(m[i], &x, 1, &loss), 0);
         g[i] = tiny_get(m[i], m[i]->grad, 0, m[i]->size);
     }
-    for (size_t i = 0; i < m[0]->size; i++) {
-        off += (g[0][i] - g[1][i]) * (g[0][i] - g[1][i]);
-        all += g[1][i] * g[1][i];
-    }
+    double far = norm_distance(g[0], g[1], m[0]->size);
     for (int i = 0; i < 2; i++) memory_free(g[i]), model_free(m[i]);
-    return sqrt(off / all);
+    return far;
 }
 
 /* cpu-bf16 rounds the factors of every product when it reads them. What is left are sums of f32 in other orders, which now and
