@@ -266,7 +266,7 @@ static void attention_ref(const Trial *t, int act, const double *const *in, doub
             for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, s, r, out);
 }
 /* k, then v, in the backend's memory of k and v packed with q or apart; the same of their adjoints. */
-static void *attention_keys(const Backend *b, const Trial *t, int act, void *const *in, size_t v)
+static void *keys_or_values(const Backend *b, const Trial *t, int act, void *const *in, size_t v)
 {
     int apart = act & (MEMORY | MORE);
     return backend_at(b, in[apart ? 3 : 0], (v + !apart) * t->D);
@@ -282,8 +282,8 @@ static Attention attention_of(const Backend *b, const Trial *t, int act, void *c
                        .D = t->D,
                        .H = t->H,
                        .q = in[0],
-                       .k = attention_keys(b, t, act, in, 0),
-                       .v = attention_keys(b, t, act, in, 1),
+                       .k = keys_or_values(b, t, act, in, 0),
+                       .v = keys_or_values(b, t, act, in, 1),
                        .ldq = (apart ? 1 : 3) * t->D,
                        .ldk = (apart ? 2 : 3) * t->D,
                        .relative = act & CLIP ? in[1] : NULL,
@@ -303,8 +303,8 @@ static void attention_dback(const Backend *b, const Trial *t, int act, void *con
                             void *kept, const void *dout, void *const *din)
 {
     Attention a = attention_of(b, t, act, in);
-    b->attention_back(&a, out, kept, dout, din[0], attention_keys(b, t, act, din, 0),
-                      attention_keys(b, t, act, din, 1), (act & MORE) != 0,
+    b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, act, din, 0),
+                      keys_or_values(b, t, act, din, 1), (act & MORE) != 0,
                       act & CLIP ? din[1] : NULL, act & SPAN ? din[2] : NULL);
 }
 
