@@ -755,8 +755,8 @@ TEST(large_relative_table)
             Attention a = attention_of(b, &on, 0, &in);
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
-            b->attention_back(&a, out, lse, dout, din, attention_keys(b, &on, 0, &din, 0),
-                              attention_keys(b, &on, 0, &din, 1), 0, drel, NULL);
+            b->attention_back(&a, out, lse, dout, din, keys_or_values(b, &on, 0, &din, 0),
+                              keys_or_values(b, &on, 0, &din, 1), 0, drel, NULL);
             sum[k] = host_new((N + 1) * D);
             b->get(sum[k], backend_at(b, drel, (clip - N) * D), (N + 1) * D);
             b->release(drel);
