@@ -1,4 +1,4 @@
-/* option.c: option tables: command line, INI files, checks, help. */
+/* option.c: option tables: command line, INI files, help. */
 #include "studies/tools/option.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/nearest.h"
+#include "studies/tools/option_check.h"
 
 typedef struct {
     const Option *option;
@@ -79,129 +80,6 @@ void options_free(Options *o)
     memory_free(o);
 }
 
-/* ---- checks: one for each type; they set the words after "NAME: " ------------------------------ */
-
-typedef int Check(const Option *p, const char *text, char *words, size_t bytes);
-
-static void range_words(const Option *p, const char *kind, char *words, size_t bytes)
-{
-    if (p->high >= 1e15)
-        snprintf(words, bytes, "expected %s of at least %g", kind, p->low);
-    else
-        snprintf(words, bytes, "expected %s from %.10g to %.10g", kind, p->low, p->high);
-}
-
-static int check_size(const Option *p, const char *text, char *words, size_t bytes)
-{
-    range_words(p, "a whole number", words, bytes);
-    if (!*text || strspn(text, "0123456789") != strlen(text)) return 0;
-    errno = 0;
-    unsigned long long n = strtoull(text, NULL, 10);
-    return errno == 0 && n <= SIZE_MAX && (double)n >= p->low && (double)n <= p->high;
-}
-
-static int check_real(const Option *p, const char *text, char *words, size_t bytes)
-{
-    range_words(p, "a number", words, bytes);
-    if (!*text || strspn(text, "0123456789.eE+-") != strlen(text)) return 0;
-    char *end;
-    double x = strtod(text, &end);
-    return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
-}
-
-/* Bytes that a text like 512M tells; 0: none. */
-static size_t bytes_of(const char *text)
-{
-    static const char units[] = "KMGT";
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (digits == 0 || digits > 18 || text[digits + (unit != NULL)]) return 0;
-    size_t n = strtoull(text, NULL, 10);
-    return n <= SIZE_MAX >> shift ? n << shift : 0;
-}
-
-static int check_bytes(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G");
-    return bytes_of(text) > 0;
-}
-
-/* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
-static int part(const char *text, size_t i, char out[32])
-{
-    for (; i > 0; i--) {
-        text = strchr(text, ',');
-        if (!text) return 0;
-        text++;
-    }
-    size_t n = strcspn(text, ",");
-    if (n >= 32) return 0;
-    memcpy(out, text, n);
-    out[n] = '\0';
-    return 1;
-}
-
-static int check_parts(Check *one, const Option *p, const char *text, char *words, size_t bytes)
-{
-    char at[32], of_one[200];
-    size_t commas = 0, n = 0;
-    for (const char *c = text; *c; c++) commas += *c == ',';
-    while (part(text, n, at) && one(p, at, of_one, sizeof of_one)) n++;
-    one(p, "", of_one, sizeof of_one);
-    snprintf(words, bytes, "%s, or several separated by commas", of_one);
-    return n == commas + 1;
-}
-
-static int check_sizes(const Option *p, const char *text, char *words, size_t bytes)
-{
-    return check_parts(check_size, p, text, words, bytes);
-}
-
-static int check_reals(const Option *p, const char *text, char *words, size_t bytes)
-{
-    return check_parts(check_real, p, text, words, bytes);
-}
-
-/* Index of text in "a|b|c", or -1. */
-static int choice_index(const char *values, const char *text)
-{
-    size_t n = strlen(text);
-    int index = 0;
-    for (const char *v = values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL, index++)
-        if (n > 0 && strncmp(v, text, n) == 0 && (v[n] == '|' || v[n] == '\0')) return index;
-    return -1;
-}
-
-static int check_choice(const Option *p, const char *text, char *words, size_t bytes)
-{
-    snprintf(words, bytes, "expected one of %s", p->values);
-    return choice_index(p->values, text) >= 0;
-}
-
-static const char flag_words[] = "no|yes|false|true|0|1";
-
-static int check_flag(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected yes or no");
-    return choice_index(flag_words, text) >= 0;
-}
-
-static int check_text(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected a text");
-    return *text != '\0';
-}
-
-static Check *const check[] = {
-    [OPTION_FLAG] = check_flag,   [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
-    [OPTION_REAL] = check_real,   [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
-    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,   [OPTION_BYTES] = check_bytes,
-};
-
 /* ---- setting ------------------------------------------------------------------------------------- */
 
 static int is_alias(const Option *p, const char *name)
@@ -265,7 +143,7 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     const char *dashes = rank == OPTION_ARGUMENT ? "--" : "";
     if (!v) return unknown_name(o, where, dashes, name);
     char words[256];
-    if (!check[v->option->type](v->option, text, words, sizeof words))
+    if (!option_check(v->option, text, words, sizeof words))
         return error_set(ERR_INPUT, "%s%s%s: %s, not '%s'", where, dashes, name, words, text);
     return value_set(v, rank, text);
 }
@@ -583,7 +461,7 @@ size_t options_size(const Options *o, const char *name)
 size_t options_bytes(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
-    return text ? bytes_of(text) : 0;
+    return text ? option_bytes(text) : 0;
 }
 
 double options_real(const Options *o, const char *name)
@@ -595,13 +473,13 @@ double options_real(const Options *o, const char *name)
 int options_flag(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
-    return text && choice_index(flag_words, text) % 2 == 1;
+    return text && option_yes(text);
 }
 
 int options_choice(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
-    return text ? choice_index(value_get(o, name)->option->values, text) : -1;
+    return text ? option_index(value_get(o, name)->option->values, text) : -1;
 }
 
 const char *options_item(const Options *o, const char *name, size_t i)
@@ -613,7 +491,7 @@ const char *options_item(const Options *o, const char *name, size_t i)
 int options_part(const Options *o, const char *name, size_t i, char out[32])
 {
     const char *text = options_text(o, name);
-    return text && part(text, i, out);
+    return text && option_part(text, i, out);
 }
 
 /* An option of a number that has none counts as 0, as its reader sees it. */
@@ -655,7 +533,7 @@ static void set_member(const Options *o, const Option *p, Member m, char *record
 {
     void *at = record + m.at;
     const char *text = number_text(o, p->name);
-    size_t n = p->type == OPTION_CHOICE ? (size_t)(text ? choice_index(p->values, text) : 0)
+    size_t n = p->type == OPTION_CHOICE ? (size_t)(text ? option_index(p->values, text) : 0)
                : p->type == OPTION_FLAG ? (size_t)options_flag(o, p->name)
                : p->type == OPTION_SIZE ? options_size(o, p->name)
                                         : 0;

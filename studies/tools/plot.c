@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,8 @@
 #include "studies/tools/command.h"
 #include "studies/tools/gnuplot.h"
 #include "studies/tools/output.h"
+#include "studies/tools/plot_text.h"
 #include "studies/tools/progress.h"
-#include "studies/tools/utf8.h"
 
 enum { GUIDES_MAX = 16 };
 
@@ -89,96 +88,6 @@ int plot_point(size_t i)
 int plot_open(size_t i)
 {
     return OF(point, i) & ~1; /* gnuplot's open marks are even, the filled ones behind them odd */
-}
-
-/* ---- texts --------------------------------------------------------------------------------------- */
-
-/* Controls (C0, DEL, C1), separators of lines, marks of direction, and what XML does not take. */
-static int is_unseen(uint32_t c)
-{
-    static const uint32_t range[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
-                                        {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
-    for (size_t i = 0; i < sizeof range / sizeof *range; i++)
-        if (c >= range[i][0] && c <= range[i][1]) return 1;
-    return (c & 0xfffe) == 0xfffe;
-}
-
-/* Takes a character off the text: it, or U+FFFD in its place, with a NUL behind. */
-static void take_piece(const char **text, char piece[5])
-{
-    const char *from = *text;
-    uint32_t c = utf8_next(text);
-    if (is_unseen(c) || c == 0xfffd)
-        memcpy(piece, "\xef\xbf\xbd", 4);
-    else
-        snprintf(piece, 5, "%.*s", (int)(*text - from), from);
-}
-
-void plot_text(const char *text, char *out, size_t bytes)
-{
-    char piece[5];
-    size_t n = 0;
-    while (*text) {
-        take_piece(&text, piece);
-        if (n + strlen(piece) >= bytes) break;
-        memcpy(out + n, piece, strlen(piece));
-        n += strlen(piece);
-    }
-    out[n] = '\0';
-}
-
-const char *plot_folder(const char *path)
-{
-    const char *last = path;
-    for (const char *c = path; *c; c++)
-        if (*c == '/' && c[1] != '\0' && c[1] != '/' && c[1] != ' ') last = c + 1;
-    return last;
-}
-
-/* text as a gnuplot string: the one place where text becomes harmless. Between single quotes gnuplot looks for
- * their end alone, which is a line's end too: neither is left. A quote doubled, as gnuplot wants it, would end a
- * string that begins with it (5.4.4). twice: a character to be doubled, or '\0'. */
-static void write_text(FILE *f, const char *text, char twice)
-{
-    char piece[5];
-    fputc('\'', f);
-    while (*text) {
-        take_piece(&text, piece);
-        const char *out = *piece == '\'' ? "’" : *piece == '`' ? "‘" : piece;
-        fputs(out, f);
-        if (*piece == twice) fputs(out, f);
-    }
-    fputc('\'', f);
-}
-
-/* A file of the directory: gnuplot reads '< command', '-', '+' and '~' otherwise. */
-static void write_file(FILE *f, const char *name)
-{
-    char path[OUTPUT_PATH];
-    snprintf(path, sizeof path, "%s%s", isalnum((unsigned char)*name) ? "" : "./", name);
-    write_text(f, path, '\0');
-}
-
-/* vfprintf with the conversions of plot_item: no text gets into a script but through here, and here it is quoted. */
-static void write_format(FILE *f, const char *format, va_list args)
-{
-    for (const char *c = format; *c; c++) {
-        char conversion[16] = "";
-        size_t n = *c == '%' ? strspn(c + 1, "+-.0123456789") + 1 : 0;
-        if (n == 0 || n > sizeof conversion - 3) {
-            fputc(*c, f);
-            continue;
-        }
-        memcpy(conversion, c, n + 1 + (c[n] == 'z'));
-        switch (c[n]) {
-        case 's': write_text(f, va_arg(args, const char *), '\0'); break;
-        case 'd': fprintf(f, conversion, va_arg(args, int)); break;
-        case 'g': fprintf(f, conversion, va_arg(args, double)); break;
-        case 'z': fprintf(f, conversion, va_arg(args, size_t)), n++; break;
-        default: fputc('%', f);
-        }
-        c += n;
-    }
 }
 
 /* ---- scripts ------------------------------------------------------------------------------------- */
@@ -256,7 +165,7 @@ void plot_add_setting(Plot *p, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    write_format(p->settings.f, format, args);
+    plot_put_format(p->settings.f, format, args);
     va_end(args);
     fputc('\n', p->settings.f);
 }
@@ -264,11 +173,11 @@ void plot_add_setting(Plot *p, const char *format, ...)
 void plot_add_item(Plot *p, const char *data, const char *format, ...)
 {
     fputs(p->count++ ? ", \\\n        " : "", p->items.f);
-    if (data) write_file(p->items.f, data);
+    if (data) plot_put_file(p->items.f, data);
     if (data) fputc(' ', p->items.f);
     va_list args;
     va_start(args, format);
-    write_format(p->items.f, format, args);
+    plot_put_format(p->items.f, format, args);
     va_end(args);
 }
 
@@ -277,7 +186,7 @@ void plot_add_words(Plot *p, const char *format, ...)
     fputc(' ', p->items.f);
     va_list args;
     va_start(args, format);
-    write_format(p->items.f, format, args);
+    plot_put_format(p->items.f, format, args);
     va_end(args);
 }
 
@@ -378,7 +287,7 @@ static void write_guides(const Plot *p, FILE *f)
             p->items.text, figure_width ? 0.07 : 0.045);
     for (size_t k = 0; k < p->guides; k++) {
         fprintf(f, "end = below(height(%.6g), end - line)\nset label ", p->guide[k].y);
-        write_text(f, p->guide[k].words, '\0');
+        plot_put_text(f, p->guide[k].words, '\0');
         fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font small textcolor rgb "
               "'#777777'\n",
               f);
@@ -451,7 +360,7 @@ static void write_key(const Plot *p, FILE *f)
     if (figure_width || columns) fputs("set key samplen 2 font small\n", f);
     if (*p->key_title) { /* below a figure an empty line keeps it off the x label */
         fprintf(f, "set key title %s", columns ? "\"\\n\"." : "");
-        write_text(f, p->key_title, '\0');
+        plot_put_text(f, p->key_title, '\0');
         fputs(" left font small\n", f);
     }
     if (columns) {
@@ -494,7 +403,7 @@ void plot_level(Plot *p, double y, const char *words)
 static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
 {
     fprintf(p->settings.f, "set %s %sadd (", tics, figure_width ? "font small " : "");
-    write_text(p->settings.f, word, '%');
+    plot_put_text(p->settings.f, word, '%');
     fprintf(p->settings.f, " %zu) noenhanced\n", at);
 }
 

@@ -6,7 +6,7 @@
  * point type together.
  *
  * A gnuplot script can run any command, and names come from strangers' files. So a script consists of
- * literals of this program, numbers, and texts that plot.c quotes: no function here takes a fragment of
+ * literals of this program, numbers, and texts that plot_text.c quotes: no function here takes a fragment of
  * gnuplot at run time. Texts appear as they are ('_', ':' and '^' too), but for what plot_text
  * changes, and ' and `, in whose place typographic quotes stand.
  */

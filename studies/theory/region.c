@@ -1,0 +1,350 @@
+/* region.c: |R| of schemes on a grid of a plane, the boundaries |R| = 1, and their plots. */
+#include "studies/theory/region.h"
+
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/theory.h"
+#include "studies/tools/contour.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+
+/* A point of the plane: of the grid, or of a boundary's line. */
+typedef struct {
+    const char *scheme;
+    size_t line;
+    double x, y, modulus;
+} PointRow;
+
+#define GRID(a, b)                                                              \
+    {                                                                           \
+        COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
+            COLUMN(PointRow, modulus, .words = "|R|"),                          \
+        {                                                                       \
+            0                                                                   \
+        }                                                                       \
+    }
+#define BOUNDARY(a, b)                                                                   \
+    {                                                                                    \
+        COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
+            FIELD(PointRow, a, x), FIELD(PointRow, b, y),                                \
+        {                                                                                \
+            0                                                                            \
+        }                                                                                \
+    }
+#define INSIDE(a, b)                                                     \
+    {                                                                    \
+        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                  \
+            COLUMN(InsideRow, stable, .words = "schemes with |R| <= 1"), \
+            COLUMN(InsideRow, schemes, .words = "schemes in the plot"),  \
+        {                                                                \
+            0                                                            \
+        }                                                                \
+    }
+/* How many of a plot's schemes are stable at a point. */
+typedef struct {
+    double x, y;
+    size_t stable, schemes;
+} InsideRow;
+
+const Column region_inside[] = INSIDE("re", "im"), region_split_inside[] = INSIDE("zF", "zG");
+const Column region_grid[] = GRID("re", "im"), region_split_grid[] = GRID("zF", "zG"),
+             region_lines[] = BOUNDARY("re", "im"), region_split_lines[] = BOUNDARY("zF", "zG");
+
+/* The planes: names of files, columns and axes. */
+typedef struct {
+    const char *name, *contours;
+    const Column *grid, *line, *inside;
+    const char *title, *x, *y;
+} Plane;
+static const Plane planes[] = {
+    {"stability", "contours", region_grid, region_lines, region_inside,
+     "Stability regions: |R(z)| = 1", "Re z,  z = hλ", "Im z"},
+    {"split", "split-contours", region_split_grid, region_split_lines, region_split_inside,
+     "Stability on the split test equation: |R| = 1", "h λ_F (real)", "h λ_G (real)"},
+    {"split", "split-contours", region_split_grid, region_split_lines, region_split_inside,
+     "Stability on the split test equation: |R| = 1", "Im h λ_F (real part 0)",
+     "Im h λ_G (real part 0)"},
+};
+
+static double *scheme_values(const Region *u, size_t i)
+{
+    return u->modulus + i * u->points * u->points;
+}
+
+/* ---- the grid --------------------------------------------------------------------------------------- */
+
+/* What is summed up before anything is begun; about 4 10^8 a second. */
+static const double work_most = 4e10, values_most = 5e7;
+
+static int check_work(const Region *u)
+{
+    double work = 0, each = (double)u->points * (double)u->points;
+    for (size_t i = 0; i < u->count; i++) {
+        Stability *s;
+        TRY(stability_new(u->table[i], &s));
+        work += each * (double)stability_work(s);
+        stability_free(s);
+    }
+    if (work <= work_most && each * (double)u->count <= values_most) return 0;
+    return error_set(ERR_INPUT,
+                     "expected fewer --points or schemes; %zu by %zu points of %zu schemes are too "
+                     "much work",
+                     u->points, u->points, u->count);
+}
+
+/* Coordinates (x, y) as h lambda of each colour: equal shares, or of a split plane x for attention, which in a
+ * decoder is F and C in equal shares, and y for G. */
+static void split_point(int plane, int colours, double x, double y, double z[COLOURS][2])
+{
+    int part = plane == PLANE_IMAG, attention = colours - 1;
+    for (int op = 0; op < colours; op++) {
+        z[op][0] = x / colours;
+        z[op][1] = y / colours;
+        if (plane == PLANE_LAMBDA) continue;
+        z[op][part] = op == OP_G ? y : x / attention;
+        z[op][!part] = 0;
+    }
+}
+
+static int fill_scheme(const Region *u, size_t i)
+{
+    Stability *s;
+    double z[COLOURS][2], *v = scheme_values(u, i);
+    TRY(stability_new(u->table[i], &s));
+    for (size_t row = 0; row < u->points; row++) {
+        progress_show("%s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name, row + 1,
+                      u->points, i + 1, u->count);
+        for (size_t column = 0; column < u->points; column++) {
+            split_point(u->plane, u->table[i]->colours, u->origin[0] + u->step[0] * (double)column,
+                        u->origin[1] + u->step[1] * (double)row, z);
+            *v++ = stability_at(s, (const double(*)[2])z);
+        }
+    }
+    stability_free(s);
+    return 0;
+}
+
+int region_fill(Region *u)
+{
+    TRY(check_work(u));
+    u->modulus = memory_new(u->count * u->points * u->points, sizeof(double));
+    if (!u->modulus) return ERR_MEMORY;
+    for (size_t i = 0; i < u->count; i++) TRY(fill_scheme(u, i));
+    progress_clear();
+    return 0;
+}
+
+int region_write(const Region *u, FILE *f)
+{
+    char x[32], y[32], m[32];
+    sheet_names(planes[u->plane].grid, f);
+    for (size_t i = 0; i < u->count; i++)
+        for (size_t k = 0; k < u->points * u->points; k++) {
+            double modulus = scheme_values(u, i)[k];
+            if (f != stdout && k % u->points == 0)
+                progress_show("writing %s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name,
+                              k / u->points + 1, u->points, i + 1, u->count);
+            sheet_number(u->origin[0] + u->step[0] * (double)(k % u->points), x);
+            sheet_number(u->origin[1] + u->step[1] * (double)(k / u->points), y);
+            sheet_number(modulus, m);
+            fprintf(f, "%s,%s,%s,%s\n", u->table[i]->name, x, y, isinf(modulus) ? "inf" : m);
+        }
+    return ferror(f) ? error_set(ERR_SYSTEM, "writing the grid failed") : 0;
+}
+
+/* ---- boundaries ------------------------------------------------------------------------------------- */
+
+/* |R| = 1 on a whole interval (leapfrog) is met to rounding only. */
+static const double level = 1 + 1e-9;
+
+/* Lines of one scheme in the CSV of contours: first, first + 1, ... */
+typedef struct {
+    FILE *f;
+    const char *scheme;
+    size_t first, lines;
+} Lines;
+
+static void write_point(void *context, size_t line, double x, double y)
+{
+    Lines *l = context;
+    char sx[32], sy[32];
+    sheet_number(x, sx);
+    sheet_number(y, sy);
+    fprintf(l->f, "%s,%zu,%s,%s\n", l->scheme, l->first + line, sx, sy);
+    if (line >= l->lines) l->lines = line + 1;
+}
+
+/* A region that is a part of the imaginary axis alone has no contour; it is drawn as a line. */
+static void add_segment(const Region *u, size_t i, Lines *l)
+{
+    if (u->plane != PLANE_LAMBDA || u->real[i] != 0 || !(u->imag[i] > 0)) return;
+    double top = u->origin[1] + u->step[1] * (double)(u->points - 1);
+    size_t line = l->lines;
+    write_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
+    write_point(l, line, 0, fmin(u->imag[i], top));
+}
+
+static int write_contours(const Region *u, Lines *l, FILE *f)
+{
+    size_t line = 0;
+    sheet_names(planes[u->plane].line, f);
+    for (size_t i = 0; i < u->count; i++) {
+        l[i] = (Lines){.f = f, .scheme = u->table[i]->name, .first = line};
+        TRY(contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
+                         write_point, &l[i]));
+        add_segment(u, i, &l[i]);
+        line += l[i].lines;
+    }
+    return 0;
+}
+
+static int save_contours(const Region *u, Lines *l, const char *dir)
+{
+    char name[64];
+    Output o;
+    snprintf(name, sizeof name, "%s.csv", planes[u->plane].contours);
+    TRY(output_open(&o));
+    return output_put(&o, write_contours(u, l, o.f), dir, name);
+}
+
+/* ---- plots ------------------------------------------------------------------------------------------ */
+
+enum { PLOT_SCHEMES = 10 }; /* in one plot */
+
+/* What is so of a scheme without a boundary. */
+static const char *side_words(const Region *u, size_t i)
+{
+    size_t stable = 0, all = u->points * u->points;
+    for (size_t k = 0; k < all; k++) stable += scheme_values(u, i)[k] <= level;
+    return stable == all ? " (stable all over)"
+           : stable      ? " (no boundary here)"
+                         : " (stable nowhere)";
+}
+
+/* Scheme `first` of all, the i-th of the plot. */
+static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, size_t i)
+{
+    char title[300], file[64];
+    snprintf(file, sizeof file, "%s.csv", planes[u->plane].contours);
+    snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : side_words(u, first));
+    if (!l->lines) {
+        plot_item(p, NULL, "NaN with lines title %s noenhanced", title);
+        plot_style(p, i);
+    }
+    for (size_t k = 0; k < l->lines; k++) {
+        plot_item(p, file, "using ($2 == %zu ? $3 : NaN):4 with lines", l->first + k);
+        if (k == 0) plot_more(p, "title %s noenhanced", title);
+        if (k > 0) plot_more(p, "notitle");
+        plot_style(p, i);
+    }
+}
+
+/* One scheme alone: |R| inside as a shade, which ends where |R| = 1. */
+static void shade_modulus(Plot *p, const Region *u)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.csv", planes[u->plane].name);
+    plot_setting(p, "set palette defined (0 '#2166ac', 0.6 '#92c5de', 1 '#d1e5f0')\n"
+                    "set cbrange [0:1]\nset cbtics 0.5\nset cblabel '|R|'\n"
+                    "set colorbox user origin graph 1.05, graph 0.05 size graph 0.04, graph 0.5");
+    plot_item(p, file, "using 2:3:($4 <= %.17g ? ($4 < 1 ? $4 : 1) : NaN) with image notitle",
+              level);
+}
+
+static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
+{
+    Sheet *s;
+    TRY(sheet_new(planes[u->plane].inside, &s));
+    for (size_t k = 0; k < u->points * u->points; k++) {
+        InsideRow row = {u->origin[0] + u->step[0] * (double)(k % u->points),
+                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, count};
+        for (size_t i = 0; i < count; i++) row.stable += scheme_values(u, first + i)[k] <= level;
+        sheet_row(s, &row);
+    }
+    int code = sheet_write(s, SHEET_CSV, f);
+    sheet_free(s);
+    return code;
+}
+
+/* Several: how many of them are stable, the darker the more. Lines alone do not tell their sides: on a split plane they
+ * run through it. */
+static int shade_counts(Plot *p, const Region *u, const char *name, size_t first, size_t count,
+                        const char *dir)
+{
+    char file[80];
+    Output o;
+    snprintf(file, sizeof file, "%s-inside.csv", name);
+    TRY(output_open(&o));
+    TRY(output_put(&o, write_inside(u, first, count, o.f), dir, file));
+    plot_setting(p,
+                 "set palette defined (0 '#ffffff', 1 '#b8b8b8')\nset cbrange [0:%zu]\n"
+                 "unset colorbox",
+                 count);
+    plot_note(p, "the darker, the more of these schemes are stable (|R| ≤ 1)");
+    plot_item(p, file, "using 1:2:3 with image notitle");
+    return 0;
+}
+
+/* 1, 2 or 5 times a power of ten, at most six of them along `range`. */
+static double tic_step(double range)
+{
+    double power = pow(10, floor(log10(range / 6))), rest = range / 6 / power;
+    return power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10);
+}
+
+static void set_frame(Plot *p, const Region *u)
+{
+    double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
+    plot_setting(p, "set zeroaxis lc rgb '#555555' lw 1 dt 1");
+    plot_setting(p, "set xrange [%.9g:%.9g]\nset xtics %.9g", u->origin[0], u->origin[0] + x,
+                 tic_step(x));
+    plot_setting(p, "set yrange [%.9g:%.9g]\nset ytics %.9g", u->origin[1], u->origin[1] + y,
+                 tic_step(y));
+}
+
+/* Schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */
+static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
+{
+    const Plane *plane = &planes[u->plane];
+    char name[64];
+    snprintf(name, sizeof name, "%s", plane->name);
+    if (first) snprintf(name, sizeof name, "%s-%zu", plane->name, first / PLOT_SCHEMES + 1);
+    PlotFrame frame = {name, plane->title, plane->x, plane->y, PLOT_EQUAL};
+    Plot *p;
+    TRY(plot_new(dir, &frame, &p));
+    set_frame(p, u);
+    size_t count = u->count - first < PLOT_SCHEMES ? u->count - first : PLOT_SCHEMES;
+    int code = 0;
+    if (u->count == 1) {
+        shade_modulus(p, u);
+        plot_aside(p, 6);
+    } else {
+        code = shade_counts(p, u, name, first, count, dir);
+    }
+    for (size_t i = 0; code == 0 && i < count; i++) add_lines(p, u, &l[first + i], first + i, i);
+    if (code == 0) return plot_finish(p);
+    plot_drop(p);
+    return code;
+}
+
+static int draw_all(const Region *u, const char *dir)
+{
+    Lines *l = memory_new(u->count, sizeof *l);
+    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
+    memory_free(l);
+    return code;
+}
+
+int region_save(const Region *u, const char *dir)
+{
+    char name[64];
+    Output o;
+    snprintf(name, sizeof name, "%s.csv", planes[u->plane].name);
+    TRY(output_open(&o));
+    TRY(output_put(&o, region_write(u, o.f), dir, name));
+    return draw_all(u, dir);
+}

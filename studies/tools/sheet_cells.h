@@ -1,0 +1,44 @@
+/* sheet_cells.h: what a table holds, for sheet.c, which fills it, and sheet_people.c, which lays it out. */
+#ifndef TROTTER_SHEET_CELLS_H
+#define TROTTER_SHEET_CELLS_H
+
+#include "studies/tools/sheet.h"
+
+typedef struct {
+    char *exact; /* CSV */
+    char *shown; /* for people */
+    int number;
+} Cell;
+
+/* What a cell of a row is of. */
+typedef struct {
+    const Column *column; /* NULL: of a table whose columns have names alone */
+    const char *name;     /* in CSV; NULL: for people alone */
+    const char *head;     /* for people */
+    int half;             /* 1: half of the column's interval */
+    int absent;           /* a sparse column that no row has so far, or its half */
+    double scale;         /* people see so many times the number */
+} Slot;
+
+struct Sheet {
+    size_t columns;      /* cells of a row */
+    Slot *slot;          /* (columns) */
+    size_t shown, *view; /* (shown) columns of the table for people, in its order */
+    size_t cells, room;
+    Cell *cell;      /* (cells), row-major */
+    size_t streamed; /* cells already written by sheet_stream */
+    int header;      /* written by sheet_stream */
+    int code;
+};
+
+/* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
+static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)
+{
+    size_t column = r->view[j];
+    return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
+}
+
+/* A table for people: text, Markdown, LaTeX (sheet_write). */
+int sheet_lay_out(const Sheet *r, int form, FILE *f);
+
+#endif

@@ -1,0 +1,327 @@
+/* sheet_people.c: tables for people, in as many parts as a line or a page has room for: text, Markdown, LaTeX. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/tools/latex.h"
+#include "studies/tools/sheet_cells.h"
+#include "studies/tools/terminal.h"
+#include "studies/tools/utf8.h"
+
+/* ---- what fits ------------------------------------------------------------------------------------ */
+
+/* Columns of the first bytes of a cell; in Markdown a bar in it, which would end it, has a backslash before it. LaTeX: its width. */
+static size_t cell_width(const char *text, size_t bytes, int form, int number)
+{
+    if (form == SHEET_LATEX) return latex_width(text, number);
+    size_t n = utf8_columns(text, bytes);
+    for (; form == SHEET_MARKDOWN && (text = strchr(text, '|')); text++) n++;
+    return n;
+}
+
+static int is_right(const Sheet *r, size_t column)
+{
+    for (size_t i = column; i < r->cells; i += r->columns)
+        if (!r->cell[i].number) return 0;
+    return 1;
+}
+
+typedef struct {
+    size_t width;
+    int right;
+    size_t least; /* the width below which it does not go */
+} Shape;
+
+static void shapes(const Sheet *r, int form, Shape *s)
+{
+    for (size_t j = 0; j < r->shown; j++) {
+        s[j] = (Shape){cell_width(sheet_seen(r, SIZE_MAX, j), SIZE_MAX, form, 0),
+                       is_right(r, r->view[j]), 0};
+        for (size_t i = 0; i < r->cells; i += r->columns) {
+            size_t w =
+                cell_width(sheet_seen(r, i, j), SIZE_MAX, form, r->cell[i + r->view[j]].number);
+            if (w > s[j].width) s[j].width = w;
+        }
+        if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
+    }
+}
+
+/* A line: its length, and what a character and the space between two columns take of it. */
+typedef struct {
+    double length, character, gap;
+} Line;
+
+/* The columns, of those shown, that a part of a table has. */
+typedef struct {
+    size_t count, *column; /* (count), room for all */
+} Part;
+
+static double line_width(const Line *l, const Shape *s)
+{
+    return l->gap + l->character * (double)s->width;
+}
+
+static int is_same(const Sheet *r, size_t a, size_t b, size_t columns)
+{
+    for (size_t j = 0; j < columns; j++)
+        if (strcmp(sheet_seen(r, a, j), sheet_seen(r, b, j)) != 0) return 0;
+    return 1;
+}
+
+/* 1 where no two rows have the same in so many first columns. */
+static int tells_apart(const Sheet *r, size_t columns)
+{
+    for (size_t a = 0; a < r->cells; a += r->columns)
+        for (size_t b = 0; b < a; b += r->columns)
+            if (is_same(r, a, b, columns)) return 0;
+    return 1;
+}
+
+/* Columns that name a row, which each part of a table has: the fewest first ones that tell the rows apart; the first alone where
+ * those take more than half of a line, or rows are too many to be compared. */
+static size_t count_names(const Sheet *r, const Shape *s, const Line *l)
+{
+    enum { MOST = 1000 };
+    double width = 0;
+    for (size_t n = 1; n <= r->shown && r->cells / r->columns <= MOST; n++) {
+        width += line_width(l, &s[n - 1]);
+        if (width > 0.5 * l->length) break;
+        if (tells_apart(r, n)) return n;
+    }
+    return 1;
+}
+
+/* The part that begins with column `from`: as many columns as fit, with the names before them; gives the first that does not. A
+ * half of an interval, which has no column of its own, stays with what it is of. */
+static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t names, size_t from,
+                        Part *p)
+{
+    double width = 0;
+    size_t j = from, whole = from;
+    p->count = 0;
+    for (size_t k = 0; from && k < names; k++) {
+        width += line_width(l, &s[k]);
+        p->column[p->count++] = k;
+    }
+    for (; j < r->shown && width + line_width(l, &s[j]) <= l->length; j++) {
+        width += line_width(l, &s[j]);
+        if (j + 1 == r->shown || !r->slot[r->view[j + 1]].half) whole = j + 1;
+    }
+    size_t to = whole > from ? whole : j > from ? j : from + 1;
+    for (j = from; j < to; j++) p->column[p->count++] = j;
+    return to;
+}
+
+/* ---- LaTeX ---------------------------------------------------------------------------------------- */
+
+/* Points: of an article's line at 10 pt, of a thousandth of the font's size (letters of 8 pt are wider for their size: cmr8.tfm), of
+ * what stands between two columns. A table that is too wide is set smaller; one that is still too wide becomes several. So do rows,
+ * as no page ends inside a tabular. */
+static const struct {
+    const char *before, *behind;
+    Line line;
+} latex_size[] = {
+    {"", "", {345, 0.01, 12}},
+    {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n\\noindent\n", "}\n", {345, 0.0085, 8}},
+};
+enum { LATEX_ROWS = 50 };
+
+static void latex_row(const Sheet *r, size_t first, const Part *p, FILE *f)
+{
+    for (size_t k = 0; k < p->count; k++) {
+        const char *text = sheet_seen(r, first, p->column[k]);
+        int mistaken = k == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
+        fputs(k ? " & " : mistaken ? "{}" : "", f);
+        (first != SIZE_MAX && r->cell[first + r->view[p->column[k]]].number ? latex_number
+                                                                            : latex_text)(f, text);
+    }
+    fputs(" \\\\\n", f);
+}
+
+static void latex_table(const Sheet *r, const Shape *s, const Part *p, size_t row, FILE *f)
+{
+    size_t end = row + LATEX_ROWS * r->columns;
+    fputs("\\begin{tabular}{", f);
+    for (size_t k = 0; k < p->count; k++) fputc(s[p->column[k]].right ? 'r' : 'l', f);
+    fputs("}\n\\hline\n", f);
+    latex_row(r, SIZE_MAX, p, f);
+    fputs("\\hline\n", f);
+    for (size_t i = row; i < r->cells && i < end; i += r->columns) latex_row(r, i, p, f);
+    fputs("\\hline\n\\end{tabular}\n", f);
+}
+
+static void write_latex(const Sheet *r, const Shape *s, Part *p, FILE *f)
+{
+    int small = take_part(r, s, &latex_size[0].line, 0, 0, p) < r->shown;
+    const Line *line = &latex_size[small].line;
+    size_t names = small ? count_names(r, s, line) : 0;
+    fputs(latex_size[small].before, f);
+    for (size_t row = 0; row == 0 || row < r->cells; row += LATEX_ROWS * r->columns)
+        for (size_t from = 0, to; from < r->shown; from = to) {
+            to = take_part(r, s, line, names, from, p);
+            if (row || from) fputs("\n\\medskip\\noindent\n", f);
+            latex_table(r, s, p, row, f);
+        }
+    fputs(latex_size[small].behind, f);
+}
+
+/* ---- for people ---------------------------------------------------------------------------------- */
+
+static void put_blanks(FILE *f, size_t n)
+{
+    fprintf(f, "%*s", (int)n, "");
+}
+
+static void put_line(FILE *f, const char *text, int n)
+{
+    while (n-- > 0) fputs(text, f);
+}
+
+/* What stands before, between and behind cells, and the rule below the header. */
+static const struct {
+    const char *before, *between, *behind, *dash;
+} look[] = {
+    [SHEET_PLAIN] = {"", "  ", "", "-"},
+    [SHEET_MARKDOWN] = {"| ", " | ", " |", "-"},
+};
+
+/* Bytes of the first line of a cell so wide: up to a blank where it has one, else as many characters as fit. */
+static size_t first_line(const char *text, size_t columns)
+{
+    size_t most = utf8_fit(text, columns), n = most;
+    if (text[most] == '\0') return most;
+    while (n > 0 && text[n] != ' ') n--;
+    return n ? n : most ? most : strlen(text);
+}
+
+static size_t longest_word(const char *text)
+{
+    size_t most = 0;
+    for (size_t n; *text; text += n + (text[n] == ' ')) {
+        size_t w = utf8_columns(text, n = strcspn(text, " "));
+        most = w > most ? w : most;
+    }
+    return most;
+}
+
+/* The width below which a column does not go: its words stay whole, and short texts in one line. */
+static size_t least_width(const Sheet *r, const Shape *s, size_t j)
+{
+    enum { SHORT = 30 };
+    size_t least = SHORT;
+    if (s[j].right || s[j].width <= SHORT) return s[j].width;
+    for (size_t i = 0; i < r->cells; i += r->columns) {
+        size_t w = longest_word(sheet_seen(r, i, j));
+        least = w > least ? w : least;
+    }
+    return least < s[j].width ? least : s[j].width;
+}
+
+static double table_width(const Sheet *r, const Shape *s, const Line *l)
+{
+    double width = 0;
+    for (size_t j = 0; j < r->shown; j++) width += line_width(l, &s[j]);
+    return width;
+}
+
+/* For a line that the table is wider than. Long texts take several lines where it fits then: the widest column gives. Else all
+ * stays, but for texts that are wider than what a part has room for. */
+static void narrow(const Sheet *r, Shape *s, const Line *l)
+{
+    size_t can = 0, most = 0;
+    double over = table_width(r, s, l) - l->length, room = l->length;
+    for (size_t j = 0; j < r->shown; j++) {
+        s[j].least = least_width(r, s, j);
+        can += s[j].width - s[j].least;
+    }
+    for (; over > 0 && (double)can >= over; over--) {
+        size_t widest = r->shown;
+        for (size_t j = 0; j < r->shown; j++)
+            if (s[j].width > s[j].least && (widest == r->shown || s[j].width > s[widest].width))
+                widest = j;
+        s[widest].width--;
+    }
+    if (!(over > 0)) return;
+    for (size_t k = count_names(r, s, l); k-- > 0;) room -= line_width(l, &s[k]);
+    most = room > 10 + l->gap ? (size_t)(room - l->gap) : 10;
+    for (size_t j = 0; j < r->shown; j++)
+        if (!s[j].right && s[j].width > most) s[j].width = most;
+}
+
+/* A line of a row; text (p->count): what is left of its cells, of which it takes a line. Whether more is left. */
+static int put_texts(const Shape *s, const Part *p, int form, const char **text, FILE *f)
+{
+    int more = 0;
+    fputs(look[form].before, f);
+    for (size_t k = 0; k < p->count; k++) {
+        const Shape *shape = &s[p->column[k]];
+        size_t bytes = form == SHEET_PLAIN ? first_line(text[k], shape->width) : strlen(text[k]);
+        size_t width = cell_width(text[k], bytes, form, 0);
+        size_t gap = width < shape->width ? shape->width - width : 0;
+        if (k) fputs(look[form].between, f);
+        if (shape->right) put_blanks(f, gap);
+        for (size_t i = 0; i < bytes; i++)
+            fprintf(f, "%s%c", text[k][i] == '|' && form == SHEET_MARKDOWN ? "\\" : "", text[k][i]);
+        int last = k + 1 == p->count && form == SHEET_PLAIN;
+        if (!shape->right && !last) put_blanks(f, gap);
+        text[k] += bytes;
+        text[k] += strspn(text[k], " ");
+        more |= *text[k] != '\0';
+    }
+    fprintf(f, "%s\n", look[form].behind);
+    return more;
+}
+
+static void put_row(const Sheet *r, const Shape *s, const Part *p, int form, size_t first,
+                    const char **text, FILE *f)
+{
+    for (size_t k = 0; k < p->count; k++) text[k] = sheet_seen(r, first, p->column[k]);
+    while (put_texts(s, p, form, text, f)) {}
+}
+
+static void put_rule(const Shape *s, const Part *p, int form, FILE *f)
+{
+    fputs(look[form].before, f);
+    for (size_t k = 0; k < p->count; k++) {
+        const Shape *shape = &s[p->column[k]];
+        int colon = form == SHEET_MARKDOWN && shape->right;
+        if (k) fputs(look[form].between, f);
+        put_line(f, look[form].dash, (int)shape->width - colon);
+        if (colon) fputc(':', f);
+    }
+    fprintf(f, "%s\n", look[form].behind);
+}
+
+/* As text or Markdown. What is wider than a terminal is written in parts, one below the other. text (shown): room. */
+static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char **text, FILE *f)
+{
+    size_t width = form == SHEET_PLAIN ? terminal_width(f) : 0, names = 0;
+    Line line = {width ? (double)width + 2 : INFINITY, 1, 2};
+    if (table_width(r, s, &line) > line.length) {
+        narrow(r, s, &line);
+        names = count_names(r, s, &line);
+    }
+    for (size_t from = 0, to; from < r->shown; from = to) {
+        to = take_part(r, s, &line, names, from, p);
+        if (from) fputc('\n', f);
+        put_row(r, s, p, form, SIZE_MAX, text, f);
+        put_rule(s, p, form, f);
+        for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, p, form, i, text, f);
+    }
+}
+
+int sheet_lay_out(const Sheet *r, int form, FILE *f)
+{
+    Shape *s = memory_new(r->shown, sizeof *s);
+    Part p = {0, memory_new(r->shown, sizeof *p.column)};
+    const char **text = memory_new(r->shown, sizeof *text);
+    int code = s && p.column && text ? 0 : ERR_MEMORY;
+    if (code == 0) shapes(r, form, s);
+    if (code == 0 && form == SHEET_LATEX) write_latex(r, s, &p, f);
+    if (code == 0 && form != SHEET_LATEX) write_rows(r, s, form, &p, text, f);
+    memory_free(s);
+    memory_free(p.column);
+    memory_free(text);
+    return code;
+}
