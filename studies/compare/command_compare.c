@@ -37,8 +37,8 @@ static const Option scheme_options[] = {
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: tables of the runs in DIR/runs.csv, with what DIR/compare.csv has of their "
-     "networks; all other options as the runs were trained with",
+     "train nothing: tables of the runs in DIR/runs.csv, with what DIR/errors.csv and "
+     "DIR/compare.csv have of their networks; all other options as the runs were trained with",
      0, 0},
     {0},
 };
@@ -295,6 +295,7 @@ static const Kind kinds[] = {
                PUBLISHED_TABLE(published_schemes),
                {"tune", tune_columns, "Rates and dropouts tried, and those chosen.", KIND_SOME},
                {"runs", run_columns, "Trainings", 0},
+               {"errors", compare_errors_columns, "What was measured on each trained network", 0},
                {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
                {"curves", curve_columns, "Curves of training, means over seeds", 0}},
      .plot = {{"perplexity",

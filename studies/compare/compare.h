@@ -11,6 +11,7 @@
 #define TROTTER_COMPARE_H
 
 #include "studies/measure/convergence.h"
+#include "studies/tools/csv.h"
 #include "studies/tools/simultaneous.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
@@ -40,6 +41,7 @@ typedef struct {
     size_t gaining;              /* of them those whose best epoch was their last */
     double best_epoch;           /* mean */
     size_t numbers;              /* of the model that the options make */
+    size_t told;                 /* of its runs, those that errors.csv has (compare_from) */
     int measured;                /* 1: what compare.csv has of it was read (compare_from) */
     size_t singles;              /* rows of one run each that were read there */
     double params, speed, bytes; /* the same in all; mean; most */
@@ -105,9 +107,16 @@ void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 
 /* ---- compare_from.c ---- */
 
-/* Fills in all cells from runs.csv and compare.csv of the directories of --from; u->epochs and curves stay without
+/* Fills in all cells from runs.csv, errors.csv and compare.csv of the directories of --from; u->epochs and curves stay without
  * rows, as there are no logs. ERR_INPUT where a cell has no run, or runs contradict each other or the options. */
 int compare_from(Compare *u);
+
+/* ---- compare_errors.c ---- */
+
+/* DIR/errors.csv: RunErrors of every run; not there where nothing was measured. */
+extern const Column compare_errors_columns[];
+int compare_errors_save(const Compare *u);
+int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 
 /* ---- controls (compare_runs.c) ---- */
 

@@ -1,8 +1,8 @@
 /* compare_from.c: a comparison of runs that earlier ones recorded, in place of trainings (--from DIR).
  *
- * DIR/runs.csv has the results; DIR/compare.csv has, per cell, what was measured on the trained networks and is in no
- * result: truncation errors, the rate and dropout chosen, the runs still gaining. A run that two directories have must
- * have one perplexity, and a cell's numbers of parameters must be those of the options given: so runs of
+ * DIR/runs.csv has the results, DIR/errors.csv what was measured on the networks; DIR/compare.csv has, per cell, what is in
+ * neither: the rate and dropout chosen, the runs still gaining, and of cells that no errors.csv has, as in studies recorded
+ * before there was one, means of the errors. A run that two directories have must have one perplexity, and a cell's numbers of parameters must be those of the options given: so runs of
  * another size or another recipe are not taken for these. Recipes of runs that only one directory has are the
  * caller's word.
  */
@@ -87,19 +87,41 @@ static int read_rows(Compare *u, const char *dir, const char *name,
     return code;
 }
 
+/* ---- errors.csv -------------------------------------------------------------------------------- */
+
+static int take_errors(Compare *u, const Csv *t, size_t row)
+{
+    Cell *c;
+    double seed;
+    TRY(find_cell(u, t, row, &c));
+    TRY(number_of(t, row, "seed", &seed));
+    if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
+    RunErrors *e = &c->errors[(size_t)seed - u->seed];
+    c->told += isnan(e->split) && isnan(e->layer) && isnan(e->one_by_one);
+    return compare_errors_take(t, row, e);
+}
+
+static int read_errors(Compare *u, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "errors.csv"));
+    return output_exists(path) ? read_rows(u, dir, "errors.csv", take_errors) : 0;
+}
+
 /* ---- compare.csv ------------------------------------------------------------------------------- */
 
-/* A row of one run among several, which were recorded seed by seed: its errors are a run's. */
+/* A row of one run among several, which were recorded seed by seed: its errors are a run's, where no errors.csv has them. */
 static void take_single(const Compare *u, Cell *c, double governs)
 {
-    c->errors[c->singles] = (RunErrors){.split = c->split.mean,
-                                        .split_slope = c->split_slope.mean,
-                                        .layer = c->layer.mean,
-                                        .layer_slope = c->layer_slope.mean,
-                                        .check = NAN,
-                                        .leading = c->leading,
-                                        .governed = governs,
-                                        .one_by_one = c->one_by_one.mean};
+    if (!c->told)
+        c->errors[c->singles] = (RunErrors){.split = c->split.mean,
+                                            .split_slope = c->split_slope.mean,
+                                            .layer = c->layer.mean,
+                                            .layer_slope = c->layer_slope.mean,
+                                            .check = NAN,
+                                            .leading = c->leading,
+                                            .governed = governs,
+                                            .one_by_one = c->one_by_one.mean};
     if (++c->singles == c->runs) {
         compare_summarise_errors(u, c);
         c->measured = 1;
@@ -156,6 +178,7 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
         take_single(u, c, c->governed);
     else
         c->measured = 1;
+    if (c->told) compare_summarise_errors(u, c);
     return 0;
 }
 
@@ -178,6 +201,7 @@ int compare_from(Compare *u)
     const char *dir;
     for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
         TRY(read_rows(u, dir, "runs.csv", take_run));
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++) TRY(read_errors(u, dir));
     compare_summarise(u);
     for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
         TRY(read_rows(u, dir, "compare.csv", take_measured));

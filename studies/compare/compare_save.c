@@ -106,10 +106,11 @@ static void print_gaining(const Compare *u, FILE *f)
         runs += u->cell[i].runs;
     }
     if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
-    const char *more = compare_recorded(u)                     ? ""
-                       : options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
+    const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
                        : schedule_ends(options_choice(u->options, "schedule"))
                            ? " (as\na rate that falls to its end makes likely)"
+                       : compare_recorded(u)
+                           ? ""
                            : " (given\nmore --epochs, this command goes on from there)";
     fprintf(f,
             "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
@@ -334,6 +335,7 @@ int compare_save(const Compare *u)
     TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
     TRY(compare_regression_save(u));
     TRY(save_runs(u));
+    TRY(compare_errors_save(u));
     TRY(save_markdown(u));
     TRY(save_published(u));
     if (!compare_recorded(u)) {

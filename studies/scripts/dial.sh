@@ -3,23 +3,25 @@
 # its stages go with perplexity? The family is dial:S,THETA (ode/README.md): at S = 2 the leading error is proportional to
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
-#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,new,four,wide] [--first N] [--seeds N]
+#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,new,best,four,wide,joint] [--first N] [--seeds N]
 #                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
 #
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
 #              wherever it was tried (studies/results/dial)
 #   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
 #   new        other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error; not parted,
-#              whose three sets do not divide 256)
+#              whose three sets do not divide 256); one seed tells which are worth more
+#   best       the two of these that were
 #   four       S = 4: five levels
 #   wide       four designs again at width 128, six seeds
+#   joint      trains nothing: the designs of `two` and `best` in one model
 #
 # Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 8 hours on two cores. Needs build/trotter.
 set -eu
 cd "$(dirname "$0")/../.."
-corpus='' out='' only=two,new,four,wide first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' only=two,best,joint,four,wide first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
     --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
@@ -39,6 +41,8 @@ mkdir -p "$out"
 # The rate falls to 0, so that the last epoch is the one that counts.
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
         --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
+levels=dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer best=repeat:2,fgfg-error
+file='--scheme-file studies/schemes/study.scheme'
 trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
 
 about() {
@@ -69,10 +73,14 @@ part() {
 {
     part tune $narrow --scheme dial:2,0,dial:2,1,looped:2 --baseline dial:2,1 --tune --tune-rate 4e-3,8e-3,1.6e-2 \
         --tune-dropout 0 --seeds 1
-    part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" \
-        --scheme dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
-    part new $narrow --baseline heun-layer $trained --seed "$first" --seeds "$seeds" --scheme-file studies/schemes/study.scheme \
+    part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" --scheme $levels
+    part new $narrow --baseline heun-layer $trained --seed "$first" --seeds 1 $file \
         --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
+    part best $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $best
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
+    case ,$only, in *,joint,*)
+        "$trotter" compare $recipe $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $levels,$best \
+            --from "$out/two" --from "$out/best" --out "$out/joint" ;;
+    esac
 }

@@ -56,12 +56,24 @@ again() {
     take "$name" compare.csv compare.md correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
 }
 
-# recorded FOLDER OPTIONS...: of the schemes that its table has.
+# schemes FOLDER: those that its table has, as one word.
+schemes() { awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
+
+# recorded FOLDER OPTIONS...
 recorded() {
     name=$1
     shift
-    schemes=$(awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$name/compare.csv")
-    again "$name" "$schemes" "$name" "$@"
+    again "$name" "$(schemes "$name")" "$name" "$@"
+}
+
+# dial NAME OPTIONS...: dial/NAME, of the recipe of dial.sh.
+dial() {
+    name=dial/$1
+    shift
+    make_new compare --corpus ptb --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear \
+        --warmup 400 --rate 8e-3 --dropout 0 --threads 1 --truncation 64 --all-pairs --equivalence 1 --width 64 --inner 256 --seeds 8 \
+        --scheme-file "$results/../schemes/study.scheme" --scheme "$(schemes "$name")" --from "$results/$name" "$@"
+    take "$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg
 }
 
 # words NAME OPTIONS...: the sweep tables/NAME.
@@ -72,6 +84,8 @@ words() {
     take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
+dial two --baseline dial:2,1
+dial new --baseline repeat:2
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3

@@ -215,6 +215,35 @@ TEST(test_from_seeds)
     refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
 }
 
+/* Errors are those of errors.csv, run by run; of compare.csv, and so means alone, where there is none. */
+TEST(test_from_errors)
+{
+    static const char args[] =
+        " --scheme dial:2,0,dial:2,1,dial:2,2 --layers 1 --epochs 1 --activation gelu --seeds 3 --truncation 1 --csv ";
+    static char errors[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --out dialled %s" MEASURED, args);
+    run_ok(line);
+    file_read("dialled/regression.csv", errors, sizeof errors);
+    assert_non_null(strstr(errors, ",error,theta,"));
+    snprintf(line, sizeof line, "compare --from dialled --out dialled-again %s" MEASURED, args);
+    run_ok(line);
+    file_read("dialled-again/regression.csv", big, sizeof big);
+    assert_string_equal(big, errors);
+    file_read("dialled/errors.csv", errors, sizeof errors);
+    file_read("dialled-again/errors.csv", big, sizeof big);
+    assert_string_equal(big, errors);
+    spoil("dialled-again/errors.csv", cell(big, "dial:2-1,1,3,", "truncation"), "97");
+    snprintf(line, sizeof line, "compare --from dialled-again --out dialled-third %s" MEASURED,
+             args);
+    run_ok(line);
+    assert_true(number(out, "dial:2-1,", "truncation") > 30);
+    forget("dialled-again/errors.csv");
+    run_ok(line);
+    assert_true(number(out, "dial:2-1,", "truncation") < 30);
+    file_read("dialled-third/regression.csv", big, sizeof big);
+    assert_null(strstr(big, ",error,theta,"));
+}
+
 /* runs.csv and compare.csv of a directory of perplexities made up, of models of so many parameters. */
 static void write_runs(const char *dir, const char *params)
 {

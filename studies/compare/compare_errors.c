@@ -1,0 +1,61 @@
+/* compare_errors.c: DIR/errors.csv, what was measured on each trained network: a row a run. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "studies/compare/compare.h"
+#include "studies/tools/csv.h"
+#include "studies/tools/output.h"
+
+typedef struct {
+    const char *scheme;
+    size_t layers, seed;
+    RunErrors errors;
+} ErrorsRow;
+
+const Column compare_errors_columns[] = {
+    COLUMN(ErrorsRow, scheme),
+    COLUMN(ErrorsRow, layers),
+    COLUMN(ErrorsRow, seed),
+    FIELD(ErrorsRow, "truncation", errors.split, .digits = 3,
+          .words = "truncation error of the network's own step, median over sentences and layers"),
+    FIELD(ErrorsRow, "truncation_slope", errors.split_slope, .digits = 3),
+    FIELD(ErrorsRow, "truncation_leading", errors.leading, .digits = 3,
+          .words = "leading term of that error"),
+    FIELD(ErrorsRow, "truncation_governed", errors.governed, .digits = 3,
+          .words = "share of sentences and layers whose error is near to the leading term"),
+    FIELD(ErrorsRow, "layer_truncation", errors.layer, .digits = 3, .sparse = 1),
+    FIELD(ErrorsRow, "layer_truncation_slope", errors.layer_slope, .digits = 3, .sparse = 1),
+    FIELD(ErrorsRow, "check", errors.check, .digits = 2, .sparse = 1,
+          .words = "largest difference of the sublayers from a forward pass"),
+    FIELD(ErrorsRow, "one_by_one", errors.one_by_one, .digits = 4, .sparse = 1),
+    {0}};
+
+static int is_told(const RunErrors *e)
+{
+    return !isnan(e->split) || !isnan(e->layer) || !isnan(e->one_by_one);
+}
+
+int compare_errors_save(const Compare *u)
+{
+    Sheet *s;
+    TRY(sheet_new(compare_errors_columns, &s));
+    for (size_t i = 0; i < u->cells * u->seeds; i++) {
+        const Cell *c = &u->cell[i / u->seeds];
+        const RunErrors *e = &c->errors[i % u->seeds];
+        if (is_told(e))
+            sheet_row(s, &(ErrorsRow){c->scheme->name, c->layers, u->seed + i % u->seeds, *e});
+    }
+    int code = sheet_rows(s) ? output_sheet(s, SHEET_CSV, u->dir, "errors.csv") : 0;
+    sheet_free(s);
+    return code;
+}
+
+int compare_errors_take(const Csv *t, size_t row, RunErrors *out)
+{
+    ErrorsRow r = {.errors = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
+    TRY(csv_record(t, row, compare_errors_columns, &r));
+    *out = r.errors;
+    return 0;
+}
