@@ -66,14 +66,15 @@ recorded() {
     again "$name" "$(schemes "$name")" "$name" "$@"
 }
 
-# dial NAME OPTIONS...: dial/NAME, of the recipe of dial.sh.
+# dial NAME "FROM..." OPTIONS...: dial/NAME, of runs in dial/FROM, by the recipe of dial.sh.
 dial() {
-    name=dial/$1
-    shift
+    name=dial/$1 from=
+    for f in $2; do from="$from --from $results/dial/$f"; done
+    shift 2
     make_new compare --corpus ptb --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear \
         --warmup 400 --rate 8e-3 --dropout 0 --threads 1 --truncation 64 --all-pairs --equivalence 1 --width 64 --inner 256 --seeds 8 \
-        --scheme-file "$results/../schemes/study.scheme" --scheme "$(schemes "$name")" --from "$results/$name" "$@"
-    take "$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg
+        --scheme-file "$results/../schemes/study.scheme" --scheme "$(schemes "$name")" $from "$@"
+    take "$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
 }
 
 # words NAME OPTIONS...: the sweep tables/NAME.
@@ -84,8 +85,10 @@ words() {
     take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
-dial two --baseline dial:2,1
-dial new --baseline repeat:2
+dial two two --baseline dial:2,1
+dial four four --baseline dial:4,1/3
+dial both "two four" --baseline dial:2,1
+dial new "two best" --baseline repeat:2
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3
