@@ -3,25 +3,26 @@
 # its stages go with perplexity? The family is dial:S,THETA (ode/README.md): at S = 2 the leading error is proportional to
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
-#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,others,best,four,wide,new,both] [--first N] [--seeds N]
+#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,low,others,best,four,wide,new,both] [--first N] [--seeds N]
 #                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
 #
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
 #              wherever it was tried (studies/results/dial)
 #   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
+#   low        S = 2: two levels more, below 1/2
 #   others     other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error; not parted,
 #              whose three sets do not divide 256); one seed tells which are worth more
 #   best       the two of these that were
 #   four       S = 4: five levels
 #   wide       four designs again at width 128, six seeds
-#   new, both  train nothing: the designs of `two` and `best`, of `two` and `four`, in one model
+#   new, both  train nothing: the designs of `two` and `best`, of `two`, `low` and `four`, in one model
 #
 # Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 8 hours on two cores. Needs build/trotter.
 set -eu
 cd "$(dirname "$0")/../.."
-corpus='' out='' only=two,best,four,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' only=two,low,best,four,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
     --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
@@ -69,13 +70,14 @@ part() {
     [ -z "$workers" ] || wait $workers
 }
 
-# joint NAME PART OPTIONS...: tables of `two` and of PART.
+# joint NAME "PART..." OPTIONS...: tables of several parts.
 joint() {
-    name=$1 other=$2
+    name=$1 from=
+    for p in $2; do from="$from --from $out/$p"; done
     shift 2
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
     # shellcheck disable=SC2086
-    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" --from "$out/two" --from "$out/$other" --out "$out/$name"
+    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $from --out "$out/$name"
 }
 
 # shellcheck disable=SC2086
@@ -83,11 +85,12 @@ joint() {
     part tune $narrow --scheme dial:2,0,dial:2,1,looped:2 --baseline dial:2,1 --tune --tune-rate 4e-3,8e-3,1.6e-2 \
         --tune-dropout 0 --seeds 1
     part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" --scheme $levels
+    part low $narrow --baseline dial:2,1/4 $trained --seed "$first" --seeds "$seeds" --scheme dial:2,1/4,dial:2,3/8
     part others $narrow --baseline heun-layer $trained --seed "$first" --seeds 1 $file \
         --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
     part best $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $best
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
-    joint new best --baseline repeat:2 $file --scheme "$levels,$best"
-    joint both four --baseline dial:2,1 --scheme "$levels,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
+    joint new "two best" --baseline repeat:2 $file --scheme "$levels,$best"
+    joint both "two low four" --baseline dial:2,1 --scheme "$levels,dial:2,1/4,dial:2,3/8,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
 }

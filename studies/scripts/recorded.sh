@@ -87,7 +87,7 @@ words() {
 
 dial two two --baseline dial:2,1
 dial four four --baseline dial:4,1/3
-dial both "two four" --baseline dial:2,1
+dial both "two low four" --baseline dial:2,1
 dial new "two best" --baseline repeat:2
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4

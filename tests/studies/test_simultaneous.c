@@ -1,7 +1,7 @@
 /* test_simultaneous.c: designs and seeds: Dunnett's and Tukey's distributions against R and published tables, the mixed
  * model against lmer, and by drawn studies how often intervals hold what they say.
  *
- * The table of studies/README.md ("How often the intervals hold"), 10,000 studies a row:
+ * The table of studies/results/one-layer/README.md ("How often the intervals hold"), 10,000 studies a row:
  *
  *   TROTTER_WHOLE=1 CMOCKA_FILTER='whole*' build/release/tests/studies/test_simultaneous
  */
