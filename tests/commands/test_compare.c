@@ -418,7 +418,9 @@ static int disagree(const char *runs, const char *table, double shift, int *rows
          n++) {
         snprintf(row[n], sizeof *row, "%.*s,", (int)strcspn(at, ","), at);
         s[n] = said(runs, row[n], number(table, row[n], "seeds"), shift);
-        if (strncmp(cell(table, row[n], "baseline"), row[n], strlen(row[n]) - 1) == 0) base = n;
+        const char *less = cell(table, row[n], "baseline");
+        if (strlen(less) + 1 == strlen(row[n]) && strncmp(less, row[n], strlen(less)) == 0)
+            base = n;
         if (*cell(table, row[n], "same_as")) continue;
         complete &= designs == 0 || s[n].n == seeds;
         seeds = s[n].n;
