@@ -41,7 +41,7 @@ typedef struct {
     size_t gaining;              /* of them those whose best epoch was their last */
     double best_epoch;           /* mean */
     size_t numbers;              /* of the model that the options make */
-    size_t told;                 /* of its runs, those that errors.csv has (compare_from) */
+    int told;                    /* 1: an errors.csv has runs of it (compare_from) */
     int measured;                /* 1: what compare.csv has of it was read (compare_from) */
     size_t singles;              /* rows of one run each that were read there */
     double params, speed, bytes; /* the same in all; mean; most */
@@ -116,6 +116,7 @@ int compare_from(Compare *u);
 /* DIR/errors.csv: RunErrors of every run; not there where nothing was measured. */
 extern const Column compare_errors_columns[];
 int compare_errors_save(const Compare *u);
+/* A row of it; *out keeps what that has not. ERR_INPUT. */
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 
 /* ---- controls (compare_runs.c) ---- */

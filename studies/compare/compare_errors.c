@@ -1,7 +1,5 @@
 /* compare_errors.c: DIR/errors.csv, what was measured on each trained network: a row a run. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/compare/compare.h"
@@ -54,7 +52,7 @@ int compare_errors_save(const Compare *u)
 
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out)
 {
-    ErrorsRow r = {.errors = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
+    ErrorsRow r = {.errors = *out};
     TRY(csv_record(t, row, compare_errors_columns, &r));
     *out = r.errors;
     return 0;

@@ -1,10 +1,10 @@
 /* compare_from.c: a comparison of runs that earlier ones recorded, in place of trainings (--from DIR).
  *
  * DIR/runs.csv has the results, DIR/errors.csv what was measured on the networks; DIR/compare.csv has, per cell, what is in
- * neither: the rate and dropout chosen, the runs still gaining, and of cells that no errors.csv has, as in studies recorded
- * before there was one, means of the errors. A run that two directories have must have one perplexity, and a cell's numbers of parameters must be those of the options given: so runs of
- * another size or another recipe are not taken for these. Recipes of runs that only one directory has are the
- * caller's word.
+ * neither: the rate and dropout chosen, the runs still gaining, and means of the errors, which count for cells that no
+ * errors.csv has, as in studies recorded before there was one. A run that two directories have must have one perplexity, and a
+ * cell's numbers of parameters must be those of the options given: so runs of another size or another recipe are not taken for
+ * these. Recipes of runs that only one directory has are the caller's word.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static int take_errors(Compare *u, const Csv *t, size_t row)
     TRY(number_of(t, row, "seed", &seed));
     if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
     RunErrors *e = &c->errors[(size_t)seed - u->seed];
-    c->told += isnan(e->split) && isnan(e->layer) && isnan(e->one_by_one);
+    c->told = 1;
     return compare_errors_take(t, row, e);
 }
 
@@ -110,22 +110,17 @@ static int read_errors(Compare *u, const char *dir)
 
 /* ---- compare.csv ------------------------------------------------------------------------------- */
 
-/* A row of one run among several, which were recorded seed by seed: its errors are a run's, where no errors.csv has them. */
-static void take_single(const Compare *u, Cell *c, double governs)
+/* A row of one run among several, which were recorded seed by seed: its errors are a run's. */
+static RunErrors single_errors(const Cell *c)
 {
-    if (!c->told)
-        c->errors[c->singles] = (RunErrors){.split = c->split.mean,
-                                            .split_slope = c->split_slope.mean,
-                                            .layer = c->layer.mean,
-                                            .layer_slope = c->layer_slope.mean,
-                                            .check = NAN,
-                                            .leading = c->leading,
-                                            .governed = governs,
-                                            .one_by_one = c->one_by_one.mean};
-    if (++c->singles == c->runs) {
-        compare_summarise_errors(u, c);
-        c->measured = 1;
-    }
+    return (RunErrors){.split = c->split.mean,
+                       .split_slope = c->split_slope.mean,
+                       .layer = c->layer.mean,
+                       .layer_slope = c->layer_slope.mean,
+                       .check = NAN,
+                       .leading = c->leading,
+                       .governed = c->governed,
+                       .one_by_one = c->one_by_one.mean};
 }
 
 /* Of the same runs, the first of these rows; or of one run each, all of them. */
@@ -174,11 +169,10 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     snprintf(c->rate, sizeof c->rate, "%s", csv_cell(t, row, rate));
     snprintf(c->dropout, sizeof c->dropout, "%s", csv_cell(t, row, dropout));
     c->gaining = (single ? c->gaining : 0) + (gaining > 0 ? (size_t)gaining : 0);
-    if (single)
-        take_single(u, c, c->governed);
-    else
-        c->measured = 1;
-    if (c->told) compare_summarise_errors(u, c);
+    if (single && !c->told) c->errors[c->singles] = single_errors(c);
+    if (single) c->singles++;
+    c->measured = !single || c->singles == c->runs;
+    if (c->told || (single && c->measured)) compare_summarise_errors(u, c);
     return 0;
 }
 
