@@ -15,7 +15,13 @@
 #include "studies/tools/statistics.h"
 
 /* What a figure measures. */
-enum { MEASURE_VALID, MEASURE_TEST, MEASURE_UNSAID /* perplexity of either text */, MEASURE_BITS };
+enum {
+    MEASURE_VALID,
+    MEASURE_TEST,
+    MEASURE_UNSAID, /* perplexity of either text */
+    MEASURE_BITS,
+    MEASURE_MEMORY /* of no text: for claims alone */
+};
 
 typedef struct {
     const char *source; /* paper and table */
@@ -32,6 +38,22 @@ typedef struct {
 
 extern const Published published[];
 extern const size_t published_count;
+
+/* Perplexities of words drawn at random, and of trainings of the interleaved word beside them. */
+enum { PUBLISHED_DRAWN = 20, PUBLISHED_INTERLEAVED = 5 };
+typedef struct {
+    const char *source; /* paper and table */
+    const char *family; /* "permutation", "random": as `trotter sweep` calls it */
+    const char *corpus;
+    int measure;
+    double word[PUBLISHED_DRAWN], interleaved[PUBLISHED_INTERLEAVED];
+} PublishedDraw;
+
+extern const PublishedDraw published_draws[];
+extern const size_t published_draw_count;
+
+/* Words whose perplexity is lower than the mean of the interleaved. */
+size_t published_better(const PublishedDraw *d);
 
 const char *published_measure(int measure); /* "test perplexity" */
 

@@ -60,6 +60,30 @@ static void print_caption(const Sweep *u, FILE *f)
             "sublayers of a kind for one operator.\n\n");
 }
 
+/* seeds: of the interleaved word; NULL: there is none. */
+static void print_spread(Interval words, const Interval *seeds, size_t better, FILE *f)
+{
+    fprintf(f, "%.2f, sd %.2f over %zu words", words.mean, words.sd, words.n);
+    if (seeds) {
+        fprintf(f, "; interleaved %.2f", seeds->mean);
+        if (seeds->n > 1) fprintf(f, ", sd %.2f over %zu seeds", seeds->sd, seeds->n);
+        fprintf(f, "; %zu better than that mean", better);
+    }
+    fprintf(f, ".\n");
+}
+
+/* The paper's own words of a family. */
+static void print_published(int family, FILE *f)
+{
+    for (size_t i = 0; i < published_draw_count; i++) {
+        const PublishedDraw *d = &published_draws[i];
+        if (strcmp(d->family, sweep_family(family)) != 0) continue;
+        Interval seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+        fprintf(f, "    published, another recipe (%s; %s): ", d->source, d->corpus);
+        print_spread(statistics_mean(d->word, 1, PUBLISHED_DRAWN), &seeds, published_better(d), f);
+    }
+}
+
 /* The spread of words with one seed beside that of the baseline's seeds, and what area has to do with it. */
 static int print_answer(const Sweep *u, int family, FILE *f)
 {
@@ -77,15 +101,9 @@ static int print_answer(const Sweep *u, int family, FILE *f)
     memory_free(x);
     TRY(sweep_answer(u, family, &c));
     if (n < 3) return 0;
-    fprintf(f, "%s words: validation perplexity %.2f, sd %.2f over %zu words", sweep_family(family),
-            spread.mean, spread.sd, n);
-    if (sweep_has_baseline(u)) {
-        const Interval *b = &u->word[u->interleaved].valid;
-        fprintf(f, "; interleaved %.2f", b->mean);
-        if (b->n > 1) fprintf(f, ", sd %.2f over %zu seeds", b->sd, b->n);
-        fprintf(f, "; %zu better than that mean", better);
-    }
-    fprintf(f, ".\n");
+    fprintf(f, "%s words: validation perplexity ", sweep_family(family));
+    print_spread(spread, sweep_has_baseline(u) ? &u->word[u->interleaved].valid : NULL, better, f);
+    print_published(family, f);
     if (isnan(c.p)) return 0;
     fprintf(f, "    rank correlation with |area| %.2f", c.rho);
     if (!isnan(c.low)) fprintf(f, " [%.2f, %.2f]", c.low, c.high);

@@ -179,12 +179,19 @@ ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is smaller
 ClaimCheck check_times;  /* scheme, nodes of F and G */
 ClaimCheck check_global; /* scheme, system, order of the global error; scheme if, system if */
 
+/* claims_diffusion.c */
+ClaimCheck check_diffusion; /* interaction as a system file has it; interaction if */
+
 /* claims_euler.c */
 ClaimCheck check_euler; /* c of c sum a^2 before F'F, most sub-steps, words */
 
 /* claims_figures.c */
 ClaimCheck
     check_published; /* table, scheme, layers, scheme, layers: the first figure is the lower */
+ClaimCheck
+    check_draw; /* words drawn at random: how many are better than the interleaved, the best */
+ClaimCheck check_luck;   /* the same words: best or worst, which seeds alone do not explain */
+ClaimCheck check_memory; /* scheme, evaluations: of a residual net of that many times its depth */
 ClaimCheck check_perplexity; /* scheme; loss or flow: what is to fall with the steps */
 
 /* claims_word.c */

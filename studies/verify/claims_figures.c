@@ -1,4 +1,5 @@
 /* claims_figures.c: claims about perplexities: the papers' published figures, and what perplexity measures. */
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,132 @@ int check_published(const Zoo *z, const char *const *arg, Finding *f)
         "told)",
         a->row, arg[2], atoi(arg[2]) > 1 ? "s" : "", a->figure, b->row, arg[4], b->figure,
         published_measure(a->measure));
+    return 0;
+}
+
+/* ---- words drawn at random --------------------------------------------------------------------------- */
+
+static const PublishedDraw *find_draw(const char *family)
+{
+    for (size_t i = 0; i < published_draw_count; i++)
+        if (strcmp(published_draws[i].family, family) == 0) return &published_draws[i];
+    return NULL;
+}
+
+static void range(const double *x, size_t n, double *best, double *worst)
+{
+    *best = *worst = x[0];
+    for (size_t i = 1; i < n; i++) {
+        *best = fmin(*best, x[i]);
+        *worst = fmax(*worst, x[i]);
+    }
+}
+
+int check_draw(const Zoo *z, const char *const *arg, Finding *f)
+{
+    (void)z;
+    const PublishedDraw *d = find_draw(arg[0]);
+    if (!d) return error_set(ERR_MISUSE, "no such words: %s", arg[0]);
+    Interval words = statistics_mean(d->word, 1, PUBLISHED_DRAWN),
+             seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+    double best, worst;
+    range(d->word, PUBLISHED_DRAWN, &best, &worst);
+    size_t better = published_better(d);
+    f->holds = better == (size_t)atoi(arg[1]) && best == atof(arg[2]);
+    /* The mean and the sd of the interleaved are told in words too. */
+    f->sound = f->sound && fabs(seeds.mean - 18.65) < 0.005 && fabs(seeds.sd - 0.34) < 0.005;
+    finding_say(f,
+                "as published, %s: %zu of %d words are better than the mean of the interleaved "
+                "(%.2f, sd %.2f over %zu seeds), the best %.2f; all words %.2f, sd %.2f",
+                d->source, better, PUBLISHED_DRAWN, seeds.mean, seeds.sd, seeds.n, best, words.mean,
+                words.sd);
+    return 0;
+}
+
+/* The probability that one of as many trainings of the interleaved word would be as extreme as the best or the worst word
+ * lies between p, that of one training, and 20 p, however they depend on the mean and the sd that their seeds have told.
+ * p: of a further draw of a normal distribution, Student's t with n - 1 degrees of freedom over sd sqrt(1 + 1/n). */
+int check_luck(const Zoo *z, const char *const *arg, Finding *f)
+{
+    static const double level = 0.05;
+    (void)z;
+    const PublishedDraw *d = find_draw(arg[0]);
+    if (!d) return error_set(ERR_MISUSE, "no such words: %s", arg[0]);
+    Interval seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+    double best, worst, n = (double)seeds.n;
+    range(d->word, PUBLISHED_DRAWN, &best, &worst);
+    int is_best = strcmp(arg[1], "best") == 0;
+    double t = (is_best ? seeds.mean - best : worst - seeds.mean) / (seeds.sd * sqrt(1 + 1 / n)),
+           p = gsl_cdf_tdist_Q(t, n - 1), most = fmin(1, PUBLISHED_DRAWN * p);
+    f->holds = most < level;
+    f->sound = f->sound && (most < level || p >= level); /* between them it is not settled */
+    finding_say(f,
+                "as published, %s: the %s of %d words has %.2f; interleaved %.2f, sd %.2f over %zu "
+                "seeds: one of %d more seeds of it would be as %s with probability %.2g to %.2g",
+                d->source, arg[1], PUBLISHED_DRAWN, is_best ? best : worst, seeds.mean, seeds.sd,
+                seeds.n, PUBLISHED_DRAWN, is_best ? "good" : "bad", p, most);
+    return 0;
+}
+
+/* ---- memory in training ---------------------------------------------------------------------------------- */
+
+enum {
+    MEMORY_WIDTH = 512,
+    MEMORY_TOKENS = 4096,
+    MEMORY_LENGTH = 64,
+    MEMORY_VOCAB = 10000,
+    MEMORY_DEPTH = 6
+};
+
+/* Bytes of a training of this program: the paper's base size, a batch of its tokens. */
+static int training_bytes(const Zoo *z, const char *scheme, size_t layers, size_t *bytes)
+{
+    BridgeOptions o = {
+        .layers = layers, .width = MEMORY_WIDTH, .inner = 4 * MEMORY_WIDTH, .match = MATCH_NONE};
+    ModelConfig c = {.vocab = MEMORY_VOCAB,
+                     .width = MEMORY_WIDTH,
+                     .heads = 8,
+                     .act = ACT_RELU,
+                     .max_tokens = MEMORY_TOKENS,
+                     .max_length = MEMORY_LENGTH};
+    const Backend *b;
+    Table *t;
+    Plan *plan;
+    size_t numbers;
+    TRY(backend_find("cpu-f32", NULL, &b));
+    TRY(map_table(z, scheme, &t));
+    int code = bridge_plan(t, &o, &plan);
+    if (code == 0) code = model_count(&c, plan, b, 1, bytes, &numbers);
+    table_free(t);
+    return code;
+}
+
+int check_memory(const Zoo *z, const char *const *arg, Finding *f)
+{
+    static const char table[] = "ODE Transformer (Li et al. 2022), table 6";
+    char deep[24];
+    size_t times = (size_t)atoi(arg[1]), bytes[3];
+    snprintf(deep, sizeof deep, "%zu", MEMORY_DEPTH * times);
+    const Published *of[3] = {find_figure(table, "transformer", "6"),
+                              find_figure(table, arg[0], "6"),
+                              find_figure(table, "transformer", deep)};
+    if (!of[0] || !of[1] || !of[2]) return error_set(ERR_MISUSE, "no such figures in %s", table);
+    int ours = 1, theirs = 1;
+    for (int i = 0; i < 3; i++) {
+        TRY(training_bytes(z, of[i]->scheme, of[i]->layers, &bytes[i]));
+        ours = ours && (i == 0 || bytes[i] > bytes[i - 1]);
+        theirs = theirs && (i == 0 || of[i]->figure > of[i - 1]->figure);
+    }
+    f->holds = ours;
+    f->sound = f->sound && ours == theirs;
+    finding_say(
+        f,
+        "%s, %d layers, stands between residual blocks of as many layers and of %zu, which have "
+        "its cost: as published %.1f < %.1f < %.1f G (%s); by this program's count of a language "
+        "model of that size, f32, %d tokens a step, %.2f, %.2f and %.2f GB",
+        of[1]->row, MEMORY_DEPTH, of[2]->layers, of[0]->figure, of[1]->figure, of[2]->figure,
+        of[1]->source, MEMORY_TOKENS, (double)bytes[0] / 1e9, (double)bytes[1] / 1e9,
+        (double)bytes[2] / 1e9);
     return 0;
 }
 

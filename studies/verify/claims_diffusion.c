@@ -1,0 +1,87 @@
+/* claims_diffusion.c: whether an interaction of particles is a diffusion.
+ *
+ * A diffusion is a mean of differences, F_i = sum_j w_ij (y_j - y_i) with w_ij >= 0. So it rests where all particles
+ * are one, and it obeys the maximum principle: in every direction u the particle that is furthest does not go further,
+ * <u, F_i> <= 0 where <u, y_i> is the largest. Both are looked at over many states and directions.
+ * Source: Evans 2010, 2.2.3 and 6.4 (the maximum principle); Motsch, Tadmor 2014, section 2 (particles).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/random.h"
+#include "studies/verify/claims.h"
+
+enum { PARTICLES = 6, STATES = 200, DIRECTIONS = 24, DIM = 2, SIZE = PARTICLES * DIM };
+
+static int open_system(const char *interaction, System **out)
+{
+    char text[512];
+    int n = snprintf(text, sizeof text, "system particles\nn %d\nd %d\n%s\ninitial = normal\n",
+                     PARTICLES, DIM, interaction);
+    return system_parse("claim", text, (size_t)n, 0, 0, 1, out);
+}
+
+/* The most that the furthest particle of a state goes on in a direction: > 0 against the maximum principle. */
+static double outward(const double *y, const double *dy)
+{
+    double most = -INFINITY;
+    for (int k = 0; k < DIRECTIONS; k++) {
+        double u[DIM] = {cos(2 * M_PI * k / DIRECTIONS), sin(2 * M_PI * k / DIRECTIONS)};
+        double far = -INFINITY, speed = 0;
+        for (int i = 0; i < PARTICLES; i++) {
+            double at = u[0] * y[2 * i] + u[1] * y[2 * i + 1];
+            if (at <= far) continue;
+            far = at;
+            speed = u[0] * dy[2 * i] + u[1] * dy[2 * i + 1];
+        }
+        most = fmax(most, speed);
+    }
+    return most;
+}
+
+/* Over random states: *move, the most |F| where all particles are one; *out, the most that a furthest one goes on;
+ * *back, the same of -F. */
+static void look(const System *s, double *move, double *out, double *back)
+{
+    double y[SIZE], dy[SIZE];
+    *move = 0, *out = *back = -INFINITY;
+    for (uint64_t k = 0; k < STATES; k++) {
+        for (uint64_t i = 0; i < SIZE; i++) y[i] = random_normal(73, k, i);
+        s->field[OP_F](s, 1, 0, y, dy);
+        *out = fmax(*out, outward(y, dy));
+        for (int i = 0; i < SIZE; i++) dy[i] = -dy[i];
+        *back = fmax(*back, outward(y, dy));
+        for (int i = DIM; i < SIZE; i++) y[i] = y[i % DIM];
+        s->field[OP_F](s, 1, 0, y, dy);
+        for (int i = 0; i < SIZE; i++) *move = fmax(*move, fabs(dy[i]));
+    }
+}
+
+static int is_diffusion(const char *interaction, Finding *f, int *holds)
+{
+    static const double rounding = 1e-12;
+    System *s;
+    double move, out, back;
+    TRY(open_system(interaction, &s));
+    look(s, &move, &out, &back);
+    system_free(s);
+    *holds = move <= rounding && out <= rounding;
+    /* Negative control: no interaction but 0 obeys the principle forwards and backwards. */
+    f->sound = f->sound && isfinite(move) && !(out <= rounding && back <= rounding);
+    finding_say(
+        f,
+        "of %d states of %d particles: where all are one they move at up to %.2g; the furthest "
+        "one in a direction goes on at up to %.2g",
+        STATES, PARTICLES, move, out);
+    return 0;
+}
+
+int check_diffusion(const Zoo *z, const char *const *arg, Finding *f)
+{
+    (void)z;
+    TRY(is_diffusion(arg[0], f, &f->holds));
+    finding_say(f, "; under the condition, ");
+    return is_diffusion(arg[1], f, &f->conditional);
+}
