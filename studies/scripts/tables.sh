@@ -16,6 +16,7 @@
 #   released     two layers with the defaults of the ODE Transformer's released code, as far as known: relative positions
 #                beside sinusoids, an output matrix of its own, no final norm; dense history (dlcl, rk2-dlcl), its first release's
 #                decoder (repeat:2), and Runge-Kutta blocks whose slopes are whole layers (rk2-released, rk4-released)
+#   operators    figure 4 of the ODE Transformer: Runge-Kutta over attention, over feed-forward, over the layer
 #   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
 #   baseline, sentences, relative, untied, history
 #                one factor at a time on the residual and RK2 rows of table 5
@@ -157,6 +158,8 @@ tables() {
         --scheme $table5
     study released compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation $errors \
         --positions both --untied --no-final-norm --baseline dlcl --scheme dlcl,repeat:2,rk2-dlcl,rk2-released,rk4-released
+    shared runs-brief operators compare $brief --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
+        --scheme transformer,heun-F,heun-G,heun-layer,rk4-F,rk4-G,rk4-layer
     shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
         --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
     shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
