@@ -50,6 +50,30 @@ int network_scheme_text(Stacks s, char **text)
     return output_take(&f, code, text);
 }
 
+/* The first line from there on that is no remark. */
+static const char *skip_remarks(const char *line)
+{
+    static const char *const remark[] = {"title", "source", "note"};
+    for (size_t i = 0; i < sizeof remark / sizeof *remark; i++) {
+        size_t n = strlen(remark[i]);
+        if (strncmp(line, remark[i], n) != 0 || line[n] != ' ') continue;
+        line += strcspn(line, "\n");
+        return skip_remarks(*line ? line + 1 : line);
+    }
+    return line;
+}
+
+int network_scheme_same(const char *a, const char *b)
+{
+    for (;;) {
+        a = skip_remarks(a), b = skip_remarks(b);
+        size_t n = strcspn(a, "\n");
+        if (n != strcspn(b, "\n") || memcmp(a, b, n) != 0) return 0;
+        if (!a[n] || !b[n]) return a[n] == b[n];
+        a += n + 1, b += n + 1;
+    }
+}
+
 static int put_scheme(Metadata *d, Stacks s)
 {
     char *text;

@@ -154,6 +154,8 @@ void network_metadata_free(Metadata *d);
 
 /* The texts of the tables; caller frees *text (memory_free). */
 int network_scheme_text(Stacks s, char **text);
+/* 1 where two such texts are of one scheme: equal but for titles, sources and notes, which are for readers. */
+int network_scheme_same(const char *a, const char *b);
 
 /* What config.ini holds; caller frees *text (memory_free). */
 int network_config_text(const Options *o, char **text);

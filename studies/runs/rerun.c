@@ -90,7 +90,7 @@ static int same_scheme(Stacks t, const char *dir, int *same)
     size_t bytes;
     TRY(output_path(path, dir, "scheme.txt"));
     TRY(network_scheme_text(t, &now));
-    *same = output_read(path, &there, &bytes) == 0 && strcmp(now, there) == 0;
+    *same = output_read(path, &there, &bytes) == 0 && network_scheme_same(now, there);
     memory_free(there);
     memory_free(now);
     return 0;

@@ -3,29 +3,34 @@
 # its stages go with perplexity? The family is dial:S,THETA (ode/README.md): at S = 2 the leading error is proportional to
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
-#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only tune,two,low,others,best,four,wide,new,both] [--first N] [--seeds N]
+#   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only PART,PART,...] [--first N] [--seeds N]
 #                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
+#   sh studies/scripts/dial.sh --corpus DIR --out OUT --from DIR [--only PART,...]
 #
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
 #              wherever it was tried (studies/results/dial)
 #   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
 #   low        S = 2: two levels more, below 1/2
-#   others     other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error; not parted,
-#              whose three sets do not divide 256); one seed tells which are worth more
-#   best       the two of these that were
+#   others     other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error)
 #   four       S = 4: five levels
+#   three      three evaluations: three Euler steps, SSPRK(3,2), Kutta's method of order 3, and its stages with learned weights of
+#              order 2 (order2-learn)
+#   parts      several sets of feed-forward weights: parted, of three, beside macaron, of two, and looped:2, of one; inner width 192,
+#              which they divide
 #   wide       four designs again at width 128, six seeds
-#   new, both  train nothing: the designs of `two` and `best`, of `two`, `low` and `four`, in one model
+#   new, both  train nothing: the designs of `two` and `others`, of `two`, `low` and `four`, in one model
+#
+# --from DIR trains nothing: the tables of the runs that DIR/PART recorded.
 #
 # Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 8 hours on two cores. Needs build/trotter.
 set -eu
-cd "$(dirname "$0")/../.."
-corpus='' out='' only=two,low,best,four,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+root=$(dirname "$0")/../..
+corpus='' out='' from='' only=two,low,others,four,three,parts,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
-    --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
+    --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
         [ $# -gt 1 ] || { echo "dial.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift 2 ;;
@@ -34,21 +39,22 @@ while [ $# -gt 0 ]; do
         exit 2 ;;
     esac
 done
-[ -n "$corpus" ] && [ -n "$out" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/dial.sh >&2; exit 2; }
-trotter=${TROTTER:-build/trotter}
+[ -n "$corpus" ] && [ -n "$out" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+trotter=${TROTTER:-$root/build/trotter}
 [ -x "$trotter" ] || { echo "dial.sh: $trotter is not there: make build" >&2; exit 2; }
 mkdir -p "$out"
 
 # The rate falls to 0, so that the last epoch is the one that counts.
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
         --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
-levels=dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer best=repeat:2,fgfg-error
-file='--scheme-file studies/schemes/study.scheme'
+levels=dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
+others=heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
+file="--scheme-file $root/studies/schemes/study.scheme"
 trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
 
 about() {
     echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
-    echo "commit: $(git rev-parse HEAD 2>/dev/null || echo unknown)"
+    echo "commit: $(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)"
     echo "processor: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
 }
 
@@ -57,6 +63,11 @@ part() {
     name=$1 workers=
     shift
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
+    if [ -n "$from" ]; then
+        # shellcheck disable=SC2086
+        "$trotter" compare $recipe "$@" --from "$from/$name" --out "$out/$name"
+        return
+    fi
     mkdir -p "$out/$name"
     [ -e "$out/$name/about.txt" ] || about >"$out/$name/about.txt"
     for i in $(seq 2 "$processes"); do
@@ -72,12 +83,12 @@ part() {
 
 # joint NAME "PART..." OPTIONS...: tables of several parts.
 joint() {
-    name=$1 from=
-    for p in $2; do from="$from --from $out/$p"; done
+    name=$1 recorded=
+    for p in $2; do recorded="$recorded --from ${from:-$out}/$p"; done
     shift 2
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
     # shellcheck disable=SC2086
-    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $from --out "$out/$name"
+    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $recorded --out "$out/$name"
 }
 
 # shellcheck disable=SC2086
@@ -86,11 +97,11 @@ joint() {
         --tune-dropout 0 --seeds 1
     part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" --scheme $levels
     part low $narrow --baseline dial:2,1/4 $trained --seed "$first" --seeds "$seeds" --scheme dial:2,1/4,dial:2,3/8
-    part others $narrow --baseline heun-layer $trained --seed "$first" --seeds 1 $file \
-        --scheme heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
-    part best $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $best
+    part others $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $others
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
+    part three $narrow --baseline dial:3,1/3 $trained --seed "$first" --seeds "$seeds" $file --scheme dial:3,1/3,dial:3,1/2,rk3,order2-learn
+    part parts --width 64 --inner 192 --baseline looped:2 $trained --seed "$first" --seeds "$seeds" $file --scheme looped:2,macaron,parted
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
-    joint new "two best" --baseline repeat:2 $file --scheme "$levels,$best"
+    joint new "two others" --baseline repeat:2 $file --scheme "$levels,$others"
     joint both "two low four" --baseline dial:2,1 --scheme "$levels,dial:2,1/4,dial:2,3/8,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
 }

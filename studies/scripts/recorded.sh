@@ -66,15 +66,14 @@ recorded() {
     again "$name" "$(schemes "$name")" "$name" "$@"
 }
 
-# dial NAME "FROM..." OPTIONS...: dial/NAME, of runs in dial/FROM, by the recipe of dial.sh.
+# dial PART...: of dial.sh, by its recipe.
 dial() {
-    name=dial/$1 from=
-    for f in $2; do from="$from --from $results/dial/$f"; done
-    shift 2
-    make_new compare --corpus ptb --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear \
-        --warmup 400 --rate 8e-3 --dropout 0 --threads 1 --truncation 64 --all-pairs --equivalence 1 --width 64 --inner 256 --seeds 8 \
-        --scheme-file "$results/../schemes/study.scheme" --scheme "$(schemes "$name")" $from "$@"
-    take "$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+    for part; do
+        TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$part" \
+            >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
+        mv "dial/$part" new
+        take "dial/$part" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+    done
 }
 
 # words NAME OPTIONS...: the sweep tables/NAME.
@@ -85,10 +84,7 @@ words() {
     take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
-dial two two --baseline dial:2,1
-dial four four --baseline dial:4,1/3
-dial both "two low four" --baseline dial:2,1
-dial new "two best" --baseline repeat:2
+dial two four both
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3

@@ -97,7 +97,7 @@ static int write_scheme(const Training *r, int resume)
     int code = 0;
     if (resume && output_exists(path)) {
         code = output_read(path, &before, &bytes);
-        if (code == 0 && strcmp(text, before) != 0)
+        if (code == 0 && !network_scheme_same(text, before))
             code = error_set(ERR_INPUT, "--%s %s: %s/scheme.txt has another, %.*s",
                              r->stacks.encoder ? "encoder, --decoder" : "scheme", r->name, r->dir,
                              (int)strcspn(before, "\n"), before);

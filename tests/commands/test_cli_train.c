@@ -388,6 +388,9 @@ TEST(test_finished_run)
     }
     assert_true(same_files("before", "done/model.safetensors") && file_exists("done/result.csv"));
     run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
+    /* Remarks are no part of a scheme. */
+    file_text("own.scheme", "scheme own\ntitle Euler\nsource Euler 1768\nk1 = H(y)\ny' = y + k1\n");
+    run_ok(again);
     shell_ok("cp done/model.safetensors before"); /* it has the new words in its metadata */
     file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
     must_refuse(again, "scheme.txt has another text of own");
