@@ -141,6 +141,8 @@ TEST(refused_words)
     must_refuse(DESIGN "--scheme two --out forms.scheme", "forms.scheme");
     run_ok(DESIGN "--scheme two --order 1"); /* order 2 is there to be had */
     assert_true(says("--order 2 asks for the best of those"));
+    run_ok(DESIGN "--scheme two --order 2 --objective imag --evaluations 50"); /* 0 is no error */
+    assert_false(says("asks for the best"));
     expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
     assert_true(says("no start reached coefficients of order 2"));
 }
