@@ -69,11 +69,17 @@ static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)
     return code;
 }
 
-/* total += J. */
-static void gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
+/* total += J, of which the diagonal blocks are kept. */
+static int gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
 {
+    size_t b = c->block;
     out->lipschitz[op] = largest_singular(c->J);
     gsl_matrix_add(total, c->J);
+    if (!(out->blocks[op] = memory_new(c->N * b, sizeof(double)))) return ERR_MEMORY;
+    for (size_t row = 0; row < c->N; row++)
+        memcpy(out->blocks[op] + row * b, gsl_matrix_const_ptr(c->J, row, row / b * b),
+               b * sizeof(double));
+    return 0;
 }
 
 static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
@@ -81,7 +87,7 @@ static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
     gsl_matrix_set_zero(total);
     for (int op = 0; op < (layer_field ? 1 : c->colours); op++) {
         differentials_jacobian(c->s, op, 1, 0, c->step, c->y, c->work, c->J->data);
-        gather(total, c, op, out);
+        TRY(gather(total, c, op, out));
     }
     for (size_t at = 0; at < c->N; at += c->block)
         TRY(block_eigenvalues(total, at, c->block, out->eigen + at));
@@ -139,6 +145,7 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
                  .d = d,
                  .block = causal ? d : n * d,
                  .colours = u->colours};
+    out->block = c.block;
     out->eigen = memory_new(n * d, sizeof *out->eigen);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, layer_field, out)
@@ -152,5 +159,6 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
 void jacobian_free(Jacobian *j)
 {
     j->eigen = memory_free(j->eigen);
+    for (int op = 0; op < COLOURS; op++) j->blocks[op] = memory_free(j->blocks[op]);
     j->count = 0;
 }

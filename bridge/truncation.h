@@ -195,7 +195,10 @@ typedef struct {
         tokens; /* the first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
     double lipschitz[COLOURS];
     size_t count;
-    double (*eigen)[2]; /* (count) re, im, of F' + G' (+ C'), or of L'; owned */
+    double (*eigen)[2]; /* (count) re, im, of F' + G' (+ C'), or of L', block after block; owned */
+    /* The diagonal blocks of F', G', C' themselves, or in [OP_F] of L': causal one of each token, else one; owned. */
+    size_t block;            /* coordinates of one */
+    double *blocks[COLOURS]; /* (count / block, block, block); NULL: no such operator */
 } Jacobian;
 enum { JACOBIAN_MOST = 1024 };
 int truncator_jacobian(Truncator *u, int layer, Jacobian *out);

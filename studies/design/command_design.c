@@ -19,7 +19,8 @@ static const Option form_options[] = {
     SELECT_FILE,
     {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
      "what is made best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
-     "stability limit; error: least truncation error at h = 1 in the layers of --model",
+     "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: there, what a step "
+     "enlarges more than the flow, least",
      0, 0},
     {"order", OPTION_SIZE, NULL, "P",
      "the result has this order at least (default: the form's own at its starting values, at least 1)",
@@ -49,7 +50,7 @@ static const Option output_options[] = {
 
 static const Option model_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "a trained language model, whose layers are the fields of truncation errors", 0, 0},
+     "a trained language model, whose layers are the fields of truncation errors and growth", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0,
      .needs = "model"},
     {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000,
@@ -74,7 +75,7 @@ typedef struct {
     Theory theory;
     int exact;
     double real_limit, imag_limit;
-    double error;
+    double error, growth;
     size_t evals_F, evals_G, evals_C;
 } DesignRow;
 
@@ -96,6 +97,11 @@ static const Column design_columns[] = {
         .words =
             "of a step of h = 1 in the layers of the model, over the flow's displacement; median over "
             "sentences and layers"),
+    FIELD(
+        DesignRow, "excess_growth", growth, .sparse = 1, .digits = 5,
+        .words =
+            "factor by which a step of h = 1, linearised, enlarges a mode beyond the flow, or beyond its size "
+            "where the flow damps it: largest over tokens, median over sentences and layers; 1: none"),
     COLUMN(DesignRow, evals_F),
     COLUMN(DesignRow, evals_G),
     COLUMN(DesignRow, evals_C, .sparse = 1),
@@ -119,7 +125,7 @@ typedef struct {
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-/* Whether a scheme beside has a truncation error in the layers of the model. */
+/* Whether a scheme has a truncation error and a growth in the layers of the model. */
 static int measurable(const Study *u, const Table *t)
 {
     return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
@@ -132,6 +138,7 @@ static int add_row(Study *u, const char *role, const Table *scheme)
                      .scheme = scheme->name,
                      .exact = scheme->exact,
                      .error = NAN,
+                     .growth = NAN,
                      .evals_F = table_evals(scheme, OP_F),
                      .evals_G = table_evals(scheme, OP_G),
                      .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX};
@@ -139,9 +146,11 @@ static int add_row(Study *u, const char *role, const Table *scheme)
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
-    if (code == 0 && row.theory.consistent && measurable(u, t))
-        code = fields_error(&u->fields, t, &row.error);
+    int told = code == 0 && row.theory.consistent && measurable(u, t);
+    if (told) code = fields_error(&u->fields, t, &row.error);
     if (code == ERR_ACCURACY) code = 0; /* its step is not finite */
+    if (code == 0 && told && !u->fields.no_growth) code = fields_growth(&u->fields, t, &row.growth);
+    if (code == ERR_ACCURACY) code = 0;
     table_free(t);
     if (code == 0) sheet_row(u->sheet, &row);
     return code;
@@ -189,7 +198,7 @@ static int open_fields(const Options *o, Study *u)
     if (u->options.objective->in_layers && !measurable(u, u->start))
         return error_set(
             ERR_INPUT,
-            "--objective %s: %s has history, C or several sets; errors of a search are of "
+            "--objective %s: %s has history, C or several sets; errors and growth are of "
             "one-step schemes of F and G with one set each",
             u->options.objective->name, u->start->name);
     return 0;
@@ -224,7 +233,7 @@ static int sign_result(Study *u)
     TRY(replace(&u->result->source, words));
     TRY(figure_of(u, u->start, &start));
     TRY(figure_of(u, u->result, &result));
-    if (result == 0)
+    if (result == 0 && u->options.objective->sign > 0 && !u->options.objective->in_layers)
         notice_warn(
             "the terms of order %d can vanish altogether: --order %d asks for the best of those schemes",
             u->form.order + 1, u->form.order + 1);

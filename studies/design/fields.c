@@ -1,4 +1,4 @@
-/* fields.c: truncation errors at h = 1 in the layers of a trained model. */
+/* fields.c: truncation errors and growth at h = 1 in the layers of a trained model. */
 #include "studies/design/fields.h"
 
 #include <math.h>
@@ -50,6 +50,22 @@ static int add_layer(Fields *f, int layer, size_t tokens, const double *x)
     return bridge_system_failed(s);
 }
 
+static void drop_growth(Fields *f, const char *why)
+{
+    growth_free(&f->growth);
+    f->no_growth = why;
+}
+
+/* A layer whose growth is not told leaves errors as they are. */
+static int add_growth(Fields *f, Truncator *u, int layer)
+{
+    if (f->no_growth) return 0;
+    int code = growth_add(&f->growth, u, layer);
+    if (code != ERR_ACCURACY) return code;
+    drop_growth(f, "the eigenvectors of a token's Jacobian in a layer of the model are not found");
+    return 0;
+}
+
 static int add_sentences(Fields *f)
 {
     size_t layers = model_plan(f->network.model)->layers[SIDE_TARGET],
@@ -60,10 +76,12 @@ static int add_sentences(Fields *f)
     for (size_t i = 0; code == 0 && i < f->drawn.of.count; i++) {
         Sentence one = sentence_at(&f->drawn.of, i);
         size_t tokens = one.n[SIDE_TARGET];
-        progress_show("flows of sentence %zu of %zu", i + 1, f->drawn.of.count);
+        progress_show("flows and Jacobians of sentence %zu of %zu", i + 1, f->drawn.of.count);
         code = truncator_sentence(u, &one, NULL);
-        for (size_t l = 0; code == 0 && l < layers; l++)
+        for (size_t l = 0; code == 0 && l < layers; l++) {
             code = add_layer(f, (int)l, tokens, truncator_states(u) + l * tokens * d);
+            if (code == 0) code = add_growth(f, u, (int)l);
+        }
     }
     truncator_free(u);
     return code;
@@ -76,6 +94,9 @@ int fields_open(const FieldsChoice *c, Fields *out)
     TRY(check_model(c, &out->network));
     const Network *n = &out->network;
     size_t most = model_config(n->model)->max_length;
+    if (!plan_causal(model_plan(n->model), SIDE_TARGET))
+        drop_growth(out, "the model's attention is not causal, so that its Jacobian has no blocks, "
+                         "one of each token");
     TRY(text_read_pieces(c->text, n->bpe, &n->vocab, &out->text));
     TRY(sentences_draw(&n->vocab, &out->text, NULL, c->sentences,
                        c->tokens && c->tokens < most ? c->tokens : most, c->seed, &out->drawn));
@@ -100,6 +121,7 @@ void fields_close(Fields *f)
     memory_free(f->end);
     memory_free(f->displacement);
     memory_free(f->relative);
+    growth_free(&f->growth);
     sentences_free(&f->drawn);
     text_free(&f->text);
     network_free(&f->network);
@@ -122,14 +144,27 @@ static int one_step(const Table *t, const System *s, const double *end, double *
     return code == 0 ? bridge_system_failed(s) : code;
 }
 
-int fields_error(Fields *f, const Table *t, double *error)
+static int check_scheme(const Table *t)
 {
     if (t->flows || t->colours > 2 || table_sets(t, OP_F) > 1 || table_sets(t, OP_G) > 1)
         return error_set(ERR_INPUT, "%s: expected stages of F and G with one set each", t->name);
+    return 0;
+}
+
+int fields_error(Fields *f, const Table *t, double *error)
+{
+    TRY(check_scheme(t));
     for (size_t i = 0; i < f->count; i++) {
         TRY(one_step(t, f->system[i], f->end[i], &f->relative[i]));
         f->relative[i] /= f->displacement[i];
     }
     *error = spread_of(f->relative, f->count).median;
     return 0;
+}
+
+int fields_growth(Fields *f, const Table *t, double *growth)
+{
+    TRY(check_scheme(t));
+    if (f->no_growth) return error_set(ERR_INPUT, "no growth is told: %s", f->no_growth);
+    return growth_find(&f->growth, t, NULL, growth);
 }

@@ -3,11 +3,12 @@
  *   error of a scheme = median over sentences and layers of  RMS(S(1) x - flow(1) x) / RMS(flow(1) x - x)
  *
  * as `trotter truncation` has it for schemes of one step: S a step of h = 1 on y' = F + G of the layer, x the state that
- * enters it. The flows are solved once.
+ * enters it. The flows are solved once, and the Jacobians of growth.h are taken once.
  */
 #ifndef TROTTER_DESIGN_FIELDS_H
 #define TROTTER_DESIGN_FIELDS_H
 
+#include "studies/design/growth.h"
 #include "studies/measure/sentences.h"
 #include "studies/model/trained.h"
 
@@ -20,6 +21,8 @@ typedef struct {
     double **end;         /* (count) flow(1) x, (n, d) */
     double *displacement; /* (count) RMS of flow(1) x - x */
     double *relative;     /* (count) work */
+    Growth growth;        /* of these layers; of no layer where `no_growth` says why */
+    const char *no_growth;
 } Fields;
 
 typedef struct {
@@ -35,5 +38,7 @@ int fields_open(const FieldsChoice *c, Fields *out);
 void fields_close(Fields *f);
 /* A frozen table of stages. History, sets that the layers lack: ERR_INPUT; a step that is not finite: ERR_ACCURACY. */
 int fields_error(Fields *f, const Table *t, double *error);
+/* The same of the growth; where there is none: ERR_INPUT with no_growth. */
+int fields_growth(Fields *f, const Table *t, double *growth);
 
 #endif

@@ -51,10 +51,16 @@ static int error(const Against *a, const Table *t, double *figure)
     return fields_error(a->fields, t, figure);
 }
 
+static int growth(const Against *a, const Table *t, double *figure)
+{
+    return fields_growth(a->fields, t, figure);
+}
+
 const Objective objectives[] = {
     {"norm", "leading error, squared norm", 1, norm, 0, 0},
     {"norm-one-colour", "leading error, squared norm, one colour", 1, norm_one_colour, 1, 0},
     {"real", "stability limit, negative real axis", -1, real_limit, 0, 0},
     {"imag", "stability limit, imaginary axis", -1, imag_limit, 0, 0},
     {"error", "truncation error at h = 1, median", 1, error, 0, 1},
+    {"growth", "growth beyond the flow's at h = 1, median", 1, growth, 0, 1},
     {0}};

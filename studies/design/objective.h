@@ -24,6 +24,6 @@ typedef struct {
 
 /* In the order of OBJECTIVES, which --objective takes; ended by a NULL name. */
 extern const Objective objectives[];
-#define OBJECTIVES "norm|norm-one-colour|real|imag|error"
+#define OBJECTIVES "norm|norm-one-colour|real|imag|error|growth"
 
 #endif

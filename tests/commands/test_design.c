@@ -16,6 +16,7 @@ static const char forms[] =
     "learn f = 1/2\nlearn p = 1/2\nlearn q = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\n"
     "k3 = F(y + b*k1 + c*k2)\nk4 = G(y + d*k1 + e*k2 + f*k3)\n"
     "y' = y + p*k1 + q*k2 + (1-p)*k3 + (1-q)*k4\n"
+    "scheme steep\nlearn a = 3\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + k2\n"
     "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
     "scheme gated\ngate g = sigmoid(y)\nk1 = H(y)\ny' = y + g*k1\n";
 
@@ -140,6 +141,8 @@ TEST(refused_words)
     must_refuse(DESIGN "--scheme two --out forms.scheme", "forms.scheme");
     run_ok(DESIGN "--scheme two --order 1"); /* order 2 is there to be had */
     assert_true(says("--order 2 asks for the best of those"));
+    run_ok(DESIGN "--scheme two --order 2 --objective imag --evaluations 50"); /* 0 is no error */
+    assert_false(says("asks for the best"));
     expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
     assert_true(says("no start reached coefficients of order 2"));
 }
@@ -149,12 +152,19 @@ TEST(refused_words)
 static void train_model(const char *scheme)
 {
     char line[512];
+    snprintf(line, sizeof line, "%s/model.safetensors", scheme);
+    if (file_exists(line)) return;
     snprintf(
         line, sizeof line,
         "train --corpus markov:20 --scheme %s --width 16 --heads 2 --inner 32 --layers 2 --max-steps 20 "
         "--activation gelu --sequence 16 --batch-tokens 256 --threads 1 --out %s",
         scheme, scheme);
     run_ok(line);
+}
+
+static void write_text(void)
+{
+    file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");
 }
 
 #define LAYERS "--model transformer --text text.txt --sentences 1 "
@@ -165,7 +175,7 @@ TEST(trained_layers)
 {
     train_model("transformer");
     train_model("macaron");
-    file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");
+    write_text();
     run_ok(DESIGN "--scheme two --order 1 --objective error " LAYERS
                   "--starts 2 --evaluations 300 --beside euler --csv --out layers");
     double start = strtod(out_cell(1, "truncation_error"), NULL),
@@ -186,6 +196,89 @@ TEST(trained_layers)
     must_refuse(DESIGN "--scheme two --sentences 3", "--sentences has no meaning without --model");
     must_refuse(DESIGN "--scheme two --model transformer", "--text is needed");
     must_refuse(DESIGN "--scheme two --model macaron --text text.txt", "with one set of attention");
+}
+
+/* Growth beyond the flow's of a scheme over H, from the eigenvalues that `trotter truncation --jacobian` writes: largest of each
+ * layer, and the median, which of two is the mean. Its largest |R| and exp(Re) are those of the same command. */
+static double growth_by_truncation(const char *scheme)
+{
+    Zoo z;
+    Table *t;
+    Stability *s;
+    char line[512];
+    double sum = 0;
+    snprintf(line, sizeof line, "truncation " LAYERS "--scheme %s --jacobian --csv --out jac",
+             scheme);
+    run_ok(line);
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_find(&z, scheme, "exact", &t), 0);
+    assert_int_equal(stability_new(t, &s), 0);
+    for (int layer = 0; layer < 2; layer++) {
+        FILE *f = fopen(file_path("jac/eigenvalues.csv"), "r");
+        double most = 0, factor = 0, flow = 0, re, im;
+        int at;
+        assert_non_null(f);
+        assert_non_null(fgets(line, sizeof line, f));
+        assert_string_equal(line, "layer,field,re,im\n");
+        while (fscanf(f, "%d,split,%lf,%lf\n", &at, &re, &im) == 3) {
+            const double half[2][2] = {{re / 2, im / 2}, {re / 2, im / 2}};
+            double r = stability_at(s, half);
+            if (at != layer) continue;
+            factor = fmax(factor, r);
+            flow = fmax(flow, exp(re));
+            most = fmax(most, r / fmax(1, exp(re)));
+        }
+        fclose(f);
+        assert_true(factor > 0 && fabs(strtod(out_cell(layer + 1, "largest_amplification"), NULL) -
+                                       factor) <= 1e-9 * factor);
+        assert_true(fabs(strtod(out_cell(layer + 1, "flow_growth"), NULL) - flow) <= 1e-9 * flow);
+        sum += most;
+    }
+    stability_free(s);
+    table_free(t);
+    zoo_close(&z);
+    return sum / 2;
+}
+
+/* A form that begins with R = 1 + z + 3 z^2. The search lowers its growth, the result is told like any scheme, and the figures of
+ * schemes over H are those of the other command; by another scheme's they are not. */
+TEST(growth_in_layers)
+{
+    double euler, heun;
+    train_model("transformer");
+    write_text();
+    run_ok(DESIGN
+           "--scheme steep --order 1 --objective growth " LAYERS
+           "--starts 1 --evaluations 60 --beside euler,heun,transformer,ab2 --csv --out grown");
+    double start = strtod(out_cell(1, "excess_growth"), NULL),
+           optimum = strtod(out_cell(2, "excess_growth"), NULL),
+           result = strtod(out_cell(3, "excess_growth"), NULL);
+    assert_true(optimum < .99 * start && result <= 1.01 * optimum + 1e-12 && result > .99);
+    euler = strtod(out_cell(4, "excess_growth"), NULL);
+    heun = strtod(out_cell(5, "excess_growth"), NULL);
+    assert_true(strtod(out_cell(6, "excess_growth"), NULL) > .99);
+    assert_string_equal(out_cell(7, "excess_growth"), ""); /* history */
+    assert_true(fabs(growth_by_truncation("euler") - euler) <= 1e-7 * euler);
+    double same = growth_by_truncation("heun");
+    assert_true(fabs(same - heun) <= 1e-7 * heun && fabs(same - euler) > 1e-4);
+    run_ok(DESIGN "--scheme-file grown/result.scheme --scheme two --objective growth " LAYERS
+                  "--starts 1 --evaluations 1 --beside steep-growth --csv");
+    assert_true(fabs(strtod(out_cell(4, "excess_growth"), NULL) - result) <= 1e-9 * result);
+    must_refuse(DESIGN "--scheme two --objective growth", "--model is needed");
+}
+
+/* An encoder's tokens see each other: errors are told, growth is not. */
+TEST(growth_of_an_encoder)
+{
+    write_text();
+    run_ok(
+        "train --corpus markov:20 --objective masked --scheme transformer --width 8 --heads 2 --inner 8 --layers 1 "
+        "--max-steps 2 --activation gelu --sequence 16 --batch-tokens 64 --threads 1 --out masked");
+    must_refuse(DESIGN "--scheme two --objective growth --model masked --text text.txt",
+                "attention is not causal");
+    run_ok(DESIGN "--scheme two --evaluations 1 --starts 1 --model masked --text text.txt --csv");
+    assert_null(strstr(out, "excess_growth"));
+    assert_true(strtod(out_cell(1, "truncation_error"), NULL) > 0);
 }
 
 /* ---- conditions --------------------------------------------------------------------------------------- */
