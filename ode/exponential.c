@@ -11,13 +11,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/tick.h"
+#include "ode/simd.h"
+
 enum { STEPS_MAX = 10000000 }; /* minutes */
 
-static double max_abs(size_t N, const double *x)
+/* NaN counts for nothing, as in fmax. */
+SIMD_CLONES static double max_abs(size_t N, const double *x)
 {
     double m = 0;
-    for (size_t i = 0; i < N; i++) m = fmax(m, fabs(x[i]));
+#pragma omp simd reduction(max : m)
+    for (size_t i = 0; i < N; i++) m = fabs(x[i]) > m ? fabs(x[i]) : m;
     return m;
+}
+
+/* term = h next / k, y += term. */
+SIMD_CLONES static void add_term(size_t N, double h, int k, const double *next, double *term,
+                                 double *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
 }
 
 /* y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below rounding. term,
@@ -28,7 +41,7 @@ static void exp_short(size_t N, Act *act, const void *context, double h, double 
     memcpy(term, y, N * sizeof *y);
     for (int k = 1; k <= 24; k++) { /* 1/24! < eps^1.4 */
         act(context, term, next);
-        for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
+        add_term(N, h, k, next, term, y);
         if (!(max_abs(N, term) > DBL_EPSILON / 64 * max_abs(N, y))) break;
     }
 }
@@ -38,5 +51,8 @@ void exponential_apply(size_t N, Act *act, const void *context, double norm, dou
 {
     double steps = fmax(1, ceil(fabs(t) * norm));
     if (!(steps <= STEPS_MAX)) steps = 1, t = NAN; /* NaN in every coordinate */
-    for (double k = 0; k < steps; k++) exp_short(N, act, context, t / steps, y, work, work + N);
+    for (double k = 0; k < steps; k++) {
+        exp_short(N, act, context, t / steps, y, work, work + N);
+        tick();
+    }
 }

@@ -22,6 +22,7 @@
  * takes one step from history at negative times, and the reference at its end.
  */
 #include "ode/fit.h"
+#include "ode/forecast.h"
 #include "ode/system.h"
 
 #include <float.h>
@@ -42,6 +43,8 @@ static const double known = 0.15; /* what the constant may be off, relative, to 
 
 /* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
 enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
+
+const char work_steps[] = "steps";
 
 static const char *const names[] = {
     [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
@@ -69,7 +72,8 @@ typedef struct {
     double agreement;     /* of the reference at t_end */
     double drift;         /* rounding a step that repeats itself */
     double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
-    double done, planned; /* steps of the points so far, of all that are planned */
+    StepCost cost;        /* where somebody watches */
+    double done, planned; /* seconds, by cost, of the points so far, of all that are planned */
     double *exact;        /* (N) at t_end, or after one step */
     double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
     double *times;        /* (1 + history) of these */
@@ -108,12 +112,18 @@ static int solve_past(Runs *r, double h, double *agreement)
     return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
 }
 
+/* Seconds of `steps` steps h, as forecast. */
+static double cost_of(const Runs *r, size_t steps, double h)
+{
+    return step_cost_of(&r->cost, (double)steps, (double)steps * h);
+}
+
 static int all_steps(Runs *r, size_t steps)
 {
     const Watch *w = r->system->watch;
-    double all = fmax(r->planned, r->done + (double)steps);
+    double h = r->t_end / (double)steps, all = fmax(r->planned, r->done + cost_of(r, steps, h));
     for (size_t k = 0; k < steps; k++) {
-        if (w && k % 16 == 0) w->tell(w->arg, "steps", (r->done + (double)k) / all);
+        if (w && all > 0) w->tell(w->arg, work_steps, (r->done + cost_of(r, k, h)) / all);
         TRY(stepper_step(r->stepper));
         tick();
     }
@@ -222,7 +232,7 @@ static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
     memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
     o->point[at] = p;
     o->points++;
-    r->done += (double)steps;
+    r->done += cost_of(r, steps, p.h);
     return 0;
 }
 
@@ -231,14 +241,15 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
-/* *reach: the largest |y(t) - y(0)| (RMS) of the exact solution; it may come back to its start. */
+/* *reach: the largest |y(t) - y(0)| (RMS) of the exact solution; it may come back to its start. A few digits do. */
 static int find_reach(Runs *r)
 {
     enum { TIMES = 16 };
-    double t[TIMES], agreement, *y = memory_new(TIMES, r->N * sizeof *y);
+    const double near = 1e-6;
+    double t[TIMES], *y = memory_new(TIMES, r->N * sizeof *y);
     if (!y) return ERR_MEMORY;
     for (size_t i = 0; i < TIMES; i++) t[i] = r->t_end * (double)(i + 1) / TIMES;
-    int code = reference_solve(r->solved, t, TIMES, y, &agreement);
+    int code = reference_within(r->solved, near, t, TIMES, y, NULL);
     for (size_t i = 0; i < TIMES && code == 0; i++)
         r->reach = fmax(r->reach, rms(r->N, y + i * r->N, r->system->initial));
     memory_free(y);
@@ -400,11 +411,20 @@ static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
     return ratio >= 0.5 && ratio <= 2;
 }
 
+static int plan(Runs *r, size_t steps, int halvings)
+{
+    double finest = ldexp((double)steps, halvings);
+    if (!r->system->watch) return 0;
+    TRY(step_cost(r->stepper, r->system->initial, r->N, r->t_end / finest, &r->cost));
+    r->planned = step_cost_of(&r->cost, 2 * finest - (double)steps, (halvings + 1) * r->t_end);
+    return 0;
+}
+
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
 {
     FitPoint p[FIT_MAX];
     Fit f;
-    r->planned = (double)steps * (ldexp(1, halvings + 1) - 1);
+    TRY(plan(r, steps, halvings));
     TRY(choose_history(r, r->t_end / (double)steps));
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
@@ -424,17 +444,18 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     return 0;
 }
 
-/* Number of coarsest steps: h0 is rounded so that t_end is a whole number of them. */
-static int first_steps(const OrderOptions *o, double t_end, double h0, size_t *steps)
+/* h0 is rounded so that t_end is a whole number of coarsest steps. */
+int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
 {
-    double count = round(t_end / h0);
-    if (!(t_end > 0 && t_end <= 1e6))
-        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", t_end);
-    if (!(h0 > 0 && h0 <= t_end && count <= 1e6))
+    *t_end = o->t_end != 0 ? o->t_end : s->t_end;
+    double h0 = o->h0 != 0 ? o->h0 : s->h0, count = round(*t_end / h0);
+    if (!(*t_end > 0 && *t_end <= 1e6))
+        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", *t_end);
+    if (!(h0 > 0 && h0 <= *t_end && count <= 1e6))
         return error_set(ERR_INPUT,
                          "h0 %g: expected a step of at most t-end = %g, and at least a millionth "
                          "of it",
-                         h0, t_end);
+                         h0, *t_end);
     if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
         return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);
     *steps = (size_t)count;
@@ -453,11 +474,11 @@ static int local_order(const Table *t, int order)
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out)
 {
-    double t_end = o->t_end != 0 ? o->t_end : s->t_end, h0 = o->h0 != 0 ? o->h0 : s->h0;
+    double t_end;
     size_t steps = 0;
     Runs r;
     *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
-    TRY(first_steps(o, t_end, h0, &steps));
+    TRY(order_first_steps(s, o, &t_end, &steps));
     size_t most = (size_t)o->halvings + 1 + EXTRA;
     out->N = s->n * s->d;
     out->point = memory_new(most, sizeof *out->point);

@@ -133,6 +133,12 @@ typedef struct {
     void (*tell)(void *arg, const char *what, double share);
     void *arg;
 } Watch;
+/* What ode/ itself tells of: the solution is found by one means and then, unless nobody asks, by another; shares of steps and
+ * of the predicted constant are those of their time. */
+extern const char work_solution[], work_check[], work_steps[], work_prediction[];
+
+/* Solutions found before (solved.c). */
+typedef struct Solved Solved;
 
 struct System {
     const char *name, *title, *source;
@@ -163,6 +169,8 @@ struct System {
                         memory_new, owned; or NULL */
     /* Of reference_within and order_measure on it; borrowed; NULL: nobody asks. */
     const Watch *watch;
+    /* Where reference_within looks first, and keeps what it found; borrowed; NULL: it keeps nothing. */
+    Solved *solved;
 };
 
 /* What a system can be told behind its name, each behind a colon: NAME=NUMBER, or of a flag NAME alone. */
@@ -279,9 +287,15 @@ void dense_at(const Dense *d, const Stepper *st, double theta, size_t N, double 
  * RMS difference of the two. A system with a closed solution gives that, checked against rk8pd. */
 int reference_solve(const System *s, const double *t, size_t count, double *y, double *agreement);
 
-/* The same at a looser tolerance, relative to |y|, for fields that are costly or have kinks. */
+/* The same at a looser tolerance, relative to |y|, for fields that are costly or have kinks. agreement NULL: by rk8pd
+ * alone, which nothing checks. */
 int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
                      double *agreement);
+
+/* solved.c: a memory of solutions, System.solved of one system at a time, for studies of many schemes that need the same ones.
+ * It keeps at most so many bytes of states; what comes later is not kept. Caller: solved_free. */
+int solved_new(size_t bytes, Solved **out);
+void solved_free(Solved *m);
 
 /* One sub-flow of a system without a closed one, by the same integrator. */
 int reference_flow(const System *s, int op, int set, double t, double h, double *y);
@@ -343,6 +357,15 @@ typedef struct {
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
+
+/* forecast.c: seconds that order_measure, but for its reference solutions, and order_predict will take at least on a system, by
+ * trial steps and values. Points that are added where the slope is not settled are not foreseen. `order`, `zero_stable`: as
+ * those two are told. Errors: as order_measure's. */
+typedef struct {
+    double steps, prediction;
+} Forecast;
+int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
+                   int zero_stable, Forecast *out);
 
 /* Whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
  * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared

@@ -15,6 +15,7 @@
  * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep).
  */
 #include "ode/differential.h"
+#include "ode/forecast.h"
 #include "ode/system.h"
 
 #include <math.h>
@@ -24,7 +25,9 @@
 #include "kernels/memory.h"
 
 enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
-enum { STEPS_MAX = 8 };                   /* of differences tried */
+enum { STEPS_MAX = 8 };                   /* of differences tried, */
+enum { PASSES_MIN = 2 };                  /* and at least, on one path */
+const char work_prediction[] = "predicted constant";
 static const double first_step = 0.08, step_ratio = 0.6;
 static const double enough = 1e-4;     /* agreement asked for */
 static const double usable = 0.02;     /* agreement below which there is a prediction at all */
@@ -37,6 +40,7 @@ typedef struct {
     double part[COLOURS]; /* weights of the field */
     double root;          /* rho'(1) */
     double *vector;       /* (2, N) or NULL: where the errors themselves go, local, global */
+    int pass;             /* how often d was evaluated everywhere, with other steps */
 } Terms;
 
 /* d (N) = sum of defect F(t)(y). */
@@ -88,10 +92,11 @@ static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)
     return find_defects(m, t);
 }
 
-static void terms_free(Terms *m)
+static void close_terms(Terms *m, Forest *f)
 {
     differ_free(&m->d);
     memory_free(m->defect);
+    forest_free(f);
 }
 
 /* ---- e' = J e + d / rho'(1) -------------------------------------------------------------------------- */
@@ -113,7 +118,7 @@ static void path_free(Path *p)
 
 static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)
 {
-    double t[NODES_MAX + 1], agreement;
+    double t[NODES_MAX + 1];
     size_t N = m->d.N;
     *p = (Path){.intervals = intervals, .t_end = t_end};
     p->y = memory_new(p->intervals + 1, N * sizeof(double));
@@ -124,7 +129,7 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
     p->k = p->half + N;
     p->z = p->k + 4 * N;
     for (size_t i = 0; i <= p->intervals; i++) t[i] = t_end * (double)i / (double)p->intervals;
-    return reference_solve(solved, t, p->intervals + 1, p->y, &agreement);
+    return reference_within(solved, 0, t, p->intervals + 1, p->y, NULL);
 }
 
 /* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0, 0). */
@@ -162,12 +167,22 @@ static double rms(size_t N, const double *x)
     return sqrt(sum / (double)N);
 }
 
+/* share: of this pass. */
+static void tell(const Terms *m, double share)
+{
+    const Watch *w = m->d.s->watch;
+    if (w) w->tell(w->arg, work_prediction, (m->pass + share) / fmax(m->pass + 1, PASSES_MIN));
+}
+
 /* Local and global constant with one step of differences; *off: what the integration may be off by. */
 static void constants(Terms *m, Path *p, int global, Prediction *out, double *off)
 {
     size_t N = m->d.N, last = global ? p->intervals : 0;
-    for (size_t i = 0; i <= last; i++)
+    for (size_t i = 0; i <= last; i++) {
+        tell(m, (double)i / (double)(last + 1));
         leading(m, p->t_end * (double)i / (double)p->intervals, p->y + i * N, p->d + i * N);
+    }
+    m->pass++;
     out->local = rms(N, p->d);
     *off = 0;
     if (!global) return;
@@ -194,15 +209,20 @@ static double nothing(const Terms *m, const Path *p)
     return 1e-8 * (1 + rms(m->d.N, p->y));
 }
 
-/* *coarse: the share of the accuracy that is the integration's. */
-static void shrink_steps(Terms *m, Path *p, int global, Prediction *out, double *coarse)
+/* *coarse: the share of the accuracy that is the integration's. Where that alone is too much, and `finer` says that a path of
+ * more intervals is to come, one step of differences shows it: a stiff error equation is unstable on a coarse path. */
+static void shrink_steps(Terms *m, Path *p, int global, int finer, Prediction *out, double *coarse)
 {
     Prediction last, now = {NAN, NAN, INFINITY};
     double off, zero = nothing(m, p);
     *out = (Prediction){NAN, NAN, INFINITY};
     *coarse = 0;
     m->d.step = first_step;
+    m->pass = 0;
     constants(m, p, global, &now, &off);
+    if (global && now.global > zero) *coarse = off / now.global;
+    if (finer && *coarse > usable) return;
+    *coarse = 0;
     for (int i = 1; i < STEPS_MAX && !(out->accuracy - *coarse <= enough); i++) {
         last = now;
         m->d.step *= step_ratio;
@@ -262,58 +282,94 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
 
 /* On a path of so many intervals; *done where more of them would not help. */
 static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
-                      size_t intervals, Prediction *out, int *done)
+                      size_t intervals, int finer, Prediction *out, int *done)
 {
     Weighted word = system_weigh(s, t);
     const System *solved = word.same ? s : &word.system;
     Path p;
     double coarse = 0;
     int code = path_new(&p, m, solved, t_end, intervals);
-    if (code == 0) shrink_steps(m, &p, global && m->order > 1, out, &coarse);
+    if (code == 0) shrink_steps(m, &p, global && m->order > 1, finer, out, &coarse);
     if (code == 0 && global && m->order == 1) code = other_flow(m, t, &p, out);
     path_free(&p);
     *done = code != 0 || !(coarse > enough / 2);
     return code > 0 ? 0 : code;
 }
 
+static size_t points_of(const Terms *m, int global, size_t intervals)
+{
+    return global && m->order > 1 ? intervals + 1 : 1;
+}
+
+/* Values of fields of a pass; infinite: too many, so there is no prediction. */
+static double pass_values(const Terms *m, int global, size_t intervals)
+{
+    double values = differ_work(&m->d) * (double)points_of(m, global, intervals);
+    return values * (double)m->d.N > work_max ? INFINITY : values;
+}
+
 static int predict(Terms *m, const Table *t, const System *s, double t_end, int global,
                    Prediction *out)
 {
     for (size_t n = NODES_MIN, done = 0; !done && n <= NODES_MAX; n *= 2) {
-        int over = 0;
-        double points = global && m->order > 1 ? (double)n + 1 : 1;
-        if (differ_work(&m->d) * points * (double)m->d.N > work_max) return 0;
-        TRY(predict_on(m, t, s, t_end, global, n, out, &over));
+        int over = 0, finer = n < NODES_MAX && isfinite(pass_values(m, global, 2 * n));
+        if (!isfinite(pass_values(m, global, n))) return 0;
+        TRY(predict_on(m, t, s, t_end, global, n, finer, out, &over));
         done = (size_t)over;
     }
     return 0;
 }
 
-static int predict_frozen(const Table *t, const System *s, double t_end, int order, int global,
-                          Prediction *out, double *vector)
+/* The terms of a frozen table, f below them, where there is a prediction, else *f = NULL. */
+static int open_terms(const Table *t, const System *s, double t_end, int order, Terms *m,
+                      Forest **f)
 {
-    Forest *f;
-    Terms m = {0};
     int timed = s->timed && table_written(t);
+    *f = NULL;
+    *m = (Terms){0};
+    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
     if (order >= forest_timed_most(t->colours, timed)) return 0;
-    TRY(forest_timed(order + 1, t->colours, timed, &f));
-    int code = terms_new(&m, t, s, f);
-    m.vector = vector;
-    if (code == 0) code = predict(&m, t, s, t_end, global, out);
-    terms_free(&m);
-    forest_free(f);
+    TRY(forest_timed(order + 1, t->colours, timed, f));
+    int code = terms_new(m, t, s, *f);
+    if (code == 0) return 0;
+    close_terms(m, *f);
+    *f = NULL;
     return code == ERR_ACCURACY ? 0 : code; /* no expansion about y */
+}
+
+int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                         double *values)
+{
+    Terms m;
+    Forest *f;
+    *values = 0;
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = open_terms(frozen, s, t_end, order, &m, &f);
+    if (code == 0 && f) {
+        double pass = pass_values(&m, zero_stable, NODES_MIN);
+        *values = isfinite(pass) ? PASSES_MIN * pass : 0;
+        close_terms(&m, f);
+    }
+    table_free(frozen);
+    return code;
 }
 
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
                   Prediction *out, double *vector)
 {
+    Terms m;
+    Forest *f;
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
-    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
     Table *frozen = table_freeze(t);
     if (!frozen) return ERR_MEMORY;
-    int code = predict_frozen(frozen, s, t_end, order, zero_stable, out, vector);
+    int code = open_terms(frozen, s, t_end, order, &m, &f);
+    if (code == 0 && f) {
+        m.vector = vector;
+        code = predict(&m, frozen, s, t_end, zero_stable, out);
+        close_terms(&m, f);
+    }
     table_free(frozen);
-    return code;
+    return code == ERR_ACCURACY ? 0 : code;
 }

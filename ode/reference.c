@@ -8,7 +8,7 @@
  * Source: Prince, Dormand 1981; Gragg 1965; Bulirsch, Stoer 1966; Hairer, Norsett, Wanner 1993,
  * "Solving ordinary differential equations I", II.9. Not for stiff fields.
  */
-#include "ode/ode.h"
+#include "ode/system.h"
 
 #include <float.h>
 #include <gsl/gsl_errno.h>
@@ -24,6 +24,7 @@
 enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
 enum { MAX_STEPS = 1000000 }; /* of rk8pd between two times */
 static const double tightest = 1e-14;
+const char work_solution[] = "reference solution", work_check[] = "check of the reference";
 
 /* A walk along y' = sum of the operators in `ops`, by either means. */
 typedef struct {
@@ -36,15 +37,24 @@ typedef struct {
     gsl_odeiv2_step *step;
     gsl_odeiv2_control *control;
     gsl_odeiv2_evolve *evolve;
-    double passed, length; /* of the way to all times by both means; length 0: nobody is told */
+    const char *what;      /* work_solution or work_check */
+    double passed, length; /* of its way to all times */
 } Walk;
 
 /* t: where this march, from 0, has come. */
 static void tell(const Walk *w, double t)
 {
     const Watch *watch = w->s->watch;
-    if (watch && w->length > 0)
-        watch->tell(watch->arg, "reference solution", (w->passed + fabs(t)) / w->length);
+    if (watch && w->length > 0) watch->tell(watch->arg, w->what, (w->passed + fabs(t)) / w->length);
+}
+
+/* Begins a piece of work: each means has a speed of its own. */
+static void begin(Walk *w, const char *what, double length)
+{
+    w->what = what;
+    w->passed = 0;
+    w->length = length;
+    tell(w, 0);
 }
 
 /* dy = sum of the wanted operators at (t, y). */
@@ -270,11 +280,36 @@ static int march(Walk *w, Advance *advance, const double *t, const size_t *order
     return 0;
 }
 
-static int march_both(Walk *w, Advance *advance, const double *t, const size_t *order, size_t count,
-                      double *out)
+/* From 0 to the farthest time of each sign. */
+static double way(const double *t, size_t count)
 {
+    double ahead = 0, behind = 0;
+    for (size_t i = 0; i < count; i++) {
+        ahead = fmax(ahead, t[i]);
+        behind = fmax(behind, -t[i]);
+    }
+    return ahead + behind;
+}
+
+static int march_both(Walk *w, Advance *advance, const char *what, const double *t,
+                      const size_t *order, size_t count, double *out)
+{
+    begin(w, what, way(t, count));
     TRY(march(w, advance, t, order, count, 0, out));
     return march(w, advance, t, order, count, 1, out);
+}
+
+/* In closed form, from 0 to each time anew: where that is an exponential its time is like |t|. */
+static void close_all(Walk *w, const char *what, const double *t, size_t count, double *out)
+{
+    double length = 0;
+    for (size_t i = 0; i < count; i++) length += fabs(t[i]);
+    begin(w, what, length);
+    for (size_t i = 0; i < count; i++) {
+        w->s->solution(w->s, t[i], out + i * w->N);
+        w->passed += fabs(t[i]);
+        tell(w, 0);
+    }
 }
 
 static double rms_difference(size_t N, const double *a, const double *b)
@@ -284,28 +319,17 @@ static double rms_difference(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-/* From 0 to the farthest time of each sign, by each means. */
-static double way(const Walk *w, const double *t, size_t count)
-{
-    double ahead = 0, behind = 0;
-    for (size_t i = 0; i < count; i++) {
-        ahead = fmax(ahead, t[i]);
-        behind = fmax(behind, -t[i]);
-    }
-    return (ahead + behind) * (w->s->solution ? 1 : 2);
-}
-
-/* y by rk8pd; other (count, N) by Gragg's rule, or in closed form, which then is the answer. */
+/* y by rk8pd; other (count, N; NULL: no check) by Gragg's rule, or in closed form, which then is the answer. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
                  double *other, double *agreement)
 {
-    w->length = way(w, t, count);
-    TRY(march_both(w, rk8pd, t, order, count, y));
-    if (w->s->solution)
-        for (size_t i = 0; i < count; i++) w->s->solution(w->s, t[i], other + i * w->N);
-    else
-        TRY(march_both(w, gragg, t, order, count, other));
+    TRY(march_both(w, rk8pd, work_solution, t, order, count, y));
     *agreement = 0;
+    if (!other) return 0;
+    if (w->s->solution)
+        close_all(w, work_check, t, count, other);
+    else
+        TRY(march_both(w, gragg, work_check, t, order, count, other));
     for (size_t i = 0; i < count; i++) {
         double d = rms_difference(w->N, y + i * w->N, other + i * w->N);
         if (!(d <= *agreement)) *agreement = d;
@@ -319,26 +343,38 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
     return reference_within(s, tightest, t, count, y, agreement);
 }
 
-int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
-                     double *agreement)
+static int find_solution(const System *s, const Question *q, double *y, double *agreement)
 {
     Walk w;
-    TRY(walk_open(&w, s, system_ops(s), 1, fmax(tolerance, tightest)));
-    size_t *order = memory_new(count, sizeof *order);
-    double *other = memory_new(count, w.N * sizeof *other);
-    int code = order && other ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    TRY(walk_open(&w, s, system_ops(s), 1, q->tolerance));
+    size_t *order = memory_new(q->count, sizeof *order);
+    double *other = q->checked ? memory_new(q->count, w.N * sizeof *other) : NULL;
+    int code = order && (other || !q->checked) ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < q->count; i++) {
         order[i] = i;
-        if (!isfinite(t[i])) code = not_finite(t[i]);
+        if (!isfinite(q->t[i])) code = not_finite(q->t[i]);
     }
     if (code == 0) {
-        qsort_r(order, count, sizeof *order, by_distance, (void *)t);
-        code = solve(&w, t, order, count, y, other, agreement);
+        qsort_r(order, q->count, sizeof *order, by_distance, (void *)q->t);
+        code = solve(&w, q->t, order, q->count, y, other, agreement);
     }
     memory_free(order);
     memory_free(other);
     walk_close(&w);
     return code;
+}
+
+int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
+                     double *agreement)
+{
+    const Question q = {fmax(tolerance, tightest), agreement != NULL, t, count, s->n * s->d};
+    double apart = 0;
+    if (!solved_find(s->solved, &q, y, &apart)) {
+        TRY(find_solution(s, &q, y, &apart));
+        TRY(solved_keep(s->solved, &q, y, apart));
+    }
+    if (agreement) *agreement = apart;
+    return 0;
 }
 
 int reference_flow(const System *s, int op, int set, double t, double h, double *y)

@@ -303,5 +303,6 @@ Weighted system_weigh(const System *s, const Table *t)
     w.system.field[OP_C] = s->field[OP_C] ? weighted_C : NULL;
     w.system.both = NULL;
     w.system.solution = NULL;
+    w.system.solved = NULL; /* those are solutions of another field */
     return w;
 }

@@ -67,4 +67,17 @@ void derivative_offsets(const System *s, double *work, double *offset);
 size_t exponential_phi(size_t N, Act *act, const void *context, double t, int J, const double *v,
                        double *x, double *work);
 
+/* solved.c: a question that has been answered: the times t (count), the tolerance, and whether it was checked by a second
+ * means; the answer y (count, N) and *agreement, 0 where it was not checked. */
+typedef struct {
+    double tolerance;
+    int checked;
+    const double *t;
+    size_t count, N;
+} Question;
+/* 1 and the answer, or 0; of m NULL: 0. */
+int solved_find(const Solved *m, const Question *q, double *y, double *agreement);
+/* ERR_MEMORY. Nothing is kept in m NULL or in a full memory. */
+int solved_keep(Solved *m, const Question *q, const double *y, double agreement);
+
 #endif

@@ -175,8 +175,6 @@ static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
 {
     OrderStudy s = {0};
-    TRY(theory_search(scheme, CONVERGENCE_TREES, &c->theory));
-    c->theory.order = theory_order(&c->theory, u->system);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s);
@@ -194,26 +192,83 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     return code;
 }
 
-/* Where a study is, for those who wait. */
+/* Where a study is, and how much is still to come, for those who wait. */
 typedef struct {
-    const char *scheme, *system, *what;
-    size_t number, count;
-    double begun, share; /* of `what` */
+    const char *system;
+    const Selection *s;
+    const Forecast *ahead; /* (s->count) */
+    const int *alone;      /* (s->count) 1: its field is its own, and so is the solution */
+    size_t now;            /* scheme */
+    int predicted;         /* 1: a constant was, so the way there is known */
+    const char *work;      /* in hand, */
+    double begun, told;    /* since; the last time */
+    double first;          /* when the last solution began */
+    double solved;         /* seconds of the longest one and its check */
+    double steps, stepping, prediction,
+        predicting; /* shares of this scheme's, and seconds so far */
 } Pace;
 
-/* The time left is that of the thing in hand. */
-static void show_pace(void *arg, const char *what, double share)
+/* Seconds of a solution with its check, which is taken to be as long; *left: of the one in hand. */
+static double solution_time(const Pace *p, double share, double now, double *left)
+{
+    *left = 0;
+    if (p->work != work_solution && p->work != work_check) return p->solved;
+    double part = share > 0 ? (now - p->begun) / share : p->solved / 2;
+    double all = p->work == work_solution ? 2 * part : p->begun - p->first + part;
+    *left = part * (1 - share) + (p->work == work_solution ? part : 0);
+    return fmax(all, p->solved);
+}
+
+/* Of work that was to take `forecast`. What was seen counts where it is enough. */
+static double work_left(double share, double seconds, double forecast)
+{
+    const double enough = 1;
+    return (1 - share) * (share > 0 && seconds > enough ? seconds / share : forecast);
+}
+
+/* At least: solutions of histories, and points and passes that are added, are not foreseen. */
+static double time_left(const Pace *p, double share, double now)
+{
+    double left, solution = solution_time(p, share, now, &left);
+    int ways = 0;
+    left += work_left(p->steps, p->stepping, p->ahead[p->now].steps);
+    left += work_left(p->prediction, p->predicting, p->ahead[p->now].prediction);
+    for (size_t i = p->now; i < p->s->count; i++) {
+        const Forecast *f = p->ahead + i;
+        int predicts = f->prediction > 0 && (i > p->now || !(p->prediction > 0));
+        if (i > p->now) left += f->steps + f->prediction + p->alone[i] * solution;
+        if (p->alone[i] && predicts) left += solution / 2; /* nobody checks a way */
+        ways |= predicts && !p->alone[i];
+    }
+    return left + (ways && !p->predicted ? solution / 2 : 0);
+}
+
+static void show_pace(void *arg, const char *work, double share)
 {
     Pace *p = arg;
     char left[32];
     double now = progress_now();
-    if (p->what != what || share < p->share) p->what = what, p->begun = now;
-    p->share = share;
+    if (p->work != work || share == 0) p->work = work, p->begun = now;
+    if (work == work_solution && share == 0) p->first = now;
+    if (work == work_solution || work == work_check) p->solved = fmax(p->solved, now - p->first);
+    if (work == work_steps) {
+        p->steps = share;
+        p->stepping += now - p->told;
+    } else if (work == work_prediction) {
+        p->steps = p->predicted = 1;
+        p->predicting =
+            share < p->prediction ? 0 : p->predicting + now - p->told; /* or once more */
+        p->prediction = share;
+    }
+    p->told = now;
     if (!progress_due()) return;
-    progress_time(share > 0 ? (now - p->begun) * (1 - share) / share : INFINITY, left);
-    progress_show("order of %s on %s (%zu of %zu): %s%s%s%s", p->scheme, p->system, p->number,
-                  p->count, what, *left ? ", about " : "", left, *left ? " left" : "");
+    progress_time(time_left(p, share, now), left);
+    progress_show("order of %s on %s (%zu of %zu): %s%s%s%s", p->s->scheme[p->now]->name, p->system,
+                  p->now + 1, p->s->count, work, *left ? ", about " : "", left,
+                  *left ? " left in all" : "");
 }
+
+enum { SOLVED_BYTES = 1 << 28 }; /* of reference solutions that schemes share */
 
 /* Refuses what the system cannot take before anything is measured. */
 static int check_schemes(const ConvergenceStudy *u, const Selection *s)
@@ -222,18 +277,48 @@ static int check_schemes(const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
+/* What is to be expected of each scheme, in theory and in seconds: ahead, alone (s->count) out. */
+static int look_ahead(ConvergenceStudy *u, const Selection *s, Forecast *ahead, int *alone)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        Theory *theory = &u->scheme[i].theory;
+        TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, theory));
+        theory->order = theory_order(theory, u->system);
+        alone[i] = !system_weigh(u->system, s->scheme[i]).same;
+        TRY(order_forecast(s->scheme[i], u->system, &u->options, theory->order, theory->zero_stable,
+                           &ahead[i]));
+    }
+    return 0;
+}
+
+static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
+{
+    for (pace->now = 0; pace->now < s->count; pace->now++) {
+        pace->steps = pace->stepping = pace->prediction = pace->predicting = 0;
+        TRY(measure(u, s->scheme[pace->now], &u->scheme[pace->now]));
+    }
+    return 0;
+}
+
 static int measure_all(ConvergenceStudy *u, const Selection *s)
 {
-    Pace pace = {.system = u->system->name, .count = s->count};
+    Forecast *ahead = memory_new(s->count, sizeof *ahead);
+    int *alone = memory_new(s->count, sizeof *alone);
+    Pace pace = {.system = u->system->name, .s = s, .ahead = ahead, .alone = alone};
     const Watch watch = {show_pace, &pace};
-    int code = check_schemes(u, s);
+    Solved *solved = NULL;
+    int code = ahead && alone ? check_schemes(u, s) : ERR_MEMORY;
+    if (code == 0) code = look_ahead(u, s, ahead, alone);
+    if (code == 0) code = solved_new(SOLVED_BYTES, &solved);
     u->system->watch = &watch;
-    for (size_t i = 0; i < s->count && code == 0; i++) {
-        pace.scheme = s->scheme[i]->name;
-        pace.number = i + 1;
-        code = measure(u, s->scheme[i], &u->scheme[i]);
-    }
+    u->system->solved = solved;
+    pace.told = progress_now();
+    if (code == 0) code = measure_each(u, s, &pace);
     u->system->watch = NULL;
+    u->system->solved = NULL;
+    solved_free(solved);
+    memory_free(ahead);
+    memory_free(alone);
     progress_clear();
     return code;
 }

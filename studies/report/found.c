@@ -173,6 +173,18 @@ static int add_plot(Found *f, const char *path)
     return add_fit(f, &best, dir, 1, path);
 }
 
+/* ---- records ------------------------------------------------------------------------------------- */
+
+/* Commands are shown with the studies beside them. */
+static int check_record(Found *f, const char *path)
+{
+    char dir[OUTPUT_PATH], stem[OUTPUT_PATH];
+    split_path(path, dir, stem);
+    for (size_t i = 0; i < f->studies; i++)
+        if (strcmp(f->study[i].dir, dir) == 0) return 0;
+    return leave(f, path, "commands without a study beside them");
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -209,11 +221,10 @@ static int visit(Found *f, FTS *walk, FTSENT *e, const char *skip)
     if (e->fts_info == FTS_D) return visit_directory(f, walk, e, path);
     if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
         return leave(f, path, strerror(e->fts_errno));
-    if (*e->fts_name == '.' || !(csv || svg) || strcmp(e->fts_path, skip) == 0 ||
-        strcmp(e->fts_name, RECORD_FILE) == 0)
-        return 0;
+    if (*e->fts_name == '.' || !(csv || svg) || strcmp(e->fts_path, skip) == 0) return 0;
     if (strlen(path) >= OUTPUT_PATH) return leave(f, path, "name too long");
     if (e->fts_info != FTS_F) return leave(f, path, "not a file (symbolic links are not followed)");
+    if (strcmp(e->fts_name, RECORD_FILE) == 0) return add_word(&f->record, &f->records, path);
     return csv ? add_table(f, path) : add_word(&f->drawing, &f->drawings, path);
 }
 
@@ -256,6 +267,7 @@ int found_search(const char *root, const char *skip, Found *out)
     *out = (Found){.root = root};
     int code = walk_all(out, skip);
     for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
+    for (size_t i = 0; code == 0 && i < out->records; i++) code = check_record(out, out->record[i]);
     if (code != 0) {
         found_free(out);
         return code;
@@ -277,8 +289,10 @@ void found_free(Found *f)
     }
     for (size_t i = 0; i < f->outside; i++) memory_free(f->left[i]);
     for (size_t i = 0; i < f->drawings; i++) memory_free(f->drawing[i]);
+    for (size_t i = 0; i < f->records; i++) memory_free(f->record[i]);
     memory_free(f->study);
     memory_free(f->left);
     memory_free(f->drawing);
+    memory_free(f->record);
     *f = (Found){0};
 }

@@ -24,8 +24,9 @@ typedef struct {
     size_t studies, outside;
     Study *study; /* sorted: by directory, as kinds come, by prefix */
     char **left;  /* (outside): words on a CSV or SVG file that belongs to no study */
-    size_t drawings;
+    size_t drawings, records;
     char **drawing; /* SVG files, until they are given to studies */
+    char **record;  /* files of recorded commands, until those without a study are left */
 } Found;
 
 /* Symbolic links are not followed and names that begin with '.' are not looked at; `skip` (a path as it was given)

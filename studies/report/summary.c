@@ -12,7 +12,7 @@
 #include "studies/tools/output.h"
 #include "studies/report/page.h"
 
-enum { COLUMNS_MOST = 64, RUNS_MOST = 100, LEFT_MOST = 40, DRAWING_MOST = 4 << 20 };
+enum { COLUMNS_MOST = 64, RUNS_MOST = 100, DRAWING_MOST = 4 << 20 };
 
 /* ---- what a study says of itself ----------------------------------------------------------------- */
 
@@ -304,14 +304,12 @@ static void put_left(Summary *s)
     const Found *found = s->found;
     if (found->outside == 0) return;
     fputs("<section id=\"left\">\n<h2>Files left out</h2>\n<ul class=\"data\">\n", s->f);
-    for (size_t i = 0; i < found->outside && i < LEFT_MOST; i++) {
+    for (size_t i = 0; i < found->outside; i++) {
         notice_warn("left out: %s", found->left[i]);
         fputs("<li>", s->f);
         html_text(s->f, found->left[i]);
         fputs("</li>\n", s->f);
     }
-    if (found->outside > LEFT_MOST)
-        fprintf(s->f, "<li>and %zu more</li>\n", found->outside - LEFT_MOST);
     fputs("</ul>\n</section>\n", s->f);
 }
 

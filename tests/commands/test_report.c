@@ -3,6 +3,7 @@
  * the same bytes. It runs the program named by TROTTER, as a user would. */
 #include "tests/lib/test.h"
 
+#include <ftw.h>
 #include <nettle/base64.h>
 
 #include "tests/lib/program.h"
@@ -792,6 +793,60 @@ TEST(test_links)
     must_have(page, "schemes.csv: not a file");
     must_have(page, "1 study");
     free(page);
+}
+
+/* No file is left out without a word, however many they are. Commands beside a study are its own, and not left out. */
+TEST(test_all_named)
+{
+    char name[64], line[128];
+    make_dir("many");
+    make_dir("many/alone");
+    file_text("many/schemes.csv", "scheme,real_limit,imag_limit\neuler,-2,0\n");
+    file_text("many/commands.csv", "time,command,version,machine,status,words\n");
+    file_text("many/alone/commands.csv", "time,command,version,machine,status,words\n");
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "many/own-%d.csv", i);
+        file_text(name, "busy,round,policy\n0,1,default\n");
+    }
+    char *page = page_of("many");
+    must_have(page, "alone/commands.csv: commands without a study beside them");
+    assert_null(strstr(page, ">commands.csv: "));
+    for (int i = 0; i < 60; i++) {
+        snprintf(line, sizeof line, "<li>own-%d.csv: not a table", i);
+        must_have(page, line);
+    }
+    must_have(said, "left out: 61 files");
+    free(page);
+}
+
+static char *all_page;
+static size_t all_named;
+
+/* Of nftw, below studies/results. Commands have no name on the page: their studies do. */
+static int is_named(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    size_t n = strlen(path);
+    (void)st;
+    if (type != FTW_F || n < 4 || strcmp(path + n - 4, ".csv") != 0) return 0;
+    if (strcmp(path + at->base, "commands.csv") == 0) return 0;
+    all_named++;
+    return strstr(all_page, path + strlen("studies/results/")) == NULL;
+}
+
+/* Every table that the repository records is named on the page of all. Control: without its names, none is. */
+TEST(test_recorded_results)
+{
+    char line[PATH_MAX + 64], *results = realpath("studies/results", NULL);
+    assert_non_null(results);
+    snprintf(line, sizeof line, "report '%s' --out results.html", results);
+    run_ok(line);
+    free(results);
+    all_page = file_slurp("results.html", NULL);
+    assert_int_equal(nftw("studies/results", is_named, 16, FTW_PHYS), 0);
+    assert_true(all_named > 100);
+    for (char *end; (end = strstr(all_page, ".csv"));) *end = ' ';
+    assert_int_equal(nftw("studies/results", is_named, 16, FTW_PHYS), 1);
+    free(all_page);
 }
 
 /* ---- the record beside results ------------------------------------------------------------------------ */

@@ -2,6 +2,8 @@
  * verdict cannot be had by a wrong scheme, by rounding, by coarse steps or by a flattering system. */
 #include "tests/lib/test.h"
 
+#include <unistd.h>
+
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "tests/lib/schemes.h"
@@ -597,6 +599,94 @@ TEST(test_closed_flows)
         table_free(t);
         system_free(s);
     }
+}
+
+/* ---- solutions that schemes share; what a study will take ------------------------------------------ */
+
+static size_t values; /* of counted() */
+static useconds_t pause_us;
+
+/* u' = -u, and with a pause it takes its time. */
+static void counted(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    values++;
+    if (pause_us) usleep(pause_us);
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = -y[i];
+}
+
+static void nothing(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t, (void)y;
+    memset(dy, 0, s->n * s->d * sizeof *dy);
+}
+
+static System counted_system(double *initial)
+{
+    return (System){.name = "counted",
+                    .n = 1,
+                    .d = 1,
+                    .t_end = 1,
+                    .h0 = 0.25,
+                    .initial = initial,
+                    .field = {counted, nothing}};
+}
+
+/* A solution that is remembered costs no value of the field and is the same to the bit; other times, another tolerance,
+ * one that nothing checks, and another field are asked anew. What does not fit is not kept. */
+TEST(test_solved)
+{
+    static const double t[] = {1, 0.5}, other[] = {1, 0.25};
+    double initial = 1, a[2], b[2], agreement, again;
+    System s = counted_system(&initial);
+    Table *euler = scheme("euler");
+    Weighted w;
+    for (int fits = 0; fits <= 1; fits++) {
+        assert_int_equal(solved_new(fits ? 1000 : 15, &s.solved), 0);
+        assert_int_equal(reference_solve(&s, t, 2, a, &agreement), 0);
+        values = 0;
+        assert_int_equal(reference_solve(&s, t, 2, b, &again), 0);
+        assert_true(fits == (values == 0));
+        assert_memory_equal(a, b, sizeof a);
+        assert_true(agreement == again);
+        for (int i = 0; i < 4; i++) {
+            values = 0;
+            w = system_weigh(&s, euler);
+            w.weight[OP_F] = 2;
+            assert_int_equal(i == 0   ? reference_solve(&s, other, 2, b, &again)
+                             : i == 1 ? reference_within(&s, 1e-6, t, 2, b, &again)
+                             : i == 2 ? reference_within(&s, 0, t, 2, b, NULL)
+                                      : reference_solve(&w.system, t, 2, b, &again),
+                             0);
+            assert_true(values > 0);
+            assert_true(fabs(b[0] - exp(i < 3 ? -1 : -2)) < 1e-5);
+        }
+        solved_free(s.solved);
+    }
+    table_free(euler);
+}
+
+/* Euler's method over 4, 8, ... 64 steps takes 124 values of F, a millisecond each at least. Controls: a field that costs
+ * nothing, and local errors, of five steps. */
+TEST(test_forecast)
+{
+    double initial = 1;
+    System s = counted_system(&initial);
+    Table *t = scheme("euler");
+    OrderOptions o = {.halvings = 4};
+    Forecast slow, fast, local;
+    pause_us = 1000;
+    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &slow), 0);
+    o.local = 1;
+    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &local), 0);
+    pause_us = 0;
+    o.local = 0;
+    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &fast), 0);
+    assert_true(slow.steps >= 0.05 && slow.prediction > 0);
+    assert_true(fast.steps < slow.steps / 4 && local.steps < slow.steps / 4);
+    o.halvings = 3;
+    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &fast), ERR_INPUT);
+    table_free(t);
 }
 
 TEST(test_memory)

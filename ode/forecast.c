@@ -1,0 +1,92 @@
+/* forecast.c: how long an order study will take, before it runs. */
+#include "ode/forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Seconds of the second of two steps h: the first one meets cold caches. */
+static double try_step(Stepper *st, const double *initial, double h, const double *past)
+{
+    double seconds = 0;
+    for (int i = 0; i < 2; i++) {
+        int code = stepper_begin(st, 0, h, initial, START_GIVEN, past);
+        double start = clock_now();
+        if (code == 0) stepper_step(st);
+        seconds = clock_now() - start;
+    }
+    return seconds;
+}
+
+int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
+{
+    size_t history = (size_t)stepper_history(st);
+    double *past = memory_new(history, N * sizeof *past);
+    if (!past) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) memcpy(past + j * N, initial, N * sizeof *past);
+    double one = try_step(st, initial, h, past), two = try_step(st, initial, 2 * h, past);
+    double more = fmin(fmax(two - one, 0), one);
+    *out = (StepCost){one - more, more / h};
+    memory_free(past);
+    return 0;
+}
+
+double step_cost_of(const StepCost *c, double steps, double time)
+{
+    return steps * c->step + time * c->time;
+}
+
+/* Of one operator of the field, on average. */
+static int value_cost(const System *s, double *seconds)
+{
+    size_t N = s->n * s->d;
+    double *dy = memory_new(2 * N, sizeof *dy);
+    if (!dy) return ERR_MEMORY;
+    int ops = system_ops(s), count = 0;
+    for (int i = 0; i < 2; i++) {
+        double start = clock_now();
+        system_sum(s, ops, 1, 0, s->initial, dy, dy + N);
+        *seconds = clock_now() - start;
+    }
+    for (int op = 0; op < COLOURS; op++) count += ops >> op & 1;
+    *seconds /= count;
+    memory_free(dy);
+    return 0;
+}
+
+static int forecast_steps(const Table *t, const System *s, const OrderOptions *o, double t_end,
+                          size_t steps, double *seconds)
+{
+    StepCost cost;
+    Stepper *st;
+    double finest = ldexp((double)steps, o->halvings);
+    TRY(stepper_new(t, s, &st));
+    int code = step_cost(st, s->initial, s->n * s->d, t_end / finest, &cost);
+    stepper_free(st);
+    TRY(code);
+    *seconds = o->local
+                   ? (o->halvings + 1) * cost.step
+                   : step_cost_of(&cost, 2 * finest - (double)steps, (o->halvings + 1) * t_end);
+    return 0;
+}
+
+int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
+                   int zero_stable, Forecast *out)
+{
+    double t_end, values, seconds;
+    size_t steps;
+    *out = (Forecast){0, 0};
+    TRY(order_first_steps(s, o, &t_end, &steps));
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = forecast_steps(frozen, s, o, t_end, steps, &out->steps);
+    table_free(frozen);
+    TRY(code);
+    TRY(order_predict_values(t, s, t_end, order, zero_stable && !o->local, &values));
+    if (values > 0) TRY(value_cost(s, &seconds));
+    out->prediction = values > 0 ? values * seconds : 0;
+    return 0;
+}

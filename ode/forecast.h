@@ -1,0 +1,25 @@
+/* forecast.h: what the steps of an order study cost, by trial. Private to ode/. */
+#ifndef TROTTER_FORECAST_H
+#define TROTTER_FORECAST_H
+
+#include "ode/ode.h"
+
+/* n steps over a time T take n * step + T * time: a sub-flow that takes steps of its own costs by the time it covers,
+ * whatever the scheme's step is. */
+typedef struct {
+    double step, time; /* seconds */
+} StepCost;
+
+/* Tries steps h and 2 h from the initial state of a system of N coordinates. A step that fails counts by its time.
+ * ERR_MEMORY. */
+int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out);
+double step_cost_of(const StepCost *c, double steps, double time);
+
+/* predict.c: values of fields that order_predict takes at least; 0 where it predicts nothing. */
+int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                         double *values);
+
+/* measure.c: options with the system's defaults filled in, and how many steps the coarsest run has; ERR_INPUT. */
+int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps);
+
+#endif
