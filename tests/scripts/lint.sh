@@ -15,8 +15,8 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 # ---- layering: which rooms a room may include from
 #   room:  allowed rooms (or single files)
 rules='kernels: kernels
-ode: ode kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
-ode/systems: ode kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
+ode: ode kernels/clock.h kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
+ode/systems: ode kernels/clock.h kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
 nn: nn kernels
 bridge: bridge nn ode kernels
 studies: studies/tools kernels
