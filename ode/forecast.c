@@ -1,4 +1,4 @@
-/* forecast.c: how long an order study will take, before it runs. */
+/* forecast.c: how many steps an order study takes, and how long that will be, before it runs. */
 #include "ode/forecast.h"
 
 #include <math.h>
@@ -7,6 +7,24 @@
 #include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
+
+/* h0 is rounded so that t_end is a whole number of coarsest steps. */
+int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
+{
+    *t_end = o->t_end != 0 ? o->t_end : s->t_end;
+    double h0 = o->h0 != 0 ? o->h0 : s->h0, count = round(*t_end / h0);
+    if (!(*t_end > 0 && *t_end <= 1e6))
+        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", *t_end);
+    if (!(h0 > 0 && h0 <= *t_end && count <= 1e6))
+        return error_set(ERR_INPUT,
+                         "h0 %g: expected a step of at most t-end = %g, and at least a millionth "
+                         "of it",
+                         h0, *t_end);
+    if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
+        return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);
+    *steps = (size_t)count;
+    return 0;
+}
 
 /* Seconds of the second of two steps h: the first one meets cold caches. */
 static double try_step(Stepper *st, const double *initial, double h, const double *past)

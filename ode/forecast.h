@@ -4,6 +4,8 @@
 
 #include "ode/ode.h"
 
+enum { HALVINGS_MAX = 24 }; /* of the options of a study */
+
 /* n steps over a time T take n * step + T * time: a sub-flow that takes steps of its own costs by the time it covers,
  * whatever the scheme's step is. */
 typedef struct {
@@ -19,7 +21,7 @@ double step_cost_of(const StepCost *c, double steps, double time);
 int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
                          double *values);
 
-/* measure.c: options with the system's defaults filled in, and how many steps the coarsest run has; ERR_INPUT. */
+/* Options with the system's defaults filled in, and how many steps the coarsest run has; ERR_INPUT. */
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps);
 
 #endif

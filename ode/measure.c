@@ -30,12 +30,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/tick.h"
 
-enum { EXTRA = 8 };         /* most points added */
-enum { HALVINGS_MAX = 24 }; /* of the options */
+enum { EXTRA = 8 }; /* most points added */
 _Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
 static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
@@ -86,13 +86,6 @@ static double rms(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Steps that are history and not the scheme's. */
 static size_t given_steps(const Runs *r)
 {
@@ -137,9 +130,9 @@ static int timed_steps(Runs *r, OrderPoint *p)
     p->seconds = INFINITY;
     for (int i = 0; i <= r->repeats; i++) {
         TRY(stepper_begin(r->stepper, r->times[0], p->h, r->past, START_GIVEN, r->past + r->N));
-        double start = now();
+        double start = clock_now();
         int code = all_steps(r, r->local ? 1 : p->steps - given_steps(r));
-        double seconds = now() - start;
+        double seconds = clock_now() - start;
         p->seconds = fmin(p->seconds, seconds);
         if (code != 0 || seconds > brief) return code;
     }
@@ -441,24 +434,6 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     o->slope = f.slope;
     o->low = f.count ? f.slope - f.tolerance : NAN;
     o->high = f.count ? f.slope + f.tolerance : NAN;
-    return 0;
-}
-
-/* h0 is rounded so that t_end is a whole number of coarsest steps. */
-int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
-{
-    *t_end = o->t_end != 0 ? o->t_end : s->t_end;
-    double h0 = o->h0 != 0 ? o->h0 : s->h0, count = round(*t_end / h0);
-    if (!(*t_end > 0 && *t_end <= 1e6))
-        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", *t_end);
-    if (!(h0 > 0 && h0 <= *t_end && count <= 1e6))
-        return error_set(ERR_INPUT,
-                         "h0 %g: expected a step of at most t-end = %g, and at least a millionth "
-                         "of it",
-                         h0, *t_end);
-    if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
-        return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);
-    *steps = (size_t)count;
     return 0;
 }
 
