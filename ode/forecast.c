@@ -39,7 +39,7 @@ static double try_step(Stepper *st, const double *initial, double h, const doubl
     return seconds;
 }
 
-int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
+static int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
 {
     size_t history = (size_t)stepper_history(st);
     double *past = memory_new(history, N * sizeof *past);
@@ -55,6 +55,15 @@ int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *
 double step_cost_of(const StepCost *c, double steps, double time)
 {
     return steps * c->step + time * c->time;
+}
+
+int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int halvings,
+               double t_end, StepCost *out, double *seconds)
+{
+    double finest = ldexp((double)steps, halvings);
+    TRY(step_cost(st, initial, N, t_end / finest, out));
+    *seconds = step_cost_of(out, 2 * finest - (double)steps, (halvings + 1) * t_end);
+    return 0;
 }
 
 /* Of one operator of the field, on average. */
@@ -80,15 +89,11 @@ static int forecast_steps(const Table *t, const System *s, const OrderOptions *o
 {
     StepCost cost;
     Stepper *st;
-    double finest = ldexp((double)steps, o->halvings);
     TRY(stepper_new(t, s, &st));
-    int code = step_cost(st, s->initial, s->n * s->d, t_end / finest, &cost);
+    int code = study_cost(st, s->initial, s->n * s->d, steps, o->halvings, t_end, &cost, seconds);
     stepper_free(st);
-    TRY(code);
-    *seconds = o->local
-                   ? (o->halvings + 1) * cost.step
-                   : step_cost_of(&cost, 2 * finest - (double)steps, (o->halvings + 1) * t_end);
-    return 0;
+    if (code == 0 && o->local) *seconds = (o->halvings + 1) * cost.step;
+    return code;
 }
 
 int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,

@@ -12,9 +12,11 @@ typedef struct {
     double step, time; /* seconds */
 } StepCost;
 
-/* Tries steps h and 2 h from the initial state of a system of N coordinates. A step that fails counts by its time.
+/* The cost of a step and *seconds, of a study over t_end: runs of `steps` steps and of twice as many each time, `halvings` times.
+ * Tries the finest step h and 2 h from the initial state of a system of N coordinates; a step that fails counts by its time.
  * ERR_MEMORY. */
-int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out);
+int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int halvings,
+               double t_end, StepCost *out, double *seconds);
 double step_cost_of(const StepCost *c, double steps, double time);
 
 /* predict.c: values of fields that order_predict takes at least; 0 where it predicts nothing. */

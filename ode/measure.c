@@ -28,7 +28,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -406,11 +405,9 @@ static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
 
 static int plan(Runs *r, size_t steps, int halvings)
 {
-    double finest = ldexp((double)steps, halvings);
     if (!r->system->watch) return 0;
-    TRY(step_cost(r->stepper, r->system->initial, r->N, r->t_end / finest, &r->cost));
-    r->planned = step_cost_of(&r->cost, 2 * finest - (double)steps, (halvings + 1) * r->t_end);
-    return 0;
+    return study_cost(r->stepper, r->system->initial, r->N, steps, halvings, r->t_end, &r->cost,
+                      &r->planned);
 }
 
 static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)

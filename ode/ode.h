@@ -33,6 +33,8 @@
  * ERR_INPUT leaves the list as it was. */
 enum { SCHEME_BYTES = 1 << 20 };
 int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+/* 1 where a line, which ends before `stop`, is a title, a source or a note. */
+int scheme_is_remark(const char *line, const char *stop);
 /* 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' and '/' as in made names. */
 int scheme_named(const char *name);
 /* "all", "decoders", "implicit", "exponential" stand for many schemes (zoo_list), and no scheme can have such a name: SCHEMES_* of

@@ -26,10 +26,19 @@ enum { LINE_MAX_BYTES = 65536, SCHEMES_MAX = 4096 };
 
 /* ---- lines ----------------------------------------------------------------------------------------- */
 
+int scheme_is_remark(const char *line, const char *stop)
+{
+    static const char *const texts[] = {"title", "source", "note"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t n = strlen(texts[i]);
+        if ((size_t)(stop - line) > n && memcmp(line, texts[i], n) == 0 && line[n] == ' ') return 1;
+    }
+    return 0;
+}
+
 /* The next line that holds a statement; 0 at the end. Texts keep their '#'. */
 static int next_line(Cursor *c, const char *stop)
 {
-    static const char *const texts[] = {"title", "source", "note"};
     while (c->end < stop || c->line == 0) {
         c->begin = c->line ? c->end + 1 : c->end;
         c->line++;
@@ -38,13 +47,8 @@ static int next_line(Cursor *c, const char *stop)
         c->at = c->begin;
         c->end = whole;
         cursor_blanks(c);
-        int text = 0;
-        for (int i = 0; i < 3; i++) {
-            size_t n = strlen(texts[i]);
-            text |=
-                (size_t)(whole - c->at) > n && memcmp(c->at, texts[i], n) == 0 && c->at[n] == ' ';
-        }
-        const char *hash = text ? NULL : memchr(c->at, '#', (size_t)(whole - c->at));
+        const char *hash =
+            scheme_is_remark(c->at, whole) ? NULL : memchr(c->at, '#', (size_t)(whole - c->at));
         const char *cut = hash ? hash : whole;
         if (c->at < cut) {
             c->end = cut;

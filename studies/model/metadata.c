@@ -53,13 +53,8 @@ int network_scheme_text(Stacks s, char **text)
 /* The first line from there on that is no remark. */
 static const char *skip_remarks(const char *line)
 {
-    static const char *const remark[] = {"title", "source", "note"};
-    for (size_t i = 0; i < sizeof remark / sizeof *remark; i++) {
-        size_t n = strlen(remark[i]);
-        if (strncmp(line, remark[i], n) != 0 || line[n] != ' ') continue;
-        line += strcspn(line, "\n");
-        return skip_remarks(*line ? line + 1 : line);
-    }
+    for (const char *end; end = line + strcspn(line, "\n"), scheme_is_remark(line, end);)
+        line = *end ? end + 1 : end;
     return line;
 }
 

@@ -92,32 +92,27 @@ const Published published[] = {
 };
 const size_t published_count = sizeof published / sizeof *published;
 
-#define INTERLEAVED                       \
-    {                                     \
-        19.13, 18.83, 18.54, 18.49, 18.25 \
-    }
-
 const PublishedDraw published_draws[] = {
-    {SANDWICH("table 1"),
-     "permutation",
-     "WikiText-103",
-     MEASURE_VALID,
-     {20.74, 20.64, 20.33, 20.27, 19.98, 19.92, 19.69, 19.54, 19.08, 18.90,
-      18.83, 18.77, 18.68, 18.64, 18.61, 18.60, 18.55, 18.38, 18.28, 18.19},
-     INTERLEAVED},
-    {SANDWICH("table 2"),
-     "random",
-     "WikiText-103",
-     MEASURE_VALID,
-     {22.80, 21.02, 20.98, 20.75, 20.43, 20.28, 20.02, 19.93, 19.85, 19.82,
-      19.77, 19.55, 19.49, 19.47, 19.25, 18.86, 18.62, 18.34, 18.31, 18.12},
-     INTERLEAVED},
+    {SANDWICH("table 1"), "permutation", "WikiText-103", {20.74, 20.64, 20.33, 20.27, 19.98,
+                                                          19.92, 19.69, 19.54, 19.08, 18.90,
+                                                          18.83, 18.77, 18.68, 18.64, 18.61,
+                                                          18.60, 18.55, 18.38, 18.28, 18.19}},
+    {SANDWICH("table 2"), "random", "WikiText-103", {22.80, 21.02, 20.98, 20.75, 20.43,
+                                                     20.28, 20.02, 19.93, 19.85, 19.82,
+                                                     19.77, 19.55, 19.49, 19.47, 19.25,
+                                                     18.86, 18.62, 18.34, 18.31, 18.12}},
 };
 const size_t published_draw_count = sizeof published_draws / sizeof *published_draws;
 
+Interval published_interleaved(void)
+{
+    static const double seeds[] = {19.13, 18.83, 18.54, 18.49, 18.25};
+    return statistics_mean(seeds, 1, sizeof seeds / sizeof *seeds);
+}
+
 size_t published_better(const PublishedDraw *d)
 {
-    double mean = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED).mean;
+    double mean = published_interleaved().mean;
     size_t n = 0;
     for (int i = 0; i < PUBLISHED_DRAWN; i++) n += (size_t)(d->word[i] < mean);
     return n;

@@ -39,20 +39,21 @@ typedef struct {
 extern const Published published[];
 extern const size_t published_count;
 
-/* Perplexities of words drawn at random, and of trainings of the interleaved word beside them. */
-enum { PUBLISHED_DRAWN = 20, PUBLISHED_INTERLEAVED = 5 };
+/* Validation perplexities of words drawn at random. */
+enum { PUBLISHED_DRAWN = 20 };
 typedef struct {
     const char *source; /* paper and table */
     const char *family; /* "permutation", "random": as `trotter sweep` calls it */
     const char *corpus;
-    int measure;
-    double word[PUBLISHED_DRAWN], interleaved[PUBLISHED_INTERLEAVED];
+    double word[PUBLISHED_DRAWN];
 } PublishedDraw;
 
 extern const PublishedDraw published_draws[];
 extern const size_t published_draw_count;
 
-/* Words whose perplexity is lower than the mean of the interleaved. */
+/* Of the trainings of the interleaved word that stand beside them, the same in every table. */
+Interval published_interleaved(void);
+/* Words whose perplexity is lower than the mean of these. */
 size_t published_better(const PublishedDraw *d);
 
 const char *published_measure(int measure); /* "test perplexity" */

@@ -24,7 +24,7 @@
 #
 # Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
-# goes on or is left as it is, so that the same command can be given again. Some 8 hours on two cores. Needs build/trotter.
+# goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
 corpus='' out='' from='' only=two,low,others,four,three,parts,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''

@@ -68,11 +68,11 @@ recorded() {
 
 # dial PART...: of dial.sh, by its recipe.
 dial() {
-    for part; do
-        TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$part" \
+    for name; do
+        TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$name" \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
-        mv "dial/$part" new
-        take "dial/$part" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+        mv "dial/$name" new
+        take "dial/$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
     done
 }
 

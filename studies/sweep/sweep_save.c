@@ -78,7 +78,7 @@ static void print_published(int family, FILE *f)
     for (size_t i = 0; i < published_draw_count; i++) {
         const PublishedDraw *d = &published_draws[i];
         if (strcmp(d->family, sweep_family(family)) != 0) continue;
-        Interval seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+        Interval seeds = published_interleaved();
         fprintf(f, "    published, another recipe (%s; %s): ", d->source, d->corpus);
         print_spread(statistics_mean(d->word, 1, PUBLISHED_DRAWN), &seeds, published_better(d), f);
     }

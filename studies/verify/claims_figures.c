@@ -62,8 +62,7 @@ int check_draw(const Zoo *z, const char *const *arg, Finding *f)
     (void)z;
     const PublishedDraw *d = find_draw(arg[0]);
     if (!d) return error_set(ERR_MISUSE, "no such words: %s", arg[0]);
-    Interval words = statistics_mean(d->word, 1, PUBLISHED_DRAWN),
-             seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+    Interval words = statistics_mean(d->word, 1, PUBLISHED_DRAWN), seeds = published_interleaved();
     double best, worst;
     range(d->word, PUBLISHED_DRAWN, &best, &worst);
     size_t better = published_better(d);
@@ -87,7 +86,7 @@ int check_luck(const Zoo *z, const char *const *arg, Finding *f)
     (void)z;
     const PublishedDraw *d = find_draw(arg[0]);
     if (!d) return error_set(ERR_MISUSE, "no such words: %s", arg[0]);
-    Interval seeds = statistics_mean(d->interleaved, 1, PUBLISHED_INTERLEAVED);
+    Interval seeds = published_interleaved();
     double best, worst, n = (double)seeds.n;
     range(d->word, PUBLISHED_DRAWN, &best, &worst);
     int is_best = strcmp(arg[1], "best") == 0;
