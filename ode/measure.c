@@ -341,9 +341,19 @@ static int grows(const OrderStudy *o)
     return !isfinite(p.error) || (fit_usable(&p) && p.error >= 2 * last[-1].error);
 }
 
+/* Whether rounding is why the slope is wide: errors fall to it faster than by the order, or they are near their floors
+ * all along and the interval does not lie below the order. A kink in the field makes errors scatter far above them. */
+static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const double near = 1e6; /* floors, in which four points of order 8 have room */
+    const FitPoint *coarsest = &p[f->first];
+    if (f->slope >= o->expected + tolerance_max) return 1;
+    return f->slope + f->tolerance >= o->expected && coarsest->error <= near * coarsest->floor;
+}
+
 /* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
- * agreed with: `disagree` asks for smaller steps, `floor` says that errors of smaller ones are rounding, and
- * `unstable`, of a scheme that would converge, is for want of stable ones. */
+ * agreed with: `disagree` asks for smaller steps or a smoother field, `floor` says that errors of smaller ones are
+ * rounding, and `unstable`, of a scheme that would converge, is for want of stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
@@ -353,7 +363,7 @@ static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_
     if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
     if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
-    if (!settles && !smaller) return VERDICT_FLOOR;
+    if (!settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
     return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
