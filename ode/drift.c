@@ -4,6 +4,9 @@
  *   reversal    after all steps the scheme runs with -h from where it is, a multistep scheme with the
  *               later states as its history: RMS of what is left of y - y_0, when it is back
  *
+ * Where the energy is off by a tenth of itself the solution is lost: a planet that has left keeps the energy that it
+ * left with, so that a growth near 1 would say nothing. Of an energy that begins at 0 there is no such share.
+ *
  * A symplectic or symmetric scheme keeps the energy within O(h^p) for long (Hairer, Lubich, Wanner
  * 2006, IX.8 and XI.3), so its growth is near 1; others drift: near 4 when linear. A symmetric scheme
  * comes back to rounding.
@@ -109,8 +112,10 @@ static int run(Walk *w, size_t parts, size_t steps, Drift *out)
     }
     size_t quarter = parts / 4;
     out->largest = largest_of(out->point, parts);
-    out->growth =
-        largest_of(out->point + parts - quarter, quarter) / largest_of(out->point, quarter);
+    out->lost = !isfinite(out->largest) || (w->energy0 != 0 && out->largest >= 0.1);
+    out->growth = out->lost ? NAN
+                            : largest_of(out->point + parts - quarter, quarter) /
+                                  largest_of(out->point, quarter);
     out->reversal = INFINITY;
     if (code == 0) code = run_back(w, parts * steps, &out->reversal);
     return code == ERR_NUMERIC ? 0 : code;

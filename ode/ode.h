@@ -453,8 +453,9 @@ typedef struct {
     size_t points;
     DriftPoint *point; /* (points); owned */
     double largest;    /* relative error of the energy */
-    double growth;     /* of the last quarter over the first: near 1 bounded, near 4 linear */
-    double reversal;   /* RMS of y - y_0 after running back; inf: not finite */
+    double growth;     /* of the last quarter over the first: near 1 bounded, 4 linear; NaN: lost */
+    int lost;        /* 1: the energy is off by a tenth or more of itself, where errors saturate */
+    double reversal; /* RMS of y - y_0 after running back; inf: not finite */
 } Drift;
 
 /* Steps of h to t_end, in `parts` (>= 4) equal parts, and back. A system without an energy, steps out

@@ -18,7 +18,9 @@ typedef struct {
 
 typedef struct {
     const char *scheme, *system;
-    double h, t_end, energy_error, growth, reversal;
+    double h, t_end, energy_error, growth;
+    int lost;
+    double reversal;
 } SummaryRow;
 
 #define ENERGY_ERROR "largest relative error of the energy so far"
@@ -35,7 +37,11 @@ const Column invariant_columns[] = {
     COLUMN(SummaryRow, energy_error, .digits = 3, .words = ENERGY_ERROR),
     COLUMN(SummaryRow, growth, .digits = 3,
            .words = "largest energy error of the last quarter over that of the first: near 1 "
-                    "bounded, near 4 linear"),
+                    "bounded, near 4 linear; empty where lost"),
+    COLUMN(
+        SummaryRow, lost, .form = SHEET_FLAG,
+        .words =
+            "whether the energy is off by a tenth or more of itself: the solution is another one then"),
     COLUMN(SummaryRow, reversal, .digits = 3,
            .words = "what is left of y − y(0) after running back"),
     {0}};
@@ -55,7 +61,7 @@ static int measure(Study *u, const Table *t)
         sheet_row(u->points,
                   &(PointRow){t->name, u->system->name, d.point[i].t, d.point[i].energy});
     sheet_row(u->summary, &(SummaryRow){t->name, u->system->name, u->h, d.point[d.points - 1].t,
-                                        d.largest, d.growth, d.reversal});
+                                        d.largest, d.growth, d.lost, d.reversal});
     drift_free(&d);
     return 0;
 }
@@ -99,8 +105,8 @@ static int show(const Study *u, int csv)
     if (!csv)
         printf(
             "system %s: %s\nlargest relative error of the energy; growth: the last quarter's over "
-            "the first's\n(bounded: near 1, linear: near 4); reversal: what is left of y - y(0) "
-            "after running back\n\n",
+            "the first's\n(bounded: near 1, linear: near 4), where the energy is not lost, off by a tenth of itself or more;\n"
+            "reversal: what is left of y - y(0) after running back\n\n",
             u->system->name, u->system->title);
     return sheet_write(csv ? u->points : u->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }

@@ -68,6 +68,17 @@ TEST(test_structure)
         }
 }
 
+/* Euler's planet leaves, and its energy error saturates: no growth is told. Heun's of the same steps stays, and drifts. */
+TEST(test_lost)
+{
+    Drift d = drift("euler", "kepler", 200, 1.0 / 16);
+    assert_true(d.lost && isnan(d.growth) && d.largest > 0.5 && isfinite(d.largest));
+    drift_free(&d);
+    d = drift("heun", "kepler", 200, 1.0 / 16);
+    assert_true(!d.lost && d.growth > 2 && d.largest < 0.1);
+    drift_free(&d);
+}
+
 TEST(test_contract)
 {
     Drift d;
