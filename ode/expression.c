@@ -19,6 +19,7 @@
 #include <string.h>
 
 enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
+enum { EXPONENT_MAX = 100 };
 enum { SIZE_MAX_BITS = 4096 }; /* numerators and denominators longer than this are refused */
 /* What a text may cost, in terms passed and bytes of coefficients: a second or two. Products of learned
  * sums grow with the fourth power of what is written. The longest scheme of 256 stages over H, every
@@ -155,7 +156,9 @@ static int parse_number(Parser *p, Row *out)
     if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
         c->at++;
         if (c->at < c->end && (*c->at == '-' || *c->at == '+')) sign = *c->at++ == '-' ? -1 : 1;
-        TRY(cursor_integer(c, 100, &exponent));
+        if (cursor_integer(c, EXPONENT_MAX, &exponent) != 0)
+            return cursor_error(c, "expected an exponent of ten from -%d to %d", EXPONENT_MAX,
+                                EXPONENT_MAX);
         p->table->exact = 0;
     }
     if (point >= 0) {

@@ -37,55 +37,113 @@ static void print_decimal(mpq_srcptr q, FILE *f)
     mpz_clears(ten, n, whole, rest, NULL);
 }
 
-/* Magnitude of a coefficient: p/q. Where the table is inexact, a decimal point says so to whoever parses
- * it again: the coefficient itself as a decimal, or 1.0 before a fraction that has none. */
-static void print_number(const Table *t, mpq_srcptr c, FILE *f)
+/* What is written, and how a reader of the text sees that an inexact table is one: by the first of these that it has. */
+typedef struct {
+    const Table *t;
+    FILE *f;
+    enum {
+        MARK_LONG,
+        MARK_SHORT,
+        MARK_MADE
+    } mark; /* decimals of many digits; of few; 1.0* before the update */
+} Pen;
+
+enum { FRACTION_MAX = 1000 }; /* denominators beyond are of many digits */
+
+static void find_mark(Pen *pen, mpq_srcptr c)
 {
     mpq_t q;
     mpq_init(q);
     mpq_abs(q, c);
-    if (!t->exact && is_decimal(q))
-        print_decimal(q, f);
-    else
-        gmp_fprintf(f, t->exact ? "%Qd" : "1.0*%Qd", q);
+    if (mpz_cmp_ui(mpq_denref(q), 1) != 0 && is_decimal(q)) {
+        int mark = mpz_cmp_ui(mpq_denref(q), FRACTION_MAX) > 0 ? MARK_LONG : MARK_SHORT;
+        if (mark < (int)pen->mark) pen->mark = mark;
+    }
     mpq_clear(q);
 }
 
-static void print_past(const Table *t, const Term *s, int update, FILE *f)
+static void find_row_mark(Pen *pen, const Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) find_mark(pen, r->term[i].c);
+}
+
+/* Looks at every number that is printed. */
+static Pen pen_for(const Table *t, FILE *f)
+{
+    Pen pen = {t, f, MARK_MADE};
+    find_row_mark(&pen, &t->update);
+    find_row_mark(&pen, &t->error);
+    for (size_t i = 0; i < t->flows; i++) find_mark(&pen, t->flow[i].c);
+    for (size_t i = 0; i < t->symbols; i++) {
+        find_mark(&pen, t->symbol[i].start);
+        for (size_t k = 0; k < t->symbol[i].inputs; k++)
+            find_row_mark(&pen, &t->symbol[i].input[k]);
+    }
+    for (size_t i = 0; i < t->points; i++) {
+        find_row_mark(&pen, &t->point[i].row);
+        if (t->point[i].phi) find_mark(&pen, t->point[i].scale);
+        if (t->point[i].timed) find_mark(&pen, t->point[i].c[0]);
+    }
+    return pen;
+}
+
+/* Magnitude of a coefficient: p/q, or where the table is inexact the decimal that tells so. */
+static void print_number(const Pen *pen, mpq_srcptr c)
+{
+    mpq_t q;
+    mpq_init(q);
+    mpq_abs(q, c);
+    int shown = pen->mark == MARK_SHORT || mpz_cmp_ui(mpq_denref(q), FRACTION_MAX) > 0;
+    if (!pen->t->exact && mpz_cmp_ui(mpq_denref(q), 1) != 0 && is_decimal(q) && shown)
+        print_decimal(q, pen->f);
+    else
+        gmp_fprintf(pen->f, "%Qd", q);
+    mpq_clear(q);
+}
+
+/* Whether the table is inexact and none of its numbers says so. */
+static int is_marked(const Pen *pen)
+{
+    return !pen->t->exact && pen->mark == MARK_MADE;
+}
+
+static void print_past(const Pen *pen, const Term *s, int update)
 {
     if (s->past)
-        fprintf(f, "[-%d]", s->past);
-    else if (t->dense && update)
-        fprintf(f, s->eval == TABLE_STATE ? "[first]" : "[all]");
+        fprintf(pen->f, "[-%d]", s->past);
+    else if (pen->t->dense && update)
+        fprintf(pen->f, s->eval == TABLE_STATE ? "[first]" : "[all]");
 }
 
-static void print_term(const Table *t, const Term *s, int update, int first, FILE *f)
+static void print_term(const Pen *pen, const Term *s, int update, int first)
 {
     int one = mpq_cmp_ui(s->c, 1, 1) == 0 || mpq_cmp_si(s->c, -1, 1) == 0;
-    int plain = one && t->exact;
+    int marked = update && first && is_marked(pen);
     if (mpq_sgn(s->c) < 0)
-        fprintf(f, first ? "-" : " - ");
+        fprintf(pen->f, first ? "-" : " - ");
     else
-        fprintf(f, first ? "" : " + ");
-    if (!plain) print_number(t, s->c, f);
+        fprintf(pen->f, first ? "" : " + ");
+    if (marked) fprintf(pen->f, "1.0*");
+    if (!one) print_number(pen, s->c);
     for (int i = 0; i < s->symbols; i++)
-        fprintf(f, "%s%s", plain && i == 0 ? "" : "*", t->symbol[s->symbol[i]].name);
-    if (!plain || s->symbols) fputc('*', f);
+        fprintf(pen->f, "%s%s", one && i == 0 ? "" : "*", pen->t->symbol[s->symbol[i]].name);
+    if (!one || s->symbols) fputc('*', pen->f);
     if (s->eval == TABLE_STATE)
-        fputc('y', f);
+        fputc('y', pen->f);
     else
-        fprintf(f, "k%d", t->eval[s->eval].stage + 1);
-    print_past(t, s, update, f);
+        fprintf(pen->f, "k%d", pen->t->eval[s->eval].stage + 1);
+    print_past(pen, s, update);
 }
 
-static void print_row(const Table *t, const Row *r, int update, FILE *f)
+static void print_row(const Pen *pen, const Row *r, int update)
 {
     int first = 1;
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        int second = s->eval != TABLE_STATE && t->stage[t->eval[s->eval].stage].eval != s->eval;
+        int second =
+            s->eval != TABLE_STATE && pen->t->stage[pen->t->eval[s->eval].stage].eval != s->eval;
         if (second) continue;
-        print_term(t, s, update, first, f);
+        print_term(pen, s, update, first);
         first = 0;
     }
 }
@@ -96,98 +154,99 @@ static void print_operator(int op, int set, FILE *f)
     if (set != 1) fprintf(f, "%d", set);
 }
 
-static void print_scaled(const Table *t, mpq_srcptr c, int op, int set, FILE *f)
+static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int marked)
 {
-    if (mpq_cmp_ui(c, 1, 1) != 0 || !t->exact) {
-        if (mpq_sgn(c) < 0) fputc('-', f);
-        print_number(t, c, f);
-        fputc(' ', f);
+    if (mpq_cmp_ui(c, 1, 1) != 0 || marked) {
+        if (mpq_sgn(c) < 0) fputc('-', pen->f);
+        if (marked) fprintf(pen->f, "1.0*");
+        print_number(pen, c);
+        fputc(' ', pen->f);
     }
-    print_operator(op, set, f);
+    print_operator(op, set, pen->f);
 }
 
 /* The head of stage s at its first point. */
-static void print_head(const Table *t, const Stage *s, const Point *p, FILE *f)
+static void print_head(const Pen *pen, const Stage *s, const Point *p)
 {
     if (p->phi) {
-        fprintf(f, "phi%d(", p->phi - 1);
-        print_scaled(t, p->scale, p->ops == 1 << s->op ? s->op : OP_H, s->set, f);
-        fputc(')', f);
+        fprintf(pen->f, "phi%d(", p->phi - 1);
+        print_scaled(pen, p->scale, p->ops == 1 << s->op ? s->op : OP_H, s->set, 0);
+        fputc(')', pen->f);
     } else {
-        print_operator(s->op, s->set, f);
+        print_operator(s->op, s->set, pen->f);
     }
 }
 
 /* The stage after which a symbol can be set: all that a gate reads must be there. */
-static int ready_stage(const Table *t, const Symbol *s)
+static int ready_stage(const Pen *pen, const Symbol *s)
 {
     int last = -1;
     for (size_t k = 0; k < s->inputs; k++)
         for (size_t i = 0; i < s->input[k].terms; i++) {
             const Term *u = &s->input[k].term[i];
-            if (u->eval != TABLE_STATE && u->past == 0 && t->eval[u->eval].stage > last)
-                last = t->eval[u->eval].stage;
+            if (u->eval != TABLE_STATE && u->past == 0 && pen->t->eval[u->eval].stage > last)
+                last = pen->t->eval[u->eval].stage;
         }
     return last;
 }
 
-static void print_symbol(const Table *t, const Symbol *s, FILE *f)
+static void print_symbol(const Pen *pen, const Symbol *s)
 {
     if (s->kind == SYMBOL_LEARN) {
-        fprintf(f, "learn %s = %s", s->name, mpq_sgn(s->start) < 0 ? "-" : "");
-        print_number(t, s->start, f);
+        fprintf(pen->f, "learn %s = %s", s->name, mpq_sgn(s->start) < 0 ? "-" : "");
+        print_number(pen, s->start);
     } else {
-        fprintf(f, "gate %s = %s(", s->name, s->kind == SYMBOL_SIGMOID ? "sigmoid" : "tanh");
+        fprintf(pen->f, "gate %s = %s(", s->name, s->kind == SYMBOL_SIGMOID ? "sigmoid" : "tanh");
         for (size_t k = 0; k < s->inputs; k++) {
-            if (k) fprintf(f, ", ");
-            print_row(t, &s->input[k], 0, f);
+            if (k) fprintf(pen->f, ", ");
+            print_row(pen, &s->input[k], 0);
         }
-        fputc(')', f);
+        fputc(')', pen->f);
     }
-    fputc('\n', f);
+    fputc('\n', pen->f);
 }
 
 /* Symbols keep their order; one is printed once everything before it is. */
-static size_t print_symbols(const Table *t, size_t next, int stage, FILE *f)
+static size_t print_symbols(const Pen *pen, size_t next, int stage)
 {
-    for (; next < t->symbols && ready_stage(t, &t->symbol[next]) <= stage; next++)
-        print_symbol(t, &t->symbol[next], f);
+    for (; next < pen->t->symbols && ready_stage(pen, &pen->t->symbol[next]) <= stage; next++)
+        print_symbol(pen, &pen->t->symbol[next]);
     return next;
 }
 
-static void print_stages(const Table *t, FILE *f)
+static void print_stages(const Pen *pen)
 {
-    size_t next = print_symbols(t, 0, -1, f);
-    for (size_t i = 0; i < t->stages; i++) {
-        const Stage *s = &t->stage[i];
-        const Point *p = &t->point[t->eval[s->eval].point];
-        fprintf(f, "k%zu = ", i + 1);
-        print_head(t, s, p, f);
-        fputc('(', f);
-        print_row(t, &p->row, 0, f);
+    size_t next = print_symbols(pen, 0, -1);
+    for (size_t i = 0; i < pen->t->stages; i++) {
+        const Stage *s = &pen->t->stage[i];
+        const Point *p = &pen->t->point[pen->t->eval[s->eval].point];
+        fprintf(pen->f, "k%zu = ", i + 1);
+        print_head(pen, s, p);
+        fputc('(', pen->f);
+        print_row(pen, &p->row, 0);
         if (p->timed) {
-            fprintf(f, " @ %s", mpq_sgn(p->c[0]) < 0 ? "-" : "");
-            print_number(t, p->c[0], f);
+            fprintf(pen->f, " @ %s", mpq_sgn(p->c[0]) < 0 ? "-" : "");
+            print_number(pen, p->c[0]);
         }
-        fprintf(f, ")\n");
-        next = print_symbols(t, next, (int)i, f);
+        fprintf(pen->f, ")\n");
+        next = print_symbols(pen, next, (int)i);
     }
-    fprintf(f, "y' = ");
-    print_row(t, &t->update, 1, f);
-    fputc('\n', f);
-    if (t->error.terms == 0) return;
-    fprintf(f, "error = ");
-    print_row(t, &t->error, 0, f);
-    fputc('\n', f);
+    fprintf(pen->f, "y' = ");
+    print_row(pen, &pen->t->update, 1);
+    fputc('\n', pen->f);
+    if (pen->t->error.terms == 0) return;
+    fprintf(pen->f, "error = ");
+    print_row(pen, &pen->t->error, 0);
+    fputc('\n', pen->f);
 }
 
-static void print_flows(const Table *t, FILE *f)
+static void print_flows(const Pen *pen)
 {
-    for (size_t i = 0; i < t->flows; i++) {
-        const Flow *s = &t->flow[i];
-        fprintf(f, "flow ");
-        print_scaled(t, s->c, s->op, s->set, f);
-        fputc('\n', f);
+    for (size_t i = 0; i < pen->t->flows; i++) {
+        const Flow *s = &pen->t->flow[i];
+        fprintf(pen->f, "flow ");
+        print_scaled(pen, s->c, s->op, s->set, i == 0 && is_marked(pen));
+        fputc('\n', pen->f);
     }
 }
 
@@ -214,9 +273,10 @@ int table_print(const Table *t, FILE *f)
         if (t->colours > 2) gmp_fprintf(f, "%Qd C ", t->weight[OP_C]);
         gmp_fprintf(f, "%Qd G\n", t->weight[OP_G]);
     }
+    Pen pen = pen_for(table_whole(t), f);
     if (t->flows)
-        print_flows(t, f);
+        print_flows(&pen);
     else
-        print_stages(table_whole(t), f);
+        print_stages(&pen);
     return ferror(f) ? error_set(ERR_SYSTEM, "writing a scheme failed") : 0;
 }

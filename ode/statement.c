@@ -254,7 +254,9 @@ static int fold_dense(Parser *p, Row *r)
 static int read_update(Parser *p)
 {
     Table *t = p->table;
-    if (t->update.terms) return cursor_error(&p->cursor, "expected one update y' = ... a scheme");
+    if (t->update.terms)
+        return cursor_error(&p->cursor,
+                            "expected one update y' = ... in a scheme, and a second stands here");
     TRY(cursor_expect(&p->cursor, "="));
     p->in_update = 1;
     int code = expression_parse(p, &t->update);

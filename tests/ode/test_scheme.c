@@ -170,7 +170,10 @@ TEST(test_errors)
         {"scheme a\nk1 = H0(y)\ny' = y", "text:2:8: expected a parameter set from 1"},
         {"scheme a\nk1 = H(y)\ny' = y + 1/0*k1", "text:3:13: expected a divisor other than zero"},
         {"scheme a\nk1 = H(y)\ny' = y + k1[all]", "text:3:17: expected y[first]"},
-        {"scheme a\nk1 = H(y)\ny' = y\ny' = y", "text:4:3: expected one update"},
+        {"scheme a\nk1 = H(y)\ny' = y\ny' = y",
+         "text:4:3: expected one update y' = ... in a scheme"},
+        {"scheme a\nk1 = H(y)\ny' = y + 1e400*k1",
+         "text:3:14: expected an exponent of ten from -100 to 100"},
         {"scheme a\nflow F\ny' = y", "text:3:1: expected k lines or flow lines"},
         {"scheme a\nflow H\n", "text:2:6: expected an operator: F, G or C"},
         {"scheme a\nflow 1/2\n", "text:2:9: expected an operator: F, G or C"},
@@ -444,6 +447,42 @@ TEST(test_inexact)
         assert_int_equal(parse_text(text, &t), 0);
         assert_int_equal(t->exact, cases[i].exact);
         assert_true(table_double(t->update.term[1].c) == cases[i].value);
+        check_round_trip(t);
+        table_free(t);
+    }
+}
+
+/* Numbers are printed as a paper has them: one decimal, or where there is none 1.0* before the update, says that a table is
+ * inexact. Each text comes back as the same table, and an exact one has neither. */
+TEST(test_plain_print)
+{
+    static const struct {
+        const char *text, *line, *other;
+    } cases[] = {
+        {"k1 = H(y)\nk2 = H(y + 6/35*k1 + 0.2071067811865476*k1)\ny' = y + 1/6*k1 + 0.5*k2",
+         "y' = y + 1/6*k1 + 1/2*k2\n", NULL},
+        {"k1 = H(y)\nk2 = H(1.0*y + 1.0*6/35*k1)\ny' = y + 0.25*k1 + 3/4*k2",
+         "k2 = H(y + 6/35*k1)\n", "y' = y + 0.25*k1 + 0.75*k2\n"},
+        {"k1 = H(y)\nk2 = H(y + 1.0*1/3*k1)\ny' = y + 2*k1 - 1*k2", "k2 = H(y + 1/3*k1)\n",
+         "y' = 1.0*y + 2*k1 - k2\n"},
+        {"k1 = H(y)\ny' = -1.0*y + 2*y[-1] + k1", "y' = -1.0*y + 2*y[-1] + k1\n", NULL},
+        {"flow 1.0*1/3 F\nflow G\nflow 2/3 F", "flow 1.0*1/3 F\nflow G\nflow 2/3 F\n", NULL},
+        {"flow 0.5 F\nflow G\nflow 1/2 F", "flow 0.5 F\nflow G\nflow 0.5 F\n", NULL},
+        {"learn a = 1.0*1/3\nk1 = H(y)\ny' = y + a*k1", "learn a = 1/3\n", "y' = 1.0*y + a*k1\n"},
+        {"k1 = H(y)\ny' = y + 1/2*k1 + 1/2*k1", "y' = y + k1\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512], *printed;
+        size_t bytes;
+        Table *t;
+        snprintf(text, sizeof text, "scheme a\n%s\n", cases[i].text);
+        assert_int_equal(parse_text(text, &t), 0);
+        FILE *f = open_memstream(&printed, &bytes);
+        assert_int_equal(table_print(t, f), 0);
+        fclose(f);
+        if (!strstr(printed, cases[i].line) || (cases[i].other && !strstr(printed, cases[i].other)))
+            fail_msg("%s\nis printed as\n%s", text, printed);
+        free(printed);
         check_round_trip(t);
         table_free(t);
     }
