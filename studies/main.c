@@ -45,15 +45,38 @@ static void on_signal(int signal_number)
     command_stop = 1;
 }
 
-/* A second Ctrl-C ends the program at once. The handler has a stack of its own: oneDNN's products put the
- * stack pointer into small blocks of the heap, which the frame of a signal (11 KB with AMX) would overrun. */
-static void catch_stop(void)
+/* Handlers have a stack of their own: oneDNN's products put the stack pointer into small blocks of the heap, which the
+ * frame of a signal (11 KB with AMX) would overrun. */
+static void make_room(void)
 {
     static char room[1 << 16];
     sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+}
+
+/* A second Ctrl-C ends the program at once. */
+static void catch_stop(void)
+{
     struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+}
+
+/* Says so and ends by the signal itself, as if it had not been caught. */
+static void on_end(int signal_number)
+{
+    notice_interrupted();
+    raise(signal_number);
+}
+
+/* A signal that was ignored from the start, as by nohup, stays so. */
+static void tell_stop(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct sigaction end = {.sa_handler = on_end, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)},
+                     before;
+    for (int i = 0; i < 2; i++)
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[i], &end, NULL);
 }
 
 /* Where the command writes its results; NULL: nowhere. */
@@ -121,7 +144,11 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     TRY(check_given(c, o, groups, where));
     int many = warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
-    if (c->saves) catch_stop();
+    make_room();
+    if (c->saves)
+        catch_stop();
+    else
+        tell_stop();
     if (waiting_is_ours) waiting_begin((int)threads_of(o));
     int code = c->run(o);
     if (many && code == 0) progress_flush();
@@ -159,9 +186,14 @@ static int unknown_command(const char *name)
     const char *names[64];
     size_t n = 0;
     for (; command_table[n]; n++) names[n] = command_table[n]->name;
-    const char *near = nearest_name(name, names, n);
+    const char *near = *name == '-' ? NULL : nearest_name(name, names, n);
     error_set(ERR_INPUT, "%s", name); /* one line, whatever was given */
-    if (near)
+    if (*name == '-')
+        fprintf(
+            stderr,
+            "trotter: unknown option '%s'; there are --help and --version, and those of commands\n",
+            error_text());
+    else if (near)
         fprintf(stderr, "trotter: unknown command '%s'; the nearest is '%s'\n", error_text(), near);
     else
         fprintf(stderr, "trotter: unknown command '%s'; 'trotter --help' lists them\n",

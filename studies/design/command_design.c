@@ -31,7 +31,9 @@ static const Option form_options[] = {
 static const Option search_options[] = {
     {"starts", OPTION_SIZE, "8", "N", "the form's own values, and N - 1 draws about them", 1,
      10000},
-    {"evaluations", OPTION_SIZE, "4000", "N", "of the objective, of all starts together", 1, 1e9},
+    {"evaluations", OPTION_SIZE, "4000", "N",
+     "of the objective, shared by the starts; each ends the step of its simplex, and rounding takes more",
+     1, 1e9},
     {"seed", OPTION_SIZE, "1", "N", "of the draws", 0, 1e18},
     {"within", OPTION_REAL, "4", "X", "coefficients stay in [-X, X]", 1e-3, 100},
     {"rise", OPTION_REAL, "0.01", "X", "by this share rounding may worsen the figure", 0, 1},
@@ -237,8 +239,11 @@ static int sign_result(Study *u)
         notice_warn(
             "the terms of order %d can vanish altogether: --order %d asks for the best of those schemes",
             u->form.order + 1, u->form.order + 1);
-    snprintf(words, sizeof words, "%s: %.6g at the start, %.6g at the optimum, %.6g here",
-             objective, start, u->search.figure, result);
+    int n = snprintf(words, sizeof words, "%s: %.6g at the start, %.6g at the optimum, %.6g here",
+                     objective, start, u->search.figure, result);
+    if (command_stop)
+        snprintf(words + n, sizeof words - (size_t)n, "; interrupted after %zu evaluations",
+                 u->search.searched);
     return replace(&u->result->note, words);
 }
 
@@ -307,11 +312,13 @@ static int show(const Options *o, const Study *u)
 {
     if (options_flag(o, "print")) return table_print(u->result, stdout);
     if (options_flag(o, "csv")) return sheet_write(u->sheet, SHEET_CSV, stdout);
-    printf("%s of order %d at least; objective %s: %s\n%zu evaluations, the best from %s%s\n\n",
-           u->start->name, u->form.order, u->options.objective->name, u->options.objective->words,
-           u->search.evaluations,
-           u->search.start ? "drawn starting values" : "the form's own values",
-           u->search.decimal ? "; some coefficients are decimals, as no fraction was found" : "");
+    printf(
+        "%s of order %d at least; objective %s: %s\n%zu evaluations and %zu of rounding%s, the best from %s%s\n\n",
+        u->start->name, u->form.order, u->options.objective->name, u->options.objective->words,
+        u->search.searched, u->search.evaluations - u->search.searched,
+        command_stop ? ", interrupted" : "",
+        u->search.start ? "drawn starting values" : "the form's own values",
+        u->search.decimal ? "; some coefficients are decimals, as no fraction was found" : "");
     TRY(sheet_write(u->sheet, SHEET_PLAIN, stdout));
     putchar('\n');
     return table_print(u->result, stdout);
@@ -330,7 +337,8 @@ static int study(const Options *o, Study *u)
                                  .evaluations = options_size(o, "evaluations"),
                                  .seed = options_size(o, "seed"),
                                  .within = options_real(o, "within"),
-                                 .rise = options_real(o, "rise")};
+                                 .rise = options_real(o, "rise"),
+                                 .stop = &command_stop};
     TRY(select_open(o, "exact", &u->schemes));
     TRY(open_form(o, u));
     if (strcmp(beside, "none") != 0) TRY(select_add(beside, "exact", &u->schemes));
@@ -338,7 +346,11 @@ static int study(const Options *o, Study *u)
     TRY(find(u));
     TRY(fill(u));
     TRY(show(o, u));
-    return dir ? save(u, dir) : 0;
+    if (dir) TRY(save(u, dir));
+    return command_stop ? error_set(ERR_INTERRUPTED,
+                                    "interrupted after %zu evaluations; the best so far is %s",
+                                    u->search.searched, dir ? "saved" : "printed")
+                        : 0;
 }
 
 static int run(Options *o)
@@ -382,8 +394,10 @@ const Command command_design = {
         "the\n"
         "order holds exactly and the figure is worse by 1 % at most (--rise). What no fraction is found for stays a\n"
         "decimal. The result is a text that --scheme-file reads. The same options give the same result. A search\n"
-        "does not prove that there is nothing better.\n",
+        "does not prove that there is nothing better. Ctrl-C ends it with the best so far and status 130; a second\n"
+        "one ends it at once.\n",
     .groups = groups,
     .kinds = kinds,
+    .saves = 1,
     .run = run,
 };

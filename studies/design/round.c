@@ -53,7 +53,7 @@ static int try_fraction(Simplex *u, size_t i, long d, double most, mpq_t *q)
 {
     int code = 0;
     double p = nearbyint(u->x[i] * (double)d);
-    if (u->fixed[i] || !coprime((long)p, d)) return 0;
+    if (search_stopped(u->options) || u->fixed[i] || !coprime((long)p, d)) return 0;
     if (!fits(u, i, p / (double)d, most, &code)) return code;
     mpq_set_si(q[i], (long)p, (unsigned long)d);
     return code == 0 ? polish(u) : code;
@@ -147,7 +147,8 @@ int search_round(Form *f, const SearchOptions *o, Search *s)
     double least = o->objective->sign * s->figure, most = least + o->rise * fabs(least) + 1e-13;
     int code = simplex_new(f, o, s, &u);
     if (code == 0) code = round_by(fix_by_denominator, &u, s, most, s->rounded, &found);
-    if (code == 0 && !found) code = round_by(fix_by_text, &u, s, most, s->rounded, &found);
+    if (code == 0 && !found && !search_stopped(o))
+        code = round_by(fix_by_text, &u, s, most, s->rounded, &found);
     if (code == 0 && !found) code = keep_decimals(&u, s);
     simplex_free(&u);
     return code;

@@ -28,6 +28,11 @@ int objective_at(Form *f, const SearchOptions *o, const double *x, double *figur
     return code;
 }
 
+int search_stopped(const SearchOptions *o)
+{
+    return o->stop && *o->stop;
+}
+
 /* Keeps a gain of this start for the plot. */
 static int keep(Simplex *u, double value)
 {
@@ -49,7 +54,7 @@ static double evaluate(const gsl_vector *free, void *data)
 {
     Simplex *u = data;
     double figure = 0, away = 0;
-    if (u->code != 0) return refused;
+    if (u->code != 0 || search_stopped(u->options)) return refused;
     u->search->evaluations++;
     for (size_t i = 0, k = 0; i < u->form->n; i++)
         u->at[i] = u->fixed[i] ? u->x[i] : gsl_vector_get(free, k++);
@@ -79,7 +84,7 @@ static int descend(Simplex *u, gsl_multimin_fminimizer *m, gsl_vector *at, gsl_v
         if (!u->fixed[i]) gsl_vector_set(at, k++, u->x[i]);
     gsl_vector_set_all(step, size);
     if (gsl_multimin_fminimizer_set(m, &g, at, step) != 0) return ERR_NUMERIC;
-    while (u->code == 0 && u->search->evaluations < most)
+    while (u->code == 0 && u->search->evaluations < most && !search_stopped(u->options))
         if (gsl_multimin_fminimizer_iterate(m) != 0 || gsl_multimin_fminimizer_size(m) < 1e-8)
             break;
     return u->code;
@@ -95,7 +100,8 @@ int simplex_run(Simplex *u, double size, size_t most)
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, n);
     int code = at && step && m ? 0 : error_set(ERR_MEMORY, "out of memory");
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    for (double before = INFINITY; code == 0 && u->search->evaluations < most;) {
+    for (double before = INFINITY;
+         code == 0 && u->search->evaluations < most && !search_stopped(u->options);) {
         code = descend(u, m, at, step, size, most);
         if (!isfinite(u->best)) break;
         memcpy(u->x, u->least, u->form->n * sizeof *u->x);
@@ -163,10 +169,15 @@ int search_run(Form *f, const SearchOptions *o, Search *out)
     form_values(f, own);
     int code = simplex_new(f, o, out, &u);
     u.told = 1;
-    for (size_t k = 0; code == 0 && k < o->starts; k++) code = try_start(&u, own, k);
+    for (size_t k = 0; code == 0 && k < o->starts && !search_stopped(o); k++)
+        code = try_start(&u, own, k);
+    out->searched = out->evaluations;
     simplex_free(&u);
     memory_free(own);
     progress_clear();
+    if (code == 0 && !isfinite(out->figure) && search_stopped(o))
+        return error_set(ERR_INTERRUPTED, "interrupted before coefficients of order %d were found",
+                         f->order);
     if (code == 0 && !isfinite(out->figure))
         code = error_set(
             ERR_ACCURACY,

@@ -13,12 +13,14 @@
 
 typedef struct {
     const Objective *objective;
-    size_t starts;      /* the form's own values, and draws about them */
-    size_t evaluations; /* of the objective, in all starts together; rounding takes more */
+    size_t starts; /* the form's own values, and draws about them */
+    size_t
+        evaluations; /* of the objective, shared by the starts, which finish a step of the simplex; rounding takes more */
     uint64_t seed;
-    Fields *fields; /* borrowed; NULL: none */
-    double within;  /* coefficients stay in [-within, within] */
-    double rise;    /* rounding may worsen the figure by this share */
+    Fields *fields;           /* borrowed; NULL: none */
+    double within;            /* coefficients stay in [-within, within] */
+    double rise;              /* rounding may worsen the figure by this share */
+    const volatile int *stop; /* set by a signal handler: ends with the best so far; NULL: none */
 } SearchOptions;
 
 /* A gain of a start. */
@@ -28,9 +30,10 @@ typedef struct {
 } SearchPoint;
 
 typedef struct {
-    double *x;     /* (n) the best point; the order conditions hold to 1e-13 */
-    double figure; /* its objective's */
-    size_t start, evaluations;
+    double *x;                 /* (n) the best point; the order conditions hold to 1e-13 */
+    double figure;             /* its objective's */
+    size_t start, evaluations; /* all of them, */
+    size_t searched;           /* and those before rounding */
     size_t points;
     SearchPoint *point;
     mpq_t *rounded; /* (n) */
@@ -38,11 +41,12 @@ typedef struct {
     size_t n;
 } Search;
 
-/* ERR_ACCURACY with words where no start reaches the order. Caller: search_free in any case. */
+/* ERR_ACCURACY with words where no start reaches the order, ERR_INTERRUPTED where *stop came before one did. Caller:
+ * search_free in any case. */
 int search_run(Form *f, const SearchOptions *o, Search *out);
 /* Fills `rounded` from x: the smallest denominators up to 64 one after another, the others put back where the conditions
  * hold; those that are then decided are read as fractions. Where some are none, once more in the order of the text.
- * Decimals where the order does not hold exactly so. */
+ * Decimals where the order does not hold exactly so, or *stop is set. */
 int search_round(Form *f, const SearchOptions *o, Search *s);
 void search_free(Search *s);
 

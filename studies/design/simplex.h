@@ -19,6 +19,7 @@ typedef struct {
 
 int simplex_new(Form *f, const SearchOptions *o, Search *s, Simplex *u); /* all at 0, none fixed */
 void simplex_free(Simplex *u);
+int search_stopped(const SearchOptions *o);
 /* Begins with steps of `size`; ends when search->evaluations is `most`. */
 int simplex_run(Simplex *u, double size, size_t most);
 

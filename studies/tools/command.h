@@ -28,7 +28,7 @@ typedef struct {
     const char *operand; /* option that a first argument without -- sets; NULL: none */
     /* Groups in force once options are read, for help and for what is refused; NULL: all. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
-    int saves;              /* 1: looks at command_stop; others simply end by SIGINT and SIGTERM */
+    int saves;              /* 1: looks at command_stop; others say so and end by SIGINT and SIGTERM */
     int ranks;              /* 1: processes of mpirun are one run of it; the first speaks for all */
     int one_file;           /* 1: --out is the one file it writes, not a directory of results */
     const Kind *kinds;      /* of studies that it writes; ends with a NULL command; NULL: none */
@@ -68,6 +68,9 @@ const char *command_program(void);
 /* The line on stderr of a failure that the command ends with; the first alone. The program calls it at its end,
  * a command where that would be too late. */
 void command_failed(int code);
+
+/* The line on stderr of a command that a signal ends; a handler may call it. */
+void notice_interrupted(void);
 
 /* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
 void notice_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

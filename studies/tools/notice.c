@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
@@ -32,6 +33,18 @@ void notice_warn(const char *format, ...)
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
     progress_note("trotter %s: warning: %s", running, words);
+}
+
+static void write_words(const char *words)
+{
+    if (write(STDERR_FILENO, words, strlen(words)) < 0) return; /* nobody to tell */
+}
+
+void notice_interrupted(void)
+{
+    write_words(isatty(STDERR_FILENO) ? "\ntrotter " : "trotter ");
+    write_words(running);
+    write_words(": interrupted; the work in hand is not saved\n");
 }
 
 void command_failed(int code)

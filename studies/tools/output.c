@@ -49,6 +49,17 @@ static int go_up(char *path)
     return 1;
 }
 
+/* Permissions do not tell all: /proc takes no folder of anybody's. */
+static int try_folder(const char *path)
+{
+    char probe[OUTPUT_PATH];
+    TRY(output_path(probe, path, ".trotter-XXXXXX"));
+    if (!mkdtemp(probe))
+        return error_set(ERR_INPUT, "%s: nothing can be written here: %s", path, strerror(errno));
+    rmdir(probe);
+    return 0;
+}
+
 int output_check(const char *dir)
 {
     char path[OUTPUT_PATH];
@@ -59,8 +70,9 @@ int output_check(const char *dir)
         if ((errno != ENOENT && errno != ENOTDIR) || !go_up(path))
             return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(s.st_mode)) return error_set(ERR_INPUT, "%s: not a directory", path);
-    if (access(path, W_OK | X_OK) == 0) return 0;
-    return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    if (access(path, W_OK | X_OK) != 0)
+        return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    return try_folder(path);
 }
 
 int output_check_file(const char *file)

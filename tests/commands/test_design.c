@@ -1,6 +1,8 @@
 /* test_design.c: `trotter design`: known answers, the order of what it finds, and what it refuses. */
 #include "tests/lib/test.h"
 
+#include <signal.h>
+
 #include "studies/design/form.h"
 #include "studies/design/objective.h"
 #include "tests/lib/program.h"
@@ -145,6 +147,41 @@ TEST(refused_words)
     assert_false(says("asks for the best"));
     expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
     assert_true(says("no start reached coefficients of order 2"));
+}
+
+/* Starts a line, interrupts it after a while, and gives its exit status. */
+static int interrupt(const char *line)
+{
+    pid_t child = shell_start("child", "%s %s", program, line);
+    pause_ms(1500);
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    return shell_finish(child);
+}
+
+/* Ctrl-C ends the search, and the best so far is printed, saved and read back; a study that saves nothing says so in a
+ * line. */
+TEST(interrupted)
+{
+    static char text[1 << 16];
+    assert_int_equal(
+        interrupt(DESIGN
+                  "--scheme fgfg --order 2 --starts 1000 --evaluations 100000000 --out stopped"),
+        130);
+    file_read("child.err", text, sizeof text);
+    assert_non_null(strstr(text, "trotter design: interrupted after "));
+    assert_non_null(strstr(text, "the best so far is saved"));
+    file_read("child.out", text, sizeof text);
+    assert_non_null(strstr(text, "\nresult "));
+    file_read("stopped/result.scheme", text, sizeof text);
+    assert_non_null(strstr(text, "interrupted after "));
+    run_ok("schemes --scheme-file stopped/result.scheme --scheme fgfg-norm --csv");
+    assert_string_equal(out_cell(1, "order"), "2");
+    assert_int_equal(interrupt("order --scheme rk4 --halvings 22"), -SIGINT);
+    file_read("child.err", text, sizeof text);
+    assert_non_null(strstr(text, "trotter order: interrupted"));
+    run_ok(DESIGN "--scheme fg --order 1 --evaluations 100 --out whole"); /* control */
+    file_read("whole/result.scheme", text, sizeof text);
+    assert_null(strstr(text, "interrupted"));
 }
 
 /* ---- trained layers ------------------------------------------------------------------------------------ */
