@@ -59,6 +59,11 @@ void expression_round(mpq_t q);
 /* k<stage+1> as a row of its evaluations, `past` steps ago. */
 int stage_row(const Table *t, size_t stage, int past, Row *out);
 
+/* ---- scheme.c ---- */
+
+/* Bytes to skip where a file begins with UTF-8's byte order mark: 3, or 0. */
+size_t text_mark(const char *text, size_t bytes);
+
 /* ---- statement.c ---- */
 
 /* "kN =" at the cursor: N, or 0 if the line is something else. */

@@ -46,8 +46,7 @@ static const SystemKind *find(const char *name, const char **options)
     const SystemKind *k = find_row(name, strlen(name));
     size_t length = k ? strlen(name) : strcspn(name, ":");
     *options = name + length;
-    if (!k && (k = find_row(name, length)) && !k->option) k = NULL;
-    return k;
+    return k ? k : find_row(name, length);
 }
 
 /* All names with a blank before each, for the message; cut off where it does not fit. */
@@ -85,6 +84,9 @@ static size_t count_options(const SystemKind *k)
 static int refuse_option(const SystemKind *k, const char *text, size_t length)
 {
     char list[512] = "";
+    if (count_options(k) == 0)
+        return error_set(ERR_INPUT, "system %s has no options; '%.*s' stands behind its colon",
+                         k->base.name, (int)(length < 80 ? length : 80), text);
     for (size_t i = 0; i < count_options(k); i++) {
         size_t used = strlen(list);
         const SystemOption *o = &k->option[i];

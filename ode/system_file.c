@@ -385,7 +385,9 @@ int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, S
     fclose(f);
     if (code == 0 && bytes > FILE_MAX)
         code = error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
-    if (code == 0) code = system_parse(file, text, bytes, particles, dim, seed, out);
+    size_t mark = code == 0 ? text_mark(text, bytes) : 0;
+    if (code == 0)
+        code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
     memory_free(text);
     return code;
 }

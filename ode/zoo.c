@@ -3,6 +3,7 @@
  * language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/lexer.h"
 #include "ode/ode.h"
 
 #include <ctype.h>
@@ -36,13 +37,15 @@ int zoo_read(Zoo *z, const char *file)
         return ERR_MEMORY;
     }
     size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
+    size_t mark = text_mark(text, bytes);
     int bad = ferror(f), code;
     fclose(f);
     if (bad)
         code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
     else
-        code = (bytes <= SCHEME_BYTES && butcher_is(text, bytes) ? butcher_parse : scheme_parse)(
-            file, text, bytes, &z->scheme, &z->count);
+        code = (bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark)
+                    ? butcher_parse
+                    : scheme_parse)(file, text + mark, bytes - mark, &z->scheme, &z->count);
     memory_free(text);
     return code;
 }

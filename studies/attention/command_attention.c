@@ -448,6 +448,7 @@ static int study(Study *u)
 
 static int run(Options *o)
 {
+    TRY(options_needs(o));
     Study *u = memory_new(1, sizeof *u);
     if (!u) return ERR_MEMORY;
     u->options = o;

@@ -169,7 +169,7 @@ static const Option machine_options[] = {
      "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0,
      .flags = OPTION_MAY_DIFFER},
     {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
-     "f32, f64 (cpu), bf16 or tf32 (cuda); these two: f32 but for the factors of matrix products",
+     "f32, f64 (cpu alone), bf16, tf32 (cuda alone); these two: f32 but for the factors of matrix products",
      0, 0, .flags = OPTION_MAY_DIFFER},
     {"kernel", OPTION_TEXT, NULL, "NAME",
      "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0,

@@ -71,10 +71,11 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
 {
     int summary = options_flag(o, "summary");
     if (!options_flag(o, "csv")) {
-        printf("system %s: %s\n%zu particles of %zu coordinates; error: RMS over coordinates %s\n"
+        printf("system %s: %s\n%zu particle%s of %zu coordinate%s; error: RMS over coordinates %s\n"
                "order p means local error h^(p+1), global error h^p\n\n",
-               u->system->name, u->system->title, u->system->n, u->system->d,
-               u->options.local ? "after one step" : "at the end");
+               u->system->name, u->system->title, u->system->n, &"s"[u->system->n == 1],
+               u -> system -> d, &"s"[u->system->d == 1],
+               u -> options.local ? "after one step" : "at the end");
         if (!summary) {
             TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
             putchar('\n');
@@ -194,6 +195,9 @@ static int run(Options *o)
     TRY(options_either(o, "adaptive", "frames"));
     TRY(options_either(o, "adaptive", "invariant"));
     TRY(options_either(o, "adaptive", "local"));
+    TRY(options_either(o, "invariant", "local"));
+    if (invariant && options_rank(o, "halvings") != OPTION_DEFAULT)
+        return error_set(ERR_INPUT, "--halvings has no meaning with --invariant: give --h0");
     if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --adaptive: give --tolerances");
     if (options_flag(o, "systems")) return list_systems(options_flag(o, "csv"));
@@ -259,9 +263,8 @@ const Command command_order = {
     .name = "order",
     .purpose = "measure orders of convergence on a particle system",
     .about =
-        "Steps each scheme over dyadic steps and fits the slope of the global error where "
-        "rounding\n"
-        "does not show; the verdict compares it with the exact order: agree, higher, disagree,\n"
+        "Steps each scheme over h0, h0/2, h0/4, ..., and where that settles the slope over steps between them or\n"
+        "smaller ones too, and fits the slope of the global error where rounding does not show; the verdict compares it with the exact order: agree, higher, disagree,\n"
         "diverges, floor (rounding hides it), unstable. An error that is seen to come near c h^p, c\n"
         "other than 0, agrees with order p whatever the slope at coarser steps. Multistep schemes "
         "take\n"
@@ -336,9 +339,8 @@ const Command command_order = {
         "words of\n"
         "DIR/vocab.txt, embedded, with positions where the model has them, and depth is time. A "
         "scheme that\n"
-        "reads G2 needs a model trained with two sets. ReLU has kinks, so slopes above about 2 are "
-        "not\n"
-        "seen and higher orders disagree; models with --activation gelu are smooth.\n",
+        "reads G2 needs a model trained with two sets. A model of ReLU is refused, whatever the scheme: no order\n"
+        "above 1 survives its kinks. Models with --activation gelu are smooth.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -346,6 +346,7 @@ static int show(Overlay *v)
 
 static int run(Options *o)
 {
+    TRY(options_needs(o));
     Overlay *v = memory_new(1, sizeof *v);
     if (!v) return ERR_MEMORY;
     v->options = o;

@@ -172,6 +172,7 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
 static int run(Options *o)
 {
     Selection s;
+    TRY(options_needs(o));
     TRY(options_either(o, "csv", "latex"));
     if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "

@@ -354,8 +354,11 @@ static int run(Options *o)
 {
     Selection s;
     int made;
-    TRY(options_either(o, "print", "structure"));
-    TRY(options_either(o, "print", "csv"));
+    static const char *const instead[] = {"print", "tableau", "dense",
+                                          "structure"}; /* of the table */
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = i + 1; k < 4; k++) TRY(options_either(o, instead[i], instead[k]));
+    for (size_t i = 0; i < 3; i++) TRY(options_either(o, instead[i], "csv"));
     TRY(select_open(o, "exact", &s));
     int code = print_made(o, &s.zoo, &made);
     if (code == 0 && !made) code = show(o, &s);
@@ -380,6 +383,9 @@ const Command command_schemes = {
         "coloured trees,\n"
         "root condition, stability limits. A splitting without suffix has exact sub-flows.\n"
         "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n"
+        "exact: every coefficient is rational (no: some are decimals or roots, and the order is told by a "
+        "tolerance);\n"
+        "past_y, past_k: how many steps back the states y[-j] and the slopes k[-j] lie that a step reads.\n"
         "NAME-decoder is any scheme with cross-attention C behind its attention F, of y' = F + C + "
         "G; 'decoders'\n"
         "has them all. Of an embedded pair (a line `error = ...`) stages and evaluations are those "

@@ -37,7 +37,7 @@ typedef struct Plot Plot;
     {                                                                                               \
         "figure", OPTION_CHOICE, NULL, "84|174",                                                    \
             "make the plots of --out for a paper: so many mm wide, without title, and as .pdf too", \
-            0, 0                                                                                    \
+            0, 0, .needs = "out"                                                                    \
     }
 void plot_figure(const char *millimetres);
 int plot_titled(void); /* 1: they are for a screen, with a title */

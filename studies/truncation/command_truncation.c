@@ -208,6 +208,7 @@ static int run(Options *o)
     TruncationInput in;
     size_t refine = options_size(o, "refine");
     int csv = options_flag(o, "csv");
+    TRY(options_needs(o));
     int code = open_input(o, &in);
     if (code == 0 && refine)
         code = refine_study(&in, refine, options_size(o, "refine-tokens"), csv, in.dir);

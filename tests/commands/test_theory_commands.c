@@ -448,6 +448,17 @@ TEST(test_hostile)
     refuse("stability --scheme all --points 2001 --csv");
 }
 
+/* Editors of another system begin a file with a byte order mark; in the midst of a text it is none. */
+TEST(test_byte_order_mark)
+{
+    file_text("mark.scheme", "\xEF\xBB\xBFscheme marked\nk1 = H(y)\ny' = y + k1\n");
+    must_say("schemes --scheme-file mark.scheme --scheme marked --csv", "marked,1,");
+    file_text("mark.system", "\xEF\xBB\xBFsystem marked\nG = -y\ninitial = 1\n");
+    must_say("order --system-file mark.system --scheme euler --csv --summary", "euler,marked,1,");
+    file_text("mark.scheme", "scheme marked\n\xEF\xBB\xBFk1 = H(y)\ny' = y + k1\n");
+    assert_int_equal(program_run("schemes --scheme-file mark.scheme --scheme marked"), 2);
+}
+
 /* The largest that is taken: 256 stages, 1024 flows. */
 TEST(test_large)
 {
