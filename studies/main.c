@@ -1,5 +1,6 @@
 /* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
+#include <gsl/gsl_errno.h>
 #include <limits.h>
 #include <omp.h>
 #include <signal.h>
@@ -185,6 +186,7 @@ static int run_named(int argc, char **argv)
 int main(int argc, char **argv)
 {
     waiting_is_ours = start_restore();
+    gsl_set_error_handler_off(); /* GSL's failures are codes for who calls it: its own handler aborts */
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
     signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;
