@@ -194,8 +194,7 @@ static int open_test(Compare *u)
         corpus_free(&u->corpus);
         TRY(network_corpus(u->options, 0, &u->corpus));
     }
-    u->unigram_valid = corpus_unigram(&u->corpus, SPLIT_VALID);
-    u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    u->unigram = runs_unigram(&u->corpus);
     return 0;
 }
 

@@ -70,7 +70,7 @@ typedef struct {
     Selection schemes;
     ConvergenceStudy orders;
     Corpus corpus; /* with --tune without the test text until all is chosen and trained */
-    double unigram_valid, unigram_test;
+    Unigram unigram;
     size_t seeds, seed; /* seed .. seed + seeds - 1 */
     size_t depths, depth[COMPARE_DEPTHS];
     Layout layout[COMPARE_DEPTHS];

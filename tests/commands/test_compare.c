@@ -531,7 +531,7 @@ TEST(test_truncation)
     assert_true(number(out, "heun-layer,", "truncation") != split);
 }
 
-/* A network worse than drawing words blindly is not measured. */
+/* A network worse than drawing words blindly, on either text, is not measured. */
 TEST(test_diverged)
 {
     static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
@@ -544,6 +544,10 @@ TEST(test_diverged)
     assert_int_equal(program_run(args), 1);
     assert_string_equal(cell(out, "euler,", "truncation"), "");
     assert_true(number(out, "heun,", "truncation") > 0);
+    file_read("far/runs/heun-seed1/result.csv", csv, sizeof csv);
+    spoil("far/runs/heun-seed1/result.csv", cell(csv, "heun,", "test_ppl"), "inf");
+    assert_int_equal(program_run(args), 1);
+    assert_string_equal(cell(out, "heun,", "truncation"), "");
 }
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
