@@ -157,7 +157,7 @@ static int open_study(Compare *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!compare_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
     return 0;
@@ -228,7 +228,7 @@ static int study(Compare *u)
     TRY(open_test(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
-    TRY(work_save(&u->runs, save, u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 

@@ -171,7 +171,7 @@ static int open_study(Translations *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!options_item(o, "from", 0)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu pairs of schemes, %zu seeds", u->cells, u->seeds);
     return 0;
 }
@@ -403,7 +403,7 @@ static int train(Translations *u)
     if (code == 0) code = tasks_run(&w, list, n);
     for (size_t i = 0; i < n && code == 0; i++) {
         u->failed += list[i].state == RUN_FAILED;
-        if (!work_is_there(&list[i])) continue;
+        if (!tasks_has_result(&list[i])) continue;
         u->cell[at[i] / u->seeds].result[at[i] % u->seeds] = list[i].result;
         if (list[i].result.valid_ppl < (double)u->corpus.vocab.size)
             there[m++] = (Task){.spec = list[i].spec, .more = &at[i]};
@@ -435,7 +435,7 @@ static int study(Translations *u)
     }
     TRY(translations_tables(u));
     TRY(translations_show(u));
-    TRY(work_save(&u->runs, save_all, u));
+    TRY(tasks_save_tables(&u->runs, save_all, u));
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
     for (size_t i = 0; i < u->cells; i++)
         if (u->cell[i].runs && !(u->cell[i].valid_ppl.mean < u->unigram_valid))

@@ -5,7 +5,7 @@
  * stopped ones. A process each, so that peak memory is that run's own and one that fails harms no
  * other.
  *
- * Several processes may work at the same directory: a run is claimed (claim.h) before it is
+ * Several processes may work at the same directory: a run is claimed (lease.h) before it is
  * trained, so it is trained once. The claim passes to the child, and a child whose parent dies
  * saves its state and ends, so that somebody else goes on from there. DIR/study.log tells who did
  * what.

@@ -1,4 +1,4 @@
-/* work.c: working off a list of trainings (work.h). */
+/* tasks.c: working off a list of trainings (tasks.h). */
 #include "studies/runs/tasks.h"
 
 #include <time.h>
@@ -13,7 +13,7 @@ typedef struct {
     double seconds;
 } Pace;
 
-int work_is_there(const Task *t)
+int tasks_has_result(const Task *t)
 {
     return t->state == RUN_THERE || t->state == RUN_TRAINED;
 }
@@ -88,7 +88,7 @@ int tasks_run(const Work *w, Task *list, size_t n)
 
 /* ---- what a study leaves ----------------------------------------------------------------------- */
 
-int work_config(const Runs *r, const char *command)
+int tasks_save_config(const Runs *r, const char *command)
 {
     Output o;
     TRY(output_open(&o));
@@ -96,7 +96,7 @@ int work_config(const Runs *r, const char *command)
     return output_put(&o, options_write(r->options, o.f), r->dir, "config.ini");
 }
 
-int work_save(const Runs *r, int (*save)(void *study), void *study)
+int tasks_save_tables(const Runs *r, int (*save)(void *study), void *study)
 {
     char path[OUTPUT_PATH];
     Lease claim;

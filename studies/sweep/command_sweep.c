@@ -78,7 +78,7 @@ static int open_study(Sweep *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!sweep_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "sweep"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "sweep"));
     runs_note(&u->runs, "begins: %zu words", u->words);
     return 0;
 }
@@ -124,7 +124,7 @@ static int study(Sweep *u)
     }
     TRY(sweep_tables(u));
     TRY(sweep_show(u));
-    TRY(work_save(&u->runs, save, u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 

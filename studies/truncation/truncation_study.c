@@ -1,4 +1,4 @@
-/* truncation.c: truncator_measure for every scheme, layer and sentence; tables of it. */
+/* truncation_study.c: truncator_measure for every scheme, layer and sentence; tables of it. */
 #include "studies/truncation/truncation_study.h"
 
 #include <math.h>
