@@ -166,9 +166,8 @@ struct System {
     int apart;       /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
-    void
-        *context; /* of a system made elsewhere (bridge/field.c), or the name with its options: from
-                        memory_new, owned; or NULL */
+    /* Of a system made elsewhere (bridge/field.c), or the name with its options: from memory_new, owned; or NULL. */
+    void *context;
     /* Of reference_within and order_measure on it; borrowed; NULL: nobody asks. */
     const Watch *watch;
     /* Where reference_within looks first, and keeps what it found; borrowed; NULL: it keeps nothing. */

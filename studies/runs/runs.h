@@ -33,8 +33,8 @@ typedef struct {
 typedef struct {
     const Table *scheme;
     size_t layers;
-    const Table *
-        encoder; /* of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    /* Of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;
     const char *rate, *dropout; /* as written; NULL: those of the options */

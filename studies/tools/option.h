@@ -72,7 +72,7 @@ void options_free(Options *o);
 int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections) by the same rules; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
-/* One value from elsewhere; `where` begins the message. NULL name of an option: ERR_INPUT. */
+/* One value from elsewhere; `where` begins the message. A name that is no option: ERR_INPUT. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 
 /* Sets what `from` was given on the command line and o knows too, with the same rank. */
