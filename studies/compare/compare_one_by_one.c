@@ -4,6 +4,7 @@
  * A run's numbers are kept in its directory, one_by_one.csv. */
 #include <math.h>
 
+#include "kernels/clock.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
@@ -107,12 +108,12 @@ static int measure(Compare *u, const RunSpec *spec, const char *name, const char
 {
     (void)spec;
     WordsRow row;
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(evaluate(u, name, dir, &row));
     TRY(save(dir, &row));
     e->one_by_one = row.ppl;
     runs_note(&u->runs, "%s: pseudo-perplexity %.2f of %.0f words, one by one, in %.1f s", name,
-              row.ppl, row.words, progress_now() - begun);
+              row.ppl, row.words, clock_now() - begun);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/csv.h"
@@ -129,12 +130,12 @@ static int wanted(const Compare *u)
 static int measure_and_save(Compare *u, const RunSpec *spec, const char *name, const char *dir,
                             RunErrors *e)
 {
-    double begun = progress_now();
+    double begun = clock_now();
     progress_show("truncation error of %s", name);
     TRY(measure(u, spec, dir, e));
     TRY(save(u, dir, e));
     runs_note(&u->runs, "%s: truncation error %.4g of the flow at h = 1, slope %.2f, in %.1f s",
-              name, e->split, e->split_slope, progress_now() - begun);
+              name, e->split, e->split_slope, clock_now() - begun);
     return 0;
 }
 

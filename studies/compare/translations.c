@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
+#include "kernels/clock.h"
 #include "nn/corpus.h"
 #include "studies/measure/sentences.h"
 #include "studies/measure/translated.h"
@@ -371,7 +372,7 @@ static int measure(void *study, Task *t)
     TRY(lease_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;
     if (!mine) return 0;
-    double begun = progress_now();
+    double begun = clock_now();
     *r = none;
     int code = translate(u, name, dir, r, s);
     if (code == 0) progress_show("truncation errors of %s", name);
@@ -381,7 +382,7 @@ static int measure(void *study, Task *t)
     if (code != 0) return code;
     t->state = RUN_TRAINED;
     runs_note(&u->runs, "%s: BLEU %.2f on validation, %.2f on the test text, in %.1f s", name,
-              r->valid_bleu, r->test_bleu, progress_now() - begun);
+              r->valid_bleu, r->test_bleu, clock_now() - begun);
     progress_note("    %s: BLEU %.2f on validation, %.2f on test, %.1f sentences/s", name,
                   r->valid_bleu, r->test_bleu, r->sentences_per_s);
     return 0;

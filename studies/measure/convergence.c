@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
@@ -247,7 +248,7 @@ static void show_pace(void *arg, const char *work, double share)
 {
     Pace *p = arg;
     char left[32];
-    double now = progress_now();
+    double now = clock_now();
     if (p->work != work || share == 0) p->work = work, p->begun = now;
     if (work == work_solution && share == 0) p->first = now;
     if (work == work_solution || work == work_check) p->solved = fmax(p->solved, now - p->first);
@@ -312,7 +313,7 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
     if (code == 0) code = solved_new(SOLVED_BYTES, &solved);
     u->system->watch = &watch;
     u->system->solved = solved;
-    pace.told = progress_now();
+    pace.told = clock_now();
     if (code == 0) code = measure_each(u, s, &pace);
     u->system->watch = NULL;
     u->system->solved = NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/output.h"
@@ -89,11 +90,11 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
     Output collected;
     char *all, *copy;
     Lines hypothesis;
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(output_open(&collected));
     w.f = collected.f;
     int code = translator_run(t, &c->source[split], write_translation, &w);
-    out->seconds = progress_now() - begun;
+    out->seconds = clock_now() - begun;
     TRY(output_take(&collected, code, &all));
     copy = memory_string(all);
     if (!copy) {

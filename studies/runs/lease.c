@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "studies/tools/progress.h"
 
@@ -128,7 +129,7 @@ static int take(const char *path, const char *who, Lease *c, int *mine)
 
 int lease_take(const char *path, const char *who, Lease *c, int *mine)
 {
-    *c = (Lease){.fd = -1, .beat = progress_now()};
+    *c = (Lease){.fd = -1, .beat = clock_now()};
     *mine = 0;
     if (snprintf(c->path, sizeof c->path, "%s", path) >= OUTPUT_PATH - 64)
         return error_set(ERR_INPUT, "%.100s...: name too long", path);
@@ -137,8 +138,8 @@ int lease_take(const char *path, const char *who, Lease *c, int *mine)
 
 void lease_keep(Lease *c)
 {
-    if (c->fd < 0 || progress_now() - c->beat < LEASE_BEAT) return;
-    c->beat = progress_now();
+    if (c->fd < 0 || clock_now() - c->beat < LEASE_BEAT) return;
+    c->beat = clock_now();
     (void)!futimens(c->fd, NULL);
 }
 

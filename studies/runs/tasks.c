@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "kernels/clock.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -52,7 +53,7 @@ static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
     Task *t = &list[i];
     char name[512];
     int was = t->state;
-    double begun = progress_now();
+    double begun = clock_now();
     if (command_stop) return stopped();
     if (w->measure) return w->measure(w->study, t);
     runs_name(&t->spec, name);
@@ -60,7 +61,7 @@ static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
     TRY(runs_do(w->runs, &t->spec, &t->result, &t->state));
     if (t->state == was) return 0;
     if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    tell_task(list, n, i, p, progress_now() - begun);
+    tell_task(list, n, i, p, clock_now() - begun);
     return 0;
 }
 

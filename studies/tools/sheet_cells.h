@@ -12,7 +12,7 @@ typedef struct {
 
 /* What a cell of a row is of. */
 typedef struct {
-    const Column *column; /* NULL: of a table whose columns have names alone */
+    const Column *column;
     const char *name;     /* in CSV; NULL: for people alone */
     const char *head;     /* for people */
     int half;             /* 1: half of the column's interval */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "kernels/file.h"
 #include "studies/tools/command.h"
 #include "studies/tools/plot.h"
@@ -312,14 +313,14 @@ static int finish(Training *r, double begun)
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
     if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(tell_plots(r));
-    tell_end(r, progress_now() - begun);
+    tell_end(r, clock_now() - begun);
     return 0;
 }
 
 /* What one rank alone could fail in is agreed upon before all go on. */
 static int run_all(Training *r, Options *o)
 {
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(ranks_agree(r->ranks, open_run(r, o)));
     TRY(ranks_join(r->ranks, r->backend));
     TRY(ranks_agree(r->ranks, build(r, o)));
