@@ -15,7 +15,7 @@ static const Option word_options[] = {
     {"pairs", OPTION_SIZE, "4", "N",
      "the interleaved word has N letters s and N letters f; so have permutations and sandwiches, "
      "and random words as many numbers",
-     1, WORD_LETTERS / 2},
+     1, ZOO_LETTERS / 2},
     {"interleaved", OPTION_FLAG, NULL, NULL, "the baseline (sf)^N, with every seed of --seeds", 0,
      0},
     {"permutations", OPTION_SIZE, "0", "K", "K different random orders of N s and N f", 0, 100000},
