@@ -49,7 +49,9 @@ const char *truncation_field(int field); /* "split", "layer" */
 const char *truncation_depth(int depth); /* "frozen", "piecewise" */
 
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
-#define TRUNCATION_GOVERNED 0.2 /* an error so near to its leading term is governed by the order */
+/* An error within so many percent of its leading term is governed by the order. */
+#define TRUNCATION_NEAR 20
+#define TRUNCATION_GOVERNED (TRUNCATION_NEAR / 100.0)
 
 /* All zero: the defaults. */
 typedef struct {

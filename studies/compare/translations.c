@@ -181,7 +181,7 @@ static void close_study(Translations *u)
 {
     for (size_t i = 0; u->cell && i < u->cells; i++) {
         TranslationCell *c = &u->cell[i];
-        for (size_t k = 0; c->lines && k < u->seeds; k++) statistics_free(&c->lines[k]);
+        for (size_t k = 0; c->lines && k < u->seeds; k++) metric_free(&c->lines[k]);
         table_free(c->encoder);
         table_free(c->decoder);
         memory_free(c->result);

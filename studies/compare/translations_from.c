@@ -102,7 +102,7 @@ int translations_read_lines(const Csv *c, size_t first, size_t n, Statistics *ou
         for (size_t k = 0; k < BLEU_STATISTICS && code == 0; k++)
             if (!(row.x[k] >= 0)) code = error_set(ERR_INPUT, "%s: a number is missing", c->file);
         if (code != 0) {
-            statistics_free(out);
+            metric_free(out);
             return code;
         }
         memcpy(out->x + i * BLEU_STATISTICS, row.x, sizeof row.x);

@@ -77,8 +77,8 @@ static int score_lines(const Corpus *c, int split, const MetricOptions *o, const
     if (code == 0 && lines)
         *lines = bleu;
     else
-        statistics_free(&bleu);
-    statistics_free(&chrf);
+        metric_free(&bleu);
+    metric_free(&chrf);
     lines_free(&reference);
     return code;
 }

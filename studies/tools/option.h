@@ -58,6 +58,11 @@ typedef struct {
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
 
+enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
+/* Of the values of a choice, "a|b|c": the index of a text, or -1; the text of an index, "" past the end. */
+int option_index(const char *values, const char *text);
+void option_value(const char *values, int index, char out[OPTION_VALUE]);
+
 /* `help`, -h for short, belongs to every command. */
 extern const OptionGroup options_common;
 

@@ -50,7 +50,7 @@ static void score(const Lines *l)
             FUZZ_CHECK(x[0].score >= 0 && x[0].score <= 100.001 && x[1].p == 1);
             if (m <= METRIC_CHRF) FUZZ_CHECK(x[0].score == 0 || x[0].score > 99.999);
         }
-        statistics_free(&s[0]);
+        metric_free(&s[0]);
     }
 }
 
