@@ -58,12 +58,10 @@ static int measure_field(const Network *n, const Table *t, const Sentences *s, i
     return 0;
 }
 
-/* As the network was trained, if not told otherwise. */
 static size_t tokens_of(const Compare *u)
 {
-    size_t tokens = options_size(u->options, "truncation-tokens");
-    size_t most = options_size(u->options, "sequence");
-    return tokens == 0 || tokens > most ? most : tokens;
+    return sentences_tokens(options_size(u->options, "truncation-tokens"),
+                            options_size(u->options, "sequence"));
 }
 
 static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunErrors *e)

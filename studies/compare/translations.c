@@ -214,25 +214,13 @@ static int score_split(const Translations *u, Translator *t, const char *run, co
     return code;
 }
 
-/* A run's model, on the machine's own options: all else its file tells. */
-static int load_run(const Translations *u, const char *dir, Network *n)
-{
-    static const OptionGroup *const machine[] = {&network_machine_group, NULL};
-    Options *o;
-    TRY(options_new(machine, &o));
-    int code = options_given(o, u->options);
-    if (code == 0) code = network_load(dir, o, n);
-    options_free(o);
-    return code;
-}
-
 static int translate(const Translations *u, const char *run, const char *dir, TranslationResult *r,
                      Statistics *lines)
 {
     Network n;
     Translator *t = NULL;
     TranslatedScore valid, test;
-    TRY(load_run(u, dir, &n));
+    TRY(trained_on_machine(dir, u->options, &n));
     int code = translator_new(u->options, n.model, &n.vocab, n.bpe, 1, &command_stop, &t);
     if (code == 0) code = score_split(u, t, run, dir, "valid.out", SPLIT_VALID, &valid, NULL);
     if (code == 0) code = score_split(u, t, run, dir, "test.out", SPLIT_TEST, &test, lines);
@@ -269,9 +257,9 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
     const Options *o = u->options;
     Network n;
     Drawn drawn = {0};
-    size_t tokens = options_size(o, "truncation-tokens");
+    size_t tokens =
+        sentences_tokens(options_size(o, "truncation-tokens"), options_size(o, "sequence"));
     if (options_size(o, "truncation") == 0 || network_bridge(o).norm != NORM_PRE) return 0;
-    if (tokens == 0 || tokens > options_size(o, "sequence")) tokens = options_size(o, "sequence");
     TRY(trained_load(dir, tokens, options_size(o, "threads"), &n));
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID],
                               &u->corpus.source[SPLIT_VALID], options_size(o, "truncation"), tokens,
@@ -430,20 +418,15 @@ static int study(Translations *u)
 {
     TRY(open_study(u));
     TRY(options_item(u->options, "from", 0) ? translations_take(u) : train(u));
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(translations_tables(u));
     TRY(translations_show(u));
     TRY(tasks_save_tables(&u->runs, save_all, u));
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    for (size_t i = 0; i < u->cells; i++)
+    const char *worse = "";
+    for (size_t i = u->cells; i-- > 0;)
         if (u->cell[i].runs && !(u->cell[i].valid_ppl.mean < u->unigram_valid))
-            return error_set(ERR_CHECK,
-                             "no better than %s frequencies, so there is nothing to compare: %s",
-                             network_unit(&u->corpus.vocab)->word, u->cell[i].name);
-    return 0;
+            worse = u->cell[i].name;
+    return tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, worse);
 }
 
 int translations_run(const Options *o, Corpus *c)

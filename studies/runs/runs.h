@@ -88,6 +88,11 @@ int runs_diverged(const RunResult *r, size_t n, size_t V);
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
 
+/* A recorded run of another directory: *there becomes r. ERR_INPUT where it has not as many numbers, or *there has
+ * another perplexity already; file, name and seed are for the words. */
+int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
+              RunResult *there);
+
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,

@@ -43,18 +43,13 @@ static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seco
     if (left) progress_note("    about %s left for the other runs", time);
 }
 
-static int stopped(void)
-{
-    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
-}
-
 static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
 {
     Task *t = &list[i];
     char name[512];
     int was = t->state;
     double begun = clock_now();
-    if (command_stop) return stopped();
+    if (command_stop) return command_interrupted();
     if (w->measure) return w->measure(w->study, t);
     runs_name(&t->spec, name);
     if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
@@ -70,7 +65,7 @@ static int wait_a_little(void)
 {
     const struct timespec pause = {0, 100000000};
     for (int i = 0; i < 10 && !command_stop; i++) nanosleep(&pause, NULL);
-    return command_stop ? stopped() : 0;
+    return command_stop ? command_interrupted() : 0;
 }
 
 int tasks_run(const Work *w, Task *list, size_t n)
@@ -88,6 +83,23 @@ int tasks_run(const Work *w, Task *list, size_t n)
 }
 
 /* ---- what a study leaves ----------------------------------------------------------------------- */
+
+int tasks_write_tables(int leader)
+{
+    if (!leader)
+        progress_note("nothing is left to train here; the first process writes the tables");
+    return leader;
+}
+
+int tasks_verdict(size_t failed, const char *word, const char *worse)
+{
+    if (failed) return error_set(ERR_CHECK, "%zu run(s) failed", failed);
+    if (*worse)
+        return error_set(ERR_CHECK,
+                         "no better than %s frequencies, so there is nothing to compare: %s", word,
+                         worse);
+    return 0;
+}
 
 int tasks_save_config(const Runs *r, const char *command)
 {

@@ -32,6 +32,13 @@ int tasks_run(const Work *w, Task *list, size_t n);
 /* 1 where the task has a result. */
 int tasks_has_result(const Task *t);
 
+/* 1: this process, which is the first, writes the tables; 0: another does, and words on stderr say so. */
+int tasks_write_tables(int leader);
+
+/* What a study ends with: ERR_CHECK where runs failed, or where models are no better than the frequencies of words (`word`:
+ * what a token is called) and so not to be compared; worse: their names, "" where there are none. */
+int tasks_verdict(size_t failed, const char *word, const char *worse);
+
 /* DIR/config.ini, from which `trotter COMMAND --config` does the study again; written atomically. */
 int tasks_save_config(const Runs *r, const char *command);
 

@@ -106,22 +106,14 @@ static int verdict(const Sweep *u)
     }
     const char *word = network_unit(&u->corpus.vocab)->word;
     if (n && better) notice_warn("no better than %s frequencies: %s", word, names);
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    if (n && !better)
-        return error_set(ERR_CHECK,
-                         "no better than %s frequencies, so there is nothing to compare: %s", word,
-                         names);
-    return 0;
+    return tasks_verdict(u->failed, word, better ? "" : names);
 }
 
 static int study(Sweep *u)
 {
     TRY(open_study(u));
     TRY(sweep_train(u, u->worker.leader));
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(sweep_tables(u));
     TRY(sweep_show(u));
     TRY(tasks_save_tables(&u->runs, save, u));

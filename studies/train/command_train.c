@@ -153,7 +153,7 @@ static int begin_files(Training *r)
     TRY(claim_directory(r));
     if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->stacks, r->dir, 1));
+    if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, r->dir, 1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
