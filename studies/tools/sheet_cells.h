@@ -13,11 +13,11 @@ typedef struct {
 /* What a cell of a row is of. */
 typedef struct {
     const Column *column;
-    const char *name;     /* in CSV; NULL: for people alone */
-    const char *head;     /* for people */
-    int half;             /* 1: half of the column's interval */
-    int absent;           /* a sparse column that no row has so far, or its half */
-    double scale;         /* people see so many times the number */
+    const char *name; /* in CSV; NULL: for people alone */
+    const char *head; /* for people */
+    int half;         /* 1: half of the column's interval */
+    int absent;       /* a sparse column that no row has so far, or its half */
+    double scale;     /* people see so many times the number */
 } Slot;
 
 struct Sheet {
