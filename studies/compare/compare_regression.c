@@ -8,7 +8,6 @@
  * logarithm, for which the distance stands as an instrument (regression.h), since errors are those of the same runs. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -93,16 +92,14 @@ const Column dial_columns[] = {
     COLUMN(DialRow, scheme),
     {0}};
 
-/* S and theta of "dial:S-THETA", THETA a fraction or a decimal; 0: another name. */
+/* S and theta of "dial:S-THETA"; 0: another name. */
 static int read_dial(const char *name, size_t *parts, double *theta)
 {
-    char *end;
-    if (strncmp(name, "dial:", 5) != 0) return 0;
-    *parts = strtoul(name + 5, &end, 10);
-    if (*end != '-') return 0;
-    *theta = strtod(end + 1, &end);
-    if (*end == '/') *theta /= strtod(end + 1, &end);
-    return *end == '\0';
+    Dial d;
+    if (!zoo_dial(name, &d)) return 0;
+    *parts = d.S;
+    *theta = (double)d.p / (double)d.q;
+    return 1;
 }
 
 /* A level of the dial of these parts and this depth: runs of which none diverged. */
