@@ -134,15 +134,12 @@ static int verdict(const Compare *u)
         compare_cell_name(u, c, name);
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
     }
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    if (n)
-        return error_set(ERR_CHECK,
-                         "no better than %s frequencies, so there is nothing to compare: %s",
-                         network_unit(&u->corpus.vocab)->word, names);
+    TRY(tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, names));
     size_t disagree = convergence_disagree(&u->orders);
     if (disagree)
-        return error_set(ERR_CHECK, "%zu schemes disagree with their exact order on %s", disagree,
-                         u->orders.system->name);
+        return error_set(ERR_CHECK,
+                         "%zu schemes disagree with their exact order or error constant on %s",
+                         disagree, u->orders.system->name);
     return 0;
 }
 
@@ -157,7 +154,7 @@ static int open_study(Compare *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!compare_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
     return 0;
@@ -194,8 +191,7 @@ static int open_test(Compare *u)
         corpus_free(&u->corpus);
         TRY(network_corpus(u->options, 0, &u->corpus));
     }
-    u->unigram_valid = corpus_unigram(&u->corpus, SPLIT_VALID);
-    u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    u->unigram = runs_unigram(&u->corpus);
     return 0;
 }
 
@@ -221,14 +217,11 @@ static int study(Compare *u)
         if (options_flag(u->options, "tune")) TRY(compare_tune(u));
         TRY(compare_train(u, u->worker.leader));
     }
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(open_test(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
-    TRY(work_save(&u->runs, save, u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 
@@ -353,7 +346,9 @@ const Command command_compare = {
         "intervals,\n"
         "over seeds and over drawn test sentences (Koehn 2004). DIR/runs.csv and lines.csv are what "
         "--from reads.\n"
-        "Exit status 1: a model is no better than the frequencies of words, or a run failed.\n",
+        "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with "
+        "its exact\n"
+        "order or error constant on the particle system, or a run failed.\n",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 
@@ -130,10 +131,9 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "truncation_leading", cell.leading, .digits = 3, .head = "leading",
           .place = 8, .page = 21,
           .words = "leading term of that error at h = 1, which the order makes small"),
-    FIELD(
-        CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
-        .words =
-            "whether the order governs h = 1: error within 20 % of its leading term, their means"),
+    FIELD(CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
+          .words = "whether the order governs h = 1: error within " TEXT(
+              TRUNCATION_NEAR) " % of its leading term, their means"),
     FIELD(CompareRow, "one_by_one", cell.one_by_one.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "one_by_one_low", .high = "one_by_one_high", .head = "one by one", .half = "±",
           .place = 15, .page = 23, .sparse = 1,
@@ -190,7 +190,7 @@ const Column curve_columns[] = {COLUMN(CurveRow, scheme),
 
 int compare_beats_unigram(const Compare *u, const Cell *c)
 {
-    return c->valid.mean < u->unigram_valid && c->test.mean < u->unigram_test;
+    return runs_beats_unigram(c->valid.mean, c->test.mean, &u->unigram);
 }
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ int compare_tables(Compare *u)
         TRY(add_row(u, &u->cell[i]));
         if (u->cell[i].runs == u->seeds && !compare_recorded(u)) TRY(add_curve(u, &u->cell[i]));
     }
-    add_bound(u, "unigram", u->unigram_valid, u->unigram_test);
+    add_bound(u, "unigram", u->unigram.valid, u->unigram.test);
     double least = exp(u->corpus.entropy_rate);
     if (!isnan(least)) add_bound(u, "entropy rate", least, least);
     return compare_correlations(u);
