@@ -95,7 +95,6 @@ int simplex_run(Simplex *u, double size, size_t most)
     size_t n = 0;
     for (size_t i = 0; i < u->form->n; i++) n += !u->fixed[i];
     if (n == 0) return 0;
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_vector *at = gsl_vector_alloc(n), *step = gsl_vector_alloc(n);
     gsl_multimin_fminimizer *m =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, n);
@@ -109,7 +108,6 @@ int simplex_run(Simplex *u, double size, size_t most)
         before = u->best;
         size /= 4;
     }
-    gsl_set_error_handler(handler);
     if (m) gsl_multimin_fminimizer_free(m);
     if (at) gsl_vector_free(at);
     if (step) gsl_vector_free(step);

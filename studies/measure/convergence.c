@@ -1,9 +1,11 @@
 /* convergence.c: order_measure for every scheme of a selection; tables and plots of it. */
 #include "studies/measure/convergence.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/clock.h"
 #include "studies/tools/command.h"
@@ -412,13 +414,29 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     return plot_finish(p);
 }
 
+/* A study of local errors has no work and no times: those of an earlier study here would stand beside its table. */
+static int remove_work(const char *dir)
+{
+    static const char *const names[] = {"work.csv", "work.gp",  "work.svg", "work.png", "work.pdf",
+                                        "time.gp",  "time.svg", "time.png", "time.pdf"};
+    char path[OUTPUT_PATH];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        TRY(output_path(path, dir, "%s", names[i]));
+        if (unlink(path) != 0 && errno != ENOENT)
+            return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+    }
+    return 0;
+}
+
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->points, SHEET_CSV, dir, "order.csv"));
     TRY(output_sheet(u->points, SHEET_LATEX, dir, "order.tex"));
     TRY(output_sheet(u->points, SHEET_MARKDOWN, dir, "order.md"));
-    if (!u->options.local) {
+    if (u->options.local) {
+        TRY(remove_work(dir));
+    } else {
         TRY(output_sheet(u->work, SHEET_CSV, dir, "work.csv"));
         TRY(draw_work(u, s, dir, "work", "evaluations of F and G", "evals"));
         TRY(draw_work(u, s, dir, "time", "seconds", "seconds"));

@@ -439,6 +439,21 @@ TEST(test_plots_without_gnuplot)
                 file_exists("plots/work.png"));
 }
 
+/* Local errors have no work: that of an earlier study does not stay beside their table; what is not the study's does. */
+TEST(test_nothing_stale)
+{
+    run_ok("order --scheme heun --out stale");
+    assert_true(file_exists("stale/work.csv") && file_exists("stale/time.gp"));
+    file_text("stale/notes.txt", "mine\n");
+    run_ok("order --scheme euler --local --out stale");
+    assert_false(file_exists("stale/work.csv") || file_exists("stale/work.gp") ||
+                 file_exists("stale/work.svg") || file_exists("stale/time.gp") ||
+                 file_exists("stale/time.png"));
+    assert_true(file_exists("stale/order.csv") && file_exists("stale/notes.txt"));
+    run_ok("order --scheme euler --out stale"); /* control */
+    assert_true(file_exists("stale/work.csv"));
+}
+
 /* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
 TEST(test_plots_cut_short)
 {
