@@ -386,8 +386,7 @@ int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, S
     if (code == 0 && bytes > FILE_MAX)
         code = error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
     size_t mark = code == 0 ? text_mark(text, bytes) : 0;
-    if (code == 0)
-        code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
+    if (code == 0) code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
     memory_free(text);
     return code;
 }

@@ -28,10 +28,10 @@ typedef struct {
     const char *operand; /* option that a first argument without -- sets; NULL: none */
     /* Groups in force once options are read, for help and for what is refused; NULL: all. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
-    int saves;              /* 1: looks at command_stop; others say so and end by SIGINT and SIGTERM */
-    int ranks;              /* 1: processes of mpirun are one run of it; the first speaks for all */
-    int one_file;           /* 1: --out is the one file it writes, not a directory of results */
-    const Kind *kinds;      /* of studies that it writes; ends with a NULL command; NULL: none */
+    int saves;         /* 1: looks at command_stop; others say so and end by SIGINT and SIGTERM */
+    int ranks;         /* 1: processes of mpirun are one run of it; the first speaks for all */
+    int one_file;      /* 1: --out is the one file it writes, not a directory of results */
+    const Kind *kinds; /* of studies that it writes; ends with a NULL command; NULL: none */
     int (*run)(Options *o); /* a code of error.h; its words are in error_text */
 } Command;
 
