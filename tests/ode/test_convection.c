@@ -396,7 +396,9 @@ TEST(test_options_refused)
         System *s = NULL;
         if (system_new(bad[i], 0, 0, 1, &s) != ERR_INPUT) fail_msg("%s is taken", bad[i]);
         assert_null(s);
-        assert_non_null(strstr(error_text(), i < 14 ? "periodic" : "unknown system"));
+        assert_non_null(strstr(error_text(), i < 14   ? "periodic"
+                                             : i < 16 ? "has no options"
+                                                      : "unknown system"));
     }
 }
 
