@@ -23,6 +23,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     if (p->degree < 1) return 0;
     size_t n = (size_t)p->degree;
     double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
     int code = c && z && w ? 0 : error_set(ERR_MEMORY, "out of memory");
     for (size_t i = 0; code == 0 && i <= n; i++) c[i] = table_double(p->c[i]);
@@ -34,6 +35,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
         *on_circle += fabs(r - 1) < 1e-9;
     }
     if (w) gsl_poly_complex_workspace_free(w);
+    gsl_set_error_handler(handler);
     memory_free(c);
     memory_free(z);
     return code;
@@ -59,7 +61,6 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle)
     int repeated_on_circle = 0, n = t->past_y + 1;
     *zero_stable = *on_circle = 1;
     if (t->flows) return 0; /* one-step: rho = x - 1 */
-    gsl_set_error_handler_off();
     int code = poly_new(&rho, n);
     if (code == 0) code = poly_new(&repeated, n);
     if (code == 0) code = poly_new(&simple, n);

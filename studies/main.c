@@ -1,5 +1,6 @@
 /* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
+#include <gsl/gsl_errno.h>
 #include <limits.h>
 #include <omp.h>
 #include <signal.h>
@@ -62,13 +63,13 @@ static const char *directory(const Command *c, const Options *o)
     return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
 }
 
-/* What is given must be of use, and a folder that cannot be written is told before any work. */
+/* What is given must be of use, and a folder or file that cannot be written is told before any work. */
 static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
                        const char *where)
 {
-    const char *dir = directory(c, o);
+    const char *dir = directory(c, o), *file = c->one_file ? options_text(o, "out") : NULL;
     if (c->narrow) TRY(options_within(o, groups, where));
-    return dir ? output_check(dir) : 0;
+    return dir ? output_check(dir) : file ? output_check_file(file) : 0;
 }
 
 static int waiting_is_ours; /* start.h */
@@ -185,6 +186,7 @@ static int run_named(int argc, char **argv)
 int main(int argc, char **argv)
 {
     waiting_is_ours = start_restore();
+    gsl_set_error_handler_off(); /* GSL's failures are codes for who calls it: its own handler aborts */
     signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
     signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
     int status = 0;

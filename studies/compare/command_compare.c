@@ -137,8 +137,9 @@ static int verdict(const Compare *u)
     TRY(tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, names));
     size_t disagree = convergence_disagree(&u->orders);
     if (disagree)
-        return error_set(ERR_CHECK, "%zu schemes disagree with their exact order on %s", disagree,
-                         u->orders.system->name);
+        return error_set(ERR_CHECK,
+                         "%zu schemes disagree with their exact order or error constant on %s",
+                         disagree, u->orders.system->name);
     return 0;
 }
 
@@ -190,8 +191,7 @@ static int open_test(Compare *u)
         corpus_free(&u->corpus);
         TRY(network_corpus(u->options, 0, &u->corpus));
     }
-    u->unigram_valid = corpus_unigram(&u->corpus, SPLIT_VALID);
-    u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    u->unigram = runs_unigram(&u->corpus);
     return 0;
 }
 
@@ -346,7 +346,9 @@ const Command command_compare = {
         "intervals,\n"
         "over seeds and over drawn test sentences (Koehn 2004). DIR/runs.csv and lines.csv are what "
         "--from reads.\n"
-        "Exit status 1: a model is no better than the frequencies of words, or a run failed.\n",
+        "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with "
+        "its exact\n"
+        "order or error constant on the particle system, or a run failed.\n",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -70,7 +70,7 @@ typedef struct {
     Selection schemes;
     ConvergenceStudy orders;
     Corpus corpus; /* with --tune without the test text until all is chosen and trained */
-    double unigram_valid, unigram_test;
+    Unigram unigram;
     size_t seeds, seed; /* seed .. seed + seeds - 1 */
     size_t depths, depth[COMPARE_DEPTHS];
     Layout layout[COMPARE_DEPTHS];
@@ -116,7 +116,8 @@ int compare_from(Compare *u);
 /* DIR/errors.csv: RunErrors of every run; not there where nothing was measured. */
 extern const Column compare_errors_columns[];
 int compare_errors_save(const Compare *u);
-/* A row of it; *out keeps what that has not. ERR_INPUT. */
+/* Adds the numbers of a row of it to *out, which keeps those that the row has not. ERR_INPUT, and *out as it was, where the
+ * row has another number than *out. */
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 
 /* ---- controls (compare_runs.c) ---- */

@@ -50,10 +50,26 @@ int compare_errors_save(const Compare *u)
     return code;
 }
 
+static double *member(ErrorsRow *r, const Column *c)
+{
+    return (double *)(void *)((char *)r + c->at);
+}
+
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out)
 {
-    ErrorsRow r = {.errors = *out};
-    TRY(csv_record(t, row, compare_errors_columns, &r));
-    *out = r.errors;
+    ErrorsRow all = {.errors = *out}, got;
+    TRY(csv_record(t, row, compare_errors_columns, &got));
+    for (const Column *c = compare_errors_columns; c->name; c++) {
+        if (c->type != SHEET_DOUBLE) continue;
+        double *there = member(&all, c), x = *member(&got, c);
+        if (!isnan(*there) && !isnan(x) && *there != x)
+            return error_set(ERR_INPUT,
+                             "%s: %s with seed %s has another %s than in a row before: measured in "
+                             "another way?",
+                             t->file, csv_named(t, row, "scheme"), csv_named(t, row, "seed"),
+                             c->name);
+        if (!isnan(x)) *there = x;
+    }
+    *out = all.errors;
     return 0;
 }

@@ -137,7 +137,7 @@ static int draw_losses(const Compare *u)
         plot_style(p, cell_style(u, i));
         cell_key(u, p, i, 1);
     }
-    plot_level(p, log(u->unigram_valid), "unigram");
+    plot_level(p, log(u->unigram.valid), "unigram");
     if (!isnan(u->corpus.entropy_rate)) plot_level(p, u->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }

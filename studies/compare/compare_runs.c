@@ -230,7 +230,7 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
     size_t m = 0;
     if (!there) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        if (tasks_has_result(&list[i]) && list[i].result.valid_ppl < (double)u->corpus.vocab.size)
+        if (tasks_has_result(&list[i]) && !runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
             there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
     const Work w = {&u->runs, wait, compare_measure, u};
     int code = tasks_run(&w, there, m);

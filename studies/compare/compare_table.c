@@ -190,7 +190,7 @@ const Column curve_columns[] = {COLUMN(CurveRow, scheme),
 
 int compare_beats_unigram(const Compare *u, const Cell *c)
 {
-    return c->valid.mean < u->unigram_valid && c->test.mean < u->unigram_test;
+    return runs_beats_unigram(c->valid.mean, c->test.mean, &u->unigram);
 }
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ int compare_tables(Compare *u)
         TRY(add_row(u, &u->cell[i]));
         if (u->cell[i].runs == u->seeds && !compare_recorded(u)) TRY(add_curve(u, &u->cell[i]));
     }
-    add_bound(u, "unigram", u->unigram_valid, u->unigram_test);
+    add_bound(u, "unigram", u->unigram.valid, u->unigram.test);
     double least = exp(u->corpus.entropy_rate);
     if (!isnan(least)) add_bound(u, "entropy rate", least, least);
     return compare_correlations(u);

@@ -165,8 +165,7 @@ static int open_study(Translations *u)
                           options_size(o, "sequence")));
     TRY(open_cells(u));
     TRY(check_search(u));
-    u->unigram_valid = corpus_unigram(&u->corpus, SPLIT_VALID);
-    u->unigram_test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    u->unigram = runs_unigram(&u->corpus);
     u->metric = (MetricOptions){
         .tokenize = options_choice(o, "tokenize"), .smooth = SMOOTH_EXP, .smooth_value = NAN};
     TRY(output_directory(u->dir));
@@ -394,7 +393,7 @@ static int train(Translations *u)
         u->failed += list[i].state == RUN_FAILED;
         if (!tasks_has_result(&list[i])) continue;
         u->cell[at[i] / u->seeds].result[at[i] % u->seeds] = list[i].result;
-        if (list[i].result.valid_ppl < (double)u->corpus.vocab.size)
+        if (!runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
             there[m++] = (Task){.spec = list[i].spec, .more = &at[i]};
     }
     const Work measuring = {&u->runs, u->worker.leader, measure, u};
@@ -424,7 +423,8 @@ static int study(Translations *u)
     TRY(tasks_save_tables(&u->runs, save_all, u));
     const char *worse = "";
     for (size_t i = u->cells; i-- > 0;)
-        if (u->cell[i].runs && !(u->cell[i].valid_ppl.mean < u->unigram_valid))
+        if (u->cell[i].runs &&
+            !runs_beats_unigram(u->cell[i].valid_ppl.mean, u->cell[i].test_ppl.mean, &u->unigram))
             worse = u->cell[i].name;
     return tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, worse);
 }

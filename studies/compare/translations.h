@@ -50,7 +50,7 @@ typedef struct {
     size_t seeds, seed, layers, cells, failed; /* layers: where a pair names none */
     TranslationCell *cell;
     Pooled valid_ppl, test_bleu; /* over seeds, within the cells */
-    double unigram_valid, unigram_test;
+    Unigram unigram;
     MetricOptions metric;
     Sheet *table, *differences;
 } Translations;

@@ -90,11 +90,11 @@ int simplex_run(Simplex *u, double size, size_t most)
     size_t n = 0;
     for (size_t i = 0; i < u->form->n; i++) n += !u->fixed[i];
     if (n == 0) return 0;
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_vector *at = gsl_vector_alloc(n), *step = gsl_vector_alloc(n);
     gsl_multimin_fminimizer *m =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, n);
     int code = at && step && m ? 0 : error_set(ERR_MEMORY, "out of memory");
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     for (double before = INFINITY; code == 0 && u->search->evaluations < most;) {
         code = descend(u, m, at, step, size, most);
         if (!isfinite(u->best)) break;

@@ -29,8 +29,8 @@ static const Option file_options[] = {
 
 static const Option task_options[] = {
     {"task", OPTION_TEXT, NULL, "NAME",
-     "cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte or wnli of GLUE, or FILE.tsv: a line with the "
-     "names of columns, sentence, label and for pairs sentence2, then an example a line",
+     "a task of GLUE, as --tasks lists them, or FILE.tsv: a line with the names of columns, "
+     "sentence, label and for pairs sentence2, then an example a line",
      0, 0},
     {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes", 0, 0},
     {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences", 0, 0},
@@ -78,6 +78,7 @@ static const Option output_options[] = {
      "train nothing: put together what fine-tunings of one task recorded in these directories", 0,
      0},
     {"csv", OPTION_FLAG, NULL, NULL, "finetune.csv on stdout", 0, 0},
+    {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics instead", 0, 0},
     {0},
 };
 
@@ -135,8 +136,8 @@ static int read_task(Finetune *u, Labelled *whole)
     u->task = labelled_task(task);
     if (!u->task && !is_file(task))
         return error_set(ERR_INPUT,
-                         "--task %s: expected a task of GLUE (cola, sst2, ...) or a file, as "
-                         "mine.tsv",
+                         "--task %s: expected a task of GLUE ('trotter finetune --tasks' lists "
+                         "them) or a file, as mine.tsv",
                          task);
     if (!u->task) {
         TRY(read_own(u, change, whole));
@@ -517,6 +518,7 @@ static int run(Options *o)
     Scores s = {0};
     const char *dir = options_text(o, "out"), *from = options_item(o, "from", 0);
     static const char *const alone[] = {"model", "task"};
+    if (options_flag(o, "tasks")) return labelled_list(options_flag(o, "csv"));
     for (size_t i = 0; from && i < 2; i++)
         if (options_text(o, alone[i]))
             return error_set(ERR_INPUT, "--%s and --from: nothing is trained with --from",
@@ -569,11 +571,10 @@ const Command command_finetune = {
         "frequent label.\n"
         "Ctrl-C saves; the same command goes on.\n"
         "\n"
-        "Metrics: Matthews correlation (cola), accuracy (sst2, mrpc, qqp, mnli, qnli, rte, wnli "
-        "and classes of a\n"
-        "file), Pearson (stsb and numbers); all others that fit are told too. GLUE's dev texts are "
-        "what is measured;\n"
-        "its test texts have no labels. 'trotter classify --model DIR' asks the fine-tuned "
+        "A task's first metric chooses (--tasks lists them); all others that fit are told too. "
+        "GLUE's dev texts\n"
+        "are what is measured; its test texts have no labels. 'trotter classify --model DIR' asks "
+        "the fine-tuned\n"
         "encoder.\n"
         "\n"
         "With --from several encoders are one table: those of one scheme that were pre-trained "

@@ -55,6 +55,9 @@ int labelled_change(int change, const char *text, size_t bytes, char **out);
 /* The row of a name, or NULL. */
 const LabelledTask *labelled_task(const char *name);
 
+/* Prints both tables, a row a task: its folder, sentences, labels, metrics (tasks_table.c). */
+int labelled_list(int csv);
+
 typedef struct {
     size_t count;
     char **first, **second; /* (count) valid UTF-8; second NULL where there is one sentence */

@@ -53,9 +53,12 @@ int trials_model(const Finetune *u, int start, uint64_t seed, int training, Mode
     return start == START_PRETRAINED ? store_load_encoder(*out, u->weights) : 0;
 }
 
+/* One to one: a rate is written in full (sheet_number), and a seed is a whole number. */
 static int directory(const Finetune *u, const Trial *t, char dir[OUTPUT_PATH])
 {
-    return output_path(dir, u->dir, "%s/rate%g-seed%g", t->start, t->rate, t->seed);
+    char rate[32];
+    sheet_number(t->rate, rate);
+    return output_path(dir, u->dir, "%s/rate%s-seed%.0f", t->start, rate, t->seed);
 }
 
 int trials_load(const Finetune *u, const Trial *t, Model *m)
@@ -271,11 +274,12 @@ static int keep_best(const Finetune *u, const Grid *g, const char *start)
 static int do_trial(Finetune *u, Grid *g, size_t i, Work *w)
 {
     Trial *t = &g->trial[i];
-    char took[32];
+    char took[32], rate[32];
     w->t = t;
     w->epoch = 0;
-    snprintf(w->words, WORDS, "%s, rate %g, seed %g (%zu of %zu)", t->start, t->rate, t->seed,
-             i + 1, g->count);
+    sheet_number(t->rate, rate);
+    snprintf(w->words, WORDS, "%s, rate %s, seed %.0f (%zu of %zu)", t->start, rate, t->seed, i + 1,
+             g->count);
     int start = strcmp(t->start, finetune_start[START_FRESH]) == 0 ? START_FRESH : START_PRETRAINED;
     TRY(train(u, start, t, w));
     g->done[i] = 1;

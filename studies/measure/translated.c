@@ -88,7 +88,7 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
 {
     Writer w = {.corpus = c, .all = c->source[split].lines, .what = what};
     Output collected;
-    char *all, *copy;
+    char *all;
     Lines hypothesis;
     double begun = clock_now();
     TRY(output_open(&collected));
@@ -96,14 +96,12 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
     int code = translator_run(t, &c->source[split], write_translation, &w);
     out->seconds = clock_now() - begun;
     TRY(output_take(&collected, code, &all));
-    copy = memory_string(all);
-    if (!copy) {
-        memory_free(all);
-        return ERR_MEMORY;
+    char *copy = memory_string(all);
+    code = copy ? lines_take("translations", copy, strlen(copy), &hypothesis) : ERR_MEMORY;
+    if (code == 0) {
+        code = score_lines(c, split, o, &hypothesis, out, lines);
+        lines_free(&hypothesis);
     }
-    TRY(lines_take("translations", copy, strlen(copy), &hypothesis)); /* takes the copy over */
-    code = score_lines(c, split, o, &hypothesis, out, lines);
-    lines_free(&hypothesis);
     if (code == 0 && text)
         *text = all;
     else

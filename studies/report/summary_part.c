@@ -273,12 +273,28 @@ static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
     fputs(".</p>\n", s->f);
 }
 
-/* Without a record: what the directory's options still tell. */
+static const Command *command_of(const Kind *kind)
+{
+    for (size_t i = 0; command_table[i]; i++)
+        for (const Kind *k = command_table[i]->kinds; k && k->command; k++)
+            if (k == kind) return command_table[i];
+    return NULL;
+}
+
+static int takes_config(const Command *c)
+{
+    for (size_t i = 0; c && c->groups[i]; i++)
+        for (const Option *p = c->groups[i]->option; p->name; p++)
+            if (strcmp(p->name, "config") == 0) return 1;
+    return 0;
+}
+
+/* Without a record: what the directory's options still tell, if the command reads them back. */
 static void put_unrecorded(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH], path[OUTPUT_PATH];
-    int config = (strcmp(study->kind->command, "compare") == 0 ||
-                  strcmp(study->kind->command, "train") == 0) &&
+    const Command *command = command_of(study->kind);
+    int config = takes_config(command) &&
                  found_path(s->found, study->dir, full, sizeof full) == 0 &&
                  output_path(path, full, "config.ini") == 0 && output_exists(path);
     if (!config) {
@@ -289,7 +305,7 @@ static void put_unrecorded(Summary *s, const Study *study)
             study->kind->command);
         return;
     }
-    fprintf(s->f, "<pre>trotter %s --config ", study->kind->command);
+    fprintf(s->f, "<pre>trotter %s --config ", command->name);
     html_text(s->f, path);
     fputs(" --out NEW</pre>\n"
           "<p class=\"more\">Made from the recorded options; the command itself was not "

@@ -150,6 +150,16 @@ int runs_diverged(const RunResult *r, size_t n, size_t V)
     return 0;
 }
 
+Unigram runs_unigram(const Corpus *c)
+{
+    return (Unigram){corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST)};
+}
+
+int runs_beats_unigram(double valid, double test, const Unigram *u)
+{
+    return valid < u->valid && test < u->test;
+}
+
 int runs_result(const Csv *c, size_t row, RunResult *out)
 {
     RunRecord r;

@@ -85,6 +85,14 @@ int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, s
 /* 1 where one of the results (n) is no better than drawing words blindly from V, or no number; not where it failed. */
 int runs_diverged(const RunResult *r, size_t n, size_t V);
 
+/* Perplexities of the unigram on both texts: what the frequencies of tokens alone reach (corpus_unigram). */
+typedef struct {
+    double valid, test;
+} Unigram;
+Unigram runs_unigram(const Corpus *c);
+/* 1 where perplexities of both texts are below the unigram's; NaN is not. */
+int runs_beats_unigram(double valid, double test, const Unigram *u);
+
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
 

@@ -93,13 +93,12 @@ static int save(void *study)
 /* As of compare; but words that are no better are part of the answer while others are. */
 static int verdict(const Sweep *u)
 {
-    double valid = corpus_unigram(&u->corpus, SPLIT_VALID);
-    double test = corpus_unigram(&u->corpus, SPLIT_TEST);
+    const Unigram unigram = runs_unigram(&u->corpus);
     char names[512] = "";
     size_t n = 0, better = 0;
     for (size_t i = 0; i < u->words; i++) {
         const Word *w = &u->word[i];
-        int beats = w->valid.mean < valid && w->test.mean < test;
+        int beats = runs_beats_unigram(w->valid.mean, w->test.mean, &unigram);
         better += (size_t)beats;
         if (w->valid.n == 0 || beats || n >= sizeof names) continue;
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", w->letters);

@@ -1,6 +1,7 @@
 /* record.c: a row of commands.csv. */
 #include "studies/tools/record.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,8 +94,30 @@ static int new_rows(const Sheet *r, int header, Output *row)
     return code;
 }
 
+/* 1 where `path` still names the open file. */
+static int is_same(const char *path, int fd)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
+/* Opens the file, making it where there is none, and locks it until it is closed: commands that end together add their rows
+ * one after another. Each replaces the file, so one that waited opens it again. Where locks are refused, it goes on without. */
+static int lock(const char *path, int *made)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *made = fd >= 0;
+        if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &l) != 0 || is_same(path, fd)) return fd;
+        close(fd);
+    }
+}
+
 /* The old rows stay byte by byte: what reads them tells what is wrong with them. */
-static int append(const Sheet *r, const char *path)
+static int add_to_file(const Sheet *r, const char *path)
 {
     char *before = NULL;
     size_t bytes = 0;
@@ -109,6 +132,14 @@ static int append(const Sheet *r, const char *path)
     }
     output_drop(&row);
     memory_free(before);
+    return code;
+}
+
+static int append(const Sheet *r, const char *path)
+{
+    int made, fd = lock(path, &made), code = add_to_file(r, path);
+    if (code != 0 && made && is_same(path, fd)) unlink(path);
+    if (fd >= 0) close(fd);
     return code;
 }
 

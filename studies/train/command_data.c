@@ -57,12 +57,9 @@ static int write_words(const Corpus *c, const Text *t, Bytes *b)
         else
             fprintf(o.f, "%s%s", c->vocab.word[t->id[i]], next_ends ? "" : " ");
     }
-    fflush(o.f);
-    b->count = o.bytes;
-    b->bytes = memory_new(o.bytes + 1, 1);
-    if (b->bytes) memcpy(b->bytes, o.text, o.bytes);
-    output_drop(&o);
-    return b->bytes ? 0 : ERR_MEMORY;
+    TRY(output_take(&o, 0, &b->bytes));
+    b->count = strlen(b->bytes);
+    return 0;
 }
 
 static int read_bytes(const Corpus *c, int split, const Text *t, Bytes *b)

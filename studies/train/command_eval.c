@@ -187,9 +187,9 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     Evaluation e;
     TRY(find_asking(o, n, &list, &ask));
     TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
-    if (logits) TRY(save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")));
     TRY(spans_tell(n->model));
-    return report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv"));
+    TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));
+    return logits ? save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")) : 0;
 }
 
 /* The text of a file, and its source's where there is one. */
@@ -226,12 +226,13 @@ static int eval_corpus(const Options *o, Network *n)
 static int run(Options *o)
 {
     Network n;
-    const char *dir = options_text(o, "model");
+    const char *dir = options_text(o, "model"), *logits = options_text(o, "logits");
     int corpus = options_text(o, "corpus") != NULL;
     TRY(options_needs(o));
     TRY(options_either(o, "text", "corpus"));
     if (!dir || (!corpus && !options_text(o, "text")))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    if (logits) TRY(output_check_file(logits));
     TRY(network_load(dir, o, &n));
     int code = network_no_labels(&n, dir);
     if (code == 0) code = corpus ? eval_corpus(o, &n) : eval_files(o, &n);

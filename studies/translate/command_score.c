@@ -139,7 +139,6 @@ static int score(const Options *o, Network *n)
                          "%s is an encoder and a decoder: --source-text FILE is needed too", dir);
     if (!n->encoder && file)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
-    if (options_text(o, "out")) TRY(output_check_file(options_text(o, "out")));
     int code = text_read_pieces(options_text(o, "text"), n->bpe, &n->vocab, &t);
     if (code == 0 && file) code = text_read_pieces(file, n->bpe, &n->vocab, &source);
     if (code == 0) code = score_text(o, n, &t, &source);

@@ -229,7 +229,6 @@ static int translate(Job *j)
             "%s is a language model, which translates nothing; 'trotter generate' lets "
             "it go on with a text",
             dir);
-    if (file) TRY(output_check_file(file));
     TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));

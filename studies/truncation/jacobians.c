@@ -114,6 +114,11 @@ static void add_eigenvalues(Study *u)
     }
 }
 
+static int count_layers(const Study *u)
+{
+    return (int)model_plan(u->in->network.model)->layers[u->in->options.side];
+}
+
 static int study_layer(Study *u, Truncator *t)
 {
     const Selection *s = &u->in->schemes;
@@ -144,7 +149,7 @@ static int study_field(Study *u)
     u->seen[u->field] = 1;
     TRY(truncation_open(u->in, u->field, 0, (Watch){0}, &t));
     int code = truncator_sentence(t, &first, NULL);
-    int layers = (int)model_plan(u->in->network.model)->layers[u->in->options.side];
+    int layers = count_layers(u);
     for (u->layer = 0; u->layer < layers && code == 0; u->layer++) {
         progress_show("Jacobian of layer %d of %d, field %s", u->layer + 1, layers,
                       truncation_field(u->field));
@@ -230,7 +235,7 @@ static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
 static void draw_eigenvalues(const Study *u, Plot *p)
 {
     static const char *const shade[] = {"#555555", "#b0b0b0"};
-    int layers = (int)model_plan(u->in->network.model)->layers[SIDE_TARGET];
+    int layers = count_layers(u);
     const Column *c = jacobian_eigenvalues;
     plot_setting(p, "is(layer, field) = strcol(%d) eq layer && strcol(%d) eq field",
                  sheet_column(c, "layer"), sheet_column(c, "field"));

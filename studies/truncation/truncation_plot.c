@@ -1,6 +1,7 @@
 /* truncation_plot.c: files of a truncation study: errors against h with the slopes of the exact orders,
  * errors by layer, and the tokens' paths through depth in their first two principal components. */
 #include <gsl/gsl_eigen.h>
+#include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,7 @@ static void fill_covariance(const Paths *p, gsl_matrix *c)
 /* The two directions of largest variance of all states on the path. */
 static int find_axes(Paths *p)
 {
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     gsl_matrix *c = gsl_matrix_alloc(p->d, p->d), *vector = gsl_matrix_alloc(p->d, p->d);
     gsl_vector *value = gsl_vector_alloc(p->d);
     gsl_eigen_symmv_workspace *w = gsl_eigen_symmv_alloc(p->d);
@@ -153,6 +155,7 @@ static int find_axes(Paths *p)
     gsl_matrix_free(vector);
     gsl_vector_free(value);
     gsl_eigen_symmv_free(w);
+    gsl_set_error_handler(handler);
     return code;
 }
 

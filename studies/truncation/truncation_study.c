@@ -63,7 +63,8 @@ static int list_series(TruncationStudy *u, Truncator *const truncator[2])
     if (u->count == 0) return nothing_left();
     tell_left_out(u, truncator);
     u->cell = memory_new(u->count * u->layers, u->in->drawn.of.count * sizeof *u->cell);
-    return u->cell ? 0 : ERR_MEMORY;
+    u->room = memory_new(u->layers, u->in->drawn.of.count * sizeof *u->room);
+    return u->cell && u->room ? 0 : ERR_MEMORY;
 }
 
 Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence)
@@ -175,5 +176,6 @@ void truncation_free(TruncationStudy *u)
     sheet_free(u->by_layer);
     memory_free(u->series);
     memory_free(u->cell);
+    memory_free(u->room);
     *u = (TruncationStudy){0};
 }

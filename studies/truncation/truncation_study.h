@@ -33,6 +33,7 @@ typedef struct {
     size_t count, layers;
     TruncationSeries *series; /* (count) */
     Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
+    double *room;             /* (layers, sentences) numbers of which a median is taken */
     double check;             /* worst, of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
     size_t told,

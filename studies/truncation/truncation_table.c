@@ -118,18 +118,14 @@ typedef struct {
 static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick)
 {
     size_t sentences = u->in->drawn.of.count, n = 0, one = layer < u->layers;
-    double *x = memory_new(sentences, (one ? 1 : u->layers) * sizeof *x);
-    Spread s = {NAN, NAN, NAN};
-    if (!x) return s;
     for (size_t l = one ? layer : 0; l < (one ? layer + 1 : u->layers); l++)
         for (size_t k = 0; k < sentences; k++) {
             const Truncation *t = truncation_cell(u, series, l, k);
             const char *at = (const char *)t + pick.at;
-            if (t->points && t->terms >= pick.terms) x[n++] = *(const double *)(const void *)at;
+            if (t->points && t->terms >= pick.terms)
+                u->room[n++] = *(const double *)(const void *)at;
         }
-    s = spread_of(x, n);
-    memory_free(x);
-    return s;
+    return spread_of(u->room, n);
 }
 
 /* The largest h from which at least half of the sentences are in the asymptotic regime; NaN: none. */

@@ -35,6 +35,12 @@ TEST(test_train_and_eval)
     assert_int_equal(bytes, 128 + 4 * 7 * 11);
     free(npy);
     must_refuse("eval --model moved --text whole/nowhere.txt", "nowhere.txt");
+    must_refuse("eval --model nowhere --text text/valid.txt --logits no/place.npy",
+                "cannot write no/place.npy: No such file");
+    shell_ok(
+        "{ ulimit -f 0; %s eval --model moved --text text/valid.txt --csv --logits l.npy 2>&1; } "
+        "| cat >told; grep -q '^tokens,nll,ppl$' told && grep -q 'l.npy' told",
+        program);
 }
 
 static void spoil(const char *from, const char *to, size_t keep, size_t flip)

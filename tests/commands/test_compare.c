@@ -236,11 +236,43 @@ TEST(test_from_errors)
              args);
     run_ok(line);
     assert_true(number(out, "dial:2-1,", "truncation") > 30);
+    snprintf(line, sizeof line,
+             "compare --from dialled-again --from dialled --out dialled-third %s" MEASURED, args);
+    refuse(line, "dialled/errors.csv: dial:2-1 with seed 3 has another truncation than in a row");
+    snprintf(line, sizeof line, "compare --from dialled-again --out dialled-third %s" MEASURED,
+             args);
     forget("dialled-again/errors.csv");
     run_ok(line);
     assert_true(number(out, "dial:2-1,", "truncation") < 30);
     file_read("dialled-third/regression.csv", big, sizeof big);
     assert_null(strstr(big, ",error,theta,"));
+}
+
+/* Of several directories each adds what it has measured: neither a directory with empty cells nor one without a column takes
+ * from the others, in whichever order they stand. */
+TEST(test_from_measured_apart)
+{
+    static const char args[] =
+        " --scheme transformer,heun-layer --layers 1 --epochs 1 --activation gelu --seeds 2 --truncation 1 --csv ";
+    static char errors[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --out all %s" MEASURED, args);
+    run_ok(line);
+    file_read("all/errors.csv", errors, sizeof errors);
+    assert_non_null(strstr(errors, ",check"));
+    shell_ok("cp -r all slopes && cp -r all errors");
+    shell_ok(
+        "awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) { slope[i] = $i ~ /_slope$/; error[i] = i > 3 && !slope[i]; "
+        "sparse[i] = $i == \"check\" } } { a = b = $1; for (i = 2; i <= NF; i++) { if (!sparse[i]) a = a FS (NR > 1 && error[i] ? "
+        "\"\" : $i); b = b FS (NR > 1 && slope[i] ? \"\" : $i) } print a >\"slopes/errors.csv\"; print b >\"errors/errors.csv\" }' "
+        "all/errors.csv");
+    for (int i = 0; i < 2; i++) {
+        static const char *const order[] = {"--from slopes --from errors",
+                                            "--from errors --from slopes"};
+        snprintf(line, sizeof line, "compare %s --out joined %s" MEASURED, order[i], args);
+        run_ok(line);
+        file_read("joined/errors.csv", big, sizeof big);
+        assert_string_equal(big, errors);
+    }
 }
 
 /* runs.csv and compare.csv of a directory of perplexities made up, of models of so many parameters. */
@@ -499,7 +531,7 @@ TEST(test_truncation)
     assert_true(number(out, "heun-layer,", "truncation") != split);
 }
 
-/* A network worse than drawing words blindly is not measured. */
+/* A network worse than drawing words blindly, on either text, is not measured. */
 TEST(test_diverged)
 {
     static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
@@ -512,6 +544,10 @@ TEST(test_diverged)
     assert_int_equal(program_run(args), 1);
     assert_string_equal(cell(out, "euler,", "truncation"), "");
     assert_true(number(out, "heun,", "truncation") > 0);
+    file_read("far/runs/heun-seed1/result.csv", csv, sizeof csv);
+    spoil("far/runs/heun-seed1/result.csv", cell(csv, "heun,", "test_ppl"), "inf");
+    assert_int_equal(program_run(args), 1);
+    assert_string_equal(cell(out, "heun,", "truncation"), "");
 }
 
 /* ---- tuning ---------------------------------------------------------------------------------- */

@@ -428,6 +428,13 @@ TEST(from)
     assert_string_not_equal(out, study);
     assert_true(number(out, "macaron,", "seeds") == 1);
     free(study);
+    /* No better than the unigram on the test text alone, though on validation. */
+    shell_ok(
+        "rm -rf dull; cp -r one dull; awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"test_ppl\") at = i } "
+        "NR > 1 && /^macaron/ { $at = 1e4 } 1' one/runs.csv >dull/runs.csv");
+    assert_int_equal(
+        program_run(STUDY "--truncation 1 --truncation-tokens 3 --from dull --out from"), 1);
+    assert_true(says("no better than word frequencies, so there is nothing to compare: macaron"));
     refuse("--from one --from one", "with seed 1 is in a directory before too");
     refuse("--from one --seeds 3 --seed 5", "given twice");
     refuse("--from nowhere", "nowhere");

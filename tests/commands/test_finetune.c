@@ -172,6 +172,21 @@ TEST(the_best_is_chosen)
         "cut -d, -f3 other-seeds/grid.csv | tail -n +2 | sort | tr '\\n' ' ' | grep -qx '3 4 '");
 }
 
+/* Seeds and rates that agree to six digits have folders of their own, so that the weights of the best trial stay. */
+TEST(every_trial_has_a_folder)
+{
+    run_ok(
+        "finetune --model run --task yes.tsv --threads 1 --rates 1e-2,1.0000001e-2 --seeds 2 --seed 1234567 --epochs 2 "
+        "--pretrained-only --out near-by");
+    shell_ok(
+        "LC_ALL=C ls near-by/pretrained | tr '\\n' ' ' | grep -qx 'rate0.01-seed1234567 rate0.01-seed1234568 "
+        "rate0.010000001-seed1234567 rate0.010000001-seed1234568 '");
+    assert_true(says("pretrained, rate 0.010000001, seed 1234568 (4 of 4)"));
+    shell_ok(
+        "awk -F, 'NR > 1 && $5 > best { best = $5; name = \"rate\" $2 \"-seed\" $3 } END { print name }' near-by/grid.csv >name "
+        "&& test \"$(ls near-by/pretrained/*/model.safetensors)\" = near-by/pretrained/$(cat name)/model.safetensors");
+}
+
 /* A training that had come half way gives the same encoder. */
 TEST(goes_on)
 {
@@ -260,6 +275,21 @@ TEST(labels_of_sentences)
     shell_ok("printf 'w1\\tw0\\n' >two");
     must_refuse("classify --model asked --text two", "two:1: expected a sentence without a tab");
     must_refuse("classify --text two", "--model is needed");
+}
+
+/* All tasks of the table and both kinds of files, with their metrics. */
+TEST(tasks_are_listed)
+{
+    run_ok("finetune --tasks --csv");
+    assert_int_equal(count_lines(out), 1 + 9 + 2);
+    assert_non_null(strstr(out, "\ncola,\"CoLA/train.tsv, dev.tsv\",1,\"0, 1\",Matthews"));
+    assert_non_null(
+        strstr(out, "\nstsb,\"STS-B/train.tsv, dev.tsv\",2,\"values, 0 to 5\",\"Pearson"));
+    assert_non_null(strstr(
+        out,
+        "\nmnli,\"MNLI/train.tsv, dev_matched.tsv\",2,\"entailment, neutral, contradiction\",accuracy"));
+    assert_non_null(strstr(out, "\na file of values,,1 or 2,values,"));
+    assert_false(file_exists("out"));
 }
 
 /* ---- what is refused ------------------------------------------------------------------------------------ */

@@ -91,6 +91,8 @@ TEST(subwords_refused)
             if (file_exists("refused")) fail_msg("%s: refused was written", line);
         }
     }
+    must_refuse("bpe --learn 5 --text nowhere --out no/place", "cannot write no/place: No such");
+    must_refuse("bpe --learn 5 --text nowhere --out c", "cannot write c: it is not a regular file");
 }
 
 /* ---- a corpus looked at ------------------------------------------------------------------------- */

@@ -318,6 +318,13 @@ TEST(errors_of_either_side)
     assert_null(strstr(out, "macaron,1,"));
     run_ok("truncation --model both --text target.txt --source-text source.txt --jacobian --csv");
     assert_non_null(strstr(out, "lipschitz_C"));
+    run_ok("truncation --model both --text target.txt --source-text source.txt --jacobian --csv "
+           "--out decoder-jacobian");
+    shell_ok("grep -q 'layer 1, field split' decoder-jacobian/jacobian.gp");
+    run_ok("truncation --model both --text target.txt --source-text source.txt --jacobian --csv "
+           "--side encoder --out encoder-jacobian"); /* it has one layer */
+    shell_ok("grep -q 'layer 0, field split' encoder-jacobian/jacobian.gp && "
+             "! grep -q 'layer 1' encoder-jacobian/jacobian.gp");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char line[256];
         snprintf(line, sizeof line, "truncation --model both --out refused %s", bad[i].arguments);

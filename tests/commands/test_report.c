@@ -747,6 +747,24 @@ TEST(test_notes)
     free(page);
 }
 
+/* A study without a record is done again from its options, where its command reads them back. */
+TEST(test_unrecorded)
+{
+    run_ok("schemes --scheme euler --out unrecorded/schemes"); /* the control: it does not */
+    shell_ok(
+        "cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; touch schemes/config.ini sweep/config.ini pairs/config.ini");
+    file_text("unrecorded/sweep/sweep.csv",
+              "word,area,evals_F,evals_G,params,seed,valid_ppl,test_ppl\n"
+              "sf,1,1,1,9,1,5,5\n");
+    file_text("unrecorded/pairs/compare.csv",
+              "encoder,decoder,encoder_layers,layers\neuler,euler-decoder,1,1\n");
+    char *page = page_of("unrecorded");
+    must_have(page, "<pre>trotter sweep --config unrecorded/sweep/config.ini --out NEW</pre>");
+    must_have(page, "<pre>trotter compare --config unrecorded/pairs/config.ini --out NEW</pre>");
+    must_have(page, "(<code>trotter schemes</code> with options) was not recorded");
+    free(page);
+}
+
 /* The words of the directory itself stand before all studies, once also where a study lies in it. */
 TEST(test_front_words)
 {

@@ -375,6 +375,21 @@ TEST(test_lists)
     must_say("verify --list --csv", "id,source,expected,origin\nlie-error,\"");
 }
 
+/* Schemes that are given are taken though they are those that another study has by default. */
+TEST(test_default_given)
+{
+    static const char usual[] =
+        "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2";
+    run_ok("order --help");
+    assert_non_null(strstr(out, usual));
+    run_ok("order --invariant --t-end 20 --csv");
+    assert_true(strstr(out, "\nleapfrog,") && !strstr(out, "\nlie-trotter,"));
+    char line[256];
+    snprintf(line, sizeof line, "order --invariant --t-end 20 --csv --scheme %s", usual);
+    run_ok(line);
+    assert_true(strstr(out, "\nlie-trotter,") && !strstr(out, "\nleapfrog,"));
+}
+
 /* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
 static void refuse(const char *arguments)
 {

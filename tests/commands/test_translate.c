@@ -572,8 +572,8 @@ TEST(translations_refused)
         {"--model rev --text source --sentences 0", "--sentences: expected a whole number from 1"},
         {"--model rev --text source --sequence 500",
          "--sequence 500 is longer than --batch-tokens"},
-        {"--model rev --text source --out c", "cannot write c: it is not a regular file"},
-        {"--model rev --text source --out no/place", "cannot write no/place: No such file"},
+        {"--model nowhere --text source --out c", "cannot write c: it is not a regular file"},
+        {"--model nowhere --text source --out no/place", "cannot write no/place: No such file"},
         {"--model rev --text unheard", "unheard:2: 'zwei' is not in the vocabulary"},
         {"--model rev --text ends", "ends:3: <eos> is written inside a line"},
         {"--model words --text ends", "ends:3: <eos> is written inside a line"},
@@ -730,6 +730,7 @@ TEST(scores_refused)
         must_refuse(line, bad[i][1]);
         assert_false(file_exists("refused"));
     }
+    must_refuse("score --model nowhere --text few --out no/place", "cannot write no/place");
     run_ok("score --threads 1 --model words --text wide --source-text one --sequence 26");
     run_ok("score --threads 1 --model words --text one --source-text wide --sequence 26");
 }

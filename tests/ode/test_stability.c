@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
+#include <gsl/gsl_errno.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -507,6 +508,28 @@ TEST(test_short_memory)
         assert_true(failures > 10);
         table_free(t);
     }
+}
+
+/* ---- a program that has a handler of GSL's errors keeps it ------------------------------------------ */
+
+static void handler(const char *reason, const char *file, int line, int number)
+{
+    fail_msg("%s:%d: %s (%d)", file, line, reason, number);
+}
+
+/* Frozen and found: whatever looks at a scheme's roots, a one-step scheme's and a multistep one's. */
+static void check_handler(const Table *t)
+{
+    int zero_stable, on_circle;
+    assert_int_equal(stability_roots(t, &zero_stable, &on_circle), 0);
+    if (gsl_set_error_handler(handler) != handler) fail_msg("%s: another handler", t->name);
+}
+
+TEST(test_handler)
+{
+    gsl_error_handler_t *before = gsl_set_error_handler(handler);
+    for_all(check_handler);
+    gsl_set_error_handler(before);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -1,6 +1,8 @@
 /* test_regression.c: slopes within seeds: normal equations by hand, planted slopes, and how often intervals hold. */
 #include "tests/lib/test.h"
 
+#include <gsl/gsl_errno.h>
+
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "studies/tools/regression.h"
@@ -202,6 +204,23 @@ TEST(instrument_holds)
     if (!(fabs(low[0] / DRAWS - .5) <= .024)) fail_msg("instrument: %g", low[0] / DRAWS);
     if (!(low[1] / DRAWS < .1)) fail_msg("least squares: %g", low[1] / DRAWS); /* the control */
     if (!(fabs(held / DRAWS - .95) <= .0104)) fail_msg("held: %g", held / DRAWS);
+}
+
+static void handler(const char *reason, const char *file, int line, int number)
+{
+    fail_msg("%s:%d: %s (%d)", file, line, reason, number);
+}
+
+/* A program that has a handler of GSL's errors keeps it. */
+TEST(handler_stays)
+{
+    const double x[] = {-1, 0, 1}, y[] = {0, 10, 1, 12, 5, 13};
+    Slope s;
+    Regression r;
+    gsl_error_handler_t *before = gsl_set_error_handler(handler);
+    assert_int_equal(regression_within(y, x, 3, 2, 1, &s, &r), 0);
+    gsl_error_handler_t *after = gsl_set_error_handler(before);
+    assert_true(after == handler);
 }
 
 TEST_MAIN(NULL, NULL)
