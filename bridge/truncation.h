@@ -49,7 +49,9 @@ const char *truncation_field(int field); /* "split", "layer" */
 const char *truncation_depth(int depth); /* "frozen", "piecewise" */
 
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
-#define TRUNCATION_GOVERNED 0.2 /* an error so near to its leading term is governed by the order */
+/* An error within so many percent of its leading term is governed by the order. */
+#define TRUNCATION_NEAR 20
+#define TRUNCATION_GOVERNED (TRUNCATION_NEAR / 100.0)
 
 /* All zero: the defaults. */
 typedef struct {
@@ -161,8 +163,8 @@ typedef struct {
     int order;
     Spread relative; /* relative error at h = 1 */
     Spread leading;  /* its leading term, likewise; NaN without options.terms */
-    double
-        governed; /* share of the pairs with a leading term that truncation_governed is 1 of; NaN: none */
+    /* Share of the pairs with a leading term that truncation_governed is 1 of; NaN: none */
+    double governed;
     double time[COLOURS]; /* as of Truncation */
     Spread slope;         /* of the error over its asymptotic window; NaN where there is none */
     double smooth;        /* share of pairs whose own step, h = 1, is in the asymptotic regime */
@@ -191,8 +193,8 @@ int truncator_path(Truncator *u, size_t parts, double *path);
  * largest singular value of F'(x), G'(x), C'(x) by power
  * iteration on J^T J: the Lipschitz constant at x, a lower bound of that of any set around it. */
 typedef struct {
-    size_t
-        tokens; /* the first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
+    /* The first ones, as many as fit JACOBIAN_MOST coordinates; of an encoder all: ERR_INPUT */
+    size_t tokens;
     double lipschitz[COLOURS];
     size_t count;
     double (*eigen)[2]; /* (count) re, im, of F' + G' (+ C'), or of L', block after block; owned */

@@ -19,6 +19,7 @@
 #include "kernels/cpu_norm.h"
 #include "kernels/cpu_product.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #ifdef PRECISION_bf16
 #include "kernels/cpu_bf16.h"
 #define GEMM_OF_TABLE bf16_gemm
@@ -118,8 +119,6 @@ static void cpu_norm2(size_t n, const void *g, Step *s)
 /* The Makefile's PRECISION: f32, f64 or bf16. */
 #define JOIN_(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
 #define TABLE JOIN(cpu, PRECISION, KERNEL)
 
 extern const Backend TABLE;

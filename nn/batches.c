@@ -36,9 +36,9 @@ typedef struct {
 
 typedef struct {
     Window target, source; /* the source, or second segment, of length 0 where there is none */
-    size_t
-        number; /* of a label: its line; of next: 1 where the second segment is what follows, else 0; of masks one by one: the
-                    * token that is masked */
+    /* Of a label: its line; of next: 1 where the second segment is what follows, else 0; of masks one by one: the
+     * token that is masked. */
+    size_t number;
 } Sequence;
 
 struct Batches {

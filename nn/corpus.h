@@ -71,8 +71,6 @@ void words_free(Words *w);
 
 /* Vocabulary of a training text, cut to `limit` words (0: not cut); unknown: of words, too, with <unk> in any case. */
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
-/* Vocabulary of n distinct words, by id; <eos> must be among them. */
-int vocab_make(const Word *list, size_t n, Vocab *v);
 /* Appends n words, none of which is there; v stays after an error. */
 int vocab_append(Vocab *v, const char *const *word, size_t n);
 /* <eos>, then the prefix with 1, 2, .. n - 1 behind it. */

@@ -113,8 +113,8 @@ struct Pass {
     /* With tails, where the rows of the head (0) and of tail i begin among those sorted by cluster, filled up: by
      * input, by target. The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
-    size_t
-        asked; /* rows of out.asked, whose words the loss is of: N, but of an encoder alone (heads.c) */
+    /* Rows of out.asked, whose words the loss is of: N, but of an encoder alone (heads.c) */
+    size_t asked;
     /* Of an encoder alone: masked words, filled up, sequences with a label (0 or S), what their mean counts in the loss before it is
      * divided by `tokens`, and sequences of the batch before these, which other ranks have. */
     size_t words, labels;
@@ -185,10 +185,10 @@ typedef struct {
     int32_t *within; /* the target's number there */
     void *nll;       /* of those rows */
     size_t labels;   /* the tails where labels are smoothed, else 0 */
-    int32_t *
-        label; /* (labels, max N) number of a row's target in a tail, NO_TARGET: it is in another */
-    int32_t *
-        sorted; /* (5 + labels, filled_most) on the host: input, place, target, row, within, label */
+    /* (labels, max N) number of a row's target in a tail, NO_TARGET: it is in another */
+    int32_t *label;
+    /* (5 + labels, filled_most) on the host: input, place, target, row, within, label */
+    int32_t *sorted;
 } Tails;
 
 /* A dense layer over some rows of out.hidden, n of them, and what follows it: a norm (D), (D), or classes (C, D), (C). */
@@ -264,8 +264,8 @@ typedef struct {
 typedef struct {
     int line; /* the LIN behind this EVAL, which reads it */
     int kept; /* somebody else reads the EVAL's register */
-    size_t
-        norm; /* the norm inside instruction `norm`, of what the LIN wrote; the number of instructions: the final one; 0: none */
+    /* The norm inside instruction `norm`, of what the LIN wrote; the number of instructions: the final one; 0: none */
+    size_t norm;
     int normed; /* this one's norm is done by an EVAL before */
 } Fuse;
 

@@ -484,8 +484,8 @@ typedef struct {
     long patience; /* epochs without a better one, after which it ends; 0: never */
     uint64_t seed;
     const char *out; /* run directory, or NULL: nothing is written */
-    const char
-        *log; /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
+    /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
+    const char *log;
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
     int resume;         /* continue from out/state.safetensors */
@@ -499,8 +499,8 @@ typedef struct {
      * that of the largest score, not of the least validation perplexity. log.csv has it as valid_score. */
     int (*judge)(void *arg, Model *m, double *score);
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
-    const Asking
-        *ask;     /* (SPLITS) what an encoder alone is asked of each text; NULL: the next words */
+    /* (SPLITS) what an encoder alone is asked of each text; NULL: the next words */
+    const Asking *ask;
     Ranks *ranks; /* that train this model together, or NULL */
 } TrainConfig;
 

@@ -47,8 +47,8 @@ int decoding_logits(Decoding *d, double *logits);
 typedef struct {
     double temperature; /* >= 0; 0: always the likeliest token, of equal ones the least */
     size_t top;         /* only among the K likeliest; 0: among all */
-    double
-        top_p; /* and only among the fewest of them that have this share of their probability; 1: all. 0 .. 1 */
+    /* And only among the fewest of them that have this share of their probability; 1: all. 0 .. 1 */
+    double top_p;
 } Sampling;
 
 /* Room for sorting. */

@@ -78,26 +78,7 @@ static size_t words_repeated(const Words *w)
     return n;
 }
 
-int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v)
-{
-    *v = (Vocab){0};
-    Words w = {0};
-    int code = words_of(bytes, count, level, &w);
-    size_t advised = words_repeated(&w);
-    if (!code && (unknown || level != LEVEL_WORD))
-        code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
-    if (!code && limit) code = words_cut(&w, limit);
-    if (!code) {
-        qsort(w.word, w.size, sizeof *w.word, by_count);
-        code = vocab_make(w.word, w.size, v);
-        v->level = level;
-        v->advised = advised;
-    }
-    words_free(&w);
-    return code;
-}
-
-static int vocab_fill(const Word *list, size_t n, Vocab *v)
+static int fill(const Word *list, size_t n, Vocab *v)
 {
     Index *ix = v->index = memory_new(1, sizeof *ix);
     if (!ix) return ERR_MEMORY;
@@ -119,11 +100,31 @@ static int vocab_fill(const Word *list, size_t n, Vocab *v)
     return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
 }
 
-int vocab_make(const Word *list, size_t n, Vocab *v)
+/* Vocabulary of n distinct words, by id; <eos> must be among them. */
+static int make(const Word *list, size_t n, Vocab *v)
 {
     *v = (Vocab){0};
-    int code = vocab_fill(list, n, v);
+    int code = fill(list, n, v);
     if (code) vocab_free(v);
+    return code;
+}
+
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v)
+{
+    *v = (Vocab){0};
+    Words w = {0};
+    int code = words_of(bytes, count, level, &w);
+    size_t advised = words_repeated(&w);
+    if (!code && (unknown || level != LEVEL_WORD))
+        code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
+    if (!code && limit) code = words_cut(&w, limit);
+    if (!code) {
+        qsort(w.word, w.size, sizeof *w.word, by_count);
+        code = make(w.word, w.size, v);
+        v->level = level;
+        v->advised = advised;
+    }
+    words_free(&w);
     return code;
 }
 
@@ -136,7 +137,7 @@ int vocab_append(Vocab *v, const char *const *word, size_t n)
         const char *text = i < v->size ? v->word[i] : word[i - v->size];
         list[i] = (Word){text, strlen(text), 0};
     }
-    int code = vocab_make(list, v->size + n, &longer);
+    int code = make(list, v->size + n, &longer);
     memory_free(list);
     if (code) return code;
     longer.level = v->level;
@@ -157,7 +158,7 @@ int vocab_numbered(const char *prefix, size_t n, Vocab *v)
         int bytes = i ? snprintf(s, NAME, "%s%zu", prefix, i) : snprintf(s, NAME, WORD_EOS);
         list[i] = (Word){s, (size_t)bytes, 0};
     }
-    if (!code) code = vocab_make(list, n, v);
+    if (!code) code = make(list, n, v);
     memory_free(list);
     memory_free(name);
     return code;
@@ -222,7 +223,7 @@ int vocab_read(const char *file, Vocab *v)
     int code = words_listed(file, bytes, count, &w);
     if (!code && words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
         code = error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);
-    if (!code) code = vocab_make(w.word, w.size, v);
+    if (!code) code = make(w.word, w.size, v);
     words_free(&w);
     memory_free(bytes);
     return code;

@@ -326,7 +326,8 @@ static int parse_past(Parser *p, const char *all, int *past)
     return cursor_expect(c, "]");
 }
 
-int stage_row(const Table *t, size_t stage, int past, Row *out)
+/* k<stage+1> as a row of its evaluations, `past` steps ago. */
+static int stage_row(const Table *t, size_t stage, int past, Row *out)
 {
     const Stage *s = &t->stage[stage];
     int code = 0;

@@ -56,8 +56,6 @@ int expression_parse(Parser *p, Row *out);
 int expression_number(Parser *p, mpq_t out);
 /* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
-/* k<stage+1> as a row of its evaluations, `past` steps ago. */
-int stage_row(const Table *t, size_t stage, int past, Row *out);
 
 /* ---- statement.c ---- */
 

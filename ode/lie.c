@@ -98,8 +98,8 @@ void lie_multiply(Words *out, const Words *a, const Words *b)
     mpq_clear(x);
 }
 
-/* c^n / n! at the word op^n. */
-void lie_exp_letter(Words *e, int op, const mpq_t c)
+/* e = exp(c op), op a colour: c^n / n! at the word op^n. */
+static void exp_letter(Words *e, int op, const mpq_t c)
 {
     mpq_t x, n;
     size_t w = 0;
@@ -168,7 +168,7 @@ int lie_step(const Table *t, Words *p)
     if (code == 0) code = lie_new(p->letters, p->max, &next);
     for (size_t w = 0, all = lie_count(p); w < all; w++) mpq_set_ui(p->c[w], w == 0, 1);
     for (size_t i = 0; code == 0 && i < t->flows; i++) {
-        lie_exp_letter(&e, t->flow[i].op, t->flow[i].c);
+        exp_letter(&e, t->flow[i].op, t->flow[i].c);
         lie_multiply(&next, p, &e);
         lie_copy(p, &next);
     }

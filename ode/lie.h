@@ -27,8 +27,6 @@ void lie_free(Words *p);                     /* a zeroed struct is allowed */
 void lie_copy(Words *to, const Words *from);
 /* out = a b, cut at length out->max, all of the same letters; out != a, b. */
 void lie_multiply(Words *out, const Words *a, const Words *b);
-/* e = exp(c op), op a colour. */
-void lie_exp_letter(Words *e, int op, const mpq_t c);
 /* p without an empty word := exp(p); p beginning with 1 := log(p). */
 int lie_exp(Words *p);
 int lie_log(Words *p);

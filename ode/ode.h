@@ -57,6 +57,16 @@ void zoo_close(Zoo *z);
 /* A name as tables have it: sandwich:N-K for sandwich:N,K. Too long: ERR_INPUT. */
 int zoo_name(const char *given, char name[TABLE_NAME]);
 
+enum { ZOO_LETTERS = 128 }; /* of a word:, at most */
+
+/* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
+typedef struct {
+    size_t S;
+    unsigned long p, q;
+} Dial;
+/* 1 where a table has such a name; 0: it has another, and *out means nothing. */
+int zoo_dial(const char *name, Dial *out);
+
 /* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
  * word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these with -decoder behind it (over.c); sandwich:N,K and
  * dial:S,THETA are the same names. A splitting without suffix takes `solver` ("exact": its flows
@@ -166,9 +176,8 @@ struct System {
     int apart;       /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
     double *param;   /* the system's own numbers */
-    void
-        *context; /* of a system made elsewhere (bridge/field.c), or the name with its options: from
-                        memory_new, owned; or NULL */
+    /* Of a system made elsewhere (bridge/field.c), or the name with its options: from memory_new, owned; or NULL. */
+    void *context;
     /* Of reference_within and order_measure on it; borrowed; NULL: nobody asks. */
     const Watch *watch;
     /* Where reference_within looks first, and keeps what it found; borrowed; NULL: it keeps nothing. */

@@ -93,9 +93,9 @@ static int scheme_name(Cursor *c, char *name)
     cursor_blanks(c);
     size_t n = 0;
     while (c->at + n < c->end && is_name_letter(c->at[n])) n++;
-    if (n == 0 || n >= TABLE_NAME / 2)
+    if (n == 0 || n >= TABLE_NAME)
         return cursor_error(c, "expected a scheme's name: 1 to %d letters, digits, - _ . +",
-                            TABLE_NAME / 2 - 1);
+                            TABLE_NAME - 1);
     memcpy(name, c->at, n);
     name[n] = 0;
     if (scheme_many(name) >= 0)

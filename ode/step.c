@@ -65,14 +65,14 @@ struct Stepper {
     double *argument; /* (2, rows, d) */
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
-    double
-        *phi; /* (6 + COLOURS, N) scratch, offsets: of exponential stages; NULL: there are none */
+    /* (6 + COLOURS, N) scratch, offsets: of exponential stages; NULL: there are none */
+    double *phi;
     int start, state_at, slope_at;
     double t0, h;
     long step;
     size_t evals;
-    size_t
-        counted; /* evaluations a step, but those of exponential and implicit stages, which count their own */
+    /* Evaluations a step, but those of exponential and implicit stages, which count their own */
+    size_t counted;
     double *error;       /* (N) of the last try; NULL: the table is no pair */
     size_t first;        /* evaluations at y and t itself, which stand first */
     int same;            /* the last evaluations are the first ones of the next step */

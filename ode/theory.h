@@ -108,8 +108,8 @@ typedef struct {
     int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
     double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
     double bound;
-    double
-        error_norm2; /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
+    /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
+    double error_norm2;
     double error_norm2_one_colour; /* in one: of a field whose colours are not told apart;
                                       NaN unless every stage is H */
     int zero_stable;
@@ -131,8 +131,8 @@ typedef struct {
     int order; /* of yhat, as Theory.order; -1 where t is no pair, and all else is not told */
     int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
     int searched;       /* trees were looked at up to this order */
-    double
-        error_norm2; /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
+    /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
+    double error_norm2;
 } Embedded;
 
 /* Trees up to order `most`. A step by tolerance makes the estimate that, so h ~ tol^(1/(q+1)). */
@@ -254,8 +254,8 @@ typedef struct {
     int a_stable;
     int l_stable;      /* A-stable, and R(inf) = 0 */
     double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: not told */
-    double
-        alpha; /* degrees: |R| <= 1 wherever |arg(-z)| <= alpha; of implicit stages, NaN: not told, or not zero-stable */
+    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha; of implicit stages, NaN: not told, or not zero-stable */
+    double alpha;
     int colour; /* the one that is implicit; -1: R is that of all */
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LETTERS_MAX = 128, LOOPS_MAX = 64, THETA_DIGITS = 6 };
+enum { LOOPS_MAX = 64, THETA_DIGITS = 6 };
 
 __asm__(".pushsection .rodata\n"
         "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
@@ -73,7 +73,7 @@ static int no_word(void)
     return error_set(ERR_INPUT,
                      "expected word: and 1 to %d letters s (attention) and f (feed-forward), in a "
                      "decoder c (cross-attention) too",
-                     LETTERS_MAX);
+                     ZOO_LETTERS);
 }
 
 static int write_word(const char *letters, FILE *f)
@@ -81,7 +81,7 @@ static int write_word(const char *letters, FILE *f)
     static const char known[COLOURS + 1] = "sfc";
     int count[COLOURS] = {0}, set[COLOURS] = {0};
     size_t n = strlen(letters);
-    if (n == 0 || n > LETTERS_MAX || strspn(letters, known) != n) return no_word();
+    if (n == 0 || n > ZOO_LETTERS || strspn(letters, known) != n) return no_word();
     for (size_t i = 0; i < n; i++) count[strchr(known, letters[i]) - known]++;
     fprintf(
         f,
@@ -111,15 +111,15 @@ static int take_number(const char **at, int most)
 
 static int write_sandwich(const char *rest, FILE *f)
 {
-    char word[LETTERS_MAX + 1], *w = word;
-    int n = take_number(&rest, LETTERS_MAX / 2), k = -1;
+    char word[ZOO_LETTERS + 1], *w = word;
+    int n = take_number(&rest, ZOO_LETTERS / 2), k = -1;
     if (n >= 1 && *rest == '-') {
         rest++;
         k = take_number(&rest, n);
     }
     if (k < 0 || *rest)
         return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
-                         LETTERS_MAX / 2);
+                         ZOO_LETTERS / 2);
     for (int i = 0; i < k; i++) *w++ = 's';
     for (int i = k; i < n; i++) *w++ = 's', *w++ = 'f';
     for (int i = 0; i < k; i++) *w++ = 'f';
@@ -171,8 +171,8 @@ static int write_repeat(const char *rest, FILE *f)
     return 0;
 }
 
-/* "3/8", "0.375" or ".375" as the rational it is; 0 where the text is something else. */
-static int read_theta(const char *text, mpq_t theta)
+/* "3/8", "0.375" or ".375" as the p / q that it is; 0 where the text is something else. */
+static int read_theta(const char *text, unsigned long *p, unsigned long *q)
 {
     size_t whole = strspn(text, "0123456789"), rest = 0;
     char mark = text[whole];
@@ -180,15 +180,12 @@ static int read_theta(const char *text, mpq_t theta)
     if (text[whole + (mark != '\0') + rest] || whole > THETA_DIGITS || rest > THETA_DIGITS)
         return 0;
     if (mark ? rest == 0 || (mark == '/' && whole == 0) : whole == 0) return 0;
-    unsigned long p = strtoul(text, NULL, 10), q = 1;
     unsigned long after = mark ? strtoul(text + whole + 1, NULL, 10) : 0;
-    if (mark == '/') q = after;
-    for (size_t i = 0; mark == '.' && i < rest; i++) q *= 10;
-    if (mark == '.') p = p * q + after;
-    if (q == 0) return 0;
-    mpq_set_ui(theta, p, q);
-    mpq_canonicalize(theta);
-    return 1;
+    *p = strtoul(text, NULL, 10), *q = 1;
+    if (mark == '/') *q = after;
+    for (size_t i = 0; mark == '.' && i < rest; i++) *q *= 10;
+    if (mark == '.') *p = *p * *q + after;
+    return *q != 0;
 }
 
 /* k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
@@ -209,19 +206,33 @@ static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
     fprintf(f, "\n");
 }
 
+static const char dial[] = "dial:";
+
+int zoo_dial(const char *name, Dial *out)
+{
+    if (strncmp(name, dial, sizeof dial - 1) != 0) return 0;
+    const char *rest = name + sizeof dial - 1;
+    int S = take_number(&rest, LOOPS_MAX);
+    out->S = (size_t)S;
+    return S >= 1 && *rest == '-' && read_theta(rest + 1, &out->p, &out->q);
+}
+
+/* rest stands behind the "dial:" of a name. */
 static int write_dial(const char *rest, FILE *f)
 {
-    int S = take_number(&rest, LOOPS_MAX);
+    Dial d;
+    if (!zoo_dial(rest - (sizeof dial - 1), &d))
+        return error_set(ERR_INPUT,
+                         "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a "
+                         "decimal, as 1/3 or 0.5, of at most %d digits before and behind its mark",
+                         LOOPS_MAX, THETA_DIGITS);
     mpq_t theta;
     mpq_init(theta);
-    int good = S >= 1 && *rest == '-' && read_theta(rest + 1, theta);
-    if (good) write_dial_rows(S, theta, f);
+    mpq_set_ui(theta, d.p, d.q);
+    mpq_canonicalize(theta);
+    write_dial_rows((int)d.S, theta, f);
     mpq_clear(theta);
-    if (good) return 0;
-    return error_set(ERR_INPUT,
-                     "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a decimal, "
-                     "as 1/3 or 0.5, of at most %d digits before and behind its mark",
-                     LOOPS_MAX, THETA_DIGITS);
+    return 0;
 }
 
 /* paired: the maker takes two numbers, which a comma may part as well as a '-'. */
@@ -233,7 +244,7 @@ static const struct {
               {"sandwich:", write_sandwich, 1},
               {"looped:", write_looped, 0},
               {"repeat:", write_repeat, 0},
-              {"dial:", write_dial, 1}};
+              {dial, write_dial, 1}};
 
 /* Where the comma stands between the two numbers of a made name, as sandwich:N,K; 0: there is none. */
 static size_t paired_comma(const char *name)
@@ -498,6 +509,7 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
     char name[2 * TABLE_NAME];
     if (t->colours > colours) return 0;
     snprintf(name, sizeof name, "%s%s%s", t->name, form, t->colours < colours ? "-decoder" : "");
+    if (strlen(name) >= TABLE_NAME) return 0; /* a long name of a scheme file has no room for it */
     return form[0] && stored(z, name) ? 0 : add_found(z, name, solver, list, count);
 }
 

@@ -112,7 +112,8 @@ static double quantile(size_t n, const double *x, double q)
     return x[i] + (at - floor_at) * (x[next] - x[i]);
 }
 
-void bench_quartiles(size_t n, double *x, double q[3])
+/* Sorts x (n) and gives its quartiles: lower, median, upper. */
+static void quartiles(size_t n, double *x, double q[3])
 {
     qsort(x, n, sizeof *x, rising);
     for (int i = 0; i < 3; i++) q[i] = quantile(n, x, 0.25 * (i + 1));
@@ -126,13 +127,13 @@ void sample_add(Sample *s, double x)
 void sample_close(Sample *s)
 {
     s->q[0] = s->q[1] = s->q[2] = NAN;
-    if (s->n) bench_quartiles(s->n, s->x, s->q);
+    if (s->n) quartiles(s->n, s->x, s->q);
 }
 
 static void summarise(Contender *c)
 {
     double q[3];
-    bench_quartiles(c->pieces, c->time, q);
+    quartiles(c->pieces, c->time, q);
     c->low = q[0], c->median = q[1], c->high = q[2];
 }
 

@@ -46,9 +46,6 @@ int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t 
  * it would take alone; threads that wait for each other are only seen by the clock on the wall (1). */
 double bench_now(int threads);
 
-/* Sorts x (n) and gives its quartiles: lower, median, upper. */
-void bench_quartiles(size_t n, double *x, double q[3]);
-
 /* What was measured of something, in turns with something else. */
 enum { BENCH_SAMPLES = 3 * 64 };
 typedef struct {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bridge/bridge.h"
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
@@ -300,11 +301,11 @@ static int warm(Block *b)
 /* Rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
 int block_measure(Block *b)
 {
-    double start = progress_now(), budget = options_real(b->o, "budget");
+    double start = clock_now(), budget = options_real(b->o, "budget");
     size_t most = options_size(b->o, "repeats");
     TRY(warm(b));
     for (size_t r = 0; r < most; r++) {
-        if (r >= LEAST_ROUNDS && progress_now() - start > budget) break;
+        if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
         if (!bench_on_device(b->backend)) TRY(time_peer(b));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
@@ -215,14 +216,14 @@ static int time_peer(Search *s)
 /* Rounds until the budget is spent, the first LEAST_ROUNDS in any case, after one of each that is not timed. */
 static int measure(Search *s)
 {
-    double start = progress_now(), budget = options_real(s->o, "budget");
+    double start = clock_now(), budget = options_real(s->o, "budget");
     size_t most = options_size(s->o, "repeats");
     TRY(open_search(s));
     TRY(time_cached(s));
     TRY(time_without(s));
     s->cached.n = s->without[PREFIX_TARGET].n = s->without[PREFIX_BOTH].n = 0;
     for (size_t r = 0; r < most; r++) {
-        if (r >= LEAST_ROUNDS && progress_now() - start > budget) break;
+        if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("beam %zu, %zu tokens, %zu sentences, round %zu", s->p.beam, s->p.length,
                       s->p.sentences, r + 1);
         TRY(time_cached(s));

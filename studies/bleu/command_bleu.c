@@ -6,6 +6,7 @@
 #include "studies/metrics/bootstrap.h"
 #include "studies/metrics/metric.h"
 #include "kernels/member.h"
+#include "kernels/text.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
@@ -34,9 +35,9 @@ static const Option metric_options[] = {
 };
 
 static const Option bootstrap_options[] = {
-    {"bootstrap", OPTION_SIZE, "1000", "N",
+    {"bootstrap", OPTION_SIZE, TEXT(BOOTSTRAP_RESAMPLES), "N",
      "resamples of the lines; 0: none. One system has none unless this is given", 0, 1e6},
-    {"seed", OPTION_SIZE, "12345", "N", "of the resamples", 0, 1e15},
+    {"seed", OPTION_SIZE, TEXT(BOOTSTRAP_SEED), "N", "of the resamples", 0, 1e15},
     {0},
 };
 
@@ -287,7 +288,7 @@ static int add_metric(Study *u, int metric)
         code = bootstrap_paired(metric, &u->metric, u->statistics, u->systems, u->resamples,
                                 u->seed, u->result);
     for (size_t s = 0; code == 0 && s < u->systems; s++) add_row(u, metric, s);
-    for (size_t s = 0; s < u->systems; s++) statistics_free(&u->statistics[s]);
+    for (size_t s = 0; s < u->systems; s++) metric_free(&u->statistics[s]);
     return code;
 }
 

@@ -134,11 +134,7 @@ static int verdict(const Compare *u)
         compare_cell_name(u, c, name);
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
     }
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    if (n)
-        return error_set(ERR_CHECK,
-                         "no better than %s frequencies, so there is nothing to compare: %s",
-                         network_unit(&u->corpus.vocab)->word, names);
+    TRY(tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, names));
     size_t disagree = convergence_disagree(&u->orders);
     if (disagree)
         return error_set(ERR_CHECK,
@@ -158,7 +154,7 @@ static int open_study(Compare *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!compare_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
     return 0;
@@ -221,14 +217,11 @@ static int study(Compare *u)
         if (options_flag(u->options, "tune")) TRY(compare_tune(u));
         TRY(compare_train(u, u->worker.leader));
     }
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(open_test(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
-    TRY(work_save(&u->runs, save, u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 

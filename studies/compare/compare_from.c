@@ -60,18 +60,8 @@ static int take_run(Compare *u, const Csv *t, size_t row)
     TRY(number_of(t, row, "seed", &seed));
     if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
     TRY(runs_result(t, row, &r));
-    RunResult *there = &c->result[(size_t)seed - u->seed];
-    if (r.params != (double)c->numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
-                         t->file, c->scheme->name, r.params, c->numbers);
-    if (!isnan(there->valid_ppl) &&
-        (there->valid_ppl != r.valid_ppl || there->test_ppl != r.test_ppl))
-        return error_set(ERR_INPUT,
-                         "%s: %s with seed %.0f has another perplexity than in a directory before: "
-                         "of another recipe?",
-                         t->file, c->scheme->name, seed);
-    *there = r;
-    return 0;
+    return runs_take(t->file, c->scheme->name, seed, c->numbers, &r,
+                     &c->result[(size_t)seed - u->seed]);
 }
 
 /* Each row of a table. */

@@ -4,6 +4,7 @@
  * A run's numbers are kept in its directory, one_by_one.csv. */
 #include <math.h>
 
+#include "kernels/clock.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
@@ -50,8 +51,7 @@ static int evaluate_text(Network *n, const Text *t, const char *name, WordsRow *
     for (size_t i = 0; code == 0 && i < batches_count(b); i++) {
         Batch x;
         progress_show("%s: %.0f words, one by one", name, row->words);
-        if (command_stop)
-            code = error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+        if (command_stop) code = command_interrupted();
         if (code == 0) code = batches_get(b, i, &x);
         if (code == 0) code = model_forward(n->model, &x, 0, 0, NULL, &mean);
         if (code != 0) break;
@@ -65,17 +65,11 @@ static int evaluate_text(Network *n, const Text *t, const char *name, WordsRow *
 
 static int evaluate(const Compare *u, const char *name, const char *dir, WordsRow *row)
 {
-    static const OptionGroup *const given[] = {&network_machine_group, NULL};
     Text t = beginning(u);
-    Options *machine;
     Network n;
-    TRY(options_new(given, &machine));
-    int code = options_given(machine, u->options);
-    if (code == 0) code = network_load(dir, machine, &n);
-    options_free(machine);
-    TRY(code);
+    TRY(trained_on_machine(dir, u->options, &n));
     *row = (WordsRow){.asked = asked(u)};
-    code = evaluate_text(&n, &t, name, row);
+    int code = evaluate_text(&n, &t, name, row);
     network_free(&n);
     return code;
 }
@@ -107,12 +101,12 @@ static int measure(Compare *u, const RunSpec *spec, const char *name, const char
 {
     (void)spec;
     WordsRow row;
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(evaluate(u, name, dir, &row));
     TRY(save(dir, &row));
     e->one_by_one = row.ppl;
     runs_note(&u->runs, "%s: pseudo-perplexity %.2f of %.0f words, one by one, in %.1f s", name,
-              row.ppl, row.words, progress_now() - begun);
+              row.ppl, row.words, clock_now() - begun);
     return 0;
 }
 

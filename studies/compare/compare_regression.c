@@ -8,7 +8,6 @@
  * logarithm, for which the distance stands as an instrument (regression.h), since errors are those of the same runs. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -28,12 +27,14 @@ typedef struct {
     Slope slope;
     Regression fit;
     size_t levels;
-    double lack, first;
+    double least, lack, first;
 } RegressionRow;
 
 const Column regression_columns[] = {
     COLUMN(RegressionRow, parts, .words = "S of dial:S,THETA: evaluations of F + G a step"),
     COLUMN(RegressionRow, layers),
+    COLUMN(RegressionRow, least, .digits = 3, .head = "from theta",
+           .words = "the least of the thetas: of all levels, and again of those from 1/S on"),
     COLUMN(RegressionRow, text,
            .words = "whose perplexity is told; error: the logarithm of the truncation error is"),
     COLUMN(
@@ -91,16 +92,14 @@ const Column dial_columns[] = {
     COLUMN(DialRow, scheme),
     {0}};
 
-/* S and theta of "dial:S-THETA", THETA a fraction or a decimal; 0: another name. */
+/* S and theta of "dial:S-THETA"; 0: another name. */
 static int read_dial(const char *name, size_t *parts, double *theta)
 {
-    char *end;
-    if (strncmp(name, "dial:", 5) != 0) return 0;
-    *parts = strtoul(name + 5, &end, 10);
-    if (*end != '-') return 0;
-    *theta = strtod(end + 1, &end);
-    if (*end == '/') *theta /= strtod(end + 1, &end);
-    return *end == '\0';
+    Dial d;
+    if (!zoo_dial(name, &d)) return 0;
+    *parts = d.S;
+    *theta = (double)d.p / (double)d.q;
+    return 1;
 }
 
 /* A level of the dial of these parts and this depth: runs of which none diverged. */
@@ -144,14 +143,15 @@ static Levels levels_in(const Compare *u, double *room)
     return (Levels){room, room + u->cells, room + 2 * u->cells, runs, runs + n, runs + 2 * n};
 }
 
-static size_t find_levels(Compare *u, size_t parts, size_t layers, const Levels *l)
+/* Those from `least` on; their number. */
+static size_t find_levels(const Compare *u, size_t parts, size_t layers, double least,
+                          const Levels *l)
 {
     size_t n = 0;
     double theta;
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        if (!is_level(u, c, parts, layers, &theta)) continue;
-        add_point(u, c, parts, theta);
+        if (!is_level(u, c, parts, layers, &theta) || theta < least) continue;
         l->theta[n] = l->x[SLOPES * n] = theta;
         l->distance[n] = l->x[SLOPES * n + 1] = fabs(theta - 1 / ((double)parts - 1));
         for (size_t j = 0, at = n * u->seeds; j < u->seeds; j++, at++) {
@@ -201,13 +201,13 @@ static int add_error(Compare *u, RegressionRow row, const char *text, const doub
     return add_rows(u, &row, code, error_names, slope);
 }
 
-/* One dial at one depth. */
-static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
+/* The rows of these levels. */
+static int add_levels(Compare *u, RegressionRow row, const Levels *l)
 {
-    RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN, .first = NAN};
     size_t measured = 0;
-    row.levels = find_levels(u, parts, layers, l);
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
+    row.least = INFINITY;
+    for (size_t i = 0; i < row.levels; i++) row.least = fmin(row.least, l->theta[i]);
     TRY(add_slopes(u, row, "validation", l->valid, l));
     TRY(add_slopes(u, row, "test", l->test, l));
     for (size_t k = 0; k < row.levels * u->seeds; k++) measured += isnan(l->error[k]) ? 0 : 1;
@@ -215,6 +215,20 @@ static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
     TRY(add_slopes(u, row, "error", l->error, l));
     TRY(add_error(u, row, "validation", l->valid, l));
     return add_error(u, row, "test", l->test, l);
+}
+
+/* One dial at one depth: of all its levels; and, where there are levels below 1/S, of those from there on. */
+static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
+{
+    RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN, .first = NAN};
+    double theta;
+    for (size_t i = 0; i < u->cells; i++)
+        if (is_level(u, &u->cell[i], parts, layers, &theta))
+            add_point(u, &u->cell[i], parts, theta);
+    size_t all = row.levels = find_levels(u, parts, layers, -INFINITY, l);
+    TRY(add_levels(u, row, l));
+    row.levels = find_levels(u, parts, layers, (1 - 1e-9) / (double)parts, l);
+    return row.levels < all ? add_levels(u, row, l) : 0;
 }
 
 /* Whether no cell before this one is a level of the same dial and depth. */
@@ -255,7 +269,8 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
         "leading error is\nproportional to; theta is the displacement of the stages. Where truncation errors were "
         "measured: the same of\ntheir logarithm (text: error); and perplexity a unit of this logarithm, beside "
         "theta (term: error), by two-stage\nleast squares with the distance as the instrument. A small `lack p`: "
-        "the levels do not lie on the line.\n\n");
+        "the levels do not lie on the line. Below 1/S steps are shorter than those of S Euler steps: where there are\n"
+        "such levels, the rows of all are followed by rows of those from 1/S on (from theta).\n\n");
     return sheet_write(u->regression, form, f);
 }
 

@@ -217,7 +217,7 @@ static void take_results(Compare *u, const Task *list)
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         Cell *c = &u->cell[i % u->cells];
         u->failed += list[i].state == RUN_FAILED;
-        if (work_is_there(&list[i])) c->result[i / u->cells] = list[i].result;
+        if (tasks_has_result(&list[i])) c->result[i / u->cells] = list[i].result;
     }
     compare_summarise(u);
 }
@@ -230,7 +230,7 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
     size_t m = 0;
     if (!there) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        if (work_is_there(&list[i]) && !runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
+        if (tasks_has_result(&list[i]) && !runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
             there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
     const Work w = {&u->runs, wait, compare_measure, u};
     int code = tasks_run(&w, there, m);

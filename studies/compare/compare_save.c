@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bridge/truncation.h"
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
@@ -79,9 +80,9 @@ static void print_truncation(const Compare *u, FILE *f)
     if (told)
         fprintf(
             f,
-            "h = 1 is %sin the asymptotic regime: the error is within 20 %% of its leading term in "
+            "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term in "
             "%zu of %zu rows%s\n",
-            governed == told ? "" : "not ", governed, told,
+            governed == told ? "" : "not ", TRUNCATION_NEAR, governed, told,
             governed == told ? "." : "; in the others\nthe order does not govern.");
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/csv.h"
@@ -57,12 +58,10 @@ static int measure_field(const Network *n, const Table *t, const Sentences *s, i
     return 0;
 }
 
-/* As the network was trained, if not told otherwise. */
 static size_t tokens_of(const Compare *u)
 {
-    size_t tokens = options_size(u->options, "truncation-tokens");
-    size_t most = options_size(u->options, "sequence");
-    return tokens == 0 || tokens > most ? most : tokens;
+    return sentences_tokens(options_size(u->options, "truncation-tokens"),
+                            options_size(u->options, "sequence"));
 }
 
 static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunErrors *e)
@@ -129,12 +128,12 @@ static int wanted(const Compare *u)
 static int measure_and_save(Compare *u, const RunSpec *spec, const char *name, const char *dir,
                             RunErrors *e)
 {
-    double begun = progress_now();
+    double begun = clock_now();
     progress_show("truncation error of %s", name);
     TRY(measure(u, spec, dir, e));
     TRY(save(u, dir, e));
     runs_note(&u->runs, "%s: truncation error %.4g of the flow at h = 1, slope %.2f, in %.1f s",
-              name, e->split, e->split_slope, progress_now() - begun);
+              name, e->split, e->split_slope, clock_now() - begun);
     return 0;
 }
 

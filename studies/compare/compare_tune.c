@@ -81,7 +81,7 @@ static size_t find_best(const Task *t, size_t points)
 {
     size_t best = points;
     for (size_t i = 0; i < points; i++) {
-        if (!work_is_there(&t[i])) continue;
+        if (!tasks_has_result(&t[i])) continue;
         if (best == points || t[i].result.valid_ppl < t[best].result.valid_ppl) best = i;
     }
     return best;
@@ -89,7 +89,7 @@ static size_t find_best(const Task *t, size_t points)
 
 static void add_point(Sheet *s, const Task *t, int chosen)
 {
-    int there = work_is_there(t);
+    int there = tasks_has_result(t);
     sheet_row(s, &(TuneRow){t->spec.scheme->name, t->spec.layers, t->spec.seed,
                             strtod(t->spec.rate, NULL), strtod(t->spec.dropout, NULL),
                             there ? t->result.valid_ppl : NAN, there ? t->result.best_epoch : NAN,

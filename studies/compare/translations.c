@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
+#include "kernels/clock.h"
 #include "nn/corpus.h"
 #include "studies/measure/sentences.h"
 #include "studies/measure/translated.h"
@@ -170,7 +171,7 @@ static int open_study(Translations *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!options_item(o, "from", 0)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu pairs of schemes, %zu seeds", u->cells, u->seeds);
     return 0;
 }
@@ -179,7 +180,7 @@ static void close_study(Translations *u)
 {
     for (size_t i = 0; u->cell && i < u->cells; i++) {
         TranslationCell *c = &u->cell[i];
-        for (size_t k = 0; c->lines && k < u->seeds; k++) statistics_free(&c->lines[k]);
+        for (size_t k = 0; c->lines && k < u->seeds; k++) metric_free(&c->lines[k]);
         table_free(c->encoder);
         table_free(c->decoder);
         memory_free(c->result);
@@ -212,25 +213,13 @@ static int score_split(const Translations *u, Translator *t, const char *run, co
     return code;
 }
 
-/* A run's model, on the machine's own options: all else its file tells. */
-static int load_run(const Translations *u, const char *dir, Network *n)
-{
-    static const OptionGroup *const machine[] = {&network_machine_group, NULL};
-    Options *o;
-    TRY(options_new(machine, &o));
-    int code = options_given(o, u->options);
-    if (code == 0) code = network_load(dir, o, n);
-    options_free(o);
-    return code;
-}
-
 static int translate(const Translations *u, const char *run, const char *dir, TranslationResult *r,
                      Statistics *lines)
 {
     Network n;
     Translator *t = NULL;
     TranslatedScore valid, test;
-    TRY(load_run(u, dir, &n));
+    TRY(trained_on_machine(dir, u->options, &n));
     int code = translator_new(u->options, n.model, &n.vocab, n.bpe, 1, &command_stop, &t);
     if (code == 0) code = score_split(u, t, run, dir, "valid.out", SPLIT_VALID, &valid, NULL);
     if (code == 0) code = score_split(u, t, run, dir, "test.out", SPLIT_TEST, &test, lines);
@@ -267,9 +256,9 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
     const Options *o = u->options;
     Network n;
     Drawn drawn = {0};
-    size_t tokens = options_size(o, "truncation-tokens");
+    size_t tokens =
+        sentences_tokens(options_size(o, "truncation-tokens"), options_size(o, "sequence"));
     if (options_size(o, "truncation") == 0 || network_bridge(o).norm != NORM_PRE) return 0;
-    if (tokens == 0 || tokens > options_size(o, "sequence")) tokens = options_size(o, "sequence");
     TRY(trained_load(dir, tokens, options_size(o, "threads"), &n));
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID],
                               &u->corpus.source[SPLIT_VALID], options_size(o, "truncation"), tokens,
@@ -370,7 +359,7 @@ static int measure(void *study, Task *t)
     TRY(lease_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;
     if (!mine) return 0;
-    double begun = progress_now();
+    double begun = clock_now();
     *r = none;
     int code = translate(u, name, dir, r, s);
     if (code == 0) progress_show("truncation errors of %s", name);
@@ -380,7 +369,7 @@ static int measure(void *study, Task *t)
     if (code != 0) return code;
     t->state = RUN_TRAINED;
     runs_note(&u->runs, "%s: BLEU %.2f on validation, %.2f on the test text, in %.1f s", name,
-              r->valid_bleu, r->test_bleu, progress_now() - begun);
+              r->valid_bleu, r->test_bleu, clock_now() - begun);
     progress_note("    %s: BLEU %.2f on validation, %.2f on test, %.1f sentences/s", name,
                   r->valid_bleu, r->test_bleu, r->sentences_per_s);
     return 0;
@@ -402,7 +391,7 @@ static int train(Translations *u)
     if (code == 0) code = tasks_run(&w, list, n);
     for (size_t i = 0; i < n && code == 0; i++) {
         u->failed += list[i].state == RUN_FAILED;
-        if (!work_is_there(&list[i])) continue;
+        if (!tasks_has_result(&list[i])) continue;
         u->cell[at[i] / u->seeds].result[at[i] % u->seeds] = list[i].result;
         if (!runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
             there[m++] = (Task){.spec = list[i].spec, .more = &at[i]};
@@ -428,21 +417,16 @@ static int study(Translations *u)
 {
     TRY(open_study(u));
     TRY(options_item(u->options, "from", 0) ? translations_take(u) : train(u));
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(translations_tables(u));
     TRY(translations_show(u));
-    TRY(work_save(&u->runs, save_all, u));
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    for (size_t i = 0; i < u->cells; i++)
+    TRY(tasks_save_tables(&u->runs, save_all, u));
+    const char *worse = "";
+    for (size_t i = u->cells; i-- > 0;)
         if (u->cell[i].runs &&
             !runs_beats_unigram(u->cell[i].valid_ppl.mean, u->cell[i].test_ppl.mean, &u->unigram))
-            return error_set(ERR_CHECK,
-                             "no better than %s frequencies, so there is nothing to compare: %s",
-                             network_unit(&u->corpus.vocab)->word, u->cell[i].name);
-    return 0;
+            worse = u->cell[i].name;
+    return tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, worse);
 }
 
 int translations_run(const Options *o, Corpus *c)

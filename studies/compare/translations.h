@@ -69,7 +69,7 @@ typedef struct {
 } TranslationRun;
 extern const Column translation_runs[], translation_lines[];
 /* Lines of a run to translation_lines, under the run's number; and those of rows first .. first + n - 1 of such a table
- * (caller: statistics_free). ERR_INPUT, ERR_MEMORY. */
+ * (caller: metric_free). ERR_INPUT, ERR_MEMORY. */
 void translations_add_lines(Sheet *s, size_t run, const Statistics *of);
 int translations_read_lines(const Csv *c, size_t first, size_t n, Statistics *out);
 /* Both files of all cells. */

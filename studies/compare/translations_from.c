@@ -102,7 +102,7 @@ int translations_read_lines(const Csv *c, size_t first, size_t n, Statistics *ou
         for (size_t k = 0; k < BLEU_STATISTICS && code == 0; k++)
             if (!(row.x[k] >= 0)) code = error_set(ERR_INPUT, "%s: a number is missing", c->file);
         if (code != 0) {
-            statistics_free(out);
+            metric_free(out);
             return code;
         }
         memcpy(out->x + i * BLEU_STATISTICS, row.x, sizeof row.x);
@@ -153,13 +153,10 @@ static int take_run(Translations *u, const Csv *runs, const Csv *lines, size_t r
     TranslationCell *c = find_cell(u, runs, row);
     if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
     size_t k = (size_t)seed - u->seed;
-    if (r.result.params != (double)c->numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
-                         runs->file, c->name, r.result.params, c->numbers);
     if (!isnan(c->result[k].valid_ppl))
         return error_set(ERR_INPUT, "%s: %s with seed %.0f is in a directory before too",
                          runs->file, c->name, seed);
-    c->result[k] = r.result;
+    TRY(runs_take(runs->file, c->name, seed, c->numbers, &r.result, &c->result[k]));
     c->measure[k] = r.measure;
     return next > first ? translations_read_lines(lines, first, next - first, &c->lines[k]) : 0;
 }

@@ -16,8 +16,6 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
-enum { DRAWS = 1000, SEED = 12345 };
-
 /* A cell and what is told of it. */
 typedef struct {
     TranslationCell cell;
@@ -207,7 +205,8 @@ static int draw_sentences(Translations *u)
     for (size_t i = 0; i < cells; i++) n += runs[i];
     if (code == 0) code = check_lines(run, n);
     if (code == 0 && cells > 1 && cell[0] == &u->cell[0]) /* the baseline has some */
-        code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, cells, DRAWS, SEED, drawn);
+        code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, cells, BOOTSTRAP_RESAMPLES,
+                               BOOTSTRAP_SEED, drawn);
     else
         cells = 0;
     for (size_t i = 1; i < cells && code == 0; i++) {
@@ -287,7 +286,7 @@ static int print_all(const Translations *u, int form, FILE *f)
         "; p: of no difference, corrected for the comparisons (Dunnett).\n(sentences): 95 %% of %d test texts "
         "drawn from the sentences of this one, the same for all; p: two-sided, of one\n"
         "comparison. A ranking needs both intervals to leave out 0.\n\n",
-        DRAWS);
+        BOOTSTRAP_RESAMPLES);
     return sheet_write(u->differences, form, f);
 }
 

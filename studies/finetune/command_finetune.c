@@ -506,8 +506,7 @@ static int train(Options *o)
     int code = read_task(&u, &whole);
     if (code == 0) code = claim(&u, &lease);
     if (code == 0) code = finetune(&u, o);
-    if (code == ERR_INTERRUPTED)
-        code = error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+    if (code == ERR_INTERRUPTED) code = command_interrupted();
     progress_clear();
     lease_drop(&lease);
     free_all(&u, &whole);

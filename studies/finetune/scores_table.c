@@ -10,8 +10,6 @@
 #include "studies/tools/output.h"
 #include "studies/tools/statistics.h"
 
-enum { DRAWS = 1000, SEED = 12345 };
-
 /* Over seeds, and the ends over drawn examples. */
 typedef struct {
     Difference seeds;
@@ -164,7 +162,8 @@ static int draw(const Table *t, size_t a, size_t b, Answers *run, Resampled out[
 {
     size_t runs[2] = {list_runs(t, a, run), 0};
     runs[1] = a == b ? 0 : list_runs(t, b, run + runs[0]);
-    return agreement_bootstrap(t->s->choose, &t->gold, run, runs, a == b ? 1 : 2, DRAWS, SEED, out);
+    return agreement_bootstrap(t->s->choose, &t->gold, run, runs, a == b ? 1 : 2,
+                               BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED, out);
 }
 
 static int find_gap(Table *t, size_t a, size_t b, Answers *run, Gap *g)
@@ -237,7 +236,8 @@ static int print_all(const Table *t, int form, FILE *f)
             "interval over pre-trainings;\n(examples): 95 %% of %d dev texts drawn from the "
             "examples of this one.\n\n",
             s->task, s->n, a->title,
-            a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label", DRAWS);
+            a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label",
+            BOOTSTRAP_RESAMPLES);
     TRY(sheet_write(t->table, form, f));
     if (t->cells < 2) return 0;
     fprintf(f, "\nDifferences. A ranking needs both intervals to leave out 0; p is of one "

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "studies/finetune/finetune.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
@@ -152,7 +153,7 @@ static int train(Finetune *u, int start, Trial *t, Work *w)
     Asking ask[SPLITS];
     TrainResult result;
     Model *m = NULL;
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(directory(u, t, dir));
     TRY(trials_model(u, start, (uint64_t)t->seed, 1, &m));
     TrainConfig c = training(u, t, dir, w, ask);
@@ -161,7 +162,7 @@ static int train(Finetune *u, int start, Trial *t, Work *w)
     /* A run that goes on has not seen all its epochs: the best one is asked again. */
     if (code == 0) code = judge(w, m, &t->score);
     model_free(m);
-    t->seconds = progress_now() - begun;
+    t->seconds = clock_now() - begun;
     if (code == ERR_NUMERIC) {
         progress_note("%s: diverged (%s)", w->words, error_text());
         t->score = t->best_epoch = NAN;

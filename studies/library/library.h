@@ -25,7 +25,4 @@ int library_given(const char *call, const void *const *pointer, size_t count);
     TRY(library_given(__func__, (const void *const[]){__VA_ARGS__}, \
                       sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
 
-/* *out becomes a scheme of a table, which it takes in any case. */
-int library_scheme(Table *t, TrotterScheme **out);
-
 #endif

@@ -5,6 +5,7 @@
 #include "studies/library/library.h"
 #include "studies/metrics/agreement.h"
 #include "studies/metrics/metric.h"
+#include "studies/tools/option.h"
 
 static const struct {
     const char *name;
@@ -14,8 +15,6 @@ static const struct {
                 {"rouge-1", METRIC_ROUGE_1},
                 {"rouge-2", METRIC_ROUGE_2},
                 {"rouge-l", METRIC_ROUGE_L}};
-static const char *const cuts[] = {
-    [TOKENIZE_NONE] = "none", [TOKENIZE_13A] = "13a", [TOKENIZE_INTL] = "intl"};
 
 /* A text a line of which each string is. */
 static int join(const char *file, const char *const *list, size_t n, Lines *out)
@@ -38,16 +37,14 @@ static int join(const char *file, const char *const *list, size_t n, Lines *out)
 
 static int find(const char *metric, const char *tokenize, int *number, MetricOptions *o)
 {
-    size_t i = 0, k = 0;
+    size_t i = 0;
+    int cut = tokenize ? option_index(TOKENIZE_NAMES, tokenize) : TOKENIZE_13A;
     while (i < sizeof of_lines / sizeof *of_lines && strcmp(of_lines[i].name, metric) != 0) i++;
     if (i == sizeof of_lines / sizeof *of_lines)
         return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
-    while (k < sizeof cuts / sizeof *cuts && tokenize && strcmp(cuts[k], tokenize) != 0) k++;
-    if (k == sizeof cuts / sizeof *cuts)
-        return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
+    if (cut < 0) return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
     *number = of_lines[i].metric;
-    *o = (MetricOptions){
-        .tokenize = tokenize ? (int)k : TOKENIZE_13A, .smooth = SMOOTH_EXP, .smooth_value = NAN};
+    *o = (MetricOptions){.tokenize = cut, .smooth = SMOOTH_EXP, .smooth_value = NAN};
     return 0;
 }
 
@@ -72,7 +69,7 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
         metric_sum(&s, sums);
         *score = metric_score(number, &o, sums);
     }
-    statistics_free(&s);
+    metric_free(&s);
     lines_free(&h);
     lines_free(&r);
     return code;

@@ -39,7 +39,8 @@ int library_given(const char *call, const void *const *pointer, size_t count)
 
 /* ---- read and print ------------------------------------------------------------------------------ */
 
-int library_scheme(Table *t, TrotterScheme **out)
+/* *out becomes a scheme of a table, which it takes in any case. */
+static int take_table(Table *t, TrotterScheme **out)
 {
     TrotterScheme *s = memory_new(1, sizeof *s);
     if (s) *s = (TrotterScheme){t, table_freeze(t)};
@@ -62,7 +63,7 @@ int trotter_scheme_find(const char *name, TrotterScheme **out)
     TRY(zoo_open(&z));
     int code = zoo_find(&z, name, "exact", &t);
     zoo_close(&z);
-    return code ? code : library_scheme(t, out);
+    return code ? code : take_table(t, out);
 }
 
 /* Which of the schemes has the name, or is the only one; count: none. */
@@ -87,7 +88,7 @@ int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out)
                : name    ? error_set(ERR_INPUT, "text: no scheme has the name %s", name)
                          : error_set(ERR_INPUT, "text: %zu schemes where one is expected", count);
     if (code == 0) {
-        code = library_scheme(list[k], out);
+        code = take_table(list[k], out);
         list[k] = NULL;
     }
     for (size_t i = 0; i < count; i++) table_free(list[i]);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
@@ -247,7 +248,7 @@ static void show_pace(void *arg, const char *work, double share)
 {
     Pace *p = arg;
     char left[32];
-    double now = progress_now();
+    double now = clock_now();
     if (p->work != work || share == 0) p->work = work, p->begun = now;
     if (work == work_solution && share == 0) p->first = now;
     if (work == work_solution || work == work_check) p->solved = fmax(p->solved, now - p->first);
@@ -312,7 +313,7 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
     if (code == 0) code = solved_new(SOLVED_BYTES, &solved);
     u->system->watch = &watch;
     u->system->solved = solved;
-    pace.told = progress_now();
+    pace.told = clock_now();
     if (code == 0) code = measure_each(u, s, &pace);
     u->system->watch = NULL;
     u->system->solved = NULL;
@@ -321,33 +322,6 @@ static int measure_all(ConvergenceStudy *u, const Selection *s)
     memory_free(alone);
     progress_clear();
     return code;
-}
-
-int choose_blame(const SystemChoice *c, int code)
-{
-    char words[1024];
-    int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
-    size_t n = c->file ? strlen(c->file) : 0;
-    snprintf(words, sizeof words, "%s", error_text());
-    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
-    return error_set(code, "%s: %s", c->file, words);
-}
-
-static int choose_trained(const SystemChoice *c, Network *n, System **out)
-{
-    if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
-    return trained_system(c->name, c->particles, n, out);
-}
-
-int choose_system(const SystemChoice *c, Network *n, System **out)
-{
-    *n = (Network){0};
-    if (c->file && c->name)
-        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
-    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
-    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
-    const char *name = c->name ? c->name : system_default();
-    return system_new(name, c->particles, c->dim, c->seed, out);
 }
 
 int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,

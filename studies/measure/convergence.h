@@ -3,10 +3,10 @@
 #define TROTTER_CONVERGENCE_H
 
 #include "ode/ode.h"
+#include "studies/measure/choose.h"
 #include "studies/tools/kind.h"
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
-#include "studies/model/trained.h"
 
 enum { CONVERGENCE_TREES = TREE_MAX }; /* exact orders are looked for up to this one */
 
@@ -38,19 +38,6 @@ extern const Column order_points[], order_work[], order_summary[];
 /* How often each verdict, and each match of a constant or remainder, occurs; bad: "disagree". */
 void orders_judge(const Csv *c, Verdict *v);
 
-/* Which particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL:
- * the default one. particles, dim: 0 for the system's own. */
-typedef struct {
-    const char *name, *file;
-    size_t particles, dim;
-    uint64_t seed;
-} SystemChoice;
-
-/* *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
-int choose_system(const SystemChoice *c, Network *n, System **out);
-/* Passes `code` on; what went wrong on a system from a file begins with the file's name. */
-int choose_blame(const SystemChoice *c, int code);
-
 /* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
 int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,
                     ConvergenceStudy *out);
@@ -59,7 +46,7 @@ void convergence_free(ConvergenceStudy *u);
 /* Schemes whose order or constant disagrees. */
 size_t convergence_disagree(const ConvergenceStudy *u);
 
-/* DIR/order.csv, summary.csv, summary.md and the plot order; of global errors also work.csv and the
+/* DIR/order.csv, order.md, order.tex, summary.csv, summary.md and the plot order; of global errors also work.csv and the
  * plots work and time. */
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 

@@ -103,3 +103,8 @@ void sentences_free(Drawn *d)
     }
     *d = (Drawn){0};
 }
+
+size_t sentences_tokens(size_t asked, size_t trained)
+{
+    return asked == 0 || asked > trained ? trained : asked;
+}

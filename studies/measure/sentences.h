@@ -20,4 +20,7 @@ int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t cou
                    uint64_t seed, Drawn *out);
 void sentences_free(Drawn *d);
 
+/* Tokens of a sentence: as many as are asked for, but (0, or more than that) no more than a network was trained with. */
+size_t sentences_tokens(size_t asked, size_t trained);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/output.h"
@@ -76,8 +77,8 @@ static int score_lines(const Corpus *c, int split, const MetricOptions *o, const
     if (code == 0 && lines)
         *lines = bleu;
     else
-        statistics_free(&bleu);
-    statistics_free(&chrf);
+        metric_free(&bleu);
+    metric_free(&chrf);
     lines_free(&reference);
     return code;
 }
@@ -89,11 +90,11 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
     Output collected;
     char *all;
     Lines hypothesis;
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(output_open(&collected));
     w.f = collected.f;
     int code = translator_run(t, &c->source[split], write_translation, &w);
-    out->seconds = progress_now() - begun;
+    out->seconds = clock_now() - begun;
     TRY(output_take(&collected, code, &all));
     char *copy = memory_string(all);
     code = copy ? lines_take("translations", copy, strlen(copy), &hypothesis) : ERR_MEMORY;

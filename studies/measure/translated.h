@@ -13,7 +13,7 @@ typedef struct {
 
 /* Scores the translations of c->source[split] against the target's lines: of files those of the file as they stand, else
  * the words of c->text[split]. what: words for the line of progress. text (NULL: not wanted): the translations, a line
- * each; caller: memory_free. lines (NULL: not wanted): the statistics of BLEU; caller: statistics_free. t is of a model
+ * each; caller: memory_free. lines (NULL: not wanted): the statistics of BLEU; caller: metric_free. t is of a model
  * with the words of c. A source that is too long for it: ERR_INPUT. */
 int translated_score(Translator *t, const Corpus *c, int split, const MetricOptions *o,
                      const char *what, char **text, TranslatedScore *out, Statistics *lines);

@@ -18,6 +18,10 @@
 
 #include "studies/metrics/metric.h"
 
+/* What is drawn where nobody asks for other numbers. */
+#define BOOTSTRAP_RESAMPLES 1000
+#define BOOTSTRAP_SEED 12345
+
 typedef struct {
     double score;           /* on all lines */
     double mean, low, high; /* over resamples; ends of the 95 % interval */

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/tick.h"
+#include "studies/tools/option.h"
 
 static double score_bleu(const MetricOptions *o, const double *sums)
 {
@@ -119,7 +120,7 @@ int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
     return code;
 }
 
-void statistics_free(Statistics *s)
+void metric_free(Statistics *s)
 {
     memory_free(s->x);
     *s = (Statistics){0};
@@ -142,14 +143,14 @@ double metric_score(int metric, const MetricOptions *o, const double *sums)
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
                       size_t seed, const char *version, char out[METRIC_SIGNATURE])
 {
-    static const char *const tokenize[] = {"none", "13a", "intl"};
-    static const char *const smooth[] = {"exp", "floor", "add-k", "none"};
-    char drawn[80] = "", how[120] = "tok:none|stem:no";
+    char tokenize[OPTION_VALUE], smooth[OPTION_VALUE], drawn[80] = "",
+                                                       how[120] = "tok:none|stem:no";
     double value = isnan(o->smooth_value) ? bleu_smooth_value(o->smooth) : o->smooth_value;
     if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
     if (metric == METRIC_BLEU) {
-        int n = snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize[o->tokenize],
-                         smooth[o->smooth]);
+        option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
+        option_value(SMOOTH_NAMES, o->smooth, smooth);
+        int n = snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize, smooth);
         if (!isnan(value)) snprintf(how + n, sizeof how - (size_t)n, "[%.2f]", value);
     }
     if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");

@@ -35,10 +35,10 @@ typedef struct {
 } Statistics;
 
 /* Statistics of each line of a hypothesis against the same line of each reference (references >= 1). ERR_INPUT with
- * both counts where two texts have not as many lines; ERR_MEMORY. Caller: statistics_free, whatever the code. */
+ * both counts where two texts have not as many lines; ERR_MEMORY. Caller: metric_free, whatever the code. */
 int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
                  const Lines *reference, size_t references, Statistics *out);
-void statistics_free(Statistics *s);
+void metric_free(Statistics *s);
 
 /* sums (s->width) out: over all lines. */
 void metric_sum(const Statistics *s, double *sums);

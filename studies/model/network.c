@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "kernels/threads.h"
 
 #define TO(member) NETWORK_SETS(member)
@@ -42,8 +43,8 @@ static const Option model_options[] = {
     {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024, .flags = OPTION_MAP,
      .sets = {TO(model.heads)}},
     {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
-     "none, sinusoid, relative (Shaw, on keys, clip 8) or both", 0, 0, .flags = OPTION_MAP,
-     .sets = {TO(model.positions)}},
+     "none, sinusoid, relative (Shaw, on keys, clip " TEXT(NETWORK_CLIP) ") or both", 0, 0,
+     .flags = OPTION_MAP, .sets = {TO(model.positions)}},
     {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0,
      .flags = OPTION_MAP, .sets = {TO(model.act)}},
     {"first-relu", OPTION_FLAG, NULL, NULL,

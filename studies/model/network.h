@@ -13,7 +13,8 @@
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
-enum { NETWORK_CLIP = 8 /* of relative positions */, NETWORK_LAYERS = 1000 /* at most */ };
+#define NETWORK_CLIP 8          /* of relative positions */
+enum { NETWORK_LAYERS = 1000 }; /* at most */
 
 /* All that options tell of a network and its training; a row of a table names the members that its option sets, and
  * a choice stands in the order of their values. */
@@ -48,14 +49,14 @@ typedef struct {
      1e-9, 1e9, .alias = {"split"}},                                                               \
     {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
      "pairs of a directory: the source's files end in .LANGUAGE, as train.en", 0, 0},              \
-    {"target", OPTION_TEXT, NULL, "LANGUAGE", "and the target's, line by line their translation",  \
+    {"target", OPTION_TEXT, NULL, "LANGUAGE", "language of the target files, as de for train.de",        \
      0, 0},                                                                                        \
     {"bpe", OPTION_SIZE, NULL, "N",                                                                \
      "words in pieces: N merges learned from the training text, of pairs from both; perplexities " \
      "are then per piece ('trotter eval' has them per word too; default: words as they stand)",    \
      1, 1e7, .sets = {NETWORK_SETS(corpus.merges)}},                                               \
-    {"codes", OPTION_TEXT, NULL, "FILE", "or by merges that 'trotter bpe' or subword-nmt learned", \
-     0, 0},                                                                                        \
+    {"codes", OPTION_TEXT, NULL, "FILE",                                                           \
+     "file of merges learned by 'trotter bpe' or subword-nmt, in place of --bpe", 0, 0},            \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: characters, _ between words", 0, 0,                            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \

@@ -47,6 +47,17 @@ static int set_size(Options *o, const char *name, size_t value)
     return options_set(o, OPTION_ARGUMENT, "", name, text);
 }
 
+int trained_on_machine(const char *dir, const Options *given, Network *n)
+{
+    static const OptionGroup *const groups[] = {&network_machine_group, NULL};
+    Options *o;
+    TRY(options_new(groups, &o));
+    int code = options_given(o, given);
+    if (code == 0) code = network_load(dir, o, n);
+    options_free(o);
+    return code;
+}
+
 int trained_load(const char *dir, size_t tokens, size_t threads, Network *n)
 {
     static const OptionGroup *const groups[] = {&network_text_group, &network_training_group,

@@ -13,6 +13,10 @@
  * network_free. */
 int trained_load(const char *dir, size_t tokens, size_t threads, Network *n);
 
+/* The model of a directory on the machine that `given` tells: device, precision, threads; all else its file tells. Caller:
+ * network_free. */
+int trained_on_machine(const char *dir, const Options *given, Network *n);
+
 /* Whether a system's name asks for one. */
 int trained_named(const char *name);
 

@@ -42,7 +42,8 @@ static const Option study_options[] = {
      "them), beside GSL's and Boost's; --h0 is the first step",
      0, 0},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
-     "of --adaptive, absolute and relative at once", 1e-14, 1, .needs = "adaptive"},
+     "tolerances of --adaptive; each is both the absolute and the relative one", 1e-14, 1,
+     .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
      "pictures of the particles at N times instead, in --out: first two coordinates, coloured by "
      "the third",
@@ -56,8 +57,8 @@ static const Option output_options[] = {
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
      0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, summary.csv, summary.md (--adaptive: adaptive.csv, tolerance.csv, .md) and "
-     "plots (.gp, .svg, .png)",
+     "write order.csv, .md, .tex, work.csv, summary.csv, .md (--adaptive: adaptive.csv, "
+     "tolerance.csv, .md) and plots (.gp, .svg, .png)",
      0, 0},
     PLOT_FIGURE,
     {0},

@@ -2,7 +2,7 @@
 #ifndef TROTTER_FRAMES_H
 #define TROTTER_FRAMES_H
 
-#include "studies/measure/convergence.h"
+#include "studies/measure/choose.h"
 #include "studies/tools/sheet.h"
 
 /* The columns of frames.csv. */

@@ -81,7 +81,9 @@ static int draw(const Study *u, const Selection *s, const char *dir)
     plot_setting(p, "set yrange [*:*<10]");
     if (plot_narrow()) plot_few_tics(p, u->t_end, 5);
     for (size_t i = 0; i < s->count; i++)
-        plot_series(p, "drift.csv", 1, s->scheme[i]->name, 3, 4, s->scheme[i]->name);
+        plot_series(p, "drift.csv", sheet_column(drift_columns, "scheme"), s->scheme[i]->name,
+                    sheet_column(drift_columns, "t"), sheet_column(drift_columns, "energy_error"),
+                    s->scheme[i]->name);
     return plot_finish(p);
 }
 

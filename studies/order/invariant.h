@@ -2,7 +2,7 @@
 #ifndef TROTTER_INVARIANT_H
 #define TROTTER_INVARIANT_H
 
-#include "studies/measure/convergence.h"
+#include "studies/measure/choose.h"
 
 /* Schemes studied where none are named. */
 #define INVARIANT_SCHEMES "leapfrog,stoermer-verlet,yoshida4,euler,heun,rk4"

@@ -268,7 +268,7 @@ static size_t least_width(const Csv *c, size_t rows, const Shown *k)
 }
 
 /* What is wider than a screen or a sheet of paper lying across becomes several tables, each with the first column, as in
- * LaTeX (sheet.c). Widths in characters, each with the room between two columns. */
+ * LaTeX (sheet_people.c). Widths in characters, each with the room between two columns. */
 enum { NARROW_MOST = 46, UPRIGHT_MOST = 125, WIDE_MOST = 160, PADDING = 2 };
 
 /* The first column, from j on, that does not fit beside the first; *chars: of those that do. */

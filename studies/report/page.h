@@ -23,8 +23,8 @@ void page_words(FILE *f, const char *words);
 typedef struct {
     const char *caption; /* HTML */
     const char *label;   /* "Table 3" */
-    const Column *
-        columns; /* of which it shows what kind_shown() says and the file has, not empty in every row */
+    /* Of which it shows what kind_shown() says and the file has, not empty in every row */
+    const Column *columns;
     size_t most;      /* rows */
     const char *file; /* where all are, told where rows are left out */
     int folded;       /* 1: nothing but the caption is seen until a reader unfolds it, or prints */

@@ -56,7 +56,7 @@ static int wait_for(pid_t child, Lease *claim)
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
     if (command_stop || (WIFEXITED(status) && WEXITSTATUS(status) == 130))
-        return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+        return command_interrupted();
     return error_set(ERR_CHECK, "a run failed");
 }
 

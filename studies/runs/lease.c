@@ -1,4 +1,4 @@
-/* claim.c: link(2) for who comes first, a lock for who is alive (claim.h). */
+/* lease.c: link(2) for who comes first, a lock for who is alive (lease.h). */
 #include "studies/runs/lease.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "kernels/error.h"
 #include "studies/tools/progress.h"
 
@@ -96,7 +97,7 @@ static int take_over(const char *path, const char *who, int own, Lease *c, int *
     int code = 0, had = lock(fd) == LOCK_HAD;
     if (had && !is_same(path, fd))
         *again = 1;
-    else if (had && !(is_elsewhere(fd, who, c->left_over) && silence(own, fd) < CLAIM_SILENCE)) {
+    else if (had && !(is_elsewhere(fd, who, c->left_over) && silence(own, fd) < LEASE_SILENCE)) {
         code = write_words(fd, path, who);
         *mine = code == 0;
     }
@@ -128,7 +129,7 @@ static int take(const char *path, const char *who, Lease *c, int *mine)
 
 int lease_take(const char *path, const char *who, Lease *c, int *mine)
 {
-    *c = (Lease){.fd = -1, .beat = progress_now()};
+    *c = (Lease){.fd = -1, .beat = clock_now()};
     *mine = 0;
     if (snprintf(c->path, sizeof c->path, "%s", path) >= OUTPUT_PATH - 64)
         return error_set(ERR_INPUT, "%.100s...: name too long", path);
@@ -137,8 +138,8 @@ int lease_take(const char *path, const char *who, Lease *c, int *mine)
 
 void lease_keep(Lease *c)
 {
-    if (c->fd < 0 || progress_now() - c->beat < CLAIM_BEAT) return;
-    c->beat = progress_now();
+    if (c->fd < 0 || clock_now() - c->beat < LEASE_BEAT) return;
+    c->beat = clock_now();
     (void)!futimens(c->fd, NULL);
 }
 

@@ -1,4 +1,4 @@
-/* claim.h: a piece of work that one process at a time has, among all that share a directory.
+/* lease.h: a piece of work that one process at a time has, among all that share a directory.
  *
  * A claim is a file. It is written under a name of its own, locked, and then linked to the claimed
  * name: link(2) either makes the name or finds it there, so the file appears at once, whole and
@@ -9,7 +9,7 @@
  * passed the claim counts (it may outlive the parent), other programs started meanwhile do not: a plot that is
  * being drawn does not hold the directory of a training that was killed. A claim whose lock can
  * be had is left over and is taken over, at once if its holder was on this host; if it was on
- * another, only after CLAIM_SILENCE seconds without a sign of life, in case the file system keeps
+ * another, only after LEASE_SILENCE seconds without a sign of life, in case the file system keeps
  * locks on one host.
  *
  * On network file systems: link is atomic on NFS 2 and later, Lustre, GPFS, CephFS. Locks are seen
@@ -20,12 +20,12 @@
  * altogether a claim is still had by one only, but one that is left over stays: remove the file by
  * hand.
  */
-#ifndef TROTTER_CLAIM_H
-#define TROTTER_CLAIM_H
+#ifndef TROTTER_LEASE_H
+#define TROTTER_LEASE_H
 
 #include "studies/tools/output.h"
 
-enum { CLAIM_BEAT = 20, CLAIM_SILENCE = 180 }; /* seconds */
+enum { LEASE_BEAT = 20, LEASE_SILENCE = 180 }; /* seconds */
 
 typedef struct {
     int fd; /* closed on exec, but for lease_pass */

@@ -136,8 +136,8 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
     return spare(dir, words, "");
 }
 
-int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, Stacks t,
-                         const char *dir, int resumes)
+int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir,
+                 int resumes)
 {
     Options *there;
     if (!exists(dir, "result.csv")) return 0;

@@ -19,7 +19,7 @@ int rerun_has_state(const char *dir);
 
 /* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
  * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */
-int run_refuse_overwrite(const Options *o, const OptionGroup *const *groups, Stacks t,
-                         const char *dir, int resumes);
+int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir,
+                 int resumes);
 
 #endif

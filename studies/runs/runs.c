@@ -315,8 +315,8 @@ int runs_spare(const Runs *r, const RunSpec *s)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = run_refuse_overwrite(j.options, command_train.groups,
-                                    (Stacks){s->scheme, s->encoder}, j.dir, 0);
+        code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder}, j.dir,
+                            0);
     options_free(j.options);
     return code;
 }
@@ -343,6 +343,22 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", s->scheme->name, words);
+}
+
+int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
+              RunResult *there)
+{
+    if (r->params != (double)numbers)
+        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options", file,
+                         name, r->params, numbers);
+    if (!isnan(there->valid_ppl) &&
+        (there->valid_ppl != r->valid_ppl || there->test_ppl != r->test_ppl))
+        return error_set(ERR_INPUT,
+                         "%s: %s with seed %.0f has another perplexity than in a directory before: "
+                         "of another recipe?",
+                         file, name, seed);
+    *there = *r;
+    return 0;
 }
 
 int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)

@@ -5,7 +5,7 @@
  * stopped ones. A process each, so that peak memory is that run's own and one that fails harms no
  * other.
  *
- * Several processes may work at the same directory: a run is claimed (claim.h) before it is
+ * Several processes may work at the same directory: a run is claimed (lease.h) before it is
  * trained, so it is trained once. The claim passes to the child, and a child whose parent dies
  * saves its state and ends, so that somebody else goes on from there. DIR/study.log tells who did
  * what.
@@ -33,8 +33,8 @@ typedef struct {
 typedef struct {
     const Table *scheme;
     size_t layers;
-    const Table *
-        encoder; /* of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    /* Of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;
     const char *rate, *dropout; /* as written; NULL: those of the options */
@@ -95,6 +95,11 @@ int runs_beats_unigram(double valid, double test, const Unigram *u);
 
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
+
+/* A recorded run of another directory: *there becomes r. ERR_INPUT where it has not as many numbers, or *there has
+ * another perplexity already; file, name and seed are for the words. */
+int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
+              RunResult *there);
 
 /* A row of a run's log. */
 typedef struct {

@@ -1,8 +1,9 @@
-/* work.c: working off a list of trainings (work.h). */
+/* tasks.c: working off a list of trainings (tasks.h). */
 #include "studies/runs/tasks.h"
 
 #include <time.h>
 
+#include "kernels/clock.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -13,7 +14,7 @@ typedef struct {
     double seconds;
 } Pace;
 
-int work_is_there(const Task *t)
+int tasks_has_result(const Task *t)
 {
     return t->state == RUN_THERE || t->state == RUN_TRAINED;
 }
@@ -42,25 +43,20 @@ static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seco
     if (left) progress_note("    about %s left for the other runs", time);
 }
 
-static int stopped(void)
-{
-    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
-}
-
 static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
 {
     Task *t = &list[i];
     char name[512];
     int was = t->state;
-    double begun = progress_now();
-    if (command_stop) return stopped();
+    double begun = clock_now();
+    if (command_stop) return command_interrupted();
     if (w->measure) return w->measure(w->study, t);
     runs_name(&t->spec, name);
     if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
     TRY(runs_do(w->runs, &t->spec, &t->result, &t->state));
     if (t->state == was) return 0;
     if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    tell_task(list, n, i, p, progress_now() - begun);
+    tell_task(list, n, i, p, clock_now() - begun);
     return 0;
 }
 
@@ -69,7 +65,7 @@ static int wait_a_little(void)
 {
     const struct timespec pause = {0, 100000000};
     for (int i = 0; i < 10 && !command_stop; i++) nanosleep(&pause, NULL);
-    return command_stop ? stopped() : 0;
+    return command_stop ? command_interrupted() : 0;
 }
 
 int tasks_run(const Work *w, Task *list, size_t n)
@@ -88,7 +84,24 @@ int tasks_run(const Work *w, Task *list, size_t n)
 
 /* ---- what a study leaves ----------------------------------------------------------------------- */
 
-int work_config(const Runs *r, const char *command)
+int tasks_write_tables(int leader)
+{
+    if (!leader)
+        progress_note("nothing is left to train here; the first process writes the tables");
+    return leader;
+}
+
+int tasks_verdict(size_t failed, const char *word, const char *worse)
+{
+    if (failed) return error_set(ERR_CHECK, "%zu run(s) failed", failed);
+    if (*worse)
+        return error_set(ERR_CHECK,
+                         "no better than %s frequencies, so there is nothing to compare: %s", word,
+                         worse);
+    return 0;
+}
+
+int tasks_save_config(const Runs *r, const char *command)
 {
     Output o;
     TRY(output_open(&o));
@@ -96,7 +109,7 @@ int work_config(const Runs *r, const char *command)
     return output_put(&o, options_write(r->options, o.f), r->dir, "config.ini");
 }
 
-int work_save(const Runs *r, int (*save)(void *study), void *study)
+int tasks_save_tables(const Runs *r, int (*save)(void *study), void *study)
 {
     char path[OUTPUT_PATH];
     Lease claim;

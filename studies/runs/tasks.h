@@ -1,11 +1,11 @@
-/* work.h: a list of trainings worked off by one process or several, for every study that trains
+/* tasks.h: a list of trainings worked off by one process or several, for every study that trains
  * many models (compare, sweep).
  *
- * Each process goes through the list and does what nobody else has (runs.h, claim.h); what is with
+ * Each process goes through the list and does what nobody else has (runs.h, lease.h); what is with
  * others is looked at again until it is there, or is left to them.
  */
-#ifndef TROTTER_WORK_H
-#define TROTTER_WORK_H
+#ifndef TROTTER_TASKS_H
+#define TROTTER_TASKS_H
 
 #include "studies/runs/runs.h"
 
@@ -30,13 +30,20 @@ typedef struct {
 int tasks_run(const Work *w, Task *list, size_t n);
 
 /* 1 where the task has a result. */
-int work_is_there(const Task *t);
+int tasks_has_result(const Task *t);
+
+/* 1: this process, which is the first, writes the tables; 0: another does, and words on stderr say so. */
+int tasks_write_tables(int leader);
+
+/* What a study ends with: ERR_CHECK where runs failed, or where models are no better than the frequencies of words (`word`:
+ * what a token is called) and so not to be compared; worse: their names, "" where there are none. */
+int tasks_verdict(size_t failed, const char *word, const char *worse);
 
 /* DIR/config.ini, from which `trotter COMMAND --config` does the study again; written atomically. */
-int work_config(const Runs *r, const char *command);
+int tasks_save_config(const Runs *r, const char *command);
 
 /* Takes DIR/tables.claim, so that one process at a time writes tables and plots, and has `save` write
  * them; where another is at it nothing is done, as it writes the same. */
-int work_save(const Runs *r, int (*save)(void *study), void *study);
+int tasks_save_tables(const Runs *r, int (*save)(void *study), void *study);
 
 #endif

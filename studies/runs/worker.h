@@ -2,7 +2,7 @@
  *
  * `mpirun -n N`, `srun` and Slurm arrays start the same command several times and number the copies
  * in the environment; no library is needed to read that. Who does what is settled by claims
- * (claim.h); the number only chooses the one that writes the tables.
+ * (lease.h); the number only chooses the one that writes the tables.
  */
 #ifndef TROTTER_WORKER_H
 #define TROTTER_WORKER_H

@@ -17,8 +17,9 @@
 #              order 2 (order2-learn)
 #   parts      several sets of feed-forward weights: parted, of three, beside macaron, of two, and looped:2, of one; inner width 192,
 #              which they divide
+#   confirm    fgfg-error and repeat:2 once more, on eight seeds that nothing was chosen by (those after --first + 7)
 #   wide       four designs again at width 128, six seeds
-#   new, both  train nothing: the designs of `two` and `others`, of `two`, `low` and `four`, in one model
+#   all        trains nothing: the designs of `two`, `low`, `others`, `three` and `four` in one model
 #
 # --from DIR trains nothing: the tables of the runs that DIR/PART recorded.
 #
@@ -27,7 +28,7 @@
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
-corpus='' out='' from='' only=two,low,others,four,three,parts,wide,new,both first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' from='' only=two,low,others,four,three,parts,confirm,wide,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
     --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
@@ -48,6 +49,7 @@ mkdir -p "$out"
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
         --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
 levels=dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
+three=dial:3,1/3,dial:3,1/2,rk3,order2-learn
 others=heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
 file="--scheme-file $root/studies/schemes/study.scheme"
 trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
@@ -99,9 +101,10 @@ joint() {
     part low $narrow --baseline dial:2,1/4 $trained --seed "$first" --seeds "$seeds" --scheme dial:2,1/4,dial:2,3/8
     part others $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $others
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
-    part three $narrow --baseline dial:3,1/3 $trained --seed "$first" --seeds "$seeds" $file --scheme dial:3,1/3,dial:3,1/2,rk3,order2-learn
+    part three $narrow --baseline dial:3,1/3 $trained --seed "$first" --seeds "$seeds" $file --scheme $three
     part parts --width 64 --inner 192 --baseline looped:2 $trained --seed "$first" --seeds "$seeds" $file --scheme looped:2,macaron,parted
+    part confirm $narrow --baseline repeat:2 $trained --seed $((first + 8)) --seeds "$seeds" $file --scheme repeat:2,fgfg-error
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
-    joint new "two others" --baseline repeat:2 $file --scheme "$levels,$others"
-    joint both "two low four" --baseline dial:2,1 --scheme "$levels,dial:2,1/4,dial:2,3/8,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
+    joint all "two low others three four" --baseline dial:2,1 $file \
+        --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
 }

@@ -15,7 +15,7 @@ static const Option word_options[] = {
     {"pairs", OPTION_SIZE, "4", "N",
      "the interleaved word has N letters s and N letters f; so have permutations and sandwiches, "
      "and random words as many numbers",
-     1, WORD_LETTERS / 2},
+     1, ZOO_LETTERS / 2},
     {"interleaved", OPTION_FLAG, NULL, NULL, "the baseline (sf)^N, with every seed of --seeds", 0,
      0},
     {"permutations", OPTION_SIZE, "0", "K", "K different random orders of N s and N f", 0, 100000},
@@ -78,7 +78,7 @@ static int open_study(Sweep *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     if (!sweep_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(work_config(&u->runs, "sweep"));
+    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "sweep"));
     runs_note(&u->runs, "begins: %zu words", u->words);
     return 0;
 }
@@ -105,25 +105,17 @@ static int verdict(const Sweep *u)
     }
     const char *word = network_unit(&u->corpus.vocab)->word;
     if (n && better) notice_warn("no better than %s frequencies: %s", word, names);
-    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    if (n && !better)
-        return error_set(ERR_CHECK,
-                         "no better than %s frequencies, so there is nothing to compare: %s", word,
-                         names);
-    return 0;
+    return tasks_verdict(u->failed, word, better ? "" : names);
 }
 
 static int study(Sweep *u)
 {
     TRY(open_study(u));
     TRY(sweep_train(u, u->worker.leader));
-    if (!u->worker.leader) {
-        progress_note("nothing is left to train here; the first process writes the tables");
-        return 0;
-    }
+    if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(sweep_tables(u));
     TRY(sweep_show(u));
-    TRY(work_save(&u->runs, save, u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 

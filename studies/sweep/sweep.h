@@ -13,8 +13,6 @@
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
 
-enum { WORD_LETTERS = 128 }; /* most, as the names of schemes have it */
-
 /* What a word is in the sweep for; a word may be several of these, and is one model. */
 enum {
     FAMILY_INTERLEAVED,
@@ -34,7 +32,7 @@ void draw_permutation(uint64_t seed, uint64_t i, size_t n, char *word);
 
 /* The i-th draw of a word of `budget` numbers, s having `s` and f `f` of them: letters are drawn one by one,
  * either with probability 1/2 (random_below(seed, stream of words, i * 2^32 + j, 2)); one that does not fit
- * any more gives way to the other. word (WORD_LETTERS + 1) out; 1 where the numbers are spent exactly,
+ * any more gives way to the other. word (ZOO_LETTERS + 1) out; 1 where the numbers are spent exactly,
  * 0 where some are left or the word grows too long. Source: section 3.2 (who draws "until the parameter
  * budget is exhausted"). */
 int draw_word(uint64_t seed, uint64_t i, uint64_t s, uint64_t f, uint64_t budget, char *word);
@@ -53,7 +51,7 @@ Halves word_halves(const char *word, double s, double f);
 /* ---- words ----------------------------------------------------------------------------------------- */
 
 typedef struct {
-    char letters[WORD_LETTERS + 1];
+    char letters[ZOO_LETTERS + 1];
     int family;      /* bits 1 << FAMILY_* */
     int k;           /* sandwich coefficient; -1: none */
     Table *scheme;   /* Euler sublayers: what is trained */

@@ -8,7 +8,7 @@ enum { STREAM_PERMUTATIONS = 0x7065726d, STREAM_WORDS = 0x776f7264 }; /* "perm",
 
 void draw_permutation(uint64_t seed, uint64_t i, size_t n, char *word)
 {
-    uint32_t order[WORD_LETTERS];
+    uint32_t order[ZOO_LETTERS];
     random_permutation(seed, STREAM_PERMUTATIONS + (i << 32), 2 * n, order);
     for (size_t j = 0; j < 2 * n; j++) word[j] = order[j] < n ? 's' : 'f';
     word[2 * n] = '\0';
@@ -18,7 +18,7 @@ int draw_word(uint64_t seed, uint64_t i, uint64_t s, uint64_t f, uint64_t budget
 {
     size_t n = 0;
     uint64_t least = s < f ? s : f;
-    while (budget >= least && n < WORD_LETTERS) {
+    while (budget >= least && n < ZOO_LETTERS) {
         int attention = random_below(seed, STREAM_WORDS, (i << 32) + n, 2) == 0;
         if ((attention ? s : f) > budget) attention = !attention;
         budget -= attention ? s : f;

@@ -1,4 +1,4 @@
-/* sweep_runs.c: the trainings of a sweep, by the machine of all studies that train many (work.h). */
+/* sweep_runs.c: the trainings of a sweep, by the machine of all studies that train many (tasks.h). */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
     for (i = 0; code == 0 && i < runs; i++) {
         RunResult *result = list[i].more;
         u->failed += list[i].state == RUN_FAILED;
-        if (work_is_there(&list[i])) *result = list[i].result;
+        if (tasks_has_result(&list[i])) *result = list[i].result;
     }
     memory_free(list);
     return code;

@@ -132,7 +132,7 @@ static int draw(const Sweep *u, int family, uint64_t i, char *word)
  * gives the first of a larger one. */
 static int draw_all(Sweep *u, int family, size_t wanted)
 {
-    char word[WORD_LETTERS + 1];
+    char word[ZOO_LETTERS + 1];
     size_t at, found = 0;
     uint64_t tries = 1000 + 200 * (uint64_t)wanted;
     for (uint64_t i = 0; found < wanted && i < tries; i++) {
@@ -151,16 +151,16 @@ static int draw_all(Sweep *u, int family, size_t wanted)
 
 static int add_given(Sweep *u, const char *list)
 {
-    char word[WORD_LETTERS + 1];
+    char word[ZOO_LETTERS + 1];
     size_t at;
     if (!list) return 0;
     for (const char *c = list; *c;) {
         size_t n = strcspn(c, ",");
-        if (n == 0 || n > WORD_LETTERS || strspn(c, "sf") != n)
+        if (n == 0 || n > ZOO_LETTERS || strspn(c, "sf") != n)
             return error_set(ERR_INPUT,
                              "--words: expected words of 1 to %d letters s (attention) and f "
                              "(feed-forward), separated by commas; '%.*s' is none",
-                             WORD_LETTERS, n < 40 ? (int)n : 40, c);
+                             ZOO_LETTERS, n < 40 ? (int)n : 40, c);
         snprintf(word, sizeof word, "%.*s", (int)n, c);
         TRY(add(u, word, FAMILY_GIVEN, -1, &at));
         c += n;
@@ -172,7 +172,7 @@ static int add_given(Sweep *u, const char *list)
 
 static int add_sandwiches(Sweep *u)
 {
-    char word[WORD_LETTERS + 1];
+    char word[ZOO_LETTERS + 1];
     size_t at;
     for (size_t k = 0; k < u->pairs; k++) {
         sandwich_word(u->pairs, k, word);
@@ -192,7 +192,7 @@ static void find_costs(Sweep *u)
 int sweep_words(Sweep *u)
 {
     const Options *o = u->options;
-    char word[WORD_LETTERS + 1];
+    char word[ZOO_LETTERS + 1];
     size_t at;
     u->pairs = options_size(o, "pairs");
     find_costs(u);

@@ -126,15 +126,16 @@ static void add_areas(Plot *p, const char *file, const Lattice *l)
     static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};
     static const char *const title[] = {"F first: area positive", "G first: area negative",
                                         "the path goes back: parts cancel"};
-    int named[3] = {0, 0, 0};
+    int named[3] = {0, 0, 0}, is = sheet_column(lattice_columns, "part");
+    int F = sheet_column(lattice_columns, "F"), G = sheet_column(lattice_columns, "G");
     for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
         int above = l->above[k] != 0, kind = l->goes_back ? 2 : above;
         char part[32];
         snprintf(part, sizeof part, "%s%zu", sign[above], k + 1);
         plot_item(p, file,
-                  "using (strcol(1) eq %s ? $2 : NaN):3 with filledcurves closed fc rgb %s fs "
+                  "using (strcol(%d) eq %s ? $%d : NaN):%d with filledcurves closed fc rgb %s fs "
                   "transparent solid 0.45 noborder",
-                  part, colour[kind]);
+                  is, part, F, G, colour[kind]);
         if (named[kind]) plot_more(p, "notitle");
         if (!named[kind]) plot_more(p, "title %s", title[kind]);
         named[kind] = 1;
@@ -144,6 +145,8 @@ static void add_areas(Plot *p, const char *file, const Lattice *l)
 static int draw(const Lattice *l, const Table *t, const char *dir, const char *name)
 {
     char file[300];
+    int is = sheet_column(lattice_columns, "part");
+    int F = sheet_column(lattice_columns, "F"), G = sheet_column(lattice_columns, "G");
     PlotFrame frame = {name, t->name, "time under F (attention, s)",
                        "time under G (feed-forward, f)", PLOT_EQUAL};
     Plot *p;
@@ -161,11 +164,13 @@ static int draw(const Lattice *l, const Table *t, const char *dir, const char *n
     }
     add_areas(p, file, l);
     plot_item(p, file,
-              "using (strcol(1) eq 'chord' ? $2 : NaN):3 with lines lc rgb '#555555' lw 2 dt '-' "
-              "title 'chord'");
+              "using (strcol(%d) eq 'chord' ? $%d : NaN):%d with lines lc rgb '#555555' lw 2 dt "
+              "'-' title 'chord'",
+              is, F, G);
     plot_item(p, file,
-              "using (strcol(1) eq 'path' ? $2 : NaN):3 with linespoints lc rgb '#0072b2' lw 3 pt "
-              "7 ps 0.8 title 'path'");
+              "using (strcol(%d) eq 'path' ? $%d : NaN):%d with linespoints lc rgb '#0072b2' lw 3 "
+              "pt 7 ps 0.8 title 'path'",
+              is, F, G);
     return plot_finish(p);
 }
 

@@ -57,15 +57,36 @@ const Column region_grid[] = GRID("re", "im"), region_split_grid[] = GRID("zF", 
 typedef struct {
     const char *name, *contours;
     const Column *grid, *line, *inside;
+    const char *column[2]; /* of x and y, in each table */
     const char *title, *x, *y;
 } Plane;
 static const Plane planes[] = {
-    {"stability", "contours", region_grid, region_lines, region_inside,
-     "Stability regions: |R(z)| = 1", "Re z,  z = hλ", "Im z"},
-    {"split", "split-contours", region_split_grid, region_split_lines, region_split_inside,
-     "Stability on the split test equation: |R| = 1", "h λ_F (real)", "h λ_G (real)"},
-    {"split", "split-contours", region_split_grid, region_split_lines, region_split_inside,
-     "Stability on the split test equation: |R| = 1", "Im h λ_F (real part 0)",
+    {"stability",
+     "contours",
+     region_grid,
+     region_lines,
+     region_inside,
+     {"re", "im"},
+     "Stability regions: |R(z)| = 1",
+     "Re z,  z = hλ",
+     "Im z"},
+    {"split",
+     "split-contours",
+     region_split_grid,
+     region_split_lines,
+     region_split_inside,
+     {"zF", "zG"},
+     "Stability on the split test equation: |R| = 1",
+     "h λ_F (real)",
+     "h λ_G (real)"},
+    {"split",
+     "split-contours",
+     region_split_grid,
+     region_split_lines,
+     region_split_inside,
+     {"zF", "zG"},
+     "Stability on the split test equation: |R| = 1",
+     "Im h λ_F (real part 0)",
      "Im h λ_G (real part 0)"},
 };
 
@@ -227,15 +248,19 @@ static const char *side_words(const Region *u, size_t i)
 /* Scheme `first` of all, the i-th of the plot. */
 static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, size_t i)
 {
+    const Plane *plane = &planes[u->plane];
     char title[300], file[64];
-    snprintf(file, sizeof file, "%s.csv", planes[u->plane].contours);
+    int line = sheet_column(plane->line, "line"), x = sheet_column(plane->line, plane->column[0]);
+    int y = sheet_column(plane->line, plane->column[1]);
+    snprintf(file, sizeof file, "%s.csv", plane->contours);
     snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : side_words(u, first));
     if (!l->lines) {
         plot_item(p, NULL, "NaN with lines title %s noenhanced", title);
         plot_style(p, i);
     }
     for (size_t k = 0; k < l->lines; k++) {
-        plot_item(p, file, "using ($2 == %zu ? $3 : NaN):4 with lines", l->first + k);
+        plot_item(p, file, "using ($%d == %zu ? $%d : NaN):%d with lines", line, l->first + k, x,
+                  y);
         if (k == 0) plot_more(p, "title %s noenhanced", title);
         if (k > 0) plot_more(p, "notitle");
         plot_style(p, i);
@@ -245,13 +270,16 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
 /* One scheme alone: |R| inside as a shade, which ends where |R| = 1. */
 static void shade_modulus(Plot *p, const Region *u)
 {
+    const Plane *plane = &planes[u->plane];
     char file[64];
-    snprintf(file, sizeof file, "%s.csv", planes[u->plane].name);
+    int modulus = sheet_column(plane->grid, "modulus");
+    snprintf(file, sizeof file, "%s.csv", plane->name);
     plot_setting(p, "set palette defined (0 '#2166ac', 0.6 '#92c5de', 1 '#d1e5f0')\n"
                     "set cbrange [0:1]\nset cbtics 0.5\nset cblabel '|R|'\n"
                     "set colorbox user origin graph 1.05, graph 0.05 size graph 0.04, graph 0.5");
-    plot_item(p, file, "using 2:3:($4 <= %.17g ? ($4 < 1 ? $4 : 1) : NaN) with image notitle",
-              level);
+    plot_item(p, file, "using %d:%d:($%d <= %.17g ? ($%d < 1 ? $%d : 1) : NaN) with image notitle",
+              sheet_column(plane->grid, plane->column[0]),
+              sheet_column(plane->grid, plane->column[1]), modulus, level, modulus, modulus);
 }
 
 static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
@@ -274,6 +302,7 @@ static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
 static int shade_counts(Plot *p, const Region *u, const char *name, size_t first, size_t count,
                         const char *dir)
 {
+    const Plane *plane = &planes[u->plane];
     char file[80];
     Output o;
     snprintf(file, sizeof file, "%s-inside.csv", name);
@@ -284,15 +313,10 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
                  "unset colorbox",
                  count);
     plot_note(p, "the darker, the more of these schemes are stable (|R| ≤ 1)");
-    plot_item(p, file, "using 1:2:3 with image notitle");
+    plot_item(p, file, "using %d:%d:%d with image notitle",
+              sheet_column(plane->inside, plane->column[0]),
+              sheet_column(plane->inside, plane->column[1]), sheet_column(plane->inside, "stable"));
     return 0;
-}
-
-/* 1, 2 or 5 times a power of ten, at most six of them along `range`. */
-static double tic_step(double range)
-{
-    double power = pow(10, floor(log10(range / 6))), rest = range / 6 / power;
-    return power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10);
 }
 
 static void set_frame(Plot *p, const Region *u)
@@ -300,9 +324,9 @@ static void set_frame(Plot *p, const Region *u)
     double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
     plot_setting(p, "set zeroaxis lc rgb '#555555' lw 1 dt 1");
     plot_setting(p, "set xrange [%.9g:%.9g]\nset xtics %.9g", u->origin[0], u->origin[0] + x,
-                 tic_step(x));
+                 plot_step(x, 6));
     plot_setting(p, "set yrange [%.9g:%.9g]\nset ytics %.9g", u->origin[1], u->origin[1] + y,
-                 tic_step(y));
+                 plot_step(y, 6));
 }
 
 /* Schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */

@@ -22,7 +22,7 @@
 
 #include "kernels/random.h"
 #include "ode/ode.h"
-#include "studies/measure/convergence.h"
+#include "studies/measure/choose.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"

@@ -1,4 +1,4 @@
-/* structure.c: symmetry, symplecticity, effective order and error constants of schemes, in a table. */
+/* structure_table.c: symmetry, symplecticity, effective order and error constants of schemes, in a table. */
 #include "studies/theory/structure_table.h"
 
 #include "studies/measure/expansion.h"

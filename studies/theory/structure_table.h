@@ -1,6 +1,6 @@
-/* structure.h: what the schemes' tables keep, as a report. */
-#ifndef TROTTER_STRUCTURE_H
-#define TROTTER_STRUCTURE_H
+/* structure_table.h: what the schemes' tables keep, as a report. */
+#ifndef TROTTER_STRUCTURE_TABLE_H
+#define TROTTER_STRUCTURE_TABLE_H
 
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"

@@ -62,6 +62,9 @@ void command_begin(const char *name);
 /* Set by SIGINT and SIGTERM where a command saves what it has. */
 extern volatile int command_stop;
 
+/* ERR_INTERRUPTED, and that the same command goes on. */
+int command_interrupted(void);
+
 /* Path of this program, for running another of its commands; borrowed. */
 const char *command_program(void);
 

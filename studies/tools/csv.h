@@ -15,7 +15,7 @@ typedef struct {
     char *text;
 } Csv;
 
-/* Not to be read, not of the form, rows of unequal length: ERR_INPUT with "FILE:LINE: ...". */
+/* Not to be read, not of the form, rows of unequal length: ERR_INPUT with "FILE:LINE: ...". ERR_MEMORY. */
 int csv_open(Csv *c, const char *file);
 void csv_close(Csv *c);
 

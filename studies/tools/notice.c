@@ -16,6 +16,11 @@ void command_begin(const char *name)
     running = name;
 }
 
+int command_interrupted(void)
+{
+    return error_set(ERR_INTERRUPTED, "interrupted; the same command goes on from here");
+}
+
 const char *command_program(void)
 {
     static char path[PATH_MAX];

@@ -58,6 +58,11 @@ typedef struct {
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
 
+enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
+/* Of the values of a choice, "a|b|c": the index of a text, or -1; the text of an index, "" past the end. */
+int option_index(const char *values, const char *text);
+void option_value(const char *values, int index, char out[OPTION_VALUE]);
+
 /* `help`, -h for short, belongs to every command. */
 extern const OptionGroup options_common;
 
@@ -72,7 +77,7 @@ void options_free(Options *o);
 int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections) by the same rules; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
-/* One value from elsewhere; `where` begins the message. NULL name of an option: ERR_INPUT. */
+/* One value from elsewhere; `where` begins the message. A name that is no option: ERR_INPUT. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 
 /* Sets what `from` was given on the command line and o knows too, with the same rank. */

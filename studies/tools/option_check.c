@@ -99,6 +99,13 @@ int option_index(const char *values, const char *text)
     return -1;
 }
 
+void option_value(const char *values, int index, char out[OPTION_VALUE])
+{
+    const char *v = values;
+    for (int i = 0; v && i < index; i++) v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL;
+    snprintf(out, OPTION_VALUE, "%.*s", v ? (int)strcspn(v, "|") : 0, v ? v : "");
+}
+
 static int check_choice(const Option *p, const char *text, char *words, size_t bytes)
 {
     snprintf(words, bytes, "expected one of %s", p->values);

@@ -11,8 +11,6 @@ int option_check(const Option *p, const char *text, char *words, size_t bytes);
 size_t option_bytes(const char *text);
 /* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
 int option_part(const char *text, size_t i, char out[32]);
-/* Index of text in "a|b|c", or -1. */
-int option_index(const char *values, const char *text);
 /* A flag's text: 1 for yes, true and 1. */
 int option_yes(const char *text);
 

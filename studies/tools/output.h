@@ -26,7 +26,7 @@ int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 /* 1 where the file exists. */
 int output_exists(const char *path);
 
-/* The bytes of a file, terminated by a NUL; caller frees *text (memory_free). ERR_INPUT. */
+/* The bytes of a file, terminated by a NUL; caller frees *text (memory_free). ERR_INPUT, ERR_MEMORY. */
 int output_read(const char *path, char **text, size_t *bytes);
 
 /* A text that is collected in memory and then written atomically, so that a full disk leaves the

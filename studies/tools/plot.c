@@ -67,12 +67,12 @@ static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};
 static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
 static const int point[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+enum { PLOT_COLOURS = sizeof colour / sizeof *colour };
 #define OF(list, i) ((list)[(i) % (sizeof(list) / sizeof *(list))])
 
 size_t plot_again(size_t i, size_t n, size_t k)
 {
-    const size_t colours = sizeof colour / sizeof *colour;
-    return i + colours * ((n + colours - 1) / colours) * k;
+    return i + PLOT_COLOURS * ((n + PLOT_COLOURS - 1) / PLOT_COLOURS) * k;
 }
 
 const char *plot_colour(size_t i)
@@ -202,7 +202,7 @@ static int is_line(const Plot *p)
 void plot_style(Plot *p, size_t i)
 {
     int line = is_line(p);
-    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i), OF(dash, i / 7));
+    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i), OF(dash, i / PLOT_COLOURS));
     if (!line) fprintf(p->items.f, " pt %d ps 1", OF(point, i));
 }
 
@@ -424,12 +424,18 @@ void plot_count(Plot *p, size_t n)
     plot_setting(p, "set xrange [0.7:%zu.3]\nset xtics 1,%zu", n, n / 12 + 1);
 }
 
-void plot_few_tics(Plot *p, double span, size_t most)
+double plot_step(double span, size_t most)
 {
     double least = span / (double)most;
-    if (!(least > 0 && isfinite(least))) return;
+    if (!(least > 0 && isfinite(least))) return NAN;
     double power = pow(10, floor(log10(least))), rest = least / power;
-    plot_setting(p, "set xtics %.6g", power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10));
+    return power * (rest <= 1 ? 1 : rest <= 2 ? 2 : rest <= 5 ? 5 : 10);
+}
+
+void plot_few_tics(Plot *p, double span, size_t most)
+{
+    double step = plot_step(span, most);
+    if (!isnan(step)) plot_setting(p, "set xtics %.6g", step);
 }
 
 /* A kind of image: its terminals, the first of which a gnuplot knows is taken. */

@@ -65,8 +65,9 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words);
 void plot_level(Plot *p, double y, const char *words);
 /* Whole numbers 1 .. n on the x axis, as many as fit. */
 void plot_count(Plot *p, size_t n);
-/* Few tics on a linear x axis whose numbers would run together: steps of 1, 2 or 5 times a power of ten, `most` or fewer
- * of them over a span. */
+/* 1, 2 or 5 times a power of ten, the least of which `most` or fewer go into a span; NaN: the span is not above 0. */
+double plot_step(double span, size_t most);
+/* Few tics on a linear x axis whose numbers would run together, in such steps. */
 void plot_few_tics(Plot *p, double span, size_t most);
 /* Words above the key. */
 void plot_key_title(Plot *p, const char *words);

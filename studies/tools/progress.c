@@ -43,11 +43,6 @@ void progress_flush(void)
     call_before();
 }
 
-double progress_now(void)
-{
-    return clock_now();
-}
-
 void progress_time(double s, char out[32])
 {
     out[0] = '\0';
@@ -86,7 +81,7 @@ static void show_work(const char *so_far)
     fprintf(stderr, "%.*s%s%s%s%s", (int)bytes, work.words, cut ? "…" : "", *so_far ? ", " : "",
             so_far, terminal ? "" : "\n");
     line_left = terminal;
-    last = progress_now();
+    last = clock_now();
     fflush(stderr);
 }
 
@@ -97,7 +92,7 @@ static void on_tick(void)
     const double slow = 0.01;
     char so_far[32];
     if (++work.turns < work.look) return;
-    double now = progress_now();
+    double now = clock_now();
     work.look = now - work.looked > slow ? 1 : TURNS;
     work.looked = now;
     work.turns = 0;
@@ -108,7 +103,7 @@ static void on_tick(void)
 
 int progress_due(void)
 {
-    double now = progress_now();
+    double now = clock_now();
     terminal = isatty(STDERR_FILENO);
     if (last < 0 && !terminal) last = now; /* a log has no line of what is done in no time */
     return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
@@ -120,7 +115,7 @@ void progress_show(const char *format, ...)
     va_start(args, format);
     vsnprintf(work.words, sizeof work.words, format, args);
     va_end(args);
-    work.begun = work.looked = progress_now();
+    work.begun = work.looked = clock_now();
     tick_listener = on_tick;
     if (progress_due()) show_work("");
 }

@@ -21,8 +21,6 @@ void progress_flush(void);
 /* Wipes the line progress_show left, and ends the work in hand. */
 void progress_clear(void);
 
-/* Seconds on a clock that never jumps. */
-double progress_now(void);
 /* "8 s", "2 min 05 s", "3 h 20 min". Empty where it is not finite. */
 void progress_time(double seconds, char out[32]);
 

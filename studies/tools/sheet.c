@@ -19,7 +19,7 @@ static void choose_view(Sheet *r)
         next = 0;
         for (size_t j = 0; j < r->columns; j++) {
             const Column *c = r->slot[j].column;
-            if (c && !r->slot[j].absent && c->place > place && (!next || c->place < next))
+            if (!r->slot[j].absent && c->place > place && (!next || c->place < next))
                 next = c->place;
         }
         for (size_t j = 0; next && j < r->columns; j++)

@@ -12,12 +12,12 @@ typedef struct {
 
 /* What a cell of a row is of. */
 typedef struct {
-    const Column *column; /* NULL: of a table whose columns have names alone */
-    const char *name;     /* in CSV; NULL: for people alone */
-    const char *head;     /* for people */
-    int half;             /* 1: half of the column's interval */
-    int absent;           /* a sparse column that no row has so far, or its half */
-    double scale;         /* people see so many times the number */
+    const Column *column;
+    const char *name; /* in CSV; NULL: for people alone */
+    const char *head; /* for people */
+    int half;         /* 1: half of the column's interval */
+    int absent;       /* a sparse column that no row has so far, or its half */
+    double scale;     /* people see so many times the number */
 } Slot;
 
 struct Sheet {

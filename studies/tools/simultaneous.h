@@ -23,8 +23,8 @@
 
 typedef struct {
     double df;
-    double
-        critical; /* t with P(any |t_i| >= t) = .05; NaN without a degree of freedom or without a comparison */
+    /* t with P(any |t_i| >= t) = .05; NaN without a degree of freedom or without a comparison */
+    double critical;
     size_t designs; /* k of all pairs; 0: with a baseline */
     /* With a baseline, comparisons of equal l: */
     size_t groups;

@@ -65,12 +65,12 @@ typedef struct {
     Pooled pooled;     /* of the estimate that the rule takes */
     int paired;        /* 1: two-way */
     size_t incomplete; /* designs that lack a seed which another has: not 0, then one-way */
-    double
-        correlation; /* tau^2 / (tau^2 + sigma^2), estimated by mean squares, below 0 where these differ so (as REML
-                           where it is above); NaN: a seed or a design alone, or incomplete */
+    /* tau^2 / (tau^2 + sigma^2), estimated by mean squares, below 0 where these differ so (as REML
+     * where it is above); NaN: a seed or a design alone, or incomplete */
+    double correlation;
     double p; /* of seeds doing nothing (F test); NaN so too */
-    double
-        longer; /* expected length of a two-way interval over that of a one-way one where tau = 0; NaN so too */
+    /* Expected length of a two-way interval over that of a one-way one where tau = 0; NaN so too */
+    double longer;
 } Seeds;
 
 /* y (designs, seeds): NaN where there is no run. */

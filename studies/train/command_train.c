@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "kernels/file.h"
 #include "studies/tools/command.h"
 #include "studies/tools/plot.h"
@@ -152,7 +153,7 @@ static int begin_files(Training *r)
     TRY(claim_directory(r));
     if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(run_refuse_overwrite(r->options, groups, r->stacks, r->dir, 1));
+    if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, r->dir, 1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
@@ -312,14 +313,14 @@ static int finish(Training *r, double begun)
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
     if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(tell_plots(r));
-    tell_end(r, progress_now() - begun);
+    tell_end(r, clock_now() - begun);
     return 0;
 }
 
 /* What one rank alone could fail in is agreed upon before all go on. */
 static int run_all(Training *r, Options *o)
 {
-    double begun = progress_now();
+    double begun = clock_now();
     TRY(ranks_agree(r->ranks, open_run(r, o)));
     TRY(ranks_join(r->ranks, r->backend));
     TRY(ranks_agree(r->ranks, build(r, o)));

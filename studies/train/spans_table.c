@@ -1,4 +1,4 @@
-/* spans.c: learnt spans as a table and in words (spans.h). */
+/* spans_table.c: learnt spans as a table and in words (spans_table.h). */
 #include "studies/train/spans_table.h"
 
 #include "kernels/error.h"

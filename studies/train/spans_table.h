@@ -1,6 +1,6 @@
-/* spans.h: what spans the heads of a trained model learnt (nn/spans.c). */
-#ifndef TROTTER_SPANS_H
-#define TROTTER_SPANS_H
+/* spans_table.h: what spans the heads of a trained model learnt (nn/spans.c). */
+#ifndef TROTTER_SPANS_TABLE_H
+#define TROTTER_SPANS_TABLE_H
 
 #include "studies/tools/sheet.h"
 #include "nn/nn.h"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "nn/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
@@ -144,7 +145,7 @@ static int write_line(Job *j, const Translation *t, size_t which)
 
 static void show_progress(const Job *j)
 {
-    double seconds = progress_now() - j->begun, speed = (double)j->done / seconds;
+    double seconds = clock_now() - j->begun, speed = (double)j->done / seconds;
     char left[32] = "";
     if (!progress_due() || seconds <= 0) return;
     off_t at = j->in.size > 0 ? lseek(j->in.fd, 0, SEEK_CUR) : 0;
@@ -195,7 +196,7 @@ static int translate_window(Job *j, size_t bytes)
 static int translate_all(Job *j)
 {
     size_t most = WINDOW * options_size(j->options, "sentences"), lines, bytes;
-    j->begun = progress_now();
+    j->begun = clock_now();
     for (;;) {
         TRY(take_window(&j->in, most, &lines, &bytes));
         if (command_stop)
@@ -209,7 +210,7 @@ static int translate_all(Job *j)
         j->in.lines += lines;
     }
     if (j->done == 0) return error_set(ERR_INPUT, "%s is empty", j->in.name);
-    double seconds = progress_now() - j->begun;
+    double seconds = clock_now() - j->begun;
     progress_note("%zu lines in %.1f s: %.1f lines/s%s", j->done, seconds,
                   (double)j->done / seconds,
                   j->left_out ? "; some were too long and are empty" : "");

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
@@ -66,13 +67,13 @@ static int refine_scheme(Study *u, const Table *scheme, size_t most, const char 
 static int refine_all(Study *u, size_t most)
 {
     const Selection *s = &u->in->schemes;
-    double begun = progress_now();
+    double begun = clock_now();
     char left[32] = "";
     for (size_t i = 0; i < s->count; i++) {
         int code = refine_scheme(u, s->scheme[i], most, left);
         if (code == ERR_ACCURACY) notice_warn("%s; left out", error_text());
         if (code != 0 && code != ERR_ACCURACY) return code;
-        double passed = progress_now() - begun;
+        double passed = clock_now() - begun;
         progress_time(passed / (double)(i + 1) * (double)(s->count - i - 1), left);
     }
     progress_clear();

@@ -1,10 +1,11 @@
-/* truncation.c: truncator_measure for every scheme, layer and sentence; tables of it. */
+/* truncation_study.c: truncator_measure for every scheme, layer and sentence; tables of it. */
 #include "studies/truncation/truncation_study.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
@@ -86,7 +87,7 @@ static void show_pace(void *arg, const char *what, double share)
     char left[32];
     if (!progress_due()) return;
     (void)what;
-    double done = (double)p->done + share, passed = progress_now() - p->begun;
+    double done = (double)p->done + share, passed = clock_now() - p->begun;
     progress_time(done > 0 ? passed / done * ((double)p->all - done) : INFINITY, left);
     progress_show("sentence %zu of %zu, layer %zu, %s%s%s", p->sentence + 1, p->sentences, p->layer,
                   p->name, *left ? ", about " : "", *left ? left : "");
@@ -115,8 +116,8 @@ static int measure_layer(TruncationStudy *u, Truncator *t, int field, size_t sen
 static int measure_all(TruncationStudy *u, Truncator *const truncator[2], Pace *pace)
 {
     const Sentences *s = &u->in->drawn.of;
-    *pace = (Pace){
-        .begun = progress_now(), .sentences = s->count, .all = u->count * u->layers * s->count};
+    *pace =
+        (Pace){.begun = clock_now(), .sentences = s->count, .all = u->count * u->layers * s->count};
     for (size_t k = 0; k < s->count; k++)
         for (int f = 0; f < 2; f++) {
             double check;

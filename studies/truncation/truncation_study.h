@@ -1,7 +1,7 @@
-/* truncation.h: the studies of a trained model as a vector field: truncation errors, Jacobians, and
+/* truncation_study.h: the studies of a trained model as a vector field: truncation errors, Jacobians, and
  * what finer steps do to the loss (command_truncation.c). */
-#ifndef TROTTER_STUDIES_TRUNCATION_H
-#define TROTTER_STUDIES_TRUNCATION_H
+#ifndef TROTTER_TRUNCATION_STUDY_H
+#define TROTTER_TRUNCATION_STUDY_H
 
 #include "bridge/truncation.h"
 #include "studies/measure/sentences.h"

@@ -48,7 +48,9 @@ static double told(const char *row, const char *name)
 /* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred, which are orthogonal: sums of squares a seed 5/2 and
  * 7/10. Planted: 4 + .3 theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first seed and at
  * theta = 2 of the second. So the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), the bend -.2 + .01 (1 - 3/5) /
- * (21/10) - .01 (1 - 3/5) / (21/10) = -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes. */
+ * (21/10) - .01 (1 - 3/5) / (21/10) = -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes.
+ * From theta = 1/2 on, 1/S, there are four levels: theta about its mean is -3/4, -1/4, 1/4, 3/4 and the distance 0, -1/2, 0, 1/2, with sums
+ * 15/4, 3/2 and, crossed, 3/2 of three seeds: -.01 at theta = 2 moves the slope by -.01/9 and the bend by -.02/9. */
 TEST(slopes)
 {
     double ppl[LEVELS][SEEDS];
@@ -68,10 +70,12 @@ TEST(slopes)
     run_ok(all);
     assert_non_null(strstr(out, "Along dial:S,THETA"));
     file_read("dial/regression.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 5);
+    assert_int_equal(count_lines(big), 9);
     for (int test = 0; test < 2; test++) {
-        const char *theta = test ? "2,1,test,theta," : "2,1,validation,theta,",
-                   *distance = test ? "2,1,test,distance," : "2,1,validation,distance,";
+        const char *theta = test ? "2,1,0,test,theta," : "2,1,0,validation,theta,",
+                   *distance = test ? "2,1,0,test,distance," : "2,1,0,validation,distance,",
+                   *far = test ? "2,1,0.5,test,theta," : "2,1,0.5,validation,theta,",
+                   *bend = test ? "2,1,0.5,test,distance," : "2,1,0.5,validation,distance,";
         double scale = test ? 2 : 1, slope = .3 - .02 / 7.5;
         assert_true(fabs(told(theta, "estimate") - scale * slope) <= 1e-9);
         assert_true(fabs(told(distance, "estimate") + scale * .2) <= 1e-9);
@@ -80,6 +84,9 @@ TEST(slopes)
         /* the two errors are as their sums of squares, 15/2 and 21/10 */
         assert_true(fabs(told(theta, "error") * sqrt(7.5) - told(theta, "sd")) <= 1e-12);
         assert_true(fabs(told(distance, "error") * sqrt(2.1) - told(theta, "sd")) <= 1e-12);
+        assert_true(fabs(told(far, "estimate") - scale * (.3 - .01 / 9)) <= 1e-9);
+        assert_true(fabs(told(bend, "estimate") + scale * (.2 + .02 / 9)) <= 1e-9);
+        assert_true(told(far, "df") == 7 && told(far, "levels") == 4);
         assert_true(told(theta, "estimate_low") < slope * scale && told(theta, "p") < 1e-6);
     }
     file_read("dial/dial.csv", big, sizeof big);
@@ -98,12 +105,12 @@ TEST(errors)
         "compare --seeds 2 --epochs 1 --out errors --scheme dial:2,0,dial:2,1/2,dial:2,1,dial:2,1.5 " NETWORK
         "--inner 16 --system linear --truncation 2 --activation gelu --corpus text ");
     file_read("errors/regression.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 9);
-    double bend = told("2,1,error,distance,", "estimate");
-    assert_true(bend != 0 && told("2,1,error,theta,", "df") == 4);
+    assert_int_equal(count_lines(big), 17);
+    double bend = told("2,1,0,error,distance,", "estimate");
+    assert_true(bend != 0 && told("2,1,0,error,theta,", "df") == 4);
     for (int test = 0; test < 2; test++) {
-        double ppl = told(test ? "2,1,test,distance," : "2,1,validation,distance,", "estimate");
-        const char *row = test ? "2,1,test,error," : "2,1,validation,error,";
+        double ppl = told(test ? "2,1,0,test,distance," : "2,1,0,validation,distance,", "estimate");
+        const char *row = test ? "2,1,0,test,error," : "2,1,0,validation,error,";
         double ratio = told(row, "estimate");
         if (!(fabs(ratio - ppl / bend) <= 1e-8 * fabs(ratio)))
             fail_msg("%g, %g / %g", ratio, ppl, bend);

@@ -21,7 +21,7 @@ static size_t count(const char *word, char letter)
 TEST(test_permutations)
 {
     static const char *const order[] = {"ssff", "sfsf", "sffs", "fssf", "fsfs", "ffss"};
-    char word[WORD_LETTERS + 1], again[WORD_LETTERS + 1];
+    char word[ZOO_LETTERS + 1], again[ZOO_LETTERS + 1];
     int seen[6] = {0}, differ = 0;
     for (uint64_t i = 0; i < 6000; i++) {
         draw_permutation(7, i, 2, word);
@@ -30,11 +30,11 @@ TEST(test_permutations)
     for (int k = 0; k < 6; k++)
         if (abs(seen[k] - 1000) > 173) fail_msg("%s: %d", order[k], seen[k]);
     for (uint64_t i = 0; i < 20; i++) {
-        draw_permutation(7, i, WORD_LETTERS / 2, word);
-        draw_permutation(7, i, WORD_LETTERS / 2, again);
+        draw_permutation(7, i, ZOO_LETTERS / 2, word);
+        draw_permutation(7, i, ZOO_LETTERS / 2, again);
         assert_string_equal(word, again);
-        assert_true(count(word, 's') == WORD_LETTERS / 2 && count(word, 'f') == WORD_LETTERS / 2);
-        draw_permutation(8, i, WORD_LETTERS / 2, again);
+        assert_true(count(word, 's') == ZOO_LETTERS / 2 && count(word, 'f') == ZOO_LETTERS / 2);
+        draw_permutation(8, i, ZOO_LETTERS / 2, again);
         differ += strcmp(word, again) != 0;
     }
     assert_int_equal(differ, 20);
@@ -44,8 +44,8 @@ TEST(test_permutations)
  * 6 sd. Budgets that no word meets give 0. */
 TEST(test_random_words)
 {
-    char word[WORD_LETTERS + 1];
-    size_t first = 0, shortest = WORD_LETTERS, longest = 0;
+    char word[ZOO_LETTERS + 1];
+    size_t first = 0, shortest = ZOO_LETTERS, longest = 0;
     for (uint64_t i = 0; i < 8000; i++) {
         assert_true(draw_word(3, i, 1, 2, 24, word));
         size_t n = strlen(word);
@@ -62,13 +62,13 @@ TEST(test_random_words)
     for (uint64_t i = 0; i < 100; i++) met += draw_word(3, i, 2, 3, 25, word);
     assert_true(met > 0 && met < 100); /* 1 may be left */
     assert_false(draw_word(3, 0, 1, 1, 1000, word));
-    assert_int_equal(strlen(word), WORD_LETTERS);
+    assert_int_equal(strlen(word), ZOO_LETTERS);
 }
 
 /* The name sandwich:N-K means the same word. */
 TEST(test_sandwiches)
 {
-    char word[WORD_LETTERS + 1], name[TABLE_NAME];
+    char word[ZOO_LETTERS + 1], name[TABLE_NAME];
     Zoo z;
     assert_int_equal(zoo_open(&z), 0);
     for (size_t n = 1; n <= 6; n++)
@@ -100,7 +100,7 @@ TEST(test_halves)
     h = word_halves("sfs", 1, 2); /* the middle is inside f */
     assert_true(h.bottom[0] == 1 && h.bottom[1] == 0.5 && h.top[0] == 1 && h.top[1] == 0.5);
     for (uint64_t i = 0; i < 50; i++) {
-        char word[WORD_LETTERS + 1], back[WORD_LETTERS + 1];
+        char word[ZOO_LETTERS + 1], back[ZOO_LETTERS + 1];
         draw_word(5, i, 1, 2, 21, word);
         size_t n = strlen(word);
         for (size_t j = 0; j < n; j++) back[j] = word[n - 1 - j];
@@ -136,7 +136,7 @@ static size_t check_theory(const char *csv)
 {
     size_t n = 0;
     for (const char *row = strchr(csv, '\n') + 1; *row; row = strchr(row, '\n') + 1, n++) {
-        char word[WORD_LETTERS + 2];
+        char word[ZOO_LETTERS + 2];
         snprintf(word, sizeof word, "%.*s,", (int)strcspn(row, ","), row);
         double area = number(csv, word, "area");
         word[strlen(word) - 1] = '\0';

@@ -1,4 +1,4 @@
-/* Command lines (studies/tools/option.c): one argument a line, NUL and all beyond it cut off. */
+/* arguments.c: command lines (studies/tools/option.c): one argument a line, NUL and all beyond it cut off. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Merges and texts in pieces (nn/bpe.c): codes up to the first byte 0x1e, behind it a text. What is read prints as it was
+/* codes.c: merges and texts in pieces (nn/bpe.c): codes up to the first byte 0x1e, behind it a text. What is read prints as it was
  * learned; a text in pieces is the text again when they are joined, but for blanks between words that were too many. */
 #include "nn/bpe.h"
 #include "nn/hash.h"

@@ -1,4 +1,4 @@
-/* Texts (nn/read.c, words.c, vocab.c, text.c) and prompts: the first byte is the level and the limit of the
+/* corpus.c: texts (nn/read.c, words.c, vocab.c, text.c) and prompts: the first byte is the level and the limit of the
  * vocabulary; the text up to its middle is for training, the rest is encoded under what came of it. */
 #include "nn/corpus.h"
 #include "tests/fuzz/fuzz.h"

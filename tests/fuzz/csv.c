@@ -1,4 +1,4 @@
-/* CSV results (studies/tools/csv.c): every cell can be read, as a text and as a number or a refusal. */
+/* csv.c: CSV results (studies/tools/csv.c): every cell can be read, as a text and as a number or a refusal. */
 #include "studies/tools/csv.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Hypotheses and references (studies/metrics/lines.c, tokenise.c): lines are windows of the file that leave out line ends
+/* hypotheses.c: hypotheses and references (studies/metrics/lines.c, tokenise.c): lines are windows of the file that leave out line ends
  * alone; each tokenisation leaves words without white space between single blanks, keeps all that 13a does not
  * take out, and what it gives scores 100 or 0 against itself. */
 #include "studies/metrics/bootstrap.h"
@@ -50,7 +50,7 @@ static void score(const Lines *l)
             FUZZ_CHECK(x[0].score >= 0 && x[0].score <= 100.001 && x[1].p == 1);
             if (m <= METRIC_CHRF) FUZZ_CHECK(x[0].score == 0 || x[0].score > 99.999);
         }
-        statistics_free(&s[0]);
+        metric_free(&s[0]);
     }
 }
 

@@ -1,4 +1,4 @@
-/* INI files (studies/tools/option.c): what is read is written as a file that reads the same. */
+/* ini.c: INI files (studies/tools/option.c): what is read is written as a file that reads the same. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Labelled text (studies/finetune/labelled.c): the first byte is a letter that tells the task (A: a file of classes, B: of
+/* labelled.c: labelled text (studies/finetune/labelled.c): the first byte is a letter that tells the task (A: a file of classes, B: of
  * values, C and on: GLUE's), a small one that the text is tokenised; the file is behind it. Sentences are whole and not
  * empty, classes are sorted, each is there and found again with the file as its own training text; what was read means the
  * same when it is written as a user's file; parts are disjoint and complete. */

@@ -1,4 +1,4 @@
-/* Gold corrections and a hypothesis (studies/metrics/m2_file.c, m2.c): every edit and correction lies where it may, sets
+/* m2.c: gold corrections and a hypothesis (studies/metrics/m2_file.c, m2.c): every edit and correction lies where it may, sets
  * are in order, and counts are possible ones: those of the sources themselves have nothing proposed, those of the file's
  * own lines as hypotheses have no more correct than proposed and gold. */
 #include "studies/metrics/m2.h"

@@ -1,4 +1,4 @@
-/* Names of schemes (ode/zoo.c): --scheme, and what a scheme file or a model calls one: patterns,
+/* name.c: names of schemes (ode/zoo.c): --scheme, and what a scheme file or a model calls one: patterns,
  * suffixes, lists of them. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

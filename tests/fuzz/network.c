@@ -1,4 +1,4 @@
-/* A saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
+/* network.c: a saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
  * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
  * whoever writes a hostile file can do as much. */
 #include "kernels/file.h"

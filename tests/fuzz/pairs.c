@@ -1,4 +1,4 @@
-/* Parallel text (nn/pairs.c) and the learning of merges (nn/bpe.c): the first byte tells how many merges and how many tokens
+/* pairs.c: parallel text (nn/pairs.c) and the learning of merges (nn/bpe.c): the first byte tells how many merges and how many tokens
  * of the validation text (15 merges: none, tokens are characters), the texts behind it are parted by the first byte 0x1e.
  * They train, and are the validation text. */
 #include "nn/corpus.h"

@@ -1,4 +1,4 @@
-/* Control: the fuzzer has to find a bug that is there. Records of a length byte and as many bytes are
+/* planted.c: control: the fuzzer has to find a bug that is there. Records of a length byte and as many bytes are
  * copied into a buffer; compiled with -DPLANTED, behind the mark "SEEN" the length is not checked. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Plots (studies/tools/plot.c, plot_text.c): whatever names are in a script, it draws and does nothing else (tests/lib/gnuplot.h), and shows
+/* plot.c: plots (studies/tools/plot.c, plot_text.c): whatever names are in a script, it draws and does nothing else (tests/lib/gnuplot.h), and shows
  * each of them. The input is a set of names with zero bytes between. */
 #include "studies/tools/plot.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* Scheme text (ode/scheme.c, ode/expression.c): what parses prints as a text that parses to an equal
+/* scheme.c: scheme text (ode/scheme.c, ode/expression.c): what parses prints as a text that parses to an equal
  * table. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

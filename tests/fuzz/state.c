@@ -1,4 +1,4 @@
-/* The state of a run (nn/store_model.c): sealed, so that a changed file would end at its checksum. The input is
+/* state.c: the state of a run (nn/store_model.c): sealed, so that a changed file would end at its checksum. The input is
  * therefore tried as it is, and again with the checksum that fits. */
 #include "tests/fuzz/fuzz.h"
 

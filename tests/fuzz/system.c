@@ -1,4 +1,4 @@
-/* Particle systems (ode/system_file.c, formula.c, program.c): what is accepted can be stepped. Few
+/* system.c: particle systems (ode/system_file.c, formula.c, program.c): what is accepted can be stepped. Few
  * particles, whatever the text wants: F looks at every pair. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* Vocabulary files (nn/vocab.c): what is read has an id a line, and finds every word of it. */
+/* vocabulary.c: vocabulary files (nn/vocab.c): what is read has an id a line, and finds every word of it. */
 #include "nn/corpus.h"
 #include "tests/fuzz/fuzz.h"
 

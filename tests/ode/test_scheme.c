@@ -81,6 +81,26 @@ TEST(test_zoo_round_trip)
     }
 }
 
+/* The longest names that the zoo makes: what is printed under them, as a model's file is, can be read again. */
+TEST(test_longest_names)
+{
+    static const char *const behind[] = {"", "-decoder", ":euler", "-decoder:euler"};
+    char name[2 * TABLE_NAME] = "word:";
+    for (size_t i = 0; i < ZOO_LETTERS; i++) strcat(name, i % 2 ? "f" : "s");
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        strcpy(name + n, behind[i]);
+        Table *t = find(name, "exact");
+        assert_string_equal(t->name, name);
+        check_round_trip(t);
+        table_free(t);
+    }
+    Table *t;
+    strcpy(name + n, "s");
+    assert_int_equal(zoo_find(&zoo, name, "exact", &t), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "1 to 128 letters"));
+}
+
 /* Random schemes with history, symbols, times and decimals come back, and one that was changed does not
  * count as equal. */
 static void append_term(char *text, uint64_t seed, uint64_t *n, const char *atom)
@@ -319,6 +339,27 @@ TEST(test_made_names)
         assert_int_equal(zoo_name(names[i][0], name), 0);
         assert_string_equal(name, names[i][1]);
     }
+}
+
+TEST(test_dial_numbers)
+{
+    static const struct {
+        const char *name;
+        Dial d;
+    } good[] = {{"dial:2-1/2", {2, 1, 2}},
+                {"dial:3-0.25", {3, 25, 100}},
+                {"dial:4-.5", {4, 5, 10}},
+                {"dial:64-2", {64, 2, 1}},
+                {"dial:2-1.5", {2, 15, 10}}};
+    static const char *const other[] = {
+        "heun",       "dial:2", "dial:2-x", "dial:2-1/2-decoder", "dial:2-1/2:heun",
+        "dial:2,1/2", "dial"};
+    Dial d;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(zoo_dial(good[i].name, &d));
+        assert_true(d.S == good[i].d.S && d.p == good[i].d.p && d.q == good[i].d.q);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) assert_false(zoo_dial(other[i], &d));
 }
 
 TEST(test_names)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # lint.sh: formatting (clang-format), layering (which room includes which), READMEs that name every file of their
-# folder, no machine's paths, and gnuplot scripts made of literals alone.
+# folder, no machine's paths, gnuplot scripts made of literals alone, and sources that begin with their own name.
 # Each check is first shown a file that breaks its rule and has to object.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
@@ -65,6 +65,13 @@ plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
 # ---- tests: kill(-1) reaches every process; test_signal looks at the number before
 signals() { grep -nE '(^|[^A-Za-z0-9_])kill\(' "$@" /dev/null; }
 
+# ---- names: a source begins with its own name, so that a file that is renamed takes its comment along
+unnamed() {
+    for f in "$@"; do
+        head -n 1 "$f" | grep -qE "^/[*/] $(basename "$f" | sed 's/\./\\./')[:, ]" || echo "$f"
+    done
+}
+
 # ---- recorded plots: of the SVG files $2.., those that no README of list $1 shows
 unseen() {
     readmes=$1
@@ -118,6 +125,11 @@ printf '#include "studies/tools/csv.c"\n' >"$bad/studies/body.c"
 [ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
 [ -n "$(plots "$bad/plot.c")" ] || say "the check of plots does not see a text that is not a literal"
 
+printf '/* other.c: what was once in other.c */\n' >"$bad/name.c"
+printf '/* own.h: begins as it should. */\n' >"$bad/own.h"
+[ "$(unnamed "$bad/name.c" "$bad/own.h")" = "$bad/name.c" ] ||
+    say "the check of names does not tell a source that begins with another name from one that begins with its own"
+
 mkdir -p "$bad/plots"
 printf '![Shown](plots/shown.svg), and a word of plots/hidden.svg\n' >"$bad/README.md"
 [ "$(unseen "$bad/README.md" "$bad/plots/shown.svg" "$bad/plots/hidden.svg")" = "$bad/plots/hidden.svg" ] ||
@@ -162,5 +174,9 @@ found=$(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/te
 [ -z "$found" ] || say "kill() in a test, whose number may be -1 (test_signal in tests/lib/test.h):
 $found"
 
-[ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots and signals are as they should be"
+found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))
+[ -z "$found" ] || say "a source whose first line does not begin with its own name:
+$found"
+
+[ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals and names are as they should be"
 exit $failed

@@ -34,7 +34,7 @@ static void sums_of(int metric, const MetricOptions *o, const char *hypothesis,
     for (; n < REFERENCES && reference[n]; n++) r[n] = lines_of(reference[n]);
     assert_int_equal(metric_lines(metric, o, &h, r, n, &s), 0);
     metric_sum(&s, sums);
-    statistics_free(&s);
+    metric_free(&s);
     lines_free(&h);
     for (size_t i = 0; i < n; i++) lines_free(&r[i]);
 }
@@ -662,9 +662,9 @@ TEST(statistics_are_additive)
         metric_sum(&first, a);
         metric_sum(&second, b);
         for (size_t k = 0; k < s.width; k++) assert_true(fabs(all[k] - a[k] - b[k]) <= 1e-15);
-        statistics_free(&s);
-        statistics_free(&first);
-        statistics_free(&second);
+        metric_free(&s);
+        metric_free(&first);
+        metric_free(&second);
     }
 }
 
@@ -714,8 +714,8 @@ TEST(bootstrap)
             assert_true(other[i].score == x[i].score && other[i].mean != x[i].mean);
             assert_true(none[i].score == x[i].score && isnan(none[i].mean) && isnan(none[i].p));
         }
-        statistics_free(&s[0]);
-        statistics_free(&s[2]);
+        metric_free(&s[0]);
+        metric_free(&s[2]);
     }
 }
 
@@ -740,8 +740,8 @@ TEST(bootstrap_of_means)
     assert_true(fabs(same[1].difference) < 1e-12 && same[1].p_two_sided == 1);
     assert_true(fabs(half[1].difference - pair[1].difference / 2) < 1e-9);
     assert_true(fabs(half[1].difference_low - pair[1].difference_low / 2) < 1e-9);
-    statistics_free(&a);
-    statistics_free(&b);
+    metric_free(&a);
+    metric_free(&b);
 }
 
 /* The standard deviation over resamples is that of the mean of ROUGE's F over lines: with n lines, sd / sqrt(n). */
@@ -759,7 +759,7 @@ TEST(bootstrap_has_the_spread_of_a_mean)
     assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &usual, &s, 1, 4000, 1, &x), 0);
     /* quantiles at 2.5 % of 4,000 normal numbers: 0.042 standard deviations each; 4 of them, both ends */
     assert_true(fabs(x.high - x.low - want) <= want * .06);
-    statistics_free(&s);
+    metric_free(&s);
 }
 
 /* Pairs of equal systems: p_two_sided is below .05 in 5 of 100, sacreBLEU's in 10. Of 600 pairs 4 standard deviations are
@@ -776,8 +776,8 @@ TEST(p_of_equal_systems)
         assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &usual, s, 2, 300, i, x), 0);
         below_two += x[1].p_two_sided < .05;
         below_p += x[1].p < .05;
-        statistics_free(&s[0]);
-        statistics_free(&s[1]);
+        metric_free(&s[0]);
+        metric_free(&s[1]);
     }
     printf("# p below .05 of equal systems: %zu and, two-sided, %zu of %d\n", below_p, below_two,
            PAIRS);
@@ -814,7 +814,7 @@ static int score_job(void)
     for (int m = 0; code == 0 && m < METRICS; m++) {
         code = metric_lines(m, &starved, &h, &r, 1, &s);
         if (code == 0) code = bootstrap_paired(m, &starved, &s, 1, 3, 1, &x);
-        statistics_free(&s);
+        metric_free(&s);
     }
     lines_free(&h);
     lines_free(&r);
@@ -926,7 +926,7 @@ TEST(multi30k)
             assert_int_equal(bootstrap_paired(metric[k], &o, &s, 1, 0, 1, &x), 0);
             if (!(fabs(x.score - want[copy][k]) <= 1e-6))
                 fail_msg("copy %d, column %d: %.6f, not %.6f", copy, k, x.score, want[copy][k]);
-            statistics_free(&s);
+            metric_free(&s);
         }
         lines_free(&h);
     }

@@ -82,8 +82,8 @@ TEST(test_other_host)
 {
     end(holder("far", "elsewhere 17"));
     take_named("far", "here 2", 0);
-    struct timespec old[2] = {{time(NULL) - CLAIM_SILENCE - 5, 0},
-                              {time(NULL) - CLAIM_SILENCE - 5, 0}};
+    struct timespec old[2] = {{time(NULL) - LEASE_SILENCE - 5, 0},
+                              {time(NULL) - LEASE_SILENCE - 5, 0}};
     assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
     Lease c = take_named("far", "here 2", 1);
     assert_string_equal(c.left_over, "elsewhere 17");
@@ -105,7 +105,7 @@ TEST(test_sign_of_life)
     lease_keep(&c); /* not due yet */
     assert_int_equal(fstat(c.fd, &s), 0);
     assert_int_equal(s.st_mtime, 1000);
-    c.beat -= CLAIM_BEAT + 1;
+    c.beat -= LEASE_BEAT + 1;
     lease_keep(&c);
     assert_int_equal(fstat(c.fd, &s), 0);
     assert_true(s.st_mtime > 1000);

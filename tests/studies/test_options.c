@@ -12,6 +12,22 @@ static void expect(const char *what, int code, int wanted, const char *words)
         fail_msg("%s: %d %s, not '%s'", what, code, error_text(), words);
 }
 
+/* ---- choices ------------------------------------------------------------------------------------- */
+
+TEST(test_choices)
+{
+    static const char *const text[] = {"none", "13a", "intl"};
+    char value[OPTION_VALUE];
+    for (int i = 0; i < 3; i++) {
+        option_value("none|13a|intl", i, value);
+        assert_string_equal(value, text[i]);
+        assert_int_equal(option_index("none|13a|intl", text[i]), i);
+    }
+    option_value("none|13a|intl", 3, value);
+    assert_string_equal(value, "");
+    assert_int_equal(option_index("none|13a|intl", "13"), -1);
+}
+
 /* ---- every type ---------------------------------------------------------------------------------- */
 
 static const Option one[] = {

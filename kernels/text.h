@@ -1,0 +1,9 @@
+/* text.h: the text of a number that a macro stands for, so that words of help and tables need not tell it a second time. */
+#ifndef TROTTER_TEXT_H
+#define TROTTER_TEXT_H
+
+/* TEXT(N) is "8" after #define N 8. */
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+#endif

@@ -1,0 +1,34 @@
+/* choose.c: the particle system of an option: built in, of a file, or a layer of a trained model. */
+#include "studies/measure/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+
+int choose_blame(const SystemChoice *c, int code)
+{
+    char words[1024];
+    int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
+    size_t n = c->file ? strlen(c->file) : 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
+    return error_set(code, "%s: %s", c->file, words);
+}
+
+static int choose_trained(const SystemChoice *c, Network *n, System **out)
+{
+    if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
+    return trained_system(c->name, c->particles, n, out);
+}
+
+int choose_system(const SystemChoice *c, Network *n, System **out)
+{
+    *n = (Network){0};
+    if (c->file && c->name)
+        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
+    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
+    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
+    const char *name = c->name ? c->name : system_default();
+    return system_new(name, c->particles, c->dim, c->seed, out);
+}
