@@ -138,11 +138,12 @@ TEST(test_no_trees)
     static const struct {
         const char *text, *letters;
         int column;
-    } bad[] = {{"1/0 F'G", "FG", 5},     {"1/2 F'Q", "FG", 7},   {"1/2 F'C", "FG", 7},
-               {"F'G rubbish", "FG", 5}, {"F'G'F'G'F", "FG", 9}, {"F''F", "FG", 4},
-               {"F''(F,G,G)", "FG", 8},  {"F''(F)", "FG", 6},    {"F''(F,G", "FG", 8},
-               {"1/2", "FG", 4},         {"F'G;; F'G", "FG", 5}, {"1/2*F'G", "FG", 5},
-               {"F'G", "H", 1},          {"H'F", "H", 3},        {"1/2 - 1/2 F'G", "FG", 5}};
+    } bad[] = {{"1/0 F'G", "FG", 5},      {"1/2 F'Q", "FG", 7},    {"1/2 F'C", "FG", 7},
+               {"F'G rubbish", "FG", 5},  {"F'G G'F", "FG", 5},    {"F'G'F'G'F", "FG", 9},
+               {"F''F", "FG", 4},         {"F''(F,G,G)", "FG", 8}, {"F''(F)", "FG", 6},
+               {"F''(F,G", "FG", 8},      {"1/2", "FG", 4},        {"F'G;; F'G", "FG", 5},
+               {"1/2*F'G", "FG", 5},      {"F'G", "H", 1},         {"H'F", "H", 3},
+               {"1/2 - 1/2 F'G", "FG", 5}};
     Sum s;
     sum_open(&s, 4, 2);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -228,9 +229,10 @@ TEST(test_no_brackets)
     static const struct {
         const char *text;
         int column;
-    } bad[] = {{"foo", 1},          {"[F,H]", 4},  {"[F,C]", 4},  {"1/0 [F,G]", 5},
-               {"[F,G", 5},         {"[F G]", 4},  {"[F,G]]", 6}, {"[F,[F,[F,G]]]", 8},
-               {"1/2 [F,G] x", 11}, {"[[[[[[", 4}, {"1/2", 4}};
+    } bad[] = {{"foo", 1},    {"[[F,G],[F,G]]", 11}, {"[F,G] [F,G]", 7},  {"[F,H]", 4},
+               {"[F,C]", 4},  {"1/0 [F,G]", 5},      {"[F,G", 5},         {"[F G]", 4},
+               {"[F,G]]", 6}, {"[F,[F,[F,G]]]", 8},  {"1/2 [F,G] x", 11}, {"[[[[[[", 4},
+               {"1/2", 4}};
     Table *t = frozen("lie-trotter"), *rk4 = frozen("rk4");
     Brackets b;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
