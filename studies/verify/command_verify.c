@@ -397,13 +397,10 @@ const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
     .about =
-        "Each claim is checked exactly where it can be (series in rationals, tables, words) "
-        "and by\n"
-        "numbers with a negative control. Exit status 0 when every verdict is the registered "
-        "one and\n"
-        "every claim of --own is verified, 1 otherwise. A claim whose exact and numerical answers differ, or whose control was "
-        "not refused, is\n"
-        "undecided.\n",
+        "Each claim is checked exactly where it can be (series in rationals, tables, words) and by\n"
+        "numbers with a negative control. Exit status 0 when every verdict is the registered one and\n"
+        "every claim of --own is verified, 1 otherwise. A claim whose exact and numerical answers\n"
+        "differ, or whose control was not refused, is undecided.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
