@@ -560,12 +560,13 @@ int expression_parse(Parser *p, Row *out)
     return parse_sum(p, out);
 }
 
-int expression_number(Parser *p, mpq_t out)
+static int read_number(Parser *p, int (*parse)(Parser *p, Row *out), mpq_t out)
 {
     Row r = {0};
     cursor_blanks(&p->cursor);
     const char *at = p->cursor.at;
-    int code = expression_parse(p, &r);
+    p->depth = 0;
+    int code = parse(p, &r);
     if (code == 0 && !is_number(&r)) {
         p->cursor.at = at;
         code = cursor_error(&p->cursor, "expected a number");
@@ -573,4 +574,14 @@ int expression_number(Parser *p, mpq_t out)
     if (code == 0) number_of(&r, out);
     row_free(&r);
     return code;
+}
+
+int expression_number(Parser *p, mpq_t out)
+{
+    return read_number(p, parse_sum, out);
+}
+
+int expression_product(Parser *p, mpq_t out)
+{
+    return read_number(p, parse_product, out);
 }

@@ -1,5 +1,5 @@
 /* lexer.h: a cursor over one line of a scheme text, with messages "file:line:column: expected ...".
- * Private to ode/ (scheme.c, statement.c, expression.c). */
+ * Private to ode/: schemes' texts (scheme.c, statement.c, expression.c) and sums of terms (terms.c, tree.c, bracket.c). */
 #ifndef TROTTER_LEXER_H
 #define TROTTER_LEXER_H
 
@@ -54,6 +54,8 @@ int expression_parse(Parser *p, Row *out);
 /* An expression that must be a number without learned symbols; the cursor stops behind it, as before
  * the operator of a flow, which no sign joins to it. */
 int expression_number(Parser *p, mpq_t out);
+/* The same of a product alone: a + or - behind it is left. */
+int expression_product(Parser *p, mpq_t out);
 /* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
 
@@ -61,6 +63,13 @@ void expression_round(mpq_t q);
 
 /* Bytes to skip where a file begins with UTF-8's byte order mark: 3, or 0. */
 size_t text_mark(const char *text, size_t bytes);
+
+/* ---- terms.c ---- */
+
+/* What stands at the cursor, a term behind its coefficient c, is added to `to`; ERR_INPUT by cursor_error. */
+typedef int TermReader(void *to, Cursor *at, const mpq_t c);
+/* All terms of a sum, each by `read`. */
+int terms_read(const char *text, TermReader *read, void *to);
 
 /* ---- statement.c ---- */
 

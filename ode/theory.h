@@ -3,6 +3,7 @@
  *   tree.c       coloured rooted trees         series.c     B-series: compose, evaluate a table
  *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
  *   structure.c  symmetry, symplecticity, effective order, error constants
+ *   terms.c      sums of terms as texts
  *   stability.c  root condition, amplification limit.c      stability limits
  *   stiff.c      A-stability, stiff decay      phase.c      dispersion, dissipation
  *   ssp.c        strong stability
@@ -72,6 +73,12 @@ int tree_vanishes(const Forest *f, size_t tree, int linear);
 
 /* Whether every vertex is an F, or its clock: of all that have its shape, one. */
 int tree_is_F(const Forest *f, size_t tree);
+
+/* c (forest->count) in/out += the coefficients of a text, y in/out += that of y: "1 y; 1/2 G'F - .5 F'G" (terms.c). letters: of the
+ * colours, "FG", "FGC" or, of one field whose trees are those of F, one of any name, "H". Children stand in any order. Not such a
+ * text, or a term of an order above `most` <= forest->max: ERR_INPUT with its place. */
+int forest_read(const Forest *f, const char *letters, int most, const char *text, mpq_t *c,
+                mpq_t y);
 
 /* ---- series.c: B-series ------------------------------------------------------------------------- */
 
@@ -180,11 +187,21 @@ typedef struct {
  * 1 .. bracket_most: ERR_INPUT. */
 int bracket_most(const Table *t);
 int bracket_error(const Table *t, int degree, Brackets *out);
+/* The Lie polynomial of a text in the same basis, "-1/2 [G,F] + 1/24 [G,[G,F]]" (terms.c): nested commutators of the table's colours,
+ * of `degree` letters at most. Not such a text: ERR_INPUT with its place. */
+int bracket_read(const Table *t, const char *text, int degree, Brackets *out);
+/* Are two lists in this basis equal, but for what a table counts as zero? */
+int bracket_equal(const Table *t, const Brackets *a, const Brackets *b);
 void bracket_free(Brackets *b);
 
 /* The coefficient of [a,b], a < b two colours in the order F, C, G: the signed area between a word's lattice path
  * and its chord in their plane, half of (pairs a before b - pairs b before a), weighted. */
 int bracket_area(const Table *t, int a, int b, mpq_t area);
+
+/* ---- terms.c: sums of terms as texts --------------------------------------------------------------- */
+
+/* A number as schemes write it, alone: "-1/2", ".5"; ERR_INPUT with the place of what is none, as 1/0. */
+int terms_number(const char *text, mpq_t out);
 
 /* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
 

@@ -7,6 +7,7 @@
  * 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/lexer.h"
 #include "ode/ode.h"
 
 #include <stdio.h>
@@ -258,4 +259,67 @@ int tree_is_F(const Forest *f, size_t tree)
     int all = t->colour == OP_F || t->colour == COLOURS + OP_F;
     for (int i = 0; i < t->children; i++) all = all && tree_is_F(f, (size_t)t->child[i]);
     return all;
+}
+
+/* ---- sums as texts ------------------------------------------------------------------------------------- */
+
+/* What forest_read reads into. */
+typedef struct {
+    const Forest *f;
+    const char *letters;
+    int most;
+    mpq_t *c;
+    mpq_ptr y;
+} TreeSum;
+
+static int expected_tree(const TreeSum *s, const Cursor *at)
+{
+    const char *l = s->letters;
+    char a = l[0], b = l[1] ? l[1] : a, which[16];
+    size_t n = (size_t)snprintf(which, sizeof which, "%c", a);
+    for (l++; *l; l++)
+        n += (size_t)snprintf(which + n, sizeof which - n, "%s%c", l[1] ? ", " : " or ", *l);
+    return cursor_error(at, "expected a term in %s, as %c'%c or %c''(%c,%c)", which, a, b, a, a, b);
+}
+
+/* The tree at the cursor, of `left` vertices at most, which are counted down. */
+static int read_tree(const TreeSum *s, Cursor *at, int *left, int *tree)
+{
+    cursor_blanks(at);
+    const char *letter = at->at < at->end ? strchr(s->letters, *at->at) : NULL;
+    if (!letter) return expected_tree(s, at);
+    if (*left == 0)
+        return cursor_error(at, "expected terms of %d letters at most, their order", s->most);
+    Tree t = {.colour = (int)(letter - s->letters), .order = 1};
+    int primes = 0, inside = 0;
+    for (--*left, at->at++; cursor_take(at, "'");) primes++;
+    if (primes > 1) TRY(cursor_expect(at, "("));
+    if (primes > 1 || (primes == 1 && cursor_take(at, "("))) inside = 1;
+    for (int i = 0, child; i < primes; i++) {
+        if (i > 0) TRY(cursor_expect(at, ","));
+        TRY(read_tree(s, at, left, &child));
+        insert_sorted(t.child, &t.children, child);
+        t.order += s->f->tree[child].order;
+    }
+    if (inside) TRY(cursor_expect(at, ")"));
+    *tree = find_tree(s->f, &t);
+    return 0;
+}
+
+static int add_term(void *to, Cursor *at, const mpq_t c)
+{
+    TreeSum *s = to;
+    int left = s->most, tree;
+    if (cursor_take(at, "y")) {
+        mpq_add(s->y, s->y, c);
+        return 0;
+    }
+    TRY(read_tree(s, at, &left, &tree));
+    mpq_add(s->c[tree], s->c[tree], c);
+    return 0;
+}
+
+int forest_read(const Forest *f, const char *letters, int most, const char *text, mpq_t *c, mpq_t y)
+{
+    return terms_read(text, add_term, &(TreeSum){f, letters, most, c, y});
 }

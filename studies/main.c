@@ -86,13 +86,13 @@ static const char *directory(const Command *c, const Options *o)
     return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
 }
 
-/* What is given must be of use, and a folder or file that cannot be written is told before any work. */
+/* What is given must be of use, and a folder that cannot be written is told before any work. */
 static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
                        const char *where)
 {
-    const char *dir = directory(c, o), *file = c->one_file ? options_text(o, "out") : NULL;
+    const char *dir = directory(c, o);
     if (c->narrow) TRY(options_within(o, groups, where));
-    return dir ? output_check(dir) : file ? output_check_file(file) : 0;
+    return dir ? output_check(dir) : 0;
 }
 
 static int waiting_is_ours; /* start.h */

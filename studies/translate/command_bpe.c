@@ -120,6 +120,7 @@ static int run(Options *o)
     if (learns + applies + options_flag(o, "undo") != 1)
         return error_set(ERR_INPUT, "expected one of --learn N, --codes FILE and --undo");
     if (!file) return work(o, stdout);
+    TRY(output_check_file(file));
     Output out;
     TRY(output_open(&out));
     int code = work(o, out.f);

@@ -150,9 +150,10 @@ static int score(const Options *o, Network *n)
 static int run(Options *o)
 {
     Network n;
-    const char *dir = options_text(o, "model");
+    const char *dir = options_text(o, "model"), *out = options_text(o, "out");
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
+    if (out) TRY(output_check_file(out));
     TRY(network_load(dir, o, &n));
     int code = network_tells_next(&n, dir);
     if (code == 0) code = score(o, &n);

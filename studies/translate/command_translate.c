@@ -248,8 +248,9 @@ static int translate(Job *j)
 static int run(Options *o)
 {
     Job j = {.options = o, .in.fd = -1};
-    const char *dir = options_text(o, "model");
+    const char *dir = options_text(o, "model"), *file = options_text(o, "out");
     if (!dir) return error_set(ERR_INPUT, "--model is needed");
+    if (file) TRY(output_check_file(file));
     TRY(network_load(dir, o, &j.net));
     int code = network_tells_next(&j.net, dir);
     if (code == 0) code = translate(&j);

@@ -770,7 +770,7 @@ enum { CLAIMS = sizeof claims / sizeof *claims };
 
 const char *claim_origin(int origin)
 {
-    static const char *const word[CLAIM_ORIGINS] = {"paper", "inference", "code", "own"};
+    static const char *const word[CLAIM_ORIGINS] = {"paper", "inference", "code", "own", "yours"};
     return word[origin];
 }
 

@@ -21,13 +21,13 @@
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
 /* Whose claim it is: a paper says it; it is inferred from one, which does not say it; a released program has it; this
- * project says it. */
-enum { CLAIM_PAPER, CLAIM_INFERENCE, CLAIM_CODE, CLAIM_OWN, CLAIM_ORIGINS };
-enum { CLAIM_ARGS = 7 };
+ * project says it; the user does, by --own, so that it is in no registry. */
+enum { CLAIM_PAPER, CLAIM_INFERENCE, CLAIM_CODE, CLAIM_OWN, CLAIM_YOURS, CLAIM_ORIGINS };
+enum { CLAIM_ARGS = 7, CLAIM_NUMBER = 48 };
 
 /* One coefficient of a derivation, for the reports: in `map`, before `term`. */
 typedef struct {
-    char map[160], term[48], coefficient[48];
+    char map[160], term[48], coefficient[CLAIM_NUMBER];
 } Derived;
 
 typedef struct {
@@ -45,7 +45,7 @@ typedef int ClaimCheck(const Zoo *z, const char *const *arg, Finding *f);
 
 typedef struct {
     const char *id;
-    int origin; /* CLAIM_PAPER .. CLAIM_OWN */
+    int origin; /* CLAIM_PAPER .. CLAIM_YOURS */
     const char *source, *statement;
     int expected;          /* CLAIM_* */
     const char *condition; /* after "holds only if"; NULL */
@@ -61,14 +61,15 @@ typedef struct {
 /* ---- claims.c: the registry ------------------------------------------------------------------- */
 
 const Claim *claim_at(size_t i);      /* NULL past the end */
-const char *claim_origin(int origin); /* "paper", "inference", "code", "own" */
+const char *claim_origin(int origin); /* "paper", "inference", "code", "own", "yours" */
 
 /* ---- claims_own.c ----------------------------------------------------------------------------- */
 
 /* A claim of the user's in a line, as claims_own.c has it; ERR_INPUT. It points into *out, which stays where it is. */
 typedef struct {
     Claim claim;
-    char id[24], text[1024], statement[1200];
+    char id[24], text[1024];
+    char words[1024], terms[1024], statement[1200]; /* of the text, for the claim to point to */
 } OwnClaim;
 int claim_own(const char *text, size_t number, OwnClaim *out);
 
@@ -81,6 +82,9 @@ void finding_free(Finding *f);
 
 /* "verified", "refuted", "holds only if CONDITION", "undecided"; out (bytes). */
 void claim_verdict(const Claim *c, int verdict, char *out, size_t bytes);
+
+/* A coefficient in words: a fraction, or a decimal where that is too long, as those of irrational tables are. */
+void claim_number(const mpq_t c, char out[CLAIM_NUMBER]);
 
 /* For checks: words of evidence, and a coefficient of a derivation. */
 void finding_say(Finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -22,7 +22,7 @@ static int is_stated(double norm2, const char *stated)
 {
     mpq_t q;
     mpq_init(q);
-    int same = mpq_set_str(q, stated, 10) == 0 && fabs(norm2 - table_double(q)) <= 1e-15;
+    int same = terms_number(stated, q) == 0 && fabs(norm2 - table_double(q)) <= 1e-15;
     mpq_clear(q);
     return same;
 }

@@ -140,9 +140,7 @@ int check_euler(const Zoo *z, const char *const *arg, Finding *f)
     double far = 0;
     char *list = memory_string(arg[2]), *rest = list;
     mpq_init(c);
-    int code = !list                        ? ERR_MEMORY
-               : mpq_set_str(c, arg[0], 10) ? error_set(ERR_INPUT, "no rational: %s", arg[0])
-                                            : 0;
+    int code = list ? terms_number(arg[0], c) : ERR_MEMORY;
     if (code == 0) code = take_draws(z, (size_t)atoi(arg[1]), c, &all, &far, &drawn);
     for (char *map; code == 0 && (map = strsep(&rest, "|")); words++)
         code = take(z, map, c, 1, &all, &far);

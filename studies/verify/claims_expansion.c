@@ -2,7 +2,6 @@
 #include "studies/verify/claims_expansion.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -35,32 +34,17 @@ int expansion_counts(const Expansion *x, size_t tree)
     return yes;
 }
 
-/* "1/2 G'F; -1/2 F'G; 1 y" into want. */
 int expansion_terms(Expansion *x, const char *terms)
 {
-    char name[256], term[256];
-    mpq_t c;
-    mpq_init(c);
-    int code = 0;
-    for (const char *at = terms; code == 0 && *at; at += strcspn(at, ";"), at += *at == ';') {
-        char number[32];
-        if (sscanf(at, " %31[-0-9/] %255[^; ]", number, term) != 2 || mpq_set_str(c, number, 10)) {
-            code = error_set(ERR_INPUT, "expected terms like 1/2 F'G: '%s'", at);
-            break;
-        }
-        size_t i = 0;
-        while (i < x->forest->count &&
-               (tree_name(x->forest, i, name, sizeof name), strcmp(name, term) != 0))
-            i++;
-        if (strcmp(term, "y") == 0)
-            mpq_set(x->want_y, c);
-        else if (i < x->forest->count)
-            mpq_set(x->want[i], c);
-        else
-            code = error_set(ERR_INPUT, "no such elementary differential: '%s'", term);
-    }
-    mpq_clear(c);
-    return code;
+    return forest_read(x->forest, x->letters, x->degree, terms, x->want, x->want_y);
+}
+
+int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes)
+{
+    TRY(tree_name(x->forest, tree, out, bytes));
+    for (char *c = out; x->one_field && *c; c++)
+        if (*c == 'F') *c = x->letters[0];
+    return 0;
 }
 
 mpq_t *expansion_rationals(size_t n)
@@ -94,7 +78,23 @@ static int subtract_series(Expansion *x)
 
 static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
 {
-    TRY(forest_new(x->degree + 1, x->map.colours, &x->forest));
+    static const char *const letters[] = {"FG", "FGC"};
+    int colours = x->map.colours, most = forest_most(colours) - 1;
+    if (x->degree > most)
+        return error_set(
+            ERR_INPUT,
+            "expected an order of %d at most%s, as trees of one more are compared; %d is asked for",
+            most, colours == 2 ? "" : " of a decoder's scheme", x->degree);
+    for (size_t i = 0; x->letters[0] == 'H' && i < x->map.parts; i++) {
+        const Table *t = x->map.part[i].table;
+        if (t && !table_over(t, OP_H))
+            return error_set(
+                ERR_INPUT,
+                "%s: terms in H are those of a scheme whose stages are all H; this one's are in F and G",
+                t->name);
+    }
+    if (!x->one_field) x->letters = letters[colours - 2];
+    TRY(forest_new(x->degree + 1, colours, &x->forest));
     if (minus) {
         TRY(map_read(z, minus, &x->minus));
         x->has_minus = 1;
@@ -108,11 +108,10 @@ static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
     return subtract_series(x);
 }
 
-/* minus may be NULL; field: "F" for one field, else F+G. */
 int expansion_open(const Zoo *z, const char *map, const char *minus, int degree, const char *field,
                    Expansion *x)
 {
-    *x = (Expansion){.open = 1, .degree = degree, .one_field = strcmp(field, "F") == 0};
+    *x = (Expansion){.open = 1, .degree = degree, .one_field = !field[1], .letters = field};
     mpq_inits(x->want_y, x->have_y, NULL);
     int code = map_read(z, map, &x->map);
     if (code == 0) code = expansion_fill(z, minus, x);
@@ -156,7 +155,7 @@ static int derive_order(const Expansion *x, const char *map, int order, Finding 
     for (size_t i = x->forest->first[order]; i < x->forest->first[order + 1]; i++) {
         if (!expansion_counts(x, i) || expansion_is_zero(x->have[i]) || f->count == ROWS_MOST)
             continue;
-        TRY(tree_name(x->forest, i, name, sizeof name));
+        TRY(expansion_name(x, i, name, sizeof name));
         TRY(finding_derive(f, map, name, x->have[i]));
     }
     return 0;
@@ -173,7 +172,7 @@ int expansion_derive(const Expansion *x, const char *map, Finding *f)
 
 void expansion_say(const Expansion *x, Finding *f)
 {
-    char name[256];
+    char name[256], text[CLAIM_NUMBER];
     mpq_t c;
     int n = 1, said = 0;
     mpq_init(c);
@@ -184,14 +183,13 @@ void expansion_say(const Expansion *x, Finding *f)
         if (!expansion_counts(x, i) || expansion_is_zero(c) || said++ >= 8) continue;
         const char *sign = mpq_sgn(c) < 0 ? "-" : "+";
         mpq_abs(c, c);
-        tree_name(x->forest, i, name, sizeof name);
-        char *text = mpq_get_str(NULL, 10, c);
+        expansion_name(x, i, name, sizeof name);
+        claim_number(c, text);
         if (said > 1)
             finding_say(f, " %s ", sign);
         else if (*sign == '-')
             finding_say(f, "-");
         finding_say(f, "%s %s", text, name);
-        free(text);
     }
     finding_say(f, said > 8 ? " + ..)" : ")");
     mpq_clear(c);

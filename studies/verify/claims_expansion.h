@@ -21,7 +21,8 @@ typedef struct {
     int open; /* 0: nothing to close */
     Map map, minus;
     int has_minus;
-    int one_field; /* G = 0: only trees of F count */
+    int one_field;       /* G = 0: only trees of F count */
+    const char *letters; /* of the terms: "FG", "FGC"; "F" or "H" of one field; borrowed */
     int degree;
     Forest *forest;       /* one degree more */
     mpq_t *want, *have;   /* (forest->count) before h^|t| F(t): as stated, as it is */
@@ -31,12 +32,15 @@ typedef struct {
     Sine sine;
 } Expansion;
 
-/* minus may be NULL: 0. field: "F" for one field, else F+G. Caller: expansion_close. */
+/* minus may be NULL: 0. field: "F" for one field, "H" for one of maps whose stages are all H, else "F+G"; borrowed. Caller:
+ * expansion_close. */
 int expansion_open(const Zoo *z, const char *map, const char *minus, int degree, const char *field,
                    Expansion *x);
 void expansion_close(Expansion *x);
 
-int expansion_terms(Expansion *x, const char *terms);  /* "1/2 G'F; -1/2 F'G; 1 y" into want */
+/* want += "1/2 G'F; -1/2 F'G + 1 y", of orders up to the degree; ERR_INPUT. */
+int expansion_terms(Expansion *x, const char *terms);
+int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes); /* in its letters */
 int expansion_counts(const Expansion *x, size_t tree); /* 1: a tree of the field */
 int expansion_is_zero(const mpq_t q);                  /* or rounding of irrational tables */
 

@@ -105,8 +105,7 @@ static int family_add(Family *y, const Expansion *x, int order, const char *valu
     if (!(y->have[i] = expansion_rationals(y->trees))) return ERR_MEMORY;
     mpq_init(y->k[i]);
     y->count++;
-    if (mpq_set_str(y->k[i], value, 10) != 0) return error_set(ERR_INPUT, "no rational: %s", value);
-    mpq_canonicalize(y->k[i]);
+    TRY(terms_number(value, y->k[i]));
     for (size_t t = 0; t < y->trees; t++) mpq_set(y->have[i][t], x->have[t]);
     return 0;
 }

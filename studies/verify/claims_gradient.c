@@ -219,8 +219,7 @@ int check_vanish(const Zoo *z, const char *const *arg, Finding *f)
     double stated, factor[2], as_is, unit, control;
     mpq_t q;
     mpq_init(q);
-    int code =
-        mpq_set_str(q, arg[1], 10) == 0 ? 0 : error_set(ERR_INPUT, "no rational: %s", arg[1]);
+    int code = terms_number(arg[1], q);
     stated = mpq_get_d(q);
     mpq_clear(q);
     if (code == 0) code = factor_a_block(z, arg[0], 4, small, &factor[0]);

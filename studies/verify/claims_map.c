@@ -45,9 +45,7 @@ static int read_part(const Zoo *z, const char *spec, Map *m)
     mpq_set_ui(m->part[i].theta, 1, 1);
     if (strcmp(spec, "exact") == 0) return 0;
     if (strncmp(spec, "exact:", 6) != 0) return map_table(z, spec, &m->part[i].table);
-    if (mpq_set_str(m->part[i].theta, spec + 6, 10) != 0)
-        return error_set(ERR_INPUT, "expected exact:FRACTION: '%s'", spec);
-    return 0;
+    return terms_number(spec + 6, m->part[i].theta);
 }
 
 int map_read(const Zoo *z, const char *spec, Map *out)

@@ -315,8 +315,7 @@ int check_released(const Zoo *z, const char *const *arg, Finding *f)
     TRY(map_table(z, arg[0], &t));
     mpq_inits(factor, stated, NULL);
     state_factor(t, factor);
-    int code =
-        mpq_set_str(stated, arg[1], 10) == 0 ? 0 : error_set(ERR_INPUT, "no rational: %s", arg[1]);
+    int code = terms_number(arg[1], stated);
     if (code == 0) code = theory_search(t, 2, &theory);
     if (code == 0) code = net_scheme(t, 1, &n);
     if (code == 0) {

@@ -42,8 +42,7 @@ static int read_rationals(const char *text, mpq_t c[TERMS], size_t *count)
     char number[32];
     int used;
     for (*count = 0; *count < TERMS && sscanf(text, " %31[^ ]%n", number, &used) == 1; text += used)
-        if (mpq_set_str(c[(*count)++], number, 10) != 0)
-            return error_set(ERR_INPUT, "no rational: %s", number);
+        TRY(terms_number(number, c[(*count)++]));
     return 0;
 }
 

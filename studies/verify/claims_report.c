@@ -25,7 +25,7 @@ static size_t run_length(const Finding *f, size_t from)
 static int power(const Derived *d)
 {
     int n = -(strncmp(d->map, "log", 3) == 0);
-    for (const char *s = d->term; *s; s++) n += *s == 'F' || *s == 'G';
+    for (const char *s = d->term; *s; s++) n += strchr("FGCH", *s) != NULL;
     return n;
 }
 
@@ -61,7 +61,7 @@ static void markdown_derivation(const Finding *f, FILE *out)
 int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out)
 {
     char verdict[512];
-    fprintf(out, "# The papers' derivations, claim by claim\n\n");
+    fprintf(out, "# Derivations, claim by claim\n\n");
     markdown_text(reading, out);
     fprintf(out, "\n");
     for (size_t i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
     char verdict[512];
     fprintf(out, "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
                  "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
-                 "\\section*{The papers' derivations, claim by claim}\n\\sloppy\n");
+                 "\\section*{Derivations, claim by claim}\n\\sloppy\n");
     put_text(reading, out);
     for (size_t i = 0; i < count; i++) {
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);

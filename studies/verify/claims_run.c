@@ -75,9 +75,15 @@ int finding_derive_text(Finding *f, const char *map, const char *term, const cha
     return 0;
 }
 
+void claim_number(const mpq_t c, char out[CLAIM_NUMBER])
+{
+    if (gmp_snprintf(out, CLAIM_NUMBER, "%Qd", c) >= CLAIM_NUMBER)
+        snprintf(out, CLAIM_NUMBER, "%.17g", mpq_get_d(c));
+}
+
 int finding_derive(Finding *f, const char *map, const char *term, const mpq_t c)
 {
-    char text[48];
-    gmp_snprintf(text, sizeof text, "%Qd", c);
+    char text[CLAIM_NUMBER];
+    claim_number(c, text);
     return finding_derive_text(f, map, term, text);
 }

@@ -14,8 +14,9 @@ static const Option claim_options[] = {
     {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
     {"own", OPTION_LIST, NULL, "CLAIM",
      "a claim of one's own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
-     "-1/2 F'G; 1/2 G'F\" of numerical - exact through h^N, \"SCHEME brackets N: 1/12 [F,[F,G]]; "
-     "...\" of log(step)/h - (F+G)",
+     "-1/2 F'G + 1/2 G'F\" of numerical - exact through h^N, of a scheme over H in H too, \"SCHEME "
+     "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" of log(step)/h - (F+G) through N letters; terms "
+     "are parted by +, - or ; and added up, their coefficients are fractions or decimals",
      0, 0},
     SELECT_FILE,
     {"mutants", OPTION_FLAG, NULL, NULL,
@@ -43,7 +44,7 @@ enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 typedef struct {
     int mutants, steps;
     const Options *options;
-    size_t count, done, met;
+    size_t count, done;
     OwnClaim own[OWN_MOST];
     const Claim *claim[CLAIMS_MOST];
     Finding finding[CLAIMS_MOST]; /* (done) */
@@ -55,16 +56,17 @@ typedef struct {
 
 #define ORIGINS                                                                                    \
     "paper: it says so; inference: follows from one or is read into it; code: a released program " \
-    "has it; own: this project's"
+    "has it; own: this project's; yours: given by --own"
 
-static const Column columns[] = {COLUMN(ClaimRow, id, .page = 1),
-                                 COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
-                                 COLUMN(ClaimRow, claim, .page = 1),
-                                 COLUMN(ClaimRow, expected, .words = "the registered verdict"),
-                                 COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
-                                 COLUMN(ClaimRow, evidence, .page = 1),
-                                 COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
-                                 {0}};
+static const Column columns[] = {
+    COLUMN(ClaimRow, id, .page = 1),
+    COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
+    COLUMN(ClaimRow, claim, .page = 1),
+    COLUMN(ClaimRow, expected, .words = "the registered verdict; of yours: verified"),
+    COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
+    COLUMN(ClaimRow, evidence, .page = 1),
+    COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
+    {0}};
 static const Column listed[] = {COLUMN(ClaimRow, id),
                                 COLUMN(ClaimRow, source),
                                 COLUMN(ClaimRow, expected),
@@ -131,6 +133,15 @@ static int is_met(const Verification *v, size_t i)
     return v->mutants ? !same : same;
 }
 
+/* What is wrong with a claim of one's own, with that claim before it. */
+static int name_own(const Claim *c, int code)
+{
+    char words[1024];
+    if (code != ERR_INPUT || c->origin != CLAIM_YOURS) return code;
+    snprintf(words, sizeof words, "%s", error_text());
+    return error_set(code, "--own '%.80s': %s", ((const OwnClaim *)c)->text, words);
+}
+
 static int run_claims(Verification *v)
 {
     Zoo z;
@@ -142,9 +153,9 @@ static int run_claims(Verification *v)
     while (code == 0 && v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
-        code = claim_run(c, &z, v->mutants, &v->finding[v->done]);
+        code = name_own(c, claim_run(c, &z, v->mutants, &v->finding[v->done]));
         if (code != 0) break;
-        v->met += (size_t)is_met(v, v->done++);
+        v->done++;
     }
     progress_clear();
     zoo_close(&z);
@@ -215,7 +226,7 @@ static void print_claim(const Verification *v, size_t i)
     wrap("verdict", words);
     wrap("evidence", v->finding[i].text);
     if (v->steps) print_steps(&v->finding[i]);
-    if (!is_met(v, i)) {
+    if (!is_met(v, i) && c->origin != CLAIM_YOURS) {
         expected_words(v, i, words, sizeof words);
         wrap("EXPECTED", words);
     }
@@ -241,15 +252,19 @@ static void print_claims(const Verification *v)
            "numerical -\n"
            "exact unless said otherwise; [F,G] = G'F - F'G.\n\n");
     for (size_t i = 0; i < v->done; i++) print_claim(v, i);
-    size_t number[CLAIM_ORIGINS + 1][4] = {0};
+    size_t number[CLAIM_ORIGINS + 1][4] = {0}, registered = 0, met = 0;
     for (size_t i = 0; i < v->done; i++) {
-        number[v->claim[i]->origin][finding_verdict(&v->finding[i])]++;
-        number[CLAIM_ORIGINS][finding_verdict(&v->finding[i])]++;
+        int origin = v->claim[i]->origin, verdict = finding_verdict(&v->finding[i]);
+        number[origin][verdict]++;
+        registered += origin != CLAIM_YOURS;
+        met += origin != CLAIM_YOURS && is_met(v, i);
+        number[CLAIM_ORIGINS][verdict]++;
     }
     for (int o = 0; o < CLAIM_ORIGINS; o++)
         if (print_count(claim_origin(o), number[o])) printf("\n");
+    if (registered == 0) return;
     print_count("all", number[CLAIM_ORIGINS]);
-    printf("; %zu as %s.\n", v->met, v->mutants ? "a mutant should be" : "registered");
+    printf("; %zu as %s.\n", met, v->mutants ? "a mutant should be" : "registered");
 }
 
 static int list_claims(const Verification *v, int csv)
@@ -297,15 +312,31 @@ static int show(const Options *o, const Verification *v)
     return code;
 }
 
+/* Claims of one's own should hold, registered ones have the registered verdict. */
+static int check_verdicts(const Verification *v)
+{
+    size_t count[2] = {0}, off[2] = {0};
+    for (size_t i = 0; i < v->count; i++) {
+        int yours = v->claim[i]->origin == CLAIM_YOURS;
+        count[yours]++;
+        off[yours] += !is_met(v, i);
+    }
+    if (off[0])
+        return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be", off[0],
+                         count[0]);
+    if (off[1])
+        return error_set(ERR_CHECK, "%zu of %zu claims of yours %s not verified", off[1], count[1],
+                         count[1] == 1 ? "is" : "are");
+    return 0;
+}
+
 static int verify(const Options *o, Verification *v)
 {
     TRY(choose_all(v));
     if (options_flag(o, "list")) return list_claims(v, options_flag(o, "csv"));
     TRY(run_claims(v));
     TRY(show(o, v));
-    if (v->met == v->count) return 0;
-    return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be",
-                     v->count - v->met, v->count);
+    return check_verdicts(v);
 }
 
 static int run(Options *o)
@@ -340,14 +371,16 @@ static void judge(const Csv *c, Verdict *v)
     }
     verdict_say(v,
                 "%zu claims (%zu of papers, %zu inferred from them, %zu of released code, %zu of "
-                "this project): ",
+                "this project",
                 c->rows, of[CLAIM_PAPER], of[CLAIM_INFERENCE], of[CLAIM_CODE], of[CLAIM_OWN]);
+    if (of[CLAIM_YOURS]) verdict_say(v, ", %zu of yours", of[CLAIM_YOURS]);
+    verdict_say(v, "): ");
     verdict_say(v, "%zu verified, %zu refuted, %zu hold only under a condition, %zu undecided; ",
                 c->rows - refuted - conditional - undecided, refuted, conditional, undecided);
     if (off)
         verdict_say(v, "%zu not with the verdict that they should have", off);
     else
-        verdict_say(v, "every verdict is the registered one");
+        verdict_say(v, "every verdict is the %s one", of[CLAIM_YOURS] ? "right" : "registered");
     v->bad = off > 0;
 }
 
@@ -363,13 +396,11 @@ static const Kind kinds[] = {
 const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
-    .about = "Each claim is checked exactly where it can be (series in rationals, tables, words) "
-             "and by\n"
-             "numbers with a negative control. Exit status 0 when every verdict is the registered "
-             "one, 1\n"
-             "otherwise. A claim whose exact and numerical answers differ, or whose control was "
-             "not refused, is\n"
-             "undecided.\n",
+    .about =
+        "Each claim is checked exactly where it can be (series in rationals, tables, words) and by\n"
+        "numbers with a negative control. Exit status 0 when every verdict is the registered one and\n"
+        "every claim of --own is verified, 1 otherwise. A claim whose exact and numerical answers\n"
+        "differ, or whose control was not refused, is undecided.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -255,22 +255,22 @@ TEST(test_from_measured_apart)
     static const char args[] =
         " --scheme transformer,heun-layer --layers 1 --epochs 1 --activation gelu --seeds 2 --truncation 1 --csv ";
     static char errors[sizeof out], line[1024];
-    snprintf(line, sizeof line, "compare --out all %s" MEASURED, args);
+    snprintf(line, sizeof line, "compare --out apart %s" MEASURED, args);
     run_ok(line);
-    file_read("all/errors.csv", errors, sizeof errors);
+    file_read("apart/errors.csv", errors, sizeof errors);
     assert_non_null(strstr(errors, ",check"));
-    shell_ok("cp -r all slopes && cp -r all errors");
+    shell_ok("cp -r apart apart-slopes && cp -r apart apart-errors");
     shell_ok(
         "awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) { slope[i] = $i ~ /_slope$/; error[i] = i > 3 && !slope[i]; "
         "sparse[i] = $i == \"check\" } } { a = b = $1; for (i = 2; i <= NF; i++) { if (!sparse[i]) a = a FS (NR > 1 && error[i] ? "
-        "\"\" : $i); b = b FS (NR > 1 && slope[i] ? \"\" : $i) } print a >\"slopes/errors.csv\"; print b >\"errors/errors.csv\" }' "
-        "all/errors.csv");
+        "\"\" : $i); b = b FS (NR > 1 && slope[i] ? \"\" : $i) } print a >\"apart-slopes/errors.csv\"; print b >\"apart-errors/errors.csv\" }' "
+        "apart/errors.csv");
     for (int i = 0; i < 2; i++) {
-        static const char *const order[] = {"--from slopes --from errors",
-                                            "--from errors --from slopes"};
-        snprintf(line, sizeof line, "compare %s --out joined %s" MEASURED, order[i], args);
+        static const char *const order[] = {"--from apart-slopes --from apart-errors",
+                                            "--from apart-errors --from apart-slopes"};
+        snprintf(line, sizeof line, "compare %s --out apart-joined %s" MEASURED, order[i], args);
         run_ok(line);
-        file_read("joined/errors.csv", big, sizeof big);
+        file_read("apart-joined/errors.csv", big, sizeof big);
         assert_string_equal(big, errors);
     }
 }

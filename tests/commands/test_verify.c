@@ -197,27 +197,50 @@ TEST(test_choice)
     free(text);
 }
 
-/* Claims of one's own: right ones, the same with one thing wrong, and what is no claim. */
+/* Claims of one's own: right ones in several forms, the same with one thing wrong, and what is no claim. */
 TEST(test_own)
 {
     static const char *const right[] = {
-        "macaron order 1",         "rk4 order 4",
-        "no-residual order 0",     "lie-trotter error 2: -1/2 F'G; 1/2 G'F",
-        "strang-marchuk error 2:", "strang-marchuk brackets 3: 1/12 [F,[F,G]]; -1/24 [[F,G],G]"};
+        "macaron order 1",
+        "rk4 order 4",
+        "no-residual order 0",
+        "lie-trotter error 2: -1/2 F'G; 1/2 G'F",
+        "lie-trotter error 2: 1/2 G'F - 1/2 F'G",
+        "lie-trotter error 2: 1/4 G'F; .25 G'F;-1/2F'G;",
+        "lie-trotter error 1:",
+        "strang-marchuk error 2:",
+        "strang-marchuk error 2: 0",
+        "heun error 3: 1/12 H''(H,H) - 1/6 H'H'H",
+        "euler error 2: -1/2 F'F - 1/2 F'G - 1/2 G'F - 1/2 G'G",
+        "lie-trotter brackets 2: 2/4 [F,G]",
+        "lie-trotter brackets 2: -1/2 [G,F]",
+        "lie-trotter brackets 2: .5  [ F, G ];",
+        "strang-marchuk brackets 2:",
+        "strang-marchuk brackets 3: 1/12 [F,[F,G]]; -1/24 [[F,G],G]",
+        "strang-marchuk brackets 3: 1/24 [G,[F,G]] + 1/12 [F,[F,G]]",
+        "lie-trotter-decoder brackets 2: 1/2 [F,C] + 1/2 [F,G] - 1/2 [G,C]"};
     static const char *const wrong[] = {
-        "macaron order 2", "rk4 order 3", "lie-trotter error 2: 1/2 F'G; -1/2 G'F",
-        "lie-trotter error 2:", "strang-marchuk brackets 3: 1/12 [F,[F,G]]; 1/24 [[F,G],G]"};
+        "macaron order 2",
+        "rk4 order 3",
+        "rk4 order 7",
+        "lie-trotter error 2: 1/2 F'G; -1/2 G'F",
+        "lie-trotter error 2: 1/2 G'F; 1/2 G'F; -1/2 F'G",
+        "lie-trotter error 2:",
+        "heun error 3: 1/12 H''(H,H) + 1/6 H'H'H",
+        "lie-trotter brackets 2: 1/2 [G,F]",
+        "lie-trotter brackets 2:",
+        "strang-marchuk brackets 3: 1/12 [F,[F,G]]; 1/24 [[F,G],G]"};
     char line[400];
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         snprintf(line, sizeof line, "verify --own \"%s\" --csv", right[i]);
         run_ok(line);
         assert_int_equal(count_lines(out), 2);
-        assert_non_null(strstr(out, ",verified,verified,"));
+        if (!strstr(out, ",verified,verified,")) fail_msg("%s: %s", right[i], out);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(line, sizeof line, "verify --own \"%s\" --csv", wrong[i]);
         expect(1, line);
-        assert_non_null(strstr(out, ",verified,refuted,"));
+        if (!strstr(out, ",verified,refuted,")) fail_msg("%s: %s", wrong[i], out);
     }
     file_text("gill.scheme",
               "scheme mine\nk1 = H(y)\nk2 = H(y + 2/3*k1)\ny' = y + 1/4*k1 + 3/4*k2\n");
@@ -225,16 +248,62 @@ TEST(test_own)
     assert_int_equal(count_lines(out), 3);
     run_ok("verify --own \"lie-trotter error 2: -1/2 F'G; 1/2 G'F\" --steps");
     assert_non_null(strstr(out, "-1/2  F'G\n"));
-    static const char *const none[] = {"macaron",           "macaron order",
-                                       "macaron order two", "macaron order 2 3",
-                                       "macaron error 99:", "order 2"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        snprintf(line, sizeof line, "verify --own \"%s\"", none[i]);
-        must_refuse(line, "expected \"SCHEME order P\"");
+    run_ok("verify --own \"heun error 3: 1/12 H''(H,H) - 1/6 H'H'H\" --steps");
+    assert_non_null(strstr(out, "-1/6  H'H'H\n"));
+}
+
+/* What is no claim is refused in a line, with the place of what is wrong. */
+TEST(test_own_refused)
+{
+    static const struct {
+        const char *claim, *words;
+    } bad[] = {
+        {"macaron", "expected \"SCHEME order P\""},
+        {"macaron order", "expected \"SCHEME order P\""},
+        {"macaron order two", "expected \"SCHEME order P\""},
+        {"macaron order 2 3", "expected \"SCHEME order P\""},
+        {"order 2", "expected \"SCHEME order P\""},
+        {"exact:1/0 order 2", "expected \"SCHEME order P\""},
+        {"nothing order 2", "nothing"},
+        {"rk4 order 8", "expected an order of 7 at most"},
+        {"macaron error 99:", "expected an order of 7 at most"},
+        {"macaron-decoder order 6", "expected an order of 5 at most of a decoder's scheme"},
+        {"lie-trotter brackets 11:", "1 to 10"},
+        {"heun brackets 2: [F,G]", "exact flows"},
+        {"heun error 3: 1/0 F'G", "claim:1:19: expected a divisor other than zero"},
+        {"heun error 3: 0/0 G'F", "claim:1:19: expected a divisor other than zero"},
+        {"lie-trotter brackets 2: 1/0 [F,G]", "claim:1:29: expected a divisor other than zero"},
+        {"lie-trotter error 2: 1/2 F'Q", "claim:1:28: expected a term in F or G"},
+        {"lie-trotter error 2: 1/2 G'F rubbish; -1/2 F'G", "claim:1:30: expected +, - or ;"},
+        {"lie-trotter error 2: 1/2 G'F; -1/2 F'G; F'F'F", "claim:1:45: expected terms of 2"},
+        {"lie-trotter error 2: 1/2 H'H", "stages are all H"},
+        {"heun error 3: 1/12 H''(H,H) - 1/6 F'F'F", "claim:1:35: expected a term in H"},
+        {"lie-trotter brackets 2: foo", "claim:1:25: expected a commutator"},
+        {"lie-trotter brackets 2: [F,H]", "claim:1:28: expected a commutator"},
+        {"lie-trotter brackets 2: [F,[F,G]]", "claim:1:29: expected commutators of 2 letters"},
+    };
+    char line[400];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(line, sizeof line, "verify --own \"%s\"", bad[i].claim);
+        must_refuse(line, bad[i].words);
     }
-    must_refuse("verify --own \"nothing order 2\"", "nothing");
-    must_refuse("verify --own \"lie-trotter error 2: 1/2 F'Q\"", "F'Q");
     must_refuse("verify --own \"rk4 order 4\" --mutants", "no mutant");
+}
+
+/* A claim of the user's is counted as theirs, beside what is registered, and is held to no register. */
+TEST(test_own_words)
+{
+    expect(1, "verify --own \"rk4 order 3\" --claim lie-error --out yours");
+    assert_non_null(strstr(out, "own-1  (yours: --own)\n"));
+    assert_non_null(strstr(out, "\nyours       1 claims:   0 verified,  1 refuted"));
+    assert_non_null(strstr(out, "; 1 as registered.\n"));
+    assert_null(strstr(out, "EXPECTED"));
+    run_ok("report yours");
+    char *page = file_slurp("yours/report.html", NULL);
+    assert_non_null(strstr(page, "0 of this project, 1 of yours): 1 verified, 1 refuted"));
+    free(page);
+    run_ok("verify --own \"rk4 order 4\"");
+    assert_null(strstr(out, "registered"));
 }
 
 TEST(test_refusals)

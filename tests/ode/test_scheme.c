@@ -101,6 +101,23 @@ TEST(test_longest_names)
     assert_non_null(strstr(error_text(), "1 to 128 letters"));
 }
 
+/* A long name of a scheme file that leaves no room for -layer has no such form; "all" lists the others. */
+TEST(test_name_without_room)
+{
+    char text[2 * TABLE_NAME] = "scheme ";
+    for (size_t i = 0; i < TABLE_NAME - 4; i++) strcat(text, "a");
+    strcat(text, "\nk1 = H(y)\ny' = y + k1\n");
+    Zoo z = {0};
+    Table **list;
+    size_t count;
+    assert_int_equal(scheme_parse("text", text, strlen(text), &z.scheme, &z.count), 0);
+    assert_int_equal(zoo_list(&z, "all", "exact", &list, &count), 0);
+    assert_int_equal(count, 1);
+    table_free(list[0]);
+    memory_free(list);
+    zoo_close(&z);
+}
+
 /* Random schemes with history, symbols, times and decimals come back, and one that was changed does not
  * count as equal. */
 static void append_term(char *text, uint64_t seed, uint64_t *n, const char *atom)

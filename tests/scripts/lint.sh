@@ -1,6 +1,6 @@
 #!/bin/sh
-# lint.sh: formatting (clang-format), layering (which room includes which), no machine's paths, gnuplot scripts made of
-# literals alone, and sources that begin with their own name.
+# lint.sh: formatting (clang-format), layering (which room includes which), READMEs that name every file of their
+# folder, no machine's paths, gnuplot scripts made of literals alone, and sources that begin with their own name.
 # Each check is first shown a file that breaks its rule and has to object.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
@@ -84,6 +84,22 @@ unseen() {
     done
 }
 
+# ---- READMEs: of the sources $2.., those that README $1 names neither by their name nor by a pattern (`claims_*.c`)
+unlisted() {
+    names=$(grep -o '`[A-Za-z0-9_*]*\.[ch]`' "$1" | tr -d '`' | sed 's/\.[ch]$//')
+    shift
+    for f; do
+        stem=$(basename "$f" | sed 's/\.[ch]$//') listed=no
+        set -f
+        for name in $names; do
+            # shellcheck disable=SC2254
+            case $stem in $name) listed=yes ;; esac
+        done
+        set +f
+        [ $listed = yes ] || echo "$f"
+    done
+}
+
 # ---- negative controls
 mkdir -p "$bad/ode"
 printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
@@ -119,6 +135,10 @@ printf '![Shown](plots/shown.svg), and a word of plots/hidden.svg\n' >"$bad/READ
 [ "$(unseen "$bad/README.md" "$bad/plots/shown.svg" "$bad/plots/hidden.svg")" = "$bad/plots/hidden.svg" ] ||
     say "the check of recorded plots does not tell one that a README shows from one that none does"
 
+printf 'Reading order: `first.h`, `part_*.c`, and a word of second.c\n' >"$bad/README.md"
+[ "$(unlisted "$bad/README.md" first.c first.h part_one.c second.c)" = second.c ] ||
+    say "the check of READMEs does not tell a file that one names from one that it does not"
+
 # ---- the repository
 for room in kernels ode ode/systems nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
@@ -133,6 +153,14 @@ done
 found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read -r f; do paths "$f"; done)
 [ -z "$found" ] || say "a path of one machine:
 $found"
+
+for folder in studies/*/; do
+    files=$(ls "$folder"*.c "$folder"*.h 2>/dev/null)
+    [ -n "$files" ] || continue
+    found=$(unlisted "${folder}README.md" $files)
+    [ -z "$found" ] || say "a file that the README of its folder does not name:
+$found"
+done
 
 found=$(unseen "$(git ls-files '*README.md' 2>/dev/null)" $(git ls-files '*.svg' 2>/dev/null))
 [ -z "$found" ] || say "a recorded plot that no README shows:
@@ -150,5 +178,5 @@ found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))
 [ -z "$found" ] || say "a source whose first line does not begin with its own name:
 $found"
 
-[ $failed = 0 ] && echo "lint: formatting, layering, paths, plots, signals and names are as they should be"
+[ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals and names are as they should be"
 exit $failed

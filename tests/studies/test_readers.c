@@ -113,7 +113,7 @@ TEST(schemes_have_limits)
         {"scheme a\nlet b = ", "(", 70, "\n", "at most 64 nested parentheses"},
         {"scheme a\n", "flow F\n", 1025, "", "at most 1024 flows"},
         {"scheme a\n", "learn b%zu = 1\n", 65, "", "at most 64 learned names"},
-        {"scheme ", "a", 80, "\n", "expected a scheme's name"},
+        {"scheme ", "a", TABLE_NAME, "\n", "expected a scheme's name"},
         {"scheme a\nlet b = 1", " ", 65536, "\n", "at most 65536 bytes"},
         {"scheme a\nk1 = F(y)\nlet b = 1", "*9^60", 21, "\ny' = (b*y + b*k1)/7^64/7^64",
          "fewer digits"},
