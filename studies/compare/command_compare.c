@@ -151,11 +151,13 @@ static int open_study(Compare *u)
     const Options *o = u->options;
     TRY(network_check(o));
     TRY(select_open(o, "euler", &u->schemes));
+    TRY(select_record(&u->schemes, u->options));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
     TRY(network_adaptive(o, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_same_study(&u->runs, groups));
     if (!compare_recorded(u)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,

@@ -62,8 +62,7 @@ static int take_run(Compare *u, const Csv *t, size_t row)
     TRY(runs_result(t, row, &r));
     RunResult *there = &c->result[(size_t)seed - u->seed];
     if (r.params != (double)c->numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
-                         t->file, c->scheme->name, r.params, c->numbers);
+        return runs_other_size(t, c->scheme->name, r.params, c->numbers);
     if (!isnan(there->valid_ppl) &&
         (there->valid_ppl != r.valid_ppl || there->test_ppl != r.test_ppl))
         return error_set(ERR_INPUT,

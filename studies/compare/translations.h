@@ -41,7 +41,7 @@ typedef struct {
 } TranslationCell;
 
 typedef struct {
-    const Options *options;
+    Options *options;
     const char *dir;
     Worker worker;
     Runs runs;
@@ -56,7 +56,7 @@ typedef struct {
 } Translations;
 
 /* The whole study; o: compare's options. Takes over c. */
-int translations_run(const Options *o, Corpus *c);
+int translations_run(Options *o, Corpus *c);
 
 /* ---- translations_from.c: DIR/runs.csv and DIR/lines.csv ---- */
 

@@ -154,8 +154,7 @@ static int take_run(Translations *u, const Csv *runs, const Csv *lines, size_t r
     if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
     size_t k = (size_t)seed - u->seed;
     if (r.result.params != (double)c->numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
-                         runs->file, c->name, r.result.params, c->numbers);
+        return runs_other_size(runs, c->name, r.result.params, c->numbers);
     if (!isnan(c->result[k].valid_ppl))
         return error_set(ERR_INPUT, "%s: %s with seed %.0f is in a directory before too",
                          runs->file, c->name, seed);

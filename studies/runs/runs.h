@@ -67,8 +67,13 @@ int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
-/* ERR_INPUT where its directory holds a finished run of other options, which training it would destroy; not of
- * fewer epochs, from which it goes on. */
+/* ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of this one, and
+ * names the first: each would take the other's runs for foreign ones. Schemes, depths and seeds may differ, and where
+ * epochs are added the runs go on. A study that only read recorded runs (--from) has none. */
+int runs_same_study(const Runs *r, const OptionGroup *const *groups);
+
+/* ERR_INPUT where its directory holds a run of other options, finished or stopped, which training it would destroy; not
+ * of fewer epochs, from which it goes on. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
 /* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
@@ -87,6 +92,10 @@ int runs_diverged(const RunResult *r, size_t n, size_t V);
 
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
+
+/* ERR_INPUT: row `name` of t, a study's DIR/runs.csv, has so many parameters, and `now` with the options given; names
+ * DIR/config.ini where it is there. */
+int runs_other_size(const Csv *t, const char *name, double params, size_t now);
 
 /* A row of a run's log. */
 typedef struct {

@@ -34,9 +34,7 @@ static int take_run(Sweep *u, const Csv *t, size_t row)
     if (isnan(r.valid_ppl) || !(seed >= (double)u->seed && seed < (double)(u->seed + w->seeds)))
         return 0;
     RunResult *there = &w->result[(size_t)seed - u->seed];
-    if (r.params != (double)w->numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options",
-                         t->file, letters, r.params, w->numbers);
+    if (r.params != (double)w->numbers) return runs_other_size(t, letters, r.params, w->numbers);
     if (!isnan(there->valid_ppl) &&
         (there->valid_ppl != r.valid_ppl || there->test_ppl != r.test_ppl))
         return error_set(ERR_INPUT,
