@@ -161,6 +161,11 @@ TEST_BETWEEN(test_from, undrawn, NULL)
            "no compare.csv has a row of heun-layer with 1 seed");
     refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
            "parameters, and");
+    assert_non_null(strstr(err, "with these options; --config again/config.ini gives those of"));
+    shell_ok("mv again/config.ini kept"); /* the control: no cure is named that is not there */
+    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
+           "with these options\n");
+    shell_ok("mv kept again/config.ini");
     file_read("again/runs.csv", big, sizeof big);
     spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
