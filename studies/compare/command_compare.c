@@ -213,7 +213,8 @@ static int study(Compare *u)
     TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
     if (options_text(u->options, "one-by-one") && !u->corpus.marks)
         return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
-    if (u->corpus.source[SPLIT_TRAIN].tokens) return translations_run(u->options, &u->corpus);
+    if (u->corpus.source[SPLIT_TRAIN].tokens)
+        return translations_run(u->options, groups, &u->corpus);
     TRY(check_text(u));
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));

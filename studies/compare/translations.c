@@ -171,7 +171,7 @@ static int open_study(Translations *u)
         .tokenize = options_choice(o, "tokenize"), .smooth = SMOOTH_EXP, .smooth_value = NAN};
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_same_study(&u->runs, command_compare.groups));
+    TRY(runs_same_study(&u->runs, u->groups));
     if (!options_item(o, "from", 0)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(work_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu pairs of schemes, %zu seeds", u->cells, u->seeds);
@@ -447,9 +447,10 @@ static int study(Translations *u)
     return 0;
 }
 
-int translations_run(Options *o, Corpus *c)
+int translations_run(Options *o, const OptionGroup *const *all, Corpus *c)
 {
     Translations u = {.options = o,
+                      .groups = all,
                       .dir = options_text(o, "out"),
                       .worker = worker_find(),
                       .corpus = *c,
