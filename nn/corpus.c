@@ -19,8 +19,17 @@ static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus
     return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
 }
 
+/* Of ends of lines alone nothing is learnt. */
+static int check_words(const BpeText *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (!strchr(" \t\r\n", t->bytes[i])) return 0;
+    return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
+}
+
 static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
 {
+    if (split == SPLIT_TRAIN) TRY(check_words(raw));
     if (split == SPLIT_TRAIN) TRY(pieces_find(w, raw, 1, &c->bpe));
     if (!c->bpe) return add_tokens(raw, split, w, c);
     BpeText t = *raw;

@@ -511,7 +511,7 @@ typedef struct {
     double valid_exact, test_exact; /* the share of exact sequences (evaluation_exact) */
     double tokens_per_s;            /* training only, without evaluation */
     size_t peak_bytes;              /* of the process */
-    uint64_t steps;
+    uint64_t steps;                 /* done; in `begin`: of the whole training */
     struct {
         uint64_t steps;
         double seconds, waited; /* of training; of them with the other ranks */
@@ -539,6 +539,9 @@ typedef struct {
  * fewer in a shorter run), and that is what validation and test texts are read with. Source: Vaswani et
  * al. 2017, section 6.1; average_checkpoints.py of fairseq. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
+
+/* The step that a run's state, DIR/state.safetensors, was saved behind. ERR_INPUT where the file tells none. */
+int train_saved_step(const char *file, uint64_t *step);
 
 /* 0 where TrainConfig.log can be this file: it can be written, and is not there yet (then it is made), empty, or a log
  * already. Else ERR_INPUT, naming it. */

@@ -196,6 +196,15 @@ static int same_recipe(Run *r, const char *file)
     return code;
 }
 
+int train_saved_step(const char *file, uint64_t *step)
+{
+    char *line;
+    TRY(store_meta(file, "progress", &line));
+    int read = sscanf(line, "%" SCNu64, step);
+    memory_free(line);
+    return read == 1 ? 0 : error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
+}
+
 /* A file can hold any numbers: these are some that a run can have, and that an end is ahead of. A batch is behind
  * the last one only until the epoch has its validation. */
 static int is_progress(const Run *r)

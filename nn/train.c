@@ -464,6 +464,7 @@ int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult 
     int code = agree(&r, open_run(&r));
     if (code == 0) code = ranks_check_same_run(&r);
     r.begun = r.p;
+    result->steps = r.steps;
     if (code == 0 && config->begin) config->begin(config->arg);
     if (code == 0) code = all_epochs(&r);
     if (code == 0) code = finish(&r, result);

@@ -29,7 +29,10 @@ static void print_overview(void)
            "Commands:\n");
     for (int i = 0; command_table[i]; i++)
         printf("  %-10s %s\n", command_table[i]->name, command_table[i]->purpose);
-    printf("\n" TROTTER_USE "Exit status: " TROTTER_STATUS);
+    printf("\n" TROTTER_USE "Exit status: " TROTTER_STATUS TROTTER_STATUS_SAVED " (");
+    for (int i = 0, n = 0; command_table[i]; i++)
+        if (command_table[i]->saves) printf("%s%s", n++ ? ", " : "", command_table[i]->name);
+    printf(").\n");
 }
 
 static void print_help(const Command *c, const OptionGroup *const *groups)

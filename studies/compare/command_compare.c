@@ -148,11 +148,13 @@ static int open_study(Compare *u)
     const Options *o = u->options;
     TRY(network_check(o));
     TRY(select_open(o, "euler", &u->schemes));
+    TRY(select_record(&u->schemes, u->options));
     if (options_flag(o, "controls")) TRY(compare_add_controls(u));
     TRY(network_adaptive(o, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_same_study(&u->runs, groups));
     if (!compare_recorded(u)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
@@ -207,7 +209,8 @@ static int study(Compare *u)
     TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
     if (options_text(u->options, "one-by-one") && !u->corpus.marks)
         return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
-    if (u->corpus.source[SPLIT_TRAIN].tokens) return translations_run(u->options, &u->corpus);
+    if (u->corpus.source[SPLIT_TRAIN].tokens)
+        return translations_run(u->options, groups, &u->corpus);
     TRY(check_text(u));
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));

@@ -63,7 +63,7 @@ typedef struct {
 } Layout;
 
 typedef struct {
-    const Options *options;
+    Options *options;
     const char *dir;
     Worker worker;
     Runs runs;

@@ -158,6 +158,7 @@ static int open_study(Translations *u)
     TRY(check_options(o));
     u->layers = strtoul(options_text(o, "layers"), NULL, 10);
     TRY(select_open(o, "euler", &u->schemes));
+    TRY(select_record(&u->schemes, u->options));
     if (options_text(o, "source")) corpus_leave_out(&u->corpus, options_size(o, "sequence"));
     for (int s = 0; s < SPLITS; s++)
         TRY(batches_check(&u->corpus.text[s], &u->corpus.source[s], &u->corpus.vocab, NULL,
@@ -170,6 +171,7 @@ static int open_study(Translations *u)
         .tokenize = options_choice(o, "tokenize"), .smooth = SMOOTH_EXP, .smooth_value = NAN};
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_same_study(&u->runs, u->groups));
     if (!options_item(o, "from", 0)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
     runs_note(&u->runs, "begins: %zu pairs of schemes, %zu seeds", u->cells, u->seeds);
@@ -429,9 +431,10 @@ static int study(Translations *u)
     return tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, worse);
 }
 
-int translations_run(const Options *o, Corpus *c)
+int translations_run(Options *o, const OptionGroup *const *all, Corpus *c)
 {
     Translations u = {.options = o,
+                      .groups = all,
                       .dir = options_text(o, "out"),
                       .worker = worker_find(),
                       .corpus = *c,

@@ -41,7 +41,8 @@ typedef struct {
 } TranslationCell;
 
 typedef struct {
-    const Options *options;
+    Options *options;
+    const OptionGroup *const *groups; /* the options' */
     const char *dir;
     Worker worker;
     Runs runs;
@@ -55,8 +56,8 @@ typedef struct {
     Sheet *table, *differences;
 } Translations;
 
-/* The whole study; o: compare's options. Takes over c. */
-int translations_run(const Options *o, Corpus *c);
+/* The whole study; o: compare's options, of the groups `all`. Takes over c. */
+int translations_run(Options *o, const OptionGroup *const *all, Corpus *c);
 
 /* ---- translations_from.c: DIR/runs.csv and DIR/lines.csv ---- */
 

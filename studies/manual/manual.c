@@ -86,10 +86,12 @@ static void put_head(FILE *f, const char *name, const char *purpose, const char 
     fprintf(f, "\n.SH SYNOPSIS\n.B trotter %s\n%s\n.SH DESCRIPTION\n", name, usage);
 }
 
-static void put_status(FILE *f)
+/* c: the command that it is of; NULL: any. */
+static void put_status(const Command *c, FILE *f)
 {
     fputs(".SH EXIT STATUS\n", f);
-    put_paragraphs(f, TROTTER_STATUS);
+    put_paragraphs(f, c && !c->saves ? TROTTER_STATUS ".\n"
+                                     : TROTTER_STATUS TROTTER_STATUS_SAVED ".\n");
 }
 
 void manual_page(const Command *c, const Command *const *table, FILE *f)
@@ -100,7 +102,7 @@ void manual_page(const Command *c, const Command *const *table, FILE *f)
     fputs(".SH OPTIONS\n", f);
     for (size_t i = 0; c->groups[i]; i++) put_group(f, c->groups[i]);
     put_group(f, &options_common);
-    put_status(f);
+    put_status(c, f);
     fputs(".SH SEE ALSO\n.BR trotter (1)", f);
     for (; *table; table++) {
         snprintf(other, sizeof other, "trotter %s", (*table)->name);
@@ -120,7 +122,7 @@ void manual_overview(const Command *const *table, FILE *f)
         put_text(f, (*table)->purpose);
         fputc('\n', f);
     }
-    put_status(f);
+    put_status(NULL, f);
 }
 
 /* ---- bash ---------------------------------------------------------------------------------------- */

@@ -208,7 +208,7 @@ static int run(Options *o)
     int trained = system.name && trained_named(system.name);
     const char *usual = invariant ? INVARIANT_SCHEMES : adaptive ? "all" : trained ? ONE_SET : NULL;
     if (usual && options_rank(o, "scheme") == OPTION_DEFAULT)
-        TRY(options_set(o, OPTION_ARGUMENT, "", "scheme", usual));
+        TRY(options_set(o, OPTION_DEFAULT, "", "scheme", usual));
     TRY(select_open(o, "exact", &s));
     int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
                                            &s, options_flag(o, "csv"), options_text(o, "out"))

@@ -1,6 +1,9 @@
 /* rerun.c: what a run directory is of, against what is asked for now. */
 #include "studies/runs/rerun.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -72,15 +75,49 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
     return code;
 }
 
+int rerun_same_corpus(const char *dir, const Corpus *c)
+{
+    char path[OUTPUT_PATH], *tokens;
+    if (output_path(path, dir, "model.safetensors") != 0) return 0;
+    if (store_meta(path, "corpus_tokens", &tokens) != 0) return 0;
+    int same = strtoull(tokens, NULL, 10) == c->text[SPLIT_TRAIN].tokens;
+    memory_free(tokens);
+    return same;
+}
+
 /* ---- beginning anew ------------------------------------------------------------------------------ */
+
+/* "finished run", or how far a stopped one came. */
+static void name_run(const char *dir, char words[64])
+{
+    char path[OUTPUT_PATH];
+    uint64_t step;
+    snprintf(words, 64, "%s run", exists(dir, "result.csv") ? "finished" : "stopped");
+    if (!exists(dir, "result.csv") && output_path(path, dir, "state.safetensors") == 0 &&
+        train_saved_step(path, &step) == 0)
+        snprintf(words, 64, "stopped run (step %" PRIu64 ")", step);
+}
 
 /* way: beside the two that there are always. */
 static int spare(const char *dir, const char *words, const char *way)
 {
+    char run[64];
+    name_run(dir, run);
     return error_set(ERR_INPUT,
-                     "%s holds a finished run of another configuration (%s): give %sanother --out, "
-                     "or remove %s first",
-                     dir, words, way, dir);
+                     "%s holds a %s of another configuration (%s): give %sanother --out, or "
+                     "remove %s first",
+                     dir, run, words, way, dir);
+}
+
+/* The very run, to which a training that begins would put an end. */
+static int spare_stopped(const char *dir)
+{
+    char run[64];
+    name_run(dir, run);
+    return error_set(ERR_INPUT,
+                     "%s holds a %s: give --resume to go on with it, another --out, or remove %s "
+                     "first",
+                     dir, run, dir);
 }
 
 /* A text that cannot be read is another. */
@@ -104,17 +141,23 @@ static int grows(const Options *o, const Options *there)
            options_size(there, "epochs") < options_size(o, "epochs");
 }
 
+int rerun_options(const Options *o, const Options *there, const char **name)
+{
+    if (!options_differ(o, there, OPTION_SOURCE, name)) return RERUN_SAME;
+    const char *other;
+    if (!options_differ(o, there, OPTION_SOURCE | OPTION_LENGTH, &other) && grows(o, there))
+        return RERUN_SHORTER;
+    return RERUN_OTHER;
+}
+
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir)
 {
     Options *there;
     const char *name;
-    int same, is = RERUN_OTHER;
+    int same;
     if (same_scheme(t, dir, &same) != 0 || !same || read_config(groups, dir, &there) != 0)
         return RERUN_OTHER;
-    if (!options_differ(o, there, OPTION_SOURCE, &name))
-        is = RERUN_SAME;
-    else if (!options_differ(o, there, OPTION_SOURCE | OPTION_LENGTH, &name) && grows(o, there))
-        is = RERUN_SHORTER;
+    int is = rerun_options(o, there, &name);
     options_free(there);
     return is;
 }
@@ -131,7 +174,7 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
         snprintf(words, sizeof words, "--%s %s, now %s", name, given(there, name), given(o, name));
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
-    if (same) return 0;
+    if (same) return resumes && !exists(dir, "result.csv") ? spare_stopped(dir) : 0;
     snprintf(words, sizeof words, "scheme.txt has another text of %s", t.layers->name);
     return spare(dir, words, "");
 }
@@ -140,7 +183,7 @@ int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, c
                  int resumes)
 {
     Options *there;
-    if (!exists(dir, "result.csv")) return 0;
+    if (!exists(dir, "result.csv") && !rerun_has_state(dir)) return 0;
     if (read_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
     int code = compare_run(o, there, t, dir, resumes);

@@ -14,11 +14,18 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 enum { RERUN_OTHER, RERUN_SHORTER, RERUN_SAME };
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir);
 
+/* The same of two sets of options alone, which have the same groups; *name: the first that differs, but with RERUN_SAME. */
+int rerun_options(const Options *o, const Options *there, const char **name);
+
+/* 1 where the model in DIR was trained on a text of as many tokens: it may have changed behind its name. */
+int rerun_same_corpus(const char *dir, const Corpus *c);
+
 /* 1 where the run in DIR goes on from a state; 0: it was stopped before it saved any, and begins again. */
 int rerun_has_state(const char *dir);
 
-/* ERR_INPUT where DIR holds a finished run (result.csv) of other options than o's, or of another scheme of
- * that name than t: training there would destroy it. resumes: 1 where the words may advise --resume. */
+/* ERR_INPUT where DIR holds a run, finished (result.csv) or stopped (state.safetensors), of other options than o's, or of
+ * another scheme of that name than t: training there would destroy it. resumes: 1 for a command that goes on with
+ * --resume alone: then a stopped run of the same options is refused too, and the words may advise --resume. */
 int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir,
                  int resumes);
 

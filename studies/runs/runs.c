@@ -69,22 +69,21 @@ static int exists(const char *dir, const char *name)
     return output_path(path, dir, "%s", name) == 0 && output_exists(path);
 }
 
-/* The corpus may have changed behind its name. */
-static int same_corpus(const char *dir, const Corpus *c)
+/* What a study's options tell of every run; an encoder's run has a context of its own. */
+static int shared_options(const Options *o, int pairs, Options *out)
 {
-    char path[OUTPUT_PATH], *tokens;
-    if (output_path(path, dir, "model.safetensors") != 0) return 0;
-    if (store_meta(path, "corpus_tokens", &tokens) != 0) return 0;
-    int same = strtoull(tokens, NULL, 10) == c->text[SPLIT_TRAIN].tokens;
-    memory_free(tokens);
-    return same;
+    const Option *p;
+    const char *text;
+    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
+        if (options_known(out, p->name) && strcmp(p->name, "scheme") != 0 &&
+            strcmp(p->name, "layers") != 0 && !(pairs && strcmp(p->name, "context") == 0))
+            TRY(options_set(out, OPTION_FILE, "", p->name, text));
+    return 0;
 }
 
 /* train's options for this run. */
 static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
-    const Option *p;
-    const char *text;
     char layers[32], above[32], seed[32];
     snprintf(above, sizeof above, "%zu", s->encoder_layers);
     snprintf(layers, sizeof layers, "%zu", s->layers);
@@ -104,11 +103,7 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
     TRY(options_new(command_train.groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
-    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (options_known(*out, p->name) && strcmp(p->name, "scheme") != 0 &&
-            strcmp(p->name, "layers") != 0 && !(s->encoder && strcmp(p->name, "context") == 0))
-            TRY(options_set(*out, OPTION_FILE, "", p->name, text));
-    return 0;
+    return shared_options(o, s->encoder != NULL, *out);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -168,6 +163,18 @@ int runs_result(const Csv *c, size_t row, RunResult *out)
     return 0;
 }
 
+/* The config.ini beside the file, where there is one, has the options of its runs. */
+static int other_size(const char *file, const char *name, double params, size_t now)
+{
+    const char *slash = strrchr(file, '/');
+    char config[OUTPUT_PATH], cure[OUTPUT_PATH + 64] = "";
+    snprintf(config, sizeof config, "%.*sconfig.ini", slash ? (int)(slash + 1 - file) : 0, file);
+    if (output_exists(config))
+        snprintf(cure, sizeof cure, "; --config %s gives those of the runs", config);
+    return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s", file,
+                     name, params, now, cure);
+}
+
 static int read_result(const char *dir, RunResult *r)
 {
     char path[OUTPUT_PATH];
@@ -194,14 +201,14 @@ static int run_there(const Job *j)
 {
     int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme, j->spec->encoder},
                       j->dir);
-    if (is == RERUN_SHORTER && !same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
+    if (is == RERUN_SHORTER && !rerun_same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
     return is;
 }
 
 static int is_done(const Job *j)
 {
     return exists(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
-           same_corpus(j->dir, j->runs->corpus);
+           rerun_same_corpus(j->dir, j->runs->corpus);
 }
 
 /* Whether another process failed in it since this one began. */
@@ -314,10 +321,60 @@ int runs_spare(const Runs *r, const RunSpec *s)
 {
     Job j;
     int code = job_open(&j, r, s);
-    if (code == 0 && exists(j.dir, "result.csv") && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
+    if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
         code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder}, j.dir,
                             0);
     options_free(j.options);
+    return code;
+}
+
+/* What a study with --tune chooses is no option of its own. */
+static int forget_tuned(const Options *o, Options *train)
+{
+    static const char *const tuned[] = {"rate", "dropout"};
+    if (!options_known(o, "tune") || !options_flag(o, "tune")) return 0;
+    for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
+        TRY(options_set(train, OPTION_ARGUMENT, "", tuned[i], "0.5"));
+    return 0;
+}
+
+/* As every run of the study has them; the seeds are the runs' own. */
+static int study_options(const Options *o, const Options *tunes, Options **out)
+{
+    TRY(options_new(command_train.groups, out));
+    TRY(options_set(*out, OPTION_ARGUMENT, "", "seed", "1"));
+    TRY(forget_tuned(tunes, *out));
+    return shared_options(o, 0, *out);
+}
+
+static int compare_studies(const Runs *r, const Options *there)
+{
+    Options *old = NULL, *now = NULL;
+    const char *name;
+    int code = study_options(there, r->options, &old);
+    if (code == 0) code = study_options(r->options, r->options, &now);
+    if (code == 0 && rerun_options(now, old, &name) == RERUN_OTHER) {
+        const char *was = options_text(old, name), *is = options_text(now, name);
+        code = error_set(ERR_INPUT,
+                         "%s holds a study of other options (--%s %s, now %s): give another --out, "
+                         "or remove %s first",
+                         r->dir, name, was ? was : "none", is ? is : "none", r->dir);
+    }
+    options_free(now);
+    options_free(old);
+    return code;
+}
+
+int runs_same_study(const Runs *r, const OptionGroup *const *groups)
+{
+    char path[OUTPUT_PATH];
+    Options *there;
+    TRY(output_path(path, r->dir, "config.ini"));
+    if (!output_exists(path)) return 0;
+    TRY(options_new(groups, &there));
+    int code = options_read(there, path);
+    if (code == 0 && !options_item(there, "from", 0)) code = compare_studies(r, there);
+    options_free(there);
     return code;
 }
 
@@ -348,9 +405,7 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
 int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
               RunResult *there)
 {
-    if (r->params != (double)numbers)
-        return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options", file,
-                         name, r->params, numbers);
+    if (r->params != (double)numbers) return other_size(file, name, r->params, numbers);
     if (!isnan(there->valid_ppl) &&
         (there->valid_ppl != r->valid_ppl || there->test_ppl != r->test_ppl))
         return error_set(ERR_INPUT,

@@ -67,8 +67,13 @@ int runs_name(const RunSpec *s, char out[512]);
 /* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
-/* ERR_INPUT where its directory holds a finished run of other options, which training it would destroy; not of
- * fewer epochs, from which it goes on. */
+/* ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of this one, and
+ * names the first: each would take the other's runs for foreign ones. Schemes, depths and seeds may differ, and where
+ * epochs are added the runs go on. A study that only read recorded runs (--from) has none. */
+int runs_same_study(const Runs *r, const OptionGroup *const *groups);
+
+/* ERR_INPUT where its directory holds a run of other options, finished or stopped, which training it would destroy; not
+ * of fewer epochs, from which it goes on. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
 /* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
@@ -96,7 +101,7 @@ int runs_beats_unigram(double valid, double test, const Unigram *u);
 /* A row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
 
-/* A recorded run of another directory: *there becomes r. ERR_INPUT where it has not as many numbers, or *there has
+/* A recorded run of another directory: *there becomes r. ERR_INPUT where it has not as many numbers (the words name the config.ini beside the file), or *there has
  * another perplexity already; file, name and seed are for the words. */
 int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
               RunResult *there);

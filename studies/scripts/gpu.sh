@@ -129,6 +129,7 @@ sanitizer() {
 
 profile() {
     ncu=$(tool ncu) || return 1
+    rm -rf "$out/profile"
     run "$ncu" --csv --log-file "$out/profile.csv" --launch-skip 400 --launch-count 200 --metrics \
         gpu__time_duration.sum,dram__bytes.sum,sm__inst_executed_pipe_tensor.sum \
         "$trotter" train --scheme transformer --corpus kjv --vocabulary 10000 --layers 6 --width 512 --inner 2048 --heads 8 \
@@ -139,6 +140,7 @@ profile() {
 agree() {
     common="--scheme transformer --corpus kjv --vocabulary 4000 --layers 2 --width 128 --inner 512
             --heads 4 --batch-tokens 2048 --max-steps 200 --epochs 1000 --eval-tokens 5000 --seed 1"
+    rm -rf "$out/agree-cuda" "$out/agree-cpu"
     # shellcheck disable=SC2086
     { run "$trotter" train $common --device cuda --out "$out/agree-cuda" &&
         run "$trotter" train $common --device cpu --out "$out/agree-cpu"; } || return 1
@@ -212,6 +214,7 @@ ten() {
     for layers in 1 2; do
         for scheme in transformer heun-layer rk2-unit rk2-gate rk4-layer; do
             before=$(date +%s) dir=$out/ten-$scheme-$layers
+            rm -rf "$dir" # its seconds are those of a whole training
             "$trotter" train --scheme $scheme --corpus "$corpus" --layers $layers --width 512 --inner 2048 \
                 --heads 8 --context sentence --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 \
                 --rate 7e-4 --warmup 2000 --epochs 20 --device cuda --precision "${PRECISION:-bf16}" \

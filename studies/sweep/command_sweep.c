@@ -77,6 +77,7 @@ static int open_study(Sweep *u)
     TRY(sweep_check(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_same_study(&u->runs, groups));
     if (!sweep_recorded(u)) TRY(runs_open(&u->runs));
     if (u->worker.leader) TRY(tasks_save_config(&u->runs, "sweep"));
     runs_note(&u->runs, "begins: %zu words", u->words);

@@ -16,9 +16,9 @@
 #define TROTTER_USE                                                                              \
     "'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words to " \
     "stderr.\n"
-#define TROTTER_STATUS                                                                           \
-    "0 done; 2 something given is unusable; 1 failed, or a check not met;\n130 interrupted and " \
-    "saved.\n"
+#define TROTTER_STATUS "0 done; 2 something given is unusable; 1 failed, or a check not met"
+/* Of commands that save. */
+#define TROTTER_STATUS_SAVED ";\n130 interrupted and saved"
 
 typedef struct {
     const char *name;

@@ -19,10 +19,9 @@ static int name_solver(const Zoo *z, const char *solver, Table *t)
     return 0;
 }
 
-static int open_zoo(const Options *o, Zoo *z)
+static int read_files(const Options *o, Zoo *z)
 {
     const char *file;
-    TRY(zoo_open(z));
     for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
     return 0;
 }
@@ -68,14 +67,31 @@ static int add_list(const char *names, const char *solver, int decoders, Selecti
     return code;
 }
 
+/* Whether the schemes of the files are those meant: there are files, and nothing names a scheme. */
+static int files_alone(const Options *o)
+{
+    static const char *const names[] = {"scheme", "encoder", "decoder", "pair"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (options_known(o, names[i]) && options_rank(o, names[i]) != OPTION_DEFAULT) return 0;
+    return options_item(o, "scheme-file", 0) != NULL;
+}
+
 static int find(const Options *o, const char *solver, const Table *own, const char *usual,
                 Selection *s)
 {
     const char *names = options_text(o, "scheme");
-    TRY(open_zoo(o, &s->zoo));
+    int decoders = own && own->colours > 2;
+    TRY(zoo_open(&s->zoo));
+    size_t built_in = s->zoo.count;
+    TRY(read_files(o, &s->zoo));
+    size_t all = s->zoo.count;
+    s->from_files = files_alone(o) && all > built_in;
     if (own) TRY(append(own, &s->zoo.scheme, &s->zoo.count));
-    if (!names && own) TRY(append(own, &s->scheme, &s->count));
-    return add_list(names ? names : usual, solver, own && own->colours > 2, s);
+    if (own && (!names || s->from_files)) TRY(append(own, &s->scheme, &s->count));
+    if (!s->from_files) return add_list(names ? names : usual, solver, decoders, s);
+    for (size_t i = built_in; i < all; i++)
+        TRY(add_list(s->zoo.scheme[i]->name, solver, decoders, s));
+    return 0;
 }
 
 int select_beside(const Options *o, const char *solver, const Table *own, const char *usual,
@@ -90,6 +106,26 @@ int select_beside(const Options *o, const char *solver, const Table *own, const 
 int select_open(const Options *o, const char *solver, Selection *s)
 {
     return select_beside(o, solver, NULL, NULL, s);
+}
+
+void select_names(const Selection *s, char *names, size_t room)
+{
+    size_t n = 0;
+    *names = '\0';
+    for (size_t i = 0; i < s->count && n < room; i++)
+        n += (size_t)snprintf(names + n, room - n, "%s%s", i ? "," : "", s->scheme[i]->name);
+}
+
+int select_record(const Selection *s, Options *o)
+{
+    size_t room = s->count * (TABLE_NAME + 1) + 1;
+    if (!s->from_files) return 0;
+    char *names = memory_new(room, 1);
+    if (!names) return ERR_MEMORY;
+    select_names(s, names, room);
+    int code = options_set(o, OPTION_DEFAULT, "", "scheme", names);
+    memory_free(names);
+    return code;
 }
 
 int select_add(const char *name, const char *solver, Selection *s)

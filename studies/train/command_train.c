@@ -145,12 +145,23 @@ static int claim_directory(Training *r)
     return ERR_INPUT;
 }
 
+/* 1 where the folder has the result of this very run. */
+static int is_there(const Training *r)
+{
+    char path[OUTPUT_PATH];
+    return output_path(path, r->dir, "result.csv") == 0 && output_exists(path) &&
+           rerun_is(r->options, groups, r->stacks, r->dir) == RERUN_SAME &&
+           rerun_same_corpus(r->dir, &r->corpus);
+}
+
 /* A run that goes on keeps its files until it is known to be the same. */
 static int begin_files(Training *r)
 {
     int resume = options_flag(r->options, "resume");
     TRY(output_directory(r->dir));
     TRY(claim_directory(r));
+    r->there = !resume && is_there(r);
+    if (r->there) return 0;
     if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, r->dir, 1));
@@ -234,10 +245,11 @@ static int choose_stacks(Training *r, Options *o)
     snprintf(r->name, sizeof r->name, "%s", r->scheme->name);
     if (r->corpus.source[SPLIT_TRAIN].tokens == 0) return check_text(r, o);
     TRY(check_pairs(r, o));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && !r->pair[1]; i++) {
         const char *name = options_text(o, pair_options[i]);
         TRY(select_one(&r->schemes, name ? name : USUAL, "euler", i, &r->pair[i]));
     }
+    if (!r->pair[0]) return error_set(ERR_INPUT, "scheme.txt: it has no encoder's scheme");
     TRY(network_reads_source("--decoder", r->pair[1]));
     r->stacks = (Stacks){r->pair[1], r->pair[0]};
     snprintf(r->name, sizeof r->name, "%s + %s", r->pair[0]->name, r->pair[1]->name);
@@ -293,16 +305,93 @@ static int read_files(Options *o)
     return resume ? rerun_resume(o, groups, options_text(o, "out")) : 0;
 }
 
+/* Where a run's own schemes are told beside its config.ini: one that goes on takes them from there, another of --config
+ * where the files that config.ini names cannot be read from here. 0: they are to be looked up. */
+static int beside_config(const Options *o, char path[OUTPUT_PATH])
+{
+    static const char *const names[] = {"scheme", "encoder", "decoder", "scheme-file"};
+    const char *config = options_text(o, "config"), *file, *slash;
+    int readable = 1;
+    size_t files = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (options_rank(o, names[i]) == OPTION_ARGUMENT) return 0;
+    for (; (file = options_item(o, "scheme-file", files)); files++)
+        readable &= access(file, R_OK) == 0;
+    if (files == 0 || !(options_flag(o, "resume") || (config && !readable))) return 0;
+    if (options_flag(o, "resume"))
+        return output_path(path, options_text(o, "out"), "scheme.txt") == 0 && output_exists(path);
+    slash = strrchr(config, '/');
+    snprintf(path, OUTPUT_PATH, "%.*sscheme.txt", slash ? (int)(slash + 1 - config) : 0, config);
+    return output_exists(path);
+}
+
+/* A text is printed under a name that can be read again, '-' for what cannot: the table gets the one it was asked for by,
+ * or that with its solver. */
+static void take_name(const char *asked, Table *t)
+{
+    char name[2][TABLE_NAME];
+    if (!asked || zoo_name(asked, name[0]) != 0) return;
+    snprintf(name[1], TABLE_NAME, "%.*s:euler", TABLE_NAME - 8, name[0]);
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(name[i]), same = 0;
+        while (same < n && (t->name[same] == name[i][same] || t->name[same] == '-')) same++;
+        if (same == n && !t->name[n]) {
+            table_rename(t, name[i]);
+            return;
+        }
+    }
+}
+
+/* One scheme, or a decoder's and an encoder's, as network_scheme_text writes them. */
+static int read_schemes(Training *r, const Options *o, const char *path)
+{
+    char *text;
+    size_t bytes, count = 0;
+    Table **list = NULL;
+    TRY(output_read(path, &text, &bytes));
+    int code = scheme_parse(path, text, bytes, &list, &count);
+    memory_free(text);
+    if (code == 0 && count > 2)
+        code =
+            error_set(ERR_INPUT, "%s: expected one scheme, or a decoder's and an encoder's", path);
+    const char *const asked[] = {options_text(o, count == 2 ? "decoder" : "scheme"),
+                                 options_text(o, "encoder")};
+    for (size_t i = 0; i < count; i++) {
+        if (code != 0) table_free(list[i]);
+        if (code != 0) continue;
+        take_name(asked[i], list[i]);
+        r->pair[1 - i] = list[i];
+    }
+    memory_free(list);
+    r->scheme = r->pair[1];
+    return code;
+}
+
+static int find_scheme(Training *r, Options *o)
+{
+    char path[OUTPUT_PATH], names[512];
+    if (beside_config(o, path)) return read_schemes(r, o, path);
+    TRY(select_open(o, "euler", &r->schemes));
+    select_names(&r->schemes, names, sizeof names);
+    if (r->schemes.count != 1 && r->schemes.from_files)
+        return error_set(
+            ERR_INPUT,
+            "--scheme is needed: one scheme is trained at a time, and --scheme-file has "
+            "%s",
+            names);
+    if (r->schemes.count != 1)
+        return error_set(ERR_INPUT,
+                         "--scheme: one scheme is trained at a time; compare takes several");
+    r->scheme = r->schemes.scheme[0];
+    return select_record(&r->schemes, o);
+}
+
 /* Whatever is given, read and checked. */
 static int open_run(Training *r, Options *o)
 {
     TRY(read_files(o));
     TRY(network_check(o));
-    TRY(select_open(o, "euler", &r->schemes));
-    if (r->schemes.count != 1)
-        return error_set(ERR_INPUT,
-                         "--scheme: one scheme is trained at a time; compare takes several");
-    r->scheme = r->schemes.scheme[0];
+    TRY(find_scheme(r, o));
     r->dir = options_text(o, "out");
     return find_backend(r);
 }
@@ -326,6 +415,8 @@ static int run_all(Training *r, Options *o)
     TRY(ranks_agree(r->ranks, build(r, o)));
     TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r) : 0));
     if (r->ranks) r->ranks->send(r->ranks, 0, &r->goes_on, sizeof r->goes_on);
+    if (r->ranks) r->ranks->send(r->ranks, 0, &r->there, sizeof r->there);
+    if (r->there) return is_first(r) ? tell_there(r) : 0;
     int code = train(r);
     if (code == 0 && r->ranks) code = shares_gather(r->ranks, &r->result, &r->shares);
     if (!is_first(r)) return code;

@@ -121,6 +121,16 @@ static void tell_history(const Training *r)
         layers == 1 ? "" : "s");
 }
 
+/* The peak of the rates is never reached, and none of them is the one that was asked for. */
+static void tell_warmup(const Training *r)
+{
+    size_t warmup = options_size(r->options, "warmup");
+    if (r->result.steps < warmup)
+        notice_warn("--warmup %zu: the whole training has %llu steps, so the rate never gets to "
+                    "its peak",
+                    warmup, (unsigned long long)r->result.steps);
+}
+
 int parts_words(const Corpus *c, char words[PARTS_WORDS])
 {
     static const char *const use[SPLITS] = {"training", "validation", "test"};
@@ -140,6 +150,7 @@ void tell_begin(void *arg)
     const Training *r = arg;
     char words[PARTS_WORDS];
     tell_history(r);
+    tell_warmup(r);
     if (parts_words(&r->corpus, words)) progress_note("%s", words);
     if (r->corpus.left_out)
         progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
@@ -151,6 +162,22 @@ void tell_begin(void *arg)
         tell_length(r, "max_steps", "max-steps");
     }
     tell_memory(r);
+}
+
+int tell_there(Training *r)
+{
+    char path[OUTPUT_PATH];
+    RunResult is;
+    Csv c;
+    TRY(output_path(path, r->dir, "result.csv"));
+    TRY(csv_open(&c, path));
+    int code = runs_result(&c, 0, &is);
+    csv_close(&c);
+    TRY(code);
+    progress_note("%s, seed %zu: is there already, in %s: %s %.2f on validation", r->name,
+                  options_size(r->options, "seed"), r->dir, perplexity_name(r), is.valid_ppl);
+    tell_log(r);
+    return 0;
 }
 
 /* ---- when it is done ------------------------------------------------------------------------------ */
@@ -272,6 +299,15 @@ static void per_word(const Training *r, int split, double ppl, char words[WORDS]
     snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
 }
 
+/* As compare tells it; a masked word's perplexity is another. */
+static void tell_unigram(const Training *r)
+{
+    double unigram = corpus_unigram(&r->corpus, SPLIT_VALID);
+    if (is_masked(r) || r->result.valid_ppl < unigram) return;
+    notice_warn("perplexity %.2f on validation is no better than %s frequencies alone, %.2f",
+                r->result.valid_ppl, unit(r)->word, unigram);
+}
+
 void tell_end(const Training *r, double seconds)
 {
     char time[32], model[96], test[160] = "the test text unread", of[64] = "", exact[2][EXACT],
@@ -293,4 +329,5 @@ void tell_end(const Training *r, double seconds)
                   r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
                   r->result.tokens_per_s, unit(r)->token, 1e-6 * (double)r->result.peak_bytes, time,
                   r->dir);
+    tell_unigram(r);
 }

@@ -23,6 +23,7 @@ typedef struct {
     Ranks *ranks; /* NULL: alone */
     Lease claim;  /* of the directory */
     int goes_on;  /* from the state that a run left there */
+    int there;    /* the run is finished already */
     size_t need;  /* bytes, counted before the model was there */
     Corpus corpus;
     Model *model;
@@ -41,6 +42,9 @@ int parts_words(const Corpus *c, char words[PARTS_WORDS]);
 /* For TrainConfig, arg being the Training: what it begins with; progress, and the line of an epoch. */
 void tell_begin(void *arg);
 void tell_report(void *arg, const TrainReport *t);
+
+/* Of a run that is finished already: says so, and with --csv copies its log. */
+int tell_there(Training *r);
 
 /* With --csv copies the lines of log.csv that have come since to stdout. */
 void tell_log(Training *r);

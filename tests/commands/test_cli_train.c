@@ -75,7 +75,7 @@ TEST(test_full_disk)
     corpus_write("text", 600, 60);
     run_ok("train --corpus text --epochs 1 --out full" SMALL_TRAINING);
     shell_ok("cp full/model.safetensors before");
-    assert_int_equal(unlink(file_path("full/result.csv")), 0); /* or another run is refused there */
+    forget_result("--out full"); /* or another run is refused there */
     int status =
         shell("ulimit -f 8; %s train --corpus text --epochs 1 --seed 2 --out full" SMALL_TRAINING,
               program);
@@ -213,7 +213,7 @@ TEST(test_train_variants)
         run_ok(args);
         char *result = file_slurp("kind/result.csv", NULL);
         run_ok("eval --model kind --text text/test.txt --csv");
-        assert_int_equal(unlink(file_path("kind/result.csv")), 0); /* room for the next */
+        forget_result("--out kind"); /* room for the next */
         double ppl = column(out, 2), test = column(result, 6);
         assert_true(fabs(ppl - test) <= 1e-5 * test);
         free(result);
@@ -313,7 +313,7 @@ TEST(test_replay_ways)
         snprintf(args, sizeof args, "train --config ways/config.ini %s --out ways-other", other[i]);
         run_ok(args);
         assert_false(same_files("ways/model.safetensors", "ways-other/model.safetensors"));
-        assert_int_equal(unlink(file_path("ways-other/result.csv")), 0);
+        forget_result("--out ways-other");
     }
 }
 
@@ -362,7 +362,7 @@ TEST(test_patience)
 }
 
 /* A finished run is spared: another configuration is refused there, and the first option that differs told with
- * both values. The same one, however its numbers are written, trains again. */
+ * both values. The same one, however its numbers are written, is there already. */
 TEST(test_finished_run)
 {
     corpus_write("text", 600, 60);
@@ -394,16 +394,133 @@ TEST(test_finished_run)
     }
     assert_true(same_files("before", "done/model.safetensors") && file_exists("done/result.csv"));
     run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
+    assert_non_null(strstr(err, "is there already, in done: perplexity "));
+    run_ok("train --config done/config.ini --csv --out done");
+    assert_true(same_files("before", "done/model.safetensors"));
+    static char log[1 << 14];
+    file_read("done/log.csv", log, sizeof log);
+    assert_string_equal(out, log);
     /* Remarks are no part of a scheme. */
     file_text("own.scheme", "scheme own\ntitle Euler\nsource Euler 1768\nk1 = H(y)\ny' = y + k1\n");
     run_ok(again);
-    shell_ok("cp done/model.safetensors before"); /* it has the new words in its metadata */
+    assert_true(strstr(err, "is there already") && same_files("before", "done/model.safetensors"));
     file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
     must_refuse(again, "scheme.txt has another text of own");
     assert_true(same_files("before", "done/model.safetensors"));
-    assert_int_equal(unlink(file_path("done/result.csv")), 0); /* the control */
+    forget_result(again); /* the control */
     run_ok(again);
+    assert_null(strstr(err, "is there already"));
     assert_false(same_files("before", "done/model.safetensors"));
+    corpus_write("text", 300, 60); /* another text behind the same name is another run */
+    run_ok(again);
+    assert_null(strstr(err, "is there already"));
+}
+
+/* The first number of the log's last line. */
+static long last_step(const char *log)
+{
+    char *text = file_slurp(log, NULL), *line = text;
+    for (char *at = text; (at = strchr(at, '\n')) && at[1];) line = ++at;
+    long step = strtol(line, NULL, 10);
+    free(text);
+    return step;
+}
+
+/* A stopped run is spared: no training begins in its folder, neither the same one nor another. */
+TEST(test_stopped_run)
+{
+    corpus_write("text", 600, 60);
+    static const char args[] = "train --corpus text --epochs 2 --out halted" SMALL_TRAINING;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"", ": give --resume to go on with it, another --out, or remove halted first"},
+        {"--scheme rk4 ",
+         " of another configuration (--scheme transformer, now rk4): give another"},
+        {"--clip 3 ", " of another configuration (--clip 0, now 3): give another --out"},
+        {"--untested ",
+         " of another configuration (--untested none, now yes): give --resume to go on with it, another"},
+    };
+    char line[512], words[256];
+    run_ok(args);
+    assert_int_equal(unlink(file_path("halted/result.csv")), 0);
+    shell_ok("cp halted/state.safetensors before");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(line, sizeof line, "%s%s", args, other[i].more);
+        snprintf(words, sizeof words, "halted holds a stopped run (step %ld)%s",
+                 last_step("halted/log.csv"), other[i].words);
+        must_refuse(line, words);
+        assert_true(same_files("before", "halted/state.safetensors"));
+    }
+    run_ok("train --resume --out halted");
+    assert_true(file_exists("halted/result.csv"));
+    shell_ok("rm halted/result.csv halted/state.safetensors"); /* the control */
+    snprintf(line, sizeof line, "%s--clip 3 ", args);
+    run_ok(line);
+}
+
+/* A run of a scheme of one's own goes on, and is done again, where the scheme's file is not to be found: its folder
+ * tells the scheme. */
+TEST(test_own_scheme_elsewhere)
+{
+    static const struct {
+        const char *name, *text;
+    } own[] = {{"mine", "scheme mine\nk1 = H(y)\ny' = y + 1/2*k1\n"},
+               {"parts", "scheme parts\nflow F\nflow G\n"}}; /* trained as parts:euler */
+    char line[512];
+    corpus_write("text", 600, 60);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        file_text("gone.scheme", own[i].text);
+        shell_ok("rm -rf mine again");
+        snprintf(
+            line, sizeof line,
+            "train --corpus text --epochs 1 --scheme-file gone.scheme --scheme %s --out mine" SMALL_TRAINING,
+            own[i].name);
+        run_ok(line);
+        shell_ok("cp mine/model.safetensors before && cut -d, -f1 mine/result.csv >name && "
+                 "rm gone.scheme mine/result.csv");
+        run_ok("train --resume --out mine");
+        run_ok("train --config mine/config.ini --out again");
+        assert_true(same_files("before", "mine/model.safetensors") &&
+                    same_files("before", "again/model.safetensors"));
+        shell_ok("cut -d, -f1 mine/result.csv | cmp - name");
+        must_refuse("train --resume --scheme-file gone.scheme --out mine",
+                    "gone.scheme: the scheme");
+        assert_int_equal(unlink(file_path("mine/scheme.txt")), 0); /* the control */
+        must_refuse("train --resume --out mine", "gone.scheme: the scheme file cannot be opened");
+    }
+}
+
+/* One scheme of a file needs no name, of several one is to be chosen; config.ini tells it. */
+TEST(test_scheme_of_file)
+{
+    corpus_write("text", 600, 60);
+    file_text("one.scheme", "scheme mine\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    file_text("two.scheme", "scheme a\nk1 = H(y)\ny' = y + k1\nscheme b\nk1 = H(y)\ny' = y - k1\n");
+    run_ok("train --corpus text --epochs 1 --scheme-file one.scheme --out only" SMALL_TRAINING);
+    run_ok(
+        "train --corpus text --epochs 1 --scheme-file one.scheme --scheme mine --out only" SMALL_TRAINING);
+    assert_non_null(strstr(err, "mine, seed 1: is there already"));
+    shell_ok(
+        "grep -q '^scheme = mine$' only/config.ini && grep -q '^scheme mine$' only/scheme.txt");
+    must_refuse("train --corpus text --scheme-file two.scheme --out both" SMALL_TRAINING,
+                "--scheme is needed: one scheme is trained at a time, and --scheme-file has a,b");
+    run_ok(
+        "train --corpus text --epochs 1 --scheme-file two.scheme --scheme euler --out both" SMALL_TRAINING);
+}
+
+/* What a training cannot come to is told: before it begins where its rate never gets to the peak, at its end where the
+ * frequencies of words alone are as good. */
+TEST(test_warnings)
+{
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING);
+    const char *at = strstr(err, "warning: --warmup 10: the whole training has 3 steps"),
+               *memory = strstr(err, "memory of the model"), *last = strstr(err, "; in poor");
+    assert_true(at && memory && at < memory);
+    assert_true(last && strstr(last, "on validation is no better than word frequencies alone, "));
+    run_ok("train --corpus text --epochs 12 --out good" SMALL_TRAINING); /* the control */
+    assert_null(strstr(err, "warning"));
 }
 
 /* What --resume cannot go on with, and what it could. */
@@ -530,7 +647,7 @@ TEST(test_spans)
     run_ok("train --corpus text --epochs 4 --span-loss 100 --out short" SPANS);
     char *short_spans = file_slurp("short/spans.csv", NULL);
     assert_string_equal(short_spans, "layer,set,head,span\n0,1,0,0\n0,1,1,0\n1,1,0,0\n1,1,1,0\n");
-    assert_int_equal(unlink(file_path("short/result.csv")), 0); /* a finished run would be spared */
+    forget_result("--out short"); /* a finished run would be spared */
     run_ok("train --corpus text --epochs 1 --out short" SMALL_TRAINING);
     assert_false(file_exists("short/spans.csv"));
     free(free_spans);

@@ -161,6 +161,11 @@ TEST_BETWEEN(test_from, undrawn, NULL)
            "no compare.csv has a row of heun-layer with 1 seed");
     refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
            "parameters, and");
+    assert_non_null(strstr(err, "with these options; --config again/config.ini gives those of"));
+    shell_ok("mv again/config.ini kept"); /* the control: no cure is named that is not there */
+    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
+           "with these options\n");
+    shell_ok("mv kept again/config.ini");
     file_read("again/runs.csv", big, sizeof big);
     spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
@@ -698,9 +703,10 @@ TEST(test_lengthened)
         forget("once");
         run_ok(args[0]);
         if (i)
-            refuse(args[1],
-                   "euler-seed1 holds a finished run of another configuration (--epochs 2, now 5): "
-                   "give another --out, or remove"); /* its rates end with the run */
+            refuse(
+                args[1],
+                "long holds a study of other options (--epochs 2, now 5): give another --out, or "
+                "remove long first"); /* its rates end with the run */
         if (i) forget("long");
         run_ok(args[1]);
         run_ok(args[2]);
@@ -796,26 +802,45 @@ TEST(test_failed_run)
     }
 }
 
-/* A study's run of other options takes the folder of one that was stopped: if it fails before it has begun, what the
- * other had saved is not its own. */
-TEST(test_another_state)
+/* A study is spared while it is at work and when it was stopped: one of other options is refused before it trains
+ * anything, by the study's config.ini and, where that is gone, by the run's own. The same command goes on, and more
+ * schemes and seeds find what is there. */
+TEST(test_another_study)
 {
-    static const char args[] = "compare --scheme euler --seeds 1 --out another" TINY;
+    static const char args[] = "compare --scheme euler --seeds 1 --epochs 60 --out another" TINY;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"--clip 3", "another holds a study of other options (--clip 0, now 3): give"},
+        {"--scheme heun --seeds 2 --beta1 0.8", "(--beta1 0.9, now 0.8): give another --out"},
+        {"--epochs 50", "(--epochs 60, now 50): give another --out, or remove another"}};
     char line[1024];
-    snprintf(line, sizeof line, "%s --epochs 1000", args);
-    pid_t first = start(line, "a");
+    pid_t first = start(args, "a");
     for (int i = 0; i < 2000 && !file_exists("another/runs/euler-seed1/state.safetensors"); i++)
         pause_ms(5);
-    test_signal(first, SIGINT);
-    assert_int_equal(shell_finish(first), 130);
-    assert_true(file_exists("another/runs/euler-seed1/state.safetensors"));
-    snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8 --memory-limit 2M", args);
-    assert_int_equal(program_run(line), 1);
-    assert_non_null(strstr(err, "--memory-limit 2M: this training needs"));
-    snprintf(line, sizeof line, "%s --epochs 1 --beta1 0.8", args);
-    run_ok(line);
+    for (int k = 0; k < 2; k++) { /* at work, and stopped */
+        for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+            const char *from = strstr(other[i].more, "--scheme") ? "" : "--scheme euler --seeds 1 ";
+            snprintf(line, sizeof line, "compare %s%s%s --out another" TINY, from,
+                     strstr(other[i].more, "--epochs") ? "" : "--epochs 60 ", other[i].more);
+            refuse(line, other[i].words);
+        }
+        if (k) break;
+        test_signal(first, SIGINT);
+        assert_int_equal(shell_finish(first), 130);
+    }
+    shell_ok("cp another/runs/euler-seed1/state.safetensors before; mv another/config.ini kept");
+    snprintf(line, sizeof line, "%s--clip 3", args);
+    refuse(line, "another/runs/euler-seed1 holds a stopped run (step ");
+    assert_non_null(strstr(err, " of another configuration (--clip 0, now 3): give another --out"));
+    shell_ok("cmp before another/runs/euler-seed1/state.safetensors; mv kept another/config.ini");
+    run_ok(args);
+    run_ok("compare --scheme euler,heun --seeds 2 --epochs 60 --out another" TINY);
+    assert_int_equal(count_words(err, "there already"), 1);
     file_read("another/study.log", big, sizeof big);
-    assert_int_equal(count_words(big, ": trains euler-seed1"), 3);
+    assert_int_equal(count_words(big, ": goes on with euler-seed1"), 1);
+    assert_int_equal(count_words(big, ": trains euler-seed1"), 1);
+    assert_int_equal(count_words(big, ": trains "), 4);
 }
 
 TEST(test_refused)

@@ -123,6 +123,10 @@ TEST(pages_say_what_help_says)
         run_ok(text);
         if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
+        /* Status 130 is of commands that save. */
+        int saves = strcmp(name, "train") == 0 || strcmp(name, "compare") == 0;
+        if (saves || strcmp(name, "schemes") == 0)
+            assert_int_equal(strstr(page, "130 interrupted and saved.\n") != NULL, saves);
         if (strcmp(name, "schemes") == 0) {
             must_see(page, out, ".TP\n.B \"\\-\\-print\"\nprint the texts of the schemes instead\n",
                      "");
@@ -133,6 +137,8 @@ TEST(pages_say_what_help_says)
         free(page);
     }
     assert_true(count > 10);
+    const char *saved = strstr(help_text, "130 interrupted and saved (");
+    assert_true(saved && strstr(saved, "train, ") && !strstr(saved, "schemes"));
     if (!page_agrees(overview, list)) fail_msg("trotter(1) is not '%s'", list);
     free(overview);
     free(help_text);

@@ -390,6 +390,29 @@ TEST(test_default_given)
     assert_true(strstr(out, "\nlie-trotter,") && !strstr(out, "\nleapfrog,"));
 }
 
+/* Without --scheme the files' own schemes are those meant, all of them and no other, in every command that takes several. */
+TEST(test_files_alone)
+{
+    static const char *const command[] = {"schemes", "expand", "stability --points 3",
+                                          "order --system linear --summary"};
+    char line[256];
+    file_text("first.scheme", "scheme mine\nk1 = H(y)\ny' = y + k1\n");
+    file_text("second.scheme",
+              "scheme yours\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
+    for (size_t i = 0; i < sizeof command / sizeof *command; i++) {
+        snprintf(line, sizeof line,
+                 "%s --scheme-file first.scheme --scheme-file second.scheme --csv", command[i]);
+        run_ok(line);
+        int rows = count_words(out, "\n") - 1,
+            own = count_words(out, "\nmine,") + count_words(out, "\nyours,");
+        if (rows != own || !strstr(out, "\nmine,") || !strstr(out, "\nyours,"))
+            fail_msg("%s: %s", line, out);
+        strcat(line, " --scheme yours,heun"); /* the control */
+        run_ok(line);
+        assert_true(strstr(out, "\nheun,") && strstr(out, "\nyours,") && !strstr(out, "\nmine,"));
+    }
+}
+
 /* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
 static void refuse(const char *arguments)
 {

@@ -116,8 +116,11 @@ void forget_result(const char *arguments)
     const char *out_dir = NULL;
     for (const char *at = arguments; (at = strstr(at, "--out ")); at++) out_dir = at + 6;
     if (!out_dir) return;
-    snprintf(name, sizeof name, "%.*s/result.csv", (int)strcspn(out_dir, " "), out_dir);
-    unlink(file_path(name));
+    static const char *const kept[] = {"result.csv", "state.safetensors"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        snprintf(name, sizeof name, "%.*s/%s", (int)strcspn(out_dir, " "), out_dir, kept[i]);
+        unlink(file_path(name));
+    }
 }
 
 /* ---- what it says ---------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ int shell_finish(pid_t pid);
 void expect(int status, const char *arguments);
 void run_ok(const char *arguments);
 
-/* Takes the result from the directory that `arguments` name last: train would spare it from other options. */
+/* Takes result and state from the directory that `arguments` name last: train would spare them. */
 void forget_result(const char *arguments);
 
 /* The named cell of a row, from 1, of the CSV in `out`; good until the next call. */

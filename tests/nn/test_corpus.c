@@ -353,6 +353,26 @@ TEST(test_vocab_file)
 
 /* ---- corpora ------------------------------------------------------------------------------------ */
 
+/* Of blank lines alone nothing is learnt; one word is a text. */
+TEST(test_no_word)
+{
+    static const CorpusChoice words = {.level = LEVEL_WORD}, characters = {.level = LEVEL_CHAR};
+    Corpus c;
+    write_string("valid.txt", "a\n");
+    write_string("test.txt", "a\n");
+    write_string("train.txt", "\n  \n\t\r\n \n");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(corpus_choose(folder, i ? &characters : &words, &c), ERR_INPUT);
+        assert_true(says("train.txt has no word, only blank lines"));
+    }
+    write_string("train.txt", "\n  \n\t\r\n a\n");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(corpus_choose(folder, i ? &characters : &words, &c), 0);
+        corpus_free(&c);
+    }
+    scratch_files(1);
+}
+
 TEST(test_kjv)
 {
     static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
