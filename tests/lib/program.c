@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pty.h>
+#include <signal.h>
 
 #include <time.h>
 
@@ -80,6 +81,7 @@ pid_t shell_start(const char *log, const char *format, ...)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        signal(SIGINT, SIG_DFL); /* a test run in the background has it ignored */
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(127);
     }

@@ -24,7 +24,8 @@ int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Runs a line that prepares a test and must succeed; out and err stay. */
 void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As shell() for a line of one command, which goes on by itself and says what it says in LOG.out and LOG.err. */
+/* As shell() for a line of one command, which goes on by itself, can be interrupted and says what it
+ * says in LOG.out and LOG.err. */
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int shell_finish(pid_t pid);
 
