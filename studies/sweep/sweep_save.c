@@ -136,13 +136,14 @@ static int print_differences(const Sweep *u, int form, FILE *f)
     return sheet_write(u->differences, form, f);
 }
 
-static const char correlation_words[] = "\nRank correlations (Spearman) of validation perplexity "
-                                        "over words, each with the seeds that all "
-                                        "have;\nrelative_area: of the largest that as many s and f "
-                                        "can have; bottom_s, top_f: sublayers in "
-                                        "the first\nand second half of the numbers; low, high: 95 "
-                                        "% bootstrap over words, where they are 7 "
-                                        "or more; p: of\nas large a correlation by chance.\n\n";
+static const char correlation_words[] =
+    "\nRank correlations (Spearman) of validation perplexity "
+    "over words, each with the seeds that all "
+    "have;\nrelative_area: of the largest that as many s and f "
+    "can have; bottom_s, top_f: sublayers in "
+    "the first\nand second half of the numbers; low, high: 95 "
+    "% bootstrap over words, where they are 7 "
+    "or more and values differ;\np: of as large a correlation by chance.\n\n";
 
 static int print_all(const Sweep *u, int form, FILE *f)
 {

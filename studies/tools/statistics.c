@@ -164,11 +164,12 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Pairs drawn with replacement; draws without a correlation are drawn again by the next index. */
+/* Pairs drawn with replacement; draws without a correlation, of equal values, are drawn again by the next index. Where
+ * more than one in 20 has none, as where one pair alone has another value, those that have do not tell the spread. */
 static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
 {
     size_t n = p->n, count = 0;
-    for (uint64_t b = 0; count < RESAMPLES && b < 10 * RESAMPLES; b++) {
+    for (uint64_t b = 0; count < RESAMPLES && b < RESAMPLES + RESAMPLES / 20; b++) {
         for (size_t i = 0; i < n; i++) {
             size_t k = random_below(seed, STREAM_BOOTSTRAP, b * n + i, n);
             p->u[i] = p->x[k];

@@ -93,7 +93,8 @@ typedef struct {
     size_t n;   /* pairs without NaN */
     double rho; /* Spearman's, equal values having their mean rank; NaN with n < 3 or where all x
                          or all y are equal */
-    double low, high; /* percentile bootstrap of the pairs; NaN with n < BOOTSTRAP_LEAST */
+    double low, high; /* percentile bootstrap of the pairs; NaN with n < BOOTSTRAP_LEAST, or where
+                         more than one draw in 20 has equal values alone */
     double p; /* two-sided: share of the permutations of y with |rho| at least as large; all of
                          them with n <= 8 (exact), else a sample with this one among it */
 } Correlation;

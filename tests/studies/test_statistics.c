@@ -275,6 +275,19 @@ TEST(test_least_pairs)
     assert_true(few > 0.1);
 }
 
+/* Of 8 pairs of which one alone has another x a third of the draws has none; of three with another one in 40. */
+TEST(test_lone_value)
+{
+    double x[8] = {0}, y[8];
+    for (uint64_t i = 0; i < 8; i++) y[i] = random_normal(5, 1, i);
+    x[7] = 1;
+    Correlation lone = rank(x, y, 8);
+    assert_true(isfinite(lone.rho) && isfinite(lone.p) && isnan(lone.low) && isnan(lone.high));
+    x[6] = x[5] = 1;
+    Correlation three = rank(x, y, 8);
+    assert_true(three.low <= three.rho && three.rho <= three.high);
+}
+
 /* Two clusters on a line: of the 10 divisions of 2 and 3 only theirs is as far apart. Points of one heap are not
  * apart; where no group has a pair there is nothing to say. */
 TEST(test_apart)
