@@ -255,12 +255,10 @@ static int print_differences(const Compare *u, int form, FILE *f)
 }
 
 static const char correlation_words[] =
-    "\nRank correlations (Spearman) of perplexity; designs: "
-    "maps that differ, as if drawn at random; low,\n"
-    "high: 95 % bootstrap over these, where they are 7 or "
-    "more and values differ; p: of as large\na correlation by chance, "
-    "over permutations. Order > 0: designs that solve F + G. "
-    "(evaluations): what goes together already.\n\n";
+    "\nRank correlations (Spearman) of perplexity; designs: maps that differ, as if drawn at random; low,\n"
+    "high: 95 % bootstrap over these, where they are 7 or more and values differ; p: of as large a\n"
+    "correlation by chance, over permutations. Order > 0: designs that solve F + G. (evaluations): what\n"
+    "goes together already.\n\n";
 
 static int print_all(const Compare *u, int form, FILE *f)
 {
