@@ -42,9 +42,9 @@ TEST(schemes_are_refused)
     } bad[] = {
         {K1 "y' = y + 1.2.3*k1", "text:3:13: expected an operator"},
         {K1 "y' = y + .", "text:3:11: expected a number"},
-        {K1 "y' = y + 1e", "text:3:12: expected a whole number"},
-        {K1 "y' = y + 1e*k1", "text:3:12: expected a whole number"},
-        {K1 "y' = y + 1e+x", "text:3:13: expected a whole number"},
+        {K1 "y' = y + 1e", "text:3:12: expected an exponent of ten from -100 to 100"},
+        {K1 "y' = y + 1e*k1", "text:3:12: expected an exponent of ten from -100 to 100"},
+        {K1 "y' = y + 1e+x", "text:3:13: expected an exponent of ten from -100 to 100"},
         {K1 "y' = y + 1/k1", "text:3:14: expected a number without"},
         {K1 "y' = y + k0", "text:3:10: expected a stage"},
         {K1 "y' = y + k1a", "text:3:10: expected a name that is set"},
