@@ -41,6 +41,7 @@
 #define TROTTER_TRUNCATION_H
 
 #include "nn/nn.h"
+#include "kernels/text.h"
 #include "ode/ode.h"
 
 enum { FIELD_SPLIT, FIELD_LAYER };
@@ -52,6 +53,7 @@ enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 /* An error within so many percent of its leading term is governed by the order. */
 #define TRUNCATION_NEAR 20
 #define TRUNCATION_GOVERNED (TRUNCATION_NEAR / 100.0)
+#define TRUNCATION_PERCENT TEXT(TRUNCATION_NEAR) " %" /* for words of help and tables */
 
 /* All zero: the defaults. */
 typedef struct {

@@ -1,17 +1,14 @@
 /* zoo.c: schemes by name. The built-in texts are ode/zoo.scheme, embedded as it is; names with a
- * pattern (word:, sandwich:, looped:, repeat:, dial:, -layer, -F, -G, -decoder) are written as texts here and parsed, so the
- * language is the only way into a table. */
+ * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lexer.h"
+#include "ode/made.h"
 #include "ode/ode.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LOOPS_MAX = 64, THETA_DIGITS = 6 };
 
 __asm__(".pushsection .rodata\n"
         "zoo_text_begin: .incbin \"ode/zoo.scheme\"\n"
@@ -68,196 +65,6 @@ static int parse_made(const char *name, const char *text, size_t bytes, Table **
     *out = list[0];
     memory_free(list);
     table_rename(*out, name);
-    return 0;
-}
-
-static int no_word(void)
-{
-    return error_set(ERR_INPUT,
-                     "expected word: and 1 to %d letters s (attention) and f (feed-forward), in a "
-                     "decoder c (cross-attention) too",
-                     ZOO_LETTERS);
-}
-
-static int write_word(const char *letters, FILE *f)
-{
-    static const char known[COLOURS + 1] = "sfc";
-    int count[COLOURS] = {0}, set[COLOURS] = {0};
-    size_t n = strlen(letters);
-    if (n == 0 || n > ZOO_LETTERS || strspn(letters, known) != n) return no_word();
-    for (size_t i = 0; i < n; i++) count[strchr(known, letters[i]) - known]++;
-    fprintf(
-        f,
-        "scheme word\ntitle The word %s\nsource Sandwich Transformer (Press, Smith, Levy 2020)\n",
-        letters);
-    fprintf(f, "field %d F ", count[OP_F]);
-    if (count[OP_C]) fprintf(f, "%d C ", count[OP_C]);
-    fprintf(f, "%d G\n", count[OP_G]);
-    for (size_t i = 0; i < n; i++) {
-        int op = (int)(strchr(known, letters[i]) - known);
-        fprintf(f, "flow %c%d\n", table_letters[op], ++set[op]);
-    }
-    return 0;
-}
-
-/* Digits alone, a number of at most `most`, and *at behind them; -1: it is none such. */
-static int take_number(const char **at, int most)
-{
-    int n = 0;
-    if (!isdigit((unsigned char)**at)) return -1;
-    for (; isdigit((unsigned char)**at); ++*at) {
-        n = 10 * n + (**at - '0');
-        if (n > most) return -1;
-    }
-    return n;
-}
-
-static int write_sandwich(const char *rest, FILE *f)
-{
-    char word[ZOO_LETTERS + 1], *w = word;
-    int n = take_number(&rest, ZOO_LETTERS / 2), k = -1;
-    if (n >= 1 && *rest == '-') {
-        rest++;
-        k = take_number(&rest, n);
-    }
-    if (k < 0 || *rest)
-        return error_set(ERR_INPUT, "expected sandwich:N-K with 1 <= N <= %d and 0 <= K <= N",
-                         ZOO_LETTERS / 2);
-    for (int i = 0; i < k; i++) *w++ = 's';
-    for (int i = k; i < n; i++) *w++ = 's', *w++ = 'f';
-    for (int i = 0; i < k; i++) *w++ = 'f';
-    *w = 0;
-    return write_word(word, f);
-}
-
-static int loop_count(const char *rest, const char *kind, int *n)
-{
-    *n = take_number(&rest, LOOPS_MAX);
-    if (*n >= 1 && *rest == 0) return 0;
-    return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
-}
-
-/* N times F/N, then G/N, Euler, one set. */
-static int write_looped(const char *rest, FILE *f)
-{
-    int n;
-    TRY(loop_count(rest, "looped", &n));
-    fprintf(f, "scheme looped\ntitle  The Transformer layer looped %d times with step 1/%d\n", n,
-            n);
-    fprintf(f, "source control of equal evaluations: Lie-Trotter with Euler, %d steps of h/%d\n", n,
-            n);
-    for (int i = 0; i < 2 * n; i++) {
-        fprintf(f, "k%d = %c(y", i + 1, "FG"[i % 2]);
-        for (int j = 0; j < i; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
-        fprintf(f, ")\n");
-    }
-    fprintf(f, "y' = y");
-    for (int j = 0; j < 2 * n; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
-    fprintf(f, "\n");
-    return 0;
-}
-
-static int write_repeat(const char *rest, FILE *f)
-{
-    int n;
-    TRY(loop_count(rest, "repeat", &n));
-    fprintf(f, "scheme repeat\ntitle  The Transformer layer %d times, one set of weights\n", n);
-    fprintf(f, "source weight sharing: Dehghani et al. 2019; Lan et al. 2020\n");
-    for (int i = 0; i <= n; i++) {
-        if (i < n)
-            fprintf(f, "k%d = L(y", i + 1);
-        else
-            fprintf(f, "y' = y");
-        for (int j = 0; j < i; j++) fprintf(f, " + k%d", j + 1);
-        fprintf(f, i < n ? ")\n" : "\n");
-    }
-    return 0;
-}
-
-/* "3/8", "0.375" or ".375" as the p / q that it is; 0 where the text is something else. */
-static int read_theta(const char *text, unsigned long *p, unsigned long *q)
-{
-    size_t whole = strspn(text, "0123456789"), rest = 0;
-    char mark = text[whole];
-    if (mark == '/' || mark == '.') rest = strspn(text + whole + 1, "0123456789");
-    if (text[whole + (mark != '\0') + rest] || whole > THETA_DIGITS || rest > THETA_DIGITS)
-        return 0;
-    if (mark ? rest == 0 || (mark == '/' && whole == 0) : whole == 0) return 0;
-    unsigned long after = mark ? strtoul(text + whole + 1, NULL, 10) : 0;
-    *p = strtoul(text, NULL, 10), *q = 1;
-    if (mark == '/') *q = after;
-    for (size_t i = 0; mark == '.' && i < rest; i++) *q *= 10;
-    if (mark == '.') *p = *p * *q + after;
-    return *q != 0;
-}
-
-/* k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
-static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
-{
-    gmp_fprintf(f,
-                "scheme dial\ntitle  %d equal parts of a step, each %Qd of a step behind the last\n"
-                "source one family: theta = 0 is Euler's method, 1/S is S of its steps of h/S, "
-                "1/(S-1) is SSPRK(S,2) (Gottlieb, Ketcheson, Shu 2011)\n",
-                S, theta);
-    for (int i = 0; i < S; i++) {
-        fprintf(f, "k%d = H(y", i + 1);
-        for (int j = 0; j < i && mpq_sgn(theta); j++) gmp_fprintf(f, " + %Qd*k%d", theta, j + 1);
-        fprintf(f, ")\n");
-    }
-    fprintf(f, "y' = y");
-    for (int j = 0; j < S; j++) fprintf(f, " + 1/%d*k%d", S, j + 1);
-    fprintf(f, "\n");
-}
-
-static const char dial[] = "dial:";
-
-int zoo_dial(const char *name, Dial *out)
-{
-    if (strncmp(name, dial, sizeof dial - 1) != 0) return 0;
-    const char *rest = name + sizeof dial - 1;
-    int S = take_number(&rest, LOOPS_MAX);
-    out->S = (size_t)S;
-    return S >= 1 && *rest == '-' && read_theta(rest + 1, &out->p, &out->q);
-}
-
-/* rest stands behind the "dial:" of a name. */
-static int write_dial(const char *rest, FILE *f)
-{
-    Dial d;
-    if (!zoo_dial(rest - (sizeof dial - 1), &d))
-        return error_set(ERR_INPUT,
-                         "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a "
-                         "decimal, as 1/3 or 0.5, of at most %d digits before and behind its mark",
-                         LOOPS_MAX, THETA_DIGITS);
-    mpq_t theta;
-    mpq_init(theta);
-    mpq_set_ui(theta, d.p, d.q);
-    mpq_canonicalize(theta);
-    write_dial_rows((int)d.S, theta, f);
-    mpq_clear(theta);
-    return 0;
-}
-
-/* paired: the maker takes two numbers, which a comma may part as well as a '-'. */
-static const struct {
-    const char *prefix;
-    int (*write)(const char *rest, FILE *f);
-    int paired;
-} makers[] = {{"word:", write_word, 0},
-              {"sandwich:", write_sandwich, 1},
-              {"looped:", write_looped, 0},
-              {"repeat:", write_repeat, 0},
-              {dial, write_dial, 1}};
-
-/* Where the comma stands between the two numbers of a made name, as sandwich:N,K; 0: there is none. */
-static size_t paired_comma(const char *name)
-{
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        size_t head = strlen(makers[i].prefix);
-        if (!makers[i].paired || strncmp(name, makers[i].prefix, head) != 0) continue;
-        size_t first = strspn(name + head, "0123456789");
-        return first && name[head + first] == ',' ? head + first : 0;
-    }
     return 0;
 }
 
@@ -351,10 +158,8 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
     int made;
     TRY(write_decoder(z, name, f, &made));
     if (made) return 0;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        size_t n = strlen(makers[i].prefix);
-        if (strncmp(name, makers[i].prefix, n) == 0) return makers[i].write(name + n, f);
-    }
+    TRY(made_write(name, f, &made));
+    if (made) return 0;
     TRY(write_form(z, name, f, &made));
     return made ? 0 : unknown(z, name);
 }
@@ -392,26 +197,14 @@ static int solve_flows(const Zoo *z, const char *solver, Table **t)
 /* Where the sub-flow suffix begins: the last ':' that is not a made name's own. */
 static const char *find_suffix(const char *name)
 {
-    const char *from = name;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
-        size_t n = strlen(makers[i].prefix);
-        if (strncmp(name, makers[i].prefix, n) == 0) from = name + n;
-    }
-    return strrchr(from, ':');
-}
-
-/* For a name that is longer than any. */
-static int too_long(const char *name)
-{
-    if (strncmp(name, "word:", 5) == 0) return no_word();
-    return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
+    return strrchr(made_rest(name), ':');
 }
 
 int zoo_name(const char *given, char name[TABLE_NAME])
 {
-    if (strlen(given) >= TABLE_NAME) return too_long(given);
+    if (strlen(given) >= TABLE_NAME) return made_too_long(given);
     strcpy(name, given);
-    size_t comma = paired_comma(name);
+    size_t comma = made_comma(name);
     if (comma) name[comma] = '-';
     return 0;
 }
@@ -432,7 +225,7 @@ static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, 
 {
     char base[TABLE_NAME], *text = NULL;
     const char *at = suffix + sizeof fixed_point - 1;
-    int corrections = take_number(&at, LOOPS_MAX);
+    int corrections = made_number(&at, LOOPS_MAX);
     size_t bytes;
     Table *t;
     if (corrections < 0 || *at)
@@ -569,7 +362,7 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
 /* Length of the first name of "A, B,...", with the blanks behind it. */
 static size_t name_length(const char *at)
 {
-    size_t comma = paired_comma(at);
+    size_t comma = made_comma(at);
     return comma ? comma + 1 + strcspn(at + comma + 1, ",") : strcspn(at, ",");
 }
 
@@ -590,7 +383,7 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
                 "'exponential': '%.60s'",
                 names);
         else if (n >= TABLE_NAME)
-            code = too_long(at);
+            code = made_too_long(at);
         else {
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             code = add_named(z, name, solver, out, count);

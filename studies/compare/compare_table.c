@@ -6,7 +6,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "kernels/text.h"
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 
@@ -132,8 +131,8 @@ const Column compare_columns[] = {
           .place = 8, .page = 21,
           .words = "leading term of that error at h = 1, which the order makes small"),
     FIELD(CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
-          .words = "whether the order governs h = 1: error within " TEXT(
-              TRUNCATION_NEAR) " % of its leading term, their means"),
+          .words = "whether the order governs h = 1: error within " TRUNCATION_PERCENT
+                   " of its leading term, their means"),
     FIELD(CompareRow, "one_by_one", cell.one_by_one.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "one_by_one_low", .high = "one_by_one_high", .head = "one by one", .half = "±",
           .place = 15, .page = 23, .sparse = 1,

@@ -14,8 +14,8 @@
 typedef struct {
     const Objective *objective;
     size_t starts; /* the form's own values, and draws about them */
-    size_t
-        evaluations; /* of the objective, shared by the starts, which finish a step of the simplex; rounding takes more */
+    /* Of the objective, shared by the starts, which finish a step of the simplex; rounding takes more. */
+    size_t evaluations;
     uint64_t seed;
     Fields *fields;           /* borrowed; NULL: none */
     double within;            /* coefficients stay in [-within, within] */

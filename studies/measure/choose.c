@@ -6,6 +6,12 @@
 
 #include "kernels/error.h"
 
+void choose_tell(const System *s)
+{
+    printf("system %s: %s\n%zu %s of %zu %s", s->name, s->title, s->n,
+           s->n == 1 ? "particle" : "particles", s->d, s->d == 1 ? "coordinate" : "coordinates");
+}
+
 int choose_blame(const SystemChoice *c, int code)
 {
     char words[1024];

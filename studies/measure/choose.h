@@ -15,6 +15,8 @@ typedef struct {
 
 /* *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
 int choose_system(const SystemChoice *c, Network *n, System **out);
+/* Prints "system NAME: TITLE" and, in the next line, how many particles of how many coordinates it has; no line end. */
+void choose_tell(const System *s);
 /* Passes `code` on; what went wrong on a system from a file begins with the file's name. */
 int choose_blame(const SystemChoice *c, int code);
 

@@ -391,11 +391,11 @@ static int show(const Study *u)
     const System *s = u->system;
     if (u->how->csv)
         return sheet_write(u->how->summary ? u->summary : u->points, SHEET_CSV, stdout);
-    printf(
-        "system %s: %s\n%zu particle%s of %zu coordinate%s; error: RMS over coordinates at t = %g\n"
-        "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
-        "tolerance^(p/(q+1)) is expected\n\n",
-        s->name, s->title, s->n, &"s"[s->n == 1], s -> d, &"s"[s->d == 1], u -> t_end);
+    choose_tell(s);
+    printf("; error: RMS over coordinates at t = %g\n"
+           "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
+           "tolerance^(p/(q+1)) is expected\n\n",
+           u->t_end);
     if (!u->how->summary) {
         TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
         putchar('\n');

@@ -72,11 +72,10 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
 {
     int summary = options_flag(o, "summary");
     if (!options_flag(o, "csv")) {
-        printf("system %s: %s\n%zu particle%s of %zu coordinate%s; error: RMS over coordinates %s\n"
+        choose_tell(u->system);
+        printf("; error: RMS over coordinates %s\n"
                "order p means local error h^(p+1), global error h^p\n\n",
-               u->system->name, u->system->title, u->system->n, &"s"[u->system->n == 1],
-               u -> system -> d, &"s"[u->system->d == 1],
-               u -> options.local ? "after one step" : "at the end");
+               u->options.local ? "after one step" : "at the end");
         if (!summary) {
             TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
             putchar('\n');

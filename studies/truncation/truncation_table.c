@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "kernels/text.h"
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
@@ -80,8 +79,8 @@ const Column truncation_verdicts[] = {
            .words =
                "of the exact flow that a step of 1 is measured against: how far the scheme goes"),
     COLUMN(VerdictRow, governed, .form = SHEET_FLAG, .head = "governs", .place = 14,
-           .words = "whether the order governs h = 1: error there within " TEXT(
-               TRUNCATION_NEAR) " % of leading, their medians"),
+           .words = "whether the order governs h = 1: error there within " TRUNCATION_PERCENT
+                    " of leading, their medians"),
     {0}};
 
 typedef struct {

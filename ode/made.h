@@ -1,0 +1,22 @@
+/* made.h: schemes whose names have a pattern, as word:sfsf or dial:2-1/2: a text in the language of schemes is written for
+ * each, so that the language is the only way into a table. Private to ode/ (zoo.c). */
+#ifndef TROTTER_MADE_H
+#define TROTTER_MADE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { LOOPS_MAX = 64 }; /* of a number in such a name, but for letters */
+
+/* Writes the text; *made = 0: the name has no such pattern. What the pattern does not take: ERR_INPUT. */
+int made_write(const char *name, FILE *f, int *made);
+/* Behind "word:" and its like; the name itself where it has no pattern. */
+const char *made_rest(const char *name);
+/* Where a comma stands between the two numbers of a name, as sandwich:N,K; 0: nowhere. */
+size_t made_comma(const char *name);
+/* Digits alone, a number of at most `most`, and *at behind them; -1: it is none such. */
+int made_number(const char **at, int most);
+/* ERR_INPUT, for a name that is longer than any. */
+int made_too_long(const char *name);
+
+#endif

@@ -1,0 +1,285 @@
+/* test_rerun.c: what `train` and `compare` do in a folder that holds a run: interrupted, stopped, finished, of other options. */
+#include "tests/lib/test.h"
+
+#include <signal.h>
+
+#include "tests/lib/program.h"
+
+/* Starts the program, interrupts it once DIR/log.csv has rows, and gives its exit status. */
+static int interrupt(const char *log, const char *args)
+{
+    static char text[1 << 16];
+    int status;
+    pid_t child = shell_start("child", "%s %s", program, args);
+    for (int i = 0; i < 3000; i++) {
+        file_read(log, text, sizeof text);
+        if (count_lines(text) > 3) break;
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* not over yet */
+        pause_ms(10);
+    }
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    return shell_finish(child);
+}
+
+/* All of the log but the last column, which tells the speed. */
+static char *log_without_speed(const char *name)
+{
+    char *text = file_slurp(name, NULL), *to = text;
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n'), *comma = end;
+        while (*comma != ',') comma--;
+        memmove(to, line, (size_t)(comma - line));
+        to += comma - line;
+        *to++ = '\n';
+        line = end + 1;
+    }
+    *to = '\0';
+    return text;
+}
+
+TEST(test_interrupt_and_resume)
+{
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 12 --out straight" SMALL_TRAINING);
+    static const char args[] = "train --corpus text --epochs 12 --out stopped" SMALL_TRAINING;
+    assert_int_equal(interrupt("stopped/log.csv", args), 130);
+    assert_true(file_exists("stopped/state.safetensors") && !file_exists("stopped/result.csv"));
+    must_refuse("train --resume --scheme euler --out stopped",
+                "--scheme euler: stopped/scheme.txt has another, scheme transformer");
+    must_refuse("train --resume --rate 0.5 --out stopped",
+                "--rate 0.5: the run in stopped has 1e-2");
+    must_refuse("train --resume --corpus whole/nowhere --out stopped", "nowhere");
+    run_ok("train --resume --out stopped");
+    assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
+    char *a = log_without_speed("straight/log.csv"), *b = log_without_speed("stopped/log.csv");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    run_ok("train --corpus text --epochs 12 --seed 2 --out other" SMALL_TRAINING); /* the control */
+    assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
+}
+
+/* A comparison that is interrupted stops its run as well, and the same command goes on. */
+TEST(test_interrupt_compare)
+{
+    corpus_write("text", 600, 60);
+    static const char args[] =
+        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" SMALL_TRAINING;
+    assert_int_equal(interrupt("halt/runs/euler-seed1/log.csv", args), 130);
+    assert_false(file_exists("halt/runs/euler-seed1/result.csv"));
+    run_ok(args);
+    run_ok("train --corpus text --scheme euler --epochs 12 --out alone" SMALL_TRAINING);
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+    run_ok("train --resume --out alone"); /* nothing is left to do */
+    assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
+}
+
+/* Another length than the state's is told, be it asked for or a damaged config.ini's. */
+TEST(test_another_length)
+{
+    static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --out long" SMALL_TRAINING);
+    run_ok("train --resume --out long");
+    assert_null(strstr(err, "it was a run of"));
+    shell_ok("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini");
+    run_ok("train --resume --out long");
+    if (!strstr(err, note)) fail_msg("%s", err);
+    run_ok("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
+    char *config = file_slurp("long/config.ini", NULL);
+    assert_non_null(strstr(config, "\nmax-steps = 9\n"));
+    free(config);
+    if (!strstr(err, "--max-steps 0, and goes on with 9") || strstr(err, "of --epochs"))
+        fail_msg("%s", err);
+}
+
+/* A finished run is spared: another configuration is refused there, and the first option that differs told with
+ * both values. The same one, however its numbers are written, is there already. */
+TEST(test_finished_run)
+{
+    corpus_write("text", 600, 60);
+    file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + k1\n");
+    static const char again[] = "train --corpus text --epochs 1 --scheme own --scheme-file "
+                                "own.scheme --out done" SMALL_TRAINING;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"--width 8", "done holds a finished run of another configuration (--width 16, now 8): "
+                      "give another --out, or remove done first"},
+        {"--scheme heun", "(--scheme own, now heun): give another"},
+        {"--weight-decay 0.1", "(--weight-decay none, now 0.1)"},
+        {"--max-steps 3", "(--max-steps 0, now 3): give --resume to go on with it, another --out"},
+        {"--untested", "(--untested none, now yes)"},
+    };
+    char args[512];
+    run_ok(again);
+    shell_ok("cp done/model.safetensors before");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(args, sizeof args,
+                 "train --corpus text --epochs 1 --scheme-file own.scheme %s --out "
+                 "done" SMALL_TRAINING "%s",
+                 strstr(other[i].more, "--scheme") ? "" : "--scheme own", other[i].more);
+        if (strstr(other[i].more, "--width"))
+            snprintf(args, sizeof args, "train --config done/config.ini --out done %s",
+                     other[i].more);
+        must_refuse(args, other[i].words);
+    }
+    assert_true(same_files("before", "done/model.safetensors") && file_exists("done/result.csv"));
+    run_ok("train --config done/config.ini --rate 0.01 --seed 01 --out done");
+    assert_non_null(strstr(err, "is there already, in done: perplexity "));
+    run_ok("train --config done/config.ini --csv --out done");
+    assert_true(same_files("before", "done/model.safetensors"));
+    static char log[1 << 14];
+    file_read("done/log.csv", log, sizeof log);
+    assert_string_equal(out, log);
+    /* Remarks are no part of a scheme. */
+    file_text("own.scheme", "scheme own\ntitle Euler\nsource Euler 1768\nk1 = H(y)\ny' = y + k1\n");
+    run_ok(again);
+    assert_true(strstr(err, "is there already") && same_files("before", "done/model.safetensors"));
+    file_text("own.scheme", "scheme own\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    must_refuse(again, "scheme.txt has another text of own");
+    assert_true(same_files("before", "done/model.safetensors"));
+    forget_result(again); /* the control */
+    run_ok(again);
+    assert_null(strstr(err, "is there already"));
+    assert_false(same_files("before", "done/model.safetensors"));
+    corpus_write("text", 300, 60); /* another text behind the same name is another run */
+    run_ok(again);
+    assert_null(strstr(err, "is there already"));
+}
+
+/* The first number of the log's last line. */
+static long last_step(const char *log)
+{
+    char *text = file_slurp(log, NULL), *line = text;
+    for (char *at = text; (at = strchr(at, '\n')) && at[1];) line = ++at;
+    long step = strtol(line, NULL, 10);
+    free(text);
+    return step;
+}
+
+/* A stopped run is spared: no training begins in its folder, neither the same one nor another. */
+TEST(test_stopped_run)
+{
+    corpus_write("text", 600, 60);
+    static const char args[] = "train --corpus text --epochs 2 --out halted" SMALL_TRAINING;
+    static const struct {
+        const char *more, *words;
+    } other[] = {
+        {"", ": give --resume to go on with it, another --out, or remove halted first"},
+        {"--scheme rk4 ",
+         " of another configuration (--scheme transformer, now rk4): give another"},
+        {"--clip 3 ", " of another configuration (--clip 0, now 3): give another --out"},
+        {"--untested ",
+         " of another configuration (--untested none, now yes): give --resume to go on with it, another"},
+    };
+    char line[512], words[256];
+    run_ok(args);
+    assert_int_equal(unlink(file_path("halted/result.csv")), 0);
+    shell_ok("cp halted/state.safetensors before");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(line, sizeof line, "%s%s", args, other[i].more);
+        snprintf(words, sizeof words, "halted holds a stopped run (step %ld)%s",
+                 last_step("halted/log.csv"), other[i].words);
+        must_refuse(line, words);
+        assert_true(same_files("before", "halted/state.safetensors"));
+    }
+    run_ok("train --resume --out halted");
+    assert_true(file_exists("halted/result.csv"));
+    shell_ok("rm halted/result.csv halted/state.safetensors"); /* the control */
+    snprintf(line, sizeof line, "%s--clip 3 ", args);
+    run_ok(line);
+}
+
+/* A run of a scheme of one's own goes on, and is done again, where the scheme's file is not to be found: its folder
+ * tells the scheme. */
+TEST(test_own_scheme_elsewhere)
+{
+    static const struct {
+        const char *name, *text;
+    } own[] = {{"mine", "scheme mine\nk1 = H(y)\ny' = y + 1/2*k1\n"},
+               {"parts", "scheme parts\nflow F\nflow G\n"}}; /* trained as parts:euler */
+    char line[512];
+    corpus_write("text", 600, 60);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        file_text("gone.scheme", own[i].text);
+        shell_ok("rm -rf mine again");
+        snprintf(
+            line, sizeof line,
+            "train --corpus text --epochs 1 --scheme-file gone.scheme --scheme %s --out mine" SMALL_TRAINING,
+            own[i].name);
+        run_ok(line);
+        shell_ok("cp mine/model.safetensors before && cut -d, -f1 mine/result.csv >name && "
+                 "rm gone.scheme mine/result.csv");
+        run_ok("train --resume --out mine");
+        run_ok("train --config mine/config.ini --out again");
+        assert_true(same_files("before", "mine/model.safetensors") &&
+                    same_files("before", "again/model.safetensors"));
+        shell_ok("cut -d, -f1 mine/result.csv | cmp - name");
+        must_refuse("train --resume --scheme-file gone.scheme --out mine",
+                    "gone.scheme: the scheme");
+        assert_int_equal(unlink(file_path("mine/scheme.txt")), 0); /* the control */
+        must_refuse("train --resume --out mine", "gone.scheme: the scheme file cannot be opened");
+    }
+}
+
+/* What --resume cannot go on with, and what it could. */
+TEST(test_resume_words)
+{
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 1 --out going" SMALL_TRAINING);
+    must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
+    must_refuse("train --resume --width 32 --out going", "--width 32: the run in going has 16");
+    must_refuse("train --resume --schedule cosine --out going",
+                "the run in going has inverse-sqrt");
+    run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
+    assert_int_equal(unlink(file_path("going/state.safetensors")), 0);
+    must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
+    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" SMALL_TRAINING);
+    must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
+}
+
+/* What a run leaves that is killed before its first save; of some only config.ini, as a study's worker writes it. */
+static void leave_killed(const char *dir, int scheme)
+{
+    char name[128];
+    mkdir(file_path(dir), 0777);
+    snprintf(name, sizeof name, "%s/config.ini", dir);
+    shell_ok("cp sound/config.ini %s", name);
+    snprintf(name, sizeof name, "%s/scheme.txt", dir);
+    if (scheme) shell_ok("cp sound/scheme.txt %s", name);
+}
+
+/* It begins, says so, and comes to the end of a run that nothing happened to; it is still the run that its files
+ * tell, and where there is no run none begins. */
+TEST(test_resume_from_nothing)
+{
+    static const char *const dir[] = {"killed", "planned"};
+    char args[128], name[128];
+    corpus_write("text", 600, 60);
+    run_ok("train --corpus text --epochs 2 --out sound" SMALL_TRAINING);
+    for (int i = 0; i < 2; i++) {
+        leave_killed(dir[i], i == 0);
+        snprintf(args, sizeof args, "train --resume --rate 0.5 --out %s", dir[i]);
+        must_refuse(args, "--rate 0.5: the run in ");
+        snprintf(name, sizeof name, "%s/config.ini", dir[i]);
+        assert_true(same_files("sound/config.ini", name));
+        snprintf(args, sizeof args, "train --resume --out %s", dir[i]);
+        run_ok(args);
+        if (!strstr(err, ": the run there saved nothing yet, so it begins\n"))
+            fail_msg("'%s' says: %s", args, err);
+        assert_true(same_files("sound/config.ini", name));
+        snprintf(name, sizeof name, "%s/model.safetensors", dir[i]);
+        assert_true(same_files("sound/model.safetensors", name));
+        run_ok(args); /* control: with a state it goes on */
+        assert_null(strstr(err, "so it begins"));
+    }
+    leave_killed("unlike", 1);
+    must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
+    mkdir(file_path("blank"), 0777);
+    must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
+    assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv") ||
+                 file_exists("never"));
+}
+
+TEST_MAIN(program_open, program_close)
