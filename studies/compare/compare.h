@@ -43,7 +43,7 @@ typedef struct {
     size_t numbers;              /* of the model that the options make */
     int told;                    /* 1: an errors.csv has runs of it (compare_from) */
     int measured;                /* 1: what compare.csv has of it was read (compare_from) */
-    size_t singles;              /* rows of one run each that were read there */
+    size_t taken;                /* runs of the rows read there that are of some of them */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
     /* From the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not compared */

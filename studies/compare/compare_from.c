@@ -113,7 +113,8 @@ static RunErrors single_errors(const Cell *c)
                        .one_by_one = c->one_by_one.mean};
 }
 
-/* Of the same runs, the first of these rows; or of one run each, all of them. */
+/* Of the same runs, the first of these rows; or of fewer runs each, all of them: of one run, or of several whose errors an
+ * errors.csv tells one by one. */
 static int take_measured(Compare *u, const Csv *t, size_t row)
 {
     Cell *c;
@@ -122,8 +123,9 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     TRY(find_cell(u, t, row, &c));
     if (!c || c->measured) return 0;
     TRY(number_of(t, row, "seeds", &runs));
-    int single = runs == 1 && c->runs > 1 && c->singles < c->runs;
-    if (runs != (double)c->runs && !single) return 0;
+    int part = runs < (double)c->runs && (runs == 1 || c->told) &&
+               (double)c->taken + runs <= (double)c->runs;
+    if (runs != (double)c->runs && !part) return 0;
     const struct {
         const char *name;
         double *at;
@@ -158,11 +160,11 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     TRY(column_of(t, "dropout", &dropout));
     snprintf(c->rate, sizeof c->rate, "%s", csv_cell(t, row, rate));
     snprintf(c->dropout, sizeof c->dropout, "%s", csv_cell(t, row, dropout));
-    c->gaining = (single ? c->gaining : 0) + (gaining > 0 ? (size_t)gaining : 0);
-    if (single && !c->told) c->errors[c->singles] = single_errors(c);
-    if (single) c->singles++;
-    c->measured = !single || c->singles == c->runs;
-    if (c->told || (single && c->measured)) compare_summarise_errors(u, c);
+    c->gaining = (part ? c->gaining : 0) + (gaining > 0 ? (size_t)gaining : 0);
+    if (part && !c->told) c->errors[c->taken] = single_errors(c);
+    if (part) c->taken += (size_t)runs;
+    c->measured = !part || c->taken == c->runs;
+    if (c->told || (part && c->measured)) compare_summarise_errors(u, c);
     return 0;
 }
 

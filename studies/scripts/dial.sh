@@ -19,6 +19,7 @@
 #              which they divide
 #   confirm    fgfg-error and repeat:2 once more, on eight seeds that nothing was chosen by (those after --first + 7)
 #   wide       four designs again at width 128, six seeds
+#   sixteen    trains nothing: `confirm` and the first seeds of its two designs in one model
 #   all        trains nothing: the designs of `two`, `low`, `others`, `three` and `four` in one model
 #
 # --from DIR trains nothing: the tables of the runs that DIR/PART recorded.
@@ -28,7 +29,7 @@
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
-corpus='' out='' from='' only=two,low,others,four,three,parts,confirm,wide,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' from='' only=two,low,others,four,three,parts,confirm,wide,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
     --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
@@ -107,4 +108,6 @@ joint() {
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
     joint all "two low others three four" --baseline dial:2,1 $file \
         --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
+    seeds=$((2 * seeds))
+    joint sixteen "others confirm" --baseline repeat:2 $file --scheme repeat:2,fgfg-error
 }

@@ -219,6 +219,35 @@ TEST(test_from_seeds)
     refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
 }
 
+/* Studies of several seeds each join too where errors.csv tells the errors of each run; without it of single runs alone. */
+TEST(test_from_studies_of_seeds)
+{
+    static const char args[] =
+        " --scheme transformer,heun-layer --layers 1 --epochs 1 --activation gelu --truncation 1 --csv ";
+    static const char *const columns[] = {"valid_ppl", "test_high", "truncation", "truncation_high",
+                                          "gaining"};
+    static char whole[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --seeds 4 --out whole-4 %s" MEASURED, args);
+    run_ok(line);
+    strcpy(whole, out);
+    for (int seed = 1; seed <= 3; seed += 2) {
+        snprintf(line, sizeof line, "compare --seeds 2 --seed %d --out two%d %s" MEASURED, seed,
+                 seed, args);
+        run_ok(line);
+    }
+    snprintf(line, sizeof line, "compare --from two1 --from two3 --seeds 4 --out four %s" MEASURED,
+             args);
+    run_ok(line);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double a = number(whole, "heun-layer,", columns[i]),
+               b = number(out, "heun-layer,", columns[i]);
+        if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
+    }
+    forget("two1/errors.csv");
+    forget("two3/errors.csv");
+    refuse(line, "no compare.csv has a row of transformer with 4 seeds");
+}
+
 /* Errors are those of errors.csv, run by run; of compare.csv, and so means alone, where there is none. */
 TEST(test_from_errors)
 {
