@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/hash.h"
 #include "nn/masking.h"
 
 /* Adds a text in the form it is to have; vocabulary and merges are those of the training text, which is the first. */
@@ -213,6 +214,16 @@ void corpus_free(Corpus *c)
         text_free(&c->source[i]);
     }
     *c = (Corpus){.entropy_rate = NAN};
+}
+
+uint64_t corpus_checksum(const Corpus *c)
+{
+    uint64_t h = HASH_START;
+    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++) {
+        h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
+        h = hash_bytes(h, c->source[s].id, c->source[s].tokens * sizeof *c->source[s].id);
+    }
+    return h;
 }
 
 /* p(w) = (count of w in train + 1) / (N + V), Laplace 1814. */

@@ -142,6 +142,10 @@ double text_word_ppl(const Text *t, size_t predicted, double ppl);
 /* Tokens that batches_new predicts in a text alone: all, but in CONTEXT_SENTENCE no <eos> of an empty sentence. */
 size_t text_predicted(const Text *t, int32_t eos, int context);
 
+/* A hash of what a run learns from and chooses by: the tokens of the training and the validation text, and of their
+ * sources (FNV-1a). Two corpora that differ in one token have different ones. */
+uint64_t corpus_checksum(const Corpus *c);
+
 /* Perplexity of the text under the training text's add-one unigram counts: what a model that learned
  * only the frequencies of words reaches. With marks: of words that can be masked, so without <eos>. NaN: out of memory. */
 double corpus_unigram(const Corpus *c, int split);

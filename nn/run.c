@@ -53,16 +53,6 @@ static int hash_plan(const Plan *p, uint64_t *hash)
     return failed ? error_set(ERR_MEMORY, "out of memory: a plan's text") : 0;
 }
 
-static uint64_t hash_corpus(const Corpus *c)
-{
-    uint64_t h = HASH_START;
-    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++) {
-        h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
-        h = hash_bytes(h, c->source[s].id, c->source[s].tokens * sizeof *c->source[s].id);
-    }
-    return h;
-}
-
 /* All that decides a run, in one record. */
 typedef struct {
     TrainConfig train;
@@ -151,7 +141,7 @@ static int print_recipe(Run *r)
 {
     Facts s = {.train = *r->t,
                .model = *model_config(r->m),
-               .corpus = hash_corpus(r->c),
+               .corpus = corpus_checksum(r->c),
                .steps = r->steps,
                .ends = schedule_ends(r->t->schedule),
                .judged = r->t->judge != NULL};

@@ -144,6 +144,7 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     /* Their files lie beside the model's: two that do not belong together would give numbers all the same. */
     TRY(put_hash(d, "vocabulary_checksum", vocab_hash(&c->vocab)));
     if (c->bpe) TRY(put_hash(d, "codes_checksum", bpe_hash(c->bpe)));
+    TRY(put_hash(d, "corpus_checksum", corpus_checksum(c)));
     TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
     return put_size(d, "parameters", model_size(m));
 }

@@ -3,7 +3,7 @@
  * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the
  * version), format, scheme, scheme_text (the text that parses to the table; of two sides that of the decoder's
  * scheme and behind it that of the encoder's), ffn_inner (width of each
- * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens. A model is rebuilt from
+ * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens, corpus_checksum. A model is rebuilt from
  * that alone; vocab.txt beside the file has its words.
  */
 #ifndef TROTTER_NETWORK_H

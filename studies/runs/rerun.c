@@ -75,14 +75,21 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
     return code;
 }
 
-int rerun_same_corpus(const char *dir, const Corpus *c)
+/* ERR_INPUT where there is no model, or one that cannot be read. */
+static int corpus_of(const char *dir, uint64_t *checksum)
 {
-    char path[OUTPUT_PATH], *tokens;
-    if (output_path(path, dir, "model.safetensors") != 0) return 0;
-    if (store_meta(path, "corpus_tokens", &tokens) != 0) return 0;
-    int same = strtoull(tokens, NULL, 10) == c->text[SPLIT_TRAIN].tokens;
-    memory_free(tokens);
-    return same;
+    char path[OUTPUT_PATH], *digits;
+    TRY(output_path(path, dir, "model.safetensors"));
+    TRY(store_meta(path, "corpus_checksum", &digits));
+    *checksum = strtoull(digits, NULL, 16);
+    memory_free(digits);
+    return 0;
+}
+
+int rerun_same_corpus(const char *dir, uint64_t checksum)
+{
+    uint64_t there;
+    return corpus_of(dir, &there) == 0 && there == checksum;
 }
 
 /* ---- beginning anew ------------------------------------------------------------------------------ */
@@ -107,6 +114,16 @@ static int spare(const char *dir, const char *words, const char *way)
                      "%s holds a %s of another configuration (%s): give %sanother --out, or "
                      "remove %s first",
                      dir, run, words, way, dir);
+}
+
+/* One that looks like the very run, but learned from another text of that name. */
+static int spare_corpus(const Options *o, const char *dir)
+{
+    const char *name = options_text(o, "corpus");
+    return error_set(ERR_INPUT,
+                     "%s holds a finished run of another text behind the name %s, which has changed "
+                     "since: give another --out, or remove %s first",
+                     dir, name, dir);
 }
 
 /* The very run, to which a training that begins would put an end. */
@@ -179,14 +196,17 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
     return spare(dir, words, "");
 }
 
-int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir,
-                 int resumes)
+int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, uint64_t checksum,
+                 const char *dir, int resumes)
 {
     Options *there;
+    uint64_t its;
     if (!exists(dir, "result.csv") && !rerun_has_state(dir)) return 0;
     if (read_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
     int code = compare_run(o, there, t, dir, resumes);
     options_free(there);
+    if (code == 0 && exists(dir, "result.csv") && corpus_of(dir, &its) == 0 && its != checksum)
+        code = spare_corpus(o, dir);
     return code;
 }

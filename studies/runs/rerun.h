@@ -17,16 +17,17 @@ int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const
 /* The same of two sets of options alone, which have the same groups; *name: the first that differs, but with RERUN_SAME. */
 int rerun_options(const Options *o, const Options *there, const char **name);
 
-/* 1 where the model in DIR was trained on a text of as many tokens: it may have changed behind its name. */
-int rerun_same_corpus(const char *dir, const Corpus *c);
+/* 1 where the model in DIR was trained on the corpus of this corpus_checksum: it may have changed behind its name. */
+int rerun_same_corpus(const char *dir, uint64_t checksum);
 
 /* 1 where the run in DIR goes on from a state; 0: it was stopped before it saved any, and begins again. */
 int rerun_has_state(const char *dir);
 
 /* ERR_INPUT where DIR holds a run, finished (result.csv) or stopped (state.safetensors), of other options than o's, or of
- * another scheme of that name than t: training there would destroy it. resumes: 1 for a command that goes on with
+ * another scheme of that name than t, or finished on another corpus than that of this corpus_checksum: training there would
+ * destroy it. resumes: 1 for a command that goes on with
  * --resume alone: then a stopped run of the same options is refused too, and the words may advise --resume. */
-int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir,
-                 int resumes);
+int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, uint64_t checksum,
+                 const char *dir, int resumes);
 
 #endif

@@ -201,14 +201,14 @@ static int run_there(const Job *j)
 {
     int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme, j->spec->encoder},
                       j->dir);
-    if (is == RERUN_SHORTER && !rerun_same_corpus(j->dir, j->runs->corpus)) return RERUN_OTHER;
+    if (is == RERUN_SHORTER && !rerun_same_corpus(j->dir, j->runs->checksum)) return RERUN_OTHER;
     return is;
 }
 
 static int is_done(const Job *j)
 {
     return exists(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
-           rerun_same_corpus(j->dir, j->runs->corpus);
+           rerun_same_corpus(j->dir, j->runs->checksum);
 }
 
 /* Whether another process failed in it since this one began. */
@@ -322,8 +322,8 @@ int runs_spare(const Runs *r, const RunSpec *s)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder}, j.dir,
-                            0);
+        code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
+                            r->checksum, j.dir, 0);
     options_free(j.options);
     return code;
 }
@@ -429,6 +429,7 @@ int runs_open(Runs *r)
 {
     char path[OUTPUT_PATH], who[128];
     struct stat s;
+    r->checksum = corpus_checksum(r->corpus);
     TRY(output_path(path, r->dir, "runs"));
     TRY(output_directory(path));
     snprintf(who, sizeof who, "%s", r->who);

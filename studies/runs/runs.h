@@ -26,6 +26,8 @@ typedef struct {
     const Options *options;
     const Corpus *corpus;
     const char *dir, *who;
+    /* set by runs_open */
+    uint64_t checksum;     /* corpus_checksum */
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 

@@ -151,7 +151,7 @@ static int is_there(const Training *r)
     char path[OUTPUT_PATH];
     return output_path(path, r->dir, "result.csv") == 0 && output_exists(path) &&
            rerun_is(r->options, groups, r->stacks, r->dir) == RERUN_SAME &&
-           rerun_same_corpus(r->dir, &r->corpus);
+           rerun_same_corpus(r->dir, corpus_checksum(&r->corpus));
 }
 
 /* A run that goes on keeps its files until it is known to be the same. */
@@ -164,7 +164,7 @@ static int begin_files(Training *r)
     if (r->there) return 0;
     if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, r->dir, 1));
+    if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;

@@ -31,6 +31,7 @@ TEST(test_train_and_eval)
     assert_non_null(strstr(npy + 10, "(7, 11)"));
     assert_int_equal(bytes, 128 + 4 * 7 * 11);
     free(npy);
+    assert_null(strstr(err, "<unk>"));
     must_refuse("eval --model moved --text whole/nowhere.txt", "nowhere.txt");
     must_refuse("eval --model nowhere --text text/valid.txt --logits no/place.npy",
                 "cannot write no/place.npy: No such file");

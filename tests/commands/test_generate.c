@@ -174,6 +174,10 @@ TEST(texts_by_name)
     must_refuse(with_model("eval", "k", "--text kjv"), "kjv:valid");
     file_text("kjv", "and the lord\n"); /* a file is one, whatever its name */
     run_ok(with_model("eval", "k", "--text kjv"));
+    assert_null(strstr(err, "<unk>"));
+    file_text("strange", "and the zebra\n");
+    run_ok(with_model("eval", "k", "--text strange"));
+    assert_non_null(strstr(err, "strange: 1 of 4 tokens (25 %) are read as <unk>"));
 }
 
 TEST(bad_words_are_refused)

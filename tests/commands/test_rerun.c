@@ -143,9 +143,30 @@ TEST(test_finished_run)
     run_ok(again);
     assert_null(strstr(err, "is there already"));
     assert_false(same_files("before", "done/model.safetensors"));
-    corpus_write("text", 300, 60); /* another text behind the same name is another run */
-    run_ok(again);
-    assert_null(strstr(err, "is there already"));
+}
+
+/* A finished run whose training text has changed behind its name, by one word, is another's result: it is spared. */
+TEST(test_changed_corpus)
+{
+    static const char alone[] = "train --corpus text --epochs 1 --out single" SMALL_TRAINING,
+                      study[] = "compare --corpus text --scheme euler --seeds 1 --epochs 1 "
+                                "--truncation 0 --out study" SMALL_TRAINING,
+                      words[] = "holds a finished run of another text behind the name text, which "
+                                "has changed since: give another --out, or remove ";
+    corpus_write("text", 600, 60);
+    run_ok(alone);
+    run_ok(study);
+    char *text = file_slurp("text/train.txt", NULL), *word = strstr(text, "cat");
+    memcpy(word, "dog", 3);
+    file_text("text/train.txt", text);
+    must_refuse(alone, words);
+    must_refuse(study, words);
+    memcpy(word, "cat", 3); /* the control */
+    file_text("text/train.txt", text);
+    free(text);
+    run_ok(alone);
+    assert_non_null(strstr(err, "is there already"));
+    run_ok(study);
 }
 
 /* The first number of the log's last line. */
