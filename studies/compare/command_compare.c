@@ -101,7 +101,7 @@ static const Option statistics_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
-     "figures beside these (published.csv, .md) where they have some, and each run under DIR/runs",
+     "figures beside these (published.csv, .md, .tex) where they have some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "the whole table as CSV", 0, 0},

@@ -279,8 +279,7 @@ int compare_regression_save(const Compare *u)
     if (sheet_rows(u->dial) == 0) return 0;
     TRY(output_sheet(u->dial, SHEET_CSV, u->dir, "dial.csv"));
     if (sheet_rows(u->regression) == 0) return 0;
-    TRY(output_sheet(u->regression, SHEET_CSV, u->dir, "regression.csv"));
-    return output_sheet(u->regression, SHEET_LATEX, u->dir, "regression.tex");
+    return output_table(u->regression, u->dir, "regression");
 }
 
 /* A plot: the columns of dial.csv that it shows against theta. */

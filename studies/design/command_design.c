@@ -45,7 +45,7 @@ static const Option output_options[] = {
     {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone", 0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write result.scheme, design.csv, design.md, search.csv and a plot", 0, 0},
+     "write result.scheme, design.csv, .md, .tex, search.csv and a plot", 0, 0},
     PLOT_FIGURE,
     {0},
 };
@@ -302,8 +302,7 @@ static int save(const Study *u, const char *dir)
     TRY(output_directory(dir));
     TRY(output_open(&o));
     TRY(output_put(&o, table_print(u->result, o.f), dir, "result.scheme"));
-    TRY(output_sheet(u->sheet, SHEET_CSV, dir, "design.csv"));
-    TRY(output_sheet(u->sheet, SHEET_MARKDOWN, dir, "design.md"));
+    TRY(output_table(u->sheet, dir, "design"));
     TRY(output_sheet(u->gains, SHEET_CSV, dir, "search.csv"));
     return draw(u, dir);
 }

@@ -431,9 +431,7 @@ static int remove_work(const char *dir)
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_sheet(u->points, SHEET_CSV, dir, "order.csv"));
-    TRY(output_sheet(u->points, SHEET_LATEX, dir, "order.tex"));
-    TRY(output_sheet(u->points, SHEET_MARKDOWN, dir, "order.md"));
+    TRY(output_table(u->points, dir, "order"));
     if (u->options.local) {
         TRY(remove_work(dir));
     } else {
@@ -441,7 +439,6 @@ int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *
         TRY(draw_work(u, s, dir, "work", "evaluations of F and G", "evals"));
         TRY(draw_work(u, s, dir, "time", "seconds", "seconds"));
     }
-    TRY(output_sheet(u->summary, SHEET_CSV, dir, "summary.csv"));
-    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "summary.md"));
+    TRY(output_table(u->summary, dir, "summary"));
     return draw_errors(u, s, dir);
 }

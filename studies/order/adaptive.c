@@ -378,10 +378,8 @@ static int save(const Study *u)
 {
     const char *dir = u->how->dir;
     TRY(output_directory(dir));
-    TRY(output_sheet(u->points, SHEET_CSV, dir, "adaptive.csv"));
-    TRY(output_sheet(u->points, SHEET_MARKDOWN, dir, "adaptive.md"));
-    TRY(output_sheet(u->summary, SHEET_CSV, dir, "tolerance.csv"));
-    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "tolerance.md"));
+    TRY(output_table(u->points, dir, "adaptive"));
+    TRY(output_table(u->summary, dir, "tolerance"));
     TRY(draw(u, "precision", "Work by tolerance", "evaluations of F and G", "evals"));
     return draw(u, "tolerance", "Error by tolerance", "tolerance", "tolerance");
 }

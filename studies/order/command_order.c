@@ -57,8 +57,8 @@ static const Option output_options[] = {
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
      0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, .md, .tex, work.csv, summary.csv, .md (--adaptive: adaptive.csv, "
-     "tolerance.csv, .md) and plots (.gp, .svg, .png)",
+     "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
+     "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)",
      0, 0},
     PLOT_FIGURE,
     {0},

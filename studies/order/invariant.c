@@ -97,8 +97,7 @@ static int save(const Study *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->points, SHEET_CSV, dir, "drift.csv"));
-    TRY(output_sheet(u->summary, SHEET_CSV, dir, "invariant.csv"));
-    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "invariant.md"));
+    TRY(output_table(u->summary, dir, "invariant"));
     return draw(u, s, dir);
 }
 

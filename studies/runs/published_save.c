@@ -218,6 +218,7 @@ int published_save(const PublishedStudy *s, const char *dir)
     if (n == 0) return 0;
     int code = make_table(s, list, n, &table);
     if (code == 0) code = output_sheet(table, SHEET_CSV, dir, "published.csv");
+    if (code == 0) code = output_sheet(table, SHEET_LATEX, dir, "published.tex");
     if (code == 0) code = save_markdown(s, list, n, table, dir);
     if (code == 0) code = draw(s, list, n, dir);
     sheet_free(table);

@@ -43,7 +43,7 @@ static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
      "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, permutations and random "
      "(ranked), sweep.md, plots, study.log, the source papers' figures beside these "
-     "(published.csv, .md) where they have some, and each run under DIR/runs",
+     "(published.csv, .md, .tex) where they have some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "a row a run as CSV", 0, 0},

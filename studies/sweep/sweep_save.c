@@ -195,7 +195,6 @@ static size_t rank_runs(const Sweep *u, int family, Run *list)
 
 static int save_ranking(const Sweep *u, int family, const char *name)
 {
-    char file[64];
     size_t runs = 0;
     Sheet *s = NULL;
     for (size_t i = 0; i < u->words; i++) runs += u->word[i].seeds;
@@ -204,13 +203,7 @@ static int save_ranking(const Sweep *u, int family, const char *name)
     size_t n = rank_runs(u, family, list);
     int code = sheet_new(sweep_ranked_columns, &s);
     for (size_t i = 0; code == 0 && i < n; i++) sweep_row(u, list[i].word, list[i].seed, NULL, s);
-    for (int form = SHEET_CSV; code == 0 && form <= SHEET_LATEX; form++) {
-        static const char *const ending[] = {
-            [SHEET_CSV] = "csv", [SHEET_MARKDOWN] = "md", [SHEET_LATEX] = "tex"};
-        if (!ending[form]) continue;
-        snprintf(file, sizeof file, "%s.%s", name, ending[form]);
-        code = output_sheet(s, form, u->dir, file);
-    }
+    if (code == 0) code = output_table(s, u->dir, name);
     sheet_free(s);
     memory_free(list);
     return code;

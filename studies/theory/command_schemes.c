@@ -33,7 +33,7 @@ static const Option output_options[] = {
      0},
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/schemes.csv and DIR/schemes.md too (with --structure: structure.csv, .md)", 0, 0},
+     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)", 0, 0},
     {0},
 };
 
@@ -152,8 +152,7 @@ static int fill(Sheet *r, const Selection *s, size_t degree, int words)
 static int save(const Sheet *r, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_sheet(r, SHEET_CSV, dir, "schemes.csv"));
-    return output_sheet(r, SHEET_MARKDOWN, dir, "schemes.md");
+    return output_table(r, dir, "schemes");
 }
 
 static int print_texts(const Selection *s)
@@ -229,8 +228,7 @@ static int show_structure(const Options *o, const Selection *s)
         printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
     code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     if (code == 0 && dir) code = output_directory(dir);
-    if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "structure.csv");
-    if (code == 0 && dir) code = output_sheet(r, SHEET_MARKDOWN, dir, "structure.md");
+    if (code == 0 && dir) code = output_table(r, dir, "structure");
     sheet_free(r);
     return code;
 }

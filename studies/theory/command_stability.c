@@ -44,9 +44,9 @@ static const Option spectrum_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "|R| on the grid, or the steps, as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write limits.csv, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, .png); with "
-     "--split: limits.csv, split.csv, split-contours.csv and the plot; with --system: steps.csv and "
-     "the plot against --peclet",
+     "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
+     ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --system: "
+     "steps.csv, .md, .tex and the plot against --peclet",
      0, 0},
     PLOT_FIGURE,
     {0},
@@ -210,7 +210,7 @@ static int choose_box(Study *u, const char *text)
 static int save(const Study *u, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_sheet(u->limits, SHEET_CSV, dir, "limits.csv"));
+    TRY(output_table(u->limits, dir, "limits"));
     if (u->region.plane == PLANE_LAMBDA)
         TRY(phase_save(u->table, u->schemes.count, u->imag, u->curveless, dir));
     return region_save(&u->region, dir);

@@ -398,7 +398,7 @@ static int study(Spectrum *u, const Options *o)
     TRY(sheet_write(u->rows, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_sheet(u->rows, SHEET_CSV, dir, "steps.csv"));
+    TRY(output_table(u->rows, dir, "steps"));
     return u->points > 1 && u->drawn > 0 ? draw(u, o, dir) : 0;
 }
 

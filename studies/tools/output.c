@@ -188,3 +188,17 @@ int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
     TRY(output_open(&o));
     return output_put(&o, sheet_write(r, form, o.f), dir, name);
 }
+
+int output_table(const Sheet *r, const char *dir, const char *stem)
+{
+    static const struct {
+        int form;
+        const char *ending;
+    } file[] = {{SHEET_CSV, "csv"}, {SHEET_MARKDOWN, "md"}, {SHEET_LATEX, "tex"}};
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%s.%s", stem, file[i].ending);
+        TRY(output_sheet(r, file[i].form, dir, name));
+    }
+    return 0;
+}

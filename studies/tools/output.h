@@ -45,7 +45,9 @@ int output_put(Output *o, int code, const char *dir, const char *name);
  * case; gives code, or ERR_MEMORY. */
 int output_take(Output *o, int code, char **text);
 
-/* A sheet as DIR/NAME in one of its forms. */
+/* Writes a sheet as DIR/NAME in one of its forms. */
 int output_sheet(const Sheet *r, int form, const char *dir, const char *name);
+/* Writes it for programs, pages and papers: as DIR/STEM.csv, DIR/STEM.md and DIR/STEM.tex. */
+int output_table(const Sheet *r, const char *dir, const char *stem);
 
 #endif

@@ -16,7 +16,7 @@ static const Option data_options[] = {
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv and DIR/data.md too", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too", 0, 0},
     {0},
 };
 
@@ -149,8 +149,7 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
     if (!csv) print_bounds(c);
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_sheet(r, SHEET_CSV, dir, "data.csv"));
-    return output_sheet(r, SHEET_MARKDOWN, dir, "data.md");
+    return output_table(r, dir, "data");
 }
 
 static int run(Options *o)

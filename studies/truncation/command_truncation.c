@@ -58,7 +58,7 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "every error as CSV; with --summary the verdicts", 0, 0},
     {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write truncation.csv, summary.csv, summary.md, terms.csv, path.csv and plots", 0, 0},
+     "write truncation.csv, summary.csv, .md, .tex, terms.csv, path.csv and plots", 0, 0},
     PLOT_FIGURE,
     {0},
 };

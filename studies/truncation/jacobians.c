@@ -281,7 +281,7 @@ static int draw(const Study *u, const char *dir)
 static int save(const Study *u, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_sheet(u->table, SHEET_CSV, dir, "jacobian.csv"));
+    TRY(output_table(u->table, dir, "jacobian"));
     TRY(output_sheet(u->eigen, SHEET_CSV, dir, "eigenvalues.csv"));
     return draw(u, dir);
 }

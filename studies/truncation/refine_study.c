@@ -121,7 +121,7 @@ static int run(Study *u, size_t most, int csv, const char *dir)
     TRY(sheet_write(u->table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;
     TRY(output_directory(dir));
-    TRY(output_sheet(u->table, SHEET_CSV, dir, "refine.csv"));
+    TRY(output_table(u->table, dir, "refine"));
     return draw(u, dir);
 }
 

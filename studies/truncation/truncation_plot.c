@@ -259,8 +259,7 @@ int truncation_save(TruncationStudy *u, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->points, SHEET_CSV, dir, "truncation.csv"));
-    TRY(output_sheet(u->summary, SHEET_CSV, dir, "summary.csv"));
-    TRY(output_sheet(u->summary, SHEET_MARKDOWN, dir, "summary.md"));
+    TRY(output_table(u->summary, dir, "summary"));
     TRY(output_sheet(u->terms, SHEET_CSV, dir, "terms.csv"));
     TRY(output_sheet(u->curves, SHEET_CSV, dir, "curves.csv"));
     TRY(output_sheet(u->by_layer, SHEET_CSV, dir, "layers.csv"));

@@ -127,14 +127,20 @@ static int too_wide(const char *file)
 TEST(test_fits_a_page)
 {
     need_tool("pdflatex");
-    static const char *const commands[] = {
-        "expand --scheme rk4 --out tex", "expand --scheme macaron --degree 6 --out tex",
-        "expand --scheme strang-marchuk,yoshida4 --basis brackets --degree 7 --out tex",
-        "expand --scheme rk3 --degree 5 --out tex",
-        "expand --modified --scheme macaron --degree 4 --out tex"};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        run_ok(commands[i]);
-        assert_false(too_wide("tex/expand.tex"));
+    static const char *const made[][2] = {
+        {"expand --scheme rk4 --out tex", "tex/expand.tex"},
+        {"expand --scheme macaron --degree 6 --out tex", "tex/expand.tex"},
+        {"expand --scheme strang-marchuk,yoshida4 --basis brackets --degree 7 --out tex",
+         "tex/expand.tex"},
+        {"expand --scheme rk3 --degree 5 --out tex", "tex/expand.tex"},
+        {"expand --modified --scheme macaron --degree 4 --out tex", "tex/expand.tex"},
+        {"schemes --out tex", "tex/schemes.tex"},
+        {"schemes --structure --scheme rk4,macaron --out tex", "tex/structure.tex"},
+        {"stability --scheme rk4,heun --out tex", "tex/limits.tex"},
+        {"order --scheme rk4 --system linear --halvings 5 --out tex", "tex/summary.tex"}};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        run_ok(made[i][0]);
+        if (too_wide(made[i][1])) fail_msg("%s", made[i][0]);
     }
     run_ok("order --scheme all --system linear --halvings 5 --out tex");
     assert_false(too_wide("tex/order.tex"));
