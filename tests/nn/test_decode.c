@@ -263,7 +263,7 @@ TEST(steps_outside_the_model_are_refused)
         assert_int_equal(decoding_best(d, 2, index, value, NULL, NULL), 0);
         assert_int_equal(decoding_step(d, 1, token, (int32_t[]){3}, of), ERR_MISUSE);
         assert_int_equal(decoding_step(d, 1, token, (int32_t[]){-2}, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 1, token, (int32_t[]){1}, of), ERR_MISUSE); /* not its text */
+        assert_int_equal(decoding_step(d, 1, token, (int32_t[]){1}, of), ERR_MISUSE); /* of 1 */
         int32_t first[4] = {0, 1, 2, 2};
         assert_int_equal(decoding_step(d, 4, token, first, of), 0);
         assert_int_equal(decoding_step(d, 1, token, first, of), ERR_MISUSE); /* a third token */
