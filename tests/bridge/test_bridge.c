@@ -256,7 +256,7 @@ TEST(test_zero_is_identity)
         int only_y = state_weights(scheme[i], &scheme[i]->update, sum);
         if (mpq_cmp_ui(sum, 1, 1) != 0) {
             assert_true(distance(x, y, TOKENS * D) >
-                        0.5); /* released: the state is multiplied */
+                        0.5); /* the released forms multiply the state */
             scaled++;
         } else if (only_y) {
             if (memcmp(x, y, sizeof x) != 0) fail_msg("%s: not the identity", scheme[i]->name);

@@ -158,7 +158,7 @@ static void skip_dback(const Backend *b, const Trial *t, int act, void *const *i
 /* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0); q and k v apart: q, relative, span, kv */
 
 enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
-enum { ALL = 16 /* not causal */, MEMORY = 32 /* of another text, apart */, MORE = 64 /* apart */ };
+enum { ALL = 16 /* not causal */, MEMORY = 32 /* another text, apart */, MORE = 64 /* apart */ };
 static size_t attention_inputs(const Trial *t, int i)
 {
     return i == 0 ? 3 * t->N * t->D : 0;

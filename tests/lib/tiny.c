@@ -351,7 +351,8 @@ Batch tiny_batch_of(const Model *m)
     return b;
 }
 
-/* Puts another word for every word into `to`, so that each cluster of words has other rows. Returns NULL for NULL. */
+/* Puts another word for every word into `to`, so that each cluster of words has other rows. Returns NULL
+ * for NULL. */
 static int32_t *others(const int32_t *word, size_t n, int32_t *to)
 {
     for (size_t i = 0; word && i < n; i++) to[i] = (word[i] * 7 + 3) % TINY_VOCAB;

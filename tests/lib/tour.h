@@ -1,7 +1,7 @@
 /* tour.h: one run of a program under bounds, as a user at a terminal sees it, and what is wrong with it.
  *
- * The program's stderr is a terminal, so that it shows its progress as it does to people. What stands there in the
- * end, without the lines that were wiped, counts as its words. */
+ * The program's stderr is a terminal, so that it shows its progress as it does to people. Its words are the
+ * text that is left there in the end, without the lines that were wiped. */
 #ifndef TROTTER_TESTS_TOUR_H
 #define TROTTER_TESTS_TOUR_H
 
@@ -38,7 +38,7 @@ typedef struct {
     int status; /* as waitpid gives it */
     int interrupted;
     double seconds, quiet; /* quiet: the longest time without a word */
-    char said[RUN_WORDS];  /* what stands on the terminal in the end */
+    char said[RUN_WORDS];  /* text left on the terminal in the end */
     char fault[512];       /* "": none */
 } Run;
 

@@ -466,7 +466,7 @@ TEST(a_second_search_agrees)
 
 /* ---- greedy --------------------------------------------------------------------------------------------- */
 
-/* Returns the most probable tokens, each after a whole pass, up to <eos>. Of equal ones it takes the least. */
+/* Returns the most probable tokens, each after a whole pass, up to <eos>. It takes the least of equal ones. */
 static Found greedy(Model *m, const Batch *x, size_t s, size_t longest)
 {
     size_t words = model_config(m)->vocab;

@@ -389,7 +389,7 @@ TEST(test_small_texts)
         const char *text, *codes;
         size_t merges;
     } row[] = {
-        {"ab cd ab cd\n", "c d</w>\na b</w>\n", 9}, /* of equals the greatest */
+        {"ab cd ab cd\n", "c d</w>\na b</w>\n", 9}, /* the greatest of equals */
         {"ab ab ba ba\n", "b a</w>\na b</w>\n", 9},
         {"abc abd\n", "a b\n", 9},    /* single pairs stay */
         {"ab abc abd\n", "a b\n", 9}, /* b at a word's end is another symbol */

@@ -96,7 +96,7 @@ TEST(exact_in_large_batches)
     }
 }
 
-/* Of equally probable tokens the first is decoded. With NaN no sequence is exact. */
+/* The first of equally probable tokens is decoded. With NaN no sequence is exact. */
 TEST(ties_and_no_numbers)
 {
     Batch b = tiny_batch();

@@ -238,7 +238,7 @@ TEST(equal_draws_share_their_masks)
     }
 }
 
-/* Gradients are a function of (parameters, batch, step). What the buffers held before does not
+/* Gradients are a function of (parameters, batch, step). The earlier content of the buffers does not
  * matter. */
 TEST(gradients_repeat_bit_for_bit)
 {
@@ -270,7 +270,7 @@ static void poison(Model *m)
     void *x = b->alloc(n);
     assert_non_null(x);
     b->fill(x, NAN, n);
-    b->copy(m->arena[1].p, x, n); /* of factors */
+    b->copy(m->arena[1].p, x, n); /* a buffer of factors */
     b->release(x);
 }
 

@@ -201,7 +201,7 @@ TEST(test_training_text_alone)
         open_corpus(folder, w, &b);
         assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
         assert_true(vocab_find(&b.vocab, "zz", 2) >=
-                    0); /* of equally frequent pairs the greatest */
+                    0); /* the greatest of equally frequent pairs */
         corpus_free(&b);
         corpus_free(&a);
     }

@@ -75,7 +75,7 @@ TEST(another_nucleus_is_seen)
     assert_true(apart(z, &(Sampling){0.6, 0, 1}, cases[1].w) > 0.01);
 }
 
-/* Of equal tokens the least comes first: a choice of one token keeps that. */
+/* The least of equal tokens comes first: a choice of one token keeps that. */
 TEST(equal_tokens)
 {
     static const double z[V] = {-1, 2, 2, 0, 2}, first[V] = {0, 1, 0, 0, 0},

@@ -360,7 +360,7 @@ static const char python[] =
     "    f = {'F32': 'f', 'F64': 'd'}[e['dtype']]\n"
     "    x = struct.unpack('<%d%s' % ((c-b) // struct.calcsize(f), f), data[b:c])\n"
     "    print(name, *e['shape'], ':', *(v.hex() for v in x))\n"
-    /* and writes the same numbers its own way: another order, spaces, no checksum */
+    /* and writes the same numbers in another form: another order, spaces, no checksum */
     "out, at, body = {}, 0, b''\n"
     "for name in sorted(head, reverse=True):\n"
     "    e = head[name]; b, c = e['data_offsets']\n"
