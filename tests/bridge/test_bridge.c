@@ -1,6 +1,6 @@
-/* test_bridge.c: schemes as networks. Every scheme of the zoo, and schemes that are in no zoo: the plan
- * run by nn/ against the same scheme stepped by ode/ on the same sublayers; identity and shift; equal
- * parameters; gradients against finite differences. All in f64. */
+/* test_bridge.c: schemes as networks. For every scheme of the zoo, and for schemes that no zoo has, it compares the
+ * plan run by nn/ with the same scheme stepped by ode/ on the same sublayers; it also checks identity and shift,
+ * equal parameters, and gradients against finite differences. All is in f64. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -16,7 +16,7 @@ static Table **scheme;
 static size_t schemes;
 static const Backend *f64;
 
-/* In no zoo: a two-step Runge-Kutta method, one with learned products in its arguments, sets of both
+/* Schemes that no zoo has: a two-step Runge-Kutta method, one with learned products in its arguments, sets of both
  * operators, times, a dense scheme with two slopes. */
 static const char more[] =
     "scheme x-tsrk\nk1 = H(1/2*y + 1/2*y[-1] + k2[-1])\nk2 = L2(y + 1/2*k1 - 1/3*k1[-2])\n"
@@ -66,7 +66,7 @@ static int teardown(void **state)
 
 /* ---- a model of a scheme -------------------------------------------------------------------------- */
 
-static size_t spans; /* the longest, of models that are built; 0: they have none */
+static size_t spans; /* longest span of models that are built; 0: they have none */
 
 static Model *build(const Table *t, size_t layers, int match, double dropout, int training)
 {
@@ -96,7 +96,8 @@ static int is_scheme_param(const char *name)
     return strstr(name, ".scheme.") != NULL;
 }
 
-/* Gives every parameter a value of its own; the scheme's learned ones stay at their starts unless asked. */
+/* Gives every parameter a different value. The scheme's learned ones stay at their starts unless `learned` is
+ * set. */
 static void perturb(Model *m, int learned)
 {
     const Param *p;
@@ -112,7 +113,7 @@ static void perturb(Model *m, int learned)
     }
 }
 
-/* Sublayers that give a constant, or zero: the last matrix 0, its bias `value` for F, 2 `value` for G. */
+/* Makes sublayers give a constant, or zero: the last matrix is 0, its bias `value` for F, 2 `value` for G. */
 static void make_constant(Model *m, double value)
 {
     const Param *p;
@@ -133,7 +134,7 @@ static void fill_state(double *x)
 
 /* ---- plan against stepper --------------------------------------------------------------------------- */
 
-/* The frozen table stepped by ode/ through the layers' fields. */
+/* Steps the frozen table by ode/ through the layers' fields. */
 static void step_layers(const Table *t, Model *m, const double *x, double *y)
 {
     System *s;
@@ -153,11 +154,11 @@ static void step_layers(const Table *t, Model *m, const double *x, double *y)
     table_free(frozen);
 }
 
-/* Rounding: some 10^2 operations of eps = 2e-16 a sublayer on values of size 10, and errors that
- * Lipschitz constants of about 3 carry through 6 layers of up to 12 evaluations; measured below 1e-12. */
+/* Rounding is some 10^2 operations of eps = 2e-16 a sublayer on values of size 10, and errors that Lipschitz
+ * constants of about 3 carry through 6 layers of up to 12 evaluations; measured below 1e-12. */
 static const double rounding = 1e-10;
 
-/* y: what the plan makes of x. */
+/* Checks the plan on x and sets y to its result. */
 static void check_plan(const Table *t, const double *x, double *y)
 {
     double b[TOKENS * D], scale = 1;
@@ -178,7 +179,7 @@ TEST(test_plan_is_scheme)
     for (size_t i = 0; i < schemes; i++) check_plan(scheme[i], x, y);
 }
 
-/* The fields of a layer see what its spans let it see; other parameters are the same with spans and without. */
+/* The fields of a layer see as far as its spans. Other parameters are the same with spans and without. */
 TEST(test_plan_is_scheme_with_spans)
 {
     double x[TOKENS * D], y[TOKENS * D], all[TOKENS * D];
@@ -191,10 +192,10 @@ TEST(test_plan_is_scheme_with_spans)
         spans = 0;
         differ += distance(y, all, TOKENS * D) > 1e-3;
     }
-    assert_true(2 * differ > schemes); /* not those without attention, or whose gates begin at 0 */
+    assert_true(2 * differ > schemes); /* no attention, or gates begin at 0: no difference */
 }
 
-/* Control: the same comparison sees any one coefficient of the table changed by 1e-6. */
+/* The control: the same comparison sees any one coefficient of the table changed by 1e-6. */
 TEST(test_plan_control)
 {
     double x[TOKENS * D], a[TOKENS * D], b[TOKENS * D];
@@ -240,7 +241,7 @@ static int state_weights(const Table *t, const Row *r, mpq_t sum)
     return only_y;
 }
 
-/* Zero sublayers: the identity, bit for bit where y is the only state term. */
+/* Zero sublayers make the identity, bit for bit where y is the only state term. */
 TEST(test_zero_is_identity)
 {
     double x[TOKENS * D], y[TOKENS * D];
@@ -255,7 +256,7 @@ TEST(test_zero_is_identity)
         int only_y = state_weights(scheme[i], &scheme[i]->update, sum);
         if (mpq_cmp_ui(sum, 1, 1) != 0) {
             assert_true(distance(x, y, TOKENS * D) >
-                        0.5); /* released forms: the state is multiplied */
+                        0.5); /* the released forms multiply the state */
             scaled++;
         } else if (only_y) {
             if (memcmp(x, y, sizeof x) != 0) fail_msg("%s: not the identity", scheme[i]->name);
@@ -374,8 +375,8 @@ static double loss(Model *m, const Batch *b)
     return mean;
 }
 
-/* (L(p + e v) - L(p - e v)) / 2 e along a random direction v of one tensor; two widths extrapolated, so
- * that the truncation error is O(e^4). Against <g, v>. */
+/* Returns (L(p + e v) - L(p - e v)) / 2 e along a random direction v of one tensor, to compare with <g, v>. It
+ * extrapolates two widths, so that the truncation error is O(e^4). */
 static double directional(Model *m, const Batch *b, const Param *p, const double *v)
 {
     void *at = backend_at(f64, model_data(m), p->offset);
@@ -404,8 +405,8 @@ static double inner_product(const Param *p, const double *g, const double *v)
     return sum;
 }
 
-/* The direction of a tensor: its own gradient (so the derivative is |g|, free of cancellation) plus
- * noise of the same size, normalised. */
+/* Returns the direction of a tensor: its gradient (so the derivative is |g|, free of cancellation) plus noise of
+ * the same size, normalised. */
 static double *direction(const Param *p, const double *g)
 {
     double *v = malloc(p->size * sizeof *v), norm = 0, total = 0;
@@ -455,7 +456,7 @@ static void check_gradients(const Table *t, size_t layers, size_t *tensors, size
     model_free(m);
 }
 
-/* Every scheme, every tensor; the control is that a gradient scaled by 1.001 would have failed. */
+/* Gradients are right for every scheme and every tensor. The control: a gradient scaled by 1.001 would fail. */
 TEST(test_gradients)
 {
     size_t tensors = 0, controls = 0;

@@ -1,5 +1,6 @@
-/* test_decode_plans.c: every scheme of the zoo a token at a time: logits with caches are those of a whole pass, of language
- * models and of decoders, pre- and post-norm; on every backend. Controls: a cache for each slot, a row at a wrong place. */
+/* test_decode_plans.c: every scheme of the zoo a token at a time. Logits with caches are those of a whole pass, for
+ * language models and for decoders, pre- and post-norm, on every backend. Controls: a cache for each slot, a row at a
+ * wrong place. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -14,7 +15,7 @@ static Table **alone, **decoder, **encoder;
 static size_t alones, decoders, encoders, backends;
 static const Backend *backend[MOST];
 
-/* In no zoo: rows of no terms in a first layer, learned numbers and old slopes of C. */
+/* Schemes that no zoo has: rows without terms in a first layer, learned numbers and old slopes of C. */
 static const char more[] =
     "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"
     "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
@@ -26,7 +27,7 @@ static void list_of(const char *names, Table ***list, size_t *count)
     if (zoo_list(&zoo, names, "euler", list, count) != 0) fail_msg("%s", error_text());
 }
 
-/* On the stand-in of a device, which is slow, a few. */
+/* Opens backends and schemes; only a few schemes on the stand-in for a device, which is slow. */
 static int setup(void **state)
 {
     (void)state;
@@ -61,7 +62,7 @@ static int teardown(void **state)
     return memory_live() != 0;
 }
 
-/* e NULL: a language model. */
+/* Makes a model; e NULL: a language model. */
 static Model *model_of(const Backend *b, const Table *e, const Table *d, int norm)
 {
     BridgeOptions o = {.layers = LAYERS,
@@ -80,8 +81,9 @@ static Model *model_of(const Backend *b, const Table *e, const Table *d, int nor
     return m;
 }
 
-/* Some 200 sums and products behind one another, each of numbers up to 10: 1e4 roundings are enough. Where factors of
- * products are rounded coarsely, a number that is nearly between two may become either: 160 of these. */
+/* Returns the limit. Some 200 sums and products follow one another, each of numbers up to 10: 1e4 roundings are enough.
+ * Where factors of products are rounded coarsely, a number that is nearly between two may become either: 160 of
+ * these. */
 static double limit(const Backend *b)
 {
     if (b->eps > 0x1p-20) return 160 * b->eps;
@@ -137,7 +139,7 @@ TEST(post_norm)
 
 /* ---- controls ------------------------------------------------------------------------------------- */
 
-/* EVALs of one slot in one cache. */
+/* Puts the EVALs of one slot into one cache. */
 static void by_slot(Decoding *d, size_t t)
 {
     const Plan *p = d->m->plan;
@@ -148,22 +150,22 @@ static void by_slot(Decoding *d, size_t t)
                 d->cache_of[i] = d->cache_of[k];
 }
 
-/* The rows of two old tokens are exchanged. */
+/* Exchanges the rows of two old tokens. */
 static void exchanged(Decoding *d, size_t t)
 {
-    if (t != 2) return; /* beyond two, distances are one to relative positions */
+    if (t != 2) return; /* beyond two, relative positions see one distance */
     int32_t *list = d->list[0], first = list[0];
     list[0] = list[1];
     list[1] = first;
 }
 
-/* The second row is another hypothesis'. */
+/* Takes the second row from another hypothesis. */
 static void other_row(Decoding *d, size_t t)
 {
     if (t == 2) d->list[0][1] = d->list[0][d->ld[0] + 1];
 }
 
-/* The oldest token is forgotten: a place is missing, and positions are one too low. */
+/* Forgets the oldest token: a place is missing, and positions are one too low. */
 static void shorter(Decoding *d, size_t t)
 {
     if (t != 3) return;
@@ -171,8 +173,8 @@ static void shorter(Decoding *d, size_t t)
     d->count[0][0]--;
 }
 
-/* Of schemes, whether more than one EVAL has a slot of self-attention of the target: a cache a slot is wrong in these
- * and right in others. */
+/* Tells whether more than one EVAL has a slot of the target's self-attention. One cache for each slot is wrong in such
+ * schemes and right in others. */
 static int stages(const Model *m)
 {
     const Plan *p = model_plan(m);

@@ -1,9 +1,9 @@
 /* test_device.c: whole models on a device against the processor: every scheme's logits and gradients with
- * the same masks, ten steps of training, recorded steps against steps call by call. Skipped where
+ * the same masks, ten steps of training, recorded steps against steps call by call. It is skipped where
  * there is no device; tests/cuda runs it on a stand-in.
  *
  * Tolerances. Both add numbers of order 1 to 10 in chains of some 200 operations in f32: 200 eps times
- * a magnitude of 50, twice. Products of lower precision leave that behind: some 8 in a row, each off by
+ * a magnitude of 50, twice. Products of lower precision exceed that: some 8 in a row, each off by
  * eps of a magnitude of 10. A loss is a mean over rows of a chain that begins at 1: 1e-5 of it. */
 #include "tests/lib/test.h"
 
@@ -19,7 +19,7 @@ enum { LAYERS = 3, INNER = 32, STEPS = 10, MOST = 8 };
 
 static const Backend *cpu, *device[MOST];
 static size_t devices;
-static Table **scheme, *encoder; /* the last ones are decoders' */
+static Table **scheme, *encoder; /* the last are decoders */
 static size_t schemes;
 static Zoo zoo;
 
@@ -61,7 +61,7 @@ static Model *model_of(const Backend *b, const Table *t)
     return m;
 }
 
-/* A scheme's model or, behind all schemes, one of tiny_ends. */
+/* Makes a scheme's model or, after all schemes, one of tiny_ends. */
 static Model *model_at(const Backend *b, size_t k)
 {
     if (k < schemes) return model_of(b, scheme[k]);
@@ -73,7 +73,8 @@ static Model *model_at(const Backend *b, size_t k)
     return m;
 }
 
-/* Number i of the models whose recordings are tried, for model_at, every `step` schemes; SIZE_MAX past the last. */
+/* Returns number i of the models whose recordings are tried, for model_at, every `step` schemes; SIZE_MAX past the
+ * last. */
 static size_t tried(size_t i, size_t step)
 {
     size_t of_schemes = (schemes + step - 1) / step;
@@ -86,7 +87,7 @@ static double rounding(const Backend *b)
     return b->eps > 0x1p-20 ? 80 * b->eps : 2e4 * 0x1p-24;
 }
 
-/* Largest |x - y|, relative to 1 + the largest |y|. */
+/* Returns the largest |x - y|, relative to 1 + the largest |y|. */
 static double scaled_distance(const double *x, const double *y, size_t n)
 {
     double size = 0;
@@ -103,7 +104,7 @@ static double logit_distance(Model *m, Model *r)
     return scaled_distance(x, y, TINY_ROWS * TINY_VOCAB);
 }
 
-/* Of the gradients of two steps, whose masks are the same where the steps are. */
+/* Returns the distance of the gradients of two steps. Their masks are the same where the steps are. */
 static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t other)
 {
     Batch batch = tiny_batch_of(m);
@@ -118,7 +119,8 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
     return fmax(d, scaled_distance(&mean[0], &mean[1], 1));
 }
 
-/* All on the first backend; the others, which differ from it in their products alone, take every tenth. */
+/* Every scheme agrees on the first backend. The others, which differ from it in their products alone, take every
+ * tenth. */
 TEST(every_scheme_agrees_with_the_processor)
 {
     if (devices == 0) skip();
@@ -141,7 +143,8 @@ TEST(every_scheme_agrees_with_the_processor)
 
 /* ---- steps of training --------------------------------------------------------------------------- */
 
-/* loss (STEPS): the sum of nll of each step. order: a batch of tiny_batch_as a step, of which 'a' and 'c' have one shape. */
+/* Sets loss (STEPS) to the sum of nll of each step. order: a batch of tiny_batch_as a step; 'a' and 'c' have one
+ * shape. */
 static void train(Model *m, const char *order, double *loss)
 {
     AdamConfig a = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
@@ -156,7 +159,7 @@ static void train(Model *m, const char *order, double *loss)
     }
 }
 
-/* A language model's scheme, and a decoder's. */
+/* Returns a language model's scheme, or a decoder's. */
 static const Table *first_or_last(int pair)
 {
     return scheme[pair ? schemes - 1 : 0];
@@ -170,8 +173,8 @@ static void ten_steps(const Table *t)
     double want[STEPS], got[STEPS];
     train(r, orders[0], want);
     for (size_t i = 0; i < devices; i++) {
-        /* Rounding grows tenfold and more on the way: a pair has twice as many sublayers in a row, and bf16 goes ways of its
-         * own there. */
+        /* Rounding grows tenfold and more on the way. A pair has twice as many sublayers in a row, and bf16 takes
+         * another path there. */
         int pair = t->colours > 2;
         if (pair && device[i]->eps > 1e-3) continue;
         Model *m = model_of(device[i], t);
@@ -193,7 +196,7 @@ TEST(ten_steps_agree_with_the_processor)
     for (int pair = 0; pair < 2; pair++) ten_steps(first_or_last(pair));
 }
 
-/* What was asked for: r a replay, b a sum, w the wait. */
+/* Calls of a run: r a replay, b a sum, w the wait. */
 static const Backend *noted_device;
 static char log_text[1 << 12];
 static size_t log_size;
@@ -210,7 +213,7 @@ static int noted_replay(Recording *r)
     return noted_device->replay(r);
 }
 
-/* The device, whose replays are noted from now on. */
+/* Returns the device and notes its replays from now on. */
 static Backend noted(const Backend *b)
 {
     Backend n = *b;
@@ -220,15 +223,15 @@ static Backend noted(const Backend *b)
     return n;
 }
 
-/* Steps of an order that can be replayed: a shape's first cannot. */
+/* Counts the steps of an order that can be replayed: a shape's first cannot. */
 static size_t replayable(const char *order)
 {
     int two = strchr(order, 'b') && strpbrk(order, "ac");
     return strlen(order) - (two ? 2 : 1);
 }
 
-/* Recorded and replayed, or run call by call: the same bits, whatever shapes come when. Recorded words are not those that are
- * replayed: other numbers of them are in a cluster, or masked. */
+/* Checks that recorded and replayed steps have the bits of steps call by call, whatever the order of shapes. Recorded
+ * words differ from replayed ones: other numbers of them are in a cluster, or masked. */
 static void compare_recorded(const Backend *b, size_t k, const char *order)
 {
     Backend plain = *b, on = noted(b);
@@ -258,7 +261,7 @@ TEST(recording_changes_no_bit)
                 compare_recorded(device[i], k, orders[o]);
 }
 
-/* Without filling up, what other words make is another shape: fewer steps are replayed. */
+/* Without filling up, other words make another shape, and fewer steps are replayed. */
 TEST(rows_that_are_not_filled_up_are_seen)
 {
     if (devices == 0) skip();
@@ -274,7 +277,7 @@ TEST(rows_that_are_not_filled_up_are_seen)
     }
 }
 
-/* Steps of so many batches each, in the shapes of `order`. */
+/* Trains by steps of so many batches each, in the shapes of `order`. */
 static void train_by_parts(Model *m, const char *order, size_t parts)
 {
     AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
@@ -286,7 +289,7 @@ static void train_by_parts(Model *m, const char *order, size_t parts)
         }
 }
 
-/* Each role of a part has a recording of its own; a post-norm network has norms to record. */
+/* Recorded parts change no bit. Each role of a part has a recording, and a post-norm network has norms to record. */
 TEST(recorded_parts_change_no_bit)
 {
     if (devices == 0) skip();
@@ -310,8 +313,8 @@ TEST(recorded_parts_change_no_bit)
 
 /* ---- ranks --------------------------------------------------------------------------------------- */
 
-/* Another rank whose gradient is always that of this one: every sum is twice what is there. It reads and writes where
- * kernels do, which no recording bears. */
+/* Begins the sum with another rank whose gradient is always that of this one, so every sum is doubled. It reads and
+ * writes where kernels do, which no recording may contain. */
 static void double_begin(Ranks *r, void *x, size_t n, size_t element)
 {
     double *own = memory_new(n, sizeof *own);
@@ -341,7 +344,7 @@ static void no_abandon(Ranks *r, int status)
     fail_msg("status %d: %s", status, error_text());
 }
 
-/* Steps of the first of two ranks, in the shapes of `order`; gives the bytes that were summed. */
+/* Trains as the first of two ranks, in the shapes of `order`. Returns the bytes that were summed. */
 static uint64_t train_as_rank(Model *m, const char *order, size_t parts)
 {
     AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
@@ -361,7 +364,7 @@ static uint64_t train_as_rank(Model *m, const char *order, size_t parts)
     return r.bytes;
 }
 
-/* The sums are begun in their order, some of them while backward goes on, and the bits are those of calls. */
+/* The sums begin in their order, some of them while backward goes on, and the bits are those of calls. */
 TEST(recorded_ranks_change_no_bit)
 {
     if (devices == 0) skip();
@@ -394,7 +397,7 @@ TEST(recorded_ranks_change_no_bit)
     assert_true(replays > 0 && within > 0);
 }
 
-/* More than fits one launch: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
+/* Lists may be longer than one launch takes: 40 terms, 70 inputs of a gate, a token in more rows than a block has. */
 TEST(long_lists)
 {
     if (devices == 0) skip();
@@ -440,8 +443,9 @@ TEST(long_lists)
     }
 }
 
-/* Words of two and of four digits of the sort by token, some of them in more rows than a block of the device adds at a
- * time; a run that began elsewhere, or a row in another's place, would be off by far more. */
+/* Gradients of embeddings are exact for words of two and of four digits of the sort by token, some of them in more rows
+ * than a block of the device adds at a time. A run that began elsewhere, or a row in another's place, would be off by
+ * far more. */
 TEST(embedding_of_many_words)
 {
     if (devices == 0) skip();
@@ -475,7 +479,7 @@ TEST(embedding_of_many_words)
         }
 }
 
-/* More than what is sent through holds, and numbers of every size class. */
+/* Transfers may be larger than the buffer that carries them, with numbers of every size class. */
 TEST(large_transfers)
 {
     if (devices == 0) skip();
@@ -500,7 +504,8 @@ TEST(large_transfers)
     memory_free(y);
 }
 
-/* More pieces than one copy has, odd ones, and some larger than what is sent through. */
+/* Packed transfers may have more pieces than one copy has, odd ones, and some larger than the buffer that carries
+ * them. */
 TEST(packed_transfers)
 {
     if (devices == 0) skip();

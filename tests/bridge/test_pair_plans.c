@@ -1,6 +1,6 @@
-/* test_pair_plans.c: an encoder's scheme and a decoder's as one network: every scheme of three colours has a plan that passes
- * its check, with gradients that agree with differences; without its C it is the language model of its F and G; which
- * plans are the same. All in f64. */
+/* test_pair_plans.c: an encoder's scheme and a decoder's as one network. Every scheme of three colours has a plan that
+ * passes its check, with gradients that agree with differences. Without its C it is the language model of its F and G.
+ * The tests also find which plans are the same. All is in f64. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -18,7 +18,7 @@ static Table **decoder, **encoder;
 static size_t decoders, encoders;
 static const Backend *f64;
 
-/* In no zoo: rows of no terms in a first layer, learned numbers on C, old slopes of C. */
+/* Schemes that no zoo has: rows without terms in a first layer, learned numbers on C, old slopes of C. */
 static const char more[] =
     "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"
     "scheme x-learned\nlearn a = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\ngate g = tanh(k1, k2)\n"
@@ -110,7 +110,8 @@ static size_t count_slots(const Plan *p, int side, int kind)
     return n;
 }
 
-/* Every decoder under every encoder: keys once a slot, all of one memory, an EVAL for every evaluation of the tables. */
+/* Every decoder under every encoder has a plan: keys once a slot, all of one memory, an EVAL for every evaluation of
+ * the tables. */
 TEST(every_pair_has_a_plan)
 {
     enum { ABOVE = 2, LAYERS = 3 };
@@ -153,7 +154,8 @@ TEST(as_many_encoder_layers_as_layers)
     plan_free(p);
 }
 
-/* Written out by hand in tests/lib, where it is compared with a second reading in plain loops. */
+/* The plans are those written out by hand in tests/lib, where they are compared with a second reading in plain
+ * loops. */
 TEST(transformers_are_as_written)
 {
     for (int post = 0; post < 2; post++) {
@@ -206,7 +208,7 @@ TEST(wrong_colours_are_refused)
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
     o = options(1, 0);
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
-    Table *t = named("transformer-decoder"); /* a language model has no source */
+    Table *t = named("transformer-decoder"); /* language models have no source */
     Plan *p = NULL;
     assert_int_equal(bridge_plan(t, &o, &p), ERR_INPUT);
     table_free(t);
@@ -214,12 +216,12 @@ TEST(wrong_colours_are_refused)
 
 /* ---- post-norm -------------------------------------------------------------------------------------- */
 
-/* Each sub-step is normed, and no norm is alone: those of the encoder's last sub-step are the memory's. */
+/* Each sub-step has a norm, and no norm is alone: those of the encoder's last sub-step are the memory's. */
 TEST(post_pairs_are_normed_sub_steps)
 {
     static const char *const name[] = {"transformer", "macaron", "word:sff", "strang-marchuk-fgf",
                                        "looped:2"};
-    /* The last halves F in its text, and C of A(x) = F(x) + C(x + F(x)) is not behind the half. */
+    /* The last name halves F in its text, and C of A(x) = F(x) + C(x + F(x)) does not follow the half. */
     enum { DECODERS = 4 };
     enum { ABOVE = 2, LAYERS = 2 };
     BridgeOptions o = options(ABOVE, LAYERS);
@@ -246,7 +248,7 @@ TEST(post_pairs_are_normed_sub_steps)
 
 /* ---- equal parameters ------------------------------------------------------------------------------- */
 
-/* Numbers of the matrices that the sublayers of a side have. */
+/* Counts the numbers of the matrices of a side's sublayers. */
 static size_t matrix_numbers(const Plan *p, int side)
 {
     size_t sum = 0;
@@ -273,7 +275,7 @@ TEST(sides_have_equal_parameters)
                 fail_msg("%s: %zu numbers", d[i], matrix_numbers(p, SIDE_TARGET));
             plan_free(p);
         }
-    o.inner = 4 * D; /* att-ffn-att has an attention and a cross-attention more */
+    o.inner = 4 * D; /* att-ffn-att has one attention and one cross-attention more */
     assert_int_equal(refused("transformer", "att-ffn-att-decoder", "euler", &o), ERR_INPUT);
     assert_non_null(strstr(error_text(), "4 attention"));
 }
@@ -289,7 +291,7 @@ static Model *model_of(Plan *p, double dropout, int training)
     return m;
 }
 
-/* Moves every parameter, those that a scheme learns only if asked. */
+/* Moves every parameter. It moves those that a scheme learns only where `learned` is set. */
 static void shake(Model *m, double size, int learned)
 {
     const Param *p;
@@ -311,7 +313,7 @@ static double *logits(Model *m, const Batch *b)
     return z;
 }
 
-/* Tensors of the language model from the decoder's of the same names. */
+/* Copies the decoder's tensors to those of the same names in the language model. */
 static void copy_decoder(Model *alone, Model *pair)
 {
     const Param *p;
@@ -338,7 +340,7 @@ static void silence_cross(Model *m)
 }
 
 /* NAME-decoder whose cross-attention gives zero is NAME: A(x) = F(x) + 0. The learned numbers stay at their starts, as
- * gates of more inputs have other weights. Control: with C it is another. */
+ * gates of more inputs have other weights. The control: with C it is another network. */
 TEST(a_decoder_without_its_source_is_the_language_model)
 {
     enum { LAYERS = 3 };
@@ -392,7 +394,7 @@ static double loss_at(Model *m, const Batch *b, const Param *p, const double *x,
     return mean;
 }
 
-/* (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h. */
+/* Returns (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h. */
 static double difference(Model *m, const Batch *b, const Param *p, const double *x, const double *v)
 {
     const double h = 3e-4;
@@ -401,7 +403,7 @@ static double difference(Model *m, const Batch *b, const Param *p, const double 
     return (8 * near - far) / (12 * h);
 }
 
-/* One tensor along its own gradient and noise of the same size, of length 1. Allowed are 1e-6 relative, as fifth
+/* Checks one tensor along its gradient and noise of the same size, of length 1. It allows 1e-6 relative, as fifth
  * derivatives of some thousand give with h^4, and 1e-10: the loss's rounding 5e-16 times 3 over h. */
 static void check_tensor(Model *m, const Batch *b, const Param *p, const double *g,
                          const char *what, size_t *controls)
@@ -442,8 +444,9 @@ static void check_gradients(const Table *e, const Table *d, const BridgeOptions 
     model_free(m);
 }
 
-/* Every decoder, with each encoder in turn, as deep as its history; and post-norm pairs. The control is that a gradient
- * scaled by 1.001 fails; one that is zero (the gain of a norm that reads zeros) is so for both. */
+/* Gradients are right for every decoder, with each encoder in turn, as deep as its history, and for post-norm pairs.
+ * The control: a gradient scaled by 1.001 fails. A zero gradient (the gain of a norm that reads zeros) passes in both
+ * cases. */
 TEST(gradients_agree_with_differences)
 {
     size_t tensors = 0, controls = 0;
@@ -519,7 +522,7 @@ TEST(known_maps)
     }
 }
 
-/* Cross-attention to a register of either side's making, and sides whose embeddings are exchanged. */
+/* Makes a small pair. `how` changes the input of its keys or queries, or adds a second cross-attention. */
 static Plan *small(int how)
 {
     Plan *p = plan_new_pair(1, 1);
@@ -527,7 +530,7 @@ static Plan *small(int how)
     int self = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_TARGET});
     int c = plan_slot(p, (PlanSlot){SLOT_CROSS, 0, 1, 0, SIDE_TARGET});
     int k = plan_eval(p, f, 1, 0), h = plan_eval(p, self, 0, 1);
-    int keys = plan_keys(p, c, how == 1 ? 1 : k); /* 1: of the encoder's input */
+    int keys = plan_keys(p, c, how == 1 ? 1 : k); /* 1: keys of the encoder's input */
     if (how == 2) h = 0;                          /* 2: queries of the embedding */
     int x = plan_cross(p, c, h, keys, 2);
     p->output = how == 3 ? plan_cross(p, c, x, keys, 3) : x;
@@ -545,12 +548,13 @@ TEST(registers_count)
             plan_free(b);
         }
     Plan *a = small(0), *alone = tiny_residual();
-    assert_int_equal(same_plans(a, alone), 0); /* one side, and two */
+    assert_int_equal(same_plans(a, alone), 0); /* one side against two */
     plan_free(a);
     plan_free(alone);
 }
 
-/* The n-th number of a line with a factor of 1 + by, counted over all lines, those of the source first; 0: past the end. */
+/* Multiplies the n-th number of a line by 1 + by, counted over all lines, those of the source first. Returns 0 past the
+ * end. */
 static int nudge(Plan *p, size_t n, double by)
 {
     for (size_t i = 0; i < p->instrs; i++)
@@ -562,7 +566,7 @@ static int nudge(Plan *p, size_t n, double by)
     return 0;
 }
 
-/* A folded pair is the same map, and one number of it 1e-6 off, on either side, is another. */
+/* A folded pair is the same map. With one number of it off by 1e-6, on either side, it is another. */
 TEST(folded_pairs)
 {
     size_t nudged = 0;
@@ -599,7 +603,7 @@ static int same_slots(const Plan *a, const Plan *b)
     return 1;
 }
 
-/* What plan_same tells of two pairs with the same sublayers is what their numbers say: 1e-9 is rounding, 1e-6 none. */
+/* plan_same and the numbers agree about two pairs with the same sublayers: 1e-9 is rounding, 1e-6 is not. */
 TEST(told_the_same_as_the_numbers)
 {
     BridgeOptions o = options(1, 2);
@@ -636,7 +640,7 @@ TEST(told_the_same_as_the_numbers)
     table_free(e);
 }
 
-/* Two steps of half the size with a layer's weights, written out on either side. */
+/* Substeps are two steps of half the size with a layer's weights, as written out on either side. */
 TEST(substeps_are_smaller_steps)
 {
     BridgeOptions o = options(1, 2);

@@ -1,5 +1,6 @@
-/* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with a layer
- * norm of this file's; which schemes have one; what is refused. Gradients: test_gradient.c. In f64. */
+/* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with this
+ * file's layer norm; which schemes have a post-norm plan; refusals. test_gradient.c has the gradients.
+ * All is in f64. */
 #include "tests/lib/test.h"
 
 #include <float.h>
@@ -49,13 +50,13 @@ static Model *post_model(const char *name)
     if (make_plan(name, NORM_POST, &plan) != 0) fail_msg("%s: %s", name, error_text());
     assert_int_equal(plan_check(plan), 0);
     assert_int_equal(model_new(&c, plan, f64, 1, &m), 0);
-    tiny_shake(m, 7); /* norms too: no two alike */
+    tiny_shake(m, 7); /* norms too: no two are alike */
     return m;
 }
 
 /* ---- sub-steps by hand --------------------------------------------------------------------------- */
 
-/* y <- LN(y + c sublayer(y)). */
+/* A sub-step y <- LN(y + c sublayer(y)). */
 typedef struct {
     double c;
     int kind, set;
@@ -91,7 +92,7 @@ static int slot_of(const Model *m, int layer, const SubStep *s)
     return slot;
 }
 
-/* (x - mean) / sqrt(variance + 1e-5) w + b by rows: Ba, Kiros, Hinton 2016, eq. 4. */
+/* Computes (x - mean) / sqrt(variance + 1e-5) w + b by rows: Ba, Kiros, Hinton 2016, eq. 4. */
 static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
 {
     char name[64];
@@ -110,7 +111,8 @@ static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
     memory_free(b);
 }
 
-/* spoil: a coefficient 1e-6 off, in the last sub-step of the last layer. */
+/* Takes the sub-steps by hand. spoil: a coefficient is off by 1e-6, in the last sub-step of the last
+ * layer. */
 static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
 {
     double k[TOKENS * D];
@@ -124,8 +126,9 @@ static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
         }
 }
 
-/* Both do the same operations but for the order of sums of at most 32 terms: 1e-12 leaves room for eight
- * sub-steps of condition 10, and is far below the control's 1e-6. */
+/* Plans are their normalised sub-steps. Both do the same operations except for the order of sums of at
+ * most 32 terms: 1e-12 leaves room for eight sub-steps of condition 10, and is far below the control's
+ * 1e-6. */
 TEST(plans_are_normalised_sub_steps)
 {
     for (int i = 0; i < KNOWN; i++) {
@@ -144,7 +147,7 @@ TEST(plans_are_normalised_sub_steps)
     }
 }
 
-/* A sublayer alone sees the scale of the state, which one with its norm inside does not (but for eps). */
+/* A sublayer alone sees the scale of the state. One with its norm inside does not (except by eps). */
 TEST(sublayers_have_no_norm_inside)
 {
     double x[TOKENS * D], y[TOKENS * D], z[TOKENS * D];
@@ -209,7 +212,7 @@ TEST(a_post_model_is_no_field)
     model_free(m);
 }
 
-/* Where the norms stand is part of what a plan computes. */
+/* The place of the norms is part of what a plan computes. */
 TEST(same_plans_have_the_same_norms)
 {
     static const struct {
@@ -245,7 +248,8 @@ static Plan *spoilt(int how)
     return p;
 }
 
-/* 1: a norm in a plan that has them inside; 2: none; 3, 4: of no slot, of no register; 5: not last. */
+/* plan_check refuses 1: a norm in a plan with norms inside; 2: no norm; 3, 4: a norm of no slot, of no
+ * register; 5: a norm that is not last. */
 TEST(norms_out_of_place_are_refused)
 {
     for (int how = 0; how <= 5; how++) {

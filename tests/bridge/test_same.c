@@ -1,5 +1,5 @@
-/* test_same.c: plan_same against the numbers: plans told the same give the same states for the same
- * weights, plans told different do not. */
+/* test_same.c: plan_same against the numbers: plans that it calls the same give the same states for the same
+ * weights, and plans that it calls different do not. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -83,7 +83,7 @@ TEST(test_known_maps)
         {"euler-F", 1, "transformer", 1, 1},
         {"euler-G", 1, "transformer", 1, 1},
         {"ab2", 2, "euler", 2, 0},
-        {"rk2-unit", 1, "transformer", 2, 0}, /* shared weights are not two layers' */
+        {"rk2-unit", 1, "transformer", 2, 0}, /* shared weights are not those of two layers */
         {"rk2-unit", 1, "heun-layer", 1, 0},
         {"heun", 1, "ralston", 1, 0},
         {"heun", 1, "heun-layer", 1, 0},
@@ -91,7 +91,7 @@ TEST(test_known_maps)
         {"looped:2", 1, "repeat:2", 1, 0},
         {"macaron", 1, "att-ffn-att", 1, 0},
         {"transformer", 1, "transformer", 2, 0},
-        {"rk2-scalar", 1, "rk2-unit", 1, 0}, /* trained, they part */
+        {"rk2-scalar", 1, "rk2-unit", 1, 0}, /* they part when trained */
         {"rk2-gate", 1, "heun-layer", 1, 0},
         {"word:ssff", 1, "word:sfsf", 1, 0},
     };
@@ -110,7 +110,7 @@ TEST(test_widths_count)
     plan_free(b);
 }
 
-/* Evaluating twice, and sums in another order, change nothing; a coefficient by 1e-6 does. */
+/* A second evaluation and sums in another order change nothing. A coefficient off by 1e-6 does. */
 TEST(test_one_coefficient)
 {
     static const char *const text[] = {
@@ -171,7 +171,7 @@ static int same_slots(const Plan *a, const Plan *b)
     return 1;
 }
 
-/* Root mean square of the difference over that of a state. */
+/* Returns the root mean square of the difference over that of a state. */
 static double distance(Model *a, Model *b)
 {
     double x[TOKENS * D], y[TOKENS * D], z[TOKENS * D], sum = 0, all = 0;
@@ -185,8 +185,8 @@ static double distance(Model *a, Model *b)
     return sqrt(sum / all);
 }
 
-/* Every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers' worth of 1e-16
- * each, grown by state weights of at most 65/24 a layer), 1e-6 is none. */
+/* plan_same and the numbers agree on every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers'
+ * worth of 1e-16 each, grown by state weights of at most 65/24 a layer), 1e-6 is not. */
 TEST(test_all_pairs)
 {
     enum { LAYERS = 2 };
@@ -221,7 +221,7 @@ TEST(test_all_pairs)
     memory_free(scheme);
 }
 
-/* Lines summed ahead of time are the same lines. */
+/* Lines that are summed ahead of time are the same lines. */
 TEST(test_folded)
 {
     Table **scheme;
@@ -238,7 +238,7 @@ TEST(test_folded)
     memory_free(scheme);
 }
 
-/* The first number of the first line with a factor of 1 + by; 0: there is no line. */
+/* Multiplies the first number of the first line by 1 + by. Returns 0 where there is no line. */
 static int nudge(Plan *p, double by)
 {
     for (size_t i = 0; i < p->instrs; i++)
@@ -249,8 +249,8 @@ static int nudge(Plan *p, double by)
     return 0;
 }
 
-/* However deep a plan: a change far inside is seen, and roundings do not grow. rk4-released multiplies the state
- * by 65/24 a layer, no-residual and polynet put a sublayer's value alone into the next. */
+/* However deep a plan is, a change far inside is seen, and roundings do not grow. rk4-released multiplies the
+ * state by 65/24 a layer; no-residual and polynet put a sublayer's value alone into the next. */
 TEST(test_depth)
 {
     static const char *const name[] = {"euler",   "macaron",  "rk4",  "rk4-released", "no-residual",
@@ -276,7 +276,7 @@ TEST(test_depth)
     assert_true(seen > 30);
 }
 
-/* a (r0 + r1) and a r0 + a r1, a learned. */
+/* a (r0 + r1) is the same as a r0 + a r1, with a learned. */
 TEST(test_multiplied_out)
 {
     Plan *p[2];
@@ -305,7 +305,7 @@ static int stops_at(void *arg, const PlanInstr *in)
     return --*left ? 0 : ERR_NUMERIC;
 }
 
-/* Every instruction comes once, in order; a code ends the walk. */
+/* A walk meets every instruction once, in order. A code ends it. */
 TEST(test_walk)
 {
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};

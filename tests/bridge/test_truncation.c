@@ -1,10 +1,9 @@
-/* test_truncation.c: truncation errors of networks whose flow is known.
+/* test_truncation.c: truncation errors of networks with a known flow.
  *
- * LN(y) = (y - mean) / sigma. A sublayer A LN(y) with A skew and A 1 = 0 keeps mean and sigma, so it
- * turns y - mean at the constant speed 1 / sigma: the exact flow of any sum of such sublayers is a
- * rotation. In 4 coordinates the vectors of mean zero are three-dimensional: two such sublayers do not
- * commute, and Rodrigues' formula gives the flow. Attention of a single token is linear in its values;
- * a GELU (or ReLU) far to the right is the identity. */
+ * LN(y) = (y - mean) / sigma. A sublayer A LN(y) with A skew and A 1 = 0 keeps mean and sigma, so it turns y - mean at
+ * the constant speed 1 / sigma: the exact flow of any sum of such sublayers is a rotation. In 4 coordinates the vectors
+ * of mean zero are three-dimensional: two such sublayers do not commute, and Rodrigues' formula gives the flow.
+ * Attention of a single token is linear in its values; a GELU (or ReLU) far to the right is the identity. */
 #include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
@@ -17,7 +16,7 @@ enum { D = 4, FAR = 40 };
 
 /* ---- models ----------------------------------------------------------------------------------------- */
 
-/* The skew matrix of the rotation about `axis` (3) in an orthonormal basis of the vectors of mean 0. */
+/* Computes the skew matrix of the rotation about `axis` (3) in an orthonormal basis of the vectors of mean 0. */
 static void rotation(const double axis[3], double A[D][D])
 {
     static const double basis[3][D] = {
@@ -33,7 +32,7 @@ static void rotation(const double axis[3], double A[D][D])
 static const double axis_F[3] = {0.5, -0.3, 0.2},
                     axis_G[2][3] = {{-0.2, 0.6, 0.4}, {0.7, 0.1, -0.5}};
 
-/* layers.0: F_1 = rotation about axis_F, G_s about axis_G[s - 1]. */
+/* Makes a model whose layers.0 has F_1 = rotation about axis_F, G_s about axis_G[s - 1]. */
 static Model *turning(const Table *t, int act)
 {
     Model *m = layers_model(t, 1, D, act);
@@ -49,7 +48,7 @@ static Model *turning(const Table *t, int act)
         snprintf(down, sizeof down, "layers.0.ffn.%d.down.weight", s);
         rotation(axis_G[s - 1], A);
         layers_identity(m, up, 0, D);
-        layers_fill(m, bias, FAR); /* A 1 = 0: it leaves no trace */
+        layers_fill(m, bias, FAR); /* leaves no trace, as A 1 = 0 */
         layers_put(m, down, 0, &A[0][0], D * D);
     }
     return m;
@@ -111,7 +110,7 @@ static void multiply(double A[D][D], const double *x, double *out)
     }
 }
 
-/* exp(A t / sigma) by Rodrigues: A^3 = -a^2 A, a the angle of the axes' sum. */
+/* Computes exp(A t / sigma) by Rodrigues: A^3 = -a^2 A, a the angle of the axes' sum. */
 static void exact(const double axis[3], double t, const double *y, double *out)
 {
     double A[D][D], z[D], u[D], v[D], mean = 0, var = 0;
@@ -126,7 +125,7 @@ static void exact(const double axis[3], double t, const double *y, double *out)
         out[i] = y[i] + sin(angle) / a * u[i] + (1 - cos(angle)) / (a * a) * v[i];
 }
 
-/* The error of one step of h from y, history on the closed flow; end: displacement of the flow. */
+/* Returns the error of one step of h from y, with history on the closed flow; end: displacement of the flow. */
 static double closed_error(const Table *t, const double w[2], double h, const double *y0)
 {
     Turning r;
@@ -154,8 +153,9 @@ static double closed_error(const Table *t, const double w[2], double h, const do
     return sqrt(sum / D);
 }
 
-/* How far a step of a scheme goes: on the constant field 1 of an operator, with a history that came at speed 0 and 1. It
- * goes as fast as its history at the speed that these two lead to, as what it gives is affine in that. */
+/* own_speed returns how far a step of a scheme goes on the constant field 1 of an operator. It tries histories that
+ * came at speed 0 and 1, and finds the speed at which the step goes as fast as its history, as its result is affine in
+ * that speed. */
 static void constant(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set, (void)t, (void)y;
@@ -186,7 +186,8 @@ static double own_speed(const Table *t, int op)
     return after[0] / (1 - (after[1] - after[0]));
 }
 
-/* What a scheme is measured against: its own time where it is consistent with that, else the field's. */
+/* Checks the time against which a scheme is measured: the scheme's time where it is consistent with that, else the
+ * field's. */
 static void check_time(const Table *t, const Truncation *r, double w[2])
 {
     for (int op = 0; op < 2; op++) {
@@ -197,7 +198,8 @@ static void check_time(const Table *t, const Truncation *r, double w[2])
     }
 }
 
-/* The first point whose step begins at most 4 from the state that enters the layer; there is none before. */
+/* Returns the first point whose step begins at most 4 from the state that enters the layer. Checks that no earlier
+ * point has an error. */
 static size_t check_near(const Truncation *t)
 {
     size_t j = 0;
@@ -205,8 +207,8 @@ static size_t check_near(const Truncation *t)
     return j;
 }
 
-/* Of every scheme, on both activations: the exact error; its slope is order + 1. The tolerance: a
- * pre-activation of size 40 has rounding 40 eps = 1e-14, the integrators meet 1e-13 of |y| = 2. */
+/* Every scheme has the exact error on both activations, and its slope is order + 1. The tolerance: a pre-activation of
+ * size 40 has rounding 40 eps = 1e-14, and the integrators meet 1e-13 of |y| = 2. */
 TEST(test_known_flow)
 {
     static const int acts[] = {ACT_GELU, ACT_RELU};
@@ -239,8 +241,9 @@ TEST(test_known_flow)
     table_free(trained);
 }
 
-/* repeat:N over F + G goes N h, and over L as well: errors fall by the order against that flow, what the leading terms
- * leave by one power more; against the flow over h they would not fall at all. The words of a time. */
+/* repeat:N over F + G goes N h, and over L as well. Against that flow errors fall by the order, and the rest after the
+ * leading terms by one power more; against the flow over h they would not fall at all. The words for a time are
+ * right. */
 TEST(test_own_time)
 {
     static const double times[][COLOURS] = {{2, 2}, {2.0 / 3, 2.0 / 3}, {2, 8}, {3, 0}};
@@ -262,7 +265,7 @@ TEST(test_own_time)
             double one = measure(u, trained).point[6].displacement;
             assert_true(r.point[6].displacement > 2.5 * one);
         }
-        /* error over leading term: near 1 is governed, and what has no leading term says nothing */
+        /* A ratio of error to leading term near 1 is governed. Without a leading term the ratio is unknown. */
         r.point[0].relative = 1.19 * r.leading;
         assert_int_equal(truncation_governed(&r), 1);
         r.point[0].relative = 0.79 * r.leading;
@@ -278,7 +281,7 @@ TEST(test_own_time)
     table_free(trained);
 }
 
-/* By hand, as a check of the check: transformer and Heun on the rotation. */
+/* The test's errors for the transformer and Heun on the rotation are those written out by hand. */
 TEST(test_by_hand)
 {
     Table *trained = layers_find("transformer");
@@ -310,7 +313,7 @@ TEST(test_by_hand)
 
 /* ---- zero ------------------------------------------------------------------------------------------- */
 
-/* Sublayers that give zero: no error at any h, of any scheme that keeps the state, for either field. */
+/* Where sublayers give zero there is no error at any h, for any scheme that keeps the state and for either field. */
 TEST(test_zero)
 {
     Table *trained = layers_find("transformer");
@@ -339,12 +342,12 @@ TEST(test_zero)
 
 /* ---- leading terms ---------------------------------------------------------------------------------- */
 
-/* The tree whose term is the largest part of the leading error. */
+/* Returns the tree whose term is the largest part of the leading error. */
 static size_t largest_term(const Truncator *u, const Scheme *s)
 {
     size_t best = 0;
     double most = 0;
-    const Kept *k = &u->kept[u->keeps - 1]; /* of this scheme: the truncator measured no other */
+    const Kept *k = &u->kept[u->keeps - 1]; /* this scheme's: the truncator measured no other */
     for (size_t i = 0; i < s->forest->count; i++) {
         double size = fabs(s->coefficient[i]) * truncation_rms(u->N, k->found.value + i * u->N);
         if (size > most) most = size, best = i;
@@ -352,7 +355,7 @@ static size_t largest_term(const Truncator *u, const Scheme *s)
     return best;
 }
 
-/* The slope of the remainder, with one predicted coefficient (of different sets: all) times `factor`. */
+/* Returns the slope of the remainder, with one predicted coefficient (with different sets: all) times `factor`. */
 static double rest_slope(Truncator *u, const Table *t, double factor, Truncation *out)
 {
     *out = measure(u, t); /* makes it ready */
@@ -370,9 +373,9 @@ static Model *shaken(const Table *t, size_t layers)
     return m;
 }
 
-/* One power of h more than the error, to within 0.35 (the fit's own intervals are narrower where h is
- * small enough); with the largest term half as large again it is the error's power (order 5: above rounding there are
- * too few small steps to tell). */
+/* Checks that the remainder has one power of h more than the error, to within 0.35 (the fit's intervals are narrower
+ * where h is small enough). With the largest term half as large again it has the error's power (order 5: above rounding
+ * there are too few small steps to show that). */
 static void check_terms(const char *trained_as, int field)
 {
     Table *trained = layers_find(trained_as);
@@ -421,7 +424,7 @@ static double coefficient(const Truncation *t, const char *name)
     return 0;
 }
 
-/* Strang-Marchuk by Heun's method with two feed-forward sets: 1/4 [F, G2 - G1] + 1/8 [G1, G2] at h^2. */
+/* Strang-Marchuk by Heun's method with two feed-forward sets has 1/4 [F, G2 - G1] + 1/8 [G1, G2] at h^2. */
 TEST(test_sets)
 {
     static const struct {
@@ -445,7 +448,7 @@ TEST(test_sets)
     table_free(heun);
 }
 
-/* The mean of sets that turn about different axes turns about their mean: the flow is closed again. */
+/* The mean of sets that turn about different axes turns about their mean. The flow is closed again. */
 TEST(test_known_sets)
 {
     Table *t = layers_find("macaron");
@@ -464,8 +467,8 @@ TEST(test_known_sets)
     table_free(t);
 }
 
-/* h = 1 is the trained network's own step, with what it has learned and its own history; the rest has the
- * starting values and the exact history. `as_trained` writes the step out with what was learned. */
+/* Checks that h = 1 is the trained network's step, with its learned numbers and its history; the other steps have the
+ * starting values and the exact history. `as_trained` writes the step out with the learned numbers. */
 static void check_network(const char *name, const char *tensor, double value,
                           const char *as_trained)
 {

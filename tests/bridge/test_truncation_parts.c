@@ -1,5 +1,5 @@
-/* test_truncation_parts.c: what the truncation error is made from: states between layers, exact paths,
- * weights piecewise constant in depth, Jacobians, refinement, shortage of memory. */
+/* test_truncation_parts.c: the parts of the truncation error: states between layers, exact paths, weights
+ * piecewise constant in depth, Jacobians, refinement, shortage of memory. */
 #include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
@@ -19,7 +19,7 @@ static Truncator *open(Model *m, const Table *trained, TruncationOptions o)
     return u;
 }
 
-/* Largest difference over the largest value. */
+/* Returns the largest difference over the largest value. */
 static double apart(const double *a, const double *b, size_t n)
 {
     double size = 0;
@@ -29,8 +29,9 @@ static double apart(const double *a, const double *b, size_t n)
 
 /* ---- states ----------------------------------------------------------------------------------------- */
 
-/* Models of every scheme, gates and learned numbers away from their starts: the network put together
- * from sublayers is nn/'s own, to rounding (some 10^3 sums of eps 2e-16, amplified by 3 layers). */
+/* For models of every scheme, with gates and learned numbers away from their starts, the network put
+ * together from sublayers is that of nn/, to rounding (some 10^3 sums of eps 2e-16, amplified by 3
+ * layers). */
 TEST(test_states)
 {
     for (size_t i = 0; i < layers_schemes; i++) {
@@ -47,7 +48,7 @@ TEST(test_states)
     }
 }
 
-/* Control: a scheme that is not the model's makes another network of the same sublayers. */
+/* The control: a scheme that is not the model's makes another network of the same sublayers. */
 TEST(test_states_control)
 {
     Table *t = layers_find("heun"), *other = layers_find("midpoint");
@@ -66,7 +67,7 @@ TEST(test_states_control)
 
 /* ---- depth ------------------------------------------------------------------------------------------ */
 
-/* Layer 1 := layer 0. */
+/* Copies layer 0 to layer 1. */
 static void repeat_layer(Model *m)
 {
     const Param *p;
@@ -85,8 +86,8 @@ static void repeat_layer(Model *m)
     }
 }
 
-/* Weights piecewise constant: where two layers are alike a multistep scheme meets its order across
- * them; where they differ its history ends at a jump and the error is O(h). */
+/* Weights are piecewise constant. Where two layers are alike a multistep scheme meets its order across
+ * them. Where they differ its history ends at a jump and the error is O(h). */
 TEST(test_piecewise)
 {
     Table *t = layers_find("ab2");
@@ -108,8 +109,8 @@ TEST(test_piecewise)
 
 /* ---- refinement ------------------------------------------------------------------------------------- */
 
-/* Every scheme through a model of two feed-forward sets or one: one step of the trained scheme is the
- * model; many steps of any consistent scheme end where the exact path does. */
+/* Refines every scheme through a model of two feed-forward sets or one. One step of the trained scheme is
+ * the model; many steps of any consistent scheme end where the exact path does. */
 static void refine(const char *trained_as)
 {
     Table *trained = layers_find(trained_as);
@@ -156,7 +157,8 @@ TEST(test_refine_sets)
 
 /* ---- Jacobians -------------------------------------------------------------------------------------- */
 
-/* J (N D, N D) of F + G by differences of the layer's system, another step than jacobian.c's. */
+/* Computes J (N D, N D) of F + G by differences of the layer's system, with another step than
+ * jacobian.c's. */
 static void differences(Model *m, const double *x, double *J)
 {
     enum { ALL = N * D };
@@ -210,7 +212,7 @@ TEST(test_eigenvalues)
     table_free(t);
 }
 
-/* F = c (LN(y) - mean) of one token: F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
+/* F = c (LN(y) - mean) of one token has F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
 TEST(test_lipschitz)
 {
     Table *t = layers_find("transformer");

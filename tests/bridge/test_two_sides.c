@@ -1,6 +1,6 @@
 /* test_two_sides.c: the layers of an encoder and of its decoder as particle systems. Every scheme's plan, run by nn/,
- * against the same schemes stepped by ode/ on the same sublayers; truncation errors against steps and flows that are made
- * here of the sublayers themselves; Jacobians against differences of the whole network. All in f64. */
+ * is compared with the same schemes stepped by ode/ on the same sublayers; truncation errors with steps and flows that
+ * are made here of the sublayers; Jacobians with differences of the whole network. All is in f64. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -22,7 +22,7 @@ static int open_all(void **state)
 
 /* ---- a model of two schemes -------------------------------------------------------------------------- */
 
-/* Every parameter has a value of its own but the scheme's learned ones, where they are to stay. */
+/* Gives every parameter a different value, except the scheme's learned ones where they are to stay. */
 static void perturb(Model *m, double size, int learned)
 {
     const Param *p;
@@ -73,7 +73,7 @@ static void fill(double *x, size_t n, uint64_t stream)
 
 /* ---- plan against stepper ---------------------------------------------------------------------------- */
 
-/* y (n, D) := the layers of a side stepped by ode/ from it. */
+/* Steps y (n, D) by ode/ through the layers of a side. */
 static void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other, double *y)
 {
     System *s;
@@ -93,10 +93,10 @@ static void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int o
     table_free(frozen);
 }
 
-/* What may be wrong on purpose. */
+/* Deliberate errors. */
 typedef enum { RIGHT, OTHER_LAYER, NO_NORM, OTHER_MEMORY, OTHER_ENCODER } Spoil;
 
-/* y (N, D) from r0 = x (N, D) and r1 = source (M, D). */
+/* Computes y (N, D) from r0 = x (N, D) and r1 = source (M, D). */
 static void step_both(Model *m, const Table *encoder, const Table *decoder, const double *x,
                       const double *source, Spoil spoil, double *y)
 {
@@ -112,7 +112,7 @@ static void step_both(Model *m, const Table *encoder, const Table *decoder, cons
               LAYERS, spoil == OTHER_LAYER, y);
 }
 
-/* Some 200 operations a sublayer, six layers of at most 8 evaluations. */
+/* Some 200 operations a sublayer, in six layers of at most 8 evaluations. */
 static const double rounding = 1e-11;
 
 static double apart(const Table *encoder, const Table *decoder, Spoil spoil)
@@ -127,7 +127,7 @@ static double apart(const Table *encoder, const Table *decoder, Spoil spoil)
     return relative_distance(y, want, N * D);
 }
 
-/* Every encoder's scheme with one decoder, every decoder's with one encoder. */
+/* Plans are their schemes: every encoder's scheme with one decoder, every decoder's with one encoder. */
 TEST(plans_are_schemes)
 {
     static const char *const names[2] = {
@@ -151,7 +151,7 @@ TEST(plans_are_schemes)
     for (int k = 0; k < 2; k++) table_free(one[k]);
 }
 
-/* Layers in another order, cross-attention to another text, or to what has no norm: all seen. */
+/* Layers in another order, cross-attention to another text, or to a memory without a norm are all seen. */
 TEST(another_network_is_seen)
 {
     Table *encoder = scheme("macaron"), *decoder = scheme("macaron-decoder");
@@ -162,7 +162,7 @@ TEST(another_network_is_seen)
     table_free(decoder);
 }
 
-/* C and F exchanged in the scheme's text: another network. */
+/* C and F exchanged in the scheme's text make another network. */
 TEST(exchanged_operators_are_seen)
 {
     static const char text[] = "scheme exchanged\nk1 = C(y)\nk2 = F(y + k1)\nk3 = G(y + k1 + k2)\n"
@@ -201,7 +201,7 @@ static Truncator *open(Model *m, const Table *encoder, const Table *decoder, int
     return u;
 }
 
-/* The memory of the sentence: the encoder's last state under its norm. */
+/* Computes the memory of the sentence: the encoder's last state under its norm. */
 static void find_memory(Model *m, const Table *encoder, const Table *decoder, double *memory)
 {
     Truncator *u = open(m, encoder, decoder, SIDE_SOURCE);
@@ -210,7 +210,7 @@ static void find_memory(Model *m, const Table *encoder, const Table *decoder, do
     truncator_free(u);
 }
 
-/* The layer's only set of each operator, whatever set is asked for. */
+/* These give the layer's only set of each operator, whatever set is asked for. */
 static System *raw;
 static void only_F(const System *s, int set, double t, const double *y, double *dy)
 {
@@ -228,8 +228,8 @@ static void only_C(const System *s, int set, double t, const double *y, double *
     raw->field[OP_C](raw, 1, t, y, dy);
 }
 
-/* The relative error of a step of h from the layer's state: the scheme by ode/, the flow by the reference on all of the
- * layer's sublayers. */
+/* Returns the relative error of a step of h from the layer's state: ode/ steps the scheme, and the reference solves the
+ * flow on all of the layer's sublayers. */
 static double error_by_hand(Model *m, LayerOf of, const Table *t, const double *begin, double h)
 {
     Stepper *st;
@@ -255,7 +255,7 @@ static double error_by_hand(Model *m, LayerOf of, const Table *t, const double *
     return sqrt(error / moved);
 }
 
-/* Every scheme has the error that is made by hand, and its slope is order + 1; that of the remainder one more. */
+/* Checks that every scheme has the error by hand, that its slope is order + 1, and that the remainder's is one more. */
 static void check_side(Model *m, const Table *encoder, const Table *decoder, int side,
                        const char *const *names, const int *orders)
 {
@@ -303,7 +303,8 @@ TEST(errors_of_either_side)
     table_free(decoder);
 }
 
-/* A decoder's sets by themselves, learned gates of the other side, the layer L of three sub-steps. */
+/* Errors have their orders for a decoder's sets one by one, learned gates of the other side, and the layer L of three
+ * sub-steps. */
 TEST(sets_gates_and_layers)
 {
     static const char *const encoders[] = {"rk2-gate", "macaron", "dlcl"};
@@ -331,7 +332,7 @@ TEST(sets_gates_and_layers)
     table_free(heun);
 }
 
-/* An encoder's state sees later tokens, a decoder's does not: their systems do the same. */
+/* An encoder's state sees later tokens and a decoder's does not. Their systems do the same. */
 TEST(masks_of_systems)
 {
     Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
@@ -360,8 +361,8 @@ TEST(masks_of_systems)
     table_free(decoder);
 }
 
-/* The eigenvalues' sum is the trace of the field's differences, that of their squares the trace of its square: an
- * encoder's are of the whole matrix, in which diagonal blocks alone have another square. */
+/* The eigenvalues' sum is the trace of the field's differences, and the sum of their squares is the trace of its
+ * square. An encoder's eigenvalues are those of the whole matrix; its diagonal blocks alone have another square. */
 TEST(jacobians)
 {
     Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");

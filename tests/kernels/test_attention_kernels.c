@@ -1,15 +1,17 @@
-/* test_attention_kernels.c: attention, forward and backward, of every backend for heads whose width is a multiple of 16: those
- * that cuda-bf16 gives to tensor cores.
+/* test_attention_kernels.c: attention, forward and backward, of every backend, for heads whose width is a multiple of
+ * 16: cuda-bf16 gives these to tensor cores.
  *
- * Distances are shares of norms. Against cpu-f64 (which test_kernels.c holds to the formula) f32 has 2^-16, beyond 100
- * roundings by 2^-24. Tensor cores round factors to 8 binary digits, which is 2^-8 / sqrt(3) of a mean 1.53 = 2^-9.4. out is
- * made of two such factors, one of them with the error of scores: 2^-8 (measured on the stand-in: at most 2^-8.4). dq and dk
- * are made of four and of scores: 2^-9.4 sqrt(4) is 2^-8.4 without scores, so only 2^-7 is asked (measured: 2^-7.9).
+ * Distances are shares of norms. Against cpu-f64 (which test_kernels.c compares with the formula) f32 has 2^-16, more
+ * than 100 roundings by 2^-24. Tensor cores round factors to 8 binary digits, which is 2^-8 / sqrt(3) of a mean 1.53 =
+ * 2^-9.4. out is made of two such factors, one of them with the error of scores: 2^-8 (measured on the stand-in: at
+ * most 2^-8.4). dq and dk are made of four and of scores: 2^-9.4 sqrt(4) is 2^-8.4 without scores, so the bound is only
+ * 2^-7 (measured: 2^-7.9).
  *
- * Against a twin with the same roundings (attention_twin.h) TWIN_FAR is asked of all. What is left are roundings of f32, and
- * numbers so near the middle of two neighbours of 8 digits that these decide. With an error of its own of eta, 2^-18 for a
- * weight (E + 16 roundings of a score), a number is so near once in 2^-8 / eta times, and is then off by up to 2^-7: in all
- * 2^-7 sqrt(2^8 eta) = 2^-12 (measured: 2^-13.8). A rounding that the twin leaves out is 2^-9.4 of some result.
+ * Against a twin with the same roundings (attention_twin.h) the bound of all is TWIN_FAR. The remaining difference
+ * comes from roundings of f32, and from numbers so near the middle of two neighbours of 8 digits that these roundings
+ * decide. With an error eta, 2^-18 for a weight (E + 16 roundings of a score), a number is so near once in 2^-8 / eta
+ * times, and is then off by up to 2^-7: in all 2^-7 sqrt(2^8 eta) = 2^-12 (measured: 2^-13.8). A rounding that the twin
+ * leaves out is 2^-9.4 of some result.
  */
 #include "tests/lib/test.h"
 
@@ -18,7 +20,7 @@
 #include "tests/lib/kernel_buffers.h"
 
 enum { SEQUENCES = 3 };
-#define TWIN_EXACT 0x1p-40 /* and without roundings */
+#define TWIN_EXACT 0x1p-40 /* bound without roundings */
 enum { OUT, DQ, DK, DV, RESULTS };
 static const char *const result_names[] = {"out", "dq", "dk", "dv"};
 
@@ -26,16 +28,16 @@ typedef struct {
     size_t length[SEQUENCES], D, H;
 } Shape;
 
-/* Of 16, 32 and 64 rows a tile and of many tiles. */
+/* Shapes with tiles of 16, 32 and 64 rows, and with many tiles. */
 static const Shape shapes[] = {
     {{1, 5, 16}, 32, 2},  {{20, 32, 3}, 32, 1},  {{40, 64, 17}, 64, 1},
     {{70, 33, 2}, 80, 1}, {{20, 70, 1}, 256, 2}, {{131, 64}, 48, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Attention of a shape, and its numbers on the host: a's arrays are these. */
+/* Attention of a shape and its numbers on the host, which are a's arrays. */
 typedef struct {
-    size_t start[SEQUENCES + 1], n; /* n: numbers of out, of dq, dk, dv each */
+    size_t start[SEQUENCES + 1], n; /* n: count of numbers in out, and in dq, dk, dv each */
     double *qkv, *dout;
     Attention a;
 } Problem;
@@ -68,7 +70,7 @@ static void problem_free(Problem *p)
     memory_free(p->dout);
 }
 
-/* The results, from out and dqkv (N, 3 D); out: the caller's, of which dqkv is freed. */
+/* Puts the results into y, from out and dqkv (N, 3 D). It frees dqkv; the caller frees y with out in it. */
 static void results(const Problem *p, double *out, double *dqkv, double *y[RESULTS])
 {
     y[OUT] = out;
@@ -87,7 +89,7 @@ static double *result(const Backend *b, void *y, size_t n)
     return x;
 }
 
-/* y: the caller's. */
+/* Runs attention both ways on a backend. The caller frees y. */
 static void run(const Backend *b, const Problem *p, double *y[RESULTS])
 {
     size_t n = p->n, all = 3 * n, rows = n / p->a.D * p->a.H;
@@ -108,7 +110,7 @@ static void run(const Backend *b, const Problem *p, double *y[RESULTS])
     b->release(start);
 }
 
-/* The same by the twin. */
+/* Runs the twin. The caller frees y. */
 static void run_twin(const Problem *p, int rounds, double *y[RESULTS])
 {
     double *out = host_new(p->n), *dqkv = host_new(3 * p->n);
@@ -164,7 +166,7 @@ TEST(backends_agree)
         }
 }
 
-/* The first result that is farther from the twin's than `bound`, or RESULTS. */
+/* Returns the first result that is farther from the twin's than `bound`, or RESULTS. */
 static int first_far(const Problem *p, double *const y[RESULTS], int rounds, double bound)
 {
     int r = 0;
@@ -175,7 +177,7 @@ static int first_far(const Problem *p, double *const y[RESULTS], int rounds, dou
     return r;
 }
 
-/* y is near the twin with `rounds`, and near none that rounds less, or more. */
+/* Checks that y is near the twin with `rounds`, and near none that rounds less, or more. */
 static void check_twin(const Problem *p, double *const y[RESULTS], int rounds, double bound)
 {
     int far = first_far(p, y, rounds, bound);
@@ -217,7 +219,7 @@ TEST(tensor_cores_agree_with_their_twin)
         }
 }
 
-/* cuda-bf16 rounds where it has tensor cores, and has the bits of cuda-f32 where the width is no multiple of 16. */
+/* cuda-bf16 rounds where it has tensor cores. Where the width is no multiple of 16 it has the bits of cuda-f32. */
 TEST(tensor_cores_are_used)
 {
     static const Shape odd = {{20, 7}, 40, 2};

@@ -1,5 +1,5 @@
-/* test_backend.c: the choice of a backend, moving numbers, matrix products, Adam, norms; on every
- * backend and instruction set, against plain loops of doubles. */
+/* test_backend.c: the choice of a backend, moving numbers, matrix products, Adam, norms, on every backend and
+ * instruction set, against plain loops of doubles. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/kernel_buffers.h"
@@ -21,7 +21,7 @@ TEST(choosing)
     setenv("TROTTER_KERNEL", "x86-64-v2", 1);
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     assert_string_equal(b->kernel, "x86-64-v2");
-    assert_int_equal(backend_find("cpu-f32", best->kernel, &b), 0); /* said aloud beats it */
+    assert_int_equal(backend_find("cpu-f32", best->kernel, &b), 0); /* an explicit one */
     assert_ptr_equal(b, best);
     assert_int_equal(backend_find("cpu-f64", "-v2", &b), 0);
     assert_int_equal(b->size, 8);
@@ -69,7 +69,8 @@ static void check_product(const Backend *b, const Product *p)
     void *dA = buffer_new(b, a, A), *dB = buffer_new(b, bn, B), *dC = buffer_new(b, c, C);
     b->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, dA, lda, dB, ldb, p->beta, dC, ldc);
     double *x = fetch(b, dC, c);
-    /* k products of numbers below 1.5, each off by b->eps; their sum, two scalings, one sum */
+    /* The error comes from k products of numbers below 1.5, each off by b->eps, their sum, two scalings and one
+     * sum. */
     double size = 2.25 * fabs(p->alpha) * (double)p->k;
     double tol = b->eps * size + ((double)p->k + 3) * eps_of(b) * (size + 2);
     for (size_t i = 0; i < c; i++) {
@@ -87,7 +88,8 @@ static void check_product(const Backend *b, const Product *p)
     for (int i = 0; i < 4; i++) memory_free((double *[]){A, B, C, x}[i]);
 }
 
-/* Square, one row, one column, rows or columns enough for panels; all transpositions. */
+/* Products are right for squares, one row, one column, rows or columns enough for panels, and all
+ * transpositions. */
 TEST(matrix_products)
 {
     static const size_t sizes[][3] = {{1, 1, 1},    {3, 7, 5},     {1, 300, 150}, {300, 1, 150},
@@ -119,7 +121,7 @@ TEST(no_terms_is_zero)
     }
 }
 
-/* put and get are exact for what float holds, copy and fill reach every element and no other. */
+/* put and get are exact for numbers that float holds. copy and fill reach every element and no other. */
 TEST(moving_numbers)
 {
     for (size_t i = 0; i < backend_count; i++)
@@ -140,7 +142,7 @@ TEST(moving_numbers)
         }
 }
 
-/* No parameter moves after a loss that was not finite. */
+/* Checks that no parameter moves after a loss that was not finite. */
 static void rests(const Backend *b, size_t n, void *p, const void *g, void *m, void *v, Step *s)
 {
     double *before = fetch(b, p, n);
@@ -152,7 +154,7 @@ static void rests(const Backend *b, size_t n, void *p, const void *g, void *m, v
     memory_free(after);
 }
 
-/* Three steps of Adam as Kingma and Ba, with decay Loshchilov and Hutter write it; each step is some 14
+/* Takes three steps of Adam as Kingma and Ba, with decay Loshchilov and Hutter write it. Each step is some 14
  * roundings of numbers below 2. */
 static void adam_takes_steps(double decay)
 {
@@ -200,7 +202,7 @@ static Step tallied(const Backend *b, Step *s)
     return host;
 }
 
-/* Norm and loss of n numbers, the same bits a second time; the loss accumulates. */
+/* Checks norm and loss of n numbers. The norm has the same bits a second time, and the loss accumulates. */
 static void check_tally(const Backend *b, size_t n)
 {
     double *x = host_random(n, 6), squares = 0, sum = 0, size = 0;
@@ -233,13 +235,13 @@ TEST(tallies)
     backend_threads(before);
 }
 
-/* GELU and its slope far from zero: as they are defined, and on a processor, which subnormal numbers would slow,
- * without any. */
+/* GELU and its slope are right far from zero. On a processor, which subnormal numbers would slow, there are
+ * none. */
 TEST(gelu_far_out)
 {
     enum { COUNT = 401 };
     const Dropout none = {0};
-    const double small = 0x1p-20; /* adjoints of trained networks are */
+    const double small = 0x1p-20; /* as small as adjoints of trained networks */
     double u[COUNT], adjoint[COUNT], zero[COUNT] = {0};
     for (int i = 0; i < COUNT; i++) u[i] = 0.25 * (i - 200), adjoint[i] = small;
     for (size_t k = 0; k < backend_count; k++) {
@@ -253,7 +255,7 @@ TEST(gelu_far_out)
             double a = sqrt(2 / M_PI), t = tanh(a * (u[i] + 0.044715 * pow(u[i], 3)));
             double right =
                 0.5 * (1 + t) + 0.5 * u[i] * (1 - t * t) * a * (1 + 3 * 0.044715 * u[i] * u[i]);
-            /* an exponent off by some 10 eps |x|, of which s (1 - s) x stays below 1 */
+            /* an exponent is off by some 10 eps |x|; s (1 - s) x stays below 1 */
             assert_true(fabs(y[i] - 0.5 * u[i] * (1 + t)) <= 16 * eps_of(b) * (1 + fabs(u[i])));
             assert_true(fabs(g[i] / small - right) <= 64 * eps_of(b));
             if (strncmp(b->name, "cpu-", 4) != 0) continue;
@@ -270,7 +272,7 @@ TEST(gelu_far_out)
     }
 }
 
-/* What is not finite is told with its step, and the first stays. */
+/* A number that is not finite is reported with its step, and the first report of a step stays. */
 TEST(not_finite)
 {
     for (size_t i = 0; i < backend_count; i++) {

@@ -1,4 +1,4 @@
-/* test_base.c: errors, memory and random numbers, what every room stands on. */
+/* test_base.c: errors, memory and random numbers, on which every folder builds. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -36,7 +36,7 @@ TEST(every_code_has_words)
     assert_int_equal(error_status(9999), 1);
 }
 
-/* One line, whatever the input held; cut, not overrun, when too long. */
+/* An error is one line, whatever the input held. Where it is too long it is cut, not overrun. */
 TEST(words_are_one_line)
 {
     error_set(ERR_INPUT, "%s:%d: bad \"%s\"", "file", 3, "a\nb\tc\x1b[1m\x7f");
@@ -103,7 +103,7 @@ TEST(memory_refuses_overflow)
     assert_int_equal(memory_live(), live);
 }
 
-/* The k-th allocation fails, those before and after do not. */
+/* The k-th allocation fails. Those before and after do not. */
 TEST(memory_fails_on_demand)
 {
     for (size_t k = 0; k <= 4; k++) {
@@ -121,8 +121,8 @@ TEST(memory_fails_on_demand)
 
 /* ---- random numbers -------------------------------------------------------------------------- */
 
-/* Known answers of Random123 (its kat_vectors, philox4x32, 10 rounds). There the key is {seed} and the
- * counter {index, stream}, low words first. */
+/* The words are the known answers of Random123 (its kat_vectors, philox4x32, 10 rounds). There the key
+ * is {seed} and the counter {index, stream}, low words first. */
 TEST(philox_known_answers)
 {
     static const struct {
@@ -145,7 +145,8 @@ TEST(philox_known_answers)
     }
 }
 
-/* A mean of n independent draws of variance s^2 lies within 5 s / sqrt(n) but once in 1.7 million. */
+/* Tells whether a mean is right. A mean of n independent draws of variance s^2 lies within 5 s /
+ * sqrt(n) except once in 1.7 million. */
 static int mean_is(double sum, size_t n, double mean, double deviation)
 {
     return fabs(sum / (double)n - mean) <= 5 * deviation / sqrt((double)n);
@@ -171,7 +172,7 @@ TEST(moments)
     assert_false(mean_is(z2, n, 1.1, sqrt(2))); /* the yardstick can fail */
 }
 
-/* Pearson's statistic of a uniform integer in [0, n): mean n - 1, variance 2 (n - 1). */
+/* Integers are uniform by Pearson's statistic: in [0, n) it has mean n - 1 and variance 2 (n - 1). */
 TEST(integers_are_uniform)
 {
     enum { draws = 30000 };
@@ -207,7 +208,7 @@ TEST(permutations)
     assert_true(fixed < 12); /* another stream: 1 in common is expected, Poisson */
 }
 
-/* All six orders of three things are about equally frequent: 1000 each, deviation 29. */
+/* All six orders of three items are about equally frequent: 1000 each, deviation 29. */
 TEST(permutations_are_uniform)
 {
     int count[27] = {0};

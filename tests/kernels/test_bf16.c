@@ -1,5 +1,5 @@
-/* test_bf16.c: the bf16 backend by what it is for: products to the rounding of its factors, and
- * trainings that end where those of f32 end. */
+/* test_bf16.c: the purpose of the bf16 backend: products to the rounding of its factors, and trainings
+ * that end where those of f32 end. */
 #include "tests/lib/test.h"
 
 #include "nn/nn.h"
@@ -18,7 +18,7 @@ static int find(void **state)
 
 /* ---- products -------------------------------------------------------------------------------------- */
 
-/* A float rounded to 8 bits of significand, nearest even, by its bits. */
+/* Rounds a float to 8 bits of significand, nearest even, by its bits. */
 static double round_bf16(double x)
 {
     float f = (float)x;
@@ -29,8 +29,8 @@ static double round_bf16(double x)
     return (double)f;
 }
 
-/* C is the product of the rounded factors, to the rounding of f32 sums of K numbers below 2.25, and
- * its bits are the same whatever the number of threads. */
+/* C is the product of the rounded factors, to the rounding of f32 sums of K numbers below 2.25. Its bits
+ * are the same whatever the number of threads. */
 TEST(products)
 {
     const Backend *b = *state;
@@ -65,7 +65,7 @@ TEST(products)
 
 enum { WIDTH = 16, INNER = 32, SEEDS = 3 };
 
-/* r0 + F(r0), then + G of that: a transformer layer. */
+/* Makes a transformer layer: y = r0 + F(r0), then y + G(y). */
 static Plan *layer(void)
 {
     Plan *p = plan_new(1);
@@ -78,7 +78,7 @@ static Plan *layer(void)
     return p;
 }
 
-/* Validation perplexity after `steps` steps on a Markov text of 16 words. */
+/* Returns the validation perplexity after `steps` steps on a Markov text of 16 words. */
 static double trained(const char *name, uint64_t seed, uint64_t steps)
 {
     const Backend *b;
@@ -112,8 +112,8 @@ static double trained(const char *name, uint64_t seed, uint64_t steps)
     return r.valid_ppl;
 }
 
-/* Rounding is noise as a seed is: over the same seeds the means may differ by no more than f32's own
- * range. A training cut short is far outside. */
+/* Rounding is noise, as a seed is: over the same seeds the means may differ by no more than f32's range.
+ * A training cut short is far outside. */
 TEST(trainings_end_alike)
 {
     double sum[2] = {0}, low = INFINITY, high = 0;

@@ -1,4 +1,4 @@
-/* test_file.c: a file is whole or not there, and is on the disk before its name is. */
+/* test_file.c: a file is whole or missing, and is on the disk before its name. */
 #include "kernels/file.h"
 #include "tests/lib/test.h"
 
@@ -12,9 +12,10 @@
 #include "nn/store.h"
 #include "tests/lib/scratch.h"
 
-/* ---- the order of what reaches the disk --------------------------------------------------------- */
+/* ---- order on the disk -------------------------------------------------------------------------- */
 
-/* The C library's two, in this program: they do as they should, and tell in which order they were called. */
+/* These replace the C library's fsync and rename in this program. They do their work and note the order of their
+ * calls. */
 static char order[16]; /* f: a file was synced; d: a folder; r: a name was taken */
 static int sync_fails; /* the errno of the next call; 0: it works */
 
@@ -48,7 +49,8 @@ static int holds(const char *file, const char *text)
     return good;
 }
 
-/* Bytes before the name, the name before the folder: a power cut at any moment leaves the old file or the new one. */
+/* Bytes are kept before the name, and the name before the folder. A power cut at any moment leaves the old file or
+ * the new one. */
 TEST(test_order)
 {
     scratch_files(1);
@@ -58,7 +60,7 @@ TEST(test_order)
     assert_string_equal(order, "frd");
 }
 
-/* A disk that fails when it is asked to keep: the old file stays, and nothing beside it. */
+/* Where the disk fails to sync, the old file stays, and nothing beside it. */
 TEST(test_failing_sync)
 {
     scratch_files(1);
@@ -88,7 +90,7 @@ TEST(test_file)
     assert_int_equal(file_replace(file, "", 0), 0);
     assert_true(holds(file, ""));
     assert_int_equal(scratch_files(0), 1);
-    char stale[64]; /* left by a process of our number that died */
+    char stale[64]; /* a leftover of a dead process with our number */
     snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
     file_write(stale, "dead", 4);
     assert_int_equal(file_replace(file, "new", 3), 0);
@@ -114,9 +116,9 @@ TEST(test_unwritable)
     assert_int_equal(scratch_files(1), 1);
 }
 
-/* ---- what is left behind ------------------------------------------------------------------------- */
+/* ---- leftovers ----------------------------------------------------------------------------------- */
 
-/* What a dead writer left goes; what is not exactly of this form, or of a living one, stays. */
+/* The file of a dead writer goes. A file that is not exactly of this form, or of a living writer, stays. */
 TEST(test_sweep)
 {
     static const char *const stays[] = {"%ld",        ".tmp-%ld",   "a.tmp-0%ld",

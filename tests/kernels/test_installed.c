@@ -1,5 +1,5 @@
-/* test_installed.c: a library where Python's packages put it is found. Any library will do: a link with another name leads
- * to one that this program has loaded. */
+/* test_installed.c: a library is found where Python's packages put it. Any library will do: a link with another name
+ * leads to one that this program has loaded. */
 #include "kernels/installed.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ static void make_way(const char *file)
     }
 }
 
-/* A library with this name; "" : a file that is none. */
+/* Puts a library with this name there, or, where `library` is 0, a file that is none. */
 static void place(const char *file, int library)
 {
     Dl_info info;

@@ -4,7 +4,7 @@
  * all of them, over sizes that do not fit vectors or tiles, dropout rates and thread counts:
  *   forward    equals the reference, writes all of its NaN-poisoned output, changes no input and no
  *              guard number around any buffer, allocates nothing, and gives the same bits twice;
- *   backward   equals differences of the reference, number by number, added to what was there;
+ *   backward   equals differences of the reference, number by number, added to the earlier content;
  *   adjoint    <dy, J v> = <J^T dy, v> along random v, for sizes too large for the former.
  *
  * Tolerances. A result made by n roundings of numbers up to M is off by at most n eps M to first
@@ -33,8 +33,8 @@ static const Trial small_trials[] = {
     {.S = 1, .length = {3}, .D = 6, .H = 2, .V = 5},
     {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
 };
-/* Beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the
- * dropout index; sizes that are multiples of 4, and more rows than a block of a device has threads. */
+/* Sizes beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the dropout index;
+ * sizes that are multiples of 4, and more rows than a block of a device has threads. */
 static const Trial large_trials[] = {
     {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
     {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
@@ -82,7 +82,7 @@ typedef struct {
     const Trial *t;
     size_t size[INPUTS], out;
     double *in[INPUTS], *grad[INPUTS], *y, *dy;
-    double fd_error; /* of a difference quotient */
+    double fd_error; /* error of a difference quotient */
 } Reference;
 
 static double objective(const Reference *r, double *work)
@@ -95,7 +95,7 @@ static double objective(const Reference *r, double *work)
 
 static const double step = 1.0 / 256;
 
-/* d/ds of the objective at in + s v: (45 d1 - 9 d2 + d3) / 60 h, d_k = f(k h) - f(-k h). */
+/* Returns d/ds of the objective at in + s v: (45 d1 - 9 d2 + d3) / 60 h, d_k = f(k h) - f(-k h). */
 static double difference(Reference *r, double *const v[INPUTS], double *work)
 {
     static const double weight[] = {-1, 9, -45, 0, 45, -9, 1};
@@ -172,12 +172,12 @@ static void reference_free(Reference *r)
 typedef struct {
     const Backend *b;
     const Reference *r;
-    Trial on; /* r->t, its arrays in the backend's memory */
+    Trial on; /* r->t, with arrays in the backend's memory */
     void *in[INPUTS], *din[INPUTS], *out, *kept, *dy;
-    double *base[INPUTS]; /* what was in din */
+    double *base[INPUTS]; /* earlier content of din */
 } Run;
 
-/* A trial whose arrays are in the backend's memory. */
+/* Returns the trial with arrays in the backend's memory. */
 static Trial trial_on(const Backend *b, const Trial *t)
 {
     Trial on = *t;
@@ -276,7 +276,7 @@ static void check_forward(Run *u)
     memory_free(again);
 }
 
-/* The gradient of input a that a backward pass left, without what was there. */
+/* Returns the gradient of input a after a backward pass, without the earlier content. */
 static double *gradient_of(const Run *u, int a)
 {
     double *x = fetch(u->b, u->din[a], u->r->size[a]);
@@ -313,7 +313,7 @@ static void check_gradient(Run *u)
     }
 }
 
-/* Puts din back to what it was before a backward pass. */
+/* Restores din to its values before a backward pass. */
 static void run_reset(Run *u)
 {
     for (int a = 0; a < INPUTS; a++)
@@ -323,7 +323,7 @@ static void run_reset(Run *u)
             u->b->fill(u->din[a], NAN, u->r->size[a]);
 }
 
-/* A second backward pass, and passes that leave one adjoint out, give the same bits. */
+/* Checks that a second backward pass, and passes that leave one adjoint out, give the same bits. */
 static void check_optional(Run *u)
 {
     double *first[INPUTS] = {0};
@@ -371,8 +371,8 @@ TEST(small_sizes)
         }
 }
 
-/* <J^T dy, v> of a backend against expected; v small enough that no inner product moves by more than
- * about the step. */
+/* Compares <J^T dy, v> of a backend with `expected`. v is so small that no inner product moves by more than about the
+ * step. */
 static void check_adjoint(Run *u, double *const v[INPUTS], double expected)
 {
     double sum = 0, size = 0;
@@ -428,7 +428,7 @@ TEST(large_sizes)
 
 /* ---- edges ------------------------------------------------------------------------------------- */
 
-/* The masks of a rate next to 1, and of every element index modulo 4 and modulo the lanes. */
+/* Masks are right for a rate next to 1, and for every element index modulo 4 and modulo the lanes. */
 TEST(masks)
 {
     const double edge[] = {0x1p-40, 0.25, 0.999, 1 - 0x1p-53};
@@ -455,7 +455,7 @@ TEST(masks)
         }
 }
 
-/* nll of two rows of three logits. */
+/* Computes nll of two rows of three logits. */
 static void losses(const Backend *b, const double logits[6], double nll[2])
 {
     int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
@@ -468,7 +468,7 @@ static void losses(const Backend *b, const double logits[6], double nll[2])
     buffer_free(b, out, 2);
 }
 
-/* Logits far apart, and a NaN, which must reach the loss. */
+/* Logits may be far apart, and a NaN must reach the loss. */
 TEST(loss_extremes)
 {
     for (size_t i = 0; i < backend_count; i++) {
@@ -482,7 +482,7 @@ TEST(loss_extremes)
     }
 }
 
-/* A row whose target is below 0 has the labels of every row alone: nll and adjoints by hand. */
+/* A row whose target is below 0 has only the labels that every row has: nll and adjoints are as by hand. */
 TEST(rows_without_a_target)
 {
     const double z[6] = {1, 2, 4, 1, 2, 4}, a = 0.1, hit = 0.7, last = 0.2;
@@ -511,7 +511,7 @@ TEST(rows_without_a_target)
     }
 }
 
-/* A row that fills up has zeros, whatever its logits are, and the others have what they have without it. */
+/* A row that fills up has zeros, whatever its logits are. The others have the numbers that they have without it. */
 TEST(rows_that_fill_up_have_no_loss)
 {
     enum { V = 70, ROWS = 3 };
@@ -531,7 +531,7 @@ TEST(rows_that_fill_up_have_no_loss)
         assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
         assert_true(nll[0][1] == 0 && nll[0][0] > 0 && nll[0][2] > 0);
         for (int v = 0; v < V; v++) assert_true(g[V + v] == 0);
-        for (size_t r = 0; r < ROWS; r += 2) { /* by itself */
+        for (size_t r = 0; r < ROWS; r += 2) { /* alone */
             void *y = buffer_new(b, V, z + r * V);
             b->cross_entropy(1, V, y, target + r, q, grad, y, out);
             b->get(nll[1], out, 1);
@@ -548,8 +548,9 @@ TEST(rows_that_fill_up_have_no_loss)
     }
 }
 
-/* Rows of no number are zeros and add nothing: what the others leave has the bits of a list without them. Numbers of words
- * around powers of 16, where a device sorts by one digit more, and the last word, whose digits are all ones, are among them. */
+/* Rows of no number are zeros and add nothing: the other rows have the bits of a list without them. The test has
+ * numbers of words around powers of 16, where a device sorts by one digit more, and the last word, whose digits are all
+ * ones. */
 TEST(rows_of_no_number)
 {
     enum { N = 300, D = 5, KEPT = N - (N + 2) / 3, MOST = 257 };
@@ -576,7 +577,8 @@ TEST(rows_of_no_number)
             b->embed_back(N, D, V, all, 1.5, none, h, e);
             b->embed_back(KEPT, D, V, without, 1.5, none, f, to);
             double *x = fetch(b, e, V * D), *y = fetch(b, to, V * D);
-            /* runs are cut in other places: of few terms they have the same bits, of many they are rounded otherwise */
+            /* Runs are cut in other places. With few terms they have the same bits, with many they are rounded
+             * otherwise. */
             assert_true(distance(x, y, V * D) <= 2 * N * N * eps_of(b));
             assert_true(distance(x, E, V * D) > 0.1);
             b->embed(N, D, all, NULL, e, 1.5, NULL, none, h);
@@ -595,8 +597,8 @@ TEST(rows_of_no_number)
     }
 }
 
-/* Attention of scores far apart: the running maximum has to carry over blocks. One key in each block
- * of 64 outweighs all before it, so that row i attends to the last such key. */
+/* The running maximum of attention carries over blocks where scores are far apart. One key in each block of 64
+ * outweighs all before it, so that row i attends to the last such key. */
 TEST(attention_extremes)
 {
     enum { N = 200 };
@@ -629,7 +631,8 @@ TEST(attention_extremes)
     }
 }
 
-/* The output and the gradient of input 0 agree with the reference, or neither does. */
+/* Tells whether the backend agrees with the reference. The output and the gradient of input 0 must both agree, or
+ * neither. */
 static int agrees(const Backend *b, const Reference *r)
 {
     Run u = run_new(b, r);
@@ -664,8 +667,8 @@ TEST(wrong_attention_shows)
         }
 }
 
-/* Forward and backward of the sequences s .. end-1 as a batch, with the indices of dropout that they have in u's,
- * but for `shift`; what accumulates begins at 0. */
+/* Runs forward and backward on the sequences s .. end-1 as a batch, with their indices of dropout in u, plus `shift`.
+ * What accumulates begins at 0. */
 static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *din)
 {
     const Op *op = u->r->op;
@@ -694,7 +697,8 @@ static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *
     trial_off(b, &on);
 }
 
-/* All sequences in one batch (each = S), or `each` at a time: out, dq, dk and dv, the caller's. */
+/* Runs all sequences in one batch (each = S), or `each` at a time, and gives y = out, dq, and dk with dv. The caller
+ * frees y. */
 static void run_parts(const Backend *b, const Reference *r, size_t each, uint64_t shift,
                       double *y[3])
 {
@@ -733,7 +737,7 @@ TEST(sequences_are_alone_in_a_batch)
     trial_free(&t);
 }
 
-/* A relative table too large for a thread's stack takes another way to the same sums. */
+/* A relative table too large for a thread's stack takes another path to the same sums. */
 TEST(large_relative_table)
 {
     enum { CLIP_LARGE = 4200, D = 2, N = 150 };
@@ -779,7 +783,8 @@ TEST(large_relative_table)
 
 /* ---- decoding -------------------------------------------------------------------------------------- */
 
-/* A kernel without backward on the rows of a trial in parts of `each`: what run_forward has of all at once. */
+/* Runs a kernel without backward on the rows of a trial in parts of `each`. The results must be those of run_forward on
+ * all rows at once. */
 static void check_alone(const Op *op, const Trial *t, const Reference *r, const Backend *b,
                         size_t each)
 {
@@ -828,7 +833,7 @@ TEST(rows_of_decoding_are_alone)
     }
 }
 
-/* A key less, or distances one too long, are seen. */
+/* A missing key and distances that are one too long are seen. */
 TEST(wrong_lists_show)
 {
     for (int spoil = 0; spoil < SPOILS; spoil++)
@@ -853,7 +858,8 @@ TEST(wrong_lists_show)
         }
 }
 
-/* Scores far apart, of more keys than a tile has: the sum is the value of the last key that outweighs those before. */
+/* Scores are far apart, of more keys than a tile has. The sum is the value of the last key that outweighs those
+ * before. */
 TEST(attend_extremes)
 {
     enum { KEYS = 200 };
@@ -865,7 +871,7 @@ TEST(attend_extremes)
             kv[2 * r] = r % 64 == 5 ? 1000 * (double)(r / 64 + 1) : -500;
             kv[2 * r + 1] = r;
             list[r] = r;
-            list[KEYS + r] = KEYS - 1 - r; /* two that do not outweigh one another */
+            list[KEYS + r] = KEYS - 1 - r; /* its two keys do not outweigh one another */
         }
         void *d = buffer_new(b, 2 * KEYS, kv), *out = buffer_new(b, 2, NULL);
         void *q = buffer_new(b, 2, (double[]){1, 1});
@@ -897,7 +903,8 @@ static int by_column(const void *a, const void *b)
     return x->z < y->z ? 1 : x->z > y->z ? -1 : (x->i > y->i) - (x->i < y->i);
 }
 
-/* Columns in order for every K, where most numbers are equal to others (levels of them), and far apart. */
+/* Checks the columns and their order for every K, where most numbers are equal to others (levels of them), and far
+ * apart. */
 static void check_best(const Backend *b, size_t V, size_t levels, double scale)
 {
     enum { ROWS = 4 };
@@ -941,7 +948,7 @@ TEST(best_columns)
     for (size_t i = 0; i < backend_count; i++)
         for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
             if (size[k] > 300 && backends[i]->record)
-                continue; /* a device's passes are K: minutes here */
+                continue; /* a device makes K passes: minutes here */
             check_best(backends[i], size[k], 1, 0);
             check_best(backends[i], size[k], 3, 1);
             check_best(backends[i], size[k], 4 * size[k], 0.125);
@@ -949,7 +956,7 @@ TEST(best_columns)
         }
 }
 
-/* A number that is not finite spoils its own row, in any column, and the columns that come out exist. */
+/* A number that is not finite, in any column, spoils its row and no other. The columns that come out exist. */
 TEST(best_of_what_is_no_number)
 {
     enum { V = 70, K = 5 };
@@ -981,8 +988,8 @@ TEST(nothing_leaks)
     assert_int_equal(memory_live(), 0);
 }
 
-/* Backends that differ in their matrix product alone have the same kernels: the first stands for all. cuda-bf16's attention of
- * heads whose width is a multiple of 16 is in test_attention_kernels.c. */
+/* Backends that differ in their matrix product alone have the same kernels: the first stands for all.
+ * test_attention_kernels.c has cuda-bf16's attention of heads whose width is a multiple of 16. */
 static int find_kernels(void **state)
 {
     size_t n = 0;

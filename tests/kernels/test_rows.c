@@ -1,5 +1,5 @@
-/* test_rows.c: in f64 a row of C = A B^T has the same bits whatever other rows there are, so that a sequence has them
- * alone and in any batch; and the product is right. */
+/* test_rows.c: in f64 a row of C = A B^T has the same bits whatever the other rows are, so that a sequence has them
+ * alone and in any batch. The product is right. */
 #include "tests/lib/test.h"
 
 #include <omp.h>
@@ -24,7 +24,7 @@ static const Backend *f64(void)
     return b;
 }
 
-/* Rows first .. first + m - 1 of the product. */
+/* Computes rows first .. first + m - 1 of the product. */
 static void product(const Backend *b, size_t first, size_t m, size_t n, size_t k, double *out)
 {
     b->gemm(0, 1, m, n, k, 1.25, A + first * k, k, B, k, 0, out, n);
@@ -62,7 +62,7 @@ TEST(rows_have_their_bits_in_any_company)
     backend_threads(1);
 }
 
-/* C = alpha A B^T + beta C. */
+/* gemm computes C = alpha A B^T + beta C. */
 TEST(what_is_there_is_added_to)
 {
     const Backend *b = f64();

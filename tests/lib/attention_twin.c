@@ -7,9 +7,10 @@
 
 #include "kernels/random.h"
 
-enum { DIGITS = 8, STEP = 32 }; /* of bf16; columns of a step of the softmax */
+enum { DIGITS = 8, STEP = 32 }; /* bf16's binary digits; columns of a step of the softmax */
 
-/* To the nearest number of DIGITS binary digits, of two the even one. */
+/* Rounds x to the nearest number of DIGITS binary digits, a tie to the even one. Without `rounds` it
+ * returns x. */
 static double rounded(int rounds, double x)
 {
     const int off = DBL_MANT_DIG - DIGITS;
@@ -37,7 +38,7 @@ static Head head_of(const Attention *a, int rounds, size_t s, size_t head)
                   a->D / a->H, head};
 }
 
-/* Row r of q, k or v (x), or of dout. */
+/* Returns row r of q, k or v (x), or of dout. */
 static const double *row_of(const Head *h, const void *x, size_t ld, size_t r)
 {
     return (const double *)x + r * ld + h->head * h->E;
@@ -58,7 +59,7 @@ static const double *v_of(const Head *h, size_t j)
     return row_of(h, h->a->v, h->a->ldk, h->key + j);
 }
 
-/* Keys that row i sees. */
+/* Returns how many keys row i sees. */
 static size_t seen(const Head *h, size_t i)
 {
     return h->a->causal && i < h->M ? i + 1 : h->M;
@@ -77,13 +78,13 @@ static double score(const Head *h, size_t i, size_t j)
     return product(h, q_of(h, i), k_of(h, j)) / sqrt((double)h->E);
 }
 
-/* y (E) += c x, c an exact factor of a rounded one. */
+/* Adds c x to y (E). c is an exact factor of a rounded number. */
 static void add(const Head *h, double c, const double *x, double *y)
 {
     for (size_t e = 0; e < h->E; e++) y[e] += c * rounded(h->rounds & TWIN_INPUTS, x[e]);
 }
 
-/* 1: weight (i, j) is not dropped. */
+/* Returns 1 where weight (i, j) is not dropped. */
 static int kept(const Head *h, size_t i, size_t j)
 {
     const Dropout *d = &h->a->drop;
@@ -96,7 +97,8 @@ static int kept(const Head *h, size_t i, size_t j)
 
 /* ---- forward ------------------------------------------------------------------------------------- */
 
-/* Weights are rounded as exp(s - max), max being that of the columns so far, STEP of them at a time. */
+/* Rounds weights as exp(s - max). max is the largest score of the columns so far, which come STEP at a
+ * time. */
 static void row_forward(const Head *h, size_t i, double *out, double *lse)
 {
     double max = -INFINITY, sum = 0, scale = 1 / (1 - h->a->drop.rate);
@@ -131,7 +133,7 @@ void twin_attention(const Attention *a, int rounds, double *out, double *lse)
 
 /* ---- backward ------------------------------------------------------------------------------------ */
 
-/* delta is made of dout as products take it. */
+/* delta is made of out and the rounded dout, as products take it. */
 static void row_back(const Head *h, size_t i, const double *out, double lse, const double *dout,
                      double *dq, double *dk, double *dv)
 {

@@ -1,5 +1,5 @@
-/* backends.h: the backends that a test loops over: all that this machine has, or, in programs linked
- * for it (tests/cuda), those of one device alone. */
+/* backends.h: the backends that a test loops over. These are all that this machine has, or those of
+ * one device alone in programs linked for it (tests/cuda). */
 #ifndef TROTTER_TESTS_BACKENDS_H
 #define TROTTER_TESTS_BACKENDS_H
 
@@ -7,7 +7,8 @@
 #include "kernels/error.h"
 #include "tests/lib/test.h"
 
-/* How the names of the backends to be tested begin, where a program defines it; else all are. */
+/* The beginning of the names of the backends to be tested. Where no program defines it, all are
+ * tested. */
 extern const char tested_prefix[] __attribute__((weak));
 
 static inline int is_tested(const char *name)
@@ -15,7 +16,7 @@ static inline int is_tested(const char *name)
     return !tested_prefix || strncmp(name, tested_prefix, strlen(tested_prefix)) == 0;
 }
 
-/* Name i of those that can be had, or NULL past the end. */
+/* Returns the i-th name of the tested backends that are here, or NULL past the end. */
 static inline const char *tested_backend(size_t i)
 {
     const Backend *b;
@@ -26,7 +27,7 @@ static inline const char *tested_backend(size_t i)
     return NULL;
 }
 
-/* A test that is skipped, with the reasons, where a backend cannot be had here. */
+/* Skips the test and prints the reasons where a tested backend is not here. */
 static inline void all_backends_are_here(void **state)
 {
     (void)state;

@@ -8,7 +8,8 @@
 #include "kernels/random.h"
 #include "tests/lib/program.h"
 
-/* c/train, c/val and c/test .en and .de: 300, 20 and 20 lines of one to `most` of the first `numbers` (<= 10) numbers. */
+/* Writes c/train, c/val and c/test .en and .de: 300, 20 and 20 lines of one to `most` of the first `numbers` (<= 10)
+ * numbers. */
 static inline void counting_write(size_t most, size_t numbers)
 {
     static const char *const word[2][10] = {

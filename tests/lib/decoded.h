@@ -1,4 +1,4 @@
-/* decoded.h: a batch's logits made a token at a time, to be compared with those of a whole pass. */
+/* decoded.h: makes a batch's logits a token at a time and compares them with those of a whole pass. */
 #ifndef TROTTER_TESTS_DECODED_H
 #define TROTTER_TESTS_DECODED_H
 
@@ -8,7 +8,8 @@
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"
 
-/* A Decoding for the batch's sequences, all of which are hypotheses, after their sources; `more` hypotheses beside. */
+/* Makes a Decoding in which the batch's sequences are hypotheses after their sources. It has room for `more`
+ * hypotheses. */
 static inline Decoding *decoded_begin(Model *m, const Batch *x, size_t more)
 {
     Decoding *d;
@@ -18,8 +19,8 @@ static inline Decoding *decoded_begin(Model *m, const Batch *x, size_t more)
     return d;
 }
 
-/* Logits (N, V) of every row of x. Step t has the sequences that are longer than t, in an order that changes from step to
- * step; wrong, where it is not NULL, spoils something before a step. */
+/* Computes the logits z (N, V) of every row of x. Step t has the sequences that are longer than t, in an order that
+ * changes from step to step. `wrong`, where it is not NULL, spoils something before a step. */
 static inline void decoded_rows(Decoding *d, const Batch *x, void (*wrong)(Decoding *d, size_t t),
                                 double *z)
 {
@@ -51,7 +52,7 @@ static inline void decoded_rows(Decoding *d, const Batch *x, void (*wrong)(Decod
     memory_free(row);
 }
 
-/* The largest relative distance of these logits from those of model_logits. */
+/* Returns the largest relative distance of these logits from those of model_logits. */
 static inline double decoded_distance(Model *m, const Batch *x,
                                       void (*wrong)(Decoding *d, size_t t))
 {

@@ -1,18 +1,19 @@
-/* distance.h: how far numbers are from those they should be. A NaN anywhere is infinitely far. */
+/* distance.h: distances of numbers from the numbers they should be. A NaN anywhere is infinitely
+ * far. */
 #ifndef TROTTER_TESTS_DISTANCE_H
 #define TROTTER_TESTS_DISTANCE_H
 
 #include <math.h>
 #include <stddef.h>
 
-/* The larger of two distances. */
+/* Returns the larger of two distances. */
 static inline double farther(double most, double e)
 {
     if (e <= most) return most;
     return isnan(e) ? INFINITY : e;
 }
 
-/* Largest |x - y|. */
+/* Returns the largest |x - y|. */
 static inline double distance(const double *x, const double *y, size_t n)
 {
     double most = 0;
@@ -20,7 +21,7 @@ static inline double distance(const double *x, const double *y, size_t n)
     return most;
 }
 
-/* Largest |x - y| / (1 + |y|). */
+/* Returns the largest |x - y| / (1 + |y|). */
 static inline double relative_distance(const double *x, const double *y, size_t n)
 {
     double most = 0;
@@ -28,7 +29,7 @@ static inline double relative_distance(const double *x, const double *y, size_t 
     return most;
 }
 
-/* |x - y| / |y| in the Euclidean norm, of y other than 0. */
+/* Returns |x - y| / |y| in the Euclidean norm. y is not 0. */
 static inline double norm_distance(const double *x, const double *y, size_t n)
 {
     double off = 0, norm = 0;

@@ -1,4 +1,4 @@
-/* faults.h: what faults are made of, for test_faults.c: draws, files, and children that are starved, stopped and
+/* faults.h: parts of the faults of test_faults.c: draws, files, and children that are starved, stopped and
  * watched. */
 #ifndef TROTTER_TESTS_FAULTS_H
 #define TROTTER_TESTS_FAULTS_H
@@ -21,7 +21,7 @@ enum { ROOM = 1 << 20, PAGE = 4096, NOBODY = 65534 };
 static struct {
     size_t each; /* faults of each kind */
     uint64_t seed, drawn;
-    size_t faults, told, lost; /* told: a line, and no more was done */
+    size_t faults, told, lost; /* told: the program wrote a line about it and did no more */
 } soak;
 
 static inline double draw(void)
@@ -41,7 +41,7 @@ typedef struct {
     size_t size;
 } Bytes;
 
-/* A file whole; size 0 where there is none. */
+/* Reads a whole file. The size is 0 where there is none. */
 static inline Bytes slurp(const char *name)
 {
     Bytes b = {malloc(ROOM), 0};
@@ -62,7 +62,7 @@ static inline int same_bytes(const char *name, const Bytes *b)
     return same;
 }
 
-/* A copy with one other bit, or with its end cut off. */
+/* Returns a copy with one other bit, or with its end cut off. */
 static inline Bytes damaged(const Bytes *good)
 {
     Bytes bad = {malloc(good->size), good->size};
@@ -75,7 +75,7 @@ static inline Bytes damaged(const Bytes *good)
     return bad;
 }
 
-/* Pages that a file system needs for run/. */
+/* Returns how many pages a file system needs for run/. */
 static inline size_t run_pages(void)
 {
     size_t pages = 1;
@@ -90,15 +90,16 @@ static inline size_t run_pages(void)
 
 /* ---- children ------------------------------------------------------------------------------------ */
 
-/* What a child has to live with; 0: nothing. */
+/* Limits of a child; 0 is no limit. */
 typedef struct {
     size_t bytes; /* no file may be longer */
-    /* It sees a disk of so many pages at full/, with a copy of run/, which replaces run/. */
+    /* The child sees a disk of so many pages at full/, with a copy of run/. At its end this copy replaces
+     * run/. */
     size_t pages;
-    int powerless; /* it is nobody where we are root */
+    int powerless; /* it becomes NOBODY where we are root */
 } Limits;
 
-/* A disk of its own, which other processes do not see and which is gone with it. */
+/* Mounts a disk at full/ that other processes do not see. It is gone with its process. */
 static inline int mount_disk(size_t pages)
 {
     char options[64];
@@ -114,7 +115,7 @@ static inline int redirect(const char *name, int to)
     return fd < 0 ? -1 : dup2(fd, to);
 }
 
-/* The words of a line; executes them. */
+/* Executes the program with the words of a line as its arguments. */
 static inline void execute(int fd, char *line)
 {
     char *argv[64] = {program}, *rest = line;
@@ -126,7 +127,7 @@ static inline void execute(int fd, char *line)
 
 static inline int enter(Limits l)
 {
-    int fd = open(program, O_RDONLY); /* while it may be looked for */
+    int fd = open(program, O_RDONLY); /* opened before it may be out of reach */
     if (l.bytes) setrlimit(RLIMIT_FSIZE, &(struct rlimit){l.bytes, l.bytes});
     if (l.pages && mount_disk(l.pages) != 0) return -1;
     if (chdir(folder) != 0 || redirect("out.txt", 1) < 0 || redirect("err.txt", 2) < 0) return -1;
@@ -139,7 +140,8 @@ static inline int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 192 + WTERMSIG(status);
 }
 
-/* Starts the program in a process of its own. On a disk of its own run/ is taken in and out. */
+/* Starts the program in a new process. Where a disk limits it, run/ is copied to the disk before and back
+ * after. */
 static inline pid_t start(const char *arguments, Limits l)
 {
     char line[2 * PATH_MAX];
@@ -161,7 +163,8 @@ static inline pid_t start(const char *arguments, Limits l)
     _exit(127);
 }
 
-/* Exit status, or 192 + the signal that ended it: SIGINT before it is caught is not 130. err is what it said. */
+/* Returns the exit status, or 192 + the signal that ended it, as a SIGINT before it is caught is not 130. Reads
+ * its stderr into err. */
 static inline int finish(pid_t pid)
 {
     int status = 0;
@@ -182,7 +185,7 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Lines of err that tell a failure. */
+/* Counts the lines of err that report a failure. */
 static inline int failures_told(void)
 {
     int n = 0;

@@ -1,6 +1,6 @@
-/* gnuplot.h: a judge of gnuplot scripts, which reads them as gnuplot 5.4 does (its scanner.c, and load_file of
- * misc.c) and objects to whatever is not drawing: other commands and functions than those of plots, `!`, backquotes
- * and macros outside single quotes, pipes, files elsewhere, strings without an end, and bytes that are no text. */
+/* gnuplot.h: a judge of gnuplot scripts. It reads them as gnuplot 5.4 does (its scanner.c, and load_file of misc.c) and
+ * objects to all that is not drawing: other commands and functions than those of plots, `!`, backquotes and macros
+ * outside single quotes, pipes, files elsewhere, strings without an end, and bytes that are no text. */
 #ifndef TROTTER_TEST_GNUPLOT_H
 #define TROTTER_TEST_GNUPLOT_H
 
@@ -14,15 +14,15 @@ enum { GP_END, GP_LINE, GP_WORD, GP_NUMBER, GP_STRING, GP_MARK };
 typedef struct {
     int kind;
     const char *at;
-    size_t n; /* of a string: without its quotes */
+    size_t n; /* a string counts without its quotes */
 } GpToken;
 
 typedef struct {
-    char *text, *at;   /* the script, its continued lines in one */
+    char *text, *at;   /* the script, with its continued lines joined */
     const char *fault; /* NULL: none so far */
-    GpToken *token;    /* of the statement at hand */
+    GpToken *token;    /* those of the statement at hand */
     size_t tokens, room;
-    char defined[16][32]; /* functions */
+    char defined[16][32]; /* names of functions */
     size_t functions;
 } GpScript;
 
@@ -45,8 +45,8 @@ static inline int gp_is(GpToken t, const char *word)
 
 /* ---- bytes ------------------------------------------------------------------------------------------ */
 
-/* Bytes of the character at s, which is neither a control nor a separator of lines; 0: it is, or is none.
- * Source: RFC 3629, section 4, as its table of bytes. */
+/* Returns the bytes of the character at s; 0 where it is a control or a separator of lines, or no character. Source:
+ * RFC 3629, section 4, its table of bytes. */
 static inline size_t gp_character(const char *s)
 {
     const unsigned char *c = (const unsigned char *)s;
@@ -68,7 +68,7 @@ static inline size_t gp_character(const char *s)
 
 /* ---- tokens ----------------------------------------------------------------------------------------- */
 
-/* A string; in single quotes a doubled quote is one, but at the beginning it ends an empty string. */
+/* Reads a string. In single quotes a doubled quote is one quote, but at the beginning it ends an empty string. */
 static inline GpToken gp_string(GpScript *s)
 {
     char quote = *s->at, *from = ++s->at;
@@ -105,7 +105,7 @@ static inline GpToken gp_next(GpScript *s)
     }
     if (c == '`') gp_object(s, "a backquote outside single quotes");
     if (c == '@') gp_object(s, "a macro");
-    /* A block of data may hold what a plot's points are, to be looked at; nothing reads it. */
+    /* A block of data may hold the points of a plot for the reader. Nothing else reads it. */
     if (strncmp(from, "$axes\n", 6) == 0) return s->at += 5, (GpToken){GP_WORD, from, 5};
     if (c == '$' && !isdigit((unsigned char)from[1])) gp_object(s, "a block of data");
     s->at++;
@@ -114,7 +114,7 @@ static inline GpToken gp_next(GpScript *s)
 
 /* ---- statements ------------------------------------------------------------------------------------- */
 
-/* NAME = ... or NAME(...) = ...: the latter is a function from now on. */
+/* Tells whether the statement is NAME = ... or NAME(...) = .... The latter defines a function from now on. */
 static inline int gp_defines(GpScript *s)
 {
     size_t i = 1;
@@ -137,7 +137,7 @@ static inline int gp_may_be_called(const GpScript *s, GpToken t)
     return gp_in(known, t);
 }
 
-/* A file that is read: in the folder, and no command. */
+/* Checks the name of a file to read: it is in the folder and is no command. */
 static inline void gp_check_data(GpScript *s, GpToken t)
 {
     if (t.n == 1 && *t.at == '+') return; /* gnuplot's own points */
@@ -215,8 +215,8 @@ static inline void gp_add(GpScript *s, GpToken t)
     s->token[s->tokens++] = t;
 }
 
-/* What is wrong with the script, in words; NULL: it draws and does nothing else. wanted: a text, or NULL; *has tells
- * whether a string of the script is that text. */
+/* Returns what is wrong with the script, in words; NULL where it draws and does nothing else. wanted is a text or NULL;
+ * *has tells whether a string of the script is that text. */
 static inline const char *gnuplot_judge(const char *script, const char *wanted, int *has)
 {
     GpScript *s = calloc(1, sizeof *s);
@@ -256,8 +256,8 @@ static inline const char *gnuplot_fault(const char *script)
 
 /* ---- drawings ----------------------------------------------------------------------------------------- */
 
-/* The first text of an SVG by gnuplot that does not fit its image, in words; NULL: all do. A letter of DejaVu Sans is some
- * 0.58 of its size wide. One of more than 80 letters may be too long for any. */
+/* Returns the first text of gnuplot's SVG that does not fit its image, or what the SVG lacks; NULL where all fit. A
+ * letter of DejaVu Sans is some 0.58 of its size wide. A text of more than 80 letters may be too long for any image. */
 static inline const char *svg_fault(const char *svg)
 {
     static char words[256];
@@ -278,7 +278,7 @@ static inline const char *svg_fault(const char *svg)
         texts++;
         size = atof(font + 11);
         for (const char *c = text; c < end;
-             c += strcspn(c, "<")) { /* outside of marks; "&lt;" is a letter */
+             c += strcspn(c, "<")) { /* outside marks; "&lt;" is a letter */
             c += strcspn(c, ">") + 1;
             for (; c < end && *c != '<'; c++) {
                 if (*c == '&') c += strcspn(c, ";");

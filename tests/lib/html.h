@@ -1,5 +1,5 @@
-/* html.h: judges of a piece of HTML as the program writes it: lower-case tags, quoted attributes, every element
- * ended. */
+/* html.h: judges of a piece of HTML as the program writes it: it has lower-case tags and quoted attributes, and
+ * ends every element. */
 #ifndef TROTTER_TEST_HTML_H
 #define TROTTER_TEST_HTML_H
 
@@ -10,7 +10,7 @@
 
 #define HTML_PICTURE " src=\"data:image/svg+xml;base64,"
 
-/* Length of the name of a tag's element at s. */
+/* Returns the length of the element's name at s. */
 static inline size_t html_name_length(const char *s)
 {
     size_t n = 0;
@@ -26,7 +26,8 @@ static inline int html_is_void(const char *name, size_t n)
     return 0;
 }
 
-/* End of the tag at s: the '>' outside quotes; NULL: none, or a '<' before it. */
+/* Returns the end of the tag at s, the '>' outside quotes; NULL where there is none or a '<' comes before
+ * it. */
 static inline const char *html_tag_end(const char *s)
 {
     char quote = '\0';
@@ -43,7 +44,8 @@ static inline const char *html_tag_end(const char *s)
     return NULL;
 }
 
-/* Every tag ends, every element ends in order, every '&' begins an entity; NULL, or where it is not so. */
+/* Checks that every tag ends, every element ends in order and every '&' begins an entity. Returns NULL, or the
+ * place where that fails. */
 static inline const char *html_unbalanced(const char *page)
 {
     struct {
@@ -72,7 +74,7 @@ static inline const char *html_unbalanced(const char *page)
     return depth ? s : NULL;
 }
 
-/* A tag with what stands in quotes blanked out. */
+/* Copies a tag and blanks out all that stands in quotes. */
 static inline void html_names(const char *tag, char *names)
 {
     char quote = '\0';
@@ -84,8 +86,9 @@ static inline void html_names(const char *tag, char *names)
     *names = '\0';
 }
 
-/* What a page that needs nothing beside it cannot have: elements and attributes by their names, addresses in
- * values too; words are free. Its images are drawings in its own bytes. */
+/* Returns the first tag that a page without other files cannot have, or NULL. It looks for elements and
+ * attributes by their names and for addresses in values. Words are free, and images must be drawings in the
+ * page's bytes. */
 static inline const char *html_reaching_out(const char *page)
 {
     static const char *const named[] = {"<script", "<style>@", "<link", "<iframe",

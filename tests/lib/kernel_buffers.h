@@ -17,7 +17,7 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 static const Backend *backends[16];
 static size_t backend_count;
 
-/* A kernel that is missing is named here, a backend in all_backends_are_here. */
+/* Adds a backend. This names a missing kernel; all_backends_are_here names a missing backend. */
 static inline void find_backend(const char *name, const char *kernel)
 {
     if (backend_find(name, kernel, backends + backend_count) == 0)
@@ -26,8 +26,8 @@ static inline void find_backend(const char *name, const char *kernel)
         printf("# skipped: %s\n", error_text());
 }
 
-/* Every backend that is tested, the processor's by every kernel that it runs; the others are named, not
- * passed over. */
+/* Finds every tested backend, the processor's once for each kernel that it runs. Missing ones are named,
+ * not passed over in silence. */
 static inline int find_backends(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static inline void buffer_free(const Backend *b, void *p, size_t n)
     b->release((char *)p - GUARD * b->size);
 }
 
-/* Bytes in backend memory; caller: b->release. */
+/* Sends bytes to the backend's memory. Caller: b->release. */
 static inline void *sent(const Backend *b, const void *host, size_t bytes)
 {
     void *p = b->alloc(backend_elements(b, bytes) + 1);
@@ -104,7 +104,7 @@ static inline double *fetch(const Backend *b, const void *p, size_t n)
     return x;
 }
 
-/* A number in (-1.5, 1.5) that float holds exactly. */
+/* Returns a number in (-1.5, 1.5) that float holds exactly. */
 static inline double sample(uint64_t stream, uint64_t i)
 {
     return (double)(float)(3 * random_uniform(1234, stream, i) - 1.5);
@@ -126,7 +126,7 @@ static inline double largest(const double *x, size_t n)
     return m;
 }
 
-/* max |x - ref| <= tol, false for a NaN. */
+/* Tells whether max |x - ref| <= tol; a NaN makes it false. */
 static inline int near(const double *x, const double *ref, size_t n, double tol)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,9 +1,9 @@
-/* kernel_ops.h: every kernel of a pass as one row of a table: a plain reference of the forward pass in double, and how
- * a backend is asked for forward and, but for what decoding alone uses, backward. Used by test_kernels.c.
+/* kernel_ops.h: every kernel of a pass as one row of a table: a plain reference of the forward pass in double, and the
+ * calls of a backend's forward and, except for kernels of decoding alone, backward. test_kernels.c uses it.
  *
- * The reference knows nothing of how a backend works: it is the formula of kernels/backend.h in loops
- * of doubles, dropout by random_words one element at a time. Gradients have no reference formula at
- * all: they are differences of the reference's forward pass (test_kernels.c).
+ * The reference knows nothing of how a backend works: it is the formula of kernels/backend.h in loops of doubles,
+ * dropout by random_words one element at a time. Gradients have no reference formula: they are differences of the
+ * reference's forward pass (test_kernels.c).
  */
 #ifndef TROTTER_TESTS_KERNEL_OPS_H
 #define TROTTER_TESTS_KERNEL_OPS_H
@@ -17,8 +17,8 @@
 
 enum { INPUTS = 6, SEQUENCES = 4, LISTED = 150 /* beyond two tiles */ };
 
-/* An error in the reference of attention, which the checks must see: rows see a key more (causal) or less, or the
- * keys of the next sequence of another text, or what is ahead of them has the row of `relative` of what is level. */
+/* Errors in the reference of attention, which the checks must see: rows see a key more (causal) or less, or the keys
+ * of the next sequence of another text, or later keys get the row of `relative` of the key at the same position. */
 enum { SPOIL_MASK = 1, SPOIL_SEQUENCE, SPOIL_SIDES, SPOILS };
 
 /* Sizes of one trial. */
@@ -31,7 +31,7 @@ typedef struct {
     int32_t *token, *position, *target; /* (N) */
     const size_t *begins, *remembers;   /* start, memory, where `run` and `back` read them */
     int32_t *count, *key; /* (N), (N, LISTED): rows of the other text, for listed rows */
-    double *grad;         /* (1) what a loss's adjoint is times; in the backend's memory alone */
+    double *grad;         /* (1) factor of a loss's adjoint, in the backend's memory alone */
     int spoil;
 } Trial;
 
@@ -40,19 +40,19 @@ typedef struct {
     int act;
     unsigned written, fixed; /* bits: din written, not accumulated; input without an adjoint */
     int uniform;             /* dout must be one number */
-    /* Numbers in input i (0: there is none), in the output, and in what forward keeps. */
+    /* Counts of numbers in input i (0: there is none), in the output, and in what forward keeps. */
     size_t (*inputs)(const Trial *t, int i);
     size_t (*output)(const Trial *t);
     size_t (*kept)(const Trial *t);
-    /* Roundings that can meet in one number of the output. */
+    /* Largest number of roundings in one number of the output. */
     size_t (*count)(const Trial *t);
     void (*ref)(const Trial *t, int act, const double *const *in, double *out);
-    /* The trial's arrays in the backend's memory. */
+    /* These work on the trial's arrays in the backend's memory. */
     void (*run)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept);
     void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
                  const void *dout, void *const *din);
     unsigned needed; /* bits: din accumulated that may not be left out */
-} Op;                /* back NULL: it has none, and every input is fixed */
+} Op;                /* back NULL: the kernel has no backward pass, and every input is fixed */
 
 static double ref_keep(const Dropout *d, uint64_t i)
 {
@@ -125,7 +125,7 @@ static void norm_dback(const Backend *b, const Trial *t, int act, void *const *i
     b->norm_back(t->N, t->D, in[0], in[1], kept, dout, 0, NULL, din[0], din[1], din[2]);
 }
 
-/* The same with x again beside it, y + x / 2 - y / 4: the adjoint of x begins as the sum of terms. */
+/* These compute y + x / 2 - y / 4, the norm y with x beside it. The adjoint of x begins as the sum of terms. */
 static size_t skip_kept(const Trial *t)
 {
     return 2 * t->N + t->N * t->D;
@@ -158,7 +158,7 @@ static void skip_dback(const Backend *b, const Trial *t, int act, void *const *i
 /* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0); q and k v apart: q, relative, span, kv */
 
 enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
-enum { ALL = 16 /* not causal */, MEMORY = 32 /* of another text, apart */, MORE = 64 /* apart */ };
+enum { ALL = 16 /* not causal */, MEMORY = 32 /* another text, apart */, MORE = 64 /* apart */ };
 static size_t attention_inputs(const Trial *t, int i)
 {
     return i == 0 ? 3 * t->N * t->D : 0;
@@ -183,12 +183,13 @@ static size_t more_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 0, 2 * t->N * t->D}[i];
 }
-/* u of a head: 0 < z < 1 at every step of a difference, so that the kinks of m, at whole z, are far. */
+/* Returns u of a head. It holds 0 < z < 1 at every step of a difference, so that the kinks of m, at whole z, are
+ * far. */
 static double span_start(double x)
 {
     return 0.25 + 0.1 * x;
 }
-/* Such that some keys are not seen, and of long sequences a whole tile. */
+/* Returns a ramp so short that some keys are not seen, and in long sequences a whole tile. */
 static size_t span_ramp(const Trial *t)
 {
     return t->N > 64 ? 20 : 2;
@@ -203,7 +204,7 @@ static size_t attention_count(const Trial *t)
     }
     return 2 * (t->D / t->H + longest + 16);
 }
-/* Row r of q, and of k, v behind it. */
+/* These return row r of q, and of k, which v follows. */
 static const double *ref_query(const Trial *t, int act, const double *const *in, size_t r)
 {
     return in[0] + r * t->D * (act & (MEMORY | MORE) ? 1 : 3);
@@ -217,7 +218,7 @@ static double attention_mask(const Trial *t, int act, const double *const *in, s
     double R = (double)span_ramp(t);
     return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - x) / R, 0), 1) : 1;
 }
-/* m exp(s) of rows i and j of a sequence, q and k being these rows of head h. */
+/* Returns m exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
 static double attention_weight(const Trial *t, int act, const double *const *in, size_t h, size_t i,
                                size_t j, const double *q, const double *k)
 {
@@ -232,7 +233,7 @@ static double attention_weight(const Trial *t, int act, const double *const *in,
         s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
     return attention_mask(t, act, in, h, -x) * exp(s / sqrt((double)E));
 }
-/* Keys that row i of sequence s sees: the first so many of `keys`. */
+/* Returns how many keys row i of a sequence sees, the first so many of `keys`. */
 static size_t attention_sees(const Trial *t, int act, size_t i, size_t keys)
 {
     size_t n = act & ALL ? keys : i + 1;
@@ -265,7 +266,8 @@ static void attention_ref(const Trial *t, int act, const double *const *in, doub
         for (size_t r = t->start[s]; r < t->start[s + 1]; r++)
             for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, s, r, out);
 }
-/* k, then v, in the backend's memory of k and v packed with q or apart; the same of their adjoints. */
+/* Returns k, or v where v is 1, in the backend's memory: packed with q or apart. It does the same for their
+ * adjoints. */
 static void *keys_or_values(const Backend *b, const Trial *t, int act, void *const *in, size_t v)
 {
     int apart = act & (MEMORY | MORE);
@@ -318,7 +320,7 @@ static size_t listed_count(const Trial *t)
 {
     return 2 * (t->D / t->H + LISTED + 16);
 }
-/* Spoiled: the first key is not seen; what is near has the relative row and the mask of what is a token farther. */
+/* A spoiled row does not see the first key, or near keys get the relative row and the mask of keys a token farther. */
 static void listed_row(const Trial *t, int act, const double *const *in, size_t h, size_t n,
                        double *out)
 {
@@ -417,7 +419,7 @@ static void bias_dback(const Backend *b, const Trial *t, int act, void *const *i
         b->bias_act_back(t->N, t->D, u, y, act, t->drop, din[0], din[0], din[1]);
 }
 
-/* ---- what stands behind a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' -------- */
+/* ---- sum after a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' ----------------- */
 
 enum { SUM_NORM, SUM_ALONE };
 static size_t residual_inputs(const Trial *t, int i)
@@ -428,7 +430,7 @@ static size_t alone_inputs(const Trial *t, int i)
 {
     return i < 3 ? residual_inputs(t, i) : 0;
 }
-/* k', the sum, stats. */
+/* Counts k', the sum and stats. */
 static size_t residual_kept(const Trial *t)
 {
     return 2 * (t->N + t->N * t->D);
@@ -478,8 +480,8 @@ static void residual_dback(const Backend *b, const Trial *t, int act, void *cons
 }
 
 /* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */
-/* r = 1/2 x0 - 5/4 s0 x1 + 2 s1 g x2 + 3/4 s0 g s0 x0 - g x1: scalars and a gate, one factor twice in
- * a term, one register in two terms. */
+/* r = 1/2 x0 - 5/4 s0 x1 + 2 s1 g x2 + 3/4 s0 g s0 x0 - g x1 has scalars and a gate, one factor twice in a term, and
+ * one register in two terms. */
 
 static size_t lin_inputs(const Trial *t, int i)
 {
@@ -584,7 +586,7 @@ static void embed_dback(const Backend *b, const Trial *t, int act, void *const *
 
 /* ---- cross-entropy: z (N, V); the output is nll; act: thousandths of smoothing, or LABELS ------- */
 
-enum { LABELS = -1 /* on some columns more, in all 1.35 */ };
+enum { LABELS = -1 /* more weight on some columns; all weights sum to 1.35 */ };
 
 static size_t loss_inputs(const Trial *t, int i)
 {

@@ -14,7 +14,7 @@ static const Backend *f64;
 
 const int32_t layers_token[LAYERS_TOKENS] = {0, 3, 1, 4, 2, 3};
 
-/* In no zoo: a two-step Runge-Kutta method, and one over three operators. */
+/* Schemes that no zoo has: a two-step Runge-Kutta method, and one over three operators. */
 static const char more[] =
     "scheme x-tsrk\nk1 = H(y)\nk2 = H(y + 1/2*k1 + 1/4*k2[-1])\ny' = y + 1/3*k1 + 2/3*k2\n"
     "scheme x-mixed\nk1 = G(y)\nk2 = F(y + 2/3*k1)\nk3 = H(y + 1/4*k1 + 1/3*k2)\n"

@@ -27,7 +27,7 @@ static inline Model *model(const char *name, ModelConfig c, Plan *plan, int trai
     return m;
 }
 
-/* model() with shaken parameters. */
+/* Makes model() with shaken parameters. */
 static inline Model *shaken(const char *name, ModelConfig c, Plan *plan, int training)
 {
     Model *m = model(name, c, plan, training);

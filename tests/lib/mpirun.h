@@ -1,5 +1,5 @@
-/* mpirun.h: runs the trotter beside a test program as ranks of mpirun; their loss curves, and what becomes of
- * them when one is sent a signal. */
+/* mpirun.h: runs the trotter beside a test program as ranks of mpirun. It reads their loss curves and watches
+ * them when one gets a signal. */
 #ifndef TROTTER_TEST_MPIRUN_H
 #define TROTTER_TEST_MPIRUN_H
 
@@ -14,7 +14,7 @@
     " --threads 1 --seed 3 --untested"
 
 static char corpus[PATH_MAX]; /* " --corpus DIR" */
-static char missing[512];     /* why there are no ranks here */
+static char missing[512];     /* why there are no ranks here; "" where there are */
 
 /* ---- ranks ---------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static inline const char *ranks_line(int ranks, const char *arguments)
     return line;
 }
 
-/* Exit status of so many ranks. */
+/* Runs so many ranks and returns their exit status. */
 static inline int run_ranks(int ranks, const char *arguments)
 {
     if (!strstr(arguments, "--resume")) forget_result(arguments);
@@ -41,13 +41,13 @@ static inline void must_run(int ranks, const char *arguments)
     if (status != 0) fail_msg("%d ranks, %s: status %d: %s", ranks, arguments, status, err);
 }
 
-/* Lines of the program on stderr that tell an error. */
+/* Counts the program's lines on stderr that report an error. */
 static inline int errors(void)
 {
     return count_words(err, "trotter train: ");
 }
 
-/* TROTTER_NEED_RANKS: whoever has put Open MPI here wants no test skipped for the want of it. */
+/* Fails instead of skipping where TROTTER_NEED_RANKS is set: Open MPI was installed for these tests. */
 static inline int no_ranks(const char *why)
 {
     if (getenv("TROTTER_NEED_RANKS")) return print_error("# no ranks here: %s\n", why), -1;
@@ -55,15 +55,15 @@ static inline int no_ranks(const char *why)
     return 0;
 }
 
-/* The corpus, and whether there can be ranks here. Where there can, two must train. Call it once
- * `program` is open. */
+/* Writes the corpus and finds out whether there can be ranks here. Where there can, two must train. Call it
+ * once `program` is open. */
 static inline int ranks_begin(void)
 {
     char text[4096] = "", name[32];
     static const char *const split[] = {"train", "valid", "test"};
     static const char *const words[] = {"the cat sat on the mat", "a dog ran in the park",
                                         "in the park a cat ran to the dog", "the dog sat"};
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* Open MPI leaves memory to the process's end */
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* Open MPI does not free all memory */
     mkdir(file_path("text"), 0777);
     for (int i = 0; i < 3; i++) {
         size_t n = 0;
@@ -122,7 +122,8 @@ static inline void read_log(const char *dir, Log *l)
     }
 }
 
-/* Largest relative difference of loss, perplexity and norm; 1e9 where the rows are not of the same steps. */
+/* Returns the largest relative difference of loss, perplexity and norm; 1e9 where the rows are not of the
+ * same steps. */
 static inline double apart(const Log *a, const Log *b)
 {
     static const int column[] = {0, 1, 2, 3, 4, 5, 6};
@@ -173,7 +174,7 @@ static inline void await(const char *name)
     assert_true(*text);
 }
 
-/* The k-th child of mpirun that is a rank; 0: none. */
+/* Returns the k-th child of mpirun that is a rank; 0 where there is none. */
 static inline pid_t rank_of(pid_t mpirun, int k)
 {
     pid_t found = 0;
@@ -197,7 +198,7 @@ static inline pid_t rank_of(pid_t mpirun, int k)
     return found;
 }
 
-/* Starts two ranks afresh, as `arguments` --out run, and sends a signal to rank k once there is a state. */
+/* Starts two ranks afresh with `arguments` --out run, and sends a signal to rank k once there is a state. */
 static inline pid_t start_and_signal(const char *arguments, int k, int number)
 {
     char line[1024];

@@ -24,7 +24,7 @@ void plain_affine(int rows, int cols, const double *W, const double *b, const do
     }
 }
 
-/* What the scores of attention know besides queries and keys; span NULL: the model has none. */
+/* Inputs of attention's scores besides queries and keys. span is NULL where the model has none. */
 typedef struct {
     double *rel, *span;
     const ModelConfig *c;
@@ -49,7 +49,7 @@ static double plain_mask(const Scores *p, int h, int distance)
     return fmin(fmax((R + z - distance) / R, 0), 1);
 }
 
-/* a (last + 1), sum 1: what head h of row i of a sequence of qkv (T, 3D) looks at, which sees the tokens 0 .. last. */
+/* Computes a (last + 1), sum 1: the weights of head h of row i of qkv (T, 3D), which sees the tokens 0 .. last. */
 static void plain_row(double (*qkv)[3 * D], int i, int last, int h, const Scores *p, double *a)
 {
     double sum = 0;
@@ -64,7 +64,7 @@ static void plain_row(double (*qkv)[3 * D], int i, int last, int h, const Scores
     for (int j = 0; j <= last; j++) a[j] /= sum;
 }
 
-/* out (D) of row i of a sequence of qkv (T, 3D). */
+/* Computes out (D) of row i of a sequence of qkv (T, 3D). */
 static void plain_attention(double (*qkv)[3 * D], int i, const Scores *p, double *out)
 {
     for (int h = 0; h < H; h++) {
@@ -77,7 +77,7 @@ static void plain_attention(double (*qkv)[3 * D], int i, const Scores *p, double
     }
 }
 
-/* qkv (T, 3D) of y (T, D). */
+/* Computes qkv (T, 3D) of y (T, D). */
 static void plain_qkv(Model *m, int T, double (*y)[D], double (*qkv)[3 * D])
 {
     double *nw = tiny_tensor(m, "layers.0.attn.1.norm.weight"),
@@ -93,7 +93,7 @@ static void plain_qkv(Model *m, int T, double (*y)[D], double (*qkv)[3 * D])
     for (int i = 0; i < 4; i++) memory_free(list[i]);
 }
 
-/* y (T, D) += Attention(LN(y)) with the tensors of one slot. */
+/* Adds Attention(LN(y)), with the tensors of one slot, to y (T, D). */
 static void plain_add_attention(Model *m, int T, double (*y)[D])
 {
     double *Wo = tiny_tensor(m, "layers.0.attn.1.out.weight"),

@@ -16,7 +16,7 @@ enum {
     E = D / H
 };
 
-/* The tensors of a sublayer; those that it has not are NULL. */
+/* Tensors of a sublayer. Those that it does not have are NULL. */
 enum {
     NORM_W,
     NORM_B,
@@ -59,13 +59,13 @@ static void sublayer_free(Sublayer *s)
     for (int i = 0; i < TENSORS; i++) memory_free(s->t[i]);
 }
 
-/* Rows (n, D) under the sublayer's norm. */
+/* Computes y (n, D), the norm of rows x (n, D) with the sublayer's weights. */
 static void normed(const Sublayer *s, int n, double (*x)[D], double (*y)[D])
 {
     for (int i = 0; i < n; i++) plain_norm(s->t[NORM_W], s->t[NORM_B], x[i], y[i]);
 }
 
-/* Which keys a row sees, j <= i + ahead, and which of the relative rows it meets. */
+/* The keys that a row sees, j <= i + ahead, and the relative rows that it meets. */
 typedef struct {
     const double *relative; /* (2 clip + 1, E) or NULL */
     int clip, right;        /* j - i from -clip to right */
@@ -81,7 +81,7 @@ static double score(const double *q, const double *k, const Sight *s, int apart)
     return sum / sqrt(E);
 }
 
-/* out (D) of one query (D) of row i and n keys and values (n, 2D). */
+/* Computes out (D) of one query (D) of row i and n keys and values (n, 2D). */
 static void look(const double *q, int i, int n, double (*kv)[2 * D], const Sight *s, double *out)
 {
     memset(out, 0, D * sizeof *out);
@@ -94,7 +94,7 @@ static void look(const double *q, int i, int n, double (*kv)[2 * D], const Sight
     }
 }
 
-/* k (n, D): self-attention of x (n, D), as it comes. */
+/* Computes k (n, D), the self-attention of x (n, D) as it comes. */
 static void self(const Sublayer *s, int n, double (*x)[D], const Sight *sight, double (*k)[D])
 {
     double q[T][D], kv[T][2 * D], mixed[D];
@@ -108,7 +108,7 @@ static void self(const Sublayer *s, int n, double (*x)[D], const Sight *sight, d
     }
 }
 
-/* k (n, D): attention of x (n, D) to a memory (c, D). */
+/* Computes k (n, D), the attention of x (n, D) to a memory (c, D). */
 static void cross(const Sublayer *s, int n, double (*x)[D], int c, double (*memory)[D],
                   double (*k)[D])
 {
@@ -133,7 +133,7 @@ static void feed_forward(const Model *m, const Sublayer *s, int n, double (*x)[D
     }
 }
 
-/* y += k; in a post plan under the sublayer's norm. */
+/* Adds k to y; a post plan then applies the sublayer's norm. */
 static void add(const Model *m, const Sublayer *s, int n, double (*k)[D], double (*y)[D])
 {
     for (int i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static void add(const Model *m, const Sublayer *s, int n, double (*k)[D], double
     }
 }
 
-/* A sublayer of y (n, D), added to it: F, G, or C of a memory (c, D). */
+/* Adds a sublayer of y (n, D) to y: F, G, or C of a memory (c, D). */
 enum { F, G, C };
 static void advance(Model *m, const char *name, int op, int n, double (*y)[D], const Sight *sight,
                     int c, double (*memory)[D])
@@ -164,7 +164,7 @@ static void advance(Model *m, const char *name, int op, int n, double (*y)[D], c
     sublayer_free(&s);
 }
 
-/* memory (n, D) of the words of a source. */
+/* Computes memory (n, D) from the words of a source. */
 static void encode(Model *m, const double *emb, int n, const int32_t *token, int wrong,
                    double (*memory)[D])
 {
@@ -203,7 +203,7 @@ static void decode(Model *m, int n, double (*y)[D], int c, double (*memory)[D], 
     advance(m, "decoder.layers.0.ffn.1", G, n, y, NULL, 0, NULL);
 }
 
-/* Rows (n, D) of the output under its norm, of an encoder alone. */
+/* Computes the rows (n, D) of an encoder alone, its output under its norm. */
 static void encode_alone(Model *m, const Batch *b, size_t first, int n, int wrong, double (*y)[D])
 {
     const ModelConfig *c = model_config(m);
@@ -226,7 +226,7 @@ static void encode_alone(Model *m, const Batch *b, size_t first, int n, int wron
     for (int i = 0; i < 4; i++) memory_free(list[i]);
 }
 
-/* z (V) of a row h (D). */
+/* Computes z (V) of a row h (D). */
 static void plain_word(Model *m, const double *h, int wrong, double *z)
 {
     double *W = tiny_tensor(m, "head.dense.weight"), *b = tiny_tensor(m, "head.dense.bias");
@@ -244,7 +244,7 @@ static void plain_word(Model *m, const double *h, int wrong, double *z)
     for (int i = 0; i < 6; i++) memory_free(list[i]);
 }
 
-/* z (C) of a row h (D). */
+/* Computes z (C) of a row h (D). */
 static void plain_class(Model *m, const double *h, int wrong, double *z)
 {
     double *W = tiny_tensor(m, "pool.weight"), *b = tiny_tensor(m, "pool.bias");

@@ -33,7 +33,7 @@ static int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* cd FOLDER && BEFORE LINE AFTER */
+/* Returns the line "cd FOLDER && BEFORE LINE AFTER". The caller frees it. */
 static char *shell_line(const char *before, const char *format, va_list args, const char *after)
 {
     char *line = NULL;
@@ -81,7 +81,7 @@ pid_t shell_start(const char *log, const char *format, ...)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        signal(SIGINT, SIG_DFL); /* a test run in the background has it ignored */
+        signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(127);
     }
@@ -125,7 +125,7 @@ void forget_result(const char *arguments)
     }
 }
 
-/* ---- what it says ---------------------------------------------------------------------------------- */
+/* ---- the program's words --------------------------------------------------------------------------- */
 
 int count_words(const char *text, const char *words)
 {
@@ -189,7 +189,7 @@ void pause_ms(long ms)
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- what a machine may lack ------------------------------------------------------------------------- */
+/* ---- needs that a machine may lack ------------------------------------------------------------------- */
 
 int has_tool(const char *name)
 {

@@ -1,4 +1,4 @@
-/* saved.h: a small saved network whose metadata are changed, for the tests that load one. Needs scratch.h's folder. */
+/* saved.h: a small saved network with changed metadata, for the tests that load one. Needs scratch.h's folder. */
 #ifndef TROTTER_TESTS_SAVED_H
 #define TROTTER_TESTS_SAVED_H
 
@@ -8,7 +8,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
-/* Options of a network of width and inner width 4. */
+/* Makes the options of a network of width and inner width 4. */
 static inline Options *saved_options(void)
 {
     Options *o;
@@ -18,7 +18,7 @@ static inline Options *saved_options(void)
     return o;
 }
 
-/* The item of this key has this value; NULL: it is gone. */
+/* Gives the item of this key a value; NULL removes the item. */
 static inline void saved_alter(Metadata *meta, const char *key, const char *value)
 {
     for (size_t i = 0; i < meta->count; i++) {
@@ -33,7 +33,7 @@ static inline void saved_alter(Metadata *meta, const char *key, const char *valu
     }
 }
 
-/* Writes model.safetensors and vocab.txt into the folder, one item of the metadata altered. */
+/* Writes model.safetensors and vocab.txt into the folder, with one item of the metadata altered. */
 static inline void saved_write(const char *key, const char *value)
 {
     Zoo z;
@@ -60,7 +60,7 @@ static inline void saved_write(const char *key, const char *value)
     options_free(o);
 }
 
-/* Loads what `dir` names with these options given. */
+/* Loads the network that `dir` names with the given options. Returns network_load's code. */
 static inline int saved_load(const char *dir, const Options *given)
 {
     Network n;

@@ -1,4 +1,4 @@
-/* schemes.h: the zoo, and tables and systems by a word: what cannot be had fails the test.
+/* schemes.h: the zoo, and tables and systems by a word. A word that names none fails the test.
  * zoo_begin and zoo_end are the group's set-up and tear-down. */
 #ifndef TROTTER_TEST_SCHEMES_H
 #define TROTTER_TEST_SCHEMES_H
@@ -16,7 +16,7 @@ static inline int zoo_begin(void **state)
     return zoo_open(&zoo);
 }
 
-/* Whatever a test forgot to free fails the group. */
+/* Closes the zoo and fails the group if a test forgot to free something. */
 static inline int zoo_end(void **state)
 {
     (void)state;
@@ -24,7 +24,7 @@ static inline int zoo_end(void **state)
     return memory_live() != 0;
 }
 
-/* The table of a text: statements, with or without "scheme NAME" before them. */
+/* Returns the table of a text: statements, with or without "scheme NAME" before them. */
 static inline Table *scheme_of_text(const char *text)
 {
     char whole[8192];
@@ -41,7 +41,8 @@ static inline Table *scheme_of_text(const char *text)
     return t;
 }
 
-/* A table by its name in the zoo, or of a text (which has blanks, and no name has); symbols stay. */
+/* Returns a table by its name in the zoo, or of a text. A text has blanks, a name has none. Symbols
+ * stay. */
 static inline Table *scheme(const char *text)
 {
     Table *t = NULL;
@@ -50,7 +51,7 @@ static inline Table *scheme(const char *text)
     return t;
 }
 
-/* The same with every symbol at its starting value. */
+/* Returns the same table with every symbol at its starting value. */
 static inline Table *frozen(const char *text)
 {
     Table *t = scheme(text), *f = table_freeze(t);
@@ -59,7 +60,7 @@ static inline Table *frozen(const char *text)
     return f;
 }
 
-/* A particle system of its own size. */
+/* Makes a particle system of its default size. */
 static inline System *make(const char *name)
 {
     System *s = NULL;

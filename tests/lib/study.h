@@ -1,5 +1,5 @@
-/* study.h: tests of commands that train many models (compare, sweep): a small corpus, cells of their CSV,
- * several processes at one directory. */
+/* study.h: parts for tests of commands that train many models (compare, sweep): a small corpus, cells of
+ * their CSV, several processes in one directory. */
 #ifndef TROTTER_TEST_STUDY_H
 #define TROTTER_TEST_STUDY_H
 
@@ -13,7 +13,7 @@
 #define MODEL NETWORK "--inner 16 --corpus text "
 static char big[1 << 18];
 
-/* With a text of its own for test.txt, unless it is NULL. */
+/* Writes a corpus. `test` replaces test.txt unless it is NULL. */
 static inline void write_corpus(const char *dir, const char *test)
 {
     char name[256];
@@ -22,7 +22,7 @@ static inline void write_corpus(const char *dir, const char *test)
     if (test) file_text(name, test);
 }
 
-/* Plots take longer than these trainings: after the first test there is no gnuplot. */
+/* Hides gnuplot from the tests after the first: plots take longer than these trainings. */
 static inline int undrawn(void **state)
 {
     (void)state;
@@ -31,7 +31,7 @@ static inline int undrawn(void **state)
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
-/* Column of a CSV by its name, from 0. */
+/* Returns the column of a CSV by its name, from 0. */
 static inline int column(const char *csv, const char *name)
 {
     int n = 0;
@@ -45,7 +45,7 @@ static inline int column(const char *csv, const char *name)
     return -1;
 }
 
-/* The named cell of the row that begins with `start`. */
+/* Returns the named cell of the row that begins with `start`. */
 static inline const char *cell(const char *csv, const char *start, const char *name)
 {
     static char word[4][256];

@@ -1,4 +1,4 @@
-/* terminal.h: what the program writes on a terminal while it works. */
+/* terminal.h: reads what the program writes on a terminal while it works. */
 #ifndef TROTTER_TEST_TERMINAL_H
 #define TROTTER_TEST_TERMINAL_H
 
@@ -9,7 +9,7 @@
 
 #include "tests/lib/program.h"
 
-static char shown[1 << 16]; /* of the last program */
+static char shown[1 << 16]; /* output of the last program */
 
 /* Waits until `words` stand in `shown`, the terminal closes, or the seconds are over. */
 static inline int terminal_read(int terminal, const char *words, int seconds)
@@ -28,7 +28,8 @@ static inline int terminal_read(int terminal, const char *words, int seconds)
     return strstr(shown, words) != NULL;
 }
 
-/* Whether `trotter ARGUMENTS` says the words on a terminal within so many seconds; then it is ended. */
+/* Tells whether `trotter ARGUMENTS` writes the words on a terminal within so many seconds. Then it kills the
+ * program. */
 static inline int terminal_shows(const char *arguments, const char *words, int seconds)
 {
     int terminal;
@@ -48,8 +49,9 @@ static inline int terminal_shows(const char *arguments, const char *words, int s
     return seen;
 }
 
-/* What `call` writes to stdout and stderr where both are a terminal of so many columns, 0: of an unknown size, in `shown`, with
- * '\n' at the ends of lines. */
+/* Runs `call` with stdout and stderr on a terminal of so many columns (0: of an unknown size) and puts its output into
+ * `shown`, with '
+ * ' at the ends of lines. */
 static inline void terminal_run(size_t columns, void (*call)(void))
 {
     struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};

@@ -1,5 +1,5 @@
-/* test.h: cmocka behind the headers that it asks for, those of the C library that most tests need, and the list of a
- * program's tests. Every test program begins with it:
+/* test.h: includes cmocka after the headers that it needs and the headers of the C library that most tests need, and
+ * keeps the list of a program's tests. Every test program begins with it:
  *
  *     TEST(two_and_two) { assert_int_equal(2 + 2, 4); }
  *     TEST_MAIN(scratch_open, scratch_close)
@@ -19,19 +19,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a test. They run in the order of `line`, and of calls where it is the same. */
+/* Adds a test. Tests run in the order of `line`, and in the order of calls where it is the same. */
 void test_add(const struct CMUnitTest *t, int line);
 
-/* Runs the tests between `begin` and `end` (either may be NULL); how many failed. CMOCKA_FILTER is a pattern (*, ?) of
- * the names of those that run. */
+/* Runs the tests between `begin` and `end` (either may be NULL) and returns how many failed. CMOCKA_FILTER is a pattern
+ * (*, ?) of the names of those that run. */
 int test_run(CMFixtureFunction begin, CMFixtureFunction end);
 
-/* kill() for a process, and for the group of processes that one leads. The number must be a process's, or the test program
- * ends: kill(-1) reaches every process that there is, and a fork that fails returns -1. */
+/* These are kill() for a process, and for the group of processes that one leads. The number must be a process's, or the
+ * test program ends: kill(-1) reaches every process that there is, and a fork that fails returns -1. */
 int test_signal(pid_t pid, int number);
 int test_signal_group(pid_t pid, int number);
 
-/* Adds a function as a test between a set-up and a tear-down of its own. */
+/* Adds a function as a test between a set-up and a tear-down. */
 #define TEST_ADD(name, begin, end)                                               \
     __attribute__((constructor)) static void add_##name(void)                    \
     {                                                                            \
@@ -39,7 +39,7 @@ int test_signal_group(pid_t pid, int number);
         test_add(&t, __LINE__);                                                  \
     }
 
-/* The head of a test. Its body may read `state`. */
+/* Begins a test. Its body may read `state`. */
 #define TEST_BETWEEN(name, begin, end) \
     static void name(void **state);    \
     TEST_ADD(name, begin, end)         \

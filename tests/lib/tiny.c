@@ -14,7 +14,7 @@ static PlanTerm term(double c, int x)
     return (PlanTerm){.c = c, .x = x};
 }
 
-/* The term t times element e of scalar a; times gate g. */
+/* Multiplies the term t by element e of scalar a; gated multiplies it by gate g. */
 static PlanTerm scaled(PlanTerm t, int a, size_t e)
 {
     t.factor[t.factors++] = (PlanFactor){FACTOR_SCALAR, a, e};
@@ -37,7 +37,7 @@ static int ffn(Plan *p, int layer, int set)
     return plan_slot(p, (PlanSlot){SLOT_FEEDFORWARD, layer, set, TINY_INNER});
 }
 
-/* y + k of a slot. */
+/* Adds a slot's k to y. */
 static int skip(Plan *p, int slot, int y, int draw)
 {
     int k = plan_eval(p, slot, y, draw);
@@ -61,7 +61,7 @@ Plan *tiny_residual(void)
     return p;
 }
 
-/* Heun's method over H = F + G: two evaluations of either slot. */
+/* Makes Heun's method over H = F + G, with two evaluations of either slot. */
 static Plan *shared(void)
 {
     Plan *p = plan_new(1);
@@ -73,7 +73,8 @@ static Plan *shared(void)
     return p;
 }
 
-/* Learned scalars and gates, alone and multiplied; a gate of one register read twice. */
+/* Makes a plan with learned scalars and gates, alone and multiplied, and a gate that reads one register
+ * twice. */
 static Plan *learned(void)
 {
     Plan *p = plan_new(1);
@@ -90,8 +91,8 @@ static Plan *learned(void)
     return p;
 }
 
-/* Four layers that read states and slopes of layers before, a register nobody reads, one read twice
- * in a line, and a line of no terms. */
+/* Makes four layers that read states and slopes of earlier layers, a register that nobody reads, one that
+ * a line reads twice, and a line of no terms. */
 static Plan *history(void)
 {
     Plan *p = plan_new(4);
@@ -109,14 +110,15 @@ static Plan *history(void)
     return p;
 }
 
-/* LN(y + c k), k being a slot's. */
+/* Returns LN(y + c k). k is a slot's. */
 static int post_step(Plan *p, int slot, int y, double c, int draw)
 {
     int k = plan_eval(p, slot, y, draw);
     return plan_norm(p, slot, LIN(p, term(1, y), term(c, k)));
 }
 
-/* Norms behind the sums, one of them used twice, and a state read again later. */
+/* Makes a plan with norms after the sums, one of them used twice, and a state that is read again
+ * later. */
 static Plan *post(void)
 {
     Plan *p = plan_new(1);
@@ -129,7 +131,7 @@ static Plan *post(void)
     return p;
 }
 
-/* A sublayer of a sublayer: registers written by EVAL are read by EVAL. */
+/* Makes a sublayer of a sublayer: EVAL reads registers that EVAL wrote. */
 static Plan *nested(void)
 {
     Plan *p = plan_new(1);
@@ -139,7 +141,7 @@ static Plan *nested(void)
     return p;
 }
 
-/* Registers that a line reads before a sublayer or a gate does. */
+/* Makes a plan whose lines read registers before a sublayer or a gate does. */
 static Plan *late(void)
 {
     Plan *p = plan_new(1);
@@ -161,7 +163,8 @@ static int slot_of(Plan *p, int side, int kind, int layer)
     return plan_slot(p, (PlanSlot){kind, layer, 1, inner, side});
 }
 
-/* y + c_i k_i, k1 and k2 being cross-attention at y and at y + k1, with the keys of one KEYS. */
+/* Returns y + k1 / 2 + k2 / 2. k1 and k2 are cross-attention at y and at y + k1, with the keys of one
+ * KEYS. */
 static int heun_cross(Plan *p, int slot, int y, int keys, int draw)
 {
     int k1 = plan_cross(p, slot, y, keys, draw);
@@ -169,8 +172,8 @@ static int heun_cross(Plan *p, int slot, int y, int keys, int draw)
     return LIN(p, term(1, y), term(0.5, k1), term(0.5, k2));
 }
 
-/* A layer of an encoder with a learned scalar and a gate, and of a decoder: attention, Heun's method over
- * cross-attention, the network, and cross-attention of another layer, whose keys are others. */
+/* Makes a layer of an encoder with a learned scalar and a gate, and of a decoder: attention, Heun's
+ * method over cross-attention, the network, and another layer's cross-attention with other keys. */
 static Plan *pair(void)
 {
     Plan *p = plan_new_pair(1, 2);
@@ -195,7 +198,7 @@ static Plan *pair(void)
     return p;
 }
 
-/* y + k of a slot, under the slot's norm in a post plan; keys < 0: it is no cross-attention. */
+/* Adds a slot's k to y, under the slot's norm in a post plan. keys < 0: it is no cross-attention. */
 static int residual(Plan *p, int slot, int y, int keys, int draw)
 {
     int k = keys < 0 ? plan_eval(p, slot, y, draw) : plan_cross(p, slot, y, keys, draw);
@@ -348,7 +351,8 @@ Batch tiny_batch_of(const Model *m)
     return b;
 }
 
-/* Every word becomes another, so that of clusters of words each has other rows. */
+/* Puts another word for every word into `to`, so that each cluster of words has other rows. Returns NULL
+ * for NULL. */
 static int32_t *others(const int32_t *word, size_t n, int32_t *to)
 {
     for (size_t i = 0; word && i < n; i++) to[i] = (word[i] * 7 + 3) % TINY_VOCAB;

@@ -20,23 +20,25 @@ typedef struct {
     Plan *(*build)(void);
 } TinyPlan;
 
-/* Plans of language models, of an encoder with its decoder, and both, which tests loop over; NULL name at the end. */
+/* Plans of language models, of an encoder with its decoder, and of both. Tests loop over them; a NULL name ends
+ * each. */
 extern const TinyPlan tiny_plans[], tiny_pairs[], tiny_all[];
 
-/* r0 + k1 - k2, both of one slot of `kind` at r0; k1's draw is 0, k2's `draw`. */
+/* Makes r0 + k1 - k2, both of one slot of `kind` at r0. k1's draw is 0, k2's is `draw`. */
 Plan *tiny_identity(int kind, int draw);
-/* What encoders alone are asked; masked = classes = 0 at the end. */
+/* Tasks of encoders alone. masked = classes = 0 ends the list. */
 typedef struct {
     int masked;
     size_t classes, segments;
 } TinyHead;
 extern const TinyHead tiny_heads[];
-/* The plan as it is, but bidirectional; the configuration with what is asked. */
+/* tiny_encoder returns the plan as it is, but bidirectional. tiny_head_config returns the configuration with the tasks
+ * of h. */
 Plan *tiny_encoder(Plan *p);
 ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h);
 
-/* Networks whose words decide how many rows their products have: adaptive softmax (4 words in the head, tails of 3 and 4), and
- * encoders alone; NULL name at the end. */
+/* Networks whose words decide how many rows their products have: adaptive softmax (4 words in the head, tails of 3 and
+ * 4), and encoders alone. A NULL name ends the list. */
 typedef struct {
     const char *name;
     int adaptive, untied;
@@ -47,25 +49,25 @@ extern const TinyEnds tiny_ends[];
 ModelConfig tiny_ends_config(const TinyEnds *e);
 Plan *tiny_ends_plan(const TinyEnds *e);
 
-/* r0 + F(r0), then + G of that. */
+/* Makes y = r0 + F(r0), then y + G(y). */
 Plan *tiny_residual(void);
-/* The transformer of Vaswani et al. 2017 with a layer on either side: F, G; F, C, G. */
+/* Makes the transformer of Vaswani et al. 2017 with a layer on either side: F, G; F, C, G. */
 Plan *tiny_transformer(int post);
 
-/* Sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
+/* Returns sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
 
-/* 13 rows, packed as 5 + 1 + 7. The arrays are static. */
+/* Returns 13 rows, packed as 5 + 1 + 7. The arrays are static. */
 Batch tiny_batch(void);
-/* For a model of two sides with a source of 12 rows, packed as 4 + 7 + 1. */
+/* Adds a source of 12 rows, packed as 4 + 7 + 1, for a model of two sides. */
 Batch tiny_batch_of(const Model *m);
-/* Batches of a model: 'a' is tiny_batch_of; 'b' is 'a' without the last sequence; 'c' is 'a' with other words, of which others,
- * and fewer, are masked. */
+/* Returns batches of a model: 'a' is tiny_batch_of; 'b' is 'a' without the last sequence; 'c' is 'a' with other words,
+ * of which others, and fewer, are masked. */
 Batch tiny_batch_as(const Model *m, char which);
-/* What an encoder alone is asked of the same rows: five words where it is masked, and a label of every sequence where it has
+/* Asks an encoder alone about the same rows: five words where it is masked, and a label of every sequence where it has
  * classes. */
 Batch tiny_asked(const ModelConfig *c);
-/* Sequence s of a batch alone; its beginnings are in start. */
+/* Returns sequence s of a batch alone. Its beginnings are in start. */
 Batch tiny_one(const Batch *b, size_t s, size_t start[2 * SIDES]);
 
 /* Adds 0.3 N(0, 1) to every parameter, so that none is at a special value. */
@@ -74,13 +76,13 @@ void tiny_shake(Model *m, uint64_t seed);
 /* Gives every head a span of 0.35 to 3.45 tokens, away from whole ones, where masks have kinks. */
 void tiny_spans(Model *m);
 
-/* n numbers of a device buffer, from element `at`, as host doubles; caller frees (memory_free). */
+/* Returns n numbers of a device buffer, from element `at`, as host doubles. Caller: memory_free. */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 
-/* 1 where buffers of as many numbers as there are parameters hold the same bits. */
+/* Returns 1 where buffers of as many numbers as there are parameters hold the same bits. */
 int tiny_same(const Model *m, const void *x, const Model *r, const void *y);
 
-/* The values of the tensor of this name, as tiny_get gives them; NULL: there is none. */
+/* Returns the values of the tensor of this name, as tiny_get does; NULL where there is none. */
 double *tiny_tensor(Model *m, const char *name);
 
 #endif

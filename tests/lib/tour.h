@@ -1,7 +1,7 @@
 /* tour.h: one run of a program under bounds, as a user at a terminal sees it, and what is wrong with it.
  *
- * The program's stderr is a terminal, so that it tells of its progress as it does to people; what counts as said is
- * what stands there in the end, without the lines that were wiped. */
+ * The program's stderr is a terminal, so that it shows its progress as it does to people. Its words are the
+ * text that is left there in the end, without the lines that were wiped. */
 #ifndef TROTTER_TESTS_TOUR_H
 #define TROTTER_TESTS_TOUR_H
 
@@ -38,7 +38,7 @@ typedef struct {
     int status; /* as waitpid gives it */
     int interrupted;
     double seconds, quiet; /* quiet: the longest time without a word */
-    char said[RUN_WORDS];  /* what stands on the terminal in the end */
+    char said[RUN_WORDS];  /* text left on the terminal in the end */
     char fault[512];       /* "": none */
 } Run;
 
@@ -49,7 +49,7 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* How many threads want each core of this machine, 1 at least: so much longer does everything take. */
+/* Returns how many threads want each core of this machine, 1 at least. Everything takes so many times longer. */
 static inline double crowd(void)
 {
     double load = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
@@ -67,8 +67,8 @@ __attribute__((format(printf, 2, 3))) static inline void fault(Run *r, const cha
     va_end(args);
 }
 
-/* RFC 4180 with as many fields in every record; the number of the first line that is not so, 0: none. Lines may end
- * in LF alone. */
+/* Checks RFC 4180 with as many fields in every record. Returns the number of the first line that breaks it, 0 for
+ * none. Lines may end in LF alone. */
 static inline size_t bad_csv_line(const char *text, size_t bytes)
 {
     size_t fields = 0, first = 0, line = 1;
@@ -132,7 +132,7 @@ static inline void judge(Run *r, const Bounds *b, const char *out_file)
 
 /* ---- running ------------------------------------------------------------------------------------------ */
 
-/* Takes away what progress_clear wipes: from the beginning of the line to "\r\033[K". */
+/* Removes what progress_clear wipes: from the beginning of the line to "\r\033[K". */
 static inline void wipe(char *text)
 {
     static const char wiped[] = "\r\033[K";
@@ -143,7 +143,7 @@ static inline void wipe(char *text)
     }
 }
 
-/* stderr's two ends: a terminal that changes nothing, or a pipe where there is none. */
+/* Opens the two ends of stderr: a terminal that changes nothing, or a pipe where there is none. */
 static inline void open_words(int end[2])
 {
     struct termios raw;
@@ -163,14 +163,14 @@ static inline void limit(int what, size_t n)
     if (n) setrlimit(what, &(struct rlimit){n, n});
 }
 
-/* A session of its own in the folder `box`, so that all it starts can be ended. */
+/* Starts a new session in the folder `box`, so that all that it starts can be ended. */
 static inline pid_t start(const char *path, char *const argv[], const char *box,
                           const char *out_file, const Bounds *b, int words)
 {
     pid_t pid = fork();
     if (pid != 0) return pid;
     int data = open(out_file, O_WRONLY | O_CREAT | O_TRUNC, 0666), none = open("/dev/null", 0);
-    signal(SIGINT, SIG_DFL); /* a shell's background has it ignored */
+    signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
     if (setsid() < 0 || chdir(box) != 0) _exit(127);
     if (dup2(none, 0) < 0 || dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(127);
     close(words);
@@ -183,7 +183,7 @@ static inline pid_t start(const char *path, char *const argv[], const char *box,
     _exit(127);
 }
 
-/* Words that have come: how many bytes. What finds no room is read and dropped. */
+/* Reads the words that have come and returns how many bytes they are. Bytes that find no room are dropped. */
 static inline size_t listen(int end, Run *r, size_t *n)
 {
     char more[4096];
@@ -204,7 +204,8 @@ static inline off_t size_of(const char *file)
     return stat(file, &s) == 0 ? s.st_size : 0;
 }
 
-/* Waits for the end within the bounds; SIGINT, where it may take longer, and SIGKILL. */
+/* Waits for the end within the bounds. Sends SIGINT when time is over for a run that may take longer, and SIGKILL
+ * for a fault. */
 static inline void watch(pid_t pid, int end, const char *out_file, const Bounds *b, Run *r)
 {
     double begun = now(), last = begun, stop = begun + b->whole;
@@ -233,8 +234,8 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
     r->seconds = now() - begun;
 }
 
-/* Whether a process of the group goes on; what is ending may take a second. Those whose parent is gone are ours to
- * wait for (run_bounded): init may let them stand for a while. */
+/* Tells whether a process of the group goes on; it gives ending processes a second. It waits for those whose parent
+ * is gone, which are ours (run_bounded): init may let them stand for a while. */
 static inline int is_left(pid_t group)
 {
     for (int i = 0; i < 100; i++) {
@@ -245,7 +246,7 @@ static inline int is_left(pid_t group)
     return 1;
 }
 
-/* Runs argv there; r->fault tells what is wrong. Nothing that it started outlives it. */
+/* Runs argv in `box` and puts what is wrong into r->fault. Nothing that it started outlives it. */
 static inline void run_bounded(const char *path, char *const argv[], const char *box,
                                const Bounds *b, Run *r)
 {
@@ -278,7 +279,7 @@ static inline int list_one(const char *path, const struct stat *s, int type, str
     return 0;
 }
 
-/* Names, sizes and times of all files in folders of the scratch folder; the caller frees it. */
+/* Returns the names, sizes and times of all files in folders of the scratch folder. The caller frees it. */
 static inline char *list_files(const char *const *name)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* toy.h: trainings on a toy corpus: every line is the same cycle of words, so that the next word is known
- * from the one before and a model reaches a perplexity near 1. */
+/* toy.h: trainings on a toy corpus. Every line is the same cycle of words, so that a word tells the next
+ * one and a model reaches a perplexity near 1. */
 #ifndef TROTTER_TESTS_TOY_H
 #define TROTTER_TESTS_TOY_H
 
@@ -49,7 +49,7 @@ typedef struct {
     uint64_t stop_at; /* step after which to stop; 0: never */
     int poison_epoch; /* epoch after which a weight becomes NaN; 0: none */
     int level_epoch;  /* epoch after which all weights become 0.1; 0: none */
-    double epoch_ppl; /* of validation, after that epoch */
+    double epoch_ppl; /* validation perplexity after that epoch */
     int reports, epochs;
     double last_loss, last_rate;
     TrainResult result;
@@ -91,7 +91,7 @@ static inline Model *new_model(const char *backend)
     return m;
 }
 
-/* 300 tokens, 40 a step. out: a name below the root, or NULL. */
+/* Sets up a training of 300 tokens, 40 a step. out: a name below the root, or NULL. */
 static inline void trial_init(Trial *a, const char *out, int context)
 {
     static const StoreText meta[] = {{"scheme", "toy"}};
@@ -109,7 +109,7 @@ static inline void trial_init(Trial *a, const char *out, int context)
     if (out) path(a->out, out, "");
 }
 
-/* Leaves a->m, which the caller frees. */
+/* Trains and leaves the model in a->m, which the caller frees. */
 static inline int run_keep_model(Trial *a, const char *backend)
 {
     a->m = new_model(backend);
@@ -139,7 +139,7 @@ static inline void assert_same_file(const char *a, const char *b, const char *na
     assert_true(same_files(x, y));
 }
 
-/* The log but for its last column, tokens_per_s. */
+/* Returns the log without its last column, tokens_per_s. */
 static inline char *log_of(const char *directory)
 {
     size_t at = 0;

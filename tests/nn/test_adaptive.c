@@ -1,10 +1,10 @@
-/* test_adaptive.c: adaptive embedding and softmax against a plain model that spells them out, on every
- * backend; gradients against differences of the loss are test_gradient.c's, in f64, and here those of all backends
- * are compared with them. All that is not of one form alone is tried tied and untied, labels plain and smoothed.
+/* test_adaptive.c: adaptive embedding and softmax against a plain model that spells them out, on every backend.
+ * test_gradient.c compares gradients with differences of the loss, in f64; here those of all backends are compared
+ * with them. Tests that do not concern one form alone run tied and untied, with labels plain and smoothed.
  *
- * The plain model is untied. Its embedding has the row E_0[v] or P_i E_i[v] for every word v, its output
- * matrix the same, of the output's E and P, and a row more for every entry: its V + k logits are those of head
- * and tails at once. */
+ * The plain model is untied. Its embedding has the row E_0[v] or P_i E_i[v] for every word v. Its output matrix is
+ * made in the same way of the output's E and P, with a row more for every entry: its V + k logits are those of
+ * head and tails at once. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -37,15 +37,15 @@ static ModelConfig adaptive_form(size_t f)
     return c;
 }
 
-/* A log p is behind some 8 products of D = 8 terms below 2, whose factors are each rounded by eps / 2 on
- * their own: sqrt(64) 2 eps in the mean, twice that at most. */
+/* Returns the tolerance of a log p. It comes after some 8 products of D = 8 terms below 2, whose factors are each
+ * rounded by eps / 2: sqrt(64) 2 eps in the mean, twice that at most. */
 static double tolerance(const Model *m)
 {
     const Backend *b = model_backend(m);
     return 32 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
 }
 
-/* Where the tolerance is too wide for a control. */
+/* Tells whether the tolerance is too wide for a control. */
 static int is_coarse(const Model *m)
 {
     return tolerance(m) > 0.01;
@@ -53,7 +53,7 @@ static int is_coarse(const Model *m)
 
 /* ---- the plain model ----------------------------------------------------------------------------- */
 
-/* out (words, D) = E (words, w) P^T, P (D, w). */
+/* Computes out (words, D) = E (words, w) P^T, P (D, w). */
 static void widen(Model *m, const char *end, int tail, size_t words, size_t w, double *out)
 {
     char name[64];
@@ -71,7 +71,8 @@ static void widen(Model *m, const char *end, int tail, size_t words, size_t w, d
     memory_free(p);
 }
 
-/* The rows of all words at an end, "embed" or "output", then, where there are, the entries: out (ALL, D). */
+/* Computes out (ALL, D): the rows of all words at an end, "embed" or "output", then the entries, if there are
+ * any. */
 static void spell_out(Model *m, const char *end, double *out)
 {
     char name[64];
@@ -95,7 +96,7 @@ static void put(Model *m, const char *name, const double *x)
     b->put(backend_at(b, model_data(m), p->offset), x, p->size);
 }
 
-/* The plain model of m, all other tensors being m's. */
+/* Makes the plain model of m. All other tensors are m's. */
 static Model *plain_of(Model *m)
 {
     ModelConfig c = tiny_config();
@@ -119,7 +120,7 @@ static Model *plain_of(Model *m)
     return r;
 }
 
-/* log sum e^z. */
+/* Returns log sum e^z. */
 static double log_sum(size_t n, const double *z)
 {
     double sum = 0;
@@ -127,7 +128,7 @@ static double log_sum(size_t n, const double *z)
     return log(sum);
 }
 
-/* log p of every word (V) from the ALL logits of a row. */
+/* Computes log p of every word (V) from the ALL logits of a row. */
 static void by_clusters(const double *z, double *log_p)
 {
     double head[HEAD + TAILS];
@@ -141,7 +142,7 @@ static void by_clusters(const double *z, double *log_p)
         log_p[v] = z[V + 1] - all + z[v] - log_sum(V - SECOND, z + SECOND);
 }
 
-/* ---- what it is ---------------------------------------------------------------------------------- */
+/* ---- the definition ------------------------------------------------------------------------------ */
 
 static void compare_with_plain(const char *name, size_t form)
 {
@@ -177,7 +178,7 @@ TEST(it_is_what_the_plain_model_spells)
         for (size_t form = 0; form < 2; form++) compare_with_plain(tested_backend(i), form);
 }
 
-/* Every tensor of `from` under the name it has at the other end of an untied model. */
+/* Copies every tensor of `from` to the name that it has at the other end of an untied model. */
 static void copy_embedding(Model *from, Model *to)
 {
     const Param *list;
@@ -193,7 +194,8 @@ static void copy_embedding(Model *from, Model *to)
     }
 }
 
-/* An untied output that has the embedding's numbers gives the tied model's log p; as it starts it does not. */
+/* An untied output with the embedding's numbers gives the tied model's log p. With its starting values it does
+ * not. */
 TEST(untied_with_the_same_numbers_is_tied)
 {
     Batch x = tiny_batch();
@@ -214,8 +216,8 @@ TEST(untied_with_the_same_numbers_is_tied)
     }
 }
 
-/* nll = -(1 - E) log p(y) - E / V sum_w log p(w), of the log p that model_logits has; not of labels that leave
- * the target out (E / (V - 1) to each other word). */
+/* Smoothed labels give nll = -(1 - E) log p(y) - E / V sum_w log p(w), with the log p of model_logits. They do not
+ * give the nll of labels that leave out the target (E / (V - 1) to each other word). */
 TEST(smoothed_labels_are_over_the_vocabulary)
 {
     Batch x = tiny_batch();
@@ -237,15 +239,15 @@ TEST(smoothed_labels_are_over_the_vocabulary)
             double off = distance(nll, want, N);
             if (!(off <= tol)) fail_msg("%s: off by %g", tested_backend(i), off);
             if (!is_coarse(m)) assert_false(distance(nll, other, N) <= tol);
-            assert_int_equal(model_forward(m, &x, 0, 1, nll, NULL), 0); /* evaluation has none */
+            assert_int_equal(model_forward(m, &x, 0, 1, nll, NULL), 0); /* no smoothing here */
             for (size_t k = 0; k < N; k++)
                 assert_true(fabs(nll[k] + p[k * V + (size_t)x.target[k]]) <= tol);
             model_free(m);
         }
 }
 
-/* Labels smoothed by hardly anything, which go another way through the tails, have the loss and the gradients
- * of plain ones; those of E = 0.3 have not. */
+/* Labels with almost no smoothing, which take another path through the tails, have the loss and the gradients of
+ * plain ones. Labels with E = 0.3 do not. */
 TEST(little_smoothing_is_none)
 {
     Batch x = tiny_batch();
@@ -271,8 +273,8 @@ TEST(little_smoothing_is_none)
         }
 }
 
-/* Gradients of every backend are those of cpu-f64, which differences of the loss confirm. A number of them is
- * behind some 16 products one after another, factors rounded by eps / 2: 8 eps if all go one way. */
+/* Gradients of every backend are those of cpu-f64, which differences of the loss confirm. A number comes after
+ * some 16 products, with factors rounded by eps / 2: 8 eps if all go one way. */
 TEST(gradients_agree)
 {
     Batch x = tiny_batch();
@@ -299,7 +301,7 @@ TEST(gradients_agree)
     }
 }
 
-/* The sum over the vocabulary is 1; without the last tail it is not. */
+/* The probabilities over the vocabulary sum to 1. Without the last tail they do not. */
 TEST(probabilities_sum_to_one)
 {
     Batch x = tiny_batch();
@@ -318,7 +320,7 @@ TEST(probabilities_sum_to_one)
 
 /* ---- training ------------------------------------------------------------------------------------ */
 
-/* Steps of two batches, one without a word of a tail every other time: the loss falls. */
+/* Takes steps of two batches, one without a word of a tail every other time. The loss falls. */
 static double trained(const char *name, size_t form)
 {
     const AdamConfig adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
@@ -355,7 +357,7 @@ TEST(it_learns)
     }
 }
 
-/* One row a block of logits gives what all in one give. */
+/* Two rows a block of logits give the numbers of all rows in one block. */
 TEST(blocks_of_rows_make_no_difference)
 {
     Batch x = tiny_batch();
@@ -387,7 +389,8 @@ typedef struct {
     size_t rows, cols;
 } Shape;
 
-/* The tensors of `want` (n) are there, and none besides those of a plain model less `less` numbers. */
+/* Checks that the tensors of `want` (n) are there, and no others except those of a plain model less `less`
+ * numbers. */
 static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less)
 {
     ModelConfig plain = tiny_config();
@@ -456,7 +459,7 @@ TEST(what_cannot_be_is_refused)
     refused(c, "smoothing");
 }
 
-/* Each allocation fails once: the code is told, nothing is left behind. */
+/* Each allocation fails once. The code says so, and nothing is left allocated. */
 TEST(short_memory_is_told)
 {
     Batch x = tiny_batch();

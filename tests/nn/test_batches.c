@@ -1,5 +1,5 @@
-/* test_batches.c: the windows of an epoch are the text, each token once; their order is a function of
- * (seed, epoch). */
+/* test_batches.c: the windows of an epoch are the text, with each token once. Their order is a function of (seed,
+ * epoch). */
 #include "tests/lib/test.h"
 
 #include <malloc.h>
@@ -10,8 +10,8 @@
 
 enum { TOKENS = 5000 };
 
-/* A text whose tokens tell their own place: token i is i + 1, but for line ends, which are 0. Mean
- * line 8 tokens, some blank, one of 300. */
+/* Makes a text whose tokens name their place: token i is i + 1, except line ends, which are 0. A mean line has 8
+ * tokens, some lines are blank, and one has 300. */
 static Text placed_text(uint64_t seed, size_t tokens)
 {
     Text t = {.file = memory_string("placed"), .tokens = tokens};
@@ -28,13 +28,13 @@ static int blank_at(const Text *t, size_t i)
     return t->id[i] == 0 && (i == 0 || t->id[i - 1] == 0);
 }
 
-/* Place of the target behind `input`, or SIZE_MAX where a blank line makes it unclear. */
+/* Returns the place of the target after `input`, or SIZE_MAX where a blank line makes it unclear. */
 static size_t place(int32_t input, int32_t target)
 {
     return target ? (size_t)target - 1 : input ? (size_t)input : SIZE_MAX;
 }
 
-/* 1: a sound batch; seen (tokens) counts the targets. */
+/* Returns 1 for a sound batch; seen (tokens) counts the targets. */
 static int sound(const Batch *b, const Text *t, int context, size_t most, size_t T, uint8_t *seen)
 {
     size_t longest = 0;
@@ -56,7 +56,7 @@ static int sound(const Batch *b, const Text *t, int context, size_t most, size_t
     return longest == b->longest;
 }
 
-/* 1: the epoch's batches are sound and together predict every token (but blank lines) once. */
+/* Returns 1 where the epoch's batches are sound and together predict every token (except blank lines) once. */
 static int covers(Batches *b, const Text *t, int context, size_t most, size_t T)
 {
     uint8_t *seen = memory_new(t->tokens, 1);
@@ -76,7 +76,7 @@ static int covers(Batches *b, const Text *t, int context, size_t most, size_t T)
 static const size_t lengths[] = {1, 2, 7, 64, 300, 5000, 100000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* Blank lines cannot be told apart in a stream: its text has none. */
+/* Makes a text for the context. A stream cannot tell blank lines apart, so its text has none. */
 static Text text_for(int context, uint64_t seed, size_t tokens)
 {
     Text t = placed_text(seed, tokens);
@@ -111,7 +111,7 @@ TEST(test_batches_cover)
             }
 }
 
-/* The checkers see a token, a place or a border that is wrong, and a batch left out. */
+/* The checkers see a wrong token, place or border, and a batch left out. */
 TEST(test_batches_control)
 {
     Vocab v = {.eos = 0};
@@ -143,8 +143,8 @@ TEST(test_batches_control)
     text_free(&t);
 }
 
-/* Evaluation: targets one after another are the text; inputs the text begun with <eos>. On real
- * text; the stream in blocks of T, batch_tokens / T at a time. */
+/* In evaluation the targets one after another are the text, and the inputs are the text after a first <eos>. This
+ * holds on real text; a stream comes in blocks of T, batch_tokens / T at a time. */
 TEST(test_evaluation)
 {
     Corpus c;
@@ -174,7 +174,7 @@ TEST(test_evaluation)
     corpus_free(&c);
 }
 
-/* A number for an epoch's batches in their order. */
+/* Returns a number for an epoch's batches in their order. */
 static uint64_t epoch_sum(Batches *b, long epoch)
 {
     uint64_t h = 1;
@@ -215,8 +215,8 @@ TEST(test_batches_order)
     }
 }
 
-/* Sum over batches of (longest - shortest sequence), less the same for the whole epoch. Sorted by
- * length it is <= 0: the batches' ranges do not overlap. */
+/* Returns the length of sequence s, source included. spread sums (longest - shortest) over the batches, less the
+ * same for the whole epoch. Sorted by length it is <= 0: the batches' ranges do not overlap. */
 static size_t length_of(const Batch *x, size_t s)
 {
     size_t n = x->start[s + 1] - x->start[s];
@@ -256,7 +256,7 @@ TEST(test_like_length)
     text_free(&t);
 }
 
-/* The cuts of a stream move: over many epochs a token is first of its block at about 1 time in T. */
+/* The cuts of a stream move: over many epochs a token is the first of its block at about 1 time in T. */
 TEST(test_offsets)
 {
     enum { T = 8, EPOCHS = 800 };
@@ -309,7 +309,7 @@ static size_t words_in(int side, size_t line)
     return 1 + (size_t)random_below(9, 3 + (uint64_t)side, line, WORDS);
 }
 
-/* Word j of a line tells line and place, and its side. <eos> is 0. */
+/* Returns word j of a line, which names line, place and side. <eos> is 0. */
 static int32_t word_of(int side, size_t line, size_t j)
 {
     return (int32_t)(j == words_in(side, line) ? 0
@@ -326,7 +326,7 @@ static Text side_of(int side)
     return t;
 }
 
-/* 1: rows from .. to-1 are the whole line, numbered from 0. */
+/* Returns 1 where rows from .. to-1 are the whole line, numbered from 0. */
 static int whole_line(int side, size_t line, size_t from, size_t to, const int32_t *row,
                       const int32_t *position)
 {
@@ -336,7 +336,7 @@ static int whole_line(int side, size_t line, size_t from, size_t to, const int32
     return 1;
 }
 
-/* 1: a sound batch of pairs; seen (LINES) counts the lines. */
+/* Returns 1 for a sound batch of pairs; seen (LINES) counts the lines. */
 static int sound_pairs(const Batch *b, size_t most, uint8_t *seen)
 {
     size_t longest[2] = {0, 0};
@@ -360,7 +360,8 @@ static int sound_pairs(const Batch *b, size_t most, uint8_t *seen)
     return longest[0] == b->longest && longest[1] == b->source.longest;
 }
 
-/* 1: the epoch's batches are sound, each pair is in one of them, and in the texts' order nothing more had fitted. */
+/* Returns 1 where the epoch's batches are sound, each pair is in one of them, and in the texts' order no batch had
+ * room for the next pair. */
 static int covers_pairs(Batches *b, size_t most, int in_order)
 {
     uint8_t seen[LINES] = {0};
@@ -405,7 +406,7 @@ TEST(test_pairs_stay_together)
     text_free(&s);
 }
 
-/* The checkers see what is wrong on either side, sources exchanged, and a batch left out. */
+/* The checkers see errors on either side, exchanged sources, and a batch left out. */
 TEST(test_pairs_control)
 {
     Vocab v = {.eos = 0};
@@ -422,7 +423,7 @@ TEST(test_pairs_control)
         if (spoil == 2) x.source.start[1]++;
         if (spoil == 3) x.source.position[second] = 1;
         if (spoil == 4) x.source.longest++;
-        if (spoil == 5) x.source.input[last] = x.source.input[last - 1]; /* no <eos> */
+        if (spoil == 5) x.source.input[last] = x.source.input[last - 1]; /* without <eos> */
         if (spoil == 6) x.source.N--;
         if (spoil == 7) x.input[0] = x.target[0];
         if (spoil == 8) x.longest--;
@@ -432,7 +433,7 @@ TEST(test_pairs_control)
         if (spoil == 0) assert_false(sound_pairs(&x, x.N - 1, seen));
     }
     batches_free(b);
-    /* one word of the source text is another's */
+    /* one word of the source text is wrong */
     assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
     assert_true(covers_pairs(b, 200, 1));
     s.id[0]++;
@@ -476,7 +477,7 @@ TEST(test_pairs_order)
     text_free(&s);
 }
 
-/* A text alone has no source in its batches, whether there is none or one without tokens, and is the same. */
+/* A text alone gives the same batches without a source, whether there is no source text or one without tokens. */
 TEST(test_no_source)
 {
     Vocab v = {.eos = 0};
@@ -555,7 +556,7 @@ TEST(test_failing_allocator)
     assert_true(fail_each(job_pairs, ERR_MEMORY) >= 13);
 }
 
-/* What is counted is what is taken, by glibc's own book: each allocation adds less than a page and its head. */
+/* The counted bytes are those taken, by glibc's count: each allocation adds less than a page and its head. */
 TEST(test_bytes)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,6 @@
-/* test_beam.c: beam search against all outputs there are, against a second search that knows no caches, alone and in
- * batches; lengths, repeats, what is refused. What others got wrong is planted in the second search and has to be seen. */
+/* test_beam.c: beam search against all possible outputs and against a second search without caches, alone and in
+ * batches; lengths, repeats and refusals. The second search also makes mistakes that others made, and the tests must
+ * see them. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -38,7 +39,7 @@ typedef struct {
     size_t start[SOURCES + 1], begins[SOURCES + 1];
 } Sources;
 
-/* Sentences from .. end-1 of the text of a seed. */
+/* Makes sentences from .. end-1 of the text of a seed. */
 static Batch sources(Sources *k, size_t vocab, uint64_t seed, size_t from, size_t end)
 {
     Batch x = {.S = end - from, .start = k->begins};
@@ -105,7 +106,7 @@ static int keep(void *arg, size_t sentence, size_t count, const Hypothesis *best
     return 0;
 }
 
-/* Outputs of x->S sentences; caller: free. */
+/* Returns outputs of x->S sentences. Caller: free. */
 static Outputs *search(Model *m, const BeamConfig *c, const Batch *x)
 {
     Outputs *o = calloc(x->S, sizeof *o);
@@ -114,7 +115,7 @@ static Outputs *search(Model *m, const BeamConfig *c, const Batch *x)
     if (beam_new(m, c, &b) != 0) fail_msg("%s", error_text());
     size_t calls = memory_calls();
     if (beam_search(b, x, keep, o) != 0) fail_msg("%s", error_text());
-    assert_int_equal(memory_calls(), calls); /* no memory is asked for */
+    assert_int_equal(memory_calls(), calls); /* no memory is allocated */
     for (size_t s = 0; s < x->S; s++) assert_int_equal(o[s].times, 1);
     beam_free(b);
     return o;
@@ -122,7 +123,8 @@ static Outputs *search(Model *m, const BeamConfig *c, const Batch *x)
 
 /* ---- a whole pass over a hypothesis ------------------------------------------------------------------- */
 
-/* Sentence s of x as the source of a text of n tokens that begins with <eos>; log p (n, V) of what comes next. */
+/* Computes log p (n, V) of the next token for a text of n tokens that begins with <eos>. Its source is sentence s of
+ * x. */
 static void whole(Model *m, const Batch *x, size_t s, size_t n, int32_t *input, double *log_p)
 {
     size_t start[2] = {0, n}, from[2] = {0, 0}, words = model_config(m)->vocab;
@@ -188,7 +190,7 @@ static int by_score(const void *x, const void *y)
     return (a->score < b->score) - (a->score > b->score);
 }
 
-/* Every output of up to max_length tokens that is allowed, best first. */
+/* Lists every allowed output of up to max_length tokens, best first. */
 static void list_all(Model *m, const Batch *x, size_t s, const BeamConfig *c, int wrong,
                      Outputs *all)
 {
@@ -214,7 +216,7 @@ static void list_all(Model *m, const Batch *x, size_t s, const BeamConfig *c, in
     qsort(all->best, all->count, sizeof *all->best, by_score);
 }
 
-/* Equal lists, scores up to 1e-10. */
+/* Tells whether two lists are equal, scores up to 1e-10. */
 static int same_outputs(const Outputs *a, const Outputs *b)
 {
     if (a->count != b->count) return 0;
@@ -228,7 +230,7 @@ static int same_outputs(const Outputs *a, const Outputs *b)
     return 1;
 }
 
-/* As many hypotheses as there are outputs: nothing is cut off. */
+/* Checks the search with as many hypotheses as there are outputs, so that it cuts off nothing. */
 static void check_all(Model *m, const BeamConfig *c, const Batch *x, size_t *wrongs)
 {
     Outputs *found = search(m, c, x), *all = calloc(1, sizeof *all);
@@ -279,16 +281,16 @@ TEST(a_wide_beam_finds_all)
 
 /* ---- a second search -------------------------------------------------------------------------------------- */
 
-/* What others got wrong. */
+/* Mistakes that others made. */
 enum {
     PEER_RIGHT,
-    PEER_PARENT,     /* a child has the text of the hypothesis of its own rank */
+    PEER_PARENT,     /* a child has the text of the hypothesis with its rank */
     PEER_LENGTH,     /* the penalty's length without <eos> */
     PEER_ANY_EOS,    /* <eos> is finished among all 2 beam candidates */
     PEER_FIRST,      /* a sentence ends with its first finished one */
     PEER_SHORTEST,   /* the shortest finished one is the best */
     PEER_CANDIDATES, /* `beam` candidates, with <eos> or not */
-    PEER_LONGER,     /* a token more than the longest */
+    PEER_LONGER,     /* outputs are a token longer than the longest */
     PEERS
 };
 
@@ -305,7 +307,7 @@ static int by_sum(const void *x, const void *y)
     return a->o.token[a->o.length - 1] - b->o.token[b->o.length - 1];
 }
 
-/* The order of equal scores is that of finishing. */
+/* Adds a finished output. Equal scores keep the order in which they finished. */
 static void add_finished(Outputs *to, Found o, int shortest)
 {
     size_t i = to->count++;
@@ -314,7 +316,7 @@ static void add_finished(Outputs *to, Found o, int shortest)
     to->best[i] = o;
 }
 
-/* A sentence by whole passes over every hypothesis; *rows counts these. */
+/* Searches for a sentence by whole passes over every hypothesis; *rows counts these. */
 static void peer(Model *m, const Batch *x, size_t s, const BeamConfig *c, size_t longest, int wrong,
                  Outputs *best, size_t *rows)
 {
@@ -365,7 +367,7 @@ static void peer(Model *m, const Batch *x, size_t s, const BeamConfig *c, size_t
     free(log_p);
 }
 
-/* Rows that queries had, counted on the way to the kernel. */
+/* Rows of queries, counted on the way to the kernel. */
 static Backend counting;
 static void (*counted)(const Listed *a, void *out);
 static size_t queries;
@@ -386,7 +388,7 @@ static size_t self_evals(const Model *m)
     return n;
 }
 
-/* Options of trial v. */
+/* Returns the options of trial v. */
 static BeamConfig drawn(uint64_t v, size_t vocab, size_t most_sentences, const int32_t *banned)
 {
     BeamConfig c = search_of(1 + random_below(v, 1, 0, 6), 1 + random_below(v, 1, 1, LONGEST - 1),
@@ -447,7 +449,7 @@ TEST(a_second_search_agrees)
                              c.beam);
                 seen[wrong] += (size_t)!same;
             }
-        /* No row is computed of a sentence that has ended. */
+        /* No row is computed for a sentence that has ended. */
         assert_int_equal(queries, rows * self_evals(m));
         finished_early += found[0].best[0].length <= longest_of(&c, &x, 0);
         sentences += x.S;
@@ -464,7 +466,7 @@ TEST(a_second_search_agrees)
 
 /* ---- greedy --------------------------------------------------------------------------------------------- */
 
-/* The most probable token behind a whole pass, of equal ones the least, until it is <eos>. */
+/* Returns the most probable tokens, each after a whole pass, up to <eos>. It takes the least of equal ones. */
 static Found greedy(Model *m, const Batch *x, size_t s, size_t longest)
 {
     size_t words = model_config(m)->vocab;
@@ -514,7 +516,7 @@ TEST(a_beam_of_one_is_greedy)
 
 /* ---- scores ----------------------------------------------------------------------------------------------- */
 
-/* The best ones' scores are sums of what a whole pass gives, on every backend. */
+/* The best outputs' scores are sums of the log p of a whole pass, on every backend. */
 TEST(scores_are_those_of_a_pass)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -558,7 +560,7 @@ TEST(penalties_by_hand)
 
 /* ---- batches ---------------------------------------------------------------------------------------------- */
 
-/* All 64 sentences by so many at a time. */
+/* Searches for all 64 sentences, so many at a time. */
 static Outputs *by_batches(Model *m, const BeamConfig *c, size_t each)
 {
     Outputs *all = calloc(SOURCES, sizeof *all);
@@ -574,7 +576,7 @@ static Outputs *by_batches(Model *m, const BeamConfig *c, size_t each)
     return all;
 }
 
-/* The same outputs whatever the batch; in f64 the same bits. */
+/* Outputs are the same whatever the batch. In f64 they have the same bits. */
 TEST(batches_do_not_matter)
 {
     for (size_t i = 0; tested_backend(i); i++) {
@@ -628,7 +630,7 @@ TEST(lengths_are_kept)
                 BeamConfig c = search_of(4, most, 16);
                 c.min_length = least;
                 c.max_ratio = ratio == 1 ? 1.5 : 0;
-                c.max_extra = ratio ? 2 - ratio : 0; /* 2: of a ratio and no more */
+                c.max_extra = ratio ? 2 - ratio : 0; /* 2: by a ratio alone */
                 if (ratio == 2) c.max_ratio = 1;
                 Outputs *found = search(m, &c, &x);
                 for (size_t s = 0; s < x.S; s++)
@@ -648,7 +650,7 @@ TEST(lengths_are_kept)
     model_free(m);
 }
 
-/* Controls: without the option outputs repeat. */
+/* Outputs have no repeats. The controls: without the option they repeat. */
 TEST(nothing_repeats)
 {
     size_t repeated[5] = {0}, outputs = 0;
@@ -677,7 +679,7 @@ TEST(nothing_repeats)
     for (int r = 1; r < 4; r++) assert_true(repeated[r] > 0);
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------------------------------------------- */
 
 static void refuse(Model *m, BeamConfig c, const char *words)
 {
@@ -793,7 +795,7 @@ TEST(numbers_that_are_none)
         }
 }
 
-/* The second sentence to finish ends it. */
+/* Stops the search at the second sentence that finishes. */
 static int refuse_second(void *arg, size_t sentence, size_t count, const Hypothesis *best)
 {
     (void)sentence, (void)count, (void)best;
@@ -831,7 +833,7 @@ TEST(a_search_is_ended_from_outside)
     assert_int_equal(beam_search(b, &x, stop_soon, &times), ERR_INTERRUPTED);
     assert_true(times >= 1 && times < 4);
     stop = 0;
-    Outputs *one = calloc(4, sizeof *one), *other = search(m, &c, &x); /* as if nothing had been */
+    Outputs *one = calloc(4, sizeof *one), *other = search(m, &c, &x); /* as if new */
     assert_int_equal(beam_search(b, &x, keep, one), 0);
     assert_memory_equal(one, other, 4 * sizeof *one);
     beam_free(b);
@@ -874,7 +876,7 @@ TEST(nothing_leaks)
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-/* Threads would mostly wait for one another. */
+/* Uses one thread, as threads would mostly wait for one another. */
 static int setup(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
-/* test_bpe.c: byte-pair encoding against programs that do the same the slow way: a learner that counts all pairs anew for
- * every merge, one that follows the pruned counts of subword-nmt's learn_bpe.py letter by letter, and an applier on strings.
+/* test_bpe.c: byte-pair encoding against slow programs that do the same: a learner that counts all pairs again for
+ * every merge, one that follows the pruned counts of subword-nmt's learn_bpe.py letter by letter, and an applier on
+ * strings.
  *
- * With TROTTER_MULTI30K=FOLDER the codes of Multi30k are those that were published. */
+ * With TROTTER_MULTI30K=FOLDER the codes of Multi30k are the published ones. */
 #include "tests/lib/test.h"
 
 #include <nettle/sha2.h>
@@ -27,7 +28,7 @@ static size_t draw(size_t n)
     return (size_t)random_below(11, 1, drawn++, n);
 }
 
-/* Ties and prefixes; characters of 1, 2, 3 and 4 bytes; the mark of a piece; the mark of a word's end. */
+/* Letters for ties and prefixes; characters of 1, 2, 3 and 4 bytes; the mark of a piece; the mark of a word's end. */
 static const char *const alphabets[][8] = {
     {"a", "b"},
     {"a", "b", "c", "d"},
@@ -37,7 +38,7 @@ static const char *const alphabets[][8] = {
 };
 enum { ALPHABETS = sizeof alphabets / sizeof *alphabets };
 
-/* A word; none ends in "@@". */
+/* Draws a word. None ends in "@@". */
 static void draw_word(const char *const *letter, char *word)
 {
     size_t letters = 0;
@@ -48,7 +49,9 @@ static void draw_word(const char *const *letter, char *word)
     if (n > 1 && strcmp(word + n - 2, "@@") == 0) strcpy(word + n - 1, "a");
 }
 
-/* Words of few, the first ones often, in lines; `untidy`: with more blanks than need be, blank lines and "\r\n". */
+/* Draws lines of words from a small list, the first ones often. An `untidy` text has extra blanks, blank lines and
+ * "\r
+ * ". */
 static const char *draw_text(const char *const *letter, size_t tokens, int untidy)
 {
     static const char *const between[] = {" ", " ", "  ", "   "}, *const end[] = {"\n",   " \n",
@@ -78,7 +81,7 @@ static BpeText text_of(const char *text)
 
 /* ---- two slow learners -------------------------------------------------------------------------- */
 
-enum { RIGHT, LEAST_OF_EQUALS, LATE_STOP, SPOILS }; /* as it should be; and spoiled */
+enum { RIGHT, LEAST_OF_EQUALS, LATE_STOP, SPOILS }; /* right; and spoiled */
 
 static struct {
     char symbol[SYMBOLS][NAME];
@@ -139,7 +142,7 @@ static void slow_begin(const char *text)
 
 static long stats[SYMBOLS][SYMBOLS];
 
-/* Whether pair (a, b) goes before (x, y). */
+/* Tells whether pair (a, b) goes before (x, y). */
 static int goes_before(int a, int b, int x, int y, int spoil)
 {
     if (stats[a][b] != stats[x][y]) return stats[a][b] > stats[x][y];
@@ -148,7 +151,7 @@ static int goes_before(int a, int b, int x, int y, int spoil)
     return spoil == LEAST_OF_EQUALS ? order < 0 : order > 0;
 }
 
-/* Word w with every (a, b) one symbol, from the left; whether there was one. */
+/* Makes every (a, b) of word w one symbol, from the left. Tells whether there was one. */
 static int slow_merge(int w, int a, int b, int both)
 {
     int *s = slow.word[w].symbol, n = 0, was = slow.word[w].n;
@@ -173,9 +176,10 @@ static int slow_join(int a, int b, int *fresh)
     return both;
 }
 
-/* Merges a line each in `codes`; how many. It counts all pairs for every merge, and ends in front of the first merge that
- * learn_bpe.py need not take: where the best count is below a tenth of the first, counts wait there and come back as they
- * were, and a symbol that is made in a second way is counted twice. *whole: it went on to the end. */
+/* Writes merges, a line each, to `codes` and returns how many. It counts all pairs for every merge, and ends before the
+ * first merge that learn_bpe.py need not take: where the best count is below a tenth of the first, counts wait there
+ * and come back as they were, and a symbol that is made in a second way is counted twice. *whole: it went on to the
+ * end. */
 static int learn_slowly(const char *text, int merges, int spoil, char *codes, int *whole)
 {
     double first = 0;
@@ -205,7 +209,7 @@ static int learn_slowly(const char *text, int merges, int spoil, char *codes, in
     return done;
 }
 
-/* What learn_bpe.py calls stats, big_stats and indices; `there`: stats has the key. */
+/* learn_bpe.py calls these stats, big_stats and indices; `there`: stats has the key. */
 static long big_stats[SYMBOLS][SYMBOLS];
 static char there[SYMBOLS][SYMBOLS];
 static short indices[SYMBOLS][SYMBOLS][WORDS];
@@ -244,7 +248,7 @@ static void change(int a, int b, int w, long by)
     there[a][b] = 1;
 }
 
-/* Counts around the pair (a, b) of word w, which was `old`. */
+/* Updates the counts around the pair (a, b) of word w, which was `old`. */
 static void update(int w, const int *old, int n, int a, int b, int both)
 {
     for (int i = 0; i < n; i++) {
@@ -262,7 +266,8 @@ static void update(int w, const int *old, int n, int a, int b, int both)
     }
 }
 
-/* spoil: a count that comes back is added to the one that waits, and does not overwrite it. */
+/* Learns as learn_bpe.py does. spoil: a count that comes back is added to the one that waits, and does not overwrite
+ * it. */
 static int learn_by_the_letter(const char *text, int merges, int spoil, char *codes)
 {
     int x = 0, y = 0, done = 0, fresh;
@@ -306,7 +311,7 @@ static int learn_by_the_letter(const char *text, int merges, int spoil, char *co
 
 /* ---- learning ----------------------------------------------------------------------------------- */
 
-/* The codes' text behind the line of the version; "" where no merge is learned. The caller frees it. */
+/* Returns the text of the codes after the version's line; "" where no merge is learned. The caller frees it. */
 static char *learned(const char *text, size_t merges)
 {
     Bpe *b;
@@ -329,7 +334,8 @@ static char *learned(const char *text, size_t merges)
     return lines;
 }
 
-/* Merges that the slow learner finds, as many as it finds; a text that spoils it differs somewhere. */
+/* The learner takes the merges that the slow learner finds, as many as it finds. A spoiled learner differs on some
+ * texts. */
 TEST(test_counting_anew)
 {
     static char codes[1 << 16];
@@ -354,7 +360,7 @@ TEST(test_counting_anew)
     assert_true(differ[LEAST_OF_EQUALS] > 20 && differ[LATE_STOP] > 20); /* controls */
 }
 
-/* The same merges to the end, where counts are put away, come back, and are overwritten. */
+/* The merges are the same to the end, where counts are put away, come back, and are overwritten. */
 TEST(test_pruned_counts)
 {
     static char codes[1 << 16], anew[1 << 16];
@@ -383,9 +389,9 @@ TEST(test_small_texts)
         const char *text, *codes;
         size_t merges;
     } row[] = {
-        {"ab cd ab cd\n", "c d</w>\na b</w>\n", 9}, /* of equals the greatest */
+        {"ab cd ab cd\n", "c d</w>\na b</w>\n", 9}, /* the greatest of equals */
         {"ab ab ba ba\n", "b a</w>\na b</w>\n", 9},
-        {"abc abd\n", "a b\n", 9},    /* what is there once stays */
+        {"abc abd\n", "a b\n", 9},    /* single pairs stay */
         {"ab abc abd\n", "a b\n", 9}, /* b at a word's end is another symbol */
         {"aaaa aaaa", "a a\naa a\naaa a</w>\n",
          9}, /* counted at every place, merged from the left */
@@ -403,7 +409,7 @@ TEST(test_small_texts)
     }
 }
 
-/* Texts one after another are one text, wherever a line ends. */
+/* Texts one after another are one text, whatever line the cut follows. */
 TEST(test_several_texts)
 {
     for (int k = 0; k < 20; k++) {
@@ -451,7 +457,7 @@ static void shuffle_merges(void)
     }
 }
 
-/* Some merges once more, anywhere. */
+/* Repeats some merges, anywhere. */
 static void repeat_merges(void)
 {
     for (int n = merges / 2; n > 0; n--, merges++) {
@@ -473,7 +479,7 @@ static Bpe *merges_parsed(void)
     return b;
 }
 
-/* The place of the pair among the merges, or `merges`. */
+/* Returns the place of the pair among the merges, or `merges`. */
 static int rank_of(const char *a, const char *b, int rule)
 {
     int found = merges;
@@ -485,7 +491,7 @@ static int rank_of(const char *a, const char *b, int rule)
     return found;
 }
 
-/* Appends the word's pieces to `to`; its end. */
+/* Appends the word's pieces to `to` and returns its end. */
 static char *cut_slowly(const char *word, size_t bytes, int rule, char *to)
 {
     char piece[LONGEST][NAME];
@@ -520,7 +526,8 @@ static char *cut_slowly(const char *word, size_t bytes, int rule, char *to)
     return to;
 }
 
-/* The text line by line: blanks at both ends of a line as they are, one between words. merges = 0: words stay. */
+/* Applies merges line by line: blanks at both ends of a line stay, and one stays between words. merges = 0: words
+ * stay. */
 static const char *apply_slowly(const char *text, int rule)
 {
     static char pieces[8 * TEXT];
@@ -553,7 +560,7 @@ static char *applied(const Bpe *b, const char *text)
     return pieces;
 }
 
-/* In place, line by line. */
+/* Joins the pieces in place, line by line. */
 static void join_lines(char *text)
 {
     char *to = text;
@@ -584,7 +591,7 @@ TEST(test_applied_and_joined)
         if (k % 3 == 1) shuffle_merges();
         if (k % 3 == 2) repeat_merges();
         Bpe *b = merges_parsed();
-        const char *text = draw_text(letter, 200, k % 2); /* other words of these letters */
+        const char *text = draw_text(letter, 200, k % 2); /* other words in these letters */
         char *mine = applied(b, text);
         for (int rule = 0; rule < RULES; rule++) {
             const char *slowly = apply_slowly(text, rule);
@@ -689,7 +696,8 @@ TEST(test_printed_and_read)
     }
 }
 
-/* Lines of other systems, no end of the last, merges twice, and symbols with the mark of a piece. */
+/* Codes may have lines of other systems, no end of the last line, merges twice, and symbols with the mark of a
+ * piece. */
 TEST(test_other_forms_of_codes)
 {
     static const char text[] = "#version: 0.2\r\n@ @\r\n  @@ a \na b\na b";
@@ -709,7 +717,7 @@ TEST(test_other_forms_of_codes)
     bpe_free(NULL);
 }
 
-/* Texts of these bytes are refused with these words, wherever they are read. */
+/* Texts with these bytes are refused with these words, wherever they are read. */
 TEST(test_refused_texts)
 {
     static const struct {
@@ -720,7 +728,7 @@ TEST(test_refused_texts)
         {"a\xff", 2, "text:1: not UTF-8"},
         {"a\n\nb \xc3\n", 7, "text:3: not UTF-8"},
         {"a\n\xe2\x82", 4, "text:2: not UTF-8"},
-        {"\xed\xa0\x80", 3, "text:1: not UTF-8"}, /* half of a pair of UTF-16 */
+        {"\xed\xa0\x80", 3, "text:1: not UTF-8"}, /* half of a pair in UTF-16 */
         {"a\nb\0c", 5, "text:2: a NUL byte"},
         {"a\nb\rc\n", 6, "text:2: a carriage return inside a line"},
         {"a\r\r\n", 4, "text:1: a carriage return inside a line"},
@@ -748,7 +756,7 @@ TEST(test_refused_texts)
         assert_int_equal(bpe_learn(t, 2, 5, &other), ERR_INPUT);
         assert_true(says(row[i].says) && !other);
     }
-    /* A tab is a character of a word for subword-nmt, and no text of a corpus has one. */
+    /* For subword-nmt a tab is a character of a word. No text of a corpus may have one. */
     static const BpeText tab = {.file = "text", .bytes = "a\n\na\tb\n", .count = 7};
     assert_int_equal(bpe_check(&tab), ERR_INPUT);
     assert_true(says("text:3: a tab"));
@@ -804,9 +812,9 @@ TEST(test_refused_codes)
     bpe_free(b);
 }
 
-/* ---- memory that is short ----------------------------------------------------------------------- */
+/* ---- no memory ---------------------------------------------------------------------------------- */
 
-static const char *wanted; /* the text of a job */
+static const char *wanted; /* text of a job */
 
 static int learn_job(void)
 {
@@ -850,7 +858,7 @@ static int file_job(void)
 TEST(test_every_allocation_fails)
 {
     static char pairs[4096], *p = pairs;
-    /* 512 pairs, one in each word: the map of places is full to the half when the first is merged. */
+    /* 512 pairs, one in each word: the map of places is half full when the first is merged. */
     for (int i = 0; i < 512; i++) p += sprintf(p, "%c%c ", 'A' + i / 23, 'A' + i % 23);
     strcpy(p, "AA\n");
     size_t live = memory_live();
@@ -877,7 +885,7 @@ static void sha256(const char *text, size_t n, char hex[2 * SHA256_DIGEST_SIZE +
     for (size_t i = 0; i < sizeof sum; i++) sprintf(hex + 2 * i, "%02x", sum[i]);
 }
 
-/* Source: the code file that Multi30k's preparations publish, and what subword-nmt makes of the texts. */
+/* The results are those of the code file that Multi30k's preparations publish, and of subword-nmt on the texts. */
 TEST(test_multi30k)
 {
     const char *dir = getenv("TROTTER_MULTI30K");

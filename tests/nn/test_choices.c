@@ -1,12 +1,12 @@
-/* test_choices.c: the ways to train beside the plain one, on a toy corpus: schedules that end, steps of
- * several batches, the mean of the last epochs; they survive any stop, and a resumed run agrees in them. */
+/* test_choices.c: other ways to train on a toy corpus: schedules that end, steps of several batches, the
+ * mean of the last epochs. They survive any stop, and a resumed run must agree in them. */
 #include "tests/lib/test.h"
 
 #include <unistd.h>
 
 #include "tests/lib/toy.h"
 
-/* A run with all of them: 300 tokens, three batches of 40 a step. */
+/* Sets up a run with all of them: 300 tokens, three batches of 40 a step. */
 static void choices_init(Trial *a, const char *out)
 {
     trial_init(a, out, CONTEXT_STREAM);
@@ -48,7 +48,7 @@ TEST(choices_survive_any_stop)
     }
 }
 
-/* Runs that end after each epoch have as their state what the longer run averages. */
+/* The mean is that of the states of runs that end after each of the last epochs. */
 TEST(the_model_is_the_mean_of_the_last_epochs)
 {
     Trial a;
@@ -87,7 +87,7 @@ TEST(the_model_is_the_mean_of_the_last_epochs)
     model_free(want);
 }
 
-/* The means of an older run in the directory go; a lost file is told. */
+/* Epoch files of an older run in the directory go. A lost file gives an error. */
 TEST(epochs_files_are_this_runs)
 {
     Trial a;
@@ -108,7 +108,7 @@ TEST(epochs_files_are_this_runs)
     assert_non_null(strstr(error_text(), "epoch-1.safetensors"));
 }
 
-/* Each choice is part of what a resumed run must agree in; the length only where rates depend on it. */
+/* A resumed run must agree in each choice, and in the length only where rates depend on it. */
 TEST(resuming_needs_the_same_choices)
 {
     for (int i = 0; i < 5; i++) {

@@ -1,5 +1,5 @@
-/* test_corpus.c: texts and vocabularies against brute force, corpora in every form of folder, and all
- * that is refused. Reads King James text and its own. */
+/* test_corpus.c: texts and vocabularies against brute force, corpora in every form of folder, and refusals. It reads
+ * King James text and small texts. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ static int says(const char *part)
     return strstr(error_text(), part) != NULL;
 }
 
-/* The text with a blank between tokens; out must have room. */
+/* Returns the text with a blank between tokens. `out` must have room. */
 static const char *spell(const Vocab *v, const Text *t)
 {
     static char out[4096];
@@ -63,7 +63,7 @@ TEST(test_lines)
     }
 }
 
-/* Characters: UTF-8, blanks between words as one "_", whatever else is a byte by itself. */
+/* Characters are UTF-8, blanks between words are one "_", and any other byte is one character. */
 TEST(test_characters)
 {
     static const struct {
@@ -89,7 +89,7 @@ TEST(test_characters)
         assert_int_equal(vocab_read(file_path("v"), &w), 0);
         assert_int_equal(w.size, v.size);
         w.level = LEVEL_CHAR;
-        for (int k = 0; k < 2; k++) { /* the vocabulary, and as it is read back */
+        for (int k = 0; k < 2; k++) { /* the vocabulary, and the same read back */
             assert_int_equal(text_read(write_string("lines", s), k ? &w : &v, &t), 0);
             assert_string_equal(spell(&v, &t), row[i].tokens);
             assert_int_equal(t.lines, row[i].lines);
@@ -104,7 +104,7 @@ TEST(test_characters)
     }
 }
 
-/* As many characters as bytes, but for the blanks at the ends of words and lines: wc. */
+/* There are as many characters as bytes, except blanks at the ends of words and lines: wc. */
 TEST(test_kjv_by_characters)
 {
     Corpus c;
@@ -166,7 +166,7 @@ TEST(test_long_line)
     remove(file);
 }
 
-/* A pipe has no size to trust. */
+/* A text can come from a pipe, which has no size to trust. */
 TEST(test_pipe)
 {
     const char *fifo = file_path("fifo");
@@ -185,7 +185,7 @@ TEST(test_pipe)
 
 /* ---- vocabularies ------------------------------------------------------------------------------- */
 
-/* A text of `lines` lines of words over a small alphabet, some of them blank. */
+/* Makes a text of `lines` lines of words over a small alphabet. Some lines are blank. */
 static char *random_text(uint64_t seed, size_t lines, size_t *count)
 {
     char *s = memory_new(lines * 64 + 1, 1), *p = s;
@@ -200,7 +200,7 @@ static char *random_text(uint64_t seed, size_t lines, size_t *count)
     return s;
 }
 
-/* How often a token occurs, by counting it again. */
+/* Counts again how often a token occurs. */
 static size_t occurrences(const Text *t, int32_t id)
 {
     size_t n = 0;
@@ -208,7 +208,7 @@ static size_t occurrences(const Text *t, int32_t id)
     return n;
 }
 
-/* 1: ids fall in count, ties rise bytewise, and no word outside beats the least word inside. */
+/* Returns 1 where ids fall in count, ties rise bytewise, and no word outside beats the least word inside. */
 static int in_order(const Vocab *v, const Text *t)
 {
     for (int32_t i = 1; i < (int32_t)v->size; i++) {
@@ -234,7 +234,7 @@ TEST(test_vocab_order)
         assert_true((v.unk >= 0) == (limit[k] > 0));
         if (limit[k]) assert_true(v.size <= limit[k] && v.size <= all.size + 1);
         if (limit[k] && limit[k] <= all.size) assert_int_equal(v.size, limit[k]);
-        /* The words kept are the first of the uncut order (which has no <unk>), <eos> aside. */
+        /* The kept words are the first of the uncut order (which has no <unk>), <eos> aside. */
         size_t kept = v.size - 1 - (v.unk >= 0), seen = 0;
         for (size_t i = 0; i < all.size && seen < kept; i++) {
             if ((int32_t)i == all.eos) continue;
@@ -265,7 +265,7 @@ TEST(test_vocab_order)
     memory_free(s);
 }
 
-/* The limit that a refusal advises keeps the words that are there twice or more, and no other. */
+/* The limit that a refusal advises keeps the words that occur twice or more, and no other. */
 TEST(test_advised_limit)
 {
     size_t count, single = 0;
@@ -288,7 +288,7 @@ TEST(test_advised_limit)
     memory_free(s);
 }
 
-/* A text that brings its own <unk>, as the Penn Treebank's does: it is that word. */
+/* A text may have the word <unk>, as the Penn Treebank has. Then it is that word. */
 TEST(test_own_unk)
 {
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
@@ -307,7 +307,7 @@ TEST(test_own_unk)
     assert_int_equal(v.size, 5);
     vocab_free(&v);
     assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, 0, &v), 0);
-    assert_string_equal(v.word[0], "<unk>"); /* its own 3 and the 2 cut off */
+    assert_string_equal(v.word[0], "<unk>"); /* the text's 3 and the 2 cut off */
     assert_string_equal(v.word[1], "the");
     assert_string_equal(v.word[2], "<eos>");
     vocab_free(&v);
@@ -353,7 +353,7 @@ TEST(test_vocab_file)
 
 /* ---- corpora ------------------------------------------------------------------------------------ */
 
-/* Of blank lines alone nothing is learnt; one word is a text. */
+/* A training text of blank lines alone is refused. One word is a text. */
 TEST(test_no_word)
 {
     static const CorpusChoice words = {.level = LEVEL_WORD}, characters = {.level = LEVEL_CHAR};
@@ -388,7 +388,7 @@ TEST(test_kjv)
             assert_true(c.text[i].id[j] >= 0 && c.text[i].id[j] < 10000);
         assert_int_equal(c.text[i].id[tokens[i] - 1], c.vocab.eos);
     }
-    /* 12,149 words and <eos>; 9,999 of them kept, 2,151 cut: words of rank > 9,999. */
+    /* The text has 12,149 words and <eos>; 9,999 are kept and 2,151, the words of rank > 9,999, are cut. */
     Corpus all;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 20000, 1, &all), 0);
     assert_int_equal(all.vocab.size, 12149 + 2);
@@ -437,7 +437,7 @@ TEST(test_directories)
         assert_true(says("no text for valid") && says("ptb.NAME.txt"));
         assert_null(c.name);
     }
-    /* PTB's folder holds its text by characters, too: the first form of the list is read. */
+    /* PTB's folder also holds its text by characters. The first form of the list is read. */
     make_corpus("ptb.char.train.txt", "ptb.char.valid.txt", "ptb.char.test.txt");
     write_string("ptb.train.txt", "x y\n");
     write_string("ptb.valid.txt", "x\n");
@@ -454,8 +454,8 @@ TEST(test_directories)
 
 /* ---- one file ------------------------------------------------------------------------------------ */
 
-/* Tokens and lines of a file's parts one behind another are those of the file, whatever the shares and wherever its last
- * line ends; parts of lines have the shares that were asked for to half a line. */
+/* The parts one after another have the tokens and lines of the file, whatever the shares and wherever its last line
+ * ends. Parts by lines have the shares asked for, to half a line. */
 TEST(test_one_file)
 {
     static const double share[][SPLITS] = {{0, 0, 0}, {0.9, 0.05, 0.05}, {8, 1, 1},
@@ -490,7 +490,7 @@ TEST(test_one_file)
     }
 }
 
-/* Words that the training part lacks are told with the file's own line, and the limit that is advised brings <unk>. */
+/* The error for words that the training part lacks names the file's line, and the advised limit brings <unk>. */
 TEST(test_one_file_is_refused)
 {
     static const char *const two = "a a b b\nb a\n", *const rare =
@@ -518,10 +518,10 @@ TEST(test_one_file_is_refused)
     assert_true(says("are of a directory"));
 }
 
-/* Whole lines from the beginning of `whole`, no more than N tokens ask for. */
+/* Checks that a part is whole lines from the beginning of `whole`, and no more than N tokens need. */
 static void check_part(const Text *part, const Text *whole, size_t N, int32_t eos)
 {
-    size_t n = part->tokens, lines = 0, before = 0; /* before: the last line */
+    size_t n = part->tokens, lines = 0, before = 0; /* before: start of the last line */
     assert_true(n <= whole->tokens && (n >= N || n == whole->tokens));
     assert_memory_equal(part->id, whole->id, n * sizeof *part->id);
     assert_int_equal(part->id[n - 1], eos);
@@ -586,9 +586,9 @@ TEST(test_refused_corpora)
     write_string("test.txt", "a b\nnew\n");
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
     assert_true(says("test.txt:2: 'new'"));
-    assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which is there twice */
+    assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which occurs twice */
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
-    assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut, too: <eos>, <unk>, a */
+    assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut too: <eos>, <unk>, a */
     corpus_free(&c);
     write_string("train.txt", "");
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
@@ -641,7 +641,7 @@ static int job_directory(void)
     return 0;
 }
 
-/* More words than the table's first size: it grows. */
+/* Builds a vocabulary with more words than the table's first size, so that the table grows. */
 static int job_growth(void)
 {
     static char s[3000 * 8];

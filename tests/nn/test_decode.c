@@ -1,5 +1,6 @@
-/* test_decode.c: a token at a time: every kind of instruction; hypotheses that fork, end and begin; spans and narrow rare
- * words; the most probable tokens; what is refused; on every backend. Every scheme: tests/bridge/test_decode_plans.c. */
+/* test_decode.c: decoding a token at a time: every kind of instruction; hypotheses that fork, end and begin; spans and
+ * narrow rare words; the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
+ * scheme. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -7,7 +8,7 @@
 #include "tests/lib/models.h"
 #include "tests/lib/scratch.h"
 
-/* As in tests/bridge/test_decode_plans.c. */
+/* Returns the limit of tests/bridge/test_decode_plans.c. */
 static double limit(const Backend *b)
 {
     if (b->eps > 0x1p-20) return 160 * b->eps;
@@ -57,8 +58,8 @@ TEST(spans_and_narrow_words)
 
 enum { FORKS = 12, STEPS = 6 };
 
-/* Hypotheses drawn at random: each extends one of the step before, or begins. A row of z (V) is compared with the last of
- * a whole pass over the same tokens. */
+/* Draws hypotheses at random: each extends one of the step before, or begins. Compares a row of z (V) with the last row
+ * of a whole pass over the same tokens. */
 static void check_forks(Model *m, uint64_t seed)
 {
     Batch x = tiny_batch_of(m);
@@ -82,7 +83,7 @@ static void check_forks(Model *m, uint64_t seed)
         assert_int_equal(decoding_step(d, n, token, parent, of[now]), 0);
         assert_int_equal(decoding_logits(d, z), 0);
         before = n;
-        /* The whole pass spoils the registers, which no step needs; the source's are not among them. */
+        /* The whole pass spoils the registers, which no step needs. The source's are not among them. */
         for (size_t k = 0; k < n; k++) {
             size_t s = (size_t)of[now][k], N_ = (size_t)length[now][k], start[2 * SIDES];
             int32_t place[STEPS] = {0, 1, 2, 3, 4, 5};
@@ -107,7 +108,7 @@ TEST(hypotheses_fork_and_end)
                 check_forks(shaken(tested_backend(i), tiny_config(), p->build(), 0), seed);
 }
 
-/* In f64 a hypothesis has the same bits alone and in any company, at any place of the caches. */
+/* In f64 a hypothesis has the same bits alone and with others, at any place in the caches. */
 TEST(the_company_does_not_matter)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++) {
@@ -129,7 +130,7 @@ TEST(the_company_does_not_matter)
     }
 }
 
-/* A Decoding begins anew as one that is new. */
+/* A Decoding that begins again gives the bits of a new one. */
 TEST(begins_again)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -147,7 +148,7 @@ TEST(begins_again)
             size_t calls = memory_calls();
             memset(z, 0, sizeof z);
             decoded_rows(d, &x, NULL, z);
-            assert_int_equal(memory_calls(), calls + 1); /* decoded_rows' own */
+            assert_int_equal(memory_calls(), calls + 1); /* decoded_rows allocates once */
             assert_memory_equal(z, first, x.N * V * sizeof *z);
             decoding_free(d);
             model_free(m);
@@ -156,7 +157,7 @@ TEST(begins_again)
 
 /* ---- the most probable tokens ----------------------------------------------------------------------- */
 
-/* Against the logits on the host, of the model with and without narrow words. */
+/* The best tokens are those of the logits on the host, for models with and without narrow words. */
 TEST(best_tokens)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -217,7 +218,7 @@ TEST(numbers_that_are_none)
         }
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------- */
 
 TEST(steps_outside_the_model_are_refused)
 {
@@ -242,7 +243,7 @@ TEST(steps_outside_the_model_are_refused)
         bad.source.N = 0;
         assert_int_equal(decoding_begin(d, &bad), ERR_MISUSE);
         bad = x;
-        bad.source.start = (size_t[]){0, 0, 8, 12}; /* an empty one; one too long */
+        bad.source.start = (size_t[]){0, 0, 8, 12}; /* an empty source; one too long */
         assert_int_equal(decoding_begin(d, &bad), ERR_MISUSE);
         bad.source.start = (size_t[]){0, 2, 10, 12};
         assert_int_equal(decoding_begin(d, &bad), ERR_MISUSE);
@@ -292,7 +293,7 @@ TEST(short_of_memory)
     model_free(fixed);
 }
 
-/* Bytes that are told are bytes that are had. */
+/* The stated bytes are those allocated. */
 TEST(bytes)
 {
     Model *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);

@@ -1,6 +1,6 @@
-/* test_evaluate.c: which sequences are exact, against the logits, and what an evaluation and a training tell of pairs.
- * Here a two-sided model's place is held by one that has room for a source and does not read it: the toy's targets need
- * none. */
+/* test_evaluate.c: exact sequences against the logits, and the results of an evaluation and a training on pairs. A
+ * model that has room for a source but does not read it stands for a two-sided model here: the toy's targets need no
+ * source. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -10,7 +10,7 @@
 
 /* ---- exact sequences ----------------------------------------------------------------------------- */
 
-/* best (N): the most probable token of every row. */
+/* Sets best (N) to the most probable token of every row. */
 static void find_best(Model *m, const Batch *b, int32_t *best)
 {
     size_t words = model_config(m)->vocab;
@@ -24,8 +24,8 @@ static void find_best(Model *m, const Batch *b, int32_t *best)
     memory_free(z);
 }
 
-/* Where the sequences of `set` have their most probable tokens for targets, and every other one has them but in one row
- * (any of them): so many are exact, and the mean is that of model_forward to the bit. */
+/* Gives the sequences of `set` their most probable tokens as targets, and every other sequence too except in one random
+ * row. Checks that so many are exact, and that the mean is that of model_forward to the bit. */
 static void check_exact(Model *m, Batch b)
 {
     int32_t *best = memory_new(b.N, sizeof *best), *target = memory_new(b.N, sizeof *target);
@@ -73,7 +73,7 @@ TEST(exact_is_of_the_logits)
             }
 }
 
-/* More rows than are looked at at a time, sequences across that border. */
+/* A batch may have more rows than one look takes, and sequences across that border. */
 TEST(exact_in_large_batches)
 {
     enum { ROWS = 300, LONG = 7 };
@@ -96,7 +96,7 @@ TEST(exact_in_large_batches)
     }
 }
 
-/* Of tokens that are all as probable the first is decoded; numbers that are none are no sequence. */
+/* The first of equally probable tokens is decoded. With NaN no sequence is exact. */
 TEST(ties_and_no_numbers)
 {
     Batch b = tiny_batch();
@@ -136,7 +136,7 @@ TEST(exact_without_memory)
 
 /* ---- pairs --------------------------------------------------------------------------------------- */
 
-/* The toy's texts as their own sources. */
+/* Makes the toy's texts their sources, or removes these. */
 static void set_sources(int set)
 {
     for (int s = 0; s < SPLITS; s++) corpus.source[s] = set ? corpus.text[s] : (Text){0};
@@ -161,7 +161,7 @@ static int evaluate(Model *m, int split, Evaluation *e)
                       CONTEXT_SENTENCE, 40, 10, e);
 }
 
-/* All lines are alike: once the toy is learned each is exact; of pairs that are not, the share is told. */
+/* All lines are alike, so each is exact once the toy is learned. Where some pairs are not, the share says so. */
 TEST(pairs_are_learned_exactly)
 {
     set_sources(1);
@@ -203,7 +203,7 @@ static void keep_exact(void *arg, const TrainReport *r)
         assert_true(isnan(r->valid_exact));
 }
 
-/* Reports have the share at epochs' ends, for pairs alone; so have results. */
+/* Reports have the share at epochs' ends, for pairs alone. So have results. */
 TEST(reports_tell_it_of_pairs)
 {
     for (int pairs = 0; pairs < 2; pairs++) {
@@ -223,7 +223,8 @@ TEST(reports_tell_it_of_pairs)
     set_sources(0);
 }
 
-/* Pairs need a model of two sides, which needs pairs; a pair that is too long is told before the first step. */
+/* Pairs need a model of two sides, and such a model needs pairs. A pair that is too long is refused before the first
+ * step. */
 TEST(sides_must_fit)
 {
     Evaluation e;
@@ -256,7 +257,7 @@ TEST(sides_must_fit)
     set_sources(0);
 }
 
-/* A run that goes on needs the same sources. */
+/* A resumed run needs the same sources. */
 TEST(resuming_needs_the_same_sources)
 {
     Trial a;

@@ -1,12 +1,12 @@
-/* test_filled.c: rows filled up to few numbers of them (nn/filled.c): the numbers there are, and that a step has the gradient
- * and the loss of one whose rows are not filled up, on every backend. */
+/* test_filled.c: rows filled up so that there are few different numbers of them (nn/filled.c). It checks these numbers,
+ * and that a filled step has the gradient and the loss of a step whose rows are not filled up, on every backend. */
 #include "tests/lib/models.h"
 
 enum { MOST_ROWS = 3000, MOST_SIZES = 6 };
 
 static Pass training = {.train = 1};
 
-/* As many of these fields of a model as filled.c reads. */
+/* Makes a model with the fields that filled.c reads. */
 static Model model_of(const Backend *b)
 {
     Model m = {.backend = b, .training = 1};
@@ -15,7 +15,7 @@ static Model model_of(const Backend *b)
     return m;
 }
 
-/* Sizes rise with n, are not below it, above the least one at most 1 / row_sizes larger, and few. */
+/* Sizes rise with n and are not below it, are at most 1 / row_sizes larger above the least one, and are few. */
 TEST(sizes_are_few_and_near)
 {
     for (size_t k = 1; k <= MOST_SIZES; k++) {
@@ -36,7 +36,7 @@ TEST(sizes_are_few_and_near)
     }
 }
 
-/* Nothing is filled up where a backend asks for nothing, in evaluation, and in a model that cannot be trained. */
+/* Nothing is filled up where a backend does not ask for it, in evaluation, or in a model that cannot be trained. */
 TEST(only_training_is_filled_up)
 {
     Backend b = {.row_sizes = 2}, none = {.row_sizes = 0};
@@ -51,7 +51,7 @@ TEST(only_training_is_filled_up)
     assert_int_equal(filled_most(&used), MOST_ROWS);
 }
 
-/* The head filled up to N and all tails, whatever words a batch has, fit into filled_most. */
+/* The head filled up to N and all tails fit into filled_most, whatever words a batch has. */
 TEST(all_clusters_have_room)
 {
     for (size_t k = 1; k <= MOST_SIZES; k++) {
@@ -77,7 +77,7 @@ static Model *ends_model(const Backend *b, const TinyEnds *e)
     return m;
 }
 
-/* The gradient of a batch, caller frees, and the mean loss. */
+/* Returns the gradient of a batch, which the caller frees, and sets the mean loss. */
 static double *gradient(const Backend *b, const TinyEnds *e, char which, double *mean)
 {
     Model *m = ends_model(b, e);
@@ -96,14 +96,15 @@ static size_t size_of(const Backend *b, const TinyEnds *e)
     return n;
 }
 
-/* Zeros at the end of a sum do not change it, but more rows may be added in another order: some 100 eps of numbers of order 1.
- * Where factors are rounded to few bits, or cut, another last bit may be another factor: one of them, twice. */
+/* Returns the tolerance. Zeros at the end of a sum do not change it, but more rows may be added in another order: some
+ * 100 eps of numbers of order 1. Where factors are rounded to few bits, or cut, another last bit may make another
+ * factor: one of them, twice. */
 static double tolerance(const Backend *b)
 {
     return b->eps > 0x1p-20 ? 4 * b->eps : 100 * (b->size == 8 ? 0x1p-52 : 0x1p-23);
 }
 
-/* A backend that takes rows which fill up for row 0, with a loss like others: a control. */
+/* The control: a backend that takes filler rows for row 0, with a loss like others. */
 static const Backend *real;
 
 static const int32_t *instead(size_t n, const int32_t *list, int32_t none)
@@ -154,7 +155,7 @@ TEST(filled_up_rows_change_rounding_alone)
             }
 }
 
-/* Where they have a loss, they are seen: in all models that have any. */
+/* A loss of filler rows is seen in all models that have filler rows. */
 TEST(a_loss_of_theirs_is_seen)
 {
     for (const TinyEnds *e = tiny_ends; e->name; e++) {

@@ -21,7 +21,7 @@ typedef struct {
     double *data, *grad; /* host copies */
 } Probe;
 
-/* The loss's term of spans. */
+/* Returns the loss's term of spans. */
 static double span_loss(const Model *m)
 {
     double z[8], loss = 0;
@@ -29,7 +29,7 @@ static double span_loss(const Model *m)
     return loss;
 }
 
-/* Of an encoder that is asked words and labels: the mean over the labels. */
+/* Returns the mean loss over the labels, for an encoder that is asked words and labels. */
 static double label_loss(const Batch *x, const double *nll)
 {
     double sum = 0;
@@ -59,7 +59,7 @@ static double difference(Probe *p, const Param *t, const double *v)
     return (8 * near - far) / (12 * p->h);
 }
 
-/* Direction k of a tensor: standard normal, then single entries. */
+/* Sets v to direction k of a tensor: standard normal, then single entries. */
 static void direction(const Param *t, int k, double *v)
 {
     for (size_t i = 0; i < t->size; i++)
@@ -67,7 +67,7 @@ static void direction(const Param *t, int k, double *v)
     if (k >= DIRECTIONS) v[random_below(98, (uint64_t)k, t->offset, t->size)] = 1;
 }
 
-/* Largest |v . gradient - difference| over the probes, relative to the gradient's norm, for the
+/* Computes the largest |v . gradient - difference| over the probes, relative to the gradient's norm, for the
  * gradient as it is and for one that is 1.001 times too large. */
 static void probe_tensor(Probe *p, const Param *t, double *error, double *spoilt)
 {
@@ -129,7 +129,8 @@ TEST(smooth_networks)
     for (const TinyPlan *p = tiny_all; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
 }
 
-/* Of an encoder with its decoder: every tensor of either side, two cross-attentions with keys made once. */
+/* The gradient of an encoder with its decoder is right in every tensor of either side, with two
+ * cross-attentions and keys made once. */
 TEST(smooth_pairs)
 {
     for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, tiny_config(), 1e-4, 1e-7);
@@ -152,7 +153,8 @@ TEST(smoothed_labels)
     check(tiny_pairs, c, 1e-4, 1e-7);
 }
 
-/* Whole words of the source, with dropout of single numbers and without, with positions and without. */
+/* Dropping whole words of the source keeps the gradient right, with dropout of single numbers and without,
+ * with positions and without. */
 TEST(dropped_words)
 {
     ModelConfig c = tiny_config();
@@ -163,7 +165,7 @@ TEST(dropped_words)
     check(tiny_pairs, c, 1e-4, 1e-7);
 }
 
-/* ReLU in the first feed-forward network alone: steps as small as kinks ask for. */
+/* With ReLU in the first feed-forward network alone, kinks need small steps. */
 TEST(first_relu)
 {
     ModelConfig c = tiny_config();
@@ -179,7 +181,8 @@ TEST(no_final_norm)
     for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, c, 1e-4, 1e-7);
 }
 
-/* The batch has words of the head and of both tails as inputs and as targets. */
+/* Adaptive softmax has the right gradient. The batch has words of the head and of both tails as inputs and
+ * as targets. */
 TEST(adaptive_softmax)
 {
     ModelConfig c = tiny_config();
@@ -198,7 +201,8 @@ TEST(adaptive_softmax)
     check(tiny_plans + 1, c, 1e-4, 1e-6);
 }
 
-/* With and without the loss's term, of which a gradient with a wrong sign or scale is told by the latter. */
+/* Spans have the right gradient with and without the loss's term. The latter shows a gradient with a wrong
+ * sign or scale. */
 TEST(spans)
 {
     ModelConfig c = tiny_config();
@@ -211,7 +215,7 @@ TEST(spans)
     check(tiny_plans, c, 1e-4, 1e-6);
 }
 
-/* Every plan as an encoder alone, asked everything that one can be asked. */
+/* Every plan as an encoder alone has the right gradient, with every task. */
 TEST(encoders_alone)
 {
     for (const TinyHead *h = tiny_heads; h->masked || h->classes; h++)
@@ -224,7 +228,7 @@ TEST(encoders_alone)
         }
 }
 
-/* Smoothed words, an output of its own, activations made again. */
+/* Masked words have the right gradient with smoothing, an untied output, and activations made again. */
 TEST(masked_words_otherwise)
 {
     ModelConfig c = tiny_head_config(tiny_config(), &tiny_heads[1]);

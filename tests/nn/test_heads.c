@@ -1,5 +1,5 @@
-/* test_heads.c: an encoder alone, asked masked words, classes and numbers: against a second reading in plain loops, who sees what,
- * what the loss is, and what is refused; on every backend. */
+/* test_heads.c: an encoder alone that is asked masked words, classes and numbers: against a second reading in plain
+ * loops, which rows see which tokens, the loss, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static Asked ask(Model *m, const Batch *b)
     return a;
 }
 
-/* As in test_sides.c: as many products behind one another. */
+/* Returns the rounding as in test_sides.c, as there are as many products in a chain. */
 static double rounding(const Backend *b)
 {
     double elements = 4e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
@@ -67,7 +67,7 @@ TEST(agrees_with_plain_loops)
             }
 }
 
-/* Whether a mistake concerns what a network is asked. */
+/* Tells whether a mistake concerns a network's task. */
 static int concerns(const TinyHead *h, int wrong)
 {
     switch (wrong) {
@@ -79,7 +79,7 @@ static int concerns(const TinyHead *h, int wrong)
     }
 }
 
-/* Each mistake is far from what rounding gives, where there is anything to be mistaken in. */
+/* Each mistake is far from rounding, where it concerns the network. */
 TEST(mistakes_are_seen)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++)
@@ -94,9 +94,9 @@ TEST(mistakes_are_seen)
         }
 }
 
-/* ---- who sees what ---------------------------------------------------------------------------------- */
+/* ---- visible tokens --------------------------------------------------------------------------------- */
 
-/* Any token of a sequence, the last too, changes all that its own sequence is asked, and no bit of another's. */
+/* Any token of a sequence, the last too, changes all answers of its sequence, and no bit of another's. */
 TEST(a_token_reaches_its_own_sequence)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -130,7 +130,7 @@ TEST(a_token_reaches_its_own_sequence)
         }
 }
 
-/* Another answer, no other logits; the loss is another one. */
+/* Another answer changes the loss and no logits. */
 TEST(no_position_sees_its_answer)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -190,7 +190,7 @@ TEST(losses_are_those_of_the_logits)
     }
 }
 
-/* A batch in which no word is masked has no loss and, of words alone, no gradient. */
+/* A batch without a masked word has no loss and, where it asks words alone, no gradient. */
 TEST(nothing_masked)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
@@ -210,7 +210,7 @@ TEST(nothing_masked)
     }
 }
 
-/* Without labels the classes are told all the same: that is how a trained model is asked. */
+/* Without labels a model still gives the classes: users ask a trained model so. */
 TEST(labels_need_not_be_known)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
@@ -226,7 +226,7 @@ TEST(labels_need_not_be_known)
     }
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------------------------------------- */
 
 static void must_refuse(ModelConfig c, int bidirectional, int code)
 {

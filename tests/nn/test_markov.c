@@ -5,7 +5,7 @@
 #include "nn/corpus.h"
 #include "tests/lib/scratch.h"
 
-/* P (V, V) out. */
+/* Writes the dense P (V, V). */
 static void dense(const Markov *m, double *P)
 {
     memset(P, 0, m->V * m->V * sizeof *P);
@@ -16,8 +16,8 @@ static void dense(const Markov *m, double *P)
         }
 }
 
-/* 1: some power of P is positive everywhere; (V-1)^2 + 1 is the last that must be tried (Wielandt
- * 1950), and powers beyond stay positive. Irreducible and aperiodic is just this. */
+/* Returns 1 where some power of P is positive everywhere. (V-1)^2 + 1 is the last that must be tried
+ * (Wielandt 1950), and powers beyond stay positive. This means irreducible and aperiodic. */
 static int primitive(const double *P, size_t V)
 {
     enum { MOST = 32 };
@@ -38,7 +38,7 @@ static int primitive(const double *P, size_t V)
     return 1;
 }
 
-/* pi (V) out: pi (P - I) = 0 with sum 1, by Gaussian elimination. A (V, V+1) scratch. */
+/* Solves pi (P - I) = 0 with sum 1 for pi (V), by Gaussian elimination. A (V, V+1) is scratch. */
 static void solve_stationary(const double *P, size_t V, double *A, double *pi)
 {
     size_t w = V + 1;
@@ -98,7 +98,7 @@ TEST(test_markov_chain)
         }
 }
 
-/* Mean and standard error of -ln p over a text that is whole lines. Lines are independent (each
+/* Computes mean and standard error of -ln p over a text of whole lines. Lines are independent (each
  * starts from <eos>), so with X_l, n_l a line's sum and length, and r = sum X / sum n, the error of
  * the ratio is sqrt(sum (X_l - r n_l)^2) / sum n. */
 static void true_cross_entropy(const Markov *m, const Text *t, double *mean, double *error)
@@ -169,7 +169,7 @@ TEST(test_markov_seed)
         assert_false(same_text(&a.text[i], &d.text[i]));
     }
     assert_false(same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
-    /* Written in lines and read again: the same tokens. */
+    /* The text written in lines and read again has the same tokens. */
     const Text *t = &a.text[SPLIT_TEST];
     char *s = memory_new(t->tokens, 8), *p = s;
     for (size_t i = 0; i < t->tokens; i++)

@@ -1,5 +1,5 @@
-/* test_masking.c: which words an encoder is asked, and the sequences that it is asked them in: counts against binomial bounds,
- * every row against the text it is from, segments and labels. */
+/* test_masking.c: the words that an encoder is asked, and their sequences: counts against binomial bounds, every row
+ * against its text, segments and labels. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -13,14 +13,15 @@
 
 enum { TOKENS = 3000, MANY = 1000000, WORDS = 5000 };
 
-/* Ids 0 (<eos>) .. WORDS - 1, then <cls> and <mask>. */
+/* Makes ids 0 (<eos>) .. WORDS - 1, then <cls> and <mask>. */
 static Vocab vocab_of(size_t words)
 {
     return (Vocab){
         .size = words + 2, .unk = -1, .first = (int32_t)words, .mask = (int32_t)words + 1};
 }
 
-/* Token i is i + 1, but at the ends of lines, which are 0: mean line of 8 tokens, some blank, one of 100. */
+/* Makes a text whose token i is i + 1, except at the ends of lines, which are 0. A mean line has 8 tokens, some lines
+ * are blank, and one has 100. */
 static Text placed_text(void)
 {
     Text t = {.file = memory_string("placed"), .tokens = TOKENS};
@@ -33,7 +34,7 @@ static Text placed_text(void)
     return t;
 }
 
-/* ---- which words ------------------------------------------------------------------------------------ */
+/* ---- the words -------------------------------------------------------------------------------------- */
 
 typedef struct {
     double chosen, mask, same, other, end;
@@ -55,13 +56,13 @@ static Counts count(const Vocab *v, uint64_t seed, long epoch)
     return n;
 }
 
-/* |k - n p| within 5 standard deviations of a binomial: one case in two million is outside. */
+/* Tells whether |k - n p| is within 5 standard deviations of a binomial. One case in two million is outside. */
 static int binomial(double k, double n, double p)
 {
     return fabs(k - n * p) <= 5 * sqrt(n * p * (1 - p));
 }
 
-/* A drawn word is the same by chance once in WORDS times. */
+/* The shares of training are right. A drawn word is the same by chance once in WORDS times. */
 TEST(shares_of_training)
 {
     Vocab v = vocab_of(WORDS);
@@ -80,7 +81,7 @@ TEST(shares_of_training)
     }
 }
 
-/* Every word but <cls> and <mask> is drawn, about as often as the others. */
+/* Every word except <cls> and <mask> is drawn, about as often as the others. */
 TEST(drawn_words_are_even)
 {
     enum { FEW = 20 };
@@ -103,10 +104,10 @@ TEST(masks_of_evaluation)
     Counts n = count(&v, 1, -1), other = count(&v, 2, -1);
     assert_true(binomial(n.chosen, 0.9 * MANY, 0.15));
     assert_true(n.mask == n.chosen);
-    assert_memory_equal(&n, &other, sizeof n); /* the seed is no part of it */
+    assert_memory_equal(&n, &other, sizeof n); /* the seed plays no part */
 }
 
-/* The same for the same seed, epoch and place; else others: two draws agree as often as chance has it. */
+/* Draws are the same for the same seed, epoch and place. Otherwise two draws agree as often as chance has it. */
 TEST(draws_are_of_seed_epoch_and_place)
 {
     Vocab v = vocab_of(WORDS);
@@ -133,7 +134,7 @@ static Batches *open_asked(const Text *t, const Text *second, const Vocab *v, As
     return b;
 }
 
-/* The token of row r, hidden or not. */
+/* Returns the token of row r, hidden or not. */
 static int32_t token_of(const Batch *x, size_t r)
 {
     for (size_t k = 0; k < x->asked.count; k++)
@@ -141,7 +142,8 @@ static int32_t token_of(const Batch *x, size_t r)
     return x->input[r];
 }
 
-/* 1: a sound batch: rows begin with <cls>, the others are a run of the text, what is asked stands where it did. */
+/* Returns 1 for a sound batch: sequences begin with <cls>, the other rows are a run of the text, and each answer is the
+ * text's word. */
 static int sound(const Batch *x, const Text *t, const Vocab *v, size_t most, size_t T, int lines,
                  uint8_t *seen)
 {
@@ -262,7 +264,8 @@ TEST(masks_one_by_one)
 
 /* ---- segments and labels -------------------------------------------------------------------------------- */
 
-/* Place in the text of the first row of a window that has a word; the window is rows from .. end-1. */
+/* Returns the place in the text of a window's first row, found from a row with a word. The window is rows from ..
+ * end-1. */
 static size_t place(const Batch *x, size_t from, size_t end)
 {
     for (size_t r = from; r < end; r++)
@@ -274,7 +277,8 @@ typedef struct {
     double sequences, next;
 } Segments;
 
-/* Both segments are runs of the text, of at most half a sequence, and follow one another just where the label tells so. */
+/* Checks that both segments are runs of the text, of at most half a sequence, and follow one another exactly where the
+ * label says so. */
 static Segments check_segments(Batches *b, const Text *t, size_t T)
 {
     Segments n = {0};
@@ -323,7 +327,7 @@ TEST(next_sentences)
     text_free(&t);
 }
 
-/* A text of lines, word k of line i being 1 + 10 i + k; lengths are given. */
+/* Makes a text of lines with the given lengths. Word k of line i is 1 + 10 i + k. */
 static Text lines_of(size_t n, const size_t *length)
 {
     Text t = {.file = memory_string("lines"), .lines = n};
@@ -334,7 +338,7 @@ static Text lines_of(size_t n, const size_t *length)
     return t;
 }
 
-/* By hand: T = 6 leaves 5 rows for both lines with their <eos>. */
+/* Labels of lines are as by hand: T = 6 leaves 5 rows for both lines with their <eos>. */
 TEST(labels_of_lines)
 {
     static const size_t first[] = {1, 3, 6, 2}, second[] = {1, 1, 1, 5};
@@ -386,7 +390,7 @@ TEST(marks_of_a_vocabulary)
     assert_string_equal(v.word[v.first], WORD_FIRST);
     assert_string_equal(v.word[v.mask], WORD_MASK);
     assert_int_equal(masking_check(&v, "f"), 0);
-    assert_int_equal(masking_words(&v), ERR_INPUT); /* they are there */
+    assert_int_equal(masking_words(&v), ERR_INPUT); /* the words are there */
     vocab_free(&v);
     assert_int_equal(vocab_build(taken, strlen(taken), LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(masking_words(&v), ERR_INPUT);
@@ -408,7 +412,7 @@ TEST(what_is_refused)
     text_free(&t);
 }
 
-/* Each failing allocation leaves nothing. */
+/* A failing allocation leaves nothing allocated. */
 TEST(nothing_leaks)
 {
     Text t = placed_text();

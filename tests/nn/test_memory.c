@@ -1,5 +1,5 @@
-/* test_memory.c: the memory of a model: placement by lives, what is counted, what recomputing saves.
- * The first test measures the process and so comes first. */
+/* test_memory.c: the memory of a model: placement by lives, the counted bytes, and what recomputing
+ * saves. The first test measures the process and so comes first. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -44,7 +44,7 @@ static Model *model(const char *scheme, Size s)
 
 /* ---- counted and measured ------------------------------------------------------------------------- */
 
-/* A number of kB in /proc/self/status, in bytes; 0: none. */
+/* Returns a number of kB in /proc/self/status, in bytes; 0 where there is none. */
 static double status(const char *key)
 {
     FILE *f = fopen("/proc/self/status", "r");
@@ -85,8 +85,8 @@ static void one_step(const char *scheme, Size s)
     model_free(m);
 }
 
-/* The process grows by what was counted, within 10 %. The matrix library's own buffers, of fixed size,
- * are there after a step of a small model. */
+/* The process grows by the counted bytes, within 10 %. The matrix library's buffers, of fixed size, are
+ * there after a step of a small model. */
 TEST(the_process_takes_what_is_counted)
 {
     one_step("transformer", (Size){64, 512, 1, 0});
@@ -128,7 +128,7 @@ static size_t arena_bytes(const char *scheme, Size s)
     return bytes;
 }
 
-/* Without training, depth costs nothing: states of layers gone by share memory. */
+/* Without training, depth costs nothing: states of past layers share memory. */
 TEST(evaluation_holds_one_layer)
 {
     size_t one = arena_bytes("transformer", (Size){64, 512, 0, 0});
@@ -138,8 +138,8 @@ TEST(evaluation_holds_one_layer)
     assert_true(4 * many < 3 * training);
 }
 
-/* Everything but parameters, gradients and moments: four stages against one, both recomputed, with the
- * logits' block and without much of it. */
+/* Recomputing makes stages cheap in everything except parameters, gradients and moments: four stages
+ * against one, both recomputed, with the logits' block and with little of it. */
 TEST(recomputing_makes_stages_cheap)
 {
     static const size_t width[] = {128, 512};
@@ -236,7 +236,7 @@ TEST(folding_shortens_lines)
     model_free(m);
 }
 
-/* The same network: r0 + sum of the slopes. */
+/* Folding keeps the network: r0 + sum of the slopes. */
 TEST(folding_keeps_the_map)
 {
     enum { N = 5, D = TINY_WIDTH };

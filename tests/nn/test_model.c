@@ -1,5 +1,5 @@
-/* test_model.c: a model against a second reading of its definition in plain loops, and the
- * identities it has to keep, on every backend. */
+/* test_model.c: a model against a second reading of its definition in plain loops, and the identities
+ * that it has to keep, on every backend. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
@@ -15,9 +15,10 @@ static double *logits(Model *m, const Batch *b)
 
 /* ---- a second reading ----------------------------------------------------------------------------- */
 
-/* Both readings add products of numbers of order 1 to 10 in chains of some 200 operations: error
- * 200 eps times a magnitude of 50, twice for the second reading's own. In bf16 the factors' rounding
- * leaves all else behind: some 8 products in a row, each off by 2^-8 of a magnitude of 10. */
+/* Returns the rounding. Both readings add products of numbers of order 1 to 10 in chains of some 200
+ * operations: an error of 200 eps times a magnitude of 50, twice with the second reading's. In bf16 the
+ * factors' rounding is larger than all else: some 8 products in a row, each off by 2^-8 of a magnitude
+ * of 10. */
 static double rounding(const Backend *b)
 {
     double elements = 2e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
@@ -37,7 +38,7 @@ TEST(agrees_with_plain_loops)
             double *z = logits(m, &b), plain[N * V];
             plain_logits(m, &b, plain);
             assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
-            /* The comparison sees one tensor. */
+            /* The comparison sees one changed tensor. */
             set_tensor(m, c.no_final_norm ? "layers.0.ffn.1.down.bias" : "final_norm.weight", 3);
             plain_logits(m, &b, plain);
             assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
@@ -46,7 +47,7 @@ TEST(agrees_with_plain_loops)
         }
 }
 
-/* nll and mean against the logits of the same model. */
+/* nll and mean are those of the logits of the same model. */
 TEST(loss_is_of_the_logits)
 {
     Batch b = tiny_batch();
@@ -67,7 +68,7 @@ TEST(loss_is_of_the_logits)
 
 /* ---- identities ---------------------------------------------------------------------------------- */
 
-/* A later token or another sequence leaves a row's logits as they are, bit for bit. */
+/* A later token or another sequence leaves a row's logits unchanged, bit for bit. */
 TEST(later_tokens_change_nothing_earlier)
 {
     enum { ROW = 9 }; /* the fourth of the third sequence */
@@ -110,7 +111,7 @@ TEST(packed_sequences_do_not_mix)
         }
 }
 
-/* Without training registers share memory and EVALs one workspace: the numbers stay. */
+/* Without training, registers share memory and EVALs share a workspace. The numbers are the same. */
 TEST(memory_is_shared_without_harm)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -131,7 +132,7 @@ TEST(memory_is_shared_without_harm)
         }
 }
 
-/* Sublayers of zero weights: r0 + 0 is r0, bit for bit. */
+/* Sublayers with zero weights leave r0 as it is, bit for bit. */
 TEST(zero_sublayers_are_the_identity)
 {
     static const char *const zero[] = {"layers.0.attn.1.out.weight", "layers.0.attn.1.out.bias",
@@ -149,7 +150,7 @@ TEST(zero_sublayers_are_the_identity)
     }
 }
 
-/* The residual plan by hand, a sublayer at a time. */
+/* The residual plan is its sublayers one at a time. */
 TEST(sublayers_make_the_plan)
 {
     double x[N * D], y[N * D], k[N * D];
@@ -168,7 +169,7 @@ TEST(sublayers_make_the_plan)
     }
 }
 
-/* r0 + G1(r0), then + G2 of that. */
+/* Makes y = r0 + G1(r0), then y + G2(y). */
 static Plan *two_sets(void)
 {
     Plan *p = plan_new(1);
@@ -181,7 +182,7 @@ static Plan *two_sets(void)
     return p;
 }
 
-/* With ReLU first, set 1 is that of a network of ReLU alone and set 2 that of one of GELU. */
+/* With ReLU first, set 1 is that of a network of ReLU alone, and set 2 that of a network of GELU. */
 TEST(first_relu)
 {
     ModelConfig config[] = {tiny_config(), tiny_config(), tiny_config()};
@@ -204,8 +205,8 @@ TEST(first_relu)
     }
 }
 
-/* k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. A sublayer of
- * zero weights gives what a difference of 0 must. */
+/* Checks that k1 - k2 of one slot at one point is 0 where the masks are the same, and only there. A
+ * sublayer with zero weights gives what a difference of 0 must give. */
 static void compare_draws(const char *name, int kind, const char *weight, const char *bias)
 {
     Batch b = tiny_batch();
@@ -237,7 +238,8 @@ TEST(equal_draws_share_their_masks)
     }
 }
 
-/* Gradients are a function of (parameters, batch, step): not of what the buffers held before. */
+/* Gradients are a function of (parameters, batch, step). The earlier content of the buffers does not
+ * matter. */
 TEST(gradients_repeat_bit_for_bit)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -268,12 +270,12 @@ static void poison(Model *m)
     void *x = b->alloc(n);
     assert_non_null(x);
     b->fill(x, NAN, n);
-    b->copy(m->arena[1].p, x, n); /* of factors */
+    b->copy(m->arena[1].p, x, n); /* a buffer of factors */
     b->release(x);
 }
 
-/* Nothing is read before it is written: what shares memory may hold anything. Negative control: a
- * NaN in a register is seen. */
+/* Nothing is read before it is written, so shared memory may hold anything. The negative control sees a
+ * NaN in a register. */
 TEST(poisoned_memory_changes_nothing)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -297,7 +299,7 @@ TEST(poisoned_memory_changes_nothing)
             }
 }
 
-/* Masks and insides made again are the same: so are gradients, bit for bit. */
+/* Masks and insides that are made again are the same, and so are gradients, bit for bit. */
 TEST(recomputing_changes_no_bit)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -322,7 +324,7 @@ TEST(recomputing_changes_no_bit)
         }
 }
 
-/* A step takes no memory that was not there before it. */
+/* A step allocates no memory. */
 TEST(passes_allocate_nothing)
 {
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
@@ -343,8 +345,8 @@ TEST(passes_allocate_nothing)
         }
 }
 
-/* Single against double precision on equal parameters; error by parts of the gradient's norm. The
- * networks amplify rounding by some hundreds (f64's own differences: test_gradient.c). */
+/* Single and double precision agree on equal parameters. The error is a share of the gradient's norm.
+ * The networks amplify rounding by some hundreds (f64's differences: test_gradient.c). */
 TEST(precisions_agree)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++) {

@@ -1,5 +1,5 @@
-/* test_pair_corpus.c: directories of parallel text: which files are taken, what is refused with which words, whose words
- * the vocabulary has, and which pairs are left out, by a reader of lines that knows nothing of tokens. */
+/* test_pair_corpus.c: directories of parallel text: which files are read, the words of refusals, the texts of the
+ * vocabulary, and which pairs are left out, by a reader of lines that knows nothing of tokens. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ static int says(const char *part)
 
 static const CorpusChoice en_de = {.source = "en", .target = "de"};
 
-/* Three pairs of files: two lines to train on, one each of the others. */
+/* Writes three pairs of files: two lines to train on, one line in each of the others. */
 static void write_corpus(void)
 {
     scratch_files(1);
@@ -32,7 +32,7 @@ static void open_corpus(CorpusChoice w, Corpus *c)
     if (corpus_choose(folder, &w, c) != 0) fail_msg("%s", error_text());
 }
 
-/* Refused with these words, and nothing is left. */
+/* Checks that the choice is refused with these words, and that nothing is left allocated. */
 static void refuse(CorpusChoice w, const char *words)
 {
     Corpus c;
@@ -44,7 +44,7 @@ static void refuse(CorpusChoice w, const char *words)
     assert_int_equal(memory_live(), live);
 }
 
-/* The text with a blank between tokens. */
+/* Returns the text with a blank between tokens. */
 static const char *spell(const Corpus *c, const Text *t)
 {
     static char text[1 << 16];
@@ -114,12 +114,12 @@ TEST(test_alike_names)
     write_corpus();
     file_text("train-old.en", "x\n"); /* NAME.en is looked for first */
     file_text("train.en.orig", "x\n");
-    assert_int_equal(mkdir(file_path("train2.de"), 0777), 0); /* no file */
+    assert_int_equal(mkdir(file_path("train2.de"), 0777), 0); /* a directory is no file */
     open_corpus(en_de, &c);
     assert_string_equal(spell(&c, &c.text[SPLIT_TEST]), "mann <eos>");
     corpus_free(&c);
     rename(file_path("val.en"), file_path("val-b.en"));
-    refuse(en_de, "both may be the train text; keep one of them"); /* NAME*.en is looked for */
+    refuse(en_de, "both may be the train text; keep one of them"); /* NAME*.en comes next */
     assert_true(says("/train.en") && says("/train-old.en"));
     remove(file_path("train-old.en"));
     refuse(en_de, "are not alike but for the language: are they pairs?");
@@ -188,7 +188,7 @@ TEST(test_refused_texts)
         const char *file, *bytes;
         size_t count; /* 0: the string's */
         const char *says;
-        int words; /* refused in words alone: it is another word where it is cut in pieces */
+        int words; /* refused in words alone: in pieces it is another word */
     } row[] = {
         {"train.en", "a man\na\na\n", 0, "train.en has 3 lines and ", 0},
         {"train.en", "a man\n", 0, "train.en has 1 lines and ", 0},
@@ -279,9 +279,9 @@ TEST(test_codes)
     refuse((CorpusChoice){.source = "en", .target = "de", .merges = 5}, "are neighbours twice");
 }
 
-/* ---- what is read ------------------------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------------------------------- */
 
-/* Line ends of another system, none at the end of a file, and blanks that are too many change no token. */
+/* Line ends of another system, a missing one at the end of a file, and extra blanks change no token. */
 TEST(test_line_ends)
 {
     for (size_t merges = 0; merges <= 8; merges += 4) {
@@ -311,7 +311,7 @@ TEST(test_line_ends)
     }
 }
 
-/* Merges and vocabulary are of both training texts and of nothing else. */
+/* Merges and vocabulary come from both training texts and from nothing else. */
 TEST(test_training_text_alone)
 {
     Corpus a, b;
@@ -349,7 +349,7 @@ TEST(test_training_text_alone)
     open_corpus(w, &a);
     assert_int_equal(a.vocab.size, 4);
     corpus_free(&a);
-    /* A source's text without a line end is no word longer by the target's first. */
+    /* The last word of a source's text without a line end is not joined to the target's first. */
     file_text("train.en", "a man\na man");
     file_text("train.de", "ein mann\nein mann");
     open_corpus(en_de, &a);
@@ -358,7 +358,7 @@ TEST(test_training_text_alone)
     corpus_free(&a);
 }
 
-/* "<eos>" and "<unk>" as words of a text that is cut in pieces are pieces like others, unless merges make them whole. */
+/* "<eos>" and "<unk>" as words of a text in pieces are cut like others, unless merges make them whole. */
 TEST(test_special_words_in_pieces)
 {
     Corpus c;
@@ -380,7 +380,7 @@ enum { LINES = 60, LINE = 256, MOST = 12 };
 
 static struct {
     char line[2][LINES][LINE];
-    size_t words[2][LINES]; /* of a line, its end included */
+    size_t words[2][LINES]; /* words of a line, its end included */
 } pairs;
 
 static uint64_t drawn;
@@ -390,7 +390,7 @@ static size_t draw(size_t n)
     return (size_t)random_below(21, 1, drawn++, n);
 }
 
-/* Random pairs, some blank on both sides; `of`: how many words there are. */
+/* Draws random pairs, some blank on both sides, from `of` words. */
 static void draw_pairs(size_t of)
 {
     for (size_t l = 0; l < LINES; l++) {
@@ -418,7 +418,7 @@ static void write_pairs(const char *name)
     }
 }
 
-/* Whether a side of the text is the lines for which keep[] is set, and nothing else. */
+/* Tells whether a side of the text is the lines for which keep[] is set, and nothing else. */
 static int has_lines(const Corpus *c, const Text *t, int i, const int keep[LINES])
 {
     static char text[LINES * (LINE + 8)];
@@ -448,7 +448,7 @@ TEST(test_the_first_tokens)
 {
     static const char *const name[] = {"train", "valid", "test"};
     scratch_files(1);
-    for (int s = 0; s < SPLITS; s++) { /* the last one is the test text, with unknown words */
+    for (int s = 0; s < SPLITS; s++) { /* the last is the test text, with unknown words */
         draw_pairs(s == SPLIT_TEST ? 60 : 20);
         write_pairs(name[s]);
     }
@@ -518,7 +518,7 @@ TEST(test_long_pairs_are_left_out)
     corpus_free(&text);
 }
 
-/* In pieces a line is as long as its pieces are many. */
+/* In pieces a line is as long as the number of its pieces. */
 TEST(test_long_pairs_in_pieces)
 {
     Corpus c;
@@ -535,7 +535,7 @@ TEST(test_long_pairs_in_pieces)
     corpus_free(&c);
 }
 
-/* ---- memory that is short ----------------------------------------------------------------------- */
+/* ---- no memory ---------------------------------------------------------------------------------- */
 
 static CorpusChoice wanted;
 

@@ -1,5 +1,5 @@
-/* test_parameters.c: what a model is made of: its tensors and their starting values, what it refuses,
- * failing allocations, values that are not finite, clipping. */
+/* test_parameters.c: the parts of a model: its tensors and their starting values, refusals, failing
+ * allocations, values that are not finite, clipping. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
@@ -62,7 +62,8 @@ static void moments_of(Model *m, const char *name, double *mean, double *deviati
     memory_free(x);
 }
 
-/* 64,000 and 12,288 numbers: a standard error of the deviation below 1 %, of the mean 0.01. */
+/* Starting values have the promised mean and deviation. 64,000 and 12,288 numbers give a standard error
+ * below 1 % of the deviation, and 0.01 of the mean. */
 TEST(starting_values_are_as_promised)
 {
     ModelConfig c = tiny_config();

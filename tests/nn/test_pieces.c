@@ -1,5 +1,5 @@
-/* test_pieces.c: a corpus that is one text, its words in pieces: ids by hand, words counted by a reader that knows no
- * pieces, whose text the merges and the vocabulary are of, and what is refused. */
+/* test_pieces.c: a corpus of one text with its words in pieces: ids by hand, words counted by a reader that knows no
+ * pieces, the text of the merges and the vocabulary, and refusals. */
 #include "tests/lib/test.h"
 
 #include "nn/corpus.h"
@@ -10,7 +10,7 @@ static int says(const char *part)
     return strstr(error_text(), part) != NULL;
 }
 
-/* The one pair of symbols that the training text has twice is "a b</w>". */
+/* Writes a corpus. "a b</w>" is the one pair of symbols that the training text has twice. */
 static void write_corpus(void)
 {
     scratch_files(1);
@@ -24,7 +24,7 @@ static void open_corpus(const char *name, CorpusChoice w, Corpus *c)
     if (corpus_choose(name, &w, c) != 0) fail_msg("%s", error_text());
 }
 
-/* Refused with these words, and nothing is left. */
+/* Checks that the choice is refused with these words, and that nothing is left allocated. */
 static void refuse(const char *name, CorpusChoice w, const char *words)
 {
     Corpus c;
@@ -44,7 +44,7 @@ static void assert_ids(const Text *t, const int32_t *id, size_t n)
     assert_memory_equal(t->id, id, n * sizeof *id);
 }
 
-/* Counts of the training text in pieces: <eos> 2, ab 2, a@@ 1, b 1, b@@ 1, c 1, <unk> 0. */
+/* The ids are as by hand. Counts of the training text in pieces: <eos> 2, ab 2, a@@ 1, b 1, b@@ 1, c 1, <unk> 0. */
 TEST(test_by_hand)
 {
     static const char *const word[] = {"<eos>", "ab", "a@@", "b", "b@@", "c", "<unk>"};
@@ -57,17 +57,17 @@ TEST(test_by_hand)
     for (size_t i = 0; i < 7; i++) assert_string_equal(c.vocab.word[i], word[i]);
     assert_int_equal(c.vocab.unk, 6);
     assert_ids(&c.text[SPLIT_TRAIN], (const int32_t[]){1, 2, 4, 5, 0, 1, 3, 0}, 8);
-    assert_ids(&c.text[SPLIT_VALID], (const int32_t[]){2, 4, 5, 6, 1, 0}, 6); /* c@@ is not there */
+    assert_ids(&c.text[SPLIT_VALID], (const int32_t[]){2, 4, 5, 6, 1, 0}, 6); /* c@@ is unknown */
     assert_ids(&c.text[SPLIT_TEST], (const int32_t[]){3, 0, 0}, 3);
     assert_int_equal(c.text[SPLIT_TRAIN].goes_on, 2);
-    assert_int_equal(c.text[SPLIT_VALID].goes_on, 3); /* c@@ too, whatever it is read as */
+    assert_int_equal(c.text[SPLIT_VALID].goes_on, 3); /* c@@ too, whatever its id */
     assert_int_equal(c.text[SPLIT_VALID].unknown, 1);
     assert_int_equal(c.text[SPLIT_TEST].goes_on, 0);
     assert_int_equal(c.text[SPLIT_TEST].blank, 1);
     /* p = 2^-6 for 3 words is 4 a word */
     assert_true(fabs(text_word_ppl(&c.text[SPLIT_VALID], 6, 2) - 4) <= 1e-14);
     assert_true(text_word_ppl(&c.text[SPLIT_TEST], 3, 7.5) == 7.5); /* its words are pieces */
-    /* A training text that is all pieces has <unk> all the same; without merges it has none. */
+    /* A training text in pieces has <unk> even without unknown pieces; without merges it has none. */
     assert_true(c.text[SPLIT_TRAIN].unknown == 0 && c.vocab.unk >= 0);
     corpus_free(&c);
     file_text("valid.txt", "ab\n");
@@ -77,7 +77,7 @@ TEST(test_by_hand)
     corpus_free(&c);
 }
 
-/* The same merges from a file. A word that ends in "@@" goes on only where tokens are pieces. */
+/* Merges from a file are the same. A word that ends in "@@" goes on only where tokens are pieces. */
 TEST(test_codes)
 {
     Corpus c, d;
@@ -94,7 +94,7 @@ TEST(test_codes)
     assert_true(bpe_hash(c.bpe) != bpe_hash(d.bpe));
     assert_true(vocab_hash(&c.vocab) != vocab_hash(&d.vocab));
     corpus_free(&d);
-    /* A file read by itself has the ids of the corpus. */
+    /* A file read alone has the ids of the corpus. */
     Text t;
     assert_int_equal(text_read_pieces(file_path("valid.txt"), c.bpe, &c.vocab, &t), 0);
     assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
@@ -111,7 +111,7 @@ TEST(test_codes)
 
 /* ---- the King James text ------------------------------------------------------------------------ */
 
-/* The text that ids are of, its pieces joined line by line. */
+/* Returns the text of the ids, with its pieces joined line by line. */
 static char *join(const Corpus *c, const Text *t)
 {
     size_t room = 1;
@@ -140,7 +140,7 @@ static int gives_back(const Corpus *c, int split)
     return same;
 }
 
-/* Words and line ends, by a scan of the text as it stands. */
+/* Counts words and line ends by a scan of the unchanged text. */
 static size_t count_words(const BuiltinText *b)
 {
     const char *word;
@@ -175,9 +175,9 @@ TEST(test_pieces_give_the_text_back)
     }
 }
 
-/* ---- whose words -------------------------------------------------------------------------------- */
+/* ---- texts of the merges ------------------------------------------------------------------------ */
 
-/* Merges and vocabulary are of the training text and of nothing else. */
+/* Merges and vocabulary come from the training text and from nothing else. */
 TEST(test_training_text_alone)
 {
     static const char *const other[] = {"zz zz zz zz\n", "ab ab ab ab\n", "bc bc bc\nzz\n"};
@@ -201,13 +201,13 @@ TEST(test_training_text_alone)
         open_corpus(folder, w, &b);
         assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
         assert_true(vocab_find(&b.vocab, "zz", 2) >=
-                    0); /* of pairs equally frequent the greatest */
+                    0); /* the greatest of equally frequent pairs */
         corpus_free(&b);
         corpus_free(&a);
     }
 }
 
-/* A limit keeps so many pieces; <unk> stands for the others. */
+/* A limit keeps so many pieces. <unk> stands for the others. */
 TEST(test_limits)
 {
     Corpus c;
@@ -229,7 +229,7 @@ TEST(test_limits)
     }
 }
 
-/* ---- what is predicted -------------------------------------------------------------------------- */
+/* ---- predictions -------------------------------------------------------------------------------- */
 
 static size_t batched(const Corpus *c, const Text *t, int context)
 {
@@ -275,7 +275,7 @@ TEST(test_predicted_tokens)
     corpus_free(&c);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------------- */
 
 TEST(test_refused_choices)
 {
@@ -305,7 +305,7 @@ TEST(test_refused_texts)
 {
     static const struct {
         const char *file, *text, *says;
-        int words; /* of words it is a text like others */
+        int words; /* words accept the text */
     } row[] = {
         {"train.txt", "ab ab\nb@@ b\n", "train.txt:2: a word ends in '@@'", 1},
         {"valid.txt", "ab\nab@@\n", "valid.txt:2: a word ends in '@@'", 1},
@@ -332,7 +332,7 @@ TEST(test_refused_texts)
     }
 }
 
-/* ---- memory that is short ----------------------------------------------------------------------- */
+/* ---- no memory ---------------------------------------------------------------------------------- */
 
 static CorpusChoice wanted;
 

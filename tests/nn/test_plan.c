@@ -1,5 +1,4 @@
-/* test_plan.c: a plan that is right passes plan_check, prints and counts as written; each way to
- * spoil it is caught. */
+/* test_plan.c: a correct plan passes plan_check, prints and counts as written. Each way to spoil it is caught. */
 #include "tests/lib/test.h"
 
 #include "kernels/backend.h"
@@ -7,7 +6,7 @@
 #include "kernels/memory.h"
 #include "nn/plan.h"
 
-/* y' = y + a[1] g k1 - 1/2 k2, k2 = G(y + k1), g = sigmoid(w . [k1, y]). NULL: no memory. */
+/* Makes y' = y + a[1] g k1 - 1/2 k2, k2 = G(y + k1), g = sigmoid(w . [k1, y]). Returns NULL without memory. */
 static Plan *build(void)
 {
     Plan *p = plan_new(2);
@@ -50,7 +49,7 @@ TEST(prints_and_counts)
     free(text);
     assert_int_equal(plan_evals(p, SLOT_ATTENTION), 1);
     assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 1);
-    /* 4 D^2 + 2 T D + 2 D M at D = 8, T = 5, M = 24 */
+    /* The count is 4 D^2 + 2 T D + 2 D M at D = 8, T = 5, M = 24. */
     assert_true(plan_macs(p, 8, 5) == 4 * 64 + 2 * 5 * 8 + 2 * 8 * 24);
     plan_free(p);
 }
@@ -187,7 +186,7 @@ enum {
     R_G,
     R_OUT
 };
-/* Its instructions. */
+/* Instructions of build_pair(), in order. */
 enum {
     I_K1,
     I_U,
@@ -207,7 +206,7 @@ enum {
     I_OUT
 };
 
-/* Everything that a plan of two sides can have: on either a scalar and a gate, two cross-attentions. */
+/* Makes a plan of two sides with all parts: a scalar and a gate on either side, two cross-attentions. */
 static Plan *build_pair(void)
 {
     Plan *p = plan_new_pair(1, 2);
@@ -272,8 +271,8 @@ TEST(a_pair_prints_and_counts)
     assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
     assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 2);
     assert_int_equal(plan_evals(p, SLOT_NORM), 0);
-    /* At D = 8, T = 5, M = 24. Twice each: attention 4 D^2 + 2 T D; cross-attention 2 D^2 + 2 T D, its keys 2 D^2;
-     * feed-forward 2 D M. */
+    /* The values are D = 8, T = 5, M = 24. Twice each: attention 4 D^2 + 2 T D; cross-attention 2 D^2 + 2 T D, its
+     * keys 2 D^2; feed-forward 2 D M. */
     double attention = 4 * 64 + 2 * 5 * 8, cross = 2 * 64 + 2 * 5 * 8, keys = 2 * 64;
     assert_true(plan_macs(p, 8, 5) == 2 * (attention + cross + keys + 2 * 8 * 24));
     assert_int_equal(plan_find_keys(p, CROSS0), R_KEYS0);
@@ -313,7 +312,7 @@ TEST(keys_are_paid_once)
     X(p->reg[R1].side = SIDE_TARGET)                                                      \
     X(p->reg[R0].keys = 1)                                                                \
     X(p->reg[R1].keys = 1)                                                                \
-    /* A slot on the wrong side for its kind, or of a name that is another's. */          \
+    /* A slot is on the wrong side for its kind, or its name is taken. */                 \
     X(p->slot[CROSS0].side = SIDE_SOURCE)                                                 \
     X(p->slot[S_ATTN].kind = SLOT_CROSS)                                                  \
     X(p->slot[S_ATTN].side = SIDE_TARGET)                                                 \
@@ -325,11 +324,11 @@ TEST(keys_are_paid_once)
     X(p->slot[CROSS0].inner = 8)                                                          \
     X(p->slot[S_NORM].inner = 8)                                                          \
     X(p->slot[S_NORM].kind = SLOT_KINDS)                                                  \
-    /* The norm of a side is one, of layer 0 and set 1, which its name has not. */        \
+    /* The norm of a side is not of layer 0 and set 1, which its name omits. */           \
     X(p->slot[S_NORM].set = 2)                                                            \
     X((p->slot[S_NORM].side = SIDE_TARGET, p->slot[S_NORM].layer = 1))                    \
     X(p->slot[S_NORM].side = SIDE_TARGET)                                                 \
-    /* Of a slot that is a norm, or of one that has it inside. */                         \
+    /* A norm reads the wrong slot, or an EVAL or KEYS reads a norm's. */                 \
     X(p->instr[I_MEMORY].slot = S_FFN)                                                    \
     X(p->instr[I_MEMORY].slot = CROSS0)                                                   \
     X(p->instr[I_MEMORY].op = PLAN_EVAL)                                                  \
@@ -338,7 +337,7 @@ TEST(keys_are_paid_once)
     X(p->instr[I_KEYS0].slot = S_NORM)                                                    \
     X(p->instr[I_K1].op = PLAN_NORM)                                                      \
     X(p->post = 1)                                                                        \
-    /* KEYS of self-attention, of a feed-forward, twice of one slot, of the target. */    \
+    /* KEYS has self-attention, a feed-forward, one slot twice, or the target. */         \
     X(p->instr[I_KEYS0].slot = T_ATTN)                                                    \
     X(p->instr[I_KEYS0].slot = S_ATTN)                                                    \
     X(p->instr[I_KEYS0].slot = T_FFN)                                                     \
@@ -353,7 +352,7 @@ TEST(keys_are_paid_once)
     X(p->reg[R_KEYS0].keys = 0)                                                           \
     X(p->reg[R_KEYS0].side = SIDE_TARGET)                                                 \
     X(p->reg[R_MEMORY].keys = 1)                                                          \
-    /* Cross-attention without keys, with another's, with none, with those of no KEYS. */ \
+    /* Cross-attention has no keys, another's, none, or a register that no KEYS wrote. */ \
     X(p->instr[I_C0].terms = 1)                                                           \
     X(p->instr[I_C0].terms = 0)                                                           \
     X(TERM(I_C0, 1).x = R_KEYS1)                                                          \
@@ -370,7 +369,7 @@ TEST(keys_are_paid_once)
     X(TERM(I_C0, 0).factors = 1)                                                          \
     X(TERM(I_C0, 1).factors = 1)                                                          \
     X(TERM(I_C0, 1).c = NAN)                                                              \
-    /* Sides mixed, and keys read by what is no EVAL. */                                  \
+    /* Sides are mixed, or another instruction than EVAL reads keys. */                   \
     X(TERM(I_Y, 1).x = R0)                                                                \
     X(TERM(I_S, 1).x = R_MEMORY)                                                          \
     X(TERM(I_S, 0).x = R_MEMORY)                                                          \
@@ -397,7 +396,7 @@ TEST(keys_are_paid_once)
     X(p->scalar[0].side = SIDE_TARGET)                                                    \
     X(p->scalar[1].side = SIDE_SOURCE)                                                    \
     X(p->gate[0].side = -1)                                                               \
-    /* What an instruction writes is of its side. */                                      \
+    /* A register has the wrong side, or is wrongly called keys. */                       \
     X(p->reg[R_OUT].side = SIDE_SOURCE)                                                   \
     X(p->reg[R_OUT].keys = 1)                                                             \
     X(p->reg[R_K2].side = SIDE_TARGET)                                                    \
@@ -439,7 +438,7 @@ TEST(every_malformed_pair_is_caught)
     }
 }
 
-/* LN(x + C(x)) with C's own norm; a norm of a side alone is no sublayer's. */
+/* Makes LN(x + C(x)) with C's norm. `how` spoils it. */
 static Plan *post_pair(int how)
 {
     Plan *p = plan_new_pair(1, 1);
@@ -452,7 +451,8 @@ static Plan *post_pair(int how)
     return p;
 }
 
-/* 1, 3: a norm of the other side's slot; 2: a slot that is not normed; 4: an output of the source. */
+/* A post pair passes, but not with 1, 3: a norm of the other side's slot; 2: a slot that is not normed; 4: an
+ * output of the source. */
 TEST(norms_of_a_post_pair)
 {
     for (int how = 0; how <= 4; how++) {

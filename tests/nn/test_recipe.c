@@ -1,4 +1,4 @@
-/* test_recipe.c: schedules, gradients of several batches, means of checkpoints: what each is defined by. */
+/* test_recipe.c: the definitions of schedules, gradients of several batches, and means of checkpoints. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -21,20 +21,22 @@ static double rate(const Schedule *s, int step)
     return schedule_rate(s, (uint64_t)step);
 }
 
-/* What defines each way down, without its formula: how far steps WARMUP < s < LAST are from it. */
+/* Each way down has a definition without its formula. This one and those below return how far steps WARMUP
+ * < s < LAST are from it. */
 static double root(const Schedule *s, int i)
 {
     return rate(s, i) * rate(s, i) * i - peak * peak * WARMUP;
 }
 
-/* About the middle of the range a cosine solves c(i + 1) + c(i - 1) = 2 cos(step) c(i). */
+/* A cosine solves c(i + 1) + c(i - 1) = 2 cos(step) c(i) about the middle of the range. */
 static double chebyshev(const Schedule *s, int i)
 {
     double middle = (peak + low) / 2, turn = acos(-1.0) / (LAST - WARMUP);
     return rate(s, i + 1) + rate(s, i - 1) - 2 * middle - 2 * cos(turn) * (rate(s, i) - middle);
 }
 
-/* A line through both ends: second differences vanish, and so does the sum of mirrored values' excess. */
+/* A line goes through both ends: second differences vanish, and so does the sum of mirrored values'
+ * excess. */
 static double line(const Schedule *s, int i)
 {
     return fabs(rate(s, i + 1) + rate(s, i - 1) - 2 * rate(s, i)) +
@@ -51,7 +53,7 @@ static double (*const defect[SCHEDULES])(const Schedule *, int) = {[SCHEDULE_INV
                                                                    [SCHEDULE_LINEAR] = line,
                                                                    [SCHEDULE_CONSTANT] = flat};
 
-/* Each schedule has its own identity, to a few roundings of numbers below 1, and no other's. */
+/* Each schedule has its identity, to a few roundings of numbers below 1, and no other's. */
 TEST(each_way_down_is_its_own)
 {
     for (int kind = 0; kind < SCHEDULES; kind++)
@@ -75,7 +77,7 @@ TEST(all_begin_and_end_alike)
         assert_int_equal(schedule_ends(kind), rate(&s, LAST) == low && rate(&s, 2 * LAST) == low);
         s.warmup = 0; /* from the peak at once */
         assert_true(rate(&s, 1) <= peak && rate(&s, 1) >= 0.97 * peak);
-        s.warmup = 2 * LAST; /* a run that ends in its warm-up */
+        s.warmup = 2 * LAST; /* a run ends in its warm-up */
         assert_true(rate(&s, LAST) == peak / 2);
     }
 }
@@ -94,7 +96,7 @@ static Model *model_on(const Backend *b, double dropout)
     return m;
 }
 
-/* Sequences from .. to-1 of a batch, as a batch. */
+/* Returns sequences from .. to-1 of a batch, as a batch. */
 static Batch some(const Batch *x, size_t from, size_t to, size_t start[8])
 {
     size_t at = x->start[from];
@@ -103,7 +105,8 @@ static Batch some(const Batch *x, size_t from, size_t to, size_t start[8])
                    x->target + at,    x->position + at, start};
 }
 
-/* One step over x cut into its sequences; tokens: what each part says all parts have, 0: its own. */
+/* Takes one step over x cut into its sequences. tokens: the total that each part states, 0: the part's
+ * rows. */
 static void step_by_parts(Model *m, const Batch *x, size_t tokens)
 {
     for (size_t i = 0; i < x->S; i++) {
@@ -119,7 +122,7 @@ static double *gradient(Model *m)
     return tiny_get(m, model_grad(m), 0, model_size(m));
 }
 
-/* |a - b| / |b|. */
+/* Returns |a - b| / |b|. */
 static double distance(size_t n, const double *a, const double *b)
 {
     double d = 0, s = 0;
@@ -130,8 +133,8 @@ static double distance(size_t n, const double *a, const double *b)
     return sqrt(d / s);
 }
 
-/* Rounding: a gradient is a sum over rows and widths, of some 100 terms in the longest chain; each
- * product's share is off by the backend's eps or that of the element. */
+/* Returns the rounding of a gradient. It is a sum over rows and widths, of some 100 terms in the longest
+ * chain; each product's share is off by the backend's eps or that of the element. */
 static double rounding(const Backend *b)
 {
     return 100 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
@@ -165,7 +168,8 @@ TEST(parts_make_the_gradient_of_all)
     }
 }
 
-/* The same batch twice with dropout: the mean of the gradients of two steps' masks, not one's. */
+/* Parts have different masks: the same batch twice with dropout has the mean of the gradients of two steps'
+ * masks, not the gradient of one. */
 TEST(parts_have_masks_of_their_own)
 {
     enum { STEP = 4, PARTS = 2 };
@@ -207,7 +211,7 @@ TEST(impossible_parts_are_refused)
 
 /* ---- means of checkpoints -------------------------------------------------------------------------- */
 
-/* A model on b whose parameters are shaken by the seed, and in a file. */
+/* Makes a model on b with parameters shaken by the seed, and saves it to a file. */
 static Model *saved(const Backend *b, uint64_t seed, const char *file)
 {
     Model *m = model_on(b, 0);
@@ -221,8 +225,8 @@ static double *numbers(Model *m)
     return tiny_get(m, model_data(m), 0, model_size(m));
 }
 
-/* Of equal files: their floats, all bits. Of two: (a + b) / 2, which a float holds but for its last bit;
- * order does not count for two. Of three: not that of two. */
+/* The mean of equal files is their floats, all bits. The mean of two is (a + b) / 2, which a float holds
+ * except for its last bit. The mean of three is not that of two. */
 TEST(a_mean_is_the_mean)
 {
     const Backend *b;
@@ -257,7 +261,7 @@ TEST(a_mean_is_the_mean)
     }
 }
 
-/* A file that is missing or of another network: words, and the model as it was. */
+/* A missing file, or one of another network, gives an error and leaves the model as it was. */
 TEST(a_failed_mean_changes_nothing)
 {
     const Backend *b;

@@ -1,5 +1,5 @@
-/* test_recordings.c: which steps of a training run are replayed. A backend that does nothing counts here what it is asked to
- * record and to replay; that replaying changes no bit is test_device.c's. */
+/* test_recordings.c: the replayed steps of a training run. A backend that computes nothing counts the calls to record
+ * and to replay. test_device.c checks that replaying changes no bit. */
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static Backend counting(void)
 
 static const AdamConfig adam = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
 
-/* So many shapes in turns, `rounds` times: a shape is met once, then recorded, then replayed. */
+/* Trains so many shapes in turns, `rounds` times. A shape is met once, then recorded, then replayed. */
 static void rounds_of(const Backend *b, size_t shapes, size_t rounds)
 {
     ModelConfig c = tiny_config();
@@ -76,7 +76,7 @@ TEST(a_shape_is_recorded_when_it_comes_again)
     assert_int_equal(freed, 7);
 }
 
-/* One shape more than there is room for, in turns: the one that comes next was just forgotten. */
+/* With one shape more than there is room for, in turns, the next shape was always just forgotten. */
 TEST(the_least_recently_used_shape_is_forgotten)
 {
     Backend b = counting();
@@ -98,7 +98,7 @@ static void no_push(Ranks *r)
     (void)r;
 }
 
-/* What is trained, and by whom. */
+/* A training, and the rank that runs it. */
 typedef struct {
     const char *name;
     int rank, size;
@@ -107,12 +107,13 @@ typedef struct {
     const Asking *ask;
     int context;
     double least,
-        least_here; /* share of the steps, of a corpus at the papers' size and of the text here */
+        least_here; /* share of the steps, for a corpus at the papers' size and for the text here */
 } Case;
 
-enum { WIDTH = 512 }; /* that of the papers, for the share of what the ends do */
+enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
 
-/* The most frequent words are in the head, up to a tenth of them, in the tails up to two fifths, and behind. */
+/* Makes the model. The most frequent words are in the head, up to a tenth of them, in the tails up to two fifths, and
+ * after. */
 static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t tokens, size_t T)
 {
     ModelConfig c = tiny_config();
@@ -133,13 +134,13 @@ static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t 
     return m;
 }
 
-/* What a run of `train` asks for: steps, those that were replayed, operations of products in all that is not replayed. */
+/* Counts of a run of `train`: steps, replayed steps, operations of products in all that is not replayed. */
 typedef struct {
     size_t steps, replayed;
     double flops;
 } Asked;
 
-/* Runs over a text, by a backend that does nothing and counts what a device would be asked for. */
+/* Runs over a text. The backend computes nothing and counts the calls to a device. */
 static Asked train(const Case *k, const Backend *b, const Text *text, const Vocab *vocab,
                    size_t tokens, size_t T, long epochs)
 {
@@ -181,7 +182,8 @@ static double share(const Asked *a)
 
 static const Asking masked = {.what = ASK_MASKED}, next = {.what = ASK_MASKED, .next = 1};
 
-/* Of two segments a batch has another number of rows almost every time, since half of them are exchanged in every epoch. */
+/* With two segments a batch has another number of rows almost every time, since half of them are exchanged in every
+ * epoch. */
 static const Case cases[] = {
     {"plain", 0, 1, 0, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.95},
     {"plain", 0, 2, 0, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
@@ -197,14 +199,14 @@ static const Case cases[] = {
     {"masked, next", 0, 1, 0, 0, &next, CONTEXT_SENTENCE, 0.7, 0.6},
 };
 
-/* One run of a case. */
+/* Runs a case once. */
 static Asked run_of(const Case *k, const Corpus *c, const Backend *b, long epochs)
 {
     return getenv("TROTTER_CORPUS") ? train(k, b, &c->text[0], &c->vocab, 4096, 128, epochs)
                                     : train(k, b, &c->text[1], &c->vocab, 512, 64, epochs);
 }
 
-/* What filling up costs: operations of all products of an epoch, for those there would be. */
+/* Returns the cost of filling up: operations of all products of an epoch, over those without filling up. */
 static double cost(const Case *k, const Corpus *c)
 {
     Backend full = counting(), none = full;
@@ -213,8 +215,9 @@ static double cost(const Case *k, const Corpus *c)
     return run_of(k, c, &full, 1).flops / run_of(k, c, &none, 1).flops;
 }
 
-/* TROTTER_CORPUS=DIR: of that corpus at the size of the papers' recipe, 4,096 tokens a step and 20 epochs. The text here makes
- * few steps, so that fewer of them come again. Where rows are not filled up, hardly any do whose words are in clusters. */
+/* Most steps on sentences are replayed. TROTTER_CORPUS=DIR names a corpus to run at the size of the papers' recipe,
+ * 4,096 tokens a step and 20 epochs. The text here makes few steps, so that fewer of them come again. Without filled-up
+ * rows, hardly any come again where words are in clusters. */
 TEST(most_steps_on_sentences_are_replayed)
 {
     const char *dir = getenv("TROTTER_CORPUS");

@@ -1,4 +1,4 @@
-/* test_reverse.c: the pairs of reverse:V are read by a program that knows the rule alone. */
+/* test_reverse.c: a program that knows the rule alone reads the pairs of reverse:V. */
 #include "tests/lib/test.h"
 
 #include "nn/corpus.h"
@@ -21,8 +21,8 @@ static void open_reverse(size_t V, uint64_t seed, Corpus *c)
     assert_int_equal(corpus_open(name, LEVEL_WORD, 0, seed, c), 0);
 }
 
-/* 1: every target is its source reversed, or in its order with `ahead`, under one exchange of symbols that the
- * first pairs tell: to (V+1) in/out, 0 where a symbol has not been seen. */
+/* Returns 1 where every target is its source reversed, or in its order with `ahead`, under one exchange of
+ * symbols. The first pairs give this exchange, to (V+1) in/out, 0 where a symbol has not been seen. */
 static int follows(const Text *source, const Text *target, size_t V, int ahead, int32_t *to)
 {
     if (source->tokens != target->tokens || source->tokens != source->lines * ROW) return 0;
@@ -39,7 +39,7 @@ static int follows(const Text *source, const Text *target, size_t V, int ahead, 
     return 1;
 }
 
-/* 1: no two symbols go to one. */
+/* Returns 1 where no two symbols go to one. */
 static int is_injective(const int32_t *to, size_t V)
 {
     uint8_t *taken = memory_new(V + 1, 1);
@@ -94,7 +94,7 @@ TEST(test_pairs_follow_the_rule)
     }
 }
 
-/* All symbols are as frequent: 240,000 / V each, binomial, within 5 standard deviations. */
+/* All symbols are equally frequent: 240,000 / V each, binomial, within 5 standard deviations. */
 TEST(test_symbols_are_uniform)
 {
     enum { V = 26 };
@@ -107,7 +107,7 @@ TEST(test_symbols_are_uniform)
     corpus_free(&c);
 }
 
-/* Lines of `t` that are in the table. */
+/* Counts the lines of `t` that are in the table. */
 static size_t lines_found(const Words *w, const Text *t)
 {
     size_t found = 0;
@@ -156,7 +156,7 @@ TEST(test_a_function_of_size_and_seed)
     corpus_free(&b);
     corpus_free(&d);
     corpus_free(&e);
-    /* Parts of it: whole pairs from the beginning, so many targets' tokens at least. */
+    /* Parts are whole pairs from the beginning, with at least so many tokens of targets. */
     static const size_t most[] = {1, 13, 14, 100000}, lines[] = {1, 1, 2, 500};
     for (size_t k = 0; k < 4; k++) {
         CorpusChoice w = {LEVEL_WORD, 0, 3, k % 2, most[k]};

@@ -1,5 +1,5 @@
-/* test_sample.c: tokens drawn from logits whose probabilities are known: the share of each token among draws by evenly
- * spaced u is its probability among those that are kept. */
+/* test_sample.c: draws tokens from logits whose probabilities are known. The share of each token among draws by evenly
+ * spaced u is its probability among the kept tokens. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { V = 5, DRAWS = 100000 };
 
-/* Of p 0.4, 0.3, 0.15, 0.1, 0.05, in another order. */
+/* Probabilities 0.4, 0.3, 0.15, 0.1, 0.05, in another order. */
 static const double chance[V] = {0.1, 0.4, 0.05, 0.3, 0.15};
 
 static void logits(double z[V])
@@ -16,7 +16,7 @@ static void logits(double z[V])
     for (int v = 0; v < V; v++) z[v] = 7 + log(chance[v]);
 }
 
-/* Largest difference of the drawn shares from w / sum of w. */
+/* Returns the largest difference of the drawn shares from w / sum of w. */
 static double apart(const double z[V], const Sampling *s, const double w[V])
 {
     size_t count[V] = {0};
@@ -28,7 +28,7 @@ static double apart(const double z[V], const Sampling *s, const double w[V])
     return most;
 }
 
-/* Each token's share is told by at most one draw more or less at either end. */
+/* Each token's share is off by at most one draw at either end. */
 static const double tolerance = 2.0 / DRAWS;
 
 static const struct {
@@ -75,7 +75,7 @@ TEST(another_nucleus_is_seen)
     assert_true(apart(z, &(Sampling){0.6, 0, 1}, cases[1].w) > 0.01);
 }
 
-/* Of equal tokens the least is the likeliest: what keeps one token keeps that. */
+/* The least of equal tokens comes first: a choice of one token keeps that. */
 TEST(equal_tokens)
 {
     static const double z[V] = {-1, 2, 2, 0, 2}, first[V] = {0, 1, 0, 0, 0},

@@ -1,5 +1,5 @@
-/* test_share.c: a batch among ranks: whose rows are whose, and that their gradients together are those of
- * the whole batch, dropout masks included. */
+/* test_share.c: a batch among ranks: which rank has which rows. The ranks' gradients together are those of the
+ * whole batch, dropout masks included. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -17,7 +17,7 @@ typedef struct {
     Batch x;
 } Packed;
 
-/* Up to MOST sequences of 1 to 9 rows. */
+/* Makes up to MOST sequences of 1 to 9 rows. */
 static void pack(Packed *p, uint64_t seed)
 {
     size_t S = 1 + (size_t)random_below(seed, 1, 0, MOST), n = 0;
@@ -30,7 +30,7 @@ static void pack(Packed *p, uint64_t seed)
     p->x = (Batch){n, S, 9, p->row, p->row, p->row, p->start};
 }
 
-/* Shares are the batch, cut between sequences, none empty that need not be, none above what is promised. */
+/* Shares are the batch, cut between sequences. None is empty without need, and none is larger than promised. */
 TEST(shares_are_the_batch)
 {
     static Packed p;
@@ -59,13 +59,13 @@ TEST(shares_are_the_batch)
 
 /* ---- gradients ---------------------------------------------------------------------------------- */
 
-/* A change of nothing: gradients are looked at, parameters stay. */
+/* These steps change nothing: gradients are looked at, parameters stay. */
 static const AdamConfig still = {.rate = 0, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
 enum { STEP = 5 };
 
 typedef enum { RIGHT, WRONG_PLACE, WRONG_ROWS, WRONG_SOURCE } Spoil;
 
-/* tiny_batch_of with beginnings and masked rows of its own, which sharing changes. */
+/* Copies of tiny_batch_of's beginnings and masked rows, which sharing changes. */
 typedef struct {
     size_t start[SIDES][4];
     int32_t row[TINY_MASKED];
@@ -85,7 +85,7 @@ static Batch own_batch(const Model *m, Own *own)
     return b;
 }
 
-/* sum (size of m) += the gradient of one rank's share. */
+/* Adds the gradient of one rank's share to sum (size of m). */
 static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
 {
     Own own[2];
@@ -106,7 +106,7 @@ static void add_share(Model *m, int rank, int size, Spoil spoil, double *sum)
     memory_free(g);
 }
 
-/* Distance of the ranks' sum from the whole batch's gradient, by its norm. */
+/* Returns the distance of the ranks' sum from the whole batch's gradient, by its norm. */
 static double apart(Model *m, int size, Spoil spoil)
 {
     size_t n = model_size(m);
@@ -124,9 +124,9 @@ static double apart(Model *m, int size, Spoil spoil)
     return sqrt(e2 / g2);
 }
 
-/* A gradient is a sum over 13 rows and over at most 12 products of each layer: the order of its terms can change
- * it by some 13 x 12 roundings of terms that are not much larger than the sum; products of bf16 keep 2^-8.
- * With the masks of other rows, or the rows of another rank, it is another gradient. */
+/* Checks the ranks' sum. A gradient is a sum over 13 rows and over at most 12 products of each layer: the order
+ * of its terms can change it by some 13 x 12 roundings of terms that are not much larger than the sum; products
+ * of bf16 keep 2^-8. With the masks of other rows, or the rows of another rank, it is another gradient. */
 static void check_with(const char *name, const char *what, ModelConfig config, Plan *plan)
 {
     Model *m = shaken(name, config, plan, 1);
@@ -150,7 +150,7 @@ static void check_model(const char *name, const char *what, Plan *plan)
     check_with(name, what, tiny_config(), plan);
 }
 
-/* Masked words and labels of a share are its own, and each counts as in the whole batch. */
+/* A share has its masked words and labels, and each counts as in the whole batch. */
 TEST(shares_of_what_is_asked)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -181,7 +181,7 @@ TEST(shares_make_the_gradient_of_every_scheme)
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
-/* Ranks of which each has what this one has: a sum is twice that. */
+/* Sums over ranks which all have the numbers of this one: a sum is twice that. */
 static void twice(Ranks *r, void *x, size_t n, size_t element)
 {
     assert_int_equal(element, sizeof(double));
@@ -193,7 +193,7 @@ static void nothing(Ranks *r)
     (void)r;
 }
 
-/* Every number that has a gradient is summed once, whatever the plan; with no rows, in the same order. */
+/* Every number that has a gradient is summed once, whatever the plan. A rank without rows sums as many bytes. */
 TEST(every_number_is_summed_once)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++) {

@@ -1,5 +1,5 @@
-/* test_sides.c: an encoder with its decoder: against a second reading in plain loops, who reads what of the source, keys
- * made once, sublayers that give zero, and what is refused; on every backend. */
+/* test_sides.c: an encoder with its decoder: against a second reading in plain loops, which rows read which sources,
+ * keys made once, sublayers that give zero, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "nn/engine.h"
@@ -16,7 +16,7 @@ static double *logits(Model *m, const Batch *b)
     return z;
 }
 
-/* Twice as many products behind one another as in test_model.c, where the number comes from. */
+/* Returns the rounding. A chain has twice as many products as in test_model.c, where the number comes from. */
 static double rounding(const Backend *b)
 {
     double elements = 4e4 * (b->size == 4 ? 0x1p-24 : 0x1p-53);
@@ -32,7 +32,7 @@ static double apart(Model *m, const Batch *b, const double *z, int wrong)
     return distance(z, plain, b->N * V);
 }
 
-/* Variant v: post or not, untied or not, either activation. */
+/* Makes variant v: post or not, untied or not, either activation. */
 static Model *transformer(const char *name, int v)
 {
     ModelConfig c = tiny_config();
@@ -49,14 +49,14 @@ TEST(agrees_with_plain_loops)
             Batch b = tiny_batch_of(m);
             double *z = logits(m, &b);
             assert_true(apart(m, &b, z, PAIR_RIGHT) <= rounding(model_backend(m)));
-            set_tensor(m, "decoder.layers.0.cross.1.kv.weight", 1); /* one tensor is seen */
+            set_tensor(m, "decoder.layers.0.cross.1.kv.weight", 1); /* one changed tensor is seen */
             assert_false(apart(m, &b, z, PAIR_RIGHT) <= rounding(model_backend(m)));
             memory_free(z);
             model_free(m);
         }
 }
 
-/* Each mistake is far from what rounding gives. */
+/* Each mistake is far from rounding. */
 TEST(mistakes_are_seen)
 {
     for (int v = 0; v < 8; v++)
@@ -72,7 +72,7 @@ TEST(mistakes_are_seen)
         }
 }
 
-/* Rows of either side in the place of the other's, which are as many. */
+/* Rows of one side in place of the other's, of which there are as many, are seen. */
 TEST(exchanged_sides_are_seen)
 {
     int32_t word[N] = {5, 1, 8, 0, 2, 2, 7, 10, 6, 4, 0, 9, 3};
@@ -94,9 +94,9 @@ TEST(exchanged_sides_are_seen)
     }
 }
 
-/* ---- who reads what ------------------------------------------------------------------------------- */
+/* ---- readers of a source -------------------------------------------------------------------------- */
 
-/* Any token of a source, the last too, changes all rows of its own sequence, and no bit of another. */
+/* Any token of a source, the last too, changes all rows of its sequence, and no bit of another. */
 TEST(a_source_reaches_its_own_sequence)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -123,7 +123,7 @@ TEST(a_source_reaches_its_own_sequence)
         }
 }
 
-/* The sequences order[0], order[1], ... of a batch, in arrays of the caller. */
+/* Sequences order[0], order[1], ... of a batch, in arrays of the caller. */
 typedef struct {
     int32_t word[SIDES][N], place[SIDES][N], target[N];
     size_t start[SIDES][N + 1];
@@ -160,8 +160,8 @@ static Batch pack(const Batch *b, size_t S, const size_t *order, Packed *k)
     return out;
 }
 
-/* Sequences alone, by twos and in every order have the logits that they have in the batch, up to a limit (0: the same
- * bits). Control: with the sources of others they have not. */
+/* Checks that sequences alone, by twos and in every order have the logits that they have in the batch, up to a limit
+ * (0: the same bits). The control: with the sources of others they do not. */
 static void check_company(Model *m, double limit)
 {
     static const size_t order[][3] = {{0},       {1},       {2},       {0, 1},    {1, 0},
@@ -190,7 +190,7 @@ static void check_company(Model *m, double limit)
     memory_free(z);
 }
 
-/* Bit for bit in f64; elsewhere up to the order of a product's sums. */
+/* Other sequences of a batch do not matter: bit for bit in f64, elsewhere up to the order of a product's sums. */
 TEST(the_company_does_not_matter)
 {
     for (const TinyPlan *p = tiny_pairs; p->name; p++)
@@ -209,8 +209,8 @@ static PlanTerm times(double c, int x)
     return (PlanTerm){.c = c, .x = x};
 }
 
-/* Heun's method over cross-attention to the source's embedding: two EVALs of one slot with the keys of one KEYS, or of
- * two slots. */
+/* Makes Heun's method over cross-attention to the source's embedding: two EVALs of one slot with the keys of one KEYS,
+ * or of two slots. */
 static Plan *heun(int slots)
 {
     Plan *p = plan_new_pair(1, 1);
@@ -227,7 +227,7 @@ static Plan *heun(int slots)
     return p;
 }
 
-/* Every tensor of m from the one of r, cross.2 from cross.1. */
+/* Copies every tensor of m from the one of r, cross.2 from cross.1. */
 static void copy_tensors(Model *m, Model *r)
 {
     const Param *list;
@@ -252,7 +252,8 @@ static double *gradient_of(Model *m, const char *name)
     return tiny_get(m, model_grad(m), p->offset, p->size);
 }
 
-/* Largest |g - (g1 + g2)| over the tensors' norms: g of one slot; of two, those of cross.1 and cross.2 together. */
+/* Returns the largest |g - (g1 + g2)| over the tensors' norms. g is of one slot; for two slots it takes cross.1 and
+ * cross.2 together. */
 static double gradients_apart(Model *one, Model *two)
 {
     const Param *list;
@@ -278,7 +279,8 @@ static double gradients_apart(Model *one, Model *two)
     return most;
 }
 
-/* The same products in the same order but for sums of gradients: 1e-13 is 450 roundings. */
+/* Two EVALs read the keys of one KEYS. Products are the same in the same order except in sums of gradients: 1e-13 is
+ * 450 roundings. */
 TEST(two_evals_read_the_keys_of_one)
 {
     Model *one = shaken("cpu-f64", tiny_config(), heun(1), 1);
@@ -310,7 +312,7 @@ TEST(two_evals_read_the_keys_of_one)
 
 /* ---- sublayers that give zero ---------------------------------------------------------------------- */
 
-/* The last matrix and bias of the sublayers whose names begin so. */
+/* Sets to zero the last matrix and bias of the sublayers whose names begin so. */
 static void set_zero(Model *m, const char *begin)
 {
     const Param *list;
@@ -324,7 +326,7 @@ static void set_zero(Model *m, const char *begin)
     assert_true(done >= 2);
 }
 
-/* The embedding under the final norm and the output's matrix. */
+/* Computes logits z of the embedding under the final norm and the output's matrix. */
 static void embedding_logits(Model *m, const Batch *b, double *z)
 {
     double *emb = tiny_tensor(m, "embed.weight"), *w = tiny_tensor(m, "final_norm.weight");
@@ -342,7 +344,8 @@ static void embedding_logits(Model *m, const Batch *b, double *z)
     memory_free(bias);
 }
 
-/* A decoder that adds nothing leaves its embedding, whatever the source; an encoder that adds nothing gives keys of its. */
+/* A decoder that adds nothing leaves its embedding, whatever the source. An encoder that adds nothing gives keys of its
+ * embedding. */
 TEST(zero_sublayers_are_the_identity)
 {
     double x[2 * N * D], y[N * D], bare[N * V];
@@ -375,7 +378,8 @@ TEST(zero_sublayers_are_the_identity)
     }
 }
 
-/* Only cross-attention carries the source: without it no bit of the logits comes from there, and no gradient goes back. */
+/* Only cross-attention carries the source. Without it no bit of the logits comes from there, and no gradient goes
+ * back. */
 TEST(the_source_comes_by_cross_attention)
 {
     int32_t word[SOURCE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1};
@@ -400,7 +404,7 @@ TEST(the_source_comes_by_cross_attention)
             }
 }
 
-/* The transformer by hand, a sublayer at a time; cross-attention by itself is of x and of what KEYS reads. */
+/* The transformer is its sublayers one at a time. Cross-attention alone reads x and what KEYS reads. */
 TEST(sublayers_make_the_pair)
 {
     static const int order[] = {SLOT_ATTENTION, SLOT_CROSS, SLOT_FEEDFORWARD};
@@ -427,7 +431,7 @@ TEST(sublayers_make_the_pair)
             for (int e = 0; e < N * D; e++) x[e] += k[e];
         }
         assert_true(distance(x, y, N * D) <= rounding(model_backend(m)));
-        in[N * D] += 1; /* the memory's first token is seen */
+        in[N * D] += 1; /* a change in the memory's first token is seen */
         int cross = plan_find_slot(p, SIDE_TARGET, SLOT_CROSS, 0, 1);
         assert_int_equal(model_cross(m, cross, N, x, N, in + N * D, y), 0);
         in[N * D] -= 1;
@@ -444,9 +448,9 @@ TEST(sublayers_make_the_pair)
     }
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------- */
 
-/* model_new's code and words for a pair of this configuration. */
+/* Checks that model_new refuses a pair of this configuration with these words. */
 static void refuse_config(ModelConfig c, const char *words)
 {
     for (const TinyPlan *p = tiny_pairs; p->name; p++) {
@@ -469,7 +473,7 @@ TEST(configurations_of_language_models_are_refused)
     c.cut[0] = 5;
     c.factor = 2;
     refuse_config(c, "adaptive embeddings");
-    model_free(model("cpu-f64", c, tiny_residual(), 1)); /* they have them */
+    model_free(model("cpu-f64", c, tiny_residual(), 1)); /* language models have them */
     c = tiny_config();
     c.max_source = 0;
     refuse_config(c, "source");
@@ -484,7 +488,7 @@ TEST(configurations_of_language_models_are_refused)
     model_free(model("cpu-f64", c, tiny_residual(), 1)); /* a language model needs none */
 }
 
-/* Neither pass takes the batch; the parameters and what the next batch gives are as before. */
+/* Checks that no pass takes the batch, and that the parameters and the results of the next batch are as before. */
 static void refuse_batch(Model *m, const Batch *bad, const char *words)
 {
     double mean, nll[N];
@@ -541,11 +545,11 @@ TEST(sources_outside_the_model_are_refused)
         b.source.N--;
         start[3]--;
         double mean;
-        assert_int_equal(model_forward(m, &b, 0, 1, NULL, &mean), 0); /* it is the row */
+        assert_int_equal(model_forward(m, &b, 0, 1, NULL, &mean), 0); /* the row is the reason */
         start[3]++;
         b = good;
         b.source.start = lengths;
-        b.source.longest = 8; /* of at most 7 */
+        b.source.longest = 8; /* at most 7 */
         refuse_batch(m, &b, "longest 8");
         static const int32_t bad[] = {-1, V, INT32_MIN, INT32_MAX};
         for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
@@ -579,7 +583,7 @@ static double train_loss(Model *m, const Batch *b, uint64_t step)
     return mean;
 }
 
-/* In a training pass a word that is dropped is not seen, and one that is kept is. */
+/* Checks that a training pass does not see a dropped word, and sees a kept one. Returns how many are dropped. */
 static size_t check_step(Model *m, Batch b, uint64_t step)
 {
     int32_t word[SOURCE];
@@ -613,7 +617,7 @@ static void check_dropped(const char *backend)
     double n = STEPS * SOURCE, sd = sqrt(n * 0.4 * 0.6);
     assert_true(fabs((double)dropped - 0.4 * n) < 4 * sd);
     assert_false(fabs((double)dropped - 0.2 * n) < 4 * sd); /* another rate is seen */
-    double *z = logits(m, &b), *y = logits(plain, &b);      /* of evaluation it is no part */
+    double *z = logits(m, &b), *y = logits(plain, &b);      /* evaluation drops none */
     assert_memory_equal(z, y, b.N * V * sizeof *z);
     memory_free(z);
     memory_free(y);

@@ -1,6 +1,6 @@
-/* test_spans.c: what adaptive attention spans are defined by, on the kernels and on models of every backend.
- * Their formula in test_kernels.c and their gradients in test_gradient.c hold for small spans; here they
- * are long, reach tiles of keys that are not made, and hide the largest scores. */
+/* test_spans.c: the definition of adaptive attention spans, on the kernels and on models of every backend.
+ * Their formula in test_kernels.c and their gradients in test_gradient.c hold for small spans. Here they are
+ * long, reach tiles of keys that are not made, and hide the largest scores. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -37,7 +37,7 @@ static void problem_fill(Problem *p, size_t longest, size_t ramp)
     p->ramp = ramp;
 }
 
-/* out (T, WIDE); with dqkv (T, 3 WIDE) and du (HEADS) backward from dout = out too. */
+/* Computes out (T, WIDE). With dqkv (T, 3 WIDE) and du (HEADS) it also goes backward, from dout = out. */
 static void attend(const Backend *b, const Problem *p, double *out, double *dqkv, double *du)
 {
     const size_t start[] = {0, T};
@@ -64,7 +64,7 @@ static void attend(const Backend *b, const Problem *p, double *out, double *dqkv
     for (int i = 0; i < 7; i++) b->release(list[i]);
 }
 
-/* The formula in doubles, the largest score of those seen taken away. */
+/* Computes the formula in doubles, less the largest score that a row sees. */
 static void formula(const Problem *p, double *out)
 {
     for (size_t i = 0; i < T; i++)
@@ -89,7 +89,8 @@ static void formula(const Problem *p, double *out)
         }
 }
 
-/* n = 2 (E + T + 16) roundings of numbers up to 1.5, and 4 for what an exponential makes of its input. */
+/* Returns n = 2 (E + T + 16) roundings of numbers up to 1.5, and 4 for the effect of an exponential on its
+ * input. */
 static double tolerance(const Backend *b)
 {
     return 4 * 2 * (KEY + T + 16) * eps_of(b) * 2.5;
@@ -116,8 +117,8 @@ TEST(formula_of_long_spans)
     }
 }
 
-/* What is hidden does not matter, be its scores as large as they are: out and gradients stay finite, and
- * a span that shows it changes all. */
+/* Hidden scores do not matter, however large they are: out and gradients stay finite. A span that shows them
+ * changes all. */
 TEST(hidden_scores_do_not_matter)
 {
     static Problem p;
@@ -133,7 +134,7 @@ TEST(hidden_scores_do_not_matter)
     formula(&p, want);
     for (size_t i = 0; tested_backend(i); i++) {
         const Backend *b = backend(tested_backend(i));
-        /* Of rows that see them scores are some 10^4, and so is their rounding. */
+        /* In rows that see them scores are some 10^4, and so is their rounding. */
         size_t from = 60 * WIDE;
         attend(b, &p, out, dqkv, du);
         double e = distance(out + from, want + from, T * WIDE - from);
@@ -147,8 +148,8 @@ TEST(hidden_scores_do_not_matter)
     }
 }
 
-/* Where m is 1 everywhere the bits are those without spans, and no span has a gradient; where it is 1 at
- * distance 0 alone a row's output is its own v; all v = 1: the sum of the weights is 1. */
+/* Where m is 1 everywhere the bits are those without spans, and no span has a gradient. Where m is 1 at
+ * distance 0 alone a row's output is its v. Where all v = 1 the sum of the weights is 1. */
 TEST(ends_of_the_mask)
 {
     static Problem p, plain;
@@ -207,15 +208,15 @@ static ModelConfig spanned(size_t longest, size_t ramp, double loss)
     return c;
 }
 
-/* Every u of a model. */
+/* Sets every u of a model. */
 static void set_spans(Model *m, double u)
 {
     const Backend *b = model_backend(m);
     b->fill(backend_at(b, model_data(m), m->spans.first), u, m->spans.count);
 }
 
-/* Logits and weights against the second reading of what a model is; log-probabilities are behind some 8
- * products of D terms below 2 (test_adaptive.c). */
+/* Logits and weights are those of the second reading of a model's definition. Log-probabilities come after some
+ * 8 products of D terms below 2 (test_adaptive.c). */
 TEST(it_is_what_the_definition_says)
 {
     Batch x = tiny_batch();
@@ -236,14 +237,15 @@ TEST(it_is_what_the_definition_says)
         for (size_t k = 0; k < ALL; k++)
             unseen += plain[k] == 0 && k / LENGTH % LENGTH >= k % LENGTH;
         assert_true(unseen > 0);
-        set_spans(m, 0.9); /* the control, where products are exact enough to tell */
+        set_spans(m, 0.9); /* the control, where products are exact enough */
         assert_int_equal(model_logits(m, &x, z), 0);
         if (tol < 1e-3) assert_true(relative_distance(z, want, N * V) > tol);
         model_free(m);
     }
 }
 
-/* A model whose spans are longer than its sequences is the model without, bit for bit, in every gradient. */
+/* A model whose spans are longer than its sequences is the model without spans, bit for bit, in every
+ * gradient. */
 TEST(long_spans_are_no_spans)
 {
     Batch x = tiny_batch();
@@ -269,7 +271,7 @@ TEST(long_spans_are_no_spans)
         }
 }
 
-/* The gradient of a step in two parts. */
+/* Returns the gradient of a step in two parts. */
 static double *gradient_of(Model *m)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
@@ -282,7 +284,7 @@ static double *gradient_of(Model *m)
 }
 
 /* The loss's term adds lambda S / H to each span's gradient, once in a step of several parts, and nothing to
- * others'; its value is lambda / H times the sum of the spans. */
+ * other gradients. Its value is lambda / H times the sum of the spans. */
 TEST(the_term_of_the_loss)
 {
     const double lambda = 0.5, slope = lambda * 4 / TINY_HEADS;
@@ -327,8 +329,8 @@ static double after_steps(const char *name, double lambda, double u)
     return z[0] + z[1];
 }
 
-/* Without the term a span beyond all keys stays where it is, and decay leaves it alone; with it spans shrink to
- * 0 and no further, though Adam would go on. */
+/* Without the term a span beyond all keys does not change, and decay does not touch it. With the term spans
+ * shrink to 0 and no further, though Adam would go on. */
 TEST(spans_shrink_by_the_term)
 {
     for (size_t i = 0; tested_backend(i); i++) {

@@ -1,5 +1,5 @@
-/* test_store.c: safetensors against a file written by hand, against Python, against every truncation
- * and every flipped bit, and on a full disk. */
+/* test_store.c: safetensors against a file written by hand, against Python, against every truncation and
+ * every flipped bit, and on a full disk. */
 #include "tests/lib/test.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ enum { NUMBERS = 11 };
 static const double sample[NUMBERS] = {
     0.0, -0.0, 1, -1.5, 0x1p-149, 0x1.fffffep127, INFINITY, NAN, -INFINITY, 3.14159f, 1e-20f};
 
-/* Three tensors over x (NUMBERS). */
+/* Lists three tensors over x (NUMBERS). */
 static void list_over(double *x, Tensor t[3])
 {
     t[0] = (Tensor){"embed.weight", 3, 2, x, NULL, NULL};
@@ -44,7 +44,7 @@ static const char *write_sample(const char *name, int element)
     return file;
 }
 
-/* Reads a file into x (NUMBERS), which is 7.0 before; the code. */
+/* Reads a file into x (NUMBERS), which is 7.0 before, and returns the code. */
 static int read_sample(const char *file, int element, int sealed, double *x)
 {
     Tensor t[3];
@@ -53,7 +53,7 @@ static int read_sample(const char *file, int element, int sealed, double *x)
     return tensors_read(file, t, 3, element, sealed);
 }
 
-/* Bit by bit, but for a NaN, which need only be one. */
+/* Compares bit by bit. A NaN need only be a NaN. */
 static int same(const double *x, const double *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -103,7 +103,7 @@ TEST(test_round_trip)
     assert_true(y == x);
 }
 
-/* The file's first bytes as the format wants them. */
+/* The file's first bytes are those of the format. */
 TEST(test_layout)
 {
     char *bytes;
@@ -146,9 +146,9 @@ TEST(test_misuse)
     assert_int_equal(tensors_write(file, t, 3, STORE_F32, meta, 2), 0); /* control */
 }
 
-/* ---- files that are wrong ----------------------------------------------------------------------- */
+/* ---- bad files ---------------------------------------------------------------------------------- */
 
-/* A file of a header as given (not padded) and `size` bytes of data, all 1.0f. */
+/* Writes a file with this header (not padded) and `size` bytes of data, all 1.0f. */
 static const char *write_raw(const char *header, size_t size)
 {
     char file[2048];
@@ -167,7 +167,7 @@ static const char *write_raw(const char *header, size_t size)
 #define GOOD_A A("F32", "[2,1]", "[0,8]")
 #define GOOD_B B("F32", "[3]", "[8,20]")
 
-/* Against tensors a (2, 1) and b (3): how a file must be refused. says NULL: it is accepted. */
+/* Refusals of a file for tensors a (2, 1) and b (3). says NULL: it is accepted. */
 static const struct {
     const char *header;
     size_t size;
@@ -255,7 +255,8 @@ TEST(test_hostile_lengths)
         assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
         assert_true(says("length"));
     }
-    /* Longer than header and tensors can be, all of it a hole: told before anything is read. */
+    /* A file that is longer than header and tensors can be, and all a hole, is refused before a byte is
+     * read. */
     const char *hole = file_write("hole", "", 0);
     assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
     assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
@@ -291,7 +292,7 @@ TEST(test_truncations)
     memory_free(bytes);
 }
 
-/* 1: the file's metadata "k" is refused, or what it was. */
+/* Returns 1 where the file's metadata "k" are refused, or unchanged. */
 static int meta_sound(const char *file)
 {
     char *value;
@@ -301,7 +302,7 @@ static int meta_sound(const char *file)
     return sound;
 }
 
-/* 1: refused with x (3) untouched, or, if it may be whole, read as 1, 2, 3. */
+/* Returns 1 where the file is refused with x (3) untouched, or, if it may be whole, read as 1, 2, 3. */
 static int flip_sound(const char *file, int sealed, double *x, size_t *refused)
 {
     const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
@@ -312,9 +313,9 @@ static int flip_sound(const char *file, int sealed, double *x, size_t *refused)
     return code == 0 && !sealed && x[0] == 1 && x[1] == 2 && x[2] == 3;
 }
 
-/* A sealed file with any one bit flipped is refused. One that need not be sealed may lose its seal
- * (the word "checksum" spoilt), and then still holds the same numbers. A small file: it takes four
- * visits a bit. */
+/* A sealed file with any one bit flipped is refused. A file that need not be sealed may lose its seal
+ * (the word "checksum" spoilt), and then still holds the same numbers. The file is small, as a bit takes
+ * four visits. */
 TEST(test_flipped_bits)
 {
     double x[3] = {1, 2, 3};
@@ -359,7 +360,7 @@ static const char python[] =
     "    f = {'F32': 'f', 'F64': 'd'}[e['dtype']]\n"
     "    x = struct.unpack('<%d%s' % ((c-b) // struct.calcsize(f), f), data[b:c])\n"
     "    print(name, *e['shape'], ':', *(v.hex() for v in x))\n"
-    /* and writes the same numbers its own way: another order, spaces, no checksum */
+    /* and writes the same numbers in another form: another order, spaces, no checksum */
     "out, at, body = {}, 0, b''\n"
     "for name in sorted(head, reverse=True):\n"
     "    e = head[name]; b, c = e['data_offsets']\n"
@@ -368,7 +369,7 @@ static const char python[] =
     "text = json.dumps(out, indent=1).encode()\n"
     "open(sys.argv[2], 'wb').write(struct.pack('<Q', len(text)) + text + body)\n";
 
-/* One line of the script's output against a tensor. */
+/* Compares one line of the script's output with a tensor. */
 static int agrees(char *line, const Tensor *t)
 {
     char shape[128];
@@ -413,7 +414,7 @@ TEST(test_python)
 
 /* ---- a full disk ---------------------------------------------------------------------------------- */
 
-/* A disk that is full after `bytes`: the process may not write longer files. */
+/* Makes a disk that is full after `bytes`: the process may not write longer files. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit r;
@@ -445,7 +446,7 @@ TEST(test_full_disk)
         assert_int_equal(read_sample(file, STORE_F64, 1, x), 0);
         if (code) assert_true(same(x, sample, NUMBERS)); /* the old file */
     }
-    Tensor t[3]; /* control: with room enough the new one is there */
+    Tensor t[3]; /* control: with enough room the new one is there */
     for (int i = 0; i < NUMBERS; i++) x[i] = i;
     list_over(x, t);
     assert_int_equal(tensors_write(file, t, 3, STORE_F64, meta, 2), 0);
@@ -474,9 +475,9 @@ static int job_write(void)
     return tensors_write(file_path("job"), t, 3, STORE_F32, meta, 2);
 }
 
-/* jansson 2.14 gets by without the memory for a token's message, and calls a token invalid where it
- * had none for its value, or shortens the value, which the checksum finds. So a success must be right,
- * and ERR_INPUT stands for ERR_MEMORY. */
+/* jansson 2.14 works without the memory for a token's message. Without memory for a value it calls the
+ * token invalid, or shortens the value, which the checksum finds. So a success must be right, and
+ * ERR_INPUT stands for ERR_MEMORY. */
 static int job_read(void)
 {
     double x[NUMBERS];
@@ -495,7 +496,7 @@ static int job_meta(void)
     return code == ERR_INPUT ? ERR_MEMORY : code;
 }
 
-/* jansson's allocations are ours for this test, so that they fail in turn, too. */
+/* jansson allocates by our functions in this test, so that its allocations fail in turn, too. */
 TEST(test_failing_allocator)
 {
     json_malloc_t old_new;

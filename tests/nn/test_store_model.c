@@ -1,5 +1,5 @@
-/* test_store_model.c: models to files and back, on every backend: weights as floats, a run's state
- * bit by bit; a failed load changes nothing. */
+/* test_store_model.c: models to files and back, on every backend: weights as floats, a run's state bit by bit. A
+ * failed load changes nothing. */
 #include "tests/lib/test.h"
 
 #include "nn/store.h"
@@ -7,7 +7,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 
-/* One block x + F(x) + G(...) with a learned scalar and a gate: a tensor of every kind. */
+/* Makes one block x + F(x) + G(...) with a learned scalar and a gate: a tensor of every kind. */
 static Plan *small_plan(size_t inner)
 {
     Plan *p = plan_new(1);
@@ -23,7 +23,8 @@ static Plan *small_plan(size_t inner)
     return p;
 }
 
-/* The same on the source, normed, and x + C(x; source) on the target, with a learned scalar: names of either side. */
+/* Makes the same on the source, normed, and x + C(x; source) on the target, with a learned scalar: names of either
+ * side. */
 static Plan *small_pair(size_t inner)
 {
     Plan *p = plan_new_pair(1, 1);
@@ -67,7 +68,7 @@ static Model *small_model(const Backend *b, uint64_t seed, size_t inner, int tra
     return sided_model(1, b, seed, inner, training);
 }
 
-/* The numbers of buffer 0 (weights), 1, 2 (moments); caller frees. */
+/* Returns the numbers of buffer 0 (weights), 1, 2 (moments). The caller frees them. */
 static double *numbers(Model *m, int buffer)
 {
     double *x = memory_new(model_size(m), sizeof *x);
@@ -76,7 +77,7 @@ static double *numbers(Model *m, int buffer)
     return x;
 }
 
-/* How many numbers of a buffer differ between two models; as_float: after rounding a's to float. */
+/* Counts the numbers of a buffer that differ between two models. as_float: after rounding a's to float. */
 static size_t differ(Model *a, Model *b, int buffer, int as_float)
 {
     double *x = numbers(a, buffer), *y = numbers(b, buffer);
@@ -88,7 +89,7 @@ static size_t differ(Model *a, Model *b, int buffer, int as_float)
     return n;
 }
 
-/* Moments as a run leaves them: no two alike, no float exactly (1/3 + i in double). */
+/* Fills moments as a run leaves them: no two are alike, and none is exactly a float (1/3 + i in double). */
 static void fill_moments(Model *m)
 {
     double *x = memory_new(model_size(m), sizeof *x);
@@ -127,7 +128,7 @@ TEST(weights_come_back)
         }
 }
 
-/* The file of one backend is read by every other. */
+/* Every backend reads the files of every other. */
 TEST(weights_change_backend)
 {
     const Backend *b, *c;
@@ -175,7 +176,7 @@ static Model *encoder(const TinyHead *h, uint64_t seed)
     return m;
 }
 
-/* 1 where a tensor of m has the numbers, in f32, of that of the same name of n. */
+/* Returns 1 where the tensors of this name in m and n have the same numbers in f32. */
 static int same_tensor(Model *m, Model *n, const char *name)
 {
     double *x = tiny_tensor(m, name), *y = tiny_tensor(n, name);
@@ -215,7 +216,7 @@ TEST(encoders_keep_what_they_have_in_common)
     check_encoder(&masked, &pairs);
     check_encoder(&both, &pairs);
     check_encoder(&labels, &pairs);
-    /* Of another width, or without a tensor that both have to have: nothing is taken. */
+    /* A file of another width, or without a tensor that both must have, changes nothing. */
     Model *n = encoder(&labels, 2), *fresh = encoder(&labels, 2);
     Tensor one = {"embed.weight", TINY_VOCAB, TINY_WIDTH, NULL, NULL, NULL, 0};
     double *x = one.data = tiny_tensor(n, "embed.weight");
@@ -228,7 +229,7 @@ TEST(encoders_keep_what_they_have_in_common)
     model_free(fresh);
 }
 
-/* The mean of equal files is their numbers; of two, half their sum. */
+/* The mean of equal files is their numbers, and that of two files half their sum. */
 TEST(averages_of_two_sides)
 {
     const Backend *b;
@@ -250,7 +251,7 @@ TEST(averages_of_two_sides)
     }
 }
 
-/* Everything that a file of two sides holds, by its name and shape; and what files of one side hold, as before. */
+/* A file of two sides holds each of its tensors by name and shape. Files of one side hold what they held before. */
 TEST(tensors_have_their_names)
 {
     static const struct {
@@ -311,7 +312,7 @@ TEST(tensors_have_their_names)
     model_free(one);
 }
 
-/* A file of one side is none of a model of two, and the reverse; the model stays as it was. */
+/* A model of two sides refuses a file of one, and the reverse. The model stays as it was. */
 TEST(sides_are_not_mixed)
 {
     const Backend *b;
@@ -334,7 +335,7 @@ TEST(sides_are_not_mixed)
     }
 }
 
-/* Loads that must fail leave n as it was. */
+/* Failed loads leave n as it was. */
 TEST(failed_loads)
 {
     const Backend *f32, *f64;
@@ -365,7 +366,8 @@ TEST(failed_loads)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) model_free(all[i]);
 }
 
-/* One number of a buffer (0: weights) of m replaced and saved: neither load takes it; the way back does. */
+/* Saves m with one number of a buffer (0: weights) replaced, then puts the number back. The load of the state
+ * returns `code`; so do that of the weights and the mean where the number is a weight. */
 static void spoil(Model *m, int buffer, size_t k, double bad, int code)
 {
     const Backend *b = model_backend(m);

@@ -1,5 +1,4 @@
-/* test_train.c: a run learns, tells what it did, and goes on after any stop as if nothing had
- * happened. */
+/* test_train.c: a run learns, reports its results, and goes on after any stop as if it had not stopped. */
 #include "tests/lib/test.h"
 
 #include <inttypes.h>
@@ -30,7 +29,7 @@ TEST(the_toy_is_learned)
         }
 }
 
-/* train_eval against the nll of each row, and each text's tokens. */
+/* train_eval agrees with the nll of each row, and with each text's tokens. */
 TEST(evaluation_predicts_every_token)
 {
     Model *m = new_model("cpu-f64");
@@ -56,8 +55,8 @@ TEST(evaluation_predicts_every_token)
     model_free(m);
 }
 
-/* Weights that become one number after the second epoch predict all words alike: the second stays the best, and is the model that
- * is left, in memory and in the directory. */
+/* Weights that become one number after the second epoch predict all words alike. The second epoch stays the best, and
+ * its model is left, in memory and in the directory. */
 TEST(the_best_epoch_is_kept)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -81,7 +80,7 @@ TEST(the_best_epoch_is_kept)
         }
 }
 
-/* ---- what a run leaves --------------------------------------------------------------------------- */
+/* ---- files of a run ------------------------------------------------------------------------------ */
 
 TEST(the_log_has_its_columns)
 {
@@ -124,7 +123,7 @@ TEST(the_log_has_its_columns)
     memory_free(scheme);
 }
 
-/* Without a directory the best weights are kept in memory: the same results, in f32 bit for bit. */
+/* Without a directory the best weights are kept in memory. The results are the same, in f32 bit for bit. */
 TEST(a_directory_changes_nothing)
 {
     Trial a, b;
@@ -144,7 +143,8 @@ TEST(a_directory_changes_nothing)
 
 /* ---- stopping and going on ----------------------------------------------------------------------- */
 
-/* Stopped after every step in turn, at an epoch's last one (before or after its validation) too. */
+/* A run may stop after every step, also at an epoch's last one (before or after its validation), and be resumed. It
+ * ends like one without a stop. */
 TEST(stopped_and_resumed_is_uninterrupted)
 {
     for (size_t i = 0; tested_backend(i); i++) {
@@ -167,8 +167,8 @@ TEST(stopped_and_resumed_is_uninterrupted)
     }
 }
 
-/* A crash: the state is an epoch older than log and model. Here: state of a run of one epoch under
- * the files of the whole run. */
+/* After a crash the state is an epoch older than log and model, and the state wins. Here a state of a run of one epoch
+ * lies under the files of the whole run. */
 TEST(an_older_state_wins)
 {
     char from[PATH], to[PATH];
@@ -247,7 +247,7 @@ TEST(resuming_needs_the_same_run)
     assert_int_equal(run(&a), ERR_INPUT);
 }
 
-/* The state of directory `name` again, with another text in the place of its progress, sealed anew. */
+/* Saves the state of directory `name` again, with another text in place of its progress, sealed anew. */
 static void rewrite_progress(const char *name, const char *progress)
 {
     char file[PATH];
@@ -262,7 +262,8 @@ static void rewrite_progress(const char *name, const char *progress)
     model_free(m);
 }
 
-/* Numbers that no run has, of which some would never end. In the order of print_progress (nn/run.c). */
+/* Numbers that no run has, some of which would never end, are refused. They are in the order of print_progress
+ * (nn/run.c). */
 TEST(hostile_progress_is_refused)
 {
     static const char *const bad[] = {
@@ -305,7 +306,7 @@ TEST(hostile_progress_is_refused)
 
 /* ---- validations within epochs -------------------------------------------------------------------- */
 
-/* Steps of the rows with a validation perplexity, and these. Gives how many. */
+/* Finds the steps of the rows with a validation perplexity, and these perplexities. Returns how many. */
 static int validations_of(const char *directory, uint64_t step[32], double ppl[32])
 {
     char *log = log_of(directory);
@@ -316,8 +317,8 @@ static int validations_of(const char *directory, uint64_t step[32], double ppl[3
     return n;
 }
 
-/* Every third step and each epoch's end (8, 16 and 24) is validated, once; the model is that of the least, and epochs'
- * ends are those of a run without validations within: they change no step. */
+/* Every third step and each epoch's end (8, 16 and 24) are validated, once. The model is that of the least perplexity.
+ * Epochs' ends are those of a run without validations within: they change no step. */
 TEST(validations_within_epochs)
 {
     static const uint64_t steps[] = {3, 6, 8, 9, 12, 15, 16, 18, 21, 24};
@@ -342,8 +343,8 @@ TEST(validations_within_epochs)
     assert_same_state("plain", "within", "cpu-f32");
 }
 
-/* All weights become level behind the validation after step 12, the first one of the second epoch, whose end is worse
- * then: the model is that of step 12. */
+/* All weights become level after the validation at step 12, the first one of the second epoch, whose end is then worse.
+ * The model is that of step 12. */
 TEST(the_best_within_an_epoch_is_kept)
 {
     uint64_t step[32];
@@ -366,8 +367,8 @@ TEST(the_best_within_an_epoch_is_kept)
     model_free(a.m);
 }
 
-/* Patience counts epochs: a run whose best validation is within the second, all weights being level behind it, has had one
- * epoch without a better one at the end of the third, and ends there. */
+/* Patience counts epochs. A run has its best validation within the second epoch, and all weights are level after it. At
+ * the end of the third it has had one epoch without a better one, and ends there. */
 TEST(patience_counts_epochs)
 {
     uint64_t step[32];
@@ -385,7 +386,7 @@ TEST(patience_counts_epochs)
     assert_true(step[1] == 12 && ppl[1] < ppl[0] && ppl[1] < ppl[2] && ppl[1] < ppl[3]);
 }
 
-/* Stopped after every step, also before and after the validations there. */
+/* A run with validations within epochs may stop after every step, also before and after the validations there. */
 TEST(validations_are_resumed)
 {
     Trial whole, part;
@@ -403,7 +404,7 @@ TEST(validations_are_resumed)
         part.stop_at = 0;
         part.t.resume = 1;
         part.t.eval_every = 4;
-        assert_int_equal(run(&part), ERR_INPUT); /* it is part of what decides the model */
+        assert_int_equal(run(&part), ERR_INPUT); /* validations help decide the model */
         assert_non_null(strstr(error_text(), "validated every 3"));
         part.t.eval_every = 3;
         assert_int_equal(run(&part), 0);
@@ -414,7 +415,8 @@ TEST(validations_are_resumed)
 
 /* ---- JSON lines ------------------------------------------------------------------------------------ */
 
-/* Every line but its times, as jansson reads it, has the numbers of the row of log.csv; null where a cell is empty. */
+/* Checks that every line except its times, as jansson reads it, has the numbers of the row of log.csv, and null where a
+ * cell is empty. */
 static void assert_json_of_log(const char *lines, const char *directory)
 {
     static const char *const name[] = {"step",      "epoch", "tokens",   "train_loss",
@@ -445,7 +447,7 @@ static void assert_json_of_log(const char *lines, const char *directory)
     free(text);
 }
 
-/* A run that was stopped after any of these steps has the lines of one that was not, also where another process wrote
+/* A run that was stopped after any of these steps has the lines of one without a stop, also where another process wrote
  * lines that its state does not know. */
 TEST(json_lines_are_the_log)
 {

@@ -1,5 +1,5 @@
-/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh), and what only products read in bf16 alone
- * (kernels/cuda_factor.cuh). Whoever writes either, a product reads the bits that it would have made itself. */
+/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh), and numbers in bf16 that only products read
+ * (kernels/cuda_factor.cuh). Whatever writes them, a product reads the bits that it would have made. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -71,14 +71,14 @@ static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, 
     return same;
 }
 
-/* Leaves the last factor as it was. */
+/* Copies all factors but the last. */
 static const Backend *whole;
 static void copy_less(void *y, const void *x, size_t n)
 {
     whole->copy(y, x, n - 1);
 }
 
-/* Rounding when a number is made, or when a product reads it. */
+/* Rounding gives the same bits when a number is made and when a product reads it. */
 TEST(factors_have_the_same_bits)
 {
     static const int acts[] = {ACT_RELU, ACT_GELU};
@@ -96,8 +96,7 @@ TEST(factors_have_the_same_bits)
 
 /* ---- one pass over memory ----------------------------------------------------------------------------- */
 
-/* What an EVAL does together with the LIN and the norm behind it has the bits of one call for each (nn/fuse.c), on every
- * backend. */
+/* An EVAL fused with the LIN and the norm after it has the bits of one call for each (nn/fuse.c), on every backend. */
 TEST(one_pass_has_the_same_bits)
 {
     static const char *const names[] = {"cpu-f64", "cpu-f32", "cuda-f32", "cuda-bf16"};
@@ -123,7 +122,7 @@ TEST(one_pass_has_the_same_bits)
     assert_true(fused > 0);
 }
 
-/* A norm that is done before what it reads is whole shows. */
+/* A norm that runs before its input is complete is seen. */
 TEST(a_wrong_fusion_is_seen)
 {
     const Backend *b;
@@ -132,14 +131,14 @@ TEST(a_wrong_fusion_is_seen)
     size_t k = 0;
     while (!m->fuse[k].norm) k++;
     m->fuse[k].line = 0;
-    m->fuse[k].norm = 0; /* and the norm believes that it is done */
+    m->fuse[k].norm = 0; /* and the norm takes itself for done */
     for (uint64_t n = 1; n <= 2; n++) step(m, n), step(r, n);
     assert_false(tiny_same(m, m->data, r, r->data));
     model_free(m);
     model_free(r);
 }
 
-/* To 8 bits, half way to even. */
+/* Rounds to 8 bits, ties to even. */
 static double rounded(double x)
 {
     int e;
@@ -147,7 +146,7 @@ static double rounded(double x)
     return ldexp(nearbyint(ldexp(f, 8)), e - 8);
 }
 
-/* Both ways between numbers and factors, aligned or not; what lies beside is left alone. */
+/* Copies between numbers and factors work both ways, aligned or not. They leave their neighbours alone. */
 TEST(copies_of_factors)
 {
     enum { MOST = 40 };
@@ -169,7 +168,7 @@ TEST(copies_of_factors)
     b.release(f), b.release(x), b.release(y);
 }
 
-/* Half of the bytes of what was kept in numbers alone; more are written while going back. */
+/* Factors take half the bytes of the numbers that they replace. More are written on the way back. */
 TEST(factors_take_less_memory)
 {
     Backend with = backend(1), without = backend(1);
@@ -185,7 +184,7 @@ TEST(factors_take_less_memory)
 
 /* ---- the processor's bf16 rounds the same --------------------------------------------------------------- */
 
-/* |g - h| / |h| of gradients of one model in two backends. */
+/* Returns |g - h| / |h| for gradients of one model in two backends. */
 static double gradient_distance(const Backend *b, const Backend *r, const TinyPlan *p)
 {
     Model *m[] = {new_model(b, p), new_model(r, p)};
@@ -200,8 +199,9 @@ static double gradient_distance(const Backend *b, const Backend *r, const TinyPl
     return far;
 }
 
-/* cpu-bf16 rounds the factors of every product when it reads them. What is left are sums of f32 in other orders, which now and
- * then turn a rounding over: below 2^-8, one rounding of everything. Without rounding, in f32, it is more. */
+/* cpu-bf16 rounds the factors of every product when it reads them. The remaining difference is sums of f32 in other
+ * orders, which now and then turn a rounding over: below 2^-8, one rounding of everything. Without rounding, in f32, it
+ * is more. */
 TEST(the_processor_agrees)
 {
     Backend device = backend(1);
@@ -262,7 +262,7 @@ static void by_clamp(const Backend *b, void *x, size_t n)
     b->clamp(n, x, -.05, .07);
 }
 
-/* Writes weights without a word. */
+/* Writes weights without telling the twin. */
 static void by_stealth(const Backend *b, void *x, size_t n)
 {
     const LinTerm t = {.c = 2, .dx = x};
@@ -274,7 +274,7 @@ static void by_stealth(const Backend *b, void *x, size_t n)
 
 typedef void (*Write)(const Backend *b, void *x, size_t n);
 
-/* Whether losses with and without twins are the same once weights `at` and on have been written so. */
+/* Tells whether losses with and without twins are the same after such a write to weights `at` and on. */
 static int same_after(Write write, size_t at)
 {
     Backend b[] = {backend(1), backend(0)};
@@ -301,7 +301,7 @@ TEST(whoever_writes_weights)
     assert_false(same_after(by_stealth, 0)); /* the control */
 }
 
-/* A model that is gone leaves no twin behind: its memory may be anything then. */
+/* A freed model leaves no twin behind. Its memory may be anything then. */
 TEST(a_twin_goes_with_its_weights)
 {
     Backend b = backend(1);

@@ -1,4 +1,4 @@
-/* test_ways.c: what smoothed labels and decoupled weight decay are defined by, on models of every backend. */
+/* test_ways.c: the definitions of smoothed labels and decoupled weight decay, on models of every backend. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
@@ -20,7 +20,7 @@ static ModelConfig smoothed(double smoothing)
     return c;
 }
 
-/* Of one row of logits: -log p_t, and the mean of -log p_v over the vocabulary. */
+/* Computes for one row of logits -log p_t, and the mean of -log p_v over the vocabulary. */
 static void surprise(const double *z, size_t t, double *plain, double *mean)
 {
     double sum = 0;
@@ -30,8 +30,8 @@ static void surprise(const double *z, size_t t, double *plain, double *mean)
     *plain = log(sum) - z[t];
 }
 
-/* A training pass has (1 - E) plain + E mean, another pass and the logits know nothing of E. Logits are
- * below 20; the losses are some 2 V roundings of them away from each other. */
+/* A training pass has (1 - E) plain + E mean. Another pass and the logits do not depend on E. Logits are
+ * below 20; the losses differ from these by some 2 V roundings. */
 TEST(the_loss_is_a_mixture)
 {
     const double smoothing = 0.25;
@@ -58,8 +58,8 @@ TEST(the_loss_is_a_mixture)
     }
 }
 
-/* Adjoints of the logits sum to (1 - E) + E - 1 = 0 over a row; so does their sum over rows, which is that
- * of output.weight's gradient times 1 over the hidden states: the gradient's sum over V is 0. */
+/* Adjoints of the logits sum to (1 - E) + E - 1 = 0 over a row. So does their sum over rows, which is that of
+ * output.weight's gradient times 1 over the hidden states: the gradient's sum over V is 0. */
 TEST(gradients_of_logits_sum_to_nothing)
 {
     ModelConfig c = smoothed(0.25);
@@ -99,7 +99,8 @@ TEST(smoothing_is_below_one)
 
 /* ---- weight decay -------------------------------------------------------------------------------- */
 
-/* By its name: weights of sublayers, embeddings, relative positions; nothing of norms and schemes. */
+/* Decides by the name: weights of sublayers, embeddings and relative positions decay, those of norms and
+ * schemes do not. */
 static int should_decay(const char *name)
 {
     size_t n = strlen(name);
@@ -117,8 +118,8 @@ static double *stepped(Model *m, double decay)
     return tiny_get(m, model_data(m), 0, model_size(m));
 }
 
-/* A step with decay is the step without it less rate * decay * theta where it decays, to the rounding of
- * numbers below 4, and bit for bit the same elsewhere. */
+/* Checks that a step with decay is the step without it less rate * decay * theta where a tensor decays, to
+ * the rounding of numbers below 4, and bit for bit the same elsewhere. */
 static void check_decay(const char *name, Plan *(*build)(void))
 {
     const double decay = 0.5;

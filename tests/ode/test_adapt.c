@@ -1,5 +1,5 @@
-/* test_adapt.c: embedded pairs: their language and theory against published values and identities, and runs by tolerance
- * against closed solutions, a field that counts, and GSL's rkf45. */
+/* test_adapt.c: embedded pairs: their language and theory against published values and identities, and runs by
+ * tolerance against closed solutions, a field that counts, and GSL's rkf45. */
 #include "tests/lib/test.h"
 
 #include <float.h>
@@ -25,7 +25,7 @@ static Table *reparse(const Table *t)
     return again;
 }
 
-/* k2 and k4 are the error's alone: a step of fixed size has k1 and k3, under other numbers. */
+/* k2 and k4 serve the error alone. A step of fixed size has k1 and k3, with other numbers. */
 TEST(test_stages)
 {
     static const char text[] = "k1 = H(y)\nk2 = L(y + k1)\nk3 = H(y + 1/2*k1)\nk4 = F2(y + k3)\n"
@@ -36,14 +36,15 @@ TEST(test_stages)
     assert_int_equal(table_whole(t)->stages, 4);
     assert_true(table_equal(frozen, fixed) && !table_equal(t, fixed));
     assert_true(table_equal(again, t) && table_equal(copy, t));
-    assert_int_equal(table_sets(t, OP_F), 1); /* F2 is no network's */
+    assert_int_equal(table_sets(t, OP_F), 1); /* networks have no F2 */
     mpq_add(copy->pair->error.term[0].c, copy->pair->error.term[0].c, copy->pair->error.term[0].c);
     assert_false(table_equal(copy, t)); /* the control */
     Table *all[] = {t, fixed, frozen, again, copy};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) table_free(all[i]);
 }
 
-/* Of every pair no stage is left that the update does not need, and its text comes back; over L and F it keeps its estimate. */
+/* The update of every pair needs each of its evaluations, and its text comes back. Over L and F it keeps its
+ * estimate. */
 TEST(test_every_pair)
 {
     int pairs = 0;
@@ -112,8 +113,8 @@ TEST(test_refused)
 
 /* ---- theory ---------------------------------------------------------------------------------------- */
 
-/* Orders, and the norm of the error terms of y' in one colour: Prince, Dormand 1981, table 2, and Bogacki, Shampine 1989,
- * table 1, give .0418, 3.36e-3, 9.48e-4 and 3.99e-4; heun-euler's is that of Heun, 5/144 squared. */
+/* Orders, and the norm of the error terms of y' in one colour. Prince, Dormand 1981, table 2, and Bogacki, Shampine
+ * 1989, table 1, give .0418, 3.36e-3, 9.48e-4 and 3.99e-4; heun-euler has the norm of Heun, 5/144 squared. */
 static const struct {
     const char *name;
     int order, embedded;
@@ -146,7 +147,8 @@ TEST(test_known_orders)
     table_free(t);
 }
 
-/* Where y' has the higher order, the estimate's leading terms are the errors of yhat; a spoilt weight of either is seen. */
+/* Where y' has the higher order, the estimate's leading terms are the errors of yhat. A spoilt weight of either is
+ * seen. */
 TEST(test_estimates)
 {
     for (size_t i = 0; i < zoo.count; i++) {
@@ -211,8 +213,8 @@ static int order_of(const Table *t)
     return th.order;
 }
 
-/* Errors of all steps add up, grow or fade with the solution: within 100 tolerance^(p/(q+1)) of it, which is the tolerance
- * where a pair goes on with its higher order. */
+/* Errors of all steps add up, and grow or fade with the solution. They stay within 100 tolerance^(p/(q+1)), which is
+ * 100 times the tolerance where a pair goes on with its higher order. */
 TEST(test_closed_solutions)
 {
     int found = 0;
@@ -241,7 +243,7 @@ TEST(test_closed_solutions)
     assert_true(found > 3);
 }
 
-/* An estimate that is 0 on every field lets any step pass: the error tells. */
+/* An estimate that is 0 on every field lets any step pass: the error shows it. */
 TEST(test_vanishing_estimate)
 {
     Table *t = scheme("k1 = H(y)\nk2 = H(y)\ny' = y + k1\nerror = k1 - k2\n");
@@ -281,8 +283,8 @@ static void count_G(const System *s, int set, double t, const double *y, double 
     count(OP_G, set, t, y, dy);
 }
 
-/* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too long
- * makes rejections. */
+/* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too
+ * long makes rejections. */
 TEST(test_evaluations)
 {
     double y[MAX];

@@ -1,4 +1,4 @@
-/* test_bracket.c: splittings as Lie series: against Baker, Campbell and Hausdorff's terms, against
+/* test_bracket.c: checks splittings as Lie series: against Baker, Campbell and Hausdorff's terms, against
  * logarithms of matrices, against counting pairs, and by symmetry. */
 #include "tests/lib/test.h"
 
@@ -8,7 +8,7 @@
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 
-/* Random flows n of fractions k/6; the last two make the fractions sum to 1. */
+/* Makes n random flows of fractions k/6, then two that make the fractions of F and of G sum to 1. */
 static Table *random_flows(uint64_t seed, int n)
 {
     char text[2048];
@@ -55,9 +55,9 @@ static void check_terms(const char *scheme, int degree, const Known *known, size
     check_terms(scheme, degree, (const Known[]){__VA_ARGS__}, \
                 sizeof((const Known[]){__VA_ARGS__}) / sizeof(Known))
 
-/* BCH to degree 5 (Dynkin 1947), X = F, Y = G: 1/2 [X,Y] + 1/12 [X,[X,Y]] - 1/12 [Y,[X,Y]]
- * - 1/24 [Y,[X,[X,Y]]] + ..., and [Y,[X,[X,Y]]] = [X,[Y,[X,Y]]] = -[X,[[X,Y],Y]] by Jacobi. Strang: design 4;
- * [G,[G,F]] = [[F,G],G]. */
+/* The terms are those of BCH to degree 5 (Dynkin 1947) with X = F, Y = G: 1/2 [X,Y] + 1/12 [X,[X,Y]] - 1/12
+ * [Y,[X,Y]] - 1/24 [Y,[X,[X,Y]]] + ..., and [Y,[X,[X,Y]]] = [X,[Y,[X,Y]]] = -[X,[[X,Y],Y]] by Jacobi. Strang:
+ * design 4; [G,[G,F]] = [[F,G],G]. */
 TEST(test_known)
 {
     CHECK_TERMS("lie-trotter", 4, {"[F,G]", 1, 2}, {"[F,[F,G]]", 1, 12}, {"[[F,G],G]", 1, 12},
@@ -98,7 +98,8 @@ static Matrix identity(void)
     return z;
 }
 
-/* Strictly upper triangular: products of six vanish, so exponential and logarithm are finite sums. */
+/* Returns a strictly upper triangular matrix. Products of six vanish, so exponential and logarithm are finite
+ * sums. */
 static Matrix nilpotent(uint64_t seed, uint64_t stream)
 {
     Matrix z = {0};
@@ -130,7 +131,7 @@ static Matrix logarithm(Matrix x)
     return sum;
 }
 
-/* "[F,[F,G]]" with [A,B] = BA - AB; moves *s behind it. */
+/* Evaluates "[F,[F,G]]" with [A,B] = BA - AB and moves *s past it. */
 static Matrix evaluate(const char **s, const Matrix field[2])
 {
     if (**s != '[') return field[*(*s)++ == 'G'];
@@ -150,7 +151,8 @@ static double largest(Matrix x)
     return m;
 }
 
-/* |log(step) - (wF F + wG G) - sum c (bracket)| for random nilpotent F, G, brackets up to degree 5. */
+/* Returns |log(step) - (wF F + wG G) - sum c (bracket)| for random nilpotent F, G, and brackets up to degree
+ * 5. */
 static double mismatch(const Table *t, const Brackets *b, uint64_t seed)
 {
     Matrix field[2] = {nilpotent(seed, 1), nilpotent(seed, 2)}, step = identity();
@@ -166,7 +168,8 @@ static double mismatch(const Table *t, const Brackets *b, uint64_t seed)
     return largest(rest);
 }
 
-/* Sums of some 10^3 products of up to five numbers below 10: 1e-16 * 1e5 * 1e3. */
+/* The series agrees with matrices to the rounding of sums of some 10^3 products of up to five numbers below
+ * 10: 1e-16 * 1e5 * 1e3. */
 TEST(test_matrices)
 {
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4", "ruth3",
@@ -206,7 +209,7 @@ TEST(test_counts)
     table_free(t);
 }
 
-/* flows, then the same backwards: no even degrees; the splitting alone has some. */
+/* Flows followed by the same flows backwards have no even degrees. The splitting alone has some. */
 TEST(test_palindromes)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -233,7 +236,7 @@ TEST(test_palindromes)
     }
 }
 
-/* The lowest bracket's degree less 1 is the order that the trees tell. */
+/* The lowest bracket's degree less 1 is the order by trees. */
 TEST(test_order)
 {
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "yoshida4",    "ruth3",
@@ -251,8 +254,8 @@ TEST(test_order)
     }
 }
 
-/* Half of (pairs s before f - pairs f before s), by counting; backwards the sign turns, a palindrome
- * has none. */
+/* The area is half of (pairs s before f - pairs f before s), by counting. Backwards its sign turns, and a
+ * palindrome has none. */
 TEST(test_area)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {

@@ -1,5 +1,5 @@
-/* test_butcher.c: tableaus of Runge-Kutta methods: what is printed reads back as the same table, for every scheme that has one; published
- * ones, as others write them; what is refused. */
+/* test_butcher.c: tableaus of Runge-Kutta methods. A printed tableau reads back as the same table, for every scheme
+ * that has one. The tests also read published tableaus in the forms of others, and bad ones. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -33,7 +33,7 @@ static char *print(const Table *t, int form)
     return NULL;
 }
 
-/* Of the zoo, exact tables come back equal; those with roots in 17 digits, so of the same order. */
+/* Exact tables of the zoo come back equal. Those with roots come back in 17 digits. */
 TEST(every_tableau_comes_back)
 {
     Zoo z;
@@ -107,7 +107,8 @@ TEST(published_ones)
     free(spoilt);
 }
 
-/* Hairer, Norsett, Wanner 1993, table II.5.1, as NodePy draws pairs; the second row is Fehlberg's own, of order 4. */
+/* Hairer, Norsett, Wanner 1993, table II.5.1, as NodePy draws pairs. The second row is Fehlberg's result, of order
+ * 4. */
 static const char fehlberg[] =
     "Fehlberg\n 0 |\n 1/4 | 1/4\n 3/8 | 3/32 9/32\n 12/13 | 1932/2197 -7200/2197 7296/2197\n"
     " 1 | 439/216 -8 3680/513 -845/4104\n 1/2 | -8/27 2 -3544/2565 1859/4104 -11/40\n_____|_____\n"
@@ -138,7 +139,7 @@ TEST(pairs)
     free(spoilt);
 }
 
-/* Ketcheson's SSPRK(10,4): two halves of five stages. */
+/* Writes Ketcheson's SSPRK(10,4): two halves of five stages. */
 static void write_ssp104(char *text)
 {
     char *p = text + sprintf(text, "{\"name\": \"ssp104\", \"A\": [");
@@ -153,9 +154,9 @@ static void write_ssp104(char *text)
     sprintf(p, "]}");
 }
 
-/* Coefficients of Gottlieb, Ketcheson, Shu 2011, chapters 2, 6 and 7; Ralston's by hand: b1 >= r b2 a21. The implicit ones
- * are the optimal of 1 and 2 stages (Ferracina, Spijker 2008): 2 s of order 2, s - 1 + sqrt(s^2 - 1) of order 3, and the
- * last but one is that with the other root for its diagonal. */
+/* Coefficients are those of Gottlieb, Ketcheson, Shu 2011, chapters 2, 6 and 7; Ralston's is by hand: b1 >= r b2 a21.
+ * The implicit methods are the optimal ones of 1 and 2 stages (Ferracina, Spijker 2008): 2 s of order 2, s - 1 +
+ * sqrt(s^2 - 1) of order 3. The last but one has the other root for its diagonal. */
 TEST(strong_stability)
 {
     char ssp104[2000];
@@ -192,13 +193,13 @@ TEST(strong_stability)
         Table *t = parse(row[i].text);
         assert_non_null(t);
         assert_int_equal(stability_ssp(t, &c), 0);
-        /* Fractions are told as such. */
+        /* Whole numbers come out exactly. */
         double want = row[i].coefficient, off = want == floor(want) ? 1e-15 : 1e-8;
         if (c != want && !(fabs(c - want) < off)) fail_msg("row %zu: %.17g", i, c);
         table_free(t);
     }
     assert_int_equal(order_of(ssp104, "ssp104"), 4);
-    /* One that is no fraction: Spiteri and Ruuth's SSPRK(5,4) has 1.508180049. */
+    /* The coefficient of Spiteri and Ruuth's SSPRK(5,4), 1.508180049, is no fraction. */
     Table *of_five = parse(
         "{\"A\": [[], [0.391752226571890], [0.217669096261169, 0.368410593050371], [0.0826920866578106, 0.139958502191896, "
         "0.251891774271694], [0.0679662836371148, 0.115034698504632, 0.207034898597386, 0.544974750228521]], \"b\": "

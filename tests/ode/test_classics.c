@@ -1,13 +1,14 @@
-/* test_classics.c: schemes of the literature that are not built in, each as its source writes it: order, embedded order, A- and
- * L-stability as published, and the order measured. Of every coefficient of every scheme a mutant: it has another order or
- * another error. */
+/* test_classics.c: schemes of the literature that are not built in, each as its source writes it: order, embedded
+ * order, A- and L-stability as published, and the measured order. A mutant of every coefficient of every scheme has
+ * another order or another error. */
 #include "tests/lib/test.h"
 
 #include <math.h>
 
 #include "tests/lib/schemes.h"
 
-/* embedded: order of y' - error, -1: no pair; a, l: A- and L-stable, of IMEX schemes the implicit part, -1: no implicit stage. */
+/* embedded: order of y' - error, -1: no pair; a, l: A- and L-stable, for IMEX schemes the implicit part, -1: no
+ * implicit stage. */
 typedef struct {
     const char *name, *source;
     int order, embedded, a, l;
@@ -361,13 +362,13 @@ TEST(published_properties)
     }
 }
 
-/* Another order, or another leading error. */
+/* Tells whether the order or the leading error differs. */
 static int differs(const Theory *a, const Theory *b)
 {
     return a->order != b->order || !(fabs(a->error_norm2 / b->error_norm2 - 1) < 1e-6);
 }
 
-/* Every coefficient of the row off by 1/16, one at a time. */
+/* Shifts every coefficient of the row by 1/16, one at a time, and checks that the scheme differs. */
 static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants)
 {
     mpq_t by;
@@ -397,7 +398,7 @@ TEST(mutants_differ)
     assert_true(mutants > 500);
 }
 
-/* On Kepler's problem, those for a linear F on fisher. */
+/* The measured order agrees on Kepler's problem, for schemes with a linear F on fisher. */
 TEST(measured)
 {
     for (size_t i = 0; i < CLASSICS; i++) {
@@ -420,8 +421,8 @@ TEST(measured)
     }
 }
 
-/* The slope of Tsitouras's method is not yet 5 where its errors reach rounding, but its constant is the predicted one; with an
- * order too low or too high there is no such constant. */
+/* The slope of Tsitouras's method is not yet 5 where its errors reach rounding, but its constant is the predicted one.
+ * With an order too low or too high there is no such constant. */
 TEST(order_seen_by_its_constant)
 {
     static const char *const systems[] = {"forced", "vortex"};

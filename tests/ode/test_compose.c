@@ -1,5 +1,5 @@
-/* test_compose.c: schemes made of schemes: their series and their steps are those of the parts one after another; adjoints
- * and conjugates by their definitions. */
+/* test_compose.c: schemes made of schemes: their series and their steps are those of the parts one after another.
+ * Adjoints and conjugates follow their definitions. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -19,7 +19,7 @@ static Table *composed(const char *list)
 
 /* ---- series ------------------------------------------------------------------------------------------- */
 
-/* The series of a step over p/q h. */
+/* Returns the series of a step over p/q h. */
 static Series *series_over(const Forest *f, const Table *t, long p, unsigned long q)
 {
     Series *s;
@@ -50,7 +50,7 @@ static size_t differences(const Table *t, const Series *a, const Series *b)
     return n;
 }
 
-/* Trees at which the composition differs from a over p/q h, then b over the rest. */
+/* Counts the trees at which the composition differs from a over p/q h, then b over the rest. */
 static size_t series_differences(const Table *made, const char *a, const char *b, long p,
                                  unsigned long q)
 {
@@ -75,7 +75,7 @@ static size_t series_differences(const Table *made, const char *a, const char *b
 
 /* ---- steps -------------------------------------------------------------------------------------------- */
 
-/* y after a step of t over h from time `at`, in place. */
+/* Replaces y by the state after a step of t over h from time `at`. */
 static void step_on(const Table *t, const System *s, double at, double h, double *y)
 {
     Stepper *st;
@@ -107,7 +107,8 @@ static double steps_apart(const Table *made, const char *a, const char *b, doubl
     return apart;
 }
 
-/* Sums of some ten terms of size 1: 1e-16 * 1e3; sub-flows by the reference integrator, on other pieces of time, to 1e-9. */
+/* A step of the composition is the steps of its parts. Sums of some ten terms of size 1 allow 1e-16 * 1e3. The
+ * reference integrator solves sub-flows on other pieces of time, to 1e-9. */
 TEST(test_maps)
 {
     static const char timed[] =
@@ -184,8 +185,8 @@ TEST(test_adjoint)
     }
 }
 
-/* S over h/2, then S* over h/2, of Lie and Trotter's is Strang's; P S P^-1 with half a flow of G too (Strang 1968; Butcher
- * 1969). */
+/* Lie and Trotter's S over h/2, then S* over h/2, is Strang's splitting. So is P S P^-1 with half a flow of G (Strang
+ * 1968; Butcher 1969). */
 TEST(test_strang)
 {
     Table *lie = frozen("lie-trotter"), *half = frozen("flow 1/2 G"), *back, *symmetric, *conjugate,
@@ -228,7 +229,7 @@ TEST(test_triple_jump)
     table_free(yoshida);
 }
 
-/* ---- what has none ------------------------------------------------------------------------------------- */
+/* ---- no adjoint, no conjugate -------------------------------------------------------------------------- */
 
 TEST(test_refused)
 {
@@ -269,8 +270,8 @@ TEST(test_refused)
     }
 }
 
-/* The adjoint of Euler's method is the implicit one, the midpoint rule and Gauss's method are their own; of any scheme the
- * adjoint of the adjoint is the scheme, and over -h it is the inverse: S and then it, over -h, is nothing. */
+/* The adjoint of Euler's method is the implicit one. For any scheme the adjoint of the adjoint is the scheme, and over
+ * -h the adjoint is the inverse: S and then the adjoint over -h is the identity. */
 TEST(test_adjoint_stages)
 {
     Table *euler = frozen("euler"), *implicit = frozen("implicit-euler"), *back;
@@ -296,7 +297,7 @@ TEST(test_adjoint_stages)
             mpq_init(step[1].c);
             mpq_set_si(step[0].c, 1, 1);
             mpq_set_si(step[1].c, -1, 1);
-            int flows = t->flows > 0; /* all of which cancel */
+            int flows = t->flows > 0; /* all flows cancel */
             assert_int_equal(scheme_compose(step, 2, &both), flows ? ERR_INPUT : 0);
             Series *s;
             if (!flows) assert_int_equal(series_step(f, both, &s), 0);
@@ -318,7 +319,7 @@ TEST(test_adjoint_stages)
     forest_free(f);
 }
 
-/* A control: the adjoint of another scheme is no inverse. */
+/* The control: the adjoint of another scheme is no inverse. */
 TEST(test_adjoint_control)
 {
     Table *heun = frozen("heun"), *midpoint = frozen("midpoint"), *back;
@@ -336,7 +337,7 @@ TEST(test_adjoint_control)
     table_free(midpoint);
 }
 
-/* More stages than a text may have are told, not cut. */
+/* A composition of more stages than a text may have is refused, not cut. */
 TEST(test_long)
 {
     char list[4096] = "rk4";

@@ -39,7 +39,7 @@ static double kernel_width(const System *s)
     return 1.5 * sqrt(volume(s));
 }
 
-/* F by its definition, nu = 1 / peclet: all pairs; factor: of the kernel. */
+/* Computes F by its definition over all pairs, with nu = 1 / peclet and a factor of the kernel. */
 static void exchange_by_hand(const System *s, double nu, double factor, const double *y, double *dy)
 {
     double eps2 = kernel_width(s) * kernel_width(s);
@@ -53,8 +53,8 @@ static void exchange_by_hand(const System *s, double nu, double factor, const do
     }
 }
 
-/* 16 particles are in one cell, 3000 in some 40, also where convection has carried them; the dropped pairs' share is
- * n e^{-36}. */
+/* F agrees with the sum over all pairs. 16 particles are in one cell, 3000 in some 40, also where convection has
+ * carried them; the dropped pairs' share is n e^{-36}. */
 TEST(test_exchange)
 {
     static const size_t sizes[] = {16, 600, 3000};
@@ -74,7 +74,7 @@ TEST(test_exchange)
     }
 }
 
-/* Particles far away, alone, or all at one place take cells too; one that is not finite stays to be told. */
+/* Particles far away, alone, or all at one place fall into cells too. A value that is not finite shows in F. */
 TEST(test_exchange_anywhere)
 {
     System *s = sized("convection-diffusion", 600);
@@ -96,9 +96,10 @@ TEST(test_exchange_anywhere)
     system_free(s);
 }
 
-/* F of a Gaussian e^{-r^2/s^2} is nu / eps^2 (eta * z - 4 z), a difference of Gaussians, where particles are dense; it
- * tends to nu times the Laplacian like eps^2, which falls like 1 / n. Returned: largest |F - nu Laplacian| / nu at
- * 0.4 to 1 from the middle, where the spiral of particles is even; *off: the same from the difference. */
+/* Returns the largest |F - nu Laplacian| / nu at 0.4 to 1 from the middle, where the spiral of particles is even. *off
+ * gets the same distance from a difference of Gaussians. F of a Gaussian e^{-r^2/s^2} is nu / eps^2 (eta * z - 4 z),
+ * such a difference, where particles are dense. F tends to nu times the Laplacian like eps^2, which falls like 1 /
+ * n. */
 static double laplacian_error(size_t n, double *off)
 {
     System *s = sized("convection-diffusion:peclet=2", n);
@@ -126,7 +127,7 @@ TEST(test_laplacian)
     double off[2], coarse = laplacian_error(1000, &off[0]), fine = laplacian_error(4000, &off[1]);
     assert_true(coarse / fine > 3.5 && coarse / fine < 4.5); /* eps^2 */
     assert_true(off[0] < 0.1 * coarse && off[1] < 0.1 * fine);
-    assert_true(fine < 0.2); /* of 8 in the middle */
+    assert_true(fine < 0.2); /* the Laplacian is 8 in the middle */
 }
 
 static double energy(const System *s, const double *y)
@@ -136,8 +137,8 @@ static double energy(const System *s, const double *y)
     return sum;
 }
 
-/* 1: the energy falls at every one of 20 steps of F by Heun, small enough to be told from the flow by little, and the
- * whole strength stays. */
+/* Returns 1 where the energy falls at every one of 20 steps of F by Heun, and the whole strength stays. The steps are
+ * so small that they differ little from the flow. */
 static int dissipates(const System *s)
 {
     enum { N = 48 };
@@ -156,7 +157,7 @@ static int dissipates(const System *s)
     return 1;
 }
 
-/* Largest real part of the eigenvalues of F's Jacobian, by symmetric differences, at y. */
+/* Returns the largest real part of the eigenvalues of F's Jacobian at y, by symmetric differences. */
 static double rightmost(const System *s, int op, const double *y, size_t N)
 {
     gsl_matrix *J = gsl_matrix_alloc(N, N);
@@ -192,7 +193,8 @@ static void exchange_turned(const System *s, int set, double t, const double *y,
     system_free(good);
 }
 
-/* Control: the kernel's sign turned. The Jacobian in x and z is triangular: 2 n eigenvalues are 0. */
+/* F is dissipative. The control turns the kernel's sign. The Jacobian in x and z is triangular: 2 n eigenvalues are
+ * 0. */
 TEST(test_dissipative)
 {
     System *s = make("convection-diffusion"), turned = *s;
@@ -204,7 +206,7 @@ TEST(test_dissipative)
     assert_false(rightmost(&turned, OP_F, s->initial, 48) <= 1e-2);
     memcpy(flowed, s->initial, sizeof flowed);
     least = energy(s, flowed);
-    for (int k = 0; k < 5; k++) { /* the closed flow too, to where all strengths are one */
+    for (int k = 0; k < 5; k++) { /* the closed flow too, until all strengths are one */
         s->flow[OP_F](s, 1, 0, 1 << 2 * k, flowed);
         assert_true(energy(s, flowed) < least);
         least = energy(s, flowed);
@@ -216,7 +218,7 @@ TEST(test_dissipative)
 
 /* ---- the grid ------------------------------------------------------------------------------------ */
 
-/* Coordinates' largest part of [F, G], both linear, on the initial state. */
+/* Returns the largest component of [F, G] on the initial state. F and G are linear. */
 static double bracket(const char *name)
 {
     System *s = make(name);
@@ -237,8 +239,8 @@ TEST(test_ring_commutes)
     assert_true(bracket("transport") > 0.01);
 }
 
-/* On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 - i sin(k dx) / dx;
- * the partial equation's own has -nu k^2 - i k. y (n) out. */
+/* Computes y (n). On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 -
+ * i sin(k dx) / dx. The partial equation (`own`) has -nu k^2 - i k. */
 static void by_modes(const System *s, double nu, double t, int own, double *y)
 {
     double dx = 2 * pi / (double)s->n;
@@ -254,7 +256,8 @@ static void by_modes(const System *s, double nu, double t, int own, double *y)
     }
 }
 
-/* Rounding: 18 terms a substep of norm 1, 2 (4 nu / dx^2 + 1 / dx) substeps at most. */
+/* The flow on the ring is that of its modes up to rounding: 18 terms a substep of norm 1, 2 (4 nu / dx^2 + 1 / dx)
+ * substeps at most. */
 TEST(test_ring)
 {
     double space[2], y[64], z[64];
@@ -272,7 +275,7 @@ TEST(test_ring)
     assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
 }
 
-/* Between ends sines are F's modes, and G, skew, turns without growth; both act on the same ends. */
+/* Between ends sines are F's modes, and G, which is skew, turns without growth. Both act on the same ends. */
 TEST(test_ends)
 {
     enum { N = 20 };
@@ -295,7 +298,7 @@ TEST(test_ends)
     system_free(s);
 }
 
-/* Rates of Strang's error over two halvings of steps above dx^2. */
+/* Returns the rate of Strang's error over two halvings of steps above dx^2. */
 static double strang_rate(const char *name)
 {
     OrderOptions o = {.t_end = 0.25, .h0 = 0x1p-5, .halvings = 4};
@@ -310,8 +313,8 @@ static double strang_rate(const char *name)
     return rate;
 }
 
-/* Order reduction: 5/4 in RMS between ends as dx falls, none on the ring. Source: Hundsdorfer, Verwer 1995; Einkemmer,
- * Ostermann 2015. */
+/* The order falls to 5/4 in RMS between ends as dx falls, and not on the ring. Source: Hundsdorfer, Verwer 1995;
+ * Einkemmer, Ostermann 2015. */
 TEST(test_order_reduction)
 {
     double ends = strang_rate("transport:peclet=1");
@@ -332,8 +335,8 @@ static double flow_error(const System *s, int op)
     return relative_distance(y, z, s->n * s->d);
 }
 
-/* Every option of every system at another value: the system differs, is called as it was asked for, and its closed flows
- * are right. */
+/* Every option of every system at another value makes the system differ. The system has the name that was asked for,
+ * and its closed flows are right. */
 TEST(test_options)
 {
     int found = 0;

@@ -1,5 +1,5 @@
-/* test_decoder.c: schemes of y' = F + C + G: their language, and what theory says of them, against values that
- * two independent programs have computed (translation.md, section 2) and against the same schemes in two colours. */
+/* test_decoder.c: schemes of y' = F + C + G: their language, and the results of theory for them, against values of
+ * two independent programs (translation.md, section 2) and against the same schemes in two colours. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -13,7 +13,7 @@ typedef struct {
     int p, q;
 } Term2;
 
-/* Is the error of h^2 of a scheme exactly these terms? */
+/* Tells whether the error of h^2 of a scheme is exactly these terms. */
 static int has_terms(const Table *t, const Term2 *want)
 {
     Forest *f;
@@ -97,7 +97,7 @@ TEST(test_orders_of_two_colours)
 
 /* ---- splittings ---------------------------------------------------------------------------------- */
 
-/* Twice the signed area in the plane of letters a, b: counted pairs. */
+/* Returns twice the signed area in the plane of letters a, b, by counting pairs. */
 static long pairs(const char *word, char a, char b)
 {
     long sum = 0;
@@ -136,8 +136,7 @@ TEST(test_areas)
     mpq_clear(area);
 }
 
-/* The bracket of a name as terms of trees: what [a,[b,c]] is as a field, by [X,Y] = Y'X - X'Y. The order by brackets
- * and that by trees agree, as do their first non-zero degrees. */
+/* The order by brackets and that by trees agree: the degree of the first bracket is the order + 1. */
 TEST(test_brackets_and_trees_agree)
 {
     static const char *const names[] = {
@@ -158,7 +157,7 @@ TEST(test_brackets_and_trees_agree)
     }
 }
 
-/* Witt's formula: Lyndon words of d letters out of three. A generic word has every one of them. */
+/* A generic word has every Lyndon word of three letters. Witt's formula counts those of d letters. */
 TEST(test_lyndon_words)
 {
     static const size_t known[] = {0, 3, 3, 8, 18, 48, 116, 312};
@@ -174,7 +173,7 @@ TEST(test_lyndon_words)
     table_free(t);
 }
 
-/* ---- what else is read off ------------------------------------------------------------------------ */
+/* ---- other results -------------------------------------------------------------------------------- */
 
 TEST(test_structure)
 {
@@ -192,7 +191,7 @@ TEST(test_structure)
     table_free(t);
 }
 
-/* On y' = (f + c + g) y with f = c = g: a scheme over H sees the sum alone. */
+/* On y' = (f + c + g) y with f = c = g a scheme over H sees the sum alone. */
 TEST(test_amplification)
 {
     const double z[3][2] = {{-0.2, 0.1}, {-0.2, 0.1}, {-0.2, 0.1}},
@@ -250,7 +249,7 @@ TEST(test_printed_again)
     memory_free(list);
 }
 
-/* Two texts of one table. */
+/* Checks whether two texts give one table. */
 static void check_same(const char *a, const char *b, int same)
 {
     Table *t = frozen(a), *u = frozen(b);

@@ -1,4 +1,5 @@
-/* test_dense.c: values within a step: the conditions of order at other places, known polynomials, and errors measured. */
+/* test_dense.c: values within a step: the conditions of order at other places, known polynomials, and measured
+ * errors. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -12,7 +13,7 @@ static Dense find(const Table *t)
     return d;
 }
 
-/* Coefficients of b of stage `stage`, as a text "1 -3/2 2/3". */
+/* Checks the coefficients of b of stage `stage` against a text "1 -3/2 2/3". */
 static void says(const Table *t, const Dense *d, size_t stage, const char *known)
 {
     char text[256] = "";
@@ -23,8 +24,8 @@ static void says(const Table *t, const Dense *d, size_t stage, const char *known
     if (strcmp(text, known) != 0) fail_msg("%s, stage %zu: %s", t->name, stage + 1, text);
 }
 
-/* The classical method has one continuous extension of order 3; Hermite's cubic of a method of order 3 whose last slope is that
- * at the end. Hairer, Norsett, Wanner 1993, section II.6. */
+/* The classical method has one continuous extension of order 3. A method of order 3 whose last slope is that at the end
+ * has Hermite's cubic. Hairer, Norsett, Wanner 1993, section II.6. */
 TEST(known_polynomials)
 {
     static const struct {
@@ -47,7 +48,8 @@ TEST(known_polynomials)
     }
 }
 
-/* Largest order of the values at theta: the series of y + sum b_e(theta) k_e against the flow over theta h, in doubles. */
+/* Returns the largest order of the values at theta: compares the series of y + sum b_e(theta) k_e with the flow over
+ * theta h, in doubles. */
 static int order_at(const Table *whole, const Dense *d, double theta, int most)
 {
     Forest *f;
@@ -82,7 +84,8 @@ static int is_plain(const Table *t)
     return !t->flows && !t->past_y && !t->past_k && !table_phi(t);
 }
 
-/* Every one-step scheme of stages: the order told is that at any place, and the ends are those of the step. */
+/* Every one-step scheme of stages has the stated order at any place, and its values at the ends are those of the
+ * step. */
 TEST(every_scheme)
 {
     size_t with = 0;
@@ -120,7 +123,7 @@ TEST(every_scheme)
     assert_true(with > 20);
 }
 
-/* The control: another weight is seen at a place between the ends. */
+/* The control sees another weight at a place between the ends. */
 TEST(a_spoilt_weight_is_seen)
 {
     Table *t = scheme("rk4"), *whole = table_freeze(t);
@@ -137,7 +140,7 @@ TEST(a_spoilt_weight_is_seen)
 
 enum { TIMES = 50 };
 
-/* RMS error over all times of a run by a pair; the steps it took to *steps. */
+/* Returns the RMS error over all times of a run by a pair; *run gets its steps. */
 static double error_within(const Table *t, const System *s, const Dense *d, double tolerance,
                            AdaptRun *run)
 {
@@ -167,9 +170,9 @@ static double error_within(const Table *t, const System *s, const Dense *d, doub
     return sqrt(sum / (double)(TIMES * N));
 }
 
-/* With q of the estimate, steps go like tolerance^(1/(q+1)) and errors within them like the step^(order + 1), or like those at
- * the ends, which go like the step^p. So a tolerance of a thousandth has an error of a thousandth^(order + 1)/(q + 1), or ^p/(q + 1),
- * whichever is more, or less. */
+/* Steps go like tolerance^(1/(q+1)), with q of the estimate. Errors within them go like the step^(order + 1), or like
+ * those at the ends, which go like the step^p. So a thousandth of the tolerance makes errors of a thousandth^((order +
+ * 1)/(q + 1)) or ^(p/(q + 1)), whichever is larger, or less. */
 TEST(errors_within_steps)
 {
     static const char *const systems[] = {"attention", "forced", "kepler"};
@@ -200,7 +203,7 @@ TEST(errors_within_steps)
     }
 }
 
-/* Times asked for do not change the steps. */
+/* Times to evaluate do not change the steps. */
 TEST(steps_stay)
 {
     System *s = make("kepler");

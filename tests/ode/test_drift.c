@@ -1,5 +1,4 @@
-/* test_drift.c: energies are invariants of their fields; symmetric schemes come back and keep them,
- * others do not. */
+/* test_drift.c: energies are invariants of their fields. Symmetric schemes come back and keep them; others do not. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -17,7 +16,7 @@ static Drift drift(const char *name, const char *system, double t_end, double h)
     return d;
 }
 
-/* The reference keeps every energy to its own accuracy, where the state has moved far. */
+/* The reference keeps every energy to its accuracy, where the state has moved far. */
 TEST(test_energies)
 {
     int found = 0;
@@ -37,9 +36,8 @@ TEST(test_energies)
     assert_true(found >= 2);
 }
 
-/* 1600 steps: Stoermer-Verlet, Yoshida and leapfrog are symmetric and return within rounding, some
- * eps times steps and the solution's own growth; energies of splittings stay, those of Runge-Kutta
- * grow with time. */
+/* Over 1600 steps Stoermer-Verlet, Yoshida and leapfrog, which are symmetric, return within rounding, some eps times
+ * steps and the solution's growth. Energies of splittings stay; those of Runge-Kutta grow with time. */
 TEST(test_structure)
 {
     static const struct {
@@ -68,7 +66,8 @@ TEST(test_structure)
         }
 }
 
-/* Euler's planet leaves, and its energy error saturates: no growth is told. Heun's of the same steps stays, and drifts. */
+/* Euler's planet leaves, and its energy error saturates, so there is no growth. Heun's planet stays with the same
+ * steps, and drifts. */
 TEST(test_lost)
 {
     Drift d = drift("euler", "kepler", 200, 1.0 / 16);
@@ -102,7 +101,7 @@ TEST(test_contract)
     }
     table_free(t);
     system_free(s);
-    d = drift("euler", "henon", 400, 0.25); /* leaves the numbers */
+    d = drift("euler", "henon", 400, 0.25); /* leaves the finite numbers */
     assert_true(isinf(d.reversal) && isinf(d.largest));
     drift_free(&d);
 }

@@ -1,5 +1,6 @@
-/* test_exponential.c: phi functions and exponential integrators: the functions against known values and dense matrices, orders
- * by trees, what is exact for G = 0 and what is left for F = 0, which systems they are for, and the language. */
+/* test_exponential.c: phi functions and exponential integrators: the functions against known values and dense matrices,
+ * orders by trees, exact steps for G = 0, the Runge-Kutta methods left for F = 0, the systems that they take, and the
+ * language. */
 #include "tests/lib/test.h"
 
 #include <complex.h>
@@ -16,7 +17,7 @@ enum { SIZE = 6, FUNCTIONS = PHI_MOST + 1 };
 
 /* ---- phi functions ---------------------------------------------------------------------------------- */
 
-/* By their series below |z| = 1 and the recursion above, in 60 digits. */
+/* Values by their series below |z| = 1 and by the recursion above, in 60 digits. */
 static const struct {
     double z, phi[FUNCTIONS];
 } known[] = {
@@ -63,14 +64,15 @@ static double scalar_phi(double z, double t, int J, double v)
     return x;
 }
 
-/* Each of |z| steps or fewer adds its rounding, of twice what goes in: at most 2 e^2 eps of what comes out. */
+/* phi functions have their known values. Each of at most |z| steps adds the rounding of twice its input: at most 2 e^2
+ * eps of the result. */
 TEST(test_known_values)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         for (int J = 0; J < FUNCTIONS; J++) {
             double z = known[i].z, value = known[i].phi[J],
                    bound = DBL_EPSILON * (4 + (J == 0 ? 20 : 2) * fabs(z));
-            if (J == 0 && z < -700) continue; /* below the numbers */
+            if (J == 0 && z < -700) continue; /* too small for a double */
             double x = scalar_phi(z, 1, J, 1), scaled = scalar_phi(z / 4, 4, J, -3) / -3;
             if (!(fabs(x / value - 1) <= bound) || !(fabs(scaled / value - 1) <= bound))
                 fail_msg("phi_%d(%g) = %.17g, not %.17g", J, z, x, value);
@@ -95,7 +97,7 @@ static void dense_act(const void *matrix, const double *x, double *ax)
     }
 }
 
-/* phi_J(A) v as a corner of the exponential of a matrix with J more rows, by GSL's scaling and squaring. */
+/* Computes phi_J(A) v as a corner of the exponential of a matrix with J more rows, by GSL's scaling and squaring. */
 static void dense_phi(const DenseMatrix *m, int J, const double *v, double *out)
 {
     size_t n = SIZE + (size_t)J;
@@ -146,7 +148,7 @@ TEST(test_dense)
 /* ---- trees ------------------------------------------------------------------------------------------ */
 
 static const struct {
-    const char *name, *explicit; /* what is left where F = 0 */
+    const char *name, *explicit; /* the scheme that is left where F = 0 */
     int order, general;          /* for a linear F; for any */
 } zoo_schemes[] = {
     {"etd-euler", "euler", 1, 1},
@@ -169,7 +171,7 @@ TEST(test_orders)
     Table **list;
     size_t count;
     assert_int_equal(zoo_list(&zoo, "exponential", "exact", &list, &count), 0);
-    assert_int_equal(count, SCHEMES); /* none is forgotten below */
+    assert_int_equal(count, SCHEMES); /* the lists below forget none */
     for (size_t i = 0; i < count; i++) {
         Table *t = list[i];
         assert_string_equal(t->name, zoo_schemes[i].name);
@@ -182,7 +184,7 @@ TEST(test_orders)
     memory_free(list);
 }
 
-/* Schemes from the general form of Hochbruck, Ostermann 2010 that are of lower order than they look. */
+/* Schemes of the general form of Hochbruck, Ostermann 2010 have a lower order than they seem to have. */
 TEST(test_spoiled)
 {
     static const struct {
@@ -197,7 +199,7 @@ TEST(test_spoiled)
          1},
         {"linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(G)(k1 + k2)\nk4 = G(y + k3)\nk5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5",
          1},
-        /* the same with exp in place of phi1: increments of F and G over 1, less themselves */
+        /* the same with exp in place of phi1: increments of F and G over 1, without themselves */
         {"linear F\nk1 = F(y)\nk2 = phi0(F)(k1)\ny' = y + k2", 0},
         {"k1 = H(y)\nk2 = phi1(F)(k1)\ny' = y + k2", 1},
         {"k1 = H(y)\nk2 = phi0(1/2 H)(k1)\ny' = y + k2", 2},
@@ -217,7 +219,7 @@ static int has_colour(const Forest *f, size_t tree, int colour)
     return has;
 }
 
-/* On every tree of order 7 and less without F they are Runge-Kutta methods, without G exp(h F). */
+/* On every tree of order 7 and less the schemes are Runge-Kutta methods without F, and exp(h F) without G. */
 TEST(test_limits_of_one_field)
 {
     Forest *f;
@@ -271,7 +273,7 @@ static void no_field(const System *s, int set, double t, const double *y, double
     memset(dy, 0, s->n * s->d * sizeof *dy);
 }
 
-/* y (N) out after `steps` steps of h. */
+/* Computes y (N) after `steps` steps of h. */
 static void walk(const Table *t, const System *s, double h, int steps, double *y)
 {
     Stepper *st;
@@ -284,7 +286,7 @@ static void walk(const Table *t, const System *s, double h, int steps, double *y
     stepper_free(st);
 }
 
-/* G = 0: every scheme is the exact flow of a linear F, at any step; a Runge-Kutta method is not. */
+/* Where G = 0 every scheme is the exact flow of a linear F, at any step. A Runge-Kutta method is not. */
 TEST(test_exact_without_G)
 {
     static const char *const names[] = {"linear", "nilpotent:4", "fisher", "transport",
@@ -317,7 +319,7 @@ TEST(test_exact_without_G)
     }
 }
 
-/* F = 0: the steps of the Runge-Kutta method that is left. Evaluations are counted as they happen. */
+/* Where F = 0 the steps are those of the Runge-Kutta method that is left. Evaluations are counted as they happen. */
 TEST(test_runge_kutta_without_F)
 {
     System *base = make("attention"), s = *base;
@@ -358,8 +360,8 @@ static int verdict(const Table *t, const System *s, int expected)
     return m.verdict;
 }
 
-/* An F with a constant part, F(0) != 0, and a G that depends on time: the nodes of G are those of its points, through phi
- * functions too. Control: a G that stands at the step's beginning. */
+/* F has a constant part, F(0) != 0, and G depends on time. The nodes of G are those of its points, through phi
+ * functions too. The control has a G that stands at the step's beginning. */
 TEST(test_times)
 {
     static const char text[] =
@@ -384,7 +386,7 @@ TEST(test_times)
     system_free(s);
 }
 
-/* Nodes of G in ETD-RK4: a and b at 1/2, c at 1 (Cox, Matthews 2002); F(a) stands where a does. */
+/* G has nodes 1/2 for a and b and 1 for c in ETD-RK4 (Cox, Matthews 2002). F(a) stands where a does. */
 TEST(test_nodes)
 {
     static const struct {
@@ -399,7 +401,7 @@ TEST(test_nodes)
     table_free(t);
 }
 
-/* ETD-RK2 with ETD-Euler embedded, by tolerance. */
+/* ETD-RK2 with ETD-Euler embedded runs by tolerance. */
 TEST(test_pair)
 {
     Table *t = scheme("linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(F)(k1 + k2)\nk4 = G(y + k3)\n"
@@ -431,9 +433,10 @@ TEST(test_pair)
     system_free(s);
 }
 
-/* ---- which fields are linear ------------------------------------------------------------------------- */
+/* ---- linear fields ----------------------------------------------------------------------------------- */
 
-/* f(y + a v + b w) - f(y) = a (f(y + v) - f(y)) + b (f(y + w) - f(y)), and f the same at another time? */
+/* Tells whether f(y + a v + b w) - f(y) = a (f(y + v) - f(y)) + b (f(y + w) - f(y)), and f is the same at another
+ * time. */
 static int acts_linearly(const System *s, int op)
 {
     enum { a = 2, b = -3 };
@@ -469,7 +472,7 @@ static int linear_found(const System *s)
     return found;
 }
 
-/* Every system says what it is, no more and no less. Controls: bits that lie. */
+/* Every system declares its linear fields, no more and no less. The controls are bits that lie. */
 TEST(test_linear_bits)
 {
     static const char *const more[] = {"transport:wave=2", "transport:periodic:peclet=100",
@@ -486,7 +489,7 @@ TEST(test_linear_bits)
     }
 }
 
-/* System files are read for it: what their operations say. */
+/* A system file's operations decide which fields are linear. */
 TEST(test_linear_files)
 {
     static const struct {
@@ -541,7 +544,8 @@ static double modulus(const Table *t, double complex F, double complex G)
     return m;
 }
 
-/* ETD-RK2 on y' = (F + G) y: a = e^F y + phi_1 G y, y' = a + phi_2 G (a - y) (Cox, Matthews 2002). */
+/* Returns the factor of ETD-RK2 on y' = (F + G) y: a = e^F y + phi_1 G y, y' = a + phi_2 G (a - y) (Cox, Matthews
+ * 2002). */
 static double complex etd_rk2(double complex F, double complex G)
 {
     double complex one = (cexp(F) - 1) / F, two = (one - 1) / F, a = cexp(F) + one * G;
@@ -568,14 +572,14 @@ TEST(test_amplification)
     }
     for (size_t i = 0; i < POINTS; i++)
         for (size_t j = 0; j < POINTS; j++) {
-            if (cabs(point[i]) < 0.1) continue; /* where the formula above loses digits */
+            if (cabs(point[i]) < 0.1) continue; /* the formula above loses digits there */
             double m = cabs(etd_rk2(point[i], point[j]));
             assert_true(fabs(modulus(t, point[i], point[j]) - m) <= 1e-12 * (1 + m));
         }
     table_free(t);
 }
 
-/* A step of a system with F = f y, G = g y is that factor. */
+/* A step of a system with F = f y, G = g y multiplies y by that factor. */
 TEST(test_amplification_is_a_step)
 {
     System *s = read_system("system a\nn 1\nF = sum 0*z\nG = 0.7*y\ninitial = 1\n");
@@ -596,7 +600,7 @@ TEST(test_amplification_is_a_step)
     system_free(s);
 }
 
-/* Where |R| = 1 on the two axes, lambda_F = lambda_G, of the formulas of the papers in 30 digits. */
+/* The ends |R| = 1 on the two axes, lambda_F = lambda_G, are those of the papers' formulas in 30 digits. */
 TEST(test_known_limits)
 {
     static const struct {
@@ -615,7 +619,7 @@ TEST(test_known_limits)
     }
 }
 
-/* Limits: |R| is 1 there and above just beyond; the phase errors begin with the exact constants. */
+/* |R| is 1 at the limits and above 1 just beyond. The phase errors begin with the exact constants. */
 TEST(test_limits_and_phase)
 {
     for (size_t k = 0; k < SCHEMES; k++) {
@@ -640,7 +644,7 @@ TEST(test_limits_and_phase)
             double c = table_double(p.dissipation) * pow(nu, p.dissipation_order + 1);
             assert_true(fabs(damp / c - 1) < 0.05);
         }
-        /* of order p, the factor is right to nu^p; the linearised equation is solved exactly */
+        /* the factor of order p is right to nu^p; the linearised equation is solved exactly */
         int exact = strcmp(t->name, "exponential-rosenbrock-euler") == 0;
         if (exact)
             assert_true(isnan(p.dispersion_order) && isnan(p.dissipation_order));
@@ -729,7 +733,7 @@ TEST(test_errors)
     }
 }
 
-/* What is refused in words: networks, compositions, other operators; and "all" has none of them. */
+/* Networks, compositions and other operators refuse exponential schemes in words, and "all" has none of them. */
 TEST(test_elsewhere)
 {
     Table *t = scheme("etd-rk4"), *out, **list;
@@ -757,7 +761,7 @@ TEST(test_elsewhere)
     table_free(t);
 }
 
-/* Every allocation fails once, from the text to a step: nothing is left over. */
+/* Goes from the text to a step. Every allocation on it fails once, and nothing is left over. */
 static int whole_way(const System *s)
 {
     static const char text[] =

@@ -1,4 +1,4 @@
-/* test_fit.c: the slope and the constant fitted to errors, by themselves: on errors made up with known
+/* test_fit.c: the slope and the constant fitted to errors, by themselves: on synthetic errors with known
  * orders, curvature and rounding. */
 #include "tests/lib/test.h"
 
@@ -7,7 +7,7 @@
 
 enum { SYNTHETIC = 9 };
 
-/* Errors |C h^p (1 + b h + c h^2)| + rounding, h = 1/4 .. 1/1024. */
+/* Makes errors |C h^p (1 + b h + c h^2)| + rounding, h = 1/4 .. 1/1024. */
 static void synthesise(FitPoint *p, int order, double b, double c, double floor, uint64_t seed)
 {
     for (size_t i = 0; i < SYNTHETIC; i++) {
@@ -17,9 +17,9 @@ static void synthesise(FitPoint *p, int order, double b, double c, double floor,
     }
 }
 
-/* Over orders 1 to 6, random b and c in (-8, 8), which at h = 1/4 make every sign and size: the true
- * order lies within the tolerance in nearly all cases, within what a verdict allows in all; the order
- * below or above never does. */
+/* Orders 1 to 6 and random b and c in (-8, 8) make terms of every sign and size at h = 1/4. The true order
+ * lies within the tolerance in nearly all cases and within a verdict's limits in all; the order below or
+ * above never does. */
 TEST(test_covers)
 {
     int cases = 0, covered = 0;
@@ -40,7 +40,7 @@ TEST(test_covers)
     assert_true(covered >= cases * 95 / 100);
 }
 
-/* A pure power: its slope and constant to rounding; under the floor: no fit. */
+/* A pure power has its slope and constant to rounding. Errors under the floor have no fit. */
 TEST(test_exact)
 {
     FitPoint p[SYNTHETIC];
@@ -60,9 +60,9 @@ TEST(test_exact)
     }
 }
 
-/* Vectors of 1 to 4 components, each with curvature of its own, so that they turn and their norms may
- * have a minimum: the constant lies within the tolerance in nearly all cases, within four times it in all,
- * and the tolerance is narrow in most. */
+/* Vectors of 1 to 4 components have a curvature for each, so that they turn and their norms may have a
+ * minimum. The constant lies within the tolerance in nearly all cases and within four times it in all, and
+ * the tolerance is narrow in most. */
 TEST(test_constant)
 {
     enum { N = 4, SEEDS = 2000 };
@@ -102,7 +102,8 @@ TEST(test_constant)
     assert_true(cases >= SEEDS * 3 / 4 && covered >= cases * 98 / 100 && narrow >= cases / 2);
 }
 
-/* A lower-order part that only the finest steps show bends the line: never a narrow wrong slope. */
+/* A lower-order part that only the finest steps show bends the line. The slope is never narrow and
+ * wrong. */
 TEST(test_bends)
 {
     for (int k = 0; k < 40; k++) {
@@ -111,7 +112,7 @@ TEST(test_bends)
         for (size_t i = 0; i < SYNTHETIC; i++) p[i].error += ldexp(1, -k) * pow(p[i].h, 2);
         Fit f = fit_order(p, SYNTHETIC);
         double last = ldexp(1, -k) * pow(p[SYNTHETIC - 1].h, 2);
-        double share = last / p[SYNTHETIC - 1].error; /* of the lower order in the finest error */
+        double share = last / p[SYNTHETIC - 1].error; /* share of the lower order in that error */
         if (share > 0.9) assert_true(fabs(f.slope - 4) > 0.25 || f.tolerance > 0.125);
         if (share < 1e-3) assert_true(fabs(f.slope - 4) <= 0.25);
     }

@@ -30,7 +30,7 @@ TEST(test_blocks)
         const char *text;
         int implicit;
         size_t blocks;
-        const char *solved; /* of each block in its order */
+        const char *solved; /* whether each block, in order, needs solving */
     } row[] = {
         {"rk4", 0, 4, "0000"},
         {"implicit-euler", 1, 1, "1"},
@@ -40,7 +40,7 @@ TEST(test_blocks)
         {"radau-iia5", 1, 1, "1"},
         {"ars222", 1, 4, "0101"},
         {"bdf2", 1, 1, "1"},
-        /* a later stage is read, but none reads itself by way of another: nothing is solved for */
+        /* a later stage is read, but none reads itself through another: nothing needs solving */
         {"k1 = H(y + k2)\nk2 = H(y)\ny' = y + 1/2*k1 + 1/2*k2", 1, 2, "00"},
         {"k1 = L(y + 1/2*k1)\ny' = y + k1", 1, 1, "1"},
         {"k1 = F(y + k2)\nk2 = G(y + k3)\nk3 = F(y + k2)\nk4 = G(y + k1)\ny' = y + k4", 1, 3,
@@ -54,7 +54,7 @@ TEST(test_blocks)
         assert_int_equal(table_blocks(t, block, solved, &count), 0);
         assert_int_equal(count, row[i].blocks);
         for (size_t b = 0; b < count; b++) assert_int_equal(solved[b], row[i].solved[b] - '0');
-        for (size_t p = 0; p < t->points; p++) /* a block reads those before it and itself */
+        for (size_t p = 0; p < t->points; p++) /* a block reads earlier blocks and itself */
             for (size_t k = 0; k < t->point[p].row.terms; k++) {
                 const Term *s = &t->point[p].row.term[k];
                 if (s->eval < 0 || s->past) continue;
@@ -65,7 +65,7 @@ TEST(test_blocks)
     }
 }
 
-/* What the update does not read, directly or in circles, is a pair's alone. */
+/* Stages that the update does not read, directly or in circles, serve a pair alone. */
 TEST(test_pair_of_circles)
 {
     Table *t = scheme("k1 = H(y + 1/2*k1)\nk2 = H(y + k3)\nk3 = H(y + k2)\ny' = y + k1\n"
@@ -85,7 +85,7 @@ TEST(test_pair_of_circles)
 
 /* ---- orders ---------------------------------------------------------------------------------------- */
 
-/* The coefficient of the tall tree F'F'..F of order n: what is left of R(z) - exp(z) at z^n. */
+/* Returns the coefficient of the tall tree F'F'..F of order n, the error R(z) - exp(z) at z^n. */
 static double tall(const Table *t, int n)
 {
     Forest *f;
@@ -105,14 +105,14 @@ static double tall(const Table *t, int n)
     return found;
 }
 
-/* Orders as their sources have them; the constants are those of the Pade approximation (j, k) of exp,
- * R(z) - exp(z) = (-1)^(k+1) j! k! / ((j+k)! (j+k+1)!) z^(j+k+1) + ... (Hairer, Wanner 1996, section IV.3). */
+/* Orders are those of their sources. The constants are those of the Pade approximation (j, k) of exp, R(z) - exp(z) =
+ * (-1)^(k+1) j! k! / ((j+k)! (j+k+1)!) z^(j+k+1) + ... (Hairer, Wanner 1996, section IV.3). */
 TEST(test_orders)
 {
     static const struct {
         const char *name;
         int order;
-        double constant; /* of F'F'..F; 0: not told here */
+        double constant; /* coefficient of F'F'..F; 0: not checked */
     } row[] = {{"implicit-euler", 1, 1. / 2},
                {"implicit-midpoint", 2, 1. / 12},
                {"trapezoid", 2, 1. / 12},
@@ -154,7 +154,7 @@ TEST(test_orders)
     memory_free(list);
 }
 
-/* Kennedy, Carpenter 2003: ARK3(2)4L[2]SA and ARK4(3)6L[2]SA, in both operators and their coupling. */
+/* The pairs are Kennedy, Carpenter 2003: ARK3(2)4L[2]SA and ARK4(3)6L[2]SA, in both operators and their coupling. */
 TEST(test_imex_pairs)
 {
     static const char *const names[] = {"ark3", "ark4"};
@@ -183,7 +183,7 @@ TEST(test_structure)
         {"radau-iia3", TOLD_NO, TOLD_NO},
         {"lobatto-iiic4", TOLD_NO, TOLD_NO},
         {"sdirk2", TOLD_NO, TOLD_NO},
-        /* the midpoint rule with its stage written twice is still itself */
+        /* the midpoint rule with its stage written twice is the same method */
         {"k1 = H(y + 1/2*k2)\nk2 = H(y + 1/2*k1)\ny' = y + 1/3*k1 + 2/3*k2", TOLD_YES, TOLD_YES},
         {"k1 = H(y + 1/2*k1)\nk2 = H(y + 2/3*k1)\ny' = y + 1/3*k1 + 2/3*k2", TOLD_NO, TOLD_NO}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -199,8 +199,9 @@ TEST(test_structure)
 
 /* ---- stability ------------------------------------------------------------------------------------- */
 
-/* Hairer, Wanner 1996, sections IV.3 (Pade), IV.5, IV.6: the theta method is A-stable for theta >= 1/2; Crouzeix's and
- * Norsett's method of order 3 with gamma = (3 + sqrt 3)/6, not with the other root; Alexander 1977. */
+/* A- and L-stability are as in Hairer, Wanner 1996, sections IV.3 (Pade), IV.5, IV.6. The theta method is A-stable for
+ * theta >= 1/2; Crouzeix's and Norsett's method of order 3 with gamma = (3 + sqrt 3)/6, not with the other root;
+ * Alexander 1977. */
 TEST(test_a_stability)
 {
     static const struct {
@@ -233,7 +234,7 @@ TEST(test_a_stability)
          0, 0, 2.7320508075688773, -1},
         /* |R| = |1 / (1 + z)| is small far out, and has its pole at -1 */
         {"k1 = H(y - k1)\ny' = y - k1", 0, 0, 0, -1},
-        /* a stage that no step depends on has a pole of its own, which is none of R */
+        /* a stage that no step depends on has a pole that R does not have */
         {"k1 = H(y + k1)\nk2 = H(y - k2)\ny' = y + k1", 1, 1, 0, -1},
         /* R = (1 + z/2 + z^2/10) / (1 - z/2 + z^2/12): poles on the right, above 1 on the imaginary axis */
         {"k1 = G(y + 1/4*k1 + 1/6*k2)\nk2 = G(y - 1/8*k1 + 1/4*k2)\ny' = y + 1/2*k1 + 1/2*k2", 0, 0,
@@ -253,9 +254,9 @@ TEST(test_a_stability)
     }
 }
 
-/* Angles of A(alpha)-stability: Hairer, Wanner 1996, table V.2.1 (BDF), of theirs and others the behaviour at infinity; of IMEX
- * schemes that of the implicit operator (Ascher, Ruuth, Wetton 1995). A BDF with two coefficients off by 1/11 has another
- * angle. Of one-step schemes the search finds what is decided exactly. */
+/* Angles of A(alpha)-stability are those of Hairer, Wanner 1996, table V.2.1 (BDF). The behaviour at infinity is known
+ * for these and others; for IMEX schemes it is that of the implicit operator (Ascher, Ruuth, Wetton 1995). A BDF with
+ * two coefficients off by 1/11 has another angle. For one-step schemes the search finds the exact result. */
 TEST(sectors)
 {
     static const struct {
@@ -306,7 +307,7 @@ TEST(sectors)
     table_free(t);
 }
 
-/* R(z) in closed form; coefficients of z^0 .. */
+/* R(z) = P(z) / Q(z) in closed form; coefficients of z^0 .. */
 static const struct {
     const char *name;
     double P[4], Q[4];
@@ -324,7 +325,8 @@ static double complex value(const double *c, double complex z)
     return c[0] + z * (c[1] + z * (c[2] + z * c[3]));
 }
 
-/* The amplifier's linear system and the exact polynomials against these, and the ends of intervals. */
+/* The amplifier's linear system agrees with these closed forms, and the exact polynomials give the ends of
+ * intervals. */
 TEST(test_amplification)
 {
     for (size_t i = 0; i < FACTORS; i++) {
@@ -360,7 +362,7 @@ TEST(test_amplification)
     }
 }
 
-/* Ends that are finite, told by polynomials, are where the amplifier passes 1. */
+/* The amplifier passes 1 at the finite ends that polynomials give. */
 TEST(test_ends)
 {
     static const char *const names[] = {"k1 = H(y + 2/5*k1)\ny' = y + k1",
@@ -417,7 +419,7 @@ static System one(Rule *F, Rule *G)
     return (System){.name = "one", .n = 1, .d = 1, .initial = y0, .field = {F, G}, .t_end = 1};
 }
 
-/* Some steps; returns the code of the last. */
+/* Takes some steps and returns the code of the last. *evals gets their evaluations, unless it is NULL. */
 static int run(const Table *t, const System *s, double h, int steps, double *y, size_t *evals)
 {
     Stepper *st;
@@ -432,9 +434,9 @@ static int run(const Table *t, const System *s, double h, int steps, double *y, 
     return code;
 }
 
-/* y' = lambda y, h lambda down to -10^12: slopes that are solved for are of the size of y / h however stiff, so y' is R(z) to
- * some rounding errors of y = 1; of gauss4, for which |R| = 1, too. The first slope of the trapezoidal rule is lambda y itself,
- * which costs as many more. The control: another coefficient. */
+/* On y' = lambda y, h lambda down to -10^12, y' is R(z) to some rounding errors of y = 1, as slopes that are solved for
+ * are of the size of y / h however stiff. That holds for gauss4, for which |R| = 1, too. The first slope of the
+ * trapezoidal rule is lambda y, which adds as many errors. The control has another coefficient. */
 TEST(test_stiff_rounding)
 {
     System s = one(rest, grow);
@@ -458,7 +460,7 @@ TEST(test_stiff_rounding)
 TEST(test_imex_calls)
 {
     static const char *const names[] = {"imex-euler", "ars222", "ark3", "ark4"};
-    System s = one(grow, rest); /* `rest` counts as F's, `grow` as G's: exchanged here */
+    System s = one(grow, rest); /* exchanged: `rest` counts as F's, `grow` as G's */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         Table *t = frozen(names[i]);
         double y;
@@ -486,7 +488,7 @@ TEST(test_not_found)
     table_free(t);
 }
 
-/* Slopes of a step by matrices and by GMRES, which share nothing but Newton's iteration. */
+/* Matrices and GMRES, which share nothing but Newton's iteration, give the same slopes of a step. */
 TEST(test_paths)
 {
     static const char *const systems[] = {"attention", "linear", "fisher", "forced", "vortex"};
@@ -519,7 +521,7 @@ TEST(test_paths)
         }
 }
 
-/* GMRES with restarts on a system of 100 unknowns, A = tridiagonal (-1, 3, -1), against elimination of the same. */
+/* Computes Ax with A = tridiagonal (-1, 3, -1). GMRES with restarts solves such a system of 100 unknowns. */
 static void tridiagonal(void *arg, const double *x, double *Ax)
 {
     size_t n = *(const size_t *)arg;
@@ -546,8 +548,8 @@ TEST(test_gmres)
     krylov_free(&k);
 }
 
-/* More unknowns than are solved for by matrices: 3 stages of 255 points, implicit diffusion at steps of which rk4
- * makes nothing. */
+/* Implicit diffusion works with more unknowns than matrices solve for, 3 stages of 255 points, at steps at which rk4
+ * fails. */
 TEST(test_diffusion)
 {
     System *s;
@@ -572,7 +574,8 @@ TEST(test_diffusion)
     system_free(s);
 }
 
-/* Order and error constant as the trees predict them, on a field of all kinds of trees; a spoilt scheme is told apart. */
+/* Order and error constant are as the trees predict them, on a field with all kinds of trees. A spoilt scheme does not
+ * agree. */
 TEST(test_measured)
 {
     static const char *const names[] = {"implicit-euler", "trapezoid", "gauss4",
@@ -604,14 +607,14 @@ TEST(test_measured)
 
 /* ---- iterations by fixed point ----------------------------------------------------------------------- */
 
-/* k^(0) = H(y), and each correction adds an order: min(p, N + 1) (Hairer, Norsett, Wanner 1993, section II.7). Evaluations are
- * those that stand there; and as N grows, a step is the implicit one. */
+/* Begins with k^(0) = H(y). Each correction adds an order: min(p, N + 1) (Hairer, Norsett, Wanner 1993, section II.7).
+ * The table has those evaluations, and as N grows a step is the implicit one. */
 TEST(test_fixed_point)
 {
     static const struct {
         const char *name;
         int order;
-        size_t starts, stages; /* slopes that begin; stages that are iterated */
+        size_t starts, stages; /* slopes at the beginning; stages that are iterated */
     } row[] = {{"implicit-euler", 1, 1, 1}, {"implicit-midpoint", 2, 1, 1}, {"gauss4", 4, 1, 2},
                {"radau-iia3", 3, 1, 2},     {"radau-iia5", 5, 1, 3},        {"bdf2", 2, 1, 1}};
     System *s = make("attention");
@@ -643,7 +646,7 @@ TEST(test_fixed_point)
     system_free(s);
 }
 
-/* Its text, of a scheme with stages before, behind and inside of what is iterated, past slopes and an estimate. */
+/* The text is right for a scheme with stages before, after and inside the iteration, past slopes and an estimate. */
 TEST(test_fixed_point_text)
 {
     Table *t =
@@ -694,7 +697,7 @@ TEST(test_fixed_point_text)
     table_free(split);
 }
 
-/* ---- short of memory ---------------------------------------------------------------------------------- */
+/* ---- no memory ---------------------------------------------------------------------------------------- */
 
 static Table *starved;
 static System *starving;

@@ -1,5 +1,5 @@
-/* test_measure.c: measured orders against exact ones, for every scheme on every system; and that the
- * verdict cannot be had by a wrong scheme, by rounding, by coarse steps or by a flattering system. */
+/* test_measure.c: measured orders against exact ones, for every scheme on every system. A wrong scheme, rounding,
+ * coarse steps or a flattering system do not get the verdict. */
 #include "tests/lib/test.h"
 
 #include <unistd.h>
@@ -41,7 +41,7 @@ static OrderStudy measure(const Table *t, const System *s, OrderOptions o, int e
 
 static const OrderOptions usual = {.halvings = 6};
 
-/* Verdict of a scheme on a system by default options. */
+/* Returns the verdict of a scheme on a system by default options. */
 static int verdict(const Table *t, const char *system, int expected, int stable)
 {
     System *s = make(system);
@@ -53,7 +53,7 @@ static int verdict(const Table *t, const char *system, int expected, int stable)
 
 /* ---- every scheme on every system ---------------------------------------------------------------- */
 
-/* What a study must satisfy whatever its verdict. */
+/* Checks what holds for every study whatever its verdict. */
 static void check_study(const OrderStudy *m, const System *s)
 {
     for (size_t i = 0; i < m->points; i++) {
@@ -68,8 +68,8 @@ static void check_study(const OrderStudy *m, const System *s)
     if (isfinite(m->slope)) assert_true(m->low <= m->slope && m->slope <= m->high);
 }
 
-/* On the default system the exact order itself; elsewhere more is allowed where the system lacks
- * trees: linear ones, and those of kick and drift, where F'F = G'G = 0. */
+/* The default system must give the exact order. More is allowed where a system lacks trees: linear systems, and those
+ * of kick and drift, where F'F = G'G = 0. */
 static void check_verdict(const OrderStudy *m, const Table *t, const System *s)
 {
     int special = s->linear || strcmp(s->name, "kepler") == 0 || strcmp(s->name, "henon") == 0;
@@ -103,7 +103,8 @@ TEST(test_zoo)
     for (size_t i = 0; i < zoo.count; i++) study_everywhere(zoo.scheme[i]);
 }
 
-/* Sub-flow solvers, blocks over L, words compared with a F + b G, stages on past slopes. */
+/* Sub-flow solvers, blocks over L, words, which are compared with a F + b G, and stages on past slopes have their
+ * orders. */
 TEST(test_names)
 {
     static const char *const names[] = {
@@ -169,7 +170,7 @@ static void spoil(Table *t)
         shift(t->update.term[t->update.terms - 1].c, 1);
 }
 
-/* One coefficient off by 1/8: the order claimed is missed, the order it has now is agreed with. */
+/* One coefficient is off by 1/8. The measured order misses the claimed one and agrees with the new one. */
 TEST(test_spoiled)
 {
     int spoiled = 0;
@@ -191,7 +192,7 @@ TEST(test_spoiled)
     assert_true(spoiled >= 12);
 }
 
-/* A claim too low is told as well: rk4 is not of order 3. */
+/* A claim that is too low is found as well: rk4 is not of order 3. */
 TEST(test_too_low)
 {
     Table *t = scheme("rk4");
@@ -201,8 +202,8 @@ TEST(test_too_low)
     table_free(t);
 }
 
-/* Why linear:commuting is no control: it flatters a splitting from order 2 to 4, and one with exact
- * sub-flows down to rounding; it even passes one whose order of operators is that of Lie. */
+/* linear:commuting is no control. It flatters a splitting from order 2 to 4, and Lie's, whose sub-flows are exact, down
+ * to rounding. */
 TEST(test_flattery)
 {
     Table *strang = scheme("strang-marchuk:rk4"), *lie = scheme("lie-trotter");
@@ -214,8 +215,9 @@ TEST(test_flattery)
     table_free(lie);
 }
 
-/* Order 3 by its trees, roots 1 and -5: converges at no order, and is seen to grow without being
- * told (it might be the steps, then); a stable scheme that is said to be unstable is not let pass. */
+/* A scheme of order 3 by its trees, with roots 1 and -5, converges at no order. Its growth is seen even where the study
+ * takes it for stable, but might be due to the steps then. A stable scheme that is said to be unstable does not
+ * pass. */
 TEST(test_zero_unstable)
 {
     Table *t = scheme("scheme wild\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n");
@@ -266,7 +268,7 @@ static void biased_drift(const System *s, int set, double t, double h, double *y
         y[i] = (y[i] + (i % 4 < 2 ? h * y[i + 2] : 0)) * (1 + 4e-15);
 }
 
-/* Rounding that is the same at every step adds up: cut as well, even where most points are of it. */
+/* Rounding that is the same at every step adds up. It is cut as well, even where it is in most points. */
 TEST(test_drift_is_cut)
 {
     System *s = make("henon");
@@ -282,7 +284,7 @@ TEST(test_drift_is_cut)
     system_free(s);
 }
 
-/* A first step far too long: more points are added, the coarse ones are left out. */
+/* Where the first step is far too long, more points are added and the coarse ones are left out. */
 TEST(test_coarse_start)
 {
     System *s = make("attention");
@@ -295,9 +297,8 @@ TEST(test_coarse_start)
     system_free(s);
 }
 
-/* fisher blows up backwards in time: coarse points without a history are left out. A leapfrog that
- * swings itself up shows the growth of its other root, of size h^3 or nothing at all, in place of its
- * order: not agreed with. */
+/* fisher blows up backwards in time, and coarse points without a history are left out. A leapfrog that swings itself up
+ * shows the growth of its other root, of size h^3 or nothing at all, in place of its order, and does not agree. */
 TEST(test_no_history)
 {
     System *s = make("fisher");
@@ -315,7 +316,7 @@ TEST(test_no_history)
     system_free(s);
 }
 
-/* Yoshida's triple jump of the triple jump: order 6, few points above rounding. */
+/* Yoshida's triple jump of the triple jump has order 6, with few points above rounding. */
 TEST(test_order_six)
 {
     static const char text[] =
@@ -337,13 +338,13 @@ TEST(test_order_six)
 
 /* ---- constants ----------------------------------------------------------------------------------- */
 
-/* The error constants of the oracles: RMS over d of T/2 y3 and T/6 y4; of Euler on y' = y. */
+/* The error constants are those of the oracles: RMS over d of T/2 y3 and T/6 y4. */
 TEST(test_constant)
 {
     static const struct {
         const char *scheme, *system;
         int order;
-        double component; /* error / h^order in the one component that is off */
+        double component; /* error / h^order in the only component with an error */
     } cases[] = {
         {"lie-trotter", "nilpotent", 1, 1.5},
         {"strang-marchuk", "nilpotent:4", 2, 2},
@@ -364,7 +365,7 @@ TEST(test_constant)
 
 /* ---- steps too large ----------------------------------------------------------------------------- */
 
-static double rate; /* of the stiff systems */
+static double rate; /* rate of the stiff systems */
 
 static void rest(const System *s, int set, double t, const double *y, double *dy)
 {
@@ -378,14 +379,14 @@ static void decay(const System *s, int set, double t, const double *y, double *d
     dy[0] = -rate * y[0];
 }
 
-/* Prothero, Robinson 1974: the solution is cos t, however stiff. */
+/* This is the field of Prothero, Robinson 1974. The solution is cos t, however stiff. */
 static void follow(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)s, (void)set;
     dy[0] = -rate * (y[0] - cos(t)) - sin(t);
 }
 
-/* G of a system of one coordinate, from 1 on. */
+/* Type of G in a system of one coordinate, which starts at 1. */
 typedef void Rule(const System *s, int set, double t, const double *y, double *dy);
 
 static System stiff(Rule *field, double h0)
@@ -401,10 +402,10 @@ static System stiff(Rule *field, double h0)
                     .timed = field == follow};
 }
 
-/* On y' = -rate y a step is found to be unstable if and only if it lies beyond the end of the scheme's
- * stability interval, which stability.c computes from the table. Methods that read past states begin with the first
- * steps' states: back in time the decay is exp(rate h) = 1e16. Left out are those whose implicit stages read past slopes: their
- * history is ten steps, after which nothing of the decay is left to grow. */
+/* On y' = -rate y a step is found to be unstable if and only if it lies beyond the end of the scheme's stability
+ * interval, which stability.c computes from the table. Methods that read past states begin with the first steps'
+ * states: back in time the decay is exp(rate h) = 1e16. The test leaves out methods whose implicit stages read past
+ * slopes: their history is ten steps, after which nothing of the decay is left to grow. */
 TEST(test_unstable_steps)
 {
     int found = 0, stable = 0;
@@ -433,8 +434,9 @@ TEST(test_unstable_steps)
     assert_true(found >= 20 && stable >= 20);
 }
 
-/* Stable at any step, so judged on what stays of Prothero and Robinson's solution: order and constant are met although the
- * solution back in time is far away, and a scheme of lower order does not pass. On the decay nothing is left to fit. */
+/* These methods are stable at any step, so Prothero and Robinson's solution decides. Order and constant are met
+ * although the solution back in time is far away, and a scheme of lower order does not pass. On the decay nothing is
+ * left to fit. */
 TEST(test_stiff_history)
 {
     static const char *const texts[] = {
@@ -461,7 +463,7 @@ TEST(test_stiff_history)
     }
 }
 
-/* Errors of A-stable schemes on the decay fall faster than any power until they are rounding: no order, and no
+/* Errors of A-stable schemes on the decay fall faster than any power until they are rounding. They have no order and no
  * `higher`. */
 TEST(test_no_power)
 {
@@ -479,8 +481,9 @@ TEST(test_no_power)
     }
 }
 
-/* A kink takes the order of rk4 from it far above rounding: that is no `floor`, though the finest errors are too near to
- * the reference's for the fit. Euler's order survives the kink, and rk4 has its own where the kink is not met. */
+/* A kink takes the order of rk4 from it far above rounding. The verdict is not `floor`, though the finest errors are
+ * too near to the reference's for the fit. Euler's order survives the kink, and rk4 has its order where the path meets
+ * no kink. */
 TEST(test_kink)
 {
     static const struct {
@@ -508,9 +511,9 @@ TEST(test_kink)
     }
 }
 
-/* Unstable steps make no order: on decay nothing is left to fit, at the end nothing of the solution is
- * left; on Prothero and Robinson's system the stable steps show the order, and a spoilt scheme does
- * not pass for it. Leapfrog has no stable step at all. */
+/* Unstable steps make no order. On the decay nothing is left to fit, as nothing of the solution is left at the end. On
+ * Prothero and Robinson's system the stable steps show the order, and a spoilt scheme does not pass for it. Leapfrog
+ * has no stable step at all. */
 TEST(test_unstable)
 {
     static const char *const names[] = {"euler", "heun", "midpoint", "rk3", "rk4", "ab2"};
@@ -554,7 +557,7 @@ static void growth(const System *s, int set, double t, const double *y, double *
     dy[0] = y[0];
 }
 
-/* y' = y: global error of AB-p at 1 tends to c e h^p, c = 1/2, 5/12, 3/8, 251/720, 95/288. */
+/* On y' = y the global error of AB-p at 1 tends to c e h^p, c = 1/2, 5/12, 3/8, 251/720, 95/288. */
 TEST(test_adams_constants)
 {
     static const char *const names[] = {"euler", "ab2", "ab3", "ab4", "ab5"};
@@ -571,7 +574,7 @@ TEST(test_adams_constants)
         Table *t = scheme(names[p - 1]);
         OrderStudy m = measure(t, &s, usual, p, 1);
         assert_int_equal(m.verdict, VERDICT_AGREE);
-        /* b h is fitted, what is left is some (L h)^2 and a floor of at most 1/32, over 4 points */
+        /* b h is fitted; the rest is some (L h)^2 and a floor of at most 1/32, over 4 points */
         assert_true(fabs(m.constant / (c[p - 1] * exp(1)) - 1) <= 0.02);
         order_free(&m);
         table_free(t);
@@ -601,7 +604,7 @@ TEST(test_options)
         assert_null(m.point);
     }
     m = measure(t, s, (OrderOptions){.t_end = 1, .h0 = 0.3, .halvings = 5}, 1, 1);
-    assert_int_equal(m.point[0].steps, 3); /* 0.3 becomes 1/3, and is told as such */
+    assert_int_equal(m.point[0].steps, 3); /* 0.3 becomes 1/3, and the study says so */
     assert_true(m.point[0].h == 1.0 / 3 && m.verdict == VERDICT_AGREE);
     order_free(&m);
     assert_string_equal(verdict_name(VERDICT_AGREE), "agree");
@@ -630,12 +633,12 @@ TEST(test_closed_flows)
     }
 }
 
-/* ---- solutions that schemes share; what a study will take ------------------------------------------ */
+/* ---- solutions that schemes share; the forecast of a study ----------------------------------------- */
 
-static size_t values; /* of counted() */
+static size_t values; /* calls of counted() */
 static useconds_t pause_us;
 
-/* u' = -u, and with a pause it takes its time. */
+/* Computes u' = -u, and sleeps pause_us where it is set. */
 static void counted(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set, (void)t;
@@ -661,8 +664,8 @@ static System counted_system(double *initial)
                     .field = {counted, nothing}};
 }
 
-/* A solution that is remembered costs no value of the field and is the same to the bit; other times, another tolerance,
- * one that nothing checks, and another field are asked anew. What does not fit is not kept. */
+/* A remembered solution costs no value of the field and is the same to the bit. Other times, another tolerance, a
+ * solution that nothing checks, and another field are computed anew. A solution that does not fit is not kept. */
 TEST(test_solved)
 {
     static const double t[] = {1, 0.5}, other[] = {1, 0.25};
@@ -695,8 +698,8 @@ TEST(test_solved)
     table_free(euler);
 }
 
-/* Euler's method over 4, 8, ... 64 steps takes 124 values of F, a millisecond each at least. Controls: a field that costs
- * nothing, and local errors, of five steps. */
+/* Euler's method over 4, 8, ... 64 steps takes 124 values of F, a millisecond each at least. Controls: a field that
+ * costs nothing, and local errors, of five steps. */
 TEST(test_forecast)
 {
     double initial = 1;

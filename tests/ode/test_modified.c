@@ -1,5 +1,5 @@
-/* test_modified.c: modified equations: against published terms, against brackets written out as trees, against the
- * structure of schemes, and against steps on a polynomial system. */
+/* test_modified.c: checks modified equations against published terms, against brackets written out as trees, against
+ * the structure of schemes, and against steps on a polynomial system. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -30,7 +30,7 @@ static void modified_free(Modified *m)
 
 /* ---- published terms ---------------------------------------------------------------------------------- */
 
-/* The elementary differential at y = 1 of f = y^2, of one colour: f = 1, f' = 2, f'' = 2. */
+/* Returns the elementary differential at y = 1 of f = y^2, in one colour: f = 1, f' = 2, f'' = 2. */
 static unsigned long square(const Forest *f, size_t tree)
 {
     static const unsigned long derivative[TREE_MAX] = {1, 2, 2};
@@ -40,7 +40,7 @@ static unsigned long square(const Forest *f, size_t tree)
     return product;
 }
 
-/* sum (order + 1) out: the modified equation of a scheme on y' = y^2 at y = 1, by order. */
+/* Computes sum (order + 1), the modified equation of a scheme on y' = y^2 at y = 1, by order. */
 static void square_terms(const Table *t, int order, mpq_t *sum)
 {
     Modified m = modified(t, order);
@@ -57,8 +57,8 @@ static void square_terms(const Table *t, int order, mpq_t *sum)
     modified_free(&m);
 }
 
-/* Explicit Euler on y' = y^2: y^2 - h y^3 + 3/2 h^2 y^4 - 8/3 h^3 y^5 + 31/6 h^4 y^6 - 157/15 h^5 y^7. Source: Hairer,
- * Lubich, Wanner 2006, section IX.1. */
+/* Explicit Euler on y' = y^2 has y^2 - h y^3 + 3/2 h^2 y^4 - 8/3 h^3 y^5 + 31/6 h^4 y^6 - 157/15 h^5 y^7. Source:
+ * Hairer, Lubich, Wanner 2006, section IX.1. */
 TEST(test_euler)
 {
     static const long known[][2] = {{0, 1}, {1, 1}, {-1, 1}, {3, 2}, {-8, 3}, {31, 6}, {-157, 15}};
@@ -75,7 +75,7 @@ TEST(test_euler)
     table_free(t);
 }
 
-/* The coefficient of a tree by its name; 0 where there is none. */
+/* Sets out to the coefficient of a tree by its name, or to 0 where there is none. */
 static void named(const Modified *m, const char *name, mpq_t out)
 {
     char text[80];
@@ -85,9 +85,9 @@ static void named(const Modified *m, const char *name, mpq_t out)
             mpq_set(out, m->c[i]);
 }
 
-/* Euler: f - h/2 f'f + h^2 (1/3 f'f'f + 1/12 f''(f,f)). Lie-Trotter: h/2 [F,G], and with Euler's sub-steps, which is
- * symplectic Euler where F'F = G'G = 0, the same less h/2 (F'F + G'G). The midpoint rule: -h^2 (1/24 f''(f,f) + 1/6 f'f'f),
- * its local error. Source: Hairer, Lubich, Wanner 2006, section IX.1. */
+/* Euler has f - h/2 f'f + h^2 (1/3 f'f'f + 1/12 f''(f,f)). Lie-Trotter has h/2 [F,G]; with Euler's sub-steps, which
+ * make symplectic Euler where F'F = G'G = 0, it has the same less h/2 (F'F + G'G). The midpoint rule has -h^2 (1/24
+ * f''(f,f) + 1/6 f'f'f), its local error. Source: Hairer, Lubich, Wanner 2006, section IX.1. */
 TEST(test_known)
 {
     static const struct {
@@ -133,7 +133,7 @@ TEST(test_known)
 
 /* ---- brackets ------------------------------------------------------------------------------------------ */
 
-/* out = the derivative of the field c along b, in trees, both without their 1/sigma. */
+/* Sets out to the derivative of the field c along b, in trees. Both are without their 1/sigma. */
 static void derive(const Forest *f, mpq_t *b, mpq_t *c, mpq_t *out)
 {
     mpq_t x, count;
@@ -152,7 +152,7 @@ static void derive(const Forest *f, mpq_t *b, mpq_t *c, mpq_t *out)
     mpq_clears(x, count, NULL);
 }
 
-/* "[F,[F,G]]" in trees, [A,B] = B'A - A'B; moves *s behind it. */
+/* Writes "[F,[F,G]]" in trees, with [A,B] = B'A - A'B, and moves *s past it. Caller: rationals_free. */
 static mpq_t *write_out(const Forest *f, const char **s)
 {
     mpq_t *sum = rationals_new(f->count);
@@ -176,7 +176,7 @@ static mpq_t *write_out(const Forest *f, const char **s)
     return sum;
 }
 
-/* The number of trees at which the field + its brackets differ from the modified equation. */
+/* Counts the trees at which the field + its brackets differ from the modified equation. */
 static size_t mismatches(const Table *t, const Brackets *b, int order)
 {
     Modified m = modified(t, order);
@@ -205,7 +205,7 @@ static size_t mismatches(const Table *t, const Brackets *b, int order)
     return n;
 }
 
-/* log(step) of flows is told twice: by words (lie.c) and by trees (series.c). */
+/* log(step) of flows is the same by words (lie.c) and by trees (series.c). */
 TEST(test_brackets)
 {
     static const struct {
@@ -228,8 +228,8 @@ TEST(test_brackets)
 
 /* ---- structure ------------------------------------------------------------------------------------------ */
 
-/* Of every one-step scheme that expands: even degrees (odd powers of h) are absent if and only if it is symmetric, and the
- * first degree that differs from the field is its order + 1. */
+/* In every one-step scheme that expands, even degrees (odd powers of h) are absent if and only if it is symmetric, and
+ * the first degree that differs from the field is its order + 1. */
 TEST(test_structure)
 {
     enum { ORDER = 4 };
@@ -272,7 +272,8 @@ TEST(test_structure)
     assert_true(symmetric > 1 && others > 5);
 }
 
-/* The logarithm of an exact flow over theta is theta times its field; of S after S, twice that of S. */
+/* Checks that the logarithm of an exact flow over theta is theta times its field, and that of S after S is twice that
+ * of S. */
 static void check_logarithm(int colours)
 {
     Forest *f;
@@ -328,7 +329,7 @@ TEST(test_spoilt)
 
 /* ---- steps ---------------------------------------------------------------------------------------------- */
 
-/* Fields of two unknowns, L y + Q(y, y), Q symmetric: derivatives end behind the second. */
+/* Fields of two unknowns, L y + Q(y, y), Q symmetric. Derivatives beyond the second are zero. */
 typedef struct {
     double L[2][2], Q[2][2][2];
 } Quadratic;
@@ -359,7 +360,7 @@ static void field_G(const System *s, int set, double t, const double *y, double 
     quadratic_field(&quadratic[OP_G], y, dy);
 }
 
-/* out (2) = the elementary differential of a tree at y. */
+/* Sets out (2) to the elementary differential of a tree at y. */
 static void differential(const Forest *f, size_t tree, const double *y, double *out)
 {
     const Tree *t = &f->tree[tree];
@@ -393,7 +394,7 @@ static void modified_field(const Modified *m, const double *c, double h, const d
     }
 }
 
-/* y over h by classical Runge-Kutta steps of h / 32: its error is below 1e-11. */
+/* Moves y over h by classical Runge-Kutta steps of h / 32. Its error is below 1e-11. */
 static void modified_flow(const Modified *m, double h, double *y)
 {
     enum { STEPS = 32 };
@@ -426,8 +427,8 @@ static double difference(const Table *t, const Modified *m, const System *s, dou
     return off;
 }
 
-/* The step and the flow of the modified equation up to h^(N-1) differ by h^(N+1), for every N; without its last term of
- * h by h^2. */
+/* The step and the flow of the modified equation up to h^(N-1) differ by h^(N+1), for every N. With a spoilt term of h
+ * they differ by h^2. */
 TEST(test_steps)
 {
     static const char *const names[] = {"euler", "transformer", "heun", "lie-trotter", "macaron"};
@@ -459,7 +460,7 @@ TEST(test_steps)
     table_free(t);
 }
 
-/* ---- what has none ----------------------------------------------------------------------------------------- */
+/* ---- no modified equation ---------------------------------------------------------------------------------- */
 
 TEST(test_refused)
 {

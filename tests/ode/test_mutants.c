@@ -1,10 +1,10 @@
-/* test_mutants.c: wrong schemes, generated: for every consistent scheme of the zoo each coefficient
- * shifted and negated, each operator exchanged, all of them exchanged, neighbouring flows exchanged
- * (which turns the sign of their bracket), and commuting operators put under a splitting.
+/* test_mutants.c: generated wrong schemes. For every consistent scheme of the zoo it shifts and negates each
+ * coefficient, exchanges each operator, all of them, and neighbouring flows (which turns the sign of their
+ * bracket), and puts commuting operators under a splitting.
  *
- * The exact theory decides what a mutant is: the same up to its leading error, or another scheme.
- * The measurement must tell the same: another scheme is caught by its order, or by its constant or the direction of
- * its error, held against the prediction for the unspoiled one; the same one passes. */
+ * The exact theory decides what a mutant is: the same up to its leading error, or another scheme. The measurement
+ * must agree: another scheme is caught by its order, or by its constant or the direction of its error, held against
+ * the prediction for the unspoiled one; the same one passes. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -27,7 +27,7 @@ static void change(mpq_t c, int how)
     mpq_clear(eighth);
 }
 
-/* Changes coefficient number *i of a row, or takes the row's number of them off *i. */
+/* Changes coefficient number *i of a row and returns 1, or subtracts the row's number of coefficients from *i. */
 static int change_row(Row *r, size_t *i, int how)
 {
     if (*i >= r->terms) {
@@ -87,12 +87,12 @@ static int exchange_flows(Table *t, size_t *i, char *what)
     return 0;
 }
 
-/* Mutant number i of a frozen table, NULL past the last. */
+/* Returns mutant number i of a frozen table, NULL past the last. */
 static Table *mutant(const Table *t, size_t i, char *what)
 {
     Table *m = table_copy(t);
     assert_non_null(m);
-    for (size_t s = 0; s < m->stages; s++) m->stage[s].op = OP_L; /* no longer F and G alike */
+    for (size_t s = 0; s < m->stages; s++) m->stage[s].op = OP_L; /* F and G differ now */
     int made = 0;
     for (int how = 0; how < CHANGES && !made; how++) made = change_coefficient(m, &i, how, what);
     made = made || exchange_one(m, &i, what) || exchange_all(m, &i, what) ||
@@ -102,7 +102,7 @@ static Table *mutant(const Table *t, size_t i, char *what)
     return NULL;
 }
 
-/* ---- what a mutant is, exactly ------------------------------------------------------------------- */
+/* ---- kinds of mutants, exactly ------------------------------------------------------------------- */
 
 typedef struct {
     const Forest *forest;
@@ -137,7 +137,7 @@ static int same_number(const Table *t, const mpq_t a, const mpq_t b)
     return same;
 }
 
-/* Up to order p + 1 the same errors of a step, and the same weights of past states. */
+/* Tells whether a step has the same errors up to order p + 1 and the same weights of past states. */
 static int same_scheme(const Table *t, const Defects *a, const Table *m, int order)
 {
     Theory th;
@@ -155,7 +155,7 @@ static int same_scheme(const Table *t, const Defects *a, const Table *m, int ord
     return same;
 }
 
-/* ---- what is measured ---------------------------------------------------------------------------- */
+/* ---- the measurement ----------------------------------------------------------------------------- */
 
 enum { BY_NOTHING, BY_ORDER, BY_CONSTANT, BY_DIRECTION, BYS };
 
@@ -163,7 +163,7 @@ typedef struct {
     System *system;
     Prediction prediction;
     double vector[2 * 16]; /* (2, N) */
-} Bench;                   /* a system with the prediction for the unspoiled scheme */
+} Bench;                   /* a system and the prediction for the unspoiled scheme */
 
 static int judge(const Table *m, const Bench *b, int order, int local)
 {
@@ -181,7 +181,8 @@ static int judge(const Table *m, const Bench *b, int order, int local)
     return by;
 }
 
-/* The global error, then the local one, then those on the next system. */
+/* Tries the global error, then the local one, then those on the next system. Returns the first that catches the
+ * mutant. */
 static int caught(const Table *m, const Bench *b, size_t benches, int order)
 {
     for (size_t i = 0; i < benches; i++)
@@ -198,7 +199,7 @@ typedef struct {
     int mutants, by[BYS], same;
 } Count;
 
-/* Small systems without a symmetry; those with closed flows for splittings. */
+/* Opens two small systems without a symmetry; for splittings they have closed flows. Returns 2. */
 static size_t benches_new(const Table *t, const Theory *th, Bench b[2])
 {
     static const char *const fields[2] = {"attention", "vortex"}, *const flows[2] = {"fisher",
@@ -270,8 +271,8 @@ TEST(test_mutants)
     assert_true(c.mutants >= 500 && c.by[BY_CONSTANT] >= 30 && c.by[BY_NOTHING] == c.same);
 }
 
-/* A split that commutes hides every splitting error: measured on it, no splitting looks like the
- * prediction for one that does not. */
+/* A split that commutes hides every splitting error. Measured on it, no splitting looks like the prediction for a
+ * split that does not commute. */
 TEST(test_commuting)
 {
     static const char *const names[] = {"lie-trotter",     "strang-marchuk", "strang-marchuk-fgf",

@@ -1,4 +1,4 @@
-/* test_over.c: a scheme over F, over G, over L: the texts, and what the steps do. */
+/* test_over.c: a scheme over F, over G, over L: their texts and their steps. */
 #include "tests/lib/test.h"
 
 #include "ode/ode.h"
@@ -104,7 +104,7 @@ static void field_zero(const System *s, int set, double t, const double *y, doub
     memset(dy, 0, s->n * s->d * sizeof *dy);
 }
 
-/* One step of h from y in place, of a system whose operator `off` (-1: none) is zero. */
+/* Moves y by one step of h of a system whose operator `off` (-1: none) is zero. */
 static void step(const Table *scheme, const System *s, int off, double h, double *y)
 {
     System part = *s;
@@ -121,7 +121,7 @@ static void step(const Table *scheme, const System *s, int off, double h, double
     table_free(t);
 }
 
-/* y += h f(y) */
+/* Adds h f(y) to y. */
 static void euler(const System *s, int op, double h, double *y)
 {
     double dy[64];
@@ -129,9 +129,10 @@ static void euler(const System *s, int op, double h, double *y)
     for (size_t i = 0; i < s->n * s->d; i++) y[i] += h * dy[i];
 }
 
-/* Largest difference between the step of NAME-F (op 0) or NAME-G (1) and its definition: the
- * scheme with the other operator switched off, behind or before that operator's Euler step. An
- * operator that is off leaves a scheme over H over the other alone, which is what NAME-F is. */
+/* Returns the largest difference between the step of NAME-F (op 0) or NAME-G (1) and its
+ * definition: the scheme with the other operator switched off, after or before that operator's
+ * Euler step. With an operator off, a scheme over H is one over the other operator alone, which is
+ * what NAME-F is. */
 static double defect(const Table *base, const Table *form, const System *s, int op, double h)
 {
     double y[64], z[64], largest = 0;
@@ -146,8 +147,8 @@ static double defect(const Table *base, const Table *form, const System *s, int 
     return largest;
 }
 
-/* Every one-step scheme over H or L of the zoo, on a nonlinear system. States are of order 1 and
- * a step has some 50 operations: 1e-13. */
+/* Every one-step scheme over H or L of the zoo agrees with its definition on a nonlinear system.
+ * States are of order 1 and a step has some 50 operations: 1e-13. */
 TEST(test_steps)
 {
     System *s;
@@ -174,7 +175,7 @@ TEST(test_steps)
     system_free(s);
 }
 
-/* Splitting F and G by Euler leaves order 1 whatever the inner scheme; both are consistent. */
+/* Splitting F and G by Euler leaves order 1 whatever the inner scheme. Both are consistent. */
 TEST(test_orders)
 {
     static const char *const names[] = {"rk4-F", "rk4-G", "heun-F", "midpoint-G", "ab3-F"};

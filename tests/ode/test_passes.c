@@ -1,5 +1,5 @@
-/* test_passes.c: what makes steps fast changes nothing: rows, pairs, windows, tiles and the vectorised
- * exponential against their plain forms. */
+/* test_passes.c: the optimisations of steps change nothing: rows, pairs, windows, tiles and the
+ * vectorised exponential agree with their plain forms. */
 #include "tests/lib/test.h"
 
 #include <float.h>
@@ -27,7 +27,7 @@ static double *numbers(size_t count)
     return x;
 }
 
-/* What these tests judge by: a NaN is far, wherever it stands. */
+/* The distances of these tests find a NaN far away, wherever it stands. */
 TEST(a_nan_is_far)
 {
     const double zero[3] = {0};
@@ -53,7 +53,7 @@ TEST(test_exp)
     double *x = numbers(N), *y = numbers(N), worst = 0;
     for (size_t i = 0; i < N; i++) x[i] = -708 + 1417.0 * (double)i / (N - 1);
     for (size_t i = 0; i < 1001; i++)
-        x[i] = ((double)i - 500) * 1e-3; /* where softmax is largest */
+        x[i] = ((double)i - 500) * 1e-3; /* softmax is largest there */
     exponentials(N, x, y);
     for (size_t i = 0; i < N; i++) {
         double e = (double)fabsl((long double)y[i] / expl((long double)x[i]) - 1);
@@ -72,7 +72,8 @@ TEST(test_exp)
 
 enum { PARTS = 20, LONG = 5003 };
 
-/* |c_0 x_0 + ...| off the long double sum, in units of eps sum |c x| per term. */
+/* Returns the distance of |c_0 x_0 + ...| from the long double sum, in units of eps sum |c x| per
+ * term. */
 static double row_error(size_t N, size_t parts, const double *c, const double *const *x,
                         const double *out)
 {
@@ -118,7 +119,7 @@ TEST(test_rows)
     memory_free(again);
 }
 
-/* A value that is not finite is seen wherever it is; the largest finite one is not taken for it. */
+/* A value that is not finite is seen wherever it is. The largest finite one is not taken for it. */
 TEST(test_finite)
 {
     static const double bad[] = {INFINITY, -INFINITY, NAN};
@@ -166,7 +167,7 @@ TEST(test_both)
     assert_true(found >= 3);
 }
 
-/* y (N) after 5 steps. */
+/* Computes y (N) after 5 steps. */
 static void walk(const Table *t, const System *s, double *y)
 {
     Stepper *st = NULL;
@@ -177,8 +178,9 @@ static void walk(const Table *t, const System *s, double *y)
     stepper_free(st);
 }
 
-/* Every scheme on every system whose particles are apart, 1000 of them: windows give the bits of one
- * pass, pairs those of two slopes up to rounding. A system that only claims to be apart is caught. */
+/* For every scheme on every system whose particles are apart, 1000 of them, windows give the bits of one
+ * pass, and pairs give those of two slopes up to rounding. A system that falsely claims to be apart is
+ * caught. */
 TEST(test_windows)
 {
     Zoo zoo;
@@ -228,7 +230,7 @@ TEST(test_windows)
     zoo_close(&zoo);
 }
 
-/* Windows move states alone; one pass moves what its rows and fields read and write. */
+/* Windows move states alone. One pass moves all that its rows and fields read and write. */
 TEST(test_traffic)
 {
     Zoo zoo;
@@ -257,7 +259,7 @@ TEST(test_traffic)
 
 /* ---- attention in tiles --------------------------------------------------------------------------- */
 
-/* F and G by their formulas in long double; param: Q, K, V, W1, b, W2. */
+/* Computes F and G by their formulas in long double. param: Q, K, V, W1, b, W2. */
 static void formula(const System *s, int op, const double *y, double *dy)
 {
     size_t n = s->n, d = s->d, m = 2 * d;
@@ -289,7 +291,7 @@ static void formula(const System *s, int op, const double *y, double *dy)
         }
 }
 
-/* Few particles (plain), and many (tiles, the last one short). */
+/* Attention agrees with the formulas for few particles (plain) and many (tiles, the last one short). */
 TEST(test_attention)
 {
     static const size_t sizes[] = {8, 255, 256, 300};
@@ -300,7 +302,7 @@ TEST(test_attention)
         for (int op = 0; op < 2; op++) {
             s->field[op](s, 1, 0, s->initial, f);
             formula(s, op, s->initial, exact);
-            /* scores of a few units are off by some 20 eps, and so are weights and sums */
+            /* errors of some 20 eps in scores of a few units, and so in weights and sums */
             assert_true(relative_distance(f, exact, N) <= 200 * eps);
             formula(s, 1 - op, s->initial, exact);
             assert_false(relative_distance(f, exact, N) <= 1e-3);

@@ -1,5 +1,5 @@
-/* test_predict.c: predicted error constants against closed forms, against measured ones for every
- * scheme on every system, and that a wrong theory is not confirmed. */
+/* test_predict.c: checks predicted error constants against closed forms and against measured ones for
+ * every scheme on every system. A wrong theory is not confirmed. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -44,9 +44,9 @@ static const System growing = {.name = "growth",
                                .t_end = 1,
                                .h0 = 0.125};
 
-/* y' = y: the global error tends to c T e^T h^p, the local one to c rho'(1) h^(p+1): AB by their
- * error constants, leapfrog by 1/3 and rho'(1) = 2, Runge-Kutta by 1/(p+1)!. Tolerance: the accuracy
- * that predict.c asks of itself. */
+/* On y' = y the global error tends to c T e^T h^p, the local one to c rho'(1) h^(p+1): AB by their
+ * error constants, leapfrog by 1/3 and rho'(1) = 2, Runge-Kutta by 1/(p+1)!. The tolerance is the
+ * accuracy that predict.c asks of itself. */
 TEST(test_scalar)
 {
     static const struct {
@@ -65,7 +65,7 @@ TEST(test_scalar)
     }
 }
 
-/* The nilpotent oracles: T/2 y3, T/6 y4, T/12 y4 in one component; local: without T. */
+/* The nilpotent oracles have T/2 y3, T/6 y4, T/12 y4 in one component. Local errors are without T. */
 TEST(test_oracles)
 {
     static const struct {
@@ -103,7 +103,7 @@ TEST(test_order_zero)
 
 /* ---- measured constants -------------------------------------------------------------------------- */
 
-/* A prediction and its vectors (2, N): the local one, the global one; caller: memory_free. */
+/* Returns a prediction and its vectors (2, N): the local one, the global one. Caller: memory_free. */
 static Prediction predict_vectors(const Table *t, const System *s, double **vector)
 {
     Theory th;
@@ -144,8 +144,8 @@ static const char *const others[] = {"strang-marchuk:heun", "yoshida4:rk4",  "wo
                                      "leapfrog-layer",      "ab3-layer",     "macaron-decoder",
                                      "heun-decoder",        "word:scscfscff"};
 
-/* Two independent computations: trees and derivatives; steps and a line. Nearly all can be compared;
- * on commuting and nilpotent systems most vanish. */
+/* Two independent computations agree: trees and derivatives, and steps and a line. Nearly all can be
+ * compared; on commuting and nilpotent systems most vanish. */
 TEST(test_everywhere)
 {
     enum { OTHERS = sizeof others / sizeof *others };
@@ -170,8 +170,8 @@ TEST(test_everywhere)
     assert_true(compared >= 600);
 }
 
-/* Dormand, Prince 1980, and Butcher 1964 (the fifth-order method of six stages with weights 7, 32, 12,
- * 32, 7 over 90). */
+/* The methods of Dormand, Prince 1980, and Butcher 1964 (the fifth-order method of six stages with
+ * weights 7, 32, 12, 32, 7 over 90). */
 static const char *const fifth[2] = {
     "k1 = H(y)\nk2 = H(y + 1/5*k1)\nk3 = H(y + 3/40*k1 + 9/40*k2)\n"
     "k4 = H(y + 44/45*k1 - 56/15*k2 + 32/9*k3)\n"
@@ -183,9 +183,9 @@ static const char *const fifth[2] = {
     "k6 = H(y - 3/7*k1 + 2/7*k2 + 12/7*k3 - 12/7*k4 + 8/7*k5)\n"
     "y' = y + 7/90*k1 + 16/45*k3 + 2/15*k4 + 16/45*k5 + 7/90*k6"};
 
-/* High order leaves few points between coarse steps and rounding, and errors that turn on the way: a
- * correct method is never refused, and nearly always confirmed; the constant of the other method, one
- * twice or half as large and one of the other sign are refused wherever the right one is confirmed. */
+/* High order leaves few points between coarse steps and rounding, and errors that turn on the way. A
+ * correct method is never refused, and nearly always confirmed. Wherever the right constant is
+ * confirmed, the other method's, one twice or half as large and one of the other sign are refused. */
 TEST(test_fifth_order)
 {
     int compared = 0;
@@ -248,7 +248,7 @@ TEST(test_tells_apart)
     system_free(s);
 }
 
-/* ---- what cannot be predicted -------------------------------------------------------------------- */
+/* ---- no prediction ------------------------------------------------------------------------------- */
 
 static void kink(const System *s, int set, double t, const double *y, double *dy)
 {

@@ -18,7 +18,7 @@ static int teardown(void **state)
 {
     (void)state;
     zoo_close(&zoo);
-    return memory_live() != 0; /* every test gives back what it took */
+    return memory_live() != 0; /* no test may leak */
 }
 
 static int parse_text(const char *text, Table **out)
@@ -81,7 +81,7 @@ TEST(test_zoo_round_trip)
     }
 }
 
-/* The longest names that the zoo makes: what is printed under them, as a model's file is, can be read again. */
+/* The longest names of the zoo, printed in a text such as a model's file, can be read again. */
 TEST(test_longest_names)
 {
     static const char *const behind[] = {"", "-decoder", ":euler", "-decoder:euler"};
@@ -118,8 +118,7 @@ TEST(test_name_without_room)
     zoo_close(&z);
 }
 
-/* Random schemes with history, symbols, times and decimals come back, and one that was changed does not
- * count as equal. */
+/* Appends a term of atom with a random coefficient. */
 static void append_term(char *text, uint64_t seed, uint64_t *n, const char *atom)
 {
     static const char *const coefficient[] = {"1/3",   "-7/5",    "0.25",    "2", "a",
@@ -140,7 +139,7 @@ static void random_scheme(uint64_t seed, char *text)
             sprintf(text + strlen(text), "k%d = %c%d(y", i, "FGHL"[op], (int)set);
         else
             strcat(text, "y' = y");
-        int last = i <= stages ? stages : i - 1; /* of a stage's argument the later ones too */
+        int last = i <= stages ? stages : i - 1; /* a stage's argument reads later slopes too */
         for (int j = 1; i > 1 && j <= last; j++) {
             char atom[16];
             int past = (int)random_below(seed, 1, n++, 3);
@@ -153,6 +152,7 @@ static void random_scheme(uint64_t seed, char *text)
     strcat(text, "\n");
 }
 
+/* Random schemes with history, symbols, times and decimals come back. A changed one does not count as equal. */
 TEST(test_random_round_trip)
 {
     char text[8192];
@@ -244,7 +244,7 @@ TEST(test_errors)
     assert_string_equal(error_text(), "text:2: expected text; a NUL byte stands there");
 }
 
-/* Bounded time and memory on hostile texts. */
+/* Hostile texts take bounded time and memory. */
 TEST(test_limits)
 {
     size_t n = 2000000;
@@ -346,7 +346,7 @@ TEST(test_expansions)
     table_free(b);
 }
 
-/* A comma between the two numbers of a made name is a '-'; one between names is not theirs. */
+/* A comma between the two numbers of a made name is a '-'. A comma after a name separates names. */
 TEST(test_made_names)
 {
     static const char *const names[][2] = {{"dial:2,1/2", "dial:2-1/2"},
@@ -430,7 +430,7 @@ static double node(const Table *t, size_t eval)
     return mpq_get_d(t->point[t->eval[eval].point].c[t->eval[eval].op]);
 }
 
-/* The Macaron papers' equations (14)-(16): half steps of G begin at t and t + 1/2, F at t. */
+/* By the Macaron papers' equations (14)-(16) half steps of G begin at t and t + 1/2, F at t. */
 TEST(test_times)
 {
     Table *m = find("macaron", "exact"), *r = find("rk4", "exact"), *l = find("leapfrog", "exact");
@@ -449,7 +449,7 @@ TEST(test_times)
     table_free(m);
 }
 
-/* Starts: leapfrog, ab2 and lm-resnet begin with an Euler step of their own operator. */
+/* Leapfrog, ab2 and lm-resnet start with an Euler step of their operator. */
 TEST(test_starts)
 {
     static const char *const pair[][2] = {{"leapfrog", "euler"},
@@ -473,7 +473,7 @@ TEST(test_starts)
                        "k2 = H(y + k1[-1])\ny' = y + k1 + k2[-1]";
     assert_int_equal(parse_text(text, &t), 0);
     s = table_start(t, 0);
-    assert_int_equal(s->point[0].row.terms, 1); /* y: its own slopes do not stand yet */
+    assert_int_equal(s->point[0].row.terms, 1); /* y: the scheme's slopes are not known yet */
     assert_int_equal(s->point[1].row.terms, 3); /* y + k1, two evaluations */
     assert_int_equal(s->update.terms, 5);       /* y + (k1 + k2) / 2 */
     assert_true(mpq_cmp_ui(s->update.term[1].c, 1, 2) == 0);
@@ -510,8 +510,8 @@ TEST(test_inexact)
     }
 }
 
-/* Numbers are printed as a paper has them: one decimal, or where there is none 1.0* before the update, says that a table is
- * inexact. Each text comes back as the same table, and an exact one has neither. */
+/* Numbers are printed as a paper has them. One decimal, or 1.0* before the update where there is none, says that a
+ * table is inexact. Each text comes back as the same table, and an exact one has neither. */
 TEST(test_plain_print)
 {
     static const struct {
@@ -546,7 +546,7 @@ TEST(test_plain_print)
     }
 }
 
-/* Every allocation on the way fails once: an error, and nothing leaks. */
+/* Every allocation on the way fails once. The failure is an error, and nothing leaks. */
 TEST(test_short_memory)
 {
     const char *text =

@@ -1,5 +1,5 @@
-/* test_stability.c: root condition's consequence, amplification and stability limits: against known
- * values, against the matrix of the whole history (GSL's eigenvalues), and by scaling. */
+/* test_stability.c: the root condition's consequence, amplification and stability limits against known values, against
+ * the matrix of the whole history (GSL's eigenvalues), and by scaling. */
 #include "tests/lib/test.h"
 
 #include <complex.h>
@@ -13,7 +13,7 @@
 #include "ode/poly.h"
 #include "tests/lib/schemes.h"
 
-/* Every scheme of the zoo, frozen, with exact flows. */
+/* Checks every scheme of the zoo, frozen, with exact flows. */
 static void for_all(void (*check)(const Table *t))
 {
     Table **list;
@@ -50,7 +50,7 @@ static double complex row_value(const History *a, const Row *r)
     return sum;
 }
 
-/* Column of the step's matrix, as the real matrix [[re, -im], [im, re]] of the same eigenvalues. */
+/* Fills a column of the step's matrix, as the real matrix [[re, -im], [im, re]] of the same eigenvalues. */
 static void fill_column(History *a, size_t column, gsl_matrix *m)
 {
     const Table *t = a->t;
@@ -70,7 +70,7 @@ static void fill_column(History *a, size_t column, gsl_matrix *m)
     }
 }
 
-/* The largest modulus of the eigenvalues, and their least distance from `factor`. */
+/* Returns the largest modulus of the eigenvalues. *nearest gets their least distance from `factor`. */
 static double history_values(const Table *t, double complex f, double complex g,
                              double complex factor, double *nearest)
 {
@@ -115,8 +115,8 @@ static double between(uint64_t stream, uint64_t i, double low, double high)
     return low + (high - low) * random_uniform(7, stream, i);
 }
 
-/* Both find eigenvalues of matrices of norm < 100 and size < 20 in double precision: 1e-13 each, times
- * the condition of the eigenvalues, which is below 1e3 away from double ones. */
+/* Checks that both find the same modulus. Both find eigenvalues of matrices of norm < 100 and size < 20 in double
+ * precision: 1e-13 each, times the condition of the eigenvalues, which is below 1e3 away from double ones. */
 static void check_modulus(const Table *t)
 {
     for (uint64_t i = 0; i < 20; i++) {
@@ -185,8 +185,8 @@ TEST(test_known)
     }
 }
 
-/* A little inside |R| <= 1, a little outside |R| > 1, by the other reader. On the imaginary axis of
- * weakly stable schemes |R| = 1 all along, and next to a double root to sqrt(1e-16) only. */
+/* Checks by the other reader that |R| <= 1 a little inside and |R| > 1 a little outside. On the imaginary axis of
+ * weakly stable schemes |R| = 1 all along, and next to a double root only to sqrt(1e-16). */
 static void check_end(const Table *t, double end, double complex axis)
 {
     if (!isfinite(end)) return;
@@ -216,7 +216,7 @@ TEST(test_ends)
     for_all(check_ends);
 }
 
-/* Every slope's weight times s is h times s: the limits are divided by s. From 10^-9 to 10^9. */
+/* Multiplies every slope's weight by s. That is as h times s: the limits are divided by s, from 10^-9 to 10^9. */
 static void scale_row(Row *r, const mpq_t s)
 {
     for (size_t i = 0; i < r->terms; i++)
@@ -251,8 +251,9 @@ TEST(test_scaled)
     for_all(check_scaled);
 }
 
-/* Schemes built to have a limit. The two-step family y + (1 + c) k1 - c k1[-1] has the root -1 at
- * -2/(1 + 2c) and, for c > 1/2, roots cos t + i sin t, cos t = 1/(2c), at i 2 sin t/(1 + 2c). R = 1 + z + c z^2 ends at -1/c, touching R = -1 nowhere for c > 1/8. */
+/* These schemes are built to have a limit. The two-step family y + (1 + c) k1 - c k1[-1] has the root -1 at -2/(1 + 2c)
+ * and, for c > 1/2, roots cos t + i sin t, cos t = 1/(2c), at i 2 sin t/(1 + 2c). R = 1 + z + c z^2 ends at -1/c,
+ * touching R = -1 nowhere for c > 1/8. */
 TEST(test_built)
 {
     const struct {
@@ -271,7 +272,7 @@ TEST(test_built)
         {"k1 = H(y)\ny' = 2*y - y[-1] + k1 - k1[-1]", 0, 0},      /* fails the root condition */
         {"k1 = H(y)\ny' = y[-1] + 1/50*k1", 0, 100},
         {"k1 = H(y)\ny' = y + k1 - k1", -INFINITY, INFINITY},
-        /* R = 1 + z + z^2/2 + z^3/4: |R(iy)|^2 = 1 - y^4/4 + y^6/16, so 2 */
+        /* R = 1 + z + z^2/2 + z^3/4 has |R(iy)|^2 = 1 - y^4/4 + y^6/16, so the end is 2 */
         {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\ny' = y + k3", -2, 2},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -285,8 +286,8 @@ TEST(test_built)
     }
 }
 
-/* (1 + z/2)^80 and (1 + z/2 + z^2/8)^80, that is in 80 stages by polynomials and, too many for them, in
- * 160 stages in double precision: |R| <= 1 to z = -4, |R| > 1 on the imaginary axis at once. */
+/* Limits hold for (1 + z/2)^80 and (1 + z/2 + z^2/8)^80, in 80 stages by polynomials and in 160 stages, too many for
+ * polynomials, in double precision: |R| <= 1 to z = -4, |R| > 1 on the imaginary axis at once. */
 TEST(test_long)
 {
     static const char *const solver[] = {":euler", ":heun"};
@@ -302,8 +303,8 @@ TEST(test_long)
     }
 }
 
-/* Sixteen decimals leave 1e-17 where order conditions leave nothing; the limits are those of the
- * rationals all the same. */
+/* Sixteen decimals leave 1e-17 where order conditions leave nothing. The limits are those of the rationals all the
+ * same. */
 TEST(test_decimals)
 {
     Table *t[] = {
@@ -325,7 +326,7 @@ TEST(test_decimals)
 
 /* ---- polynomials ------------------------------------------------------------------------------------- */
 
-/* p := p (x - root). */
+/* Multiplies p by (x - root). */
 static void times_root(Poly *p, const mpq_t root)
 {
     mpq_t q;
@@ -339,8 +340,8 @@ static void times_root(Poly *p, const mpq_t root)
     poly_trim(p);
 }
 
-/* Random roots of multiplicity 1 .. 3 on both sides: from a negative start, the first of odd
- * multiplicity beyond 0 is the end. */
+/* Roots are random, of multiplicity 1 .. 3, on both sides. From a negative start the first of odd multiplicity beyond 0
+ * is the end. */
 TEST(test_interval)
 {
     int ends = 0;
@@ -363,7 +364,7 @@ TEST(test_interval)
             if (r > 0 && times % 2) sign = -sign;
         }
         for (int i = 0; sign > 0 && i <= p.degree; i++) mpq_neg(p.c[i], p.c[i]); /* p(0) < 0 */
-        /* the same by brute force: all roots are multiples of 1/3 */
+        /* by brute force: all roots are multiples of 1/3 */
         for (long r = 1; r < 80 && isinf(want); r++) {
             mpq_set_si(root, 2 * r + 1, 6);
             mpq_canonicalize(root);
@@ -382,7 +383,7 @@ TEST(test_interval)
 
 typedef struct {
     const char *text;
-    double order[2]; /* of dispersion, of dissipation */
+    double order[2]; /* orders of dispersion and dissipation */
     long p[2];
     unsigned long q[2];
 } Lag;
@@ -405,9 +406,9 @@ static void check_lag(const Lag *k)
     table_free(t);
 }
 
-/* Sources: van der Houwen, Sommeijer 1987 (the classical Runge-Kutta method); Durran 1991, table 1, and Durran 1999, section
- * 2.3: relative phase speed and amplitude of leapfrog, Adams-Bashforth and Runge-Kutta methods, 1 - constant nu^q. Spoilt
- * ones have other orders. */
+/* Lags are as in van der Houwen, Sommeijer 1987 (the classical Runge-Kutta method); Durran 1991, table 1, and Durran
+ * 1999, section 2.3: relative phase speed and amplitude of leapfrog, Adams-Bashforth and Runge-Kutta methods, 1 -
+ * constant nu^q. Spoilt ones have other orders. */
 TEST(test_lags)
 {
     static const Lag known[] = {
@@ -432,8 +433,8 @@ TEST(test_lags)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
 }
 
-/* The numbers are those of an eigenvalue of the whole history's matrix, and the leading terms are theirs as nu -> 0: an
- * error of the next power but one, of at most 10 times the constant. */
+/* Checks that the numbers are those of an eigenvalue of the whole history's matrix, and that the leading terms are
+ * theirs as nu -> 0. The error has the next power but one, and is at most 10 times the constant. */
 static void check_curve(const Table *t)
 {
     static const double nu[] = {0.01, 0.02, 0.04};
@@ -517,7 +518,7 @@ static void handler(const char *reason, const char *file, int line, int number)
     fail_msg("%s:%d: %s (%d)", file, line, reason, number);
 }
 
-/* Frozen and found: whatever looks at a scheme's roots, a one-step scheme's and a multistep one's. */
+/* Looks for a scheme's roots, which must leave GSL's handler in place. */
 static void check_handler(const Table *t)
 {
     int zero_stable, on_circle;

@@ -1,5 +1,5 @@
-/* test_step.c: the one stepper against steps written out by hand, exact oracles, its clocks, its
- * history and its refusals. */
+/* test_step.c: the stepper against steps written out by hand and exact oracles; its clocks, its history and its
+ * refusals. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -16,7 +16,7 @@ static Stepper *stepper(const Table *t, const System *s)
     return st;
 }
 
-/* y (N) after `steps` steps of size h from time t0 and the initial state, without given history. */
+/* Computes y (N) after `steps` steps of size h from time t0 and the initial state, without given history. */
 static void walk(const char *text, const System *s, double t0, double h, int steps, double *y)
 {
     Table *t = frozen(text);
@@ -28,12 +28,12 @@ static void walk(const char *text, const System *s, double t0, double h, int ste
     table_free(t);
 }
 
-/* Differences in the order of sums: 10 operations a step, 8 steps, growth below e. */
+/* The order of sums makes differences: 10 operations a step, 8 steps, growth below e. */
 static const double rounding = 10 * 8 * 2.8 * 2.3e-16;
 
 /* ---- steps by hand ------------------------------------------------------------------------------- */
 
-/* k (N) = h (F + G) at (t, y). */
+/* Computes k (N) = h (F + G) at (t, y). */
 static void slope(const System *s, double t, double h, const double *y, double *k)
 {
     double g[MAX];
@@ -68,7 +68,7 @@ static void rk4(const System *s, double t, double h, double *y)
     for (size_t i = 0; i < N; i++) y[i] += (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]) / 6;
 }
 
-/* The Macaron layer, eq. (14)-(16): half G, F, half G, each an Euler step by its own clock. */
+/* Computes the Macaron layer, eq. (14)-(16): half G, F, half G, each an Euler step by its clock. */
 static void macaron(const System *s, double t, double h, double *y)
 {
     size_t N = s->n * s->d;
@@ -104,7 +104,7 @@ static const struct {
 } hands[] = {{"euler", euler}, {"rk4", rk4}, {"macaron", macaron}, {"strang-marchuk", strang}};
 enum { HANDS = sizeof hands / sizeof *hands };
 
-/* Largest difference over 8 steps of scheme i and hand j. */
+/* Returns the largest difference over 8 steps of scheme i and hand j. */
 static double hand_error(const System *s, size_t i, size_t j)
 {
     double y[MAX], x[MAX], h = 0.125;
@@ -131,7 +131,7 @@ TEST(test_by_hand)
     system_free(s);
 }
 
-/* The polynet and released forms: state weights other than one y. */
+/* The polynet and released forms have state weights other than one y. */
 TEST(test_state_weights)
 {
     System *s = make("attention");
@@ -152,7 +152,7 @@ TEST(test_state_weights)
 
 /* ---- oracles without rounding -------------------------------------------------------------------- */
 
-/* At T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
+/* Tells whether at T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
 static int oracle_holds(const char *text, const System *s, const double *exact, double c, int power)
 {
     double y[MAX];
@@ -165,7 +165,7 @@ static int oracle_holds(const char *text, const System *s, const double *exact, 
     return 1;
 }
 
-/* The oracle, and as its control that it sees the sign and the last bit. */
+/* Checks the oracle. As its control it sees the sign and the last bit. */
 static void oracle(const char *text, const System *s, const double *exact, double c, int power)
 {
     assert_true(oracle_holds(text, s, exact, c, power));
@@ -173,7 +173,7 @@ static void oracle(const char *text, const System *s, const double *exact, doubl
     assert_false(oracle_holds(text, s, exact, c * (1 + 0x1p-52) + (c == 0), power));
 }
 
-/* 3x3, T = 1: Lie -T h/2 y3 and +T h/2 y3 bit for bit, Strang 0, with sign. */
+/* On 3x3 and T = 1 Lie gives -T h/2 y3, in the other order +T h/2 y3, bit for bit, and Strang 0, with sign. */
 TEST(test_nilpotent3)
 {
     System *s = make("nilpotent");
@@ -191,7 +191,8 @@ TEST(test_nilpotent3)
     system_free(s);
 }
 
-/* 4x4: G/2 F G/2 gives -T h^2/6 y4, F/2 G F/2 gives +T h^2/12 y4 of the swapped system. */
+/* On 4x4 G/2 F G/2 gives -T h^2/6 y4, and F/2 G F/2 gives +T h^2/12 y4. On the swapped system each gives the
+ * other's. */
 TEST(test_nilpotent4)
 {
     System *s = make("nilpotent:4");
@@ -223,7 +224,8 @@ static void nothing(const System *s, int set, double t, const double *y, double 
     dy[0] = dy[1] = dy[2] = 0;
 }
 
-/* Macaron on J = E12 + E23: F = J: -T h/2 y3; G = J: -T h/4 y3; both: -3/4 T h y3 (component 1). */
+/* The Macaron layer on J = E12 + E23 has component 1 off by -T h/2 y3 for F = J, -T h/4 y3 for G = J, and -3/4 T h y3
+ * for both. */
 TEST(test_macaron)
 {
     double y0[3] = {1, -2, 8};
@@ -278,7 +280,7 @@ static void flow_G(const System *s, int set, double t, double h, double *y)
     note(OP_G, t, h);
 }
 
-/* Where a scheme's second step from t = 1 with h = 1/2 looks, in steps behind 3/2. */
+/* Checks the times of a scheme's second step from t = 1 with h = 1/2, in steps after 3/2. */
 static void clocks(const char *text, size_t n, const int *op, const double *c, const double *h)
 {
     double y0[1] = {0}, y[1];
@@ -312,7 +314,7 @@ TEST(test_clocks)
 
 /* ---- history ------------------------------------------------------------------------------------- */
 
-/* Reference states at -h, -2 h, ... (count, N). */
+/* Computes reference states at -h, -2 h, ... (count, N). */
 static void history(const System *s, double h, int n, double *past)
 {
     double t[16], agreement;
@@ -320,7 +322,7 @@ static void history(const System *s, double h, int n, double *past)
     assert_int_equal(reference_solve(s, t, (size_t)n, past, &agreement), 0);
 }
 
-/* Steps with given history; `needs` states of it. */
+/* Takes steps with given history, of which the scheme needs `needs` states. */
 static void walk_given(const char *text, const System *s, double h, int steps, int needs, double *y)
 {
     double past[16 * MAX];
@@ -335,7 +337,7 @@ static void walk_given(const char *text, const System *s, double h, int steps, i
     table_free(t);
 }
 
-/* AB2 and leapfrog from exact history, written out on the time-dependent system. */
+/* AB2 and leapfrog from exact history are as written out on the time-dependent system. */
 TEST(test_history)
 {
     System *s = make("forced");
@@ -365,7 +367,7 @@ TEST(test_history)
     system_free(s);
 }
 
-/* Stages that look back: slopes of the past are those of the scheme at exact past states. */
+/* Where stages look back, slopes of the past are those of the scheme at exact past states. */
 TEST(test_stage_history)
 {
     static const char text[] =
@@ -384,8 +386,8 @@ TEST(test_stage_history)
     system_free(s);
 }
 
-/* Stages on past slopes: the fixed point of k = h f(y(t) + k(t - h)/2) along the exact solution,
- * reached from 30 steps back, equals what WARM steps give up to O(h^10). */
+/* Stages read past slopes. The fixed point of k = h f(y(t) + k(t - h)/2) along the exact solution, reached from 30
+ * steps back, equals the result of WARM steps up to O(h^10). */
 TEST(test_recursive_history)
 {
     static const char text[] = "scheme a\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n";
@@ -401,12 +403,12 @@ TEST(test_recursive_history)
     }
     plus(N, s->initial, 1, k, x);
     walk_given(text, s, h, 1, 9, y);
-    /* the start's slope is off by h^2 |f' f| / 2 < 1e-2, each step shrinks it by h L / 2 < 0.1 */
+    /* the start's slope has an error of h^2 |f' f| / 2 < 1e-2, and each step shrinks it by h L / 2 < 0.1 */
     assert_true(relative_distance(y, x, N) <= 1e-2 * 1e-9 + rounding);
     system_free(s);
 }
 
-/* START_NETWORK: leapfrog and AB2 begin with an Euler step and then are themselves. */
+/* With START_NETWORK leapfrog and AB2 begin with an Euler step and then are themselves. */
 TEST(test_network_start)
 {
     System *s = make("attention");
@@ -428,7 +430,6 @@ TEST(test_network_start)
 
 /* ---- contract ------------------------------------------------------------------------------------ */
 
-/* Every scheme of the zoo: counts its evaluations, of which solving for implicit stages takes more, allocates nothing in a step, begins anew. */
 static size_t all_evals(const Table *t)
 {
     size_t sum = 0;
@@ -436,12 +437,14 @@ static size_t all_evals(const Table *t)
     return sum;
 }
 
+/* Every scheme of the zoo counts its evaluations, of which implicit stages take more. It allocates nothing in a step
+ * and begins anew. */
 TEST(test_every_scheme)
 {
     for (size_t i = 0; i < zoo.count; i++) {
         Table *t = table_freeze(zoo.scheme[i]);
         int free =
-            t->linear || table_phi(t); /* of time; phi functions take evaluations as they need */
+            t->linear || table_phi(t); /* without time; phi functions evaluate as they need */
         System *s = make(t->colours > 2 ? "linear" : free ? "fisher" : "forced");
         size_t N = s->n * s->d;
         Stepper *st = stepper(t, s);

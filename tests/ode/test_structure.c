@@ -1,5 +1,5 @@
-/* test_structure.c: symmetry, symplecticity, effective order and error constants, against stepping a
- * separable Hamiltonian with its tangent, against series, and against conjugation. */
+/* test_structure.c: symmetry, symplecticity, effective order and error constants, against steps of a separable
+ * Hamiltonian with its tangent, against series, and against conjugation. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -7,7 +7,7 @@
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
 
-/* Every scheme of the zoo with its splittings exact, then with each solver; and some others. */
+/* Checks every scheme of the zoo with its splittings exact, then with each solver, and some others. */
 static void for_all(void (*check)(const Table *t))
 {
     static const char *const solver[] = {"exact", "euler", "heun", "midpoint", "rk4"};
@@ -38,12 +38,12 @@ static void for_all(void (*check)(const Table *t))
 
 /* ---- a separable Hamiltonian with its tangent ------------------------------------------------------- */
 
-/* (q, p) and the derivatives by q0, p0. F kicks: p' = -V'(q); G drifts: q' = T'(p). */
+/* (q, p) and the derivatives by q0, p0. F kicks: p' = -V'(q). G drifts: q' = T'(p). */
 typedef struct {
     double y[2], D[2][2];
 } State;
 
-/* The value and derivative of -V' or T', of no special degree. */
+/* Returns the value of -V' or T', which have no special degree; *slope gets its derivative. */
 static double force(int op, double x, double *slope)
 {
     *slope = op == OP_F ? -cos(x) - 0.9 * x * x + 0.4 : 1 + 0.6 * x + 0.3 * cos(2 * x);
@@ -76,7 +76,7 @@ static State combine(const Row *r, const State *y, const State *k)
     return s;
 }
 
-/* One step of a one-step table; flows are exact, as kicks and drifts leave what they read alone. */
+/* Takes one step of a one-step table. Flows are exact, as kicks and drifts do not change what they read. */
 static State step(const Table *t, State y, double h)
 {
     State k[256];
@@ -100,7 +100,7 @@ static State start(uint64_t i)
     return s;
 }
 
-/* Largest |determinant - 1| of a step's derivative: 0 for all points iff area is kept. */
+/* Returns the largest |determinant - 1| of a step's derivative: 0 for all points iff area is kept. */
 static double area_defect(const Table *t)
 {
     double most = 0;
@@ -111,7 +111,7 @@ static double area_defect(const Table *t)
     return most;
 }
 
-/* Largest distance from the start after S(h), S(-h). */
+/* Returns the largest distance from the start after S(h), S(-h). */
 static double return_defect(const Table *t)
 {
     double most = 0;
@@ -122,8 +122,8 @@ static double return_defect(const Table *t)
     return most;
 }
 
-/* Rounding of some 100 operations on numbers below 10: 1e-13; what is not kept is missed by h^6 times
- * a coefficient of at least 1e-4. */
+/* Checks a result against its defect. Rounding of some 100 operations on numbers below 10 makes 1e-13; a scheme
+ * that does not keep a property misses it by h^6 times a coefficient of at least 1e-4. */
 static void check_told(const Table *t, const char *what, int told, double defect)
 {
     if (told == TOLD_NOT) return;
@@ -168,7 +168,7 @@ TEST(test_separable)
     for_all(check_separable);
 }
 
-/* ---- known ------------------------------------------------------------------------------------------- */
+/* ---- known results ----------------------------------------------------------------------------------- */
 
 TEST(test_known)
 {
@@ -209,7 +209,7 @@ TEST(test_known)
 /* ---- linear multistep ---------------------------------------------------------------------------------- */
 
 /* Every tree t of order p + 1 has the defect C (p+1)! / (gamma sigma), because y^(p+1) is that sum of
- * elementary differentials; and the constant is what the source says. */
+ * elementary differentials. The constant is that of the source. */
 TEST(test_constants)
 {
     static const struct {
@@ -228,7 +228,7 @@ TEST(test_constants)
         /* Milne's predictor */
         {"k1 = H(y)\ny' = y[-3] + 8/3*k1 - 4/3*k1[-1] + 8/3*k1[-2]", 4, 1, -14, 45, -7, 90},
         {"k1 = H(y)\nk2 = H(y[-1])\ny' = y + 3/2*k1 - 1/2*k2", 2, 0, -5, 12, -5, 12},
-        /* the most accurate explicit two-step method: not zero-stable, order 3 all the same */
+        /* the most accurate explicit two-step method is not zero-stable and has order 3 */
         {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -266,7 +266,7 @@ TEST(test_constants)
     }
 }
 
-/* Different weights for F and G, inconsistency, stages: no single constant. */
+/* Different weights for F and G, inconsistency and stages leave no single constant. */
 TEST(test_no_constant)
 {
     static const char *const texts[] = {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + k2",

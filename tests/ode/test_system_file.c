@@ -1,5 +1,5 @@
-/* test_system_file.c: systems read from texts: expressions against C's own, fields against built-in
- * ones and against a direct double loop, orders of schemes on them, and every bad text told. */
+/* test_system_file.c: systems read from texts: expressions against C's, fields against built-in ones
+ * and against a direct double loop, orders of schemes on them, and errors for every bad text. */
 #include "tests/lib/test.h"
 
 #include <float.h>
@@ -88,7 +88,7 @@ static void compare(const System *a, const System *b, int op)
     memory_free(y);
 }
 
-/* Built-in systems, written as texts; n beyond the lanes of one pass. */
+/* Built-in systems, written as texts, have the same fields. n is beyond the lanes of one pass. */
 TEST(test_built_in)
 {
     static const struct {
@@ -113,7 +113,7 @@ TEST(test_built_in)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *b, *a = parse(cases[k].text, cases[k].n, 0);
         assert_int_equal(system_new(cases[k].name, cases[k].n, cases[k].d, 1, &b), 0);
-        if (strcmp(cases[k].name, "henon") == 0) { /* its drift is our own field's other half */
+        if (strcmp(cases[k].name, "henon") == 0) { /* the text's G is its F */
             double y[12], f[12], g[12];
             for (size_t i = 0; i < 12; i++) y[i] = random_normal(3, 1, i);
             a->field[OP_G](a, 1, 0, y, f);
@@ -128,7 +128,7 @@ TEST(test_built_in)
     }
 }
 
-/* Sum, mean and softmax against a double loop; scores that overflow exp by themselves. */
+/* Sum, mean and softmax agree with a double loop. The scores alone overflow exp. */
 TEST(test_interaction)
 {
     enum { N = 130 };
@@ -163,7 +163,7 @@ TEST(test_interaction)
     system_free(s);
 }
 
-/* C against a double loop over the memory, of which no particle is left out. F is something else. */
+/* C agrees with a double loop over the memory, which leaves out no particle. F differs. */
 TEST(test_the_memory)
 {
     enum { N = 5, M = 3 };
@@ -185,13 +185,13 @@ TEST(test_the_memory)
         g[2 * i] = first;
         g[2 * i + 1] = sum / weight;
     }
-    assert_true(rms(2 * N, f, g) <= 1e-10); /* sums of some 500 */
+    assert_true(rms(2 * N, f, g) <= 1e-10); /* sums of some 500 terms */
     s->field[OP_F](s, 1, 0, s->initial, f);
     assert_true(rms(2 * N, f, g) > 1);
     system_free(s);
 }
 
-/* The memory's draws are the seed's, and not those of the initial state. */
+/* The memory's draws depend on the seed and differ from those of the initial state. */
 TEST(test_memory_draws)
 {
     static const char text[] = "system s\nn 3\nmemory 3\nG = -y\nC = sum z\n"
@@ -208,7 +208,7 @@ TEST(test_memory_draws)
     assert_true(fabs(first[0] - first[1]) > 1e-3);
 }
 
-/* Self-interaction is left out: a singular kernel is fine. */
+/* No particle interacts with itself, so a singular kernel is fine. */
 TEST(test_singular)
 {
     System *s =
@@ -217,7 +217,7 @@ TEST(test_singular)
     system_free(s);
 }
 
-/* ---- a full citizen ------------------------------------------------------------------------------ */
+/* ---- the same rights as built-in systems --------------------------------------------------------- */
 
 TEST(test_order)
 {
@@ -248,7 +248,7 @@ TEST(test_order)
     zoo_close(&zoo);
 }
 
-/* Sizes and seed from outside; draws are a function of the seed. */
+/* Sizes and seed come from the caller. Draws are a function of the seed. */
 TEST(test_choices)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = uniform + 10*normal\n";
@@ -266,7 +266,7 @@ TEST(test_choices)
 
 /* ---- bad texts ----------------------------------------------------------------------------------- */
 
-/* One line that names the place; nothing leaks. */
+/* Each bad text gives one line that names the place, and nothing leaks. */
 TEST(test_bad)
 {
     static const struct {
@@ -340,7 +340,7 @@ TEST(test_bad)
     }
 }
 
-/* Texts without end or measure: refused, in bounded time and memory. */
+/* Huge texts are refused in bounded time and memory. */
 TEST(test_large)
 {
     static char text[60000];
@@ -363,7 +363,7 @@ TEST(test_large)
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
 }
 
-/* Any change of a byte, any cut: accepted or refused, never worse (the sanitizers watch). */
+/* Any change of a byte and any cut are accepted or refused, never worse (the sanitizers watch). */
 TEST(test_flips)
 {
     static const char good[] =

@@ -1,5 +1,5 @@
-/* test_systems.c: particle systems against each other's definitions: flows, fields, solutions and two
- * reference integrators must tell the same story, on every row of the table. */
+/* test_systems.c: checks particle systems by several definitions: flows, fields, solutions and two reference
+ * integrators must agree, on every row of the table. */
 #include "tests/lib/test.h"
 
 #include <dlfcn.h>
@@ -78,7 +78,7 @@ TEST(test_sizes)
     }
 }
 
-/* Same seed: same system. Another seed: another one, but for the nilpotent ones. */
+/* The same seed makes the same system. Another seed makes another, except for the nilpotent ones. */
 TEST(test_seed)
 {
     for (size_t i = 0; system_name(i); i++) {
@@ -96,7 +96,7 @@ TEST(test_seed)
 
 /* ---- flows --------------------------------------------------------------------------------------- */
 
-/* |S_b S_a - S_{a+b}| and |S_{-a} S_a - id|. */
+/* Returns the larger of |S_b S_a - S_{a+b}| and |S_{-a} S_a - id|. */
 static double group_error(const System *s, int op)
 {
     size_t N = s->n * s->d;
@@ -133,7 +133,7 @@ static void central(const System *s, int op, double t, double e, double *out)
     for (size_t i = 0; i < N; i++) out[i] = (a[i] - b[i]) / (2 * e);
 }
 
-/* |field - derivative of the flow at h = 0|: central differences with one extrapolation, O(e^4). */
+/* Returns |field - derivative of the flow at h = 0|, by central differences with one extrapolation, O(e^4). */
 static double derivative_error(const System *s, int op)
 {
     size_t N = s->n * s->d;
@@ -145,7 +145,7 @@ static double derivative_error(const System *s, int op)
     return relative_distance(f, fine, N);
 }
 
-/* e^4 = 4e-9 times a fifth derivative over 480, below 100 here; rounding eps / e = 3e-14. */
+/* The error is e^4 = 4e-9 times a fifth derivative over 480, below 100 here. Rounding is eps / e = 3e-14. */
 static const double derivative_tolerance = 1e-8;
 
 TEST(test_flows)
@@ -174,7 +174,7 @@ static void flow_late(const System *s, int set, double t, double h, double *y)
     system_free(good);
 }
 
-/* Negative controls: a clock off by 1e-6, the other operator's flow. */
+/* The negative controls are a clock off by 1e-6 and the other operator's flow. */
 TEST(test_flows_spoiled)
 {
     System *s = make("forced", 0, 0, 3);
@@ -189,7 +189,7 @@ TEST(test_flows_spoiled)
     system_free(s);
 }
 
-/* Many turns of every phase keep their branch: the flow over 10 agrees with the reference. */
+/* Phases keep their branch over many turns: the flow over 10 agrees with the reference. */
 TEST(test_kuramoto_winds)
 {
     System *s = make("kuramoto", 50, 3, 9);
@@ -198,7 +198,7 @@ TEST(test_kuramoto_winds)
     system_free(s);
 }
 
-/* ---- what makes a system a control --------------------------------------------------------------- */
+/* ---- systems that are controls ------------------------------------------------------------------- */
 
 static void sub_flow(const System *s, int op, double h, double *y)
 {
@@ -208,7 +208,7 @@ static void sub_flow(const System *s, int op, double h, double *y)
         assert_int_equal(reference_flow(s, op, 1, 0, h, y), 0);
 }
 
-/* |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
+/* Returns |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
 static double bracket(const System *s, double h)
 {
     size_t N = s->n * s->d;
@@ -235,8 +235,8 @@ TEST(test_commute)
     }
 }
 
-/* Particles have no number but in G of `linear`, `forced`, `kuramoto`: attention must be equivariant
- * under their permutation; 300 of them also run its threads. */
+/* Particles have no number except in G of `linear`, `forced`, `kuramoto`: attention must be equivariant under their
+ * permutation. 300 of them also run its threads. */
 TEST(test_attention_equivariant)
 {
     System *s = make("attention", 300, 4, 2);
@@ -252,8 +252,8 @@ TEST(test_attention_equivariant)
     system_free(s);
 }
 
-/* C by a double loop over weights as they stand at the end of param: Q', K', V', the memory's keys and values. F is
- * something else. */
+/* C agrees with a double loop over weights as they stand at the end of param: Q', K', V', the memory's keys and
+ * values. F differs. */
 TEST(test_attention_memory)
 {
     enum { DIM = 4 };
@@ -287,7 +287,7 @@ TEST(test_attention_memory)
     }
 }
 
-/* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0; 300 run its threads. */
+/* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0. 300 of them run its threads. */
 TEST(test_vortex_centre)
 {
     System *s = make("vortex", 300, 0, 2);
@@ -306,7 +306,7 @@ TEST(test_vortex_centre)
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
 
-/* exp(h A) y by GSL's Pade approximants against the Taylor action; columns of A by the field. */
+/* GSL's Pade approximants of exp(h A) y agree with the Taylor action. The field gives the columns of A. */
 TEST(test_exponential)
 {
     System *s = make("linear", 5, 3, 8);
@@ -335,7 +335,7 @@ TEST(test_exponential)
     system_free(s);
 }
 
-/* Closed solutions satisfy y(0) = initial and y' = F + G. */
+/* Returns by how much a closed solution misses y' = F + G at t. */
 static double solution_error(const System *s, double t)
 {
     size_t N = s->n * s->d;
@@ -374,7 +374,7 @@ TEST(test_solutions)
     assert_true(closed >= 4);
 }
 
-/* Two means agree; times in any order, before and after 0, once or twice, give the same. */
+/* Two references agree. Times in any order, before and after 0, once or twice, give the same states. */
 TEST(test_reference)
 {
     static const double mixed[] = {1, -0.5, 0, 0.25, -1, 1};
@@ -385,7 +385,7 @@ TEST(test_reference)
         size_t N = s->n * s->d;
         double a[6 * 64], b[5 * 64], agreement = NAN;
         assert_int_equal(reference_solve(s, mixed, 6, a, &agreement), 0);
-        /* some 100 steps of either means, eps |y| each, growing by e^{L t} < 10; |y| < 20 */
+        /* some 100 steps of either reference, eps |y| each, growing by e^{L t} < 10; |y| < 20 */
         if (!(agreement <= 1e-13)) fail_msg("%s: references differ by %g", s->name, agreement);
         assert_int_equal(reference_solve(s, sorted, 5, b, &agreement), 0);
         for (size_t k = 0; k < 6; k++)
@@ -406,7 +406,8 @@ static void wrong_solution(const System *s, double t, double *y)
     for (size_t i = 0; i < s->n * s->d; i++) y[i] = s->initial[i] * (1 + t);
 }
 
-/* A solution that ends before t, a time that is none, and a wrong closed solution are told. */
+/* A solution that ends before t and a time that is none give errors. A wrong closed solution shows in the
+ * agreement. */
 TEST(test_reference_refuses)
 {
     System *s = make("henon", 1, 0, 1);
@@ -428,11 +429,11 @@ TEST(test_reference_refuses)
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-/* ---- what a field costs beside its arithmetic ------------------------------------------------------ */
+/* ---- costs of a field beside its arithmetic -------------------------------------------------------- */
 
-static size_t regions; /* parallel ones, since it was set to 0 */
+static size_t regions; /* parallel regions since it was set to 0 */
 
-/* GCC's entry into a parallel region, in the place of libgomp's. */
+/* Replaces libgomp's entry into a parallel region, which GCC calls. */
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags)
 {
@@ -453,7 +454,8 @@ static size_t regions_of(const System *s)
     return regions;
 }
 
-/* With few particles a parallel region, even of one thread, costs a hundred times the field: none is entered. */
+/* With few particles no field enters a parallel region. A region, even of one thread, costs a hundred times the
+ * field. */
 TEST(test_few_particles)
 {
     static const char text[] = "system own\nn 1\nF = mean z\nG = -y\ninitial = 1\n";

@@ -1,5 +1,5 @@
 /* test_terms.c: sums as texts: trees and commutators read back as what they are, in any order of terms, children and
- * arguments; what is none is refused at its place, and nothing that is spoilt crashes. */
+ * arguments. A text that is no sum is refused at its place, and no spoilt text crashes. */
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 
-/* The error tells this column. */
+/* Checks that the error names this column. */
 static void assert_column(int code, const char *text, int column)
 {
     char place[40];
@@ -71,7 +71,7 @@ static int sum_read(Sum *s, const char *letters, const char *text)
     return forest_read(s->f, letters, s->f->max, text, s->c, s->y);
 }
 
-/* Every tree's name is read as that tree, and no other one gets its coefficient. */
+/* Checks that every tree's name is read as that tree and gives no other tree its coefficient. */
 static void check_names(int order, int colours, const char *letters)
 {
     Sum s;
@@ -92,7 +92,7 @@ TEST(test_names)
     check_names(5, 3, "FGC");
 }
 
-/* The same sum in several forms, and others that are not the same. */
+/* Tells whether two texts are the same sum. */
 static int same_trees(const char *letters, const char *a, const char *b)
 {
     Sum s, t;
@@ -191,7 +191,7 @@ TEST(test_identities)
     table_free(u);
 }
 
-/* Brackets as `expand` prints them are read as themselves; a coefficient less or spoilt, and they are not. */
+/* Brackets as `expand` prints them are read as themselves. With a coefficient missing or spoilt they are not. */
 TEST(test_read_back)
 {
     static const char *const names[] = {"lie-trotter", "strang-marchuk", "ruth3",
@@ -244,9 +244,10 @@ TEST(test_no_brackets)
     table_free(rk4);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------ */
+/* ---- trees and commutators ------------------------------------------------------------------------------- */
 
-/* Each character changed to each of some others, and each cut: read or refused in a line, nothing left allocated. */
+/* Each character becomes each of some others, and each place a cut. The text is read or refused in a line, and
+ * nothing stays allocated. */
 TEST(test_spoilt)
 {
     static const char *const text[] = {"1/12 [F,[F,G]]; -1/24 [[F,G],G]",
@@ -262,7 +263,7 @@ TEST(test_spoilt)
                 char spoilt[64];
                 Brackets b = {0};
                 strcpy(spoilt, text[k]);
-                spoilt[i] = *c; /* the last one cuts */
+                spoilt[i] = *c; /* the last character, NUL, cuts the text */
                 int code = k == 0 ? bracket_read(t, spoilt, 4, &b) : sum_read(&s, "FG", spoilt);
                 if (code == 0) bracket_free(&b);
                 assert_true(code == 0 || code == ERR_INPUT);

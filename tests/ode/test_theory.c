@@ -1,12 +1,12 @@
-/* test_theory.c: trees, series, exact order, error terms, root condition, stability limits: against
- * known values (design section 4; ode-facts) and against identities. */
+/* test_theory.c: trees, series, exact order, error terms, root condition, stability limits: against known values
+ * (design section 4; ode-facts) and against identities. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "tests/lib/schemes.h"
 
-/* Sum over trees of order n of n!/(gamma sigma) = (n-1)! colours^n (ode-facts 2.3). */
+/* Checks that the sum over trees of order n of n!/(gamma sigma) is (n-1)! colours^n (ode-facts 2.3). */
 static void check_trees(int colours, const size_t *known)
 {
     Forest *f;
@@ -26,7 +26,7 @@ static void check_trees(int colours, const size_t *known)
     assert_int_equal(forest_new(forest_most(colours) + 1, colours, &f), ERR_INPUT);
 }
 
-/* Two colours: OEIS A038055. */
+/* The numbers of trees of two colours are OEIS A038055. */
 TEST(test_trees)
 {
     check_trees(2, (const size_t[]){0, 2, 4, 14, 52, 214, 916, 4116});
@@ -59,8 +59,8 @@ static void assert_equal_series(const Series *a, const Series *b)
     for (size_t i = 0; i < a->forest->count; i++) assert_true(mpq_equal(a->a[i], b->a[i]));
 }
 
-/* Flows of one field compose as a group; composition of different flows is associative and does not
- * commute. */
+/* Checks that flows of one field compose as a group, and that composition of different flows is associative and does
+ * not commute. */
 static void check_composition(int colours)
 {
     Forest *f;
@@ -107,11 +107,11 @@ TEST(test_composition)
     check_composition(3);
 }
 
-/* The table of design section 4, and what the schemes' sources say of themselves. */
+/* The table of design section 4, and results of the schemes' sources. */
 static const struct {
     const char *name;
     int order;
-    double norm2; /* in one colour where every stage is H; 0: not known beforehand */
+    double norm2; /* in one colour where every stage is H; 0: not known */
 } orders[] = {
     {"euler", 1, 0.25},
     {"lie-trotter", 1, 0.5},
@@ -180,9 +180,9 @@ TEST(test_orders)
     }
 }
 
-/* error_norm2 is one definition for all schemes: the sum of squares over all trees in two colours. In
- * heun's case by hand: 8 colourings of F'F'F with (1/6)^2 each; of F''(F,F) two roots, and (1/12)^2
- * where both children are equal (twice), (1/6)^2 where they are not. One colour is told of H alone. */
+/* error_norm2 is one definition for all schemes: the sum of squares over all trees in two colours. Heun's by hand has
+ * 8 colourings of F'F'F with (1/6)^2 each; two roots of F''(F,F), with (1/12)^2 where both children are equal (twice)
+ * and (1/6)^2 where they are not. Only schemes over H have the norm in one colour. */
 TEST(test_norms)
 {
     static const struct {
@@ -218,7 +218,7 @@ TEST(test_norms)
     }
 }
 
-/* Every coefficient of an exact scheme changed in turn: the order falls, or the leading error differs. */
+/* Changes a coefficient of an exact scheme. The order falls, or the leading error differs. */
 static void change_and_check(const char *name, mpq_ptr c, Table *t, const Theory *before,
                              int *caught)
 {
@@ -257,7 +257,7 @@ TEST(test_mutants)
     assert_true(caught > 200);
 }
 
-/* The step of h of a table as a series, and of a part of it: every term times part^|t|. */
+/* Returns the step of h of a table as a series, over a part of h: every term times part^|t|. */
 static Series *step_series(const Forest *f, const char *name, unsigned parts)
 {
     Series *s;
@@ -274,7 +274,7 @@ static Series *step_series(const Forest *f, const char *name, unsigned parts)
     return s;
 }
 
-/* dial:S,0 is one Euler step, dial:S,1/S is S of them one after another; another theta is neither. */
+/* dial:S,0 is one Euler step, and dial:S,1/S is S of them one after another. Another theta is neither. */
 TEST(test_dial_is_euler)
 {
     Forest *f;
@@ -310,8 +310,8 @@ TEST(test_dial_is_euler)
 }
 
 /* Sum b c = theta (S - 1) / 2, so the h^2 term in one colour is (theta (S - 1) - 1) / 2 F'F: order 2 at 1/(S - 1) and
- * nowhere else, at S = 2 an error proportional to |theta - 1|. There it is SSPRK(S,2), whose coefficient of strong
- * stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
+ * nowhere else, and at S = 2 an error proportional to |theta - 1|. At 1/(S - 1) it is SSPRK(S,2), whose coefficient
+ * of strong stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
 TEST(test_dial_order)
 {
     static const int theta[][2] = {{0, 1}, {1, 4}, {1, 3}, {1, 2}, {3, 4}, {1, 1}, {3, 2}, {2, 1}};
@@ -333,7 +333,7 @@ TEST(test_dial_order)
         }
 }
 
-/* Leading error terms, name by name; what is not named is zero. */
+/* Leading error terms by name. Terms without a name here are zero. */
 typedef struct {
     const char *term;
     long p;
@@ -393,8 +393,8 @@ TEST(test_leading_terms)
                 {"G'F'G", -1, 3}, {"G'G'F", -1, 3}, {"G'G'G", -1, 3});
 }
 
-/* Adams-Bashforth: every defect of order p+1 is the error constant -5/12, -3/8, -251/720 times
- * order!/(gamma sigma), because y^(p+1) is that sum of elementary differentials. */
+/* Every defect of order p+1 of Adams-Bashforth is the error constant -5/12, -3/8, -251/720 times order!/(gamma
+ * sigma), because y^(p+1) is that sum of elementary differentials. */
 TEST(test_adams)
 {
     static const struct {
@@ -430,7 +430,7 @@ TEST(test_adams)
     }
 }
 
-/* A symmetric composition steps back what it stepped: S(-h) after S(h) is the identity. */
+/* A symmetric composition steps back its steps: S(-h) after S(h) is the identity. */
 TEST(test_symmetry)
 {
     static const struct {
@@ -493,8 +493,8 @@ TEST(test_roots)
     }
 }
 
-/* Ends of the stability intervals; sources: Hairer, Wanner 1996, IV.2 and V.1 (one-step and Adams),
- * leapfrog [-i, i]. */
+/* Ends of the stability intervals are those of Hairer, Wanner 1996, IV.2 and V.1 (one-step and Adams), leapfrog [-i,
+ * i]. */
 TEST(test_limits)
 {
     static const struct {
@@ -521,7 +521,7 @@ TEST(test_limits)
     }
 }
 
-/* |R| of RK4 at a complex point against its polynomial, the split test equation against products. */
+/* |R| of RK4 at a complex point agrees with its polynomial, the split test equation with products. */
 TEST(test_modulus)
 {
     Table *rk4 = frozen("rk4"), *lie = frozen("transformer"), *exact = frozen("lie-trotter");
@@ -545,7 +545,7 @@ TEST(test_modulus)
     table_free(exact);
 }
 
-/* Textbook methods not in the zoo, and near-misses that fail one condition. */
+/* Textbook methods not in the zoo have their orders, and near-misses that fail one condition have lower ones. */
 TEST(test_unseen)
 {
     static const struct {

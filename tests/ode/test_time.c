@@ -1,5 +1,5 @@
-/* test_time.c: order on fields that depend on time, where @ says where a stage stands: trees with clocks, against counts by
- * another recursion, against the rule of rows, and against errors measured. */
+/* test_time.c: order on fields that depend on time, where @ says where a stage stands: trees with clocks, against
+ * counts by another recursion, against the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -9,8 +9,8 @@
 
 /* ---- trees ---------------------------------------------------------------------------------------- */
 
-/* Trees of order n, clocks by themselves not counted, by the generating function of rooted trees: with A(x) = sum a_n x^n,
- * A = C x exp(sum_k A(x^k)/k) / (1 - x), where 1/(1 - x) are the leaves that are clocks. */
+/* Counts trees of order n by the generating function of rooted trees, without clocks by themselves. With A(x) = sum a_n
+ * x^n, A = C x exp(sum_k A(x^k)/k) / (1 - x), where 1/(1 - x) are the leaves that are clocks. */
 static void count_trees(int colours, int most, double *a)
 {
     double exponent[16] = {0}, power[16] = {1}, product[16];
@@ -30,8 +30,8 @@ static void count_trees(int colours, int most, double *a)
     }
 }
 
-/* Sum of n!/(gamma sigma) over the trees of order n: ways to grow them vertex by vertex, an operator at any operator, a clock
- * likewise; by the number m of operators. */
+/* Returns the sum of n!/(gamma sigma) over the trees of order n, the ways to grow them vertex by vertex, an operator at
+ * any operator, a clock likewise. It counts by the number m of operators. */
 static double count_growths(int colours, int n)
 {
     double ways[16] = {0}, next[16];
@@ -74,9 +74,10 @@ TEST(trees_with_clocks)
 
 /* ---- the rule of rows ------------------------------------------------------------------------------- */
 
-/* Where nodes follow the rule, conditions with clocks follow from those of the clock's own colour: at every point the
- * operator's slopes and its clock have the same weight. So both forests give the same order. Not so where a phi function has
- * the derivative of a field that is not linear, and leaves that by time out: such schemes are refused on fields of time. */
+/* Where nodes follow the rule, conditions with clocks follow from those of the clock's colour: at every point the
+ * operator's slopes and its clock have the same weight. So both forests give the same order. This fails where a phi
+ * function has the derivative of a field that is not linear, and leaves out its derivative by time: such schemes are
+ * refused on fields of time. */
 TEST(the_rule_needs_no_clocks)
 {
     enum { MOST = 4 };
@@ -104,12 +105,12 @@ TEST(the_rule_needs_no_clocks)
     "k1 = H(y @ " a ")\nk2 = H(y + 1/2*k1 @ " b ")\nk3 = H(y + 1/2*k2 @ " c \
     ")\nk4 = H(y + k3 @ " d ")\ny' = y + 1/6*k1 + 1/3*k2 + 1/3*k3 + 1/6*k4"
 
-/* Orders by hand: the quadrature conditions sum b c^k = 1/(k+1) where the nodes are those of the stages; with sum b c off
- * the order is 1. */
+/* Orders by hand. The quadrature conditions are sum b c^k = 1/(k+1) where the nodes are those of the stages. Where sum
+ * b c is off, the order is 1. */
 static const struct {
     const char *text;
     int order, autonomous;
-    const char *term; /* of h^(order+1) */
+    const char *term; /* term of h^(order+1) */
     double c;
 } texts[] = {
     {RK4("0", "0", "0", "0"), 1, 4, "F't", -1. / 2},
@@ -161,7 +162,7 @@ TEST(orders_of_texts)
     }
 }
 
-/* Right nodes written by @ are the rule: the same norm and terms as without. */
+/* Right nodes written by @ follow the rule: the norm and terms are the same as without. */
 TEST(right_nodes_change_nothing)
 {
     Theory a, b;
@@ -176,7 +177,7 @@ TEST(right_nodes_change_nothing)
 
 /* ---- measured --------------------------------------------------------------------------------------- */
 
-/* Whether a table's error on a system is the predicted one; spoil: with the prediction of another table. */
+/* Tells whether the error of table t on a system is the one predicted for table `theory`. */
 static int is_predicted(const Table *t, const Table *theory, const System *s)
 {
     OrderOptions o = {.halvings = 6};
@@ -208,7 +209,7 @@ TEST(measured_on_a_field_of_time)
     system_free(still);
 }
 
-/* Heun's method and a partitioned one with nodes drawn at random. */
+/* Heun's method and a partitioned one with random nodes have the predicted errors. */
 TEST(random_nodes)
 {
     System *forced = make("forced");
@@ -227,7 +228,7 @@ TEST(random_nodes)
     system_free(forced);
 }
 
-/* The control: the theory of one node is not confirmed by another. */
+/* The control: the theory of one node does not fit another. */
 TEST(another_node_is_seen)
 {
     System *forced = make("forced");

@@ -1,14 +1,15 @@
-/* dump.c: one model and what the engine makes of it, in files for peer_torch.py.
+/* dump.c: writes one model and the engine's results for it to files for peer_torch.py.
  *
  *   dump DIR BACKEND SCHEME LAYERS relu|gelu tied|untied pre|post   a language model
  *   dump ... ENCODER ENCODER_LAYERS    SCHEME is the decoder's, and every sequence has a source
  *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/heads.c); MASKED 0 or 1
  *
  * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
- * DIR/batch.json         packed sequences, what is asked, loss, norm of the gradient, Adam's numbers
- * DIR/logits.f64         (N, V), of the start; of an encoder alone (ASKED, V), where it is masked
- * DIR/classes.f64        (S, C), of an encoder alone that has classes
- * DIR/gradient.safetensors, DIR/end.safetensors   of the loss; parameters after STEPS of Adam */
+ * DIR/batch.json         packed sequences, tasks, loss, norm of the gradient, Adam's numbers
+ * DIR/logits.f64         (N, V), at the start; for an encoder alone (ASKED, V), where it is masked
+ * DIR/classes.f64        (S, C), for an encoder alone that has classes
+ * DIR/gradient.safetensors  the loss's gradient
+ * DIR/end.safetensors    parameters after STEPS of Adam */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct {
     const char *dir, *backend, *scheme, *encoder; /* encoder NULL: one side */
     size_t layers, encoder_layers;
     int act, untied, norms;
-    int alone, masked; /* an encoder alone, and what it is asked */
+    int alone, masked; /* an encoder alone, and its task */
     size_t classes, segments;
     Model *m;
     int32_t input[N], target[N], position[N], source[M], place[M];
@@ -97,7 +98,7 @@ static int shake(Dump *d)
     return 0;
 }
 
-/* Every fifth row, so firsts of sequences too; a sequence's second half is another segment. */
+/* Asks every fifth row, so firsts of sequences too. A sequence's second half is another segment. */
 static void ask(Dump *d, Batch *b)
 {
     for (size_t k = 0; k < ASKED; k++) {
@@ -154,7 +155,7 @@ static Batch batch(Dump *d)
     return b;
 }
 
-/* n numbers that the model tells of a batch. */
+/* Writes n numbers of `tell` for a batch. */
 static int dump_told(Dump *d, int tell(Model *, const Batch *, double *), const Batch *b, size_t n,
                      const char *name)
 {
@@ -165,7 +166,7 @@ static int dump_told(Dump *d, int tell(Model *, const Batch *, double *), const 
     return code;
 }
 
-/* data: parameters, or as many numbers in their places. */
+/* Writes parameters; `data` may hold other numbers in their places. */
 static int dump_tensors(Dump *d, void *data, const char *name)
 {
     const Param *p;
