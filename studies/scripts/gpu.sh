@@ -1,5 +1,5 @@
 #!/bin/sh
-# gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in `make bundle`'s bundle.
+# gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in a bundle (make bundle).
 #
 #   sh studies/scripts/gpu.sh [measure|peers|tools|ten]... [--out DIR] [--peer FILE] [--corpus DIR] [--build DIR]
 #                             [--limit SECONDS]

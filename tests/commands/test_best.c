@@ -166,7 +166,7 @@ TEST(patience)
     }
 }
 
-/* Checks that two logs agree but for their column of speeds. */
+/* Checks that two logs agree except in their column of speeds. */
 static void same_logs(const char *a, const char *b)
 {
     shell_ok("for d in %s %s; do cut -d, -f1-7,9- $d/log.csv >$d/rows; done", a, b);

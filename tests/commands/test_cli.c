@@ -118,7 +118,7 @@ TEST(test_version)
     assert_string_equal(out, line);
 }
 
-/* ---- what cannot be used ------------------------------------------------------------------------- */
+/* ---- unusable input ------------------------------------------------------------------------------ */
 
 TEST(test_bad_arguments)
 {

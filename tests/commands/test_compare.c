@@ -463,7 +463,7 @@ TEST(test_controls)
     assert_non_null(strstr(big, "truncation, order \\textgreater{} 0"));
 }
 
-/* With two layers a two-step scheme is no longer Euler: the names stay, the number of designs changes. */
+/* A two-step scheme is no longer Euler in two layers: the names stay, the number of designs changes. */
 TEST(test_maps_by_depth)
 {
     run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 --epochs "

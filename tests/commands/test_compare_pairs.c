@@ -233,7 +233,7 @@ static int table_disagrees(const char *table, const char *runs, double shift)
     return bad;
 }
 
-/* Of the recorded pairs, BLEU is that of their lines and the table is that of their runs. Controls: the lines of
+/* BLEU of the recorded pairs is that of their lines, and their table is that of their runs. Controls: the lines of
  * another run, and a first run 0.1 higher. */
 TEST(recorded_tables)
 {
@@ -308,7 +308,7 @@ TEST(reverse)
     free(published);
 }
 
-/* ---- what is done once ----------------------------------------------------------------------------- */
+/* ---- work done once -------------------------------------------------------------------------------- */
 
 TEST_BETWEEN(done_once, undrawn, NULL)
 {

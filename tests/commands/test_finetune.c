@@ -54,7 +54,7 @@ static double score(const char *dir, const char *start, const char *column)
     return cell(dir, "result", start, column);
 }
 
-/* ---- what is learned ------------------------------------------------------------------------------------ */
+/* ---- learning ------------------------------------------------------------------------------------------- */
 
 /* Checks that awk computes the same score from the predictions. */
 static void check_accuracy(const char *dir, const char *start)
@@ -150,7 +150,7 @@ TEST(glue)
                 score("cola", "pretrained", "matthews"));
 }
 
-/* ---- what is chosen ------------------------------------------------------------------------------------- */
+/* ---- choices -------------------------------------------------------------------------------------------- */
 
 /* The best of the grid is chosen on the held-out part of the training text; of equal ones, the first. */
 TEST(the_best_is_chosen)
@@ -252,7 +252,7 @@ TEST(several_encoders)
     must_refuse("finetune --from spoilt --out x", "accuracy of fresh is");
 }
 
-/* ---- what it is for ------------------------------------------------------------------------------------- */
+/* ---- uses ----------------------------------------------------------------------------------------------- */
 
 TEST(labels_of_sentences)
 {
@@ -294,7 +294,7 @@ TEST(tasks_are_listed)
     assert_false(file_exists("out"));
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------ */
+/* ---- refusals ------------------------------------------------------------------------------------------- */
 
 TEST(refusals)
 {

@@ -123,7 +123,7 @@ TEST(whole_reversal)
     assert_true(to.tv_sec - from.tv_sec < 180);
 }
 
-/* ---- what is told -------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------ */
 
 TEST(exact_pairs_are_told)
 {
@@ -389,7 +389,7 @@ TEST(recompute_is_the_same)
     assert_false(same_files("kept/numbers", "other/numbers")); /* the control */
 }
 
-/* ---- stopped and gone on ------------------------------------------------------------------------- */
+/* ---- stopped and resumed ------------------------------------------------------------------------- */
 
 /* Returns a log without its column of speeds. */
 static char *log_of(const char *dir)

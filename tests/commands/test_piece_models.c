@@ -231,7 +231,7 @@ TEST(other_merges_are_not_compared)
         "attention"); /* the control */
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------------- */
 
 TEST(bad_choices_are_refused)
 {

@@ -38,7 +38,7 @@ static const char *cell(const char *text, int row, int column)
     return w;
 }
 
-/* ---- what is drawn ------------------------------------------------------------------------------- */
+/* ---- drawings ------------------------------------------------------------------------------------ */
 
 /* Compares scheme, system, h, evals and error of every row, in the order of the files. */
 static void compare_rows(const char *data, const char *from, int first, const char *file)
@@ -154,7 +154,7 @@ TEST(test_odd_names)
                                 "b,odd.csv"));
 }
 
-/* ---- what cannot be used ------------------------------------------------------------------------- */
+/* ---- unusable input ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text, *words;
@@ -484,7 +484,7 @@ TEST(test_key_below)
             "order --system linear --halvings 5 --figure 84 --out key --scheme-file ten.scheme --scheme %.900s",
             text);
         run_ok(args);
-        if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo, told by test_figure */
+        if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo: see test_figure */
         shell_ok(
             "cd key && sed -i \"s/'svg png pdf'/'pdf'/\" order.gp && echo 'print (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) * 1. * GPVAL_TERM_SCALE / GPVAL_TERM_YSIZE' >>order.gp && gnuplot order.gp 2>&1 | tail -n 1 >share");
         file_read("key/share", text, sizeof text);

@@ -264,7 +264,7 @@ TEST(test_shared)
     free(page);
 }
 
-/* ---- what comes from files -------------------------------------------------------------------------- */
+/* ---- text from files -------------------------------------------------------------------------------- */
 
 #define ORDER_HEAD "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"
 
@@ -708,7 +708,7 @@ TEST(test_overflow)
     free(page);
 }
 
-/* ---- what cannot be used ---------------------------------------------------------------------------- */
+/* ---- unusable input --------------------------------------------------------------------------------- */
 
 TEST(test_refusals)
 {

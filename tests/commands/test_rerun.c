@@ -274,8 +274,8 @@ static void leave_killed(const char *dir, int scheme)
     if (scheme) shell_ok("cp sound/scheme.txt %s", name);
 }
 
-/* Such a run begins, says so, and ends as an undisturbed run does. It is still the run that its files record; where
- * there is no run, none begins. */
+/* Such a run begins, says so, and ends as an undisturbed run does. It is still the run that its files record; without a
+ * run none begins. */
 TEST(test_resume_from_nothing)
 {
     static const char *const dir[] = {"killed", "planned"};

@@ -151,7 +151,7 @@ TEST(test_unstable)
     assert_null(strstr(err, "unstable"));
 }
 
-/* ---- what is printed ----------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------- */
 
 /* --summary leaves one row a scheme. Without it the output has every error too; only text has the verdicts as
  * well. */

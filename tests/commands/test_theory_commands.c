@@ -84,8 +84,8 @@ TEST(test_made)
     must_refuse("schemes --compose heun --adjoint lie-trotter", "not both");
 }
 
-/* With one field there are 9 trees of order 5, with the coefficients that those of F alone have among the 214. A scheme
- * that tells F and G apart is refused. */
+/* One field has 9 trees of order 5, with the coefficients that those of F alone have among the 214. A scheme that
+ * distinguishes F and G is refused. */
 TEST(test_one_field)
 {
     run_ok("expand --scheme rk4 --one-field --csv");

@@ -357,7 +357,7 @@ TEST(a_beam_of_one_is_greedy)
     free(five);
 }
 
-/* ---- what a translation may be ---------------------------------------------------------------------- */
+/* ---- limits of a translation ------------------------------------------------------------------------ */
 
 TEST(lengths)
 {
@@ -415,7 +415,7 @@ TEST(no_words_twice_and_none_unknown)
     free(text);
 }
 
-/* ---- as they come, and ends before the end ------------------------------------------------------------ */
+/* ---- output as it comes, and early ends --------------------------------------------------------------- */
 
 typedef struct {
     pid_t pid;

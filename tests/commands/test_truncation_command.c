@@ -260,7 +260,7 @@ TEST(test_other_program)
     if (!refused(status, "truncation", "other.safetensors")) fail_msg("%d %s", status, err);
 }
 
-/* ---- what is unusable ------------------------------------------------------------------------------- */
+/* ---- unusable input --------------------------------------------------------------------------------- */
 
 static void truncation_must_refuse(const char *arguments, const char *words)
 {

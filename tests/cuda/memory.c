@@ -171,7 +171,7 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind 
     return host_last(e == cudaSuccess ? run_copy(&c) : e);
 }
 
-/* With pageable memory the call may return before or after the copy. Here it copies at once unless
+/* The call may return before or after a copy of pageable memory. Here it copies at once unless
  * captured. */
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)

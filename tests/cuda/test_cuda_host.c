@@ -217,7 +217,7 @@ CHECKED(atomics_add_over_blocks)
     OK(cudaFree(p));
 }
 
-/* ---- memory that nobody wrote ------------------------------------------------------------------ */
+/* ---- unwritten memory -------------------------------------------------------------------------- */
 
 #ifndef CUDA_HOST_RACE
 CHECKED(unwritten_memory_is_poison)
@@ -235,7 +235,7 @@ CHECKED(unwritten_memory_is_poison)
     OK(cudaFree(out));
 }
 
-/* ---- what a kernel may not do ------------------------------------------------------------------ */
+/* ---- errors of kernels ------------------------------------------------------------------------- */
 
 static const struct {
     int what;

@@ -29,7 +29,7 @@ static int said(const char *words)
     return strstr(error_text(), words) != NULL && strchr(error_text(), '\n') == NULL;
 }
 
-/* ---- not to be had -------------------------------------------------------------------------------- */
+/* ---- no device ------------------------------------------------------------------------------------ */
 
 static void refused(const char *words)
 {

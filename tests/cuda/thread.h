@@ -44,7 +44,7 @@ unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long 
 /* Ends the launch with a fault of this text (assertion, __trap). */
 void cuda_host_trap(const char *file, int line) __attribute__((noreturn));
 
-/* ---- launches: what CUDA_LAUNCH submits ---- */
+/* ---- launches, as CUDA_LAUNCH submits them ---- */
 typedef struct {
     const char *name;
     const void *kernel;

@@ -18,7 +18,7 @@
 
 enum { FEW = 32, COMMANDS = 32, OPTIONS = 96, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
 
-/* ---- what the program tells of itself ------------------------------------------------------------------ */
+/* ---- the program's own texts --------------------------------------------------------------------------- */
 
 enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KIND_BYTES };
 

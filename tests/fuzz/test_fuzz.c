@@ -119,7 +119,7 @@ static size_t run_folder(size_t h, const char *dir)
     return n;
 }
 
-/* ---- bounds: what a mutation of seeds does not reach ---------------------------------------------- */
+/* ---- bounds that mutations of seeds do not reach -------------------------------------------------- */
 
 /* Checks that the text `head`, `piece` n times, `tail` is refused with these words. */
 static void refused(const char *head, const char *piece, size_t n, const char *tail,
@@ -201,7 +201,7 @@ TEST(test_long_file)
     model_free(m);
 }
 
-/* ---- memory that is short ------------------------------------------------------------------------ */
+/* ---- short memory -------------------------------------------------------------------------------- */
 
 /* Harnesses whose checks also hold when memory is short. */
 static const char *const spare[] = {"name",       "network",    "csv",   "system",

@@ -84,8 +84,8 @@ TEST(bleu_by_hand)
     expect_score(METRIC_BLEU, &usual, "a b c", "a b c", NULL, 0);
 }
 
-/* Of references of lengths 3 and 5, equally close to 4, the shorter counts. Matches are clipped by the reference that
- * has most of an n-gram, not by their sum. */
+/* The shorter reference counts of two, of lengths 3 and 5, that are equally close to 4. Matches are clipped by the
+ * reference that has most of an n-gram, not by their sum. */
 TEST(bleu_of_several_references)
 {
     double sums[METRIC_WIDTH];
@@ -557,7 +557,7 @@ static double slow_score(int metric, const MetricOptions *o, const SlowText *h, 
     return slow_rouge(order, o, h, r, references, mistake);
 }
 
-/* With texts and all options, the slow reader agrees to rounding, and each of its mistakes is seen in some texts. */
+/* The slow reader agrees to rounding on texts with all options, and each of its mistakes is seen in some texts. */
 TEST(slow_reader)
 {
     static SlowText h, r[REFERENCES];
@@ -766,7 +766,7 @@ TEST(bootstrap_has_the_spread_of_a_mean)
     metric_free(&s);
 }
 
-/* Of pairs of equal systems p_two_sided is below .05 in 5 of 100, sacreBLEU's in 10. For 600 pairs 4 standard
+/* In pairs of equal systems p_two_sided is below .05 in 5 of 100, sacreBLEU's in 10. For 600 pairs 4 standard
  * deviations are .036 and .049. */
 TEST(p_of_equal_systems)
 {

@@ -242,7 +242,7 @@ static void draw_models(void)
             "transformer,heun", "--refine", "2", "--out", odd_path("refine"), NULL);
 }
 
-/* ---- what was drawn --------------------------------------------------------------------------------------- */
+/* ---- drawings made ---------------------------------------------------------------------------------------- */
 
 static char judged[1 << 20];
 static size_t judged_bytes;

@@ -148,7 +148,7 @@ TEST(test_passed)
     }
 }
 
-/* Of many processes at once, some of them killed while they hold the claim, never two have it, and the last
+/* Many processes try at once, and some are killed while they hold the claim: never two have it, and the last
  * one gets it. */
 TEST(test_race)
 {

@@ -125,8 +125,8 @@ TEST(words_that_stay)
     }
 }
 
-/* With nothing proposed P is 100; with no gold edit R is 100. P = 3/4, R = 1/2: F = 5/4 3/8 / (3/16 + 1/2) = 15/22;
- * beta 1: 3/5; beta 2: 5 3/8 / (3 + 1/2) = 15/28; beta 0: P. */
+/* P is 100 where nothing is proposed, and R is 100 where there is no gold edit. P = 3/4, R = 1/2: F = 5/4 3/8 / (3/16 +
+ * 1/2) = 15/22; beta 1: 3/5; beta 2: 5 3/8 / (3 + 1/2) = 15/28; beta 0: P. */
 TEST(precision_recall_f)
 {
     static const M2Counts none = {0}, silent = {0, 0, 3}, wrong = {0, 3, 0}, both = {0, 2, 3},

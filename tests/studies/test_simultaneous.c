@@ -166,7 +166,7 @@ TEST(test_mixed_model)
     simultaneous_free(&d);
 }
 
-/* With runs missing it is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
+/* A table with missing runs is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
  *
  *   glht(lm(y ~ g), mcp(g = "Dunnett")), adjusted("single-step", abseps = 1e-8, maxpts = 1e6); TukeyHSD(aov(y ~ g))
  */
@@ -396,7 +396,7 @@ static Shares draw_studies(const Study *s, int by, size_t studies)
     return sum;
 }
 
-/* Of 1,000 studies a share of .95 is within 4 standard deviations, 4 sqrt(.95 .05 / 1000) = .028; `alone` is a mean
+/* In 1,000 studies a share of .95 is within 4 standard deviations, 4 sqrt(.95 .05 / 1000) = .028; `alone` is a mean
  * over designs, and nearer. Controls: a pair's own standard deviation with the degrees of freedom of all, and intervals
  * of each alone, taken together; both are seen to hold too rarely. */
 TEST(test_coverage)

@@ -232,7 +232,7 @@ TEST(test_ties)
     assert_true(c.n == 3 && fabs(c.rho - 0.5) <= 1e-12); /* 1 2 3 against 2 1 3 */
 }
 
-/* Of 12 pairs a noisy rise is found, and unrelated numbers are not; the interval holds rho. */
+/* In 12 pairs a noisy rise is found, and unrelated numbers are not; the interval holds rho. */
 TEST(test_noise)
 {
     double x[12], y[12], z[12];
