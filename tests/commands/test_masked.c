@@ -100,8 +100,7 @@ TEST(neighbours_tell)
         "train --objective masked --corpus twice --width 32 --inner 64 --heads 4 --sequence 24 --layers 1 "
         "--batch-tokens 512 --threads 1 --rate 1e-2 --warmup 20 --epochs 30 --dropout 0 --positions both --out learnt");
     double masked = result_of("learnt", "valid_ppl");
-    /* 20 words are equally probable, and other words tell an encoder nothing: without its twin a word has perplexity
-     * 20 */
+    /* 20 words are equally probable, and only its twin tells a word: otherwise the perplexity is 20 */
     if (!(masked < 6)) fail_msg("pseudo-perplexity %g", masked);
 }
 

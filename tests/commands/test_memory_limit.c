@@ -7,7 +7,7 @@
 
 enum { WORDS = 3000 };
 
-/* Writes texts of so many different words, each as often. */
+/* Writes texts of so many different words, each equally often. */
 static int begin(void **state)
 {
     static const char *const split[] = {"train", "valid", "test"};

@@ -72,8 +72,7 @@ static int disagree(const char *runs, const char *table, double shift, int *rows
         char name[64];
         snprintf(name, sizeof name, "%s_seeds_paired", text[k]);
         int paired = strcmp(cell(table, row[0], name), "yes") == 0;
-        /* six or more designs of three or more seeds are always paired; only few designs lengthen intervals by over 5
-         * % */
+        /* six or more designs of three or more seeds are always paired: intervals then lengthen by 5 % at most */
         bad += paired && !complete;
         bad += !paired && complete && designs >= 6 && seeds >= 3;
         double free = df, rest = square[k], mean = 0, between = 0;
