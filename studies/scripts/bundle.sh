@@ -1,6 +1,6 @@
 #!/bin/sh
-# bundle.sh: packs what gpu.sh needs on a machine that has a GPU and nothing to build with: the program and the tests of the
-# device, stripped, their libraries, the scripts. Called by `make bundle`, which builds first.
+# bundle.sh: packs all that gpu.sh needs on a machine with a GPU and no compiler: the program and the tests of the device,
+# stripped, their libraries, the scripts. `make bundle` calls it and builds first.
 #
 #   sh studies/scripts/bundle.sh FILE.tar.xz PROGRAM... [--add FILE]...
 #

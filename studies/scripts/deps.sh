@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages given as arguments, those that are missing; silent when none is.
+# deps.sh PACKAGE...: installs those of the Debian packages that are missing; prints nothing when none is.
 missing=
 for p in "$@"; do
     dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

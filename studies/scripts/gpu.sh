@@ -1,17 +1,17 @@
 #!/bin/sh
-# gpu.sh: everything that takes a GPU: tests, measures, writes CSV. From a source tree, or from what `make bundle` packed.
+# gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in a bundle (make bundle).
 #
 #   sh studies/scripts/gpu.sh [measure|peers|tools|ten]... [--out DIR] [--peer FILE] [--corpus DIR] [--build DIR]
 #                             [--limit SECONDS]
 #
-# Each word is a command that is useful by itself and stays within 10 minutes (ten: more). Without a word: the first three.
+# Each word is a command that is useful by itself and takes at most 10 minutes (ten: more). Without a word: the first three.
 #
 #   measure   smoke      five steps of training on the device
 #             tests      the kernels', backends', models' and devices' tests on the device
 #             agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
 #             bench      bench train in bf16, tf32, f32, without a peer
 #             large      bench train at d 1024, 12 layers
-#             gpus       the same steps by 1, 2, 4, ... GPUs under mpirun; nothing where there is one
+#             gpus       the same steps by 1, 2, 4, ... GPUs under mpirun; nothing where there is one GPU
 #   peers     peer_bf16  bench train, the transformer beside PyTorch by --peer's script (studies/bench/peer/torch_lm.py), in
 #             peer_tf32  each way once: fused Adam, compiled, as a graph, with scaled-dot-product attention
 #             peer_f32
@@ -20,9 +20,9 @@
 #   ten       ten        the ten models of the ODE Transformer's table 5 (needs --corpus: the Penn Treebank), timed
 #
 # Every part has a time limit (the table below; --limit changes all) and may fail without stopping the others; a test that is
-# missing, cannot start or is skipped has failed. Parts write what they have as they go: DIR (out/gpu) gets PART.log, the CSV,
-# and about.txt with device, driver, date and commands. The exit status is 1 if some part failed, 2 where nothing can be
-# measured: no device, or no program.
+# missing, cannot start or is skipped counts as failed. Parts write their results as they go: DIR (out/gpu) gets PART.log,
+# the CSV, and about.txt with device, driver, date and commands. The exit status is 1 if some part failed, 2 where nothing can
+# be measured: no device, or no program.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 out=out/gpu peer= corpus= build=build limit= words=
@@ -44,7 +44,7 @@ mkdir -p "$out" || exit 2
 trotter=$build/release/trotter
 failed=
 export OMP_WAIT_POLICY=passive
-# What a bundle brings along.
+# Uses the libraries of a bundle.
 [ ! -d lib ] || export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 PYTHON=${PYTHON:-python3}
 export PYTHON
@@ -73,7 +73,7 @@ about() {
     echo "torch: $("$PYTHON" -c 'import torch; print(torch.__version__, torch.version.cuda)' 2>/dev/null || echo none)"
 }
 
-# part NAME SECONDS: runs the function NAME within its limit, by this script called again; says how it ended.
+# part NAME SECONDS: runs the function NAME within its limit by calling this script again; says how it ended.
 part() {
     start=$(date +%s)
     GPU_SH_PART=$1 timeout -k 10 "${limit:-$2}" sh studies/scripts/gpu.sh --out "$out" --peer "$peer" --corpus "$corpus" \
@@ -99,8 +99,8 @@ smoke() {
 # `make bundle` reads this line.
 device_tests='kernels/test_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device nn/test_model nn/test_store_model nn/test_train nn/test_twin commands/test_gpus'
 
-# run.sh counts a program that dies, or is not there, as failed. Here what is skipped has failed too, but for what needs
-# several GPUs.
+# run.sh counts a program that dies, or is not there, as failed. Here a skipped test has failed too, unless it needs several
+# GPUs.
 tests() {
     bad=0
     for t in $device_tests; do
@@ -136,7 +136,7 @@ profile() {
         --sequence 64 --batch-tokens 16384 --max-steps 4 --eval-tokens 2000 --device cuda --precision bf16 --out "$out/profile"
 }
 
-# Loss curves of the same 200 steps, and the largest relative difference of a row.
+# Writes the loss curves of the same 200 steps, and prints the largest relative difference of a row.
 agree() {
     common="--scheme transformer --corpus kjv --vocabulary 4000 --layers 2 --width 128 --inner 512
             --heads 4 --batch-tokens 2048 --max-steps 200 --epochs 1000 --eval-tokens 5000 --seed 1"
@@ -153,7 +153,7 @@ agree() {
               exit !(n > 0 && most <= 1e-3) }' >"$out/agree.csv"
 }
 
-# figures NAME OPTION...: bench train, as CSV
+# figures NAME OPTION...: runs bench train, as CSV
 figures() {
     name=$1
     shift
@@ -175,7 +175,7 @@ large() {
     return $bad
 }
 
-# Our own figures come first (a script that fails or hangs is told behind them), and measure has them too.
+# Our own figures come first (a peer's script that fails or hangs is reported after them), and measure has them too.
 beside() {
     [ -f "$peer" ] || { echo "no peer: --peer FILE, a script of PyTorch's, as trotter bench --help tells"; return 1; }
     figures "peer-$1" --precision "$1" --width 512 --scheme transformer --budget 5 --peer "$peer" --peer-limit 60
@@ -184,7 +184,7 @@ peer_bf16() { beside bf16; }
 peer_tf32() { beside tf32; }
 peer_f32() { beside f32; }
 
-# Tokens a second of the same batches, and a step's time and what of it the first rank waits for sums.
+# Measures tokens a second of the same batches, a step's time, and the part of it that the first rank waits for sums.
 gpus() {
     count=$(nvidia-smi -L | wc -l)
     [ "$count" -gt 1 ] || { echo "$count GPU: nothing to compare"; return 0; }
@@ -205,7 +205,7 @@ gpus() {
     return $bad
 }
 
-# One and two layers of five blocks, 20 epochs, the best validation epoch kept; PRECISION is set outside.
+# Trains one and two layers of five blocks for 20 epochs, and keeps the best validation epoch; PRECISION is set outside.
 ten() {
     [ -n "$corpus" ] || { echo "no --corpus"; return 1; }
     bad=0
@@ -214,7 +214,7 @@ ten() {
     for layers in 1 2; do
         for scheme in transformer heun-layer rk2-unit rk2-gate rk4-layer; do
             before=$(date +%s) dir=$out/ten-$scheme-$layers
-            rm -rf "$dir" # its seconds are those of a whole training
+            rm -rf "$dir" # so that its seconds are those of a whole training
             "$trotter" train --scheme $scheme --corpus "$corpus" --layers $layers --width 512 --inner 2048 \
                 --heads 8 --context sentence --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 \
                 --rate 7e-4 --warmup 2000 --epochs 20 --device cuda --precision "${PRECISION:-bf16}" \
@@ -229,7 +229,7 @@ ten() {
 }
 
 # ---- the run -------------------------------------------------------------------------------------
-# Called again by itself for one part, so that a limit can end it.
+# The script calls itself for one part, so that a limit can end it.
 [ -z "${GPU_SH_PART:-}" ] || { "$GPU_SH_PART"; exit $?; }
 
 command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi >/dev/null 2>&1 || {

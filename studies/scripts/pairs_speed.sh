@@ -1,14 +1,14 @@
 #!/bin/sh
-# pairs_speed.sh: how fast an encoder and a decoder train and translate here, beside PyTorch: `bench pairs` and `bench
-# translate` with their peers.
+# pairs_speed.sh: measures how fast an encoder and a decoder train and translate here, beside PyTorch: `bench pairs` and
+# `bench translate` with their peers.
 #
 #   sh studies/scripts/pairs_speed.sh [--out DIR] [--budget SECONDS] [--only pairs,translate] [--without-peer]
 #
 # DIR (studies/results/translation/speed) gets bench-pairs.csv and .md, bench-translate.csv and .md, commands.csv and about.txt:
-# date, commit, processor, PyTorch, and the load before and after. SECONDS (60) is what a row may take after its first three
-# rounds. Needs build/trotter, and for the peers Debian's python3-torch. Figures are void where the machine does other work: a
-# load above 0.5 at the start is told. Half an hour to an hour on two cores. The exit status is the number of benches that
-# failed.
+# date, commit, processor, PyTorch, and the load before and after. SECONDS (60) is the time a row may take after its first
+# three rounds. The script needs build/trotter, and for the peers Debian's python3-torch. Figures are void where the machine
+# does other work: a load above 0.5 at the start gives a warning. It takes half an hour to an hour on two cores. The exit
+# status is the number of benches that failed.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 out=studies/results/translation/speed budget=60 only=pairs,translate peers=1

@@ -3,10 +3,10 @@
 #
 #   sh studies/scripts/recorded.sh --corpus DIR [--wikitext DIR]
 #
-# Needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes stand in the
-# tables; WikiText-2's, without which its table is left as it is. A folder's compare.csv, compare.md, correlations.csv,
-# sweep.md, published.* and plots are written over, where it has them: `git diff` shows what a change of the statistics
-# or of the plots does to them. `one-layer` is made of the runs of four folders.
+# The script needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes
+# stand in the tables. Without WikiText-2's folder its table stays as it is. The script overwrites a folder's
+# compare.csv, compare.md, correlations.csv, sweep.md, published.* and plots, where it has them: `git diff` shows the
+# effect of a change of the statistics or of the plots. `one-layer` is made of the runs of four folders.
 set -eu
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/recorded.sh >&2; exit 2; }
@@ -21,7 +21,7 @@ esac
 results=$(pwd -P)/studies/results program=$(pwd -P)/build/trotter
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$corpus" "$work/ptb" # the names that the tables have
+ln -s "$corpus" "$work/ptb" # the tables have these names
 [ -z "$wikitext" ] || ln -s "$wikitext" "$work/wikitext-2"
 cd "$work"
 
@@ -30,7 +30,7 @@ recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate
 treebank="--corpus ptb --sequence 64"
 long="--epochs 8" brief="--epochs 2 --schedule linear"
 
-# take FOLDER FILE...: of what was made, the files that the folder has.
+# take FOLDER FILE...: copies those new files that the folder already has.
 take() {
     folder=$results/$1
     shift
@@ -41,32 +41,32 @@ take() {
     echo "${folder#"$results"/}"
 }
 
-# make_new COMMAND...: into the folder `new`, with words only where it fails.
+# make_new COMMAND...: runs the command into the folder `new`; prints its messages only where it fails.
 make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }; }
 
-# again FOLDER SCHEMES "FROM..." OPTIONS...: its tables.
+# again FOLDER SCHEMES "FROM..." OPTIONS...: makes the folder's tables again.
 again() {
     name=$1 schemes=$2 from=
     for f in $3; do from="$from --from $results/$f"; done
     shift 3
     make_new compare $recipe $treebank --truncation 4 "$@" $from --scheme "$schemes"
-    # runs.csv is what was recorded, but for the table that has its runs from others
+    # runs.csv stays as recorded, except for the table that takes its runs from other folders
     runs=
     [ "$name" != one-layer ] || runs=runs.csv
     take "$name" compare.csv compare.md correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
 }
 
-# schemes FOLDER: those that its table has, as one word.
+# schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
 
-# recorded FOLDER OPTIONS...
+# recorded FOLDER OPTIONS...: makes a folder's tables again from its own runs.
 recorded() {
     name=$1
     shift
     again "$name" "$(schemes "$name")" "$name" "$@"
 }
 
-# dial PART...: of dial.sh, by its recipe.
+# dial PART...: makes parts of dial.sh again, by its recipe.
 dial() {
     for name; do
         TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$name" \
@@ -76,7 +76,7 @@ dial() {
     done
 }
 
-# words NAME OPTIONS...: the sweep tables/NAME.
+# words NAME OPTIONS...: makes the sweep tables/NAME again.
 words() {
     name=tables/$1
     shift

@@ -1,17 +1,17 @@
-# scaling.awk: how training by ranks scales, on paper: an alpha-beta model. `awk -f studies/scripts/scaling.awk` prints the tables of
-# scaling.md; -v peak=... and any other name below changes a constant.
+# scaling.awk: computes how training by ranks scales, by an alpha-beta model. `awk -f studies/scripts/scaling.awk` prints the
+# tables of scaling.md; -v peak=... and any other name below changes a constant.
 #
 #   computing   T(p) = rows(p) F / (peak use),  F = 6 (sum over layers of evaluations x numbers read, + V d) operations a token
 #               (2 forward, 4 backward for each number of a matrix: Kaplan et al. 2020, section 2.1)
 #   summing     S = 4 numbers bytes: within a machine of g devices a ring, 2 (g-1) a + 2 (g-1)/g S b; between n = p/g machines
 #               rings of S/g each with latency of a tree, 2 log2(n) A + 2 (n-1)/n S/g B
 #               (Thakur, Rabenseifner, Gropp 2005, section 4; Jeaugey 2019 for trees)
-#   efficiency  T / (T + what of the sum stands alone): all of it, or (hidden) what is more than the two thirds of T that
-#               go back through the network, and at least the embedding's part, whose gradient is ready last
+#   efficiency  T / (T + the part of the sum that stands alone): all of it, or (hidden) the part beyond the two thirds of T
+#               that go back through the network, and at least the embedding's part, whose gradient is ready last
 BEGIN {
     g = g ? g : 8                           # devices of a machine (DGX H100)
     peak = peak ? peak : 989e12             # operations/s, bf16 dense (H100 SXM, NVIDIA's data sheet)
-    use = use ? use : 0.4                   # of it; assumed
+    use = use ? use : 0.4                   # share of peak; assumed
     link = link ? link : 450e9              # bytes/s each way, NVLink 4: 900e9 both ways (the same)
     net = net ? net : 50e9                  # bytes/s of a device, 400 Gb/s InfiniBand NDR (ConnectX-7)
     a = a ? a : 3e-6                        # s a message within a machine; assumed
@@ -28,7 +28,7 @@ function sum_time(S, p,    n, t) {
     if (n > 1) t += 2 * log2(n) * A + 2 * (n - 1) / n * S / g / net
     return t
 }
-# tokens: of a step, in all (strong) or of each device (weak, 4096)
+# tokens: those of a step, in all (strong) or on each device (weak, 4096)
 function table(P, E, F, tokens, strong,    p, rows, T, C, S, back, alone, first) {
     S = 4 * P
     for (p = 1; p <= 1024; p *= 2) {

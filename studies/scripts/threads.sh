@@ -1,11 +1,11 @@
 #!/bin/sh
-# threads.sh: how threads that wait should wait: trains the same 60 small steps with Trotter's own choice (`default`), with
+# threads.sh: measures how threads should wait: trains the same 60 small steps with Trotter's own choice (`default`), with
 # OMP_WAIT_POLICY=passive (sleep at once) and =active (spin), on a machine that is idle and on one whose processors are
 # taken by other programs. Prints a row a run as CSV; the summary of ratios goes to stderr.
 #
 #   sh studies/scripts/threads.sh [ROUNDS] >threads.csv
 #
-# Policies take turns in every round, so that a ratio is of runs beside each other.
+# Policies take turns in every round, so that a ratio compares runs next to each other.
 set -eu
 rounds=${1:-7}
 program=${TROTTER:-build/trotter}
@@ -43,7 +43,7 @@ for others in 0 1 2 3 4; do
     done
 done
 
-# Time of a policy over that of `passive` in the same round: median, least and most.
+# Prints a policy's time over that of `passive` in the same round: median, least and most.
 for others in 0 1 2 3 4; do
     for policy in default active; do
         awk -F, -v k="$others" -v p="$policy" '

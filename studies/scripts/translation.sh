@@ -1,17 +1,17 @@
 #!/bin/sh
-# translation.sh: the recorded studies of translation, on Multi30k's English and German (Elliott et al. 2016), lower-cased
-# and tokenised: train.en, val.en, test_2016_flickr.en and the same in .de.
+# translation.sh: runs the recorded studies of translation, on Multi30k's English and German (Elliott et al. 2016),
+# lower-cased and tokenised: train.en, val.en, test_2016_flickr.en and the same in .de.
 #
 #   sh studies/scripts/translation.sh --corpus DIR --out OUT [--only tiny,pairs] [--seeds 1,2] [--processes N]
 #       [--precision f32|bf16]
 #
 # tiny   the published recipe of Transformer-tiny (Wu et al. 2021): d 128, 4 + 4 layers, post-norm, the mean of the last ten
-#        epochs, beam 5. OUT/tiny-SEED; OUT/tiny.csv has a row a seed. --precision (f32) is of this one.
+#        epochs, beam 5. OUT/tiny-SEED; OUT/tiny.csv has a row a seed. --precision (f32) is for tiny.
 # pairs  pre-norm, one recipe for all pairs of schemes: `trotter compare`, a study a seed, OUT/pairs-SEED, by N processes of one
-#        thread each (default: one a core). `compare --from OUT/pairs-1 --from OUT/pairs-2 --seeds 2` puts them together.
+#        thread each (default: one a core). `compare --from OUT/pairs-1 --from OUT/pairs-2 --seeds 2` joins them.
 #
-# What is there already goes on or is left as it is, so that the same command can be given again. A seed of tiny takes about
-# two hours on two cores, one of pairs about one and a half. Needs build/trotter; the text is not in this repository.
+# Unfinished runs go on and finished ones stay, so that the same command can be given again. A seed of tiny takes about two
+# hours on two cores, one of pairs about one and a half. The script needs build/trotter; the text is not in this repository.
 set -eu
 cd "$(dirname "$0")/../.."
 corpus='' out='' precision=f32 only=tiny,pairs seeds=1,2 processes=$(nproc)
@@ -32,7 +32,7 @@ trotter=${TROTTER:-build/trotter}
 mkdir -p "$out"
 text="--corpus $corpus --source en --target de --bpe 10000 --sequence 128"
 
-# Source of the recipe: Wu et al. 2021 and its logs; smoothing .1 is over all words here, over all but the right one there.
+# The recipe is that of Wu et al. 2021 and its logs; smoothing .1 is over all words here, over all but the right one there.
 tiny="--encoder transformer --decoder transformer --layers 4 --width 128 --inner 256 --heads 4 --norm post --activation relu
       --dropout 0.3 --attention-dropout 0 --activation-dropout 0 --label-smoothing 0.1 --beta2 0.98 --rate 5e-3 --warmup 2000
       --batch-tokens 4096 --accumulate 2 --epochs 160 --max-steps 8000 --patience 10 --average 10 --untested"

@@ -1,12 +1,12 @@
 /* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh
- * finds; and bare.sh sees what is wrong with programs that stand for tests. It runs where the sources are. */
+ * finds; bare.sh also sees what is wrong with programs that stand for tests. It runs where the sources are. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
 
 #include "tests/lib/program.h"
 
-/* Exit status of bare.sh; what it says is in `out`. */
+/* Returns the exit status of bare.sh; its output is in `out`. */
 static int bare(const char *build, const char *list, const char *programs)
 {
     return shell("cd \"$OLDPWD\" && sh tests/scripts/bare.sh %s %s %s 2>&1", build, list, programs);
@@ -20,8 +20,8 @@ TEST(what_lacks_its_tool_is_skipped)
     if (bare(build, "tests/scripts/bare.skips", "") != 0) fail_msg("%s", out);
 }
 
-/* A test program as cmocka has it say what became of its tests, "first" and "second"; its status; what bare.sh
- * says of it (NULL: nothing) where "first" is listed. */
+/* Each row is a shell script that stands for a test program and reports its tests "first" and "second" as
+ * cmocka does; its exit status; what bare.sh says of it where "first" is listed (NULL: nothing). */
 static const struct {
     const char *body;
     int status;

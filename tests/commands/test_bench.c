@@ -1,10 +1,10 @@
-/* test_bench.c: what `trotter bench` prints is of one piece: rates, evaluations and ratios agree
- * with each other, and evaluations and operations with what the methods and networks are known to take. */
+/* test_bench.c: the figures that `trotter bench` prints agree with each other (rates, evaluations, ratios), and its
+ * evaluations and operations with those known of the methods and networks. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
 
-/* The value of row "what,variant,value,unit"; NaN where there is none. */
+/* Returns the value of row "what,variant,value,unit", or NaN where there is none. */
 static double value(const char *what, const char *variant, const char *unit)
 {
     char head[128], tail[64];
@@ -43,7 +43,8 @@ TEST(test_values)
     assert_true(isnan(value("henon.rk5.rate", "trotter", "steps/s")));
 }
 
-/* Fields that see all particles cost more than twice with twice of them, a grid about twice. */
+/* A field that sees all particles costs more than twice as much with twice as many; a grid costs about twice as
+ * much. */
 TEST(test_growth)
 {
     run_ok("bench ode --growth --repeats 3 --csv");
@@ -58,7 +59,7 @@ TEST(test_growth)
     assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
 }
 
-/* Boost's rows hold a number, or say that they were skipped. */
+/* Boost's rows hold a number or say that they were skipped. */
 TEST(test_boost)
 {
     assert_int_equal(program_run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
@@ -73,7 +74,7 @@ TEST(test_boost)
 #define TRANSLATE \
     "bench translate --size tiny --repeats 3 --budget 0 --threads 1 --csv --beam 3 --length 4 --sentences 5 --beams 1,2 --lengths 3 --batches 2 "
 
-/* A script in the shell's language, as --peer's: it notes what it was called with. */
+/* Writes a shell script that takes the place of --peer's: it records its arguments and prints `says`. */
 static void write_peer(const char *says)
 {
     FILE *f = fopen(file_path("peer.sh"), "w");
@@ -92,9 +93,9 @@ static int run_with_peer(const char *arguments)
     return shell("PYTHON=/bin/sh timeout 300 %s %s --peer peer.sh", program, arguments);
 }
 
-/* Of a target's token, D = 16, M = 32, V = 100, one layer a side, and r tokens of the source: forward and twice as much
- * backward are 6 operations a weight, (4 + 2) D^2 + 2 D M and D V of the target, 4 D^2 + 2 D M and 2 D^2 of KEYS of the
- * source. RK4 over the encoder's layer has all but KEYS four times. */
+/* Operations of one target token for D = 16, M = 32, V = 100, one layer a side and r source tokens: forward, and twice
+ * as much backward, make 6 operations a weight. The target has (4 + 2) D^2 + 2 D M and D V weights, the source 4 D^2 +
+ * 2 D M and 2 D^2 of KEYS. RK4 over the encoder's layer does all but KEYS four times. */
 TEST(test_pairs)
 {
     const char *plain = "transformer/transformer", *rk4 = "rk4-layer/transformer";
@@ -115,7 +116,7 @@ TEST(test_pairs)
     assert_true(isnan(value("pairs.cpu-f32.tiny.peer.stock", plain, "target tokens/s")));
 }
 
-/* The peer's file has the batches' lengths, and is gone afterwards. */
+/* The peer's file holds the batches' lengths and is removed afterwards. */
 TEST(test_peer_of_pairs)
 {
     size_t batch, source, target, pairs = 0, last = 0, sum[8] = {0};
@@ -149,7 +150,7 @@ TEST(test_peer_of_pairs)
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
 }
 
-/* A peer that hangs is stopped, and told behind our own figures. */
+/* A peer that hangs is stopped; the message follows our own figures. */
 TEST(test_peer_that_hangs)
 {
     file_text("peer.sh", "sleep 100\n");
@@ -159,7 +160,8 @@ TEST(test_peer_that_hangs)
         value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s") > 0);
 }
 
-/* OpenBLAS's kernels for each core are tried once, and the fastest are gone on with; a user's own choice is the only one. */
+/* OpenBLAS's kernels for each core are tried once, and only the fastest are repeated. A core that the user chose is the
+ * only one. */
 TEST(test_cores_of_a_peer)
 {
     const char *plain = "transformer/transformer", *unit = "target tokens/s";
@@ -188,7 +190,7 @@ TEST(test_cores_of_a_peer)
     assert_int_equal(shell("grep -q SkylakeX called.txt && ! grep -qv SkylakeX called.txt"), 0);
 }
 
-/* In f64 outputs with the cache and without are the same ones. */
+/* In f64 the outputs with and without the cache are the same. */
 TEST(test_translate)
 {
     write_peer("{\"sentences_per_s\": 10}");
@@ -202,7 +204,7 @@ TEST(test_translate)
     (snprintf(what, sizeof what, "translate.cpu-f64.tiny.%s." name, points[i][0]), \
      value(what, at, unit))
         double speed = VALUE("sentences_per_s", "sentences/s");
-        double tokens = strcmp(points[i][0], "length") == 0 ? 4 : 5; /* <eos> too */
+        double tokens = strcmp(points[i][0], "length") == 0 ? 4 : 5; /* counts <eos> too */
         assert_true(speed > 0);
         assert_true(VALUE("sentences_per_s.low", "sentences/s") <= speed);
         assert_true(near(VALUE("tokens_per_s", "target tokens/s"), tokens * speed));
@@ -224,8 +226,8 @@ TEST(test_translate)
 
 #define MODEL "bench model --width 128 --precision f32 --csv --repeats 3 --budget 0 "
 
-/* Products of a step are three for each weight: 6 operations a token and a weight. Time is that of the calls: launches by
- * --launch, and with no other cost but bandwidth the bytes by it. */
+/* A step has three products for each weight: 6 operations a token and a weight. Its time is that of its calls: each
+ * launch costs --launch, and where only bandwidth costs anything, the time is the bytes divided by it. */
 TEST(test_model)
 {
     const double N = 4096, D = 128, M = 512, V = 10000, layer = 4 * D * D + 2 * D * M;

@@ -1,5 +1,5 @@
-/* test_best.c: which epoch of a training on pairs is kept: by BLEU of validation, with patience, or the mean of the last
- * ones; stopped and gone on with. */
+/* test_best.c: which epoch of a training on pairs is kept: the best by BLEU of validation, with patience, or the mean
+ * of the last ones. Such trainings stop and resume. */
 #include "tests/lib/test.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ static int open_all(void **state)
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
-/* What a log says of its epochs' ends. */
+/* Ends of epochs, as a log records them. */
 typedef struct {
     long epochs;
     double ppl[64], score[64]; /* by epoch, from 1 */
@@ -55,7 +55,7 @@ static Log log_of(const char *dir)
     return l;
 }
 
-/* The first epoch of the best score. */
+/* Returns the first epoch that has the best score. */
 static long best_of(const Log *l)
 {
     long best = 1;
@@ -64,7 +64,7 @@ static long best_of(const Log *l)
     return best;
 }
 
-/* best_epoch, valid_ppl and valid_exact of DIR/result.csv. */
+/* Reads best_epoch, valid_ppl and valid_exact of DIR/result.csv. */
 static void result_of(const char *dir, long *epoch, double *ppl, double *exact)
 {
     char path[64];
@@ -76,7 +76,7 @@ static void result_of(const char *dir, long *epoch, double *ppl, double *exact)
     free(text);
 }
 
-/* BLEU of a model's greedy translations of validation. */
+/* Returns the BLEU of a model's greedy translations of validation. */
 static double bleu_of(const char *dir)
 {
     char line[256];
@@ -119,7 +119,7 @@ TEST(the_best_by_bleu_is_kept)
     assert_true(l.score[epoch] > l.score[1] && l.score[epoch] <= 100);
     assert_true(fabs(bleu_of("bleu") - l.score[epoch]) <= 1e-8 * l.score[epoch]);
     same_perplexity("bleu");
-    /* The same training, kept by perplexity: no score anywhere. */
+    /* The same training, kept by perplexity, records no score anywhere. */
     run_ok(TRAIN "--epochs 10 --best perplexity --out ppl");
     assert_null(strstr(err, "BLEU"));
     char *log = file_slurp("ppl/log.csv", NULL);
@@ -135,7 +135,7 @@ TEST(the_best_by_bleu_is_kept)
     run_ok("report bleu --out page.html");
 }
 
-/* Ends as soon as so many epochs brought nothing better. */
+/* A training ends as soon as that many epochs brought nothing better. */
 TEST(patience)
 {
     long epoch;
@@ -152,21 +152,21 @@ TEST(patience)
                 Log l = log_of("patient");
                 assert_int_equal(epoch, best_of(&l));
                 assert_true(l.epochs == 60 || l.epochs == epoch + n);
-                /* at no epoch before was it time to end */
+                /* it did not have to end at an earlier epoch */
                 long best = 1;
                 for (long e = 1; e < l.epochs; e++) {
                     if (l.score[e] > l.score[best]) best = e;
                     assert_true(e - best < n);
                 }
                 print_message("# patience %d: %ld epochs, best %ld\n", n, l.epochs, epoch);
-                assert_true(n > 1 || l.epochs < 60); /* it ends one of them, or nothing is tried */
+                assert_true(n > 1 || l.epochs < 60); /* it ends one of them */
             }
             shell_ok("rm -r patient");
         }
     }
 }
 
-/* Rows without speeds. */
+/* Checks that two logs agree except in their column of speeds. */
 static void same_logs(const char *a, const char *b)
 {
     shell_ok("for d in %s %s; do cut -d, -f1-7,9- $d/log.csv >$d/rows; done", a, b);
@@ -207,7 +207,8 @@ TEST(stopped_and_resumed)
     assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
-/* The mean of the last epochs' ends is a model of both sides like any other, told as the mean and of other numbers. */
+/* The mean of the last epochs is a model of both sides like any other. It is reported as the mean and has other
+ * numbers. */
 TEST(averages)
 {
     long epoch;

@@ -17,7 +17,7 @@ static int open_texts(void **state)
     return 0;
 }
 
-/* By hand: words 11 of 12, bigrams 8 of 10, trigrams 6 of 8, four-grams 4 of 6. */
+/* Counted by hand: 11 of 12 words, 8 of 10 bigrams, 6 of 8 trigrams, 4 of 6 four-grams. */
 TEST(one_system)
 {
     double want = 100 * pow(11 / 12. * 8 / 10. * 6 / 8. * 4 / 6., .25);
@@ -52,7 +52,7 @@ TEST(ways_to_give_a_text)
         assert_int_equal(count_lines(out), 3);
         assert_true(atof(out_cell(1, "score")) == score);
     }
-    /* a last line without its end, and \r\n */
+    /* a last line without its end, and lines that end in \r\n */
     file_text("good", "the cat sits on the mat\r\na dog runs in a park");
     run_ok("bleu --reference ref --hypothesis good --csv");
     assert_string_equal(out, file);
@@ -118,7 +118,7 @@ TEST(files_and_report)
     assert_non_null(strstr(text, "Scores of translations"));
 }
 
-/* A text that looks tokenised is told of, once and with 13a alone. */
+/* A text that looks tokenised is reported once, and with 13a alone. */
 TEST(tokenised_text)
 {
     file_text("tok", "the cat sits on the mat .\na dog runs , in the park\n");

@@ -79,7 +79,7 @@ static void must_agree(const char *args, const char *same)
     free(help);
 }
 
-/* -h is --help, for the program and for every command of its overview, before and behind other options. */
+/* -h is the same as --help, for the program and for every command of its overview, before and after other options. */
 TEST(test_short_help)
 {
     char name[32], args[64], same[64];
@@ -101,7 +101,7 @@ TEST(test_short_help)
     free(help);
 }
 
-/* The program is of the newest heading of CHANGES.md, "## 0.2.0 (unreleased)" is 0.2.0-dev. */
+/* The program's version is that of the newest heading of CHANGES.md; "## 0.2.0 (unreleased)" gives 0.2.0-dev. */
 TEST(test_version)
 {
     char changes[4096], number[32], when[32], line[96];
@@ -118,7 +118,7 @@ TEST(test_version)
     assert_string_equal(out, line);
 }
 
-/* ---- what cannot be used ------------------------------------------------------------------------- */
+/* ---- unusable input ------------------------------------------------------------------------------ */
 
 TEST(test_bad_arguments)
 {
@@ -229,7 +229,7 @@ TEST(test_bad_arguments)
     assert_false(refuses(status, ""));
 }
 
-/* Without a device `cuda` says in one line what is missing; `auto` takes what there is. */
+/* Without a device `cuda` says in one line what is missing; `auto` takes the device that there is. */
 TEST(test_devices)
 {
     const Backend *b;
@@ -268,7 +268,7 @@ TEST(test_bad_schemes)
     must_refuse("schemes --scheme-file bad.scheme", "bad.scheme");
 }
 
-/* What the refusal names makes the same command work. */
+/* Checks that the option named by the refusal makes the same command work. */
 static void take_advice(const char *args)
 {
     char more[256];
@@ -301,7 +301,7 @@ TEST(test_bad_corpora)
     must_refuse("data --corpus short", "valid");
 }
 
-/* A line of 10 MB is only long. */
+/* A line of 10 MB is accepted. */
 TEST(test_long_line)
 {
     enum { BYTES = 10 << 20 };
@@ -341,7 +341,7 @@ TEST(test_full_stdout)
     assert_int_equal(shell("%s schemes --csv >/dev/full", program), 1);
     assert_int_equal(count_lines(err), 1);
     assert_non_null(strstr(err, "stdout"));
-    /* A reader that goes away needs no words. */
+    /* a reader that goes away gives no message */
     assert_int_equal(shell("%s schemes --csv | true", program), 0);
     assert_string_equal(err, "");
 }
@@ -393,7 +393,7 @@ TEST(test_csv_shapes)
     }
 }
 
-/* The text --print writes of a scheme, under a name of its own, is the same scheme. */
+/* The text that --print writes of a scheme, saved under another name, is the same scheme. */
 TEST(test_printed_schemes)
 {
     static const char *const name[] = {"ab3", "strang-marchuk:heun", "rk2-gate", "yoshida4",
@@ -439,7 +439,8 @@ TEST(test_plots_without_gnuplot)
                 file_exists("plots/work.png"));
 }
 
-/* Local errors have no work: that of an earlier study does not stay beside their table; what is not the study's does. */
+/* Local errors have no work: the work of an earlier study does not stay beside their table, but a file that is not the
+ * study's does. */
 TEST(test_nothing_stale)
 {
     run_ok("order --scheme heun --out stale");
@@ -454,7 +455,7 @@ TEST(test_nothing_stale)
     assert_true(file_exists("stale/work.csv"));
 }
 
-/* What gnuplot could not write whole (files end at 40 kB here, as on a full disk) is told and does not stay. */
+/* A plot that gnuplot could not write whole is reported and removed. Files end at 40 kB here, as on a full disk. */
 TEST(test_plots_cut_short)
 {
     need_tool("gnuplot");

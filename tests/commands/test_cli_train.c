@@ -1,11 +1,12 @@
-/* test_cli_train.c: trainings and comparisons as a user runs them: files that stay whole, models that are read back. */
+/* test_cli_train.c: trainings and comparisons as a user runs them: their files stay whole, and their models are read
+ * back. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
 
 /* ---- training ------------------------------------------------------------------------------------ */
 
-/* Column `n` (from 0) of the second line of a CSV text. */
+/* Returns column `n` (from 0) of the second line of a CSV text. */
 static double column(const char *csv, int n)
 {
     const char *c = strchr(csv, '\n') + 1;
@@ -21,7 +22,7 @@ TEST(test_train_and_eval)
     assert_int_equal(rename(file_path("model"), file_path("moved")), 0);
     char *result = file_slurp("moved/result.csv", NULL);
     run_ok("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
-    /* The same numbers in the same order: only batches may round otherwise. */
+    /* the same numbers in the same order: only batches may round differently */
     double ppl = column(out, 2), valid = column(result, 5);
     assert_true(fabs(ppl - valid) <= 1e-5 * valid);
     assert_true(fabs(exp(column(out, 1)) - ppl) <= 1e-12 * ppl);
@@ -97,7 +98,7 @@ TEST(test_not_finite)
            "boom" SMALL_TRAINING);
 }
 
-/* Every context, precision and kind of positions, and a model rebuilt from each. */
+/* Models of every context, precision and kind of positions are trained and rebuilt from their files. */
 TEST(test_train_variants)
 {
     static const char *const variant[] = {
@@ -130,7 +131,8 @@ TEST(test_train_variants)
     }
 }
 
-/* What decides the function is in the file where no option told it, and is what was told where one did. */
+/* A model's file holds the options that decide its function: defaults where no option is given, the given values
+ * elsewhere. */
 TEST(test_defaults_told)
 {
     static const char *const given[] = {"", " --span-ramp 8 --adaptive-factor 2"};
@@ -156,7 +158,7 @@ TEST(test_defaults_told)
     }
 }
 
-/* A multistep scheme of too few layers is told to be another one; one that has its history is not. */
+/* A multistep scheme in too few layers is reported to be another one; a scheme that has its history is not. */
 TEST(test_no_history)
 {
     static const struct {
@@ -177,7 +179,7 @@ TEST(test_no_history)
     }
 }
 
-/* config.ini of a run is the run. */
+/* config.ini of a run makes the same run again. */
 TEST(test_replay)
 {
     corpus_write("text", 600, 60);
@@ -190,7 +192,7 @@ TEST(test_replay)
     assert_false(same_files("first/model.safetensors", "third/model.safetensors"));
 }
 
-/* Rate of the last row of a run's log. */
+/* Returns the rate in the last row of a run's log. */
 static double last_rate(const char *log)
 {
     char *text = file_slurp(log, NULL);
@@ -201,8 +203,8 @@ static double last_rate(const char *log)
     return rate;
 }
 
-/* Each schedule is the one of its name, told by where it ends. All ways of training and the place of the
- * norms are recorded, come again from config.ini, and do something. */
+/* Each schedule is the one that its name says, which shows in where it ends. All ways of training and the place of the
+ * norms are recorded, come back from config.ini and have an effect. */
 TEST(test_replay_ways)
 {
     corpus_write("text", 600, 60);
@@ -227,7 +229,8 @@ TEST(test_replay_ways)
     }
 }
 
-/* Epochs of a run: rows of its log with a validation perplexity. *since: how many the last is behind the best. */
+/* Returns the epochs of a run: rows of its log with a validation perplexity. *since becomes the number of epochs after
+ * the best. */
 static long epochs_of(const char *log, long *since)
 {
     char *text = file_slurp(log, NULL);
@@ -243,7 +246,7 @@ static long epochs_of(const char *log, long *since)
     return epoch;
 }
 
-/* A run of --patience N ends where N epochs have not been better, and going on with it does not go farther. */
+/* A run of --patience N ends where N epochs have not been better, and resuming it does not go farther. */
 TEST(test_patience)
 {
     static const char train[] =
@@ -271,7 +274,7 @@ TEST(test_patience)
     }
 }
 
-/* One scheme of a file needs no name, of several one is to be chosen; config.ini tells it. */
+/* The only scheme of a file needs no name; of several, one is to be chosen. config.ini records it. */
 TEST(test_scheme_of_file)
 {
     corpus_write("text", 600, 60);
@@ -289,8 +292,8 @@ TEST(test_scheme_of_file)
         "train --corpus text --epochs 1 --scheme-file two.scheme --scheme euler --out both" SMALL_TRAINING);
 }
 
-/* What a training cannot come to is told: before it begins where its rate never gets to the peak, at its end where the
- * frequencies of words alone are as good. */
+/* A training warns before it begins where its rate never reaches the peak, and at its end where word frequencies alone
+ * are as good. */
 TEST(test_warnings)
 {
     corpus_write("text", 600, 60);
@@ -304,8 +307,8 @@ TEST(test_warnings)
     assert_null(strstr(err, "no better than"));
 }
 
-/* Perplexities of the first tokens of valid and test are those of texts that hold no more; the rest of the run is the
- * same, and only what was asked for is recorded. */
+/* Perplexities of the first tokens of valid and test are those of texts that hold no more. The rest of the run is the
+ * same, and config.ini records --eval-tokens only where it was given. */
 TEST(test_eval_tokens)
 {
     corpus_write("text", 600, 60);
@@ -336,8 +339,8 @@ TEST(test_eval_tokens)
                 "--eval-tokens 9: the run in of-part has 8");
 }
 
-/* Spans that were learnt: a row a head in spans.csv, told by train and eval, gone with a run without; a run that
- * stops and goes on has those of one that does not; the term of the loss makes them shorter. */
+/* Learnt spans are a row a head in spans.csv, which train and eval report and a run without spans removes. A run that
+ * stops and resumes has the spans of one that does not. The term of the loss makes them shorter. */
 TEST(test_spans)
 {
     static const char head[] = "layer,set,head,span\n";
@@ -390,8 +393,8 @@ TEST(test_train_csv)
     free(log);
 }
 
-/* One file is told in lines, and is the directory that has these lines in three files: the same model, sums and all.
- * eval knows the parts from the model. */
+/* One file is split by lines and gives the model of a directory that has these lines in three files, sums and all. eval
+ * knows the parts from the model. */
 TEST(test_one_file)
 {
     static const char *const kind[] = {"", "--level char ", "--bpe 8 ", "--vocabulary 8 "};
@@ -416,11 +419,11 @@ TEST(test_one_file)
         run_ok("eval --model three --corpus text --split test --csv");
         assert_string_equal(out, one);
         run_ok(
-            "eval --model single --corpus text --split test --csv"); /* parts are of a file alone */
+            "eval --model single --corpus text --split test --csv"); /* directories have no parts */
         assert_string_equal(out, one);
         free(one);
     }
-    run_ok("data --corpus one.txt --split 10,1,1 --csv"); /* another name of it */
+    run_ok("data --corpus one.txt --split 10,1,1 --csv"); /* another name of the file */
     char *split = strdup(out);
     run_ok("data --corpus one.txt --parts 8,2,2 --csv");
     assert_string_not_equal(out, split);
@@ -437,7 +440,8 @@ TEST(test_one_file)
                 "no single text file");
 }
 
-/* --log: as many lines as log.csv has rows, at the end of a resumed run too; a file that is something else stays. */
+/* --log writes as many lines as log.csv has rows, at the end of a resumed run too. A file that is something else
+ * stays. */
 TEST(test_json_log)
 {
     corpus_write("text", 600, 60);

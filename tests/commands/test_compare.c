@@ -24,7 +24,7 @@ static const char old_columns[] =
     "scheme,order,system,measured,low,high,verdict,evals_F,evals_G,layers,params,seeds,valid_ppl,"
     "valid_sd,test_ppl,test_sd,tokens_per_s,peak_bytes,beats_unigram,";
 
-/* A cell of the last row of a run's log. */
+/* Returns a cell of the last row of a run's log. */
 static double log_end(const char *run, const char *name)
 {
     char path[96], csv[1 << 14], row[256];
@@ -36,7 +36,7 @@ static double log_end(const char *run, const char *name)
     return number(csv, row, name);
 }
 
-/* After the last epoch of two seeds; a run is still gaining where its best epoch was that one. */
+/* Checks the last epoch of two seeds; a run is still gaining where its last epoch was its best. */
 static void check_epochs(void)
 {
     char csv[1 << 14];
@@ -56,8 +56,8 @@ static void check_epochs(void)
     assert_int_equal(count_words(csv, "\nmacaron,"), 4); /* two depths, two epochs */
 }
 
-/* Two depths, two seeds: a row each; intervals are those of the runs' own results, differences of both schemes'
- * spread, with 2 degrees of freedom a depth. */
+/* Two depths and two seeds give a row each. Intervals are those of the runs' own results; those of differences come
+ * from both schemes' spread, with 2 degrees of freedom a depth. */
 TEST(test_rows)
 {
     need_tool("gnuplot");
@@ -107,7 +107,7 @@ TEST(test_rows)
         if (!file_exists(name)) fail_msg("no %s", name);
     }
     check_epochs();
-    /* a deeper study finds the runs of a shallower one */
+    /* a study of one depth finds the runs of a study of both */
     run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
            "rows" TINY);
     assert_int_equal(count_words(err, "there already"), 4);
@@ -121,7 +121,7 @@ static void refuse(const char *args, const char *words)
     if (status != 2 || !strstr(err, words)) fail_msg("%s: status %d: %s", args, status, err);
 }
 
-/* Other words in a file. */
+/* Replaces the words `was` of a file by `is`. */
 static void spoil(const char *name, const char *was, const char *is)
 {
     static char old[1 << 14], new[1 << 14];
@@ -132,8 +132,8 @@ static void spoil(const char *name, const char *was, const char *is)
     file_write(name, new, (size_t)n);
 }
 
-/* The tables of trained runs, again without their directories: to the byte. Runs of another size, runs that
- * contradict each other and runs that are not there are refused. */
+/* The tables of trained runs come again without their directories, to the byte. Runs of another size, runs that
+ * contradict each other and missing runs are refused. */
 TEST_BETWEEN(test_from, undrawn, NULL)
 {
     static const char args[] = " --scheme transformer,heun-layer --layers 1,2 --seeds 2 --epochs 2 "
@@ -162,7 +162,7 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
            "parameters, and");
     assert_non_null(strstr(err, "with these options; --config again/config.ini gives those of"));
-    shell_ok("mv again/config.ini kept"); /* the control: no cure is named that is not there */
+    shell_ok("mv again/config.ini kept"); /* control: no remedy is named that is not there */
     refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
            "with these options\n");
     shell_ok("mv kept again/config.ini");
@@ -171,8 +171,8 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
-/* Errors of a table without a column of their time are of the flow over one step, however far the scheme goes; with it, of what
- * it says. */
+/* A table without the column of errors' time holds errors of the flow over one step, however far the scheme goes. With
+ * the column the time is its number. */
 TEST(test_from_old)
 {
     static const char args[] =
@@ -189,7 +189,7 @@ TEST(test_from_old)
     assert_true(number(out, "repeat:2,", "truncation_time") == 1);
 }
 
-/* A study that is recorded seed by seed has the figures of one of all seeds; a seed that is missing is told. */
+/* A study that is recorded seed by seed has the figures of a study of all seeds; a missing seed is reported. */
 TEST(test_from_seeds)
 {
     static const char args[] =
@@ -219,7 +219,8 @@ TEST(test_from_seeds)
     refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
 }
 
-/* Studies of several seeds each join too where errors.csv tells the errors of each run; without it of single runs alone. */
+/* Studies of several seeds each join where errors.csv has the errors of each run; without it only studies of single
+ * runs join. */
 TEST(test_from_studies_of_seeds)
 {
     static const char args[] =
@@ -248,7 +249,7 @@ TEST(test_from_studies_of_seeds)
     refuse(line, "no compare.csv has a row of transformer with 4 seeds");
 }
 
-/* Errors are those of errors.csv, run by run; of compare.csv, and so means alone, where there is none. */
+/* Errors come from errors.csv, run by run. Where there is none they come from compare.csv, which has means alone. */
 TEST(test_from_errors)
 {
     static const char args[] =
@@ -282,8 +283,8 @@ TEST(test_from_errors)
     assert_null(strstr(big, ",error,theta,"));
 }
 
-/* Of several directories each adds what it has measured: neither a directory with empty cells nor one without a column takes
- * from the others, in whichever order they stand. */
+/* Each of several directories adds what it has measured. Neither empty cells nor a missing column of one directory take
+ * anything from the others, in whichever order they stand. */
 TEST(test_from_measured_apart)
 {
     static const char args[] =
@@ -309,7 +310,7 @@ TEST(test_from_measured_apart)
     }
 }
 
-/* runs.csv and compare.csv of a directory of perplexities made up, of models of so many parameters. */
+/* Writes runs.csv and compare.csv of a directory: made-up perplexities of models with so many parameters. */
 static void write_runs(const char *dir, const char *params)
 {
     static const struct {
@@ -344,8 +345,9 @@ static void write_runs(const char *dir, const char *params)
     file_write(name, rows, m);
 }
 
-/* The vector of test_statistics.c (test_pooled) as a comparison, with Dunnett's p of test_simultaneous.c (test_missing_runs). Equal maps are one design and one comparison, a
- * single run is compared, what diverged is left out of the spread and told. */
+/* The vector of test_statistics.c (test_pooled) as a comparison, with Dunnett's p of test_simultaneous.c
+ * (test_missing_runs). Equal maps count as one design and one comparison, a single run is compared, and diverged runs
+ * are left out of the spread and reported. */
 TEST(test_layout)
 {
     static const struct {
@@ -360,7 +362,7 @@ TEST(test_layout)
     static const char args[] =
         "compare --from made --seeds 4 --csv --out layout --scheme "
         "transformer,heun-layer,looped:2,rk2-unit,repeat:2,rk4-layer,euler" TINY;
-    assert_int_equal(program_run(args), 1); /* what diverged is no better than frequencies */
+    assert_int_equal(program_run(args), 1); /* the diverged ones are no better than frequencies */
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         for (int test = 0; test < 2; test++) {
             char name[64];
@@ -400,7 +402,8 @@ TEST(test_layout)
         strstr(big, "2 designs of one run each: no standard deviation, so no intervals"));
 }
 
-/* All pairs, and what is shown to be equal: of the runs of test_layout, four designs. Refused where they have no meaning. */
+/* Compares all pairs of four designs of the runs of test_layout, and shows which are equal. Both options are refused
+ * where they have no meaning. */
 TEST(test_pairs_and_equivalence)
 {
     run_ok("compare --scheme euler --seeds 1 --epochs 1 --csv --out made2" TINY);
@@ -409,7 +412,8 @@ TEST(test_pairs_and_equivalence)
     "compare --from made2 --seeds 4 --scheme transformer,heun-layer,looped:2,rk2-unit,repeat:2 "
     run_ok(MADE "--all-pairs --equivalence 2.5 --csv --out pairs" TINY);
     assert_true(number(out, "rk2-unit,", "margin") == 2.5);
-    /* two one-sided tests of three: between the p of one, t = (2.5 - .15) / .5113 with 6 degrees of freedom, and three times it */
+    /* two one-sided tests for each of three comparisons: p lies between the p of one, t = (2.5 - .15) / .5113 with 6
+     * degrees of freedom, and three times it */
     double one = gsl_cdf_tdist_Q((2.5 - 0.15) / 0.511329965221415, 6),
            p = number(out, "rk2-unit,", "valid_equal_p");
     assert_true(p > one && p <= 3 * one && p < 0.05);
@@ -459,7 +463,7 @@ TEST(test_controls)
     assert_non_null(strstr(big, "truncation, order \\textgreater{} 0"));
 }
 
-/* With two layers a two-step scheme is no longer Euler: the same names, another count. */
+/* A two-step scheme is no longer Euler in two layers: the names stay, the number of designs changes. */
 TEST(test_maps_by_depth)
 {
     run_ok("compare --scheme euler,ab2,leapfrog,rk2-unit,repeat:2 --layers 1,2 --seeds 1 --epochs "
@@ -473,7 +477,7 @@ TEST(test_maps_by_depth)
     assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map: one design"));
 }
 
-/* No two designs look the same; points and intervals stand at their evaluations, moved by nothing. */
+/* No two designs look the same; points and intervals stand exactly at their evaluations. */
 TEST(test_marks)
 {
     char mark[16][64], point[16], colour[16];
@@ -489,13 +493,13 @@ TEST(test_marks)
         for (int j = 0; j < marks; j++) assert_string_not_equal(mark[j], mark[marks]);
     }
     assert_int_equal(marks, 12);
-    assert_null(strstr(big, "95 % intervals")); /* of one seed there are none */
+    assert_null(strstr(big, "95 % intervals")); /* one seed has none */
     for (const char *at = big; (at = strstr(at, "using (across(0)")); at++)
         assert_int_equal(at[strlen("using (across(0)")], ')');
 }
 
-/* On a logarithmic axis an interval of errors begins above 0, as an end that exp makes; that of perplexities, whose axis
- * is linear, at the number of the table. */
+/* On a logarithmic axis an interval of errors begins above 0, at an end that exp makes. On the linear axis of
+ * perplexities it begins at the table's number. */
 TEST(test_positive)
 {
     char *text = big;
@@ -520,8 +524,8 @@ TEST(test_positive)
 
 /* ---- truncation errors ----------------------------------------------------------------------- */
 
-/* The columns are what `trotter truncation` says of the same model and sentences, measured once;
- * a run trained anew is measured anew. */
+/* The columns are those of `trotter truncation` for the same model and sentences, measured once. A run that is trained
+ * anew is measured anew. */
 TEST(test_truncation)
 {
     static const char args[] =
@@ -565,7 +569,7 @@ TEST(test_truncation)
     assert_true(number(out, "heun-layer,", "truncation") != split);
 }
 
-/* A network worse than drawing words blindly, on either text, is not measured. */
+/* A network that does worse than drawing words blindly, on either text, is not measured. */
 TEST(test_diverged)
 {
     static const char args[] = "compare --scheme euler,heun --seeds 1 --epochs 2 --activation gelu "
@@ -586,7 +590,7 @@ TEST(test_diverged)
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
-/* A test text that cannot be read does not hurt what does not read it. */
+/* An unreadable test text does no harm where it is not read. */
 TEST(test_untested)
 {
     write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
@@ -602,8 +606,8 @@ TEST(test_untested)
     assert_true(number(big, "transformer,", "valid_ppl") > 1);
 }
 
-/* Every choice is on the log before the first reading of the test text, and each row trains with
- * what tune.csv shows best. */
+/* Every choice is in the log before the first reading of the test text, and each row trains with the options that
+ * tune.csv shows to be best. */
 TEST(test_tuning)
 {
     static const char args[] =
@@ -660,7 +664,7 @@ TEST(test_two_workers)
     assert_int_equal(shell_finish(a), 0);
     assert_int_equal(shell_finish(b), 0);
     file_read("shared/study.log", big, sizeof big);
-    assert_int_equal(count_words(big, ": trains "), 6); /* each once */
+    assert_int_equal(count_words(big, ": trains "), 6); /* each run is trained once */
     assert_int_equal(count_words(big, " is done"), 6);
     assert_int_equal(count_words(big, "left over"), 0);
     char x[8192], y[8192];
@@ -668,15 +672,15 @@ TEST(test_two_workers)
     file_read("b.out", y, sizeof y);
     assert_true(strlen(x) > 100);
     assert_string_equal(x, y);
-    run_ok(SHARED); /* and nothing is left to do */
+    run_ok(SHARED); /* nothing is left to do */
     assert_int_equal(count_words(err, "there already"), 6);
 }
 
-/* A new program is put in the place of the one that runs: the trainings still to come are the old one's. What is put there is
- * no program at all. */
+/* A new program takes the place of the one that runs: the trainings still to come use the old one. The new file is no
+ * program at all. */
 TEST(test_program_built_anew)
 {
-    const char *blank = strrchr(program, ' '); /* behind words for its surroundings */
+    const char *blank = strrchr(program, ' '); /* after the words for its environment */
     shell_ok("cp '%s' mine", blank ? blank + 1 : program);
     pid_t pid = shell_start(
         "anew",
@@ -714,8 +718,8 @@ TEST(test_killed_worker)
     assert_memory_equal(x, y, sizeof x);
 }
 
-/* Finished runs asked for more epochs go on where they ended, to the bytes of runs that had them at once; where
- * the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
+/* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
+ * once. Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
 TEST(test_lengthened)
 {
     static const char *const ends[] = {"", "--schedule cosine "};
@@ -756,8 +760,8 @@ TEST(test_lengthened)
     }
 }
 
-/* Schemes whose names end as the names of depths do: every run has a folder of its own, whose result is of that
- * scheme and depth, and ordinary names keep the folders that they had. */
+/* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
+ * depth. Ordinary names keep the folders that they had. */
 TEST(test_names_of_runs)
 {
     static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
@@ -788,7 +792,7 @@ TEST(test_names_of_runs)
     assert_int_equal(count_words(big, ": trains "), 8);
 }
 
-/* Only the first of a job writes tables; the others train and leave. */
+/* Only the first process of a job writes tables; the others train and leave. */
 TEST(test_ranks)
 {
     static const char args[] = "compare --scheme euler --seeds 2 --epochs 1 --csv --out ranks" TINY;
@@ -813,7 +817,7 @@ TEST(test_ranks)
     }
 }
 
-/* A run that fails is told, tried by one worker, and tried again by the next call. */
+/* A run that fails is reported, tried by one worker, and tried again by the next call. */
 TEST(test_failed_run)
 {
     static const char wild[] = "scheme wild\nk1 = H(y)\ny' = y + 10^40*k1\n";
@@ -831,9 +835,9 @@ TEST(test_failed_run)
     }
 }
 
-/* A study is spared while it is at work and when it was stopped: one of other options is refused before it trains
+/* A study is spared while it is at work and after it was stopped. A study of other options is refused before it trains
  * anything, by the study's config.ini and, where that is gone, by the run's own. The same command goes on, and more
- * schemes and seeds find what is there. */
+ * schemes and seeds find the runs that are there. */
 TEST(test_another_study)
 {
     static const char args[] = "compare --scheme euler --seeds 1 --epochs 60 --out another" TINY;

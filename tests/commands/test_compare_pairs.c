@@ -1,5 +1,5 @@
-/* test_compare_pairs.c: `trotter compare` on pairs of lines as its users run it: encoders with decoders, what is trained and
- * translated once, the numbers of its tables made again from those of its runs, and runs that others recorded. */
+/* test_compare_pairs.c: `trotter compare` on pairs of lines as its users run it: encoders with decoders, work that is
+ * done only once, tables whose numbers are recomputed from those of their runs, and runs that others recorded. */
 #include "tests/lib/test.h"
 
 #include <glob.h>
@@ -17,7 +17,8 @@
 static const char *const names[NAMES] = {"transformer@1+transformer-decoder@1",
                                          "macaron@2+heun-layer-decoder@1"};
 
-/* Pairs that a network learns something of in some steps: names of numbers, the target's in another order. */
+/* Writes pairs of which a network learns something in a few steps: sentences with two names each, and their
+ * translations. */
 static void write_pairs(void)
 {
     static const char *const split[] = {"train", "val", "test"};
@@ -55,7 +56,7 @@ static char *slurp(const char *dir, const char *name)
     return file_slurp(path, NULL);
 }
 
-/* The number of a row, from 0, in the column of this name; NaN where it is empty. */
+/* Returns the number of a row, from 0, in the column of this name; NaN where it is empty. */
 static double at(const char *csv, int row, const char *name)
 {
     int k = column(csv, name);
@@ -74,7 +75,7 @@ static void must_be(double got, double want, const char *what)
     if (!same(got, want)) fail_msg("%s: %.12g, not %.12g", what, got, want);
 }
 
-/* A study's log says something so many times. */
+/* Checks that a study's log says something so many times. */
 static void must_count(const char *dir, const char *words, int times)
 {
     char name[64];
@@ -86,8 +87,8 @@ static void must_count(const char *dir, const char *words, int times)
 
 /* ---- the numbers of the tables ------------------------------------------------------------------ */
 
-/* BLEU of run number `run` from the sums of lines.csv, one row after another: Papineni et al. 2002, with smoothing
- * exp. */
+/* Returns the BLEU of run number `run` from the sums of lines.csv, one row after another: Papineni et al. 2002, with
+ * smoothing exp. */
 static double bleu_of(const char *lines, int run)
 {
     static const char *const name[10] = {"hypothesis", "reference", "matches_1", "matches_2",
@@ -115,7 +116,7 @@ static double bleu_of(const char *lines, int run)
     return 100 * brevity * exp(logs);
 }
 
-/* Mean and standard deviation of two runs. */
+/* Returns the mean of the two runs of a cell. */
 static double mean_of(const char *runs, int cell_number, const char *name)
 {
     return (at(runs, cell_number * 2, name) + at(runs, cell_number * 2 + 1, name)) / 2;
@@ -127,7 +128,7 @@ static double square_of(const char *runs, int cell_number, const char *name)
     return d * d / 2;
 }
 
-/* The table of a study of two cells and two seeds is what its runs say. */
+/* Checks that the table of a study of two cells and two seeds agrees with its runs. */
 static void check_table(const char *dir)
 {
     static const char *const means[][2] = {{"valid_ppl", "valid_ppl"},
@@ -175,7 +176,7 @@ static void check_table(const char *dir)
     free(lines);
 }
 
-/* A text of the repository; the caller frees it. */
+/* Returns a text of the repository; the caller frees it. */
 static char *recorded(const char *dir, const char *name)
 {
     char path[PATH_MAX];
@@ -191,7 +192,7 @@ static char *recorded(const char *dir, const char *name)
     return text;
 }
 
-/* The first four cells of a row of runs.csv, or of compare.csv (encoder, decoder, then both layers). */
+/* Writes the first four cells of a row of runs.csv or compare.csv to `key`: encoder, decoder, then both layers. */
 static void key_of(const char *csv, int row, char key[256])
 {
     static const char *const name[] = {"encoder", "decoder", "encoder_layers", "layers"};
@@ -205,7 +206,7 @@ static void key_of(const char *csv, int row, char key[256])
     }
 }
 
-/* Numbers of a recorded compare.csv that are not those of its runs, the first run's being `shift` higher. */
+/* Counts the numbers of a recorded compare.csv that are not those of its runs, with `shift` added to the first run. */
 static int table_disagrees(const char *table, const char *runs, double shift)
 {
     static const char *const name[] = {"valid_ppl", "valid_bleu", "test_bleu", "test_chrf"};
@@ -232,8 +233,8 @@ static int table_disagrees(const char *table, const char *runs, double shift)
     return bad;
 }
 
-/* What the repository records of pairs: BLEU is that of its lines, the table that of its runs. Controls: the lines of
- * another run, a first run 0.1 higher. */
+/* BLEU of the recorded pairs is that of their lines, and their table is that of their runs. Controls: the lines of
+ * another run, and a first run 0.1 higher. */
 TEST(recorded_tables)
 {
     glob_t found;
@@ -258,7 +259,7 @@ TEST(recorded_tables)
     globfree(&found);
 }
 
-/* `trotter bleu` on what a run left gives what its tables say. */
+/* Checks that `trotter bleu` gives the tables' scores on the translations that each run left. */
 static void check_translations(const char *dir, const char *reference)
 {
     char *runs = slurp(dir, "runs.csv");
@@ -307,7 +308,7 @@ TEST(reverse)
     free(published);
 }
 
-/* ---- what is done once ----------------------------------------------------------------------------- */
+/* ---- work done once -------------------------------------------------------------------------------- */
 
 TEST_BETWEEN(done_once, undrawn, NULL)
 {
@@ -316,14 +317,14 @@ TEST_BETWEEN(done_once, undrawn, NULL)
     assert_string_equal(out, before);
     must_count("rev", ": trains ", 4);
     must_count("rev", ": BLEU ", 4);
-    /* Options from its own file. */
+    /* options from the study's config.ini */
     run_ok("compare --config rev/config.ini --out rev --csv");
     assert_string_equal(out, before);
     must_count("rev", ": BLEU ", 4);
-    /* How many are searched together changes nothing. */
+    /* the number of sentences searched together changes nothing */
     run_ok("compare --config rev/config.ini --sentences 3 --out rev --csv");
     assert_string_equal(out, before);
-    /* Another search translates again, and trains nothing. */
+    /* another search translates again and trains nothing */
     run_ok("compare " TWO REVERSE "--beam 1 --out rev --csv");
     assert_string_not_equal(out, before);
     must_count("rev", ": trains ", 4);
@@ -332,7 +333,7 @@ TEST_BETWEEN(done_once, undrawn, NULL)
     free(before);
 }
 
-/* A longer training is translated anew, whatever it left before. */
+/* A longer training is translated anew, whatever translations there were before. */
 TEST(longer_ones_are_translated_again)
 {
     run_ok("compare --pair transformer/transformer --seeds 1 --epochs 1 " SMALL
@@ -367,7 +368,7 @@ TEST(files_and_two_processes)
     check_translations("files", "c/test.b");
     char *text = slurp("files/runs/transformer@1+transformer-decoder@1-seed1", "test.out");
     assert_int_equal(count_lines(text), 30);
-    assert_int_equal(count_words(text, "\n\n"), 3); /* blank ones stay */
+    assert_int_equal(count_words(text, "\n\n"), 3); /* blank lines stay */
     free(text);
     char line[512];
     snprintf(line, sizeof line,
@@ -378,7 +379,7 @@ TEST(files_and_two_processes)
     assert_true(same_files(line, "again"));
 }
 
-/* What a page of a study is recognised as. */
+/* The page recognises the study and its table. */
 TEST(page)
 {
     run_ok("report files --out page.html");
@@ -391,7 +392,7 @@ TEST(page)
 
 /* ---- recorded runs ------------------------------------------------------------------------------------ */
 
-/* A copy of a study's two files, with the runs of one seed and their lines alone. */
+/* Copies a study's two files with the runs of one seed and their lines alone. */
 static void keep_seed(const char *dir, int seed)
 {
     shell_ok("rm -rf %s; mkdir %s; "
@@ -428,7 +429,7 @@ TEST(from)
     assert_string_not_equal(out, study);
     assert_true(number(out, "macaron,", "seeds") == 1);
     free(study);
-    /* No better than the unigram on the test text alone, though on validation. */
+    /* no better than the unigram on the test text alone, though better on validation */
     shell_ok(
         "rm -rf dull; cp -r one dull; awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"test_ppl\") at = i } "
         "NR > 1 && /^macaron/ { $at = 1e4 } 1' one/runs.csv >dull/runs.csv");
@@ -512,8 +513,8 @@ TEST(what_is_refused)
     assert_false(file_exists("x"));
 }
 
-/* Models that predict no better than frequencies of words: told, and not translated where they diverged. Their record is
- * read again. */
+/* Models that predict no better than word frequencies are reported, and those that diverged are not translated. Their
+ * record is read again. */
 TEST(nothing_learned)
 {
     static const char args[] =

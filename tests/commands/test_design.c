@@ -31,10 +31,10 @@ static int open_forms(void **state)
 
 #define DESIGN "design --scheme-file forms.scheme "
 
-/* Ralston 1962: of two stages and order 2 the least error has the second at 2/3; the tall tree's 1/6 is all that is left. One F
- * and one G: 1/4 + 1/4 of F'F and G'G, and (a - 1/2)^2 + 1/4 of the mixed ones. R = 1 + z + c z^2 has |R| <= 1 to -1/c where
- * c >= 1/8: 8, Chebyshev's. R = 1 + z + z^2/2 + c z^3 on the imaginary axis: |R|^2 - 1 = y^4 (1/4 - 2c + c^2 y^2), so y^2 =
- * (2c - 1/4)/c^2, at most 4. */
+/* Known optima. Ralston 1962: of two stages and order 2 the least error has the second stage at 2/3, and only the tall
+ * tree's 1/6 remains. One F and one G leave 1/4 + 1/4 of F'F and G'G, and (a - 1/2)^2 + 1/4 of the mixed terms. R = 1 +
+ * z + c z^2 has |R| <= 1 down to -1/c where c >= 1/8: 8, as Chebyshev's. R = 1 + z + z^2/2 + c z^3 on the imaginary
+ * axis has |R|^2 - 1 = y^4 (1/4 - 2c + c^2 y^2), so y^2 = (2c - 1/4)/c^2, at most 4. */
 static const struct {
     const char *form, *objective, *column;
     int order;
@@ -76,8 +76,8 @@ TEST(known_answers)
     }
 }
 
-/* Two F and two G of order 2: not above the zoo's; the text says the same when it is read again, and one coefficient spoilt
- * takes its order away. */
+/* Two F and two G of order 2 are no worse than the zoo's. The text gives the same figures when it is read again, and
+ * one spoilt coefficient takes its order away. */
 TEST(four_stages)
 {
     static const char search[] = DESIGN
@@ -111,7 +111,7 @@ TEST(deterministic)
     assert_non_null(strstr(out, "k2 = H(y + 2/3*k1)"));
 }
 
-/* Order 2 asks for a^2 = 1/2: no fraction, so a decimal, which reads back with order 2. */
+/* Order 2 asks for a^2 = 1/2. No fraction solves this, so the result is a decimal, which reads back with order 2. */
 TEST(decimals)
 {
     run_ok(DESIGN "--scheme root --order 2 --out root");
@@ -141,15 +141,15 @@ TEST(refused_words)
         must_refuse(line, lines[i][1]);
     }
     must_refuse(DESIGN "--scheme two --out forms.scheme", "forms.scheme");
-    run_ok(DESIGN "--scheme two --order 1"); /* order 2 is there to be had */
+    run_ok(DESIGN "--scheme two --order 1"); /* order 2 can be had */
     assert_true(says("--order 2 asks for the best of those"));
     run_ok(DESIGN "--scheme two --order 2 --objective imag --evaluations 50"); /* 0 is no error */
     assert_false(says("asks for the best"));
-    expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G cannot */
+    expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G is not enough */
     assert_true(says("no start reached coefficients of order 2"));
 }
 
-/* Starts a line, interrupts it after a while, and gives its exit status. */
+/* Starts a command, interrupts it after a while and returns its exit status. */
 static int interrupt(const char *line)
 {
     pid_t child = shell_start("child", "%s %s", program, line);
@@ -158,7 +158,7 @@ static int interrupt(const char *line)
     return shell_finish(child);
 }
 
-/* Ctrl-C ends the search, and the best so far is printed, saved and read back; a study that saves nothing says so in a
+/* Ctrl-C ends the search; the best so far is printed, saved and read back. A study that saves nothing says so in a
  * line. */
 TEST(interrupted)
 {
@@ -206,8 +206,8 @@ static void write_text(void)
 
 #define LAYERS "--model transformer --text text.txt --sentences 1 "
 
-/* The objective is what `trotter truncation` measures of the text that was found: of one sentence and two layers the median
- * is the mean of the two. */
+/* The objective is the error that `trotter truncation` measures for the text that was found. For one sentence and two
+ * layers the median is the mean of the two. */
 TEST(trained_layers)
 {
     train_model("transformer");
@@ -235,8 +235,9 @@ TEST(trained_layers)
     must_refuse(DESIGN "--scheme two --model macaron --text text.txt", "with one set of attention");
 }
 
-/* Growth beyond the flow's of a scheme over H, from the eigenvalues that `trotter truncation --jacobian` writes: largest of each
- * layer, and the median, which of two is the mean. Its largest |R| and exp(Re) are those of the same command. */
+/* Returns the growth beyond the flow's of a scheme over H, from the eigenvalues that `trotter truncation --jacobian`
+ * writes: the largest of each layer, and then the median, which for two layers is the mean. The largest |R| and exp(Re)
+ * are those of the same command. */
 static double growth_by_truncation(const char *scheme)
 {
     Zoo z;
@@ -277,8 +278,8 @@ static double growth_by_truncation(const char *scheme)
     return sum / 2;
 }
 
-/* A form that begins with R = 1 + z + 3 z^2. The search lowers its growth, the result is told like any scheme, and the figures of
- * schemes over H are those of the other command; by another scheme's they are not. */
+/* A form begins with R = 1 + z + 3 z^2. The search lowers its growth, and the result is reported like any scheme. The
+ * figures of schemes over H are those of the other command, and differ from those of another scheme. */
 TEST(growth_in_layers)
 {
     double euler, heun;
@@ -304,7 +305,7 @@ TEST(growth_in_layers)
     must_refuse(DESIGN "--scheme two --objective growth", "--model is needed");
 }
 
-/* An encoder's tokens see each other: errors are told, growth is not. */
+/* An encoder's tokens see each other: errors are reported, growth is not. */
 TEST(growth_of_an_encoder)
 {
     write_text();
@@ -320,7 +321,7 @@ TEST(growth_of_an_encoder)
 
 /* ---- conditions --------------------------------------------------------------------------------------- */
 
-/* Values x of the form `name`, of this order, are met to within what rounding leaves. */
+/* Returns whether the values x of the form meet its order conditions to within rounding. */
 static int meets(Form *f, const double *x)
 {
     double c[64], most = 0;
@@ -344,7 +345,7 @@ static void read_forms(Zoo *z)
     assert_int_equal(zoo_read(z, file_path("forms.scheme")), 0);
 }
 
-/* Conditions hold for Heun's coefficients and do not where one of them is spoilt; the projection puts it back, or, where
+/* Heun's coefficients meet the conditions, and do not where one of them is spoilt. The projection restores it or, where
  * that one is fixed, moves the other; where nothing can be moved it says so. */
 TEST(spoilt_conditions)
 {
@@ -378,7 +379,7 @@ TEST(objectives_are_the_options)
     assert_string_equal(names, OBJECTIVES);
 }
 
-/* The objectives are the figures of the theory where the order is the one asked for. */
+/* The objectives are the theory's figures where the scheme has the order asked for. */
 TEST(objectives_are_the_theorys)
 {
     static const char *const names[] = {"heun", "ralston", "fgfg2", "strang-marchuk:heun"};

@@ -15,7 +15,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Runs of made-up perplexities of models of so many parameters. */
+/* Writes runs of made-up perplexities of models with so many parameters. */
 static void write_runs(const char *dir, const char *params, double ppl[LEVELS][SEEDS])
 {
     static char runs[4096], rows[4096];
@@ -39,18 +39,19 @@ static void write_runs(const char *dir, const char *params, double ppl[LEVELS][S
     file_write(name, rows, m);
 }
 
-/* The cell of a row of dial/regression.csv that begins so. */
+/* Returns the cell `name` of the row of dial/regression.csv that begins with `row`. */
 static double told(const char *row, const char *name)
 {
     return number(big, row, name);
 }
 
-/* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred, which are orthogonal: sums of squares a seed 5/2 and
- * 7/10. Planted: 4 + .3 theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first seed and at
- * theta = 2 of the second. So the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), the bend -.2 + .01 (1 - 3/5) /
- * (21/10) - .01 (1 - 3/5) / (21/10) = -.2. Degrees of freedom: 15 - 3 - 2. Twice the perplexity has twice the slopes.
- * From theta = 1/2 on, 1/S, there are four levels: theta about its mean is -3/4, -1/4, 1/4, 3/4 and the distance 0, -1/2, 0, 1/2, with sums
- * 15/4, 3/2 and, crossed, 3/2 of three seeds: -.01 at theta = 2 moves the slope by -.01/9 and the bend by -.02/9. */
+/* By hand, on theta = 0, 1/2, 1, 3/2, 2 and |theta - 1|, centred: the two are orthogonal, with sums of squares a seed
+ * of 5/2 and 7/10. Planted: 4 + .3 theta - .2 |theta - 1| + .1 seed, and +-.01 on two runs: at theta = 0 of the first
+ * seed and at theta = 2 of the second. So the slope is .3 + .01 (-1) / (15/2) - .01 (1) / (15/2), and the bend is -.2 +
+ * .01 (1 - 3/5) / (21/10) - .01 (1 - 3/5) / (21/10) = -.2. There are 15 - 3 - 2 degrees of freedom. Twice the
+ * perplexity has twice the slopes. From theta = 1/2 on, 1/S, there are four levels: theta about its mean is -3/4, -1/4,
+ * 1/4, 3/4 and the distance 0, -1/2, 0, 1/2. Over three seeds their sums are 15/4, 3/2 and, crossed, 3/2: -.01 at theta
+ * = 2 moves the slope by -.01/9 and the bend by -.02/9. */
 TEST(slopes)
 {
     double ppl[LEVELS][SEEDS];
@@ -81,7 +82,7 @@ TEST(slopes)
         assert_true(fabs(told(distance, "estimate") + scale * .2) <= 1e-9);
         assert_true(told(theta, "df") == 10 && told(theta, "levels") == 5);
         assert_true(told(theta, "lack") > .05); /* planted on the line */
-        /* the two errors are as their sums of squares, 15/2 and 21/10 */
+        /* the two errors follow from their sums of squares, 15/2 and 21/10 */
         assert_true(fabs(told(theta, "error") * sqrt(7.5) - told(theta, "sd")) <= 1e-12);
         assert_true(fabs(told(distance, "error") * sqrt(2.1) - told(theta, "sd")) <= 1e-12);
         assert_true(fabs(told(far, "estimate") - scale * (.3 - .01 / 9)) <= 1e-9);
@@ -97,8 +98,8 @@ TEST(slopes)
     run_ok("report dial");
 }
 
-/* Where errors are measured their logarithm has slopes too, and perplexity one in it: as there are as many instruments as
- * errors, that is the ratio of the two slopes in the distance (indirect least squares). */
+/* Where errors are measured, their logarithm has slopes too, and perplexity has one in it. There are as many
+ * instruments as errors, so that slope is the ratio of the two slopes in the distance (indirect least squares). */
 TEST(errors)
 {
     run_ok(
@@ -120,13 +121,13 @@ TEST(errors)
     run_ok("report errors");
 }
 
-/* Two levels have no regression, and schemes that are no dial no table. */
+/* Two levels have no regression, and schemes that are no dial have no table. */
 TEST_BETWEEN(none, undrawn, NULL)
 {
     run_ok("compare --seeds 2 --epochs 1 --out few --scheme 'dial:2,0,dial:2,1'" TINY);
     assert_null(strstr(out, "Along dial"));
     shell_ok("test -s few/dial.csv && ! test -e few/regression.csv");
-    /* theta = 0 is one map in both dials, a level of each; 1/2 and 0.5 are one level */
+    /* theta = 0 is one map in both dials and a level of each; 1/2 and 0.5 are one level */
     run_ok("compare --seeds 1 --epochs 1 --out both --scheme "
            "'dial:2,0,dial:2,1/2,dial:2,0.5,dial:4,0,dial:4,1/3'" TINY);
     file_read("both/dial.csv", big, sizeof big);

@@ -1,5 +1,6 @@
-/* test_finetune.c: encoders fine-tuned as a user does it: what is learned and what cannot be, classes, numbers and pairs; the files of
- * a directory, a run that goes on, several encoders in one table; the labels that `classify` gives; what is refused. */
+/* test_finetune.c: encoders fine-tuned as a user does it: labels that can be learned and others that cannot, classes,
+ * numbers and pairs; the files of a directory, a resumed run, several encoders in one table; the labels that `classify`
+ * gives; and refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -9,7 +10,8 @@
 #define GRID " --threads 1 --rates 1e-2 --seeds 1 --patience 0"
 #define TASK "finetune --model run --task yes.tsv" GRID
 
-/* Sentences of w0 .. w19; `yes` where w0 is among them, a number, and a pair. */
+/* Writes sentences of w0 .. w19, labelled by whether w0 is among them (`yes`), by chance, by a number and in pairs;
+ * then trains three models. */
 static int open_all(void **state)
 {
     if (program_open(state) != 0) return -1;
@@ -33,7 +35,7 @@ static int open_all(void **state)
     return 0;
 }
 
-/* A cell of the first row of DIR/FILE.csv whose `start` is so. */
+/* Returns a cell of the first row of DIR/FILE.csv whose `start` is this one. */
 static double cell(const char *dir, const char *file, const char *start, const char *column)
 {
     shell_ok(
@@ -52,9 +54,9 @@ static double score(const char *dir, const char *start, const char *column)
     return cell(dir, "result", start, column);
 }
 
-/* ---- what is learned ------------------------------------------------------------------------------------ */
+/* ---- learning ------------------------------------------------------------------------------------------- */
 
-/* Scores stand again from the predictions, by another program. */
+/* Checks that awk computes the same score from the predictions. */
 static void check_accuracy(const char *dir, const char *start)
 {
     shell_ok(
@@ -78,7 +80,7 @@ TEST(classes)
         assert_true(score("yes", start[s], "chosen") > .9);
         check_accuracy("yes", start[s]);
     }
-    shell_ok("test $(wc -l <yes/predictions.csv) = 161"); /* a tenth of 800, by two starts */
+    shell_ok("test $(wc -l <yes/predictions.csv) = 161"); /* 800 / 10, for each of two starts */
     assert_true(says("648 examples to train on, 72 to choose by, 80 of dev"));
     assert_false(says("lose their ends"));
     shell_ok(
@@ -91,7 +93,7 @@ TEST(classes)
     shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
 }
 
-/* Sentences of four words take six rows with <cls> and <eos>; a pair of them eleven. */
+/* A sentence of four words takes six rows with <cls> and <eos>; a pair takes eleven. */
 TEST(long_sentences_are_told)
 {
     run_ok(TASK " --epochs 1 --pretrained-only --sequence 6 --out six");
@@ -106,7 +108,7 @@ TEST(long_sentences_are_told)
     assert_true(says("800 of all are longer than --sequence 10"));
 }
 
-/* The control: labels that have nothing to do with the sentences are not told. */
+/* Control: labels that have nothing to do with the sentences are not learned. */
 TEST(blind_labels)
 {
     run_ok("finetune --model run --task blind.tsv" GRID
@@ -116,7 +118,7 @@ TEST(blind_labels)
     shell_ok("! grep -q fresh blind/result.csv");
 }
 
-/* In thousands: what is learned is scaled. */
+/* Targets are in thousands: the network learns them scaled. */
 TEST(numbers)
 {
     run_ok("finetune --model run --task number.tsv --values" GRID
@@ -129,7 +131,7 @@ TEST(numbers)
         "head -1 number-out/result.csv | grep -q pearson,spearman && ! head -1 number-out/result.csv | grep -q accuracy");
 }
 
-/* Four classes, of which both sentences tell; each has segments of its own. */
+/* There are four classes, which depend on both sentences; each sentence has its own segments. */
 TEST(pairs_of_sentences)
 {
     run_ok("finetune --model run --task pair.tsv" GRID " --epochs 12 --pretrained-only --out pair");
@@ -148,9 +150,9 @@ TEST(glue)
                 score("cola", "pretrained", "matthews"));
 }
 
-/* ---- what is chosen ------------------------------------------------------------------------------------- */
+/* ---- choices -------------------------------------------------------------------------------------------- */
 
-/* The best of the grid on the part of the training text, of equal ones the first. */
+/* The best of the grid is chosen on the held-out part of the training text; of equal ones, the first. */
 TEST(the_best_is_chosen)
 {
     run_ok(
@@ -164,7 +166,7 @@ TEST(the_best_is_chosen)
         "$at[\"rate\"] \",\" $at[\"seed\"] \",\" $at[\"best_epoch\"] }' grid/result.csv | sort >chosen");
     shell_ok("cmp best chosen");
     assert_true(score("grid", "pretrained", "rate") == 1e-2);
-    shell_ok("test $(ls grid/*/*/model.safetensors | wc -l) = 2"); /* of each start the best */
+    shell_ok("test $(ls grid/*/*/model.safetensors | wc -l) = 2"); /* the best of each start */
     assert_true(score("grid", "pretrained", "model_seed") == 1);
     run_ok(
         "finetune --model second --task yes.tsv --threads 1 --rates 1e-2 --seeds 2 --epochs 1 --pretrained-only --out other-seeds");
@@ -172,7 +174,7 @@ TEST(the_best_is_chosen)
         "cut -d, -f3 other-seeds/grid.csv | tail -n +2 | sort | tr '\\n' ' ' | grep -qx '3 4 '");
 }
 
-/* Seeds and rates that agree to six digits have folders of their own, so that the weights of the best trial stay. */
+/* Seeds and rates that agree to six digits have their own folders, so that the weights of the best trial stay. */
 TEST(every_trial_has_a_folder)
 {
     run_ok(
@@ -209,7 +211,7 @@ TEST(goes_on)
 #undef LONG
 }
 
-/* Ctrl-C in a trial: status 130, one line, which says how it goes on. */
+/* Ctrl-C in a trial gives status 130 and one line, which says how to go on. */
 TEST(interrupted)
 {
 #define ENDLESS \
@@ -250,7 +252,7 @@ TEST(several_encoders)
     must_refuse("finetune --from spoilt --out x", "accuracy of fresh is");
 }
 
-/* ---- what it is for ------------------------------------------------------------------------------------- */
+/* ---- uses ----------------------------------------------------------------------------------------------- */
 
 TEST(labels_of_sentences)
 {
@@ -277,7 +279,7 @@ TEST(labels_of_sentences)
     must_refuse("classify --text two", "--model is needed");
 }
 
-/* All tasks of the table and both kinds of files, with their metrics. */
+/* The list has all tasks of the table and both kinds of files, with their metrics. */
 TEST(tasks_are_listed)
 {
     run_ok("finetune --tasks --csv");
@@ -292,7 +294,7 @@ TEST(tasks_are_listed)
     assert_false(file_exists("out"));
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------ */
+/* ---- refusals ------------------------------------------------------------------------------------------- */
 
 TEST(refusals)
 {

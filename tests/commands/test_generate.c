@@ -3,7 +3,7 @@
 
 #include "tests/lib/program.h"
 
-/* `args` with the model behind it. */
+/* Returns a command line: `args` with the model before them. */
 static const char *with_model(const char *command, const char *model, const char *args)
 {
     static char line[4096];
@@ -11,7 +11,7 @@ static const char *with_model(const char *command, const char *model, const char
     return line;
 }
 
-/* A text of one line again and again, learned by heart. */
+/* Trains on a text of one line again and again, which is learned by heart. */
 static void train(const char *model, const char *options)
 {
     static const char text[] = "the cat sat on a mat\n";
@@ -44,11 +44,11 @@ TEST(characters_go_on)
     assert_string_equal(out, "the cat sat on a mat\n");
     run_ok(with_model("generate", "c", "--prompt 'tQQc' --tokens 1 --top 1"));
     assert_non_null(strstr(err, "'Q'"));
-    assert_null(strstr(strstr(err, "'Q'") + 1, "'Q'")); /* told once */
+    assert_null(strstr(strstr(err, "'Q'") + 1, "'Q'")); /* reported once */
     assert_non_null(strstr(out, "t<unk><unk>c"));
 }
 
-/* What train says of characters; of a model of words, tokens. So small a model is told in kB. */
+/* train counts characters, or tokens for a model of words. The memory of so small a model is given in kB. */
 TEST(train_tells_units)
 {
     static const char rest[] = "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 64 "
@@ -70,7 +70,7 @@ TEST(train_tells_units)
     }
 }
 
-/* Bits a character: log2 of the perplexity, and only where tokens are characters. */
+/* Bits a character are log2 of the perplexity, and are printed only where tokens are characters. */
 TEST(characters_have_bits)
 {
     double tokens, nll, ppl, bits;
@@ -85,8 +85,8 @@ TEST(characters_have_bits)
     assert_null(strstr(out, "bits"));
 }
 
-/* Draws are the seed's; at a high temperature others than the likeliest come, but none below the
- * K likeliest. */
+/* Draws depend on the seed alone. At a high temperature others than the likeliest come, but none below the K
+ * likeliest. */
 TEST(draws_are_of_the_seed)
 {
     const char *hot = "--tokens 40 --temperature 50 --seed 3";
@@ -101,7 +101,7 @@ TEST(draws_are_of_the_seed)
     assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
 }
 
-/* A nucleus of next to nothing is the likeliest token, however hot; a whole one is all tokens. */
+/* The smallest nucleus is the likeliest token, however high the temperature; the whole one is all tokens. */
 TEST(nuclei)
 {
     static const char *const greedy[] = {"--top-p 1e-9", "--top-p 0", "--top-k 1",
@@ -161,7 +161,7 @@ TEST(texts_by_name)
         "train --corpus kjv --vocabulary 50 --width 8 --inner 8 --heads 1 --sequence 16 --max-steps 1 "
         "--batch-tokens 64 --eval-tokens 100 --threads 1 --out k");
     run_ok(with_model("eval", "k", "--corpus kjv --split test --csv"));
-    /* That is of --eval-tokens, so a part: the whole has more. */
+    /* this is the part of --eval-tokens: the whole text has more */
     double part, whole;
     assert_int_equal(sscanf(strchr(out, '\n'), " %lf", &part), 1);
     run_ok(with_model("eval", "k", "--text kjv:test --csv"));
@@ -172,7 +172,7 @@ TEST(texts_by_name)
     must_refuse(with_model("eval", "k", "--text kjv:tset"),
                 "no text 'kjv:tset': neither a file nor kjv:train, kjv:valid or kjv:test");
     must_refuse(with_model("eval", "k", "--text kjv"), "kjv:valid");
-    file_text("kjv", "and the lord\n"); /* a file is one, whatever its name */
+    file_text("kjv", "and the lord\n"); /* a file goes before a built-in text of its name */
     run_ok(with_model("eval", "k", "--text kjv"));
     assert_null(strstr(err, "<unk>"));
     file_text("strange", "and the zebra\n");

@@ -1,5 +1,5 @@
-/* test_gpu_script.c: studies/scripts/gpu.sh calls nothing passed that was not: with programs that stand in for nvidia-smi, the
- * tests and trotter. */
+/* test_gpu_script.c: studies/scripts/gpu.sh reports nothing as passed that did not pass. Programs stand in for
+ * nvidia-smi, the tests and trotter. */
 #include "tests/lib/program.h"
 
 #define SCRIPT "sh \"$OLDPWD/studies/scripts/gpu.sh\" --build \"$PWD/build\" --out \"$PWD/out\" "
@@ -13,7 +13,7 @@ static void executable(const char *name, const char *text)
 #define PASSES "#!/bin/sh\necho ok 1 - a\n"
 #define SKIPS "#!/bin/sh\necho ok 1 - a\necho 'ok 2 # SKIP no device'\n"
 
-/* A build whose tests all pass, and a machine with a GPU. */
+/* Makes a build whose tests all pass, on a machine with a GPU. */
 static void prepare(void)
 {
     shell_ok(

@@ -1,7 +1,8 @@
-/* test_gpus.c: `mpirun -n N trotter train --device cuda`, a GPU for each rank: the loss curve of one GPU, the same
- * bits when resumed, one line for what cannot be. On a machine with several GPUs and NCCL, with all of them. Linked
- * with the stand-in of the CUDA runtime (tests/cuda), with three pretended ones, a library in NCCL's place,
- * and streams in the orders farthest apart; there it is shown that what a rank could get wrong is seen. */
+/* test_gpus.c: `mpirun -n N trotter train --device cuda`, a GPU for each rank: it has the loss curve of one GPU, the
+ * same bits when resumed, and one line for what cannot be done. On a machine with several GPUs and NCCL it uses all of
+ * them. The other program is linked with the stand-in of the CUDA runtime (tests/cuda), with three pretended GPUs, a
+ * library in NCCL's place, and streams in the orders farthest apart; there the tests show that a rank's mistakes are
+ * seen. */
 #include "tests/lib/test.h"
 
 #include <dlfcn.h>
@@ -12,9 +13,9 @@
 
 #define GPU " --device cuda" TINY
 #define SHORT "train --epochs 2 --dropout 0.2" GPU
-#define BROKEN "broken" /* a directory with a library that is none */
+#define BROKEN "broken" /* a directory with a file that is no library */
 
-/* As in test_ranks.c for f32 on processors, whose reasons hold here. */
+/* The tolerance of f32 on processors; test_ranks.c has the reasons. */
 static const double tolerance = 5e-4;
 enum { PRETENDED = 3 };
 
@@ -26,8 +27,9 @@ static int stand_in(void)
     return tested_prefix != NULL;
 }
 
-/* The program of the stand-in lies beside its tests, and what it takes for NCCL's library below. (Not by a path in the
- * program: under sanitizers it is they who open libraries, and their own paths that count.) */
+/* Finds the stand-in's program, which lies beside its tests, and its library in NCCL's place, which lies below them.
+ * The program has no path to the library: under sanitizers it is they who open libraries, and only their own paths
+ * count. */
 static int find_program(void)
 {
     char path[PATH_MAX];
@@ -36,7 +38,7 @@ static int find_program(void)
     path[n] = '\0';
     strcpy(strrchr(path, '/'), "/nccl");
     setenv("LD_LIBRARY_PATH", path,
-           1); /* for programs; this one has it by its name once it is open */
+           1); /* for programs; this one finds it by its name once it is open */
     strcat(path, "/libnccl.so.2");
     if (!dlopen(path, RTLD_NOW)) return -1;
     strcpy(strstr(path, "/nccl/"), "/cuda_trotter");
@@ -97,7 +99,7 @@ static void no_abandon(Ranks *r, int status)
     fail_msg("status %d: %s", status, error_text());
 }
 
-/* All of NCCL that a machine with one GPU can run: the sum over one rank is what it was, in the kernels' order. */
+/* One GPU can run this much of NCCL: the sum over one rank is its own numbers, in the kernels' order. */
 TEST(a_rank_alone_sums_to_itself)
 {
     enum { N = 100000 };
@@ -149,7 +151,7 @@ static void one_gpu(const char *arguments)
     read_log("one", &one);
 }
 
-/* Column c of row r of a CSV file, from 0; the header is row 0. */
+/* Returns column c of row r of a CSV file, from 0; the header is row 0. */
 static double field(const char *file, int r, int c)
 {
     char text[4096], *at = text;
@@ -159,7 +161,7 @@ static double field(const char *file, int r, int c)
     return at ? strtod(at, NULL) : NAN;
 }
 
-/* ranks.csv: each gave all of its gradients to a sum in each step, and waited for part of it. */
+/* Checks ranks.csv: each rank gave all of its gradients to a sum in each step, and waited for part of the time. */
 static void check_shares(int ranks)
 {
     double params = field("many/result.csv", 1, 2);
@@ -183,7 +185,7 @@ TEST(gpus_have_the_curve_of_one)
     }
 }
 
-/* With WHAT set for all ranks, is it a curve that cannot be taken for the right one? */
+/* Checks that the curve cannot be taken for the right one while NAME is WHAT for all ranks. */
 static void must_be_seen(const char *name, const char *what)
 {
     setenv(name, what, 1);
@@ -270,7 +272,7 @@ TEST(what_cannot_be_is_told_once)
     assert_false(file_exists("no"));
 }
 
-/* Fails on the last rank, in words, and ends all. */
+/* Checks that a failure on the last rank is put in words and ends all ranks. */
 static void must_end_all(const char *what, const char *words)
 {
     setenv("TROTTER_NCCL", what, 1);

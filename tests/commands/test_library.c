@@ -1,5 +1,5 @@
-/* test_library.c: libtrotter.so as others use it: installed and compiled against by pkg-config, nothing else of it seen; its answers
- * beside the program's; from Python; and a model's file read by NumPy alone. */
+/* test_library.c: libtrotter.so as others use it: installed and compiled against by pkg-config, with no other symbol
+ * visible; its answers beside the program's; from Python; and a model's file read by NumPy alone. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -26,7 +26,7 @@ static int open_all(void **state)
     return 0;
 }
 
-/* A program of C against what is installed: its exit status; what it says is in out. */
+/* Compiles a C program against the installed library and runs it. Returns its exit status; its output is in `out`. */
 static int compile_and_run(const char *file, const char *arguments)
 {
     shell_ok(
@@ -101,7 +101,7 @@ static const char cases[] =
     "      said[0] = 0.5; NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == TROTTER_INPUT); }\n"
     "    puts(trotter_version()); return 0; }\n";
 
-/* NULL in each place where none is allowed, one at a time; with all of them there, the same calls go through. */
+/* Passes NULL in each place where none is allowed, one at a time. With all arguments there, the same calls succeed. */
 static const char null_cases[] =
     "#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
     "#define REFUSED(call) do { if ((call) != TROTTER_MISUSE || !strstr(trotter_error(), \"NULL\")) { printf(\"line %d\\n\", __LINE__); return 1; } } while (0)\n"
@@ -155,7 +155,7 @@ TEST(the_header_is_cplusplus_too)
     shell_ok(
         "sed '/extern \"C\"/d; /^}$/d' usr/include/trotter.h >bare.h && sed 's/<trotter.h>/\"bare.h\"/' header.cpp >bare.cpp");
     assert_int_not_equal(shell("g++ -I. -o header bare.cpp -Lusr/lib -ltrotter"),
-                         0); /* names of C++ */
+                         0); /* names of C++ symbols */
 }
 
 TEST(answers_and_refusals)
@@ -258,7 +258,8 @@ TEST(what_python_is_refused)
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }
 
-/* Encoders alone beside the program: words one by one, and classes of pairs of sentences. Each mistake of a reading is seen. */
+/* Encoders are read by NumPy and compared with the program: words one by one, and classes of pairs of sentences. Each
+ * mistake of a reading is seen. */
 TEST(encoders_by_numpy)
 {
     need_numpy();
@@ -320,7 +321,7 @@ TEST(encoders_by_numpy)
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
 }
 
-/* As the README has it: pip puts the module and the library that stands in the tree into a folder, and nothing into the tree. */
+/* As the README says, pip puts the module and the tree's library into a folder, and nothing into the tree. */
 TEST(by_pip)
 {
     need_numpy();

@@ -20,8 +20,8 @@ static int open_texts(void **state)
     return 0;
 }
 
-/* By hand: The -> A is wrong, the other two are right: P 2/3, R 1, F 5/4 2/3 / (1/6 + 1) = 5/7; beta 2: 5 2/3 / (8/3 + 1)
- * = 10/11. */
+/* By hand: The -> A is wrong and the other two edits are right, so P is 2/3, R 1 and F 5/4 2/3 / (1/6 + 1) = 5/7; with
+ * beta 2 it is 5 2/3 / (8/3 + 1) = 10/11. */
 TEST(one_system)
 {
     run_ok("m2 --gold gold.m2 --hypothesis some --csv");
@@ -58,7 +58,7 @@ TEST(several_systems_and_stdin)
     }
 }
 
-/* Rows of sentences add up to that of the system. */
+/* Rows of sentences add up to the row of the system. */
 TEST(sentences)
 {
     run_ok("m2 --gold gold.m2 --hypothesis some,good --per-sentence --csv");

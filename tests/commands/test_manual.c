@@ -1,5 +1,5 @@
-/* test_manual.c: man pages say what --help says, word by word, and roff sees text as text, whatever is in it; bash
- * completes commands, options and values. Commands are those that the program lists. */
+/* test_manual.c: man pages say the words of --help, and roff takes all of their text as text, whatever is in it; bash
+ * completes commands, options and values. The commands are those that the program lists. */
 #include "studies/manual/manual.h"
 #include "tests/lib/program.h"
 
@@ -11,7 +11,8 @@ static const char *const escapes[][2] = {
 };
 enum { ESCAPES = sizeof escapes / sizeof *escapes };
 
-/* What the escape at the beginning of `text` stands for, and its length; NULL: a page has no use for it. */
+/* Returns the text that the escape at the beginning of `text` stands for, and its length. NULL: a page has no use for
+ * it. */
 static const char *escaped(const char *text, size_t *length)
 {
     for (size_t i = 0; i < ESCAPES; i++) {
@@ -21,8 +22,8 @@ static const char *escaped(const char *text, size_t *length)
     return NULL;
 }
 
-/* A line of a page without escapes, quotes that roff takes away, and macros; a title of options ends with a colon, as
- * in --help. NULL: roff would take something of it for an instruction. */
+/* Writes a line of a page to `to` without escapes, macros and the quotes that roff takes away; a title of options
+ * ends with a colon, as in --help. Returns the end, or NULL where roff would take a part of it for an instruction. */
 static char *plain_line(const char *line, size_t n, char *to)
 {
     static const char macros[] = " SS PP TP B BI BR EX EE ";
@@ -46,7 +47,8 @@ static char *plain_line(const char *line, size_t n, char *to)
     return stpcpy(to, title ? ":\n" : "\n");
 }
 
-/* The words of DESCRIPTION and what follows it, without its titles; caller frees. NULL: the page is not sound. */
+/* Returns the words of DESCRIPTION and the sections after it, without titles; the caller frees them. NULL: the page
+ * is not sound. */
 static char *page_words(const char *page)
 {
     const char *at = strstr(page, ".SH DESCRIPTION\n"), *end = strstr(page, ".SH EXIT STATUS\n");
@@ -71,7 +73,7 @@ static int same_words(const char *a, const char *b)
     }
 }
 
-/* Whether a page says what the help says behind usage and purpose. */
+/* Returns whether a page says what the help says after usage and purpose. */
 static int page_agrees(const char *page, const char *help)
 {
     const char *about = strstr(help, "\n\n");
@@ -83,14 +85,14 @@ static int page_agrees(const char *page, const char *help)
 
 /* ---- each command -------------------------------------------------------------------------------- */
 
-/* The next command of an overview, from `at` on; NULL: the last was before. */
+/* Reads the next command of an overview and returns the place after it. NULL: there is no more. */
 static const char *next_command(const char *at, char name[32], char purpose[256])
 {
     if (sscanf(at, "  %31[a-z0-9] %255[^\n]", name, purpose) != 2) return NULL;
     return strchr(at, '\n') + 1;
 }
 
-/* A copy of a page whose first `from` is `to`. */
+/* Returns a copy of a page whose first `from` is `to`. */
 static char *spoilt(const char *page, const char *from, const char *to)
 {
     const char *at = strstr(page, from);
@@ -123,7 +125,7 @@ TEST(pages_say_what_help_says)
         run_ok(text);
         if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
-        /* Status 130 is of commands that save. */
+        /* only commands that save have status 130 */
         int saves = strcmp(name, "train") == 0 || strcmp(name, "compare") == 0;
         if (saves || strcmp(name, "schemes") == 0)
             assert_int_equal(strstr(page, "130 interrupted and saved.\n") != NULL, saves);
@@ -178,7 +180,7 @@ TEST(odd_text_is_text)
 
 /* ---- other programs ------------------------------------------------------------------------------ */
 
-/* What a line of the shell says in the folder, stderr too. */
+/* Returns what a line of the shell prints in the folder, stderr too. */
 static const char *said(const char *line)
 {
     assert_int_equal(shell("{ %s ; } 2>&1", line), 0);

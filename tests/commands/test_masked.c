@@ -1,5 +1,6 @@
-/* test_masked.c: masked language models as a user has them: trained, gone on with to the same bits, by threads, evaluated with one set of
- * masks and one by one, compared, their truncation error; what stays when an answer changes; what is refused. */
+/* test_masked.c: masked language models as a user has them: trained, resumed to the same bits, by threads, evaluated
+ * with one set of masks and one by one, compared, and their truncation error; what stays when an answer changes; and
+ * refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -13,7 +14,7 @@ static int open_all(void **state)
 {
     if (program_open(state) != 0) return -1;
     corpus_write("text", 400, 60);
-    /* Every word stands twice, one beside the other. */
+    /* every word stands twice, one beside the other */
     shell_ok(
         "mkdir -p twice && for f in train valid test; do awk -v f=$f 'BEGIN { srand(f == \"train\"); for "
         "(i = 0; i < (f == \"train\" ? 600 : 60); i++) { line = \"\"; for (k = 0; k < 5; k++) { w = "
@@ -35,7 +36,7 @@ static Row read_row(const char *csv, const char *head)
     return r;
 }
 
-/* A column of the first row of a file. */
+/* Returns a column of the first row of a file. */
 static double first_of(const char *file, const char *column)
 {
     shell_ok("awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s\") k = i } "
@@ -54,7 +55,7 @@ static double result_of(const char *dir, const char *column)
     return first_of(file, column);
 }
 
-/* Of a text of n words and `lines` lines; how many of them are neither ends of lines. */
+/* Returns the number of words in a file. */
 static double words_of(const char *file)
 {
     shell_ok("wc -w <%s >number", file);
@@ -78,7 +79,7 @@ TEST(trained_and_evaluated)
     assert_true(r.tokens > 0.05 * n && r.tokens < 0.3 * n);
     free(text);
     free(corpus);
-    /* The set of masks is the same for another cut, another context and another model. */
+    /* the set of masks is the same for another cut, another context and another model */
     text = eval_csv("run --corpus text --sequence 7 --context sentence");
     assert_true(read_row(text, "tokens,nll,ppl\n").tokens == r.tokens);
     free(text);
@@ -92,14 +93,14 @@ TEST(trained_and_evaluated)
     free(text);
 }
 
-/* It learns: a text in which a word is the one before it once more is told by its neighbours. */
+/* A masked model learns: where every word stands twice, its neighbours give it away. */
 TEST(neighbours_tell)
 {
     run_ok(
         "train --objective masked --corpus twice --width 32 --inner 64 --heads 4 --sequence 24 --layers 1 "
         "--batch-tokens 512 --threads 1 --rate 1e-2 --warmup 20 --epochs 30 --dropout 0 --positions both --out learnt");
     double masked = result_of("learnt", "valid_ppl");
-    /* 20 words are as probable, and an encoder of any other words tells no more: the text's own perplexity is then 20. */
+    /* 20 words are equally probable, and only its twin tells a word: otherwise the perplexity is 20 */
     if (!(masked < 6)) fail_msg("pseudo-perplexity %g", masked);
 }
 
@@ -117,7 +118,8 @@ TEST(next_sentences)
     free(text);
 }
 
-/* It learns whether lines follow: four lines in a row are of one topic. Where lines are in any order, nothing tells. */
+/* A model learns whether lines follow each other: four lines in a row are of one topic. Where lines are in any order,
+ * nothing can be learned. */
 TEST(next_sentences_are_learned)
 {
     static const char *const texts[] = {"topics", "mixed"};
@@ -143,8 +145,8 @@ TEST(next_sentences_are_learned)
         fail_msg("told right: %g and, where nothing tells, %g", told[0], told[1]);
 }
 
-/* Stopped at a step and gone on with, it is the run that was not stopped: by the numbers of its state, as the stop has a validation
- * more, of which the best model may be. */
+/* Checks that a run that is stopped at a step and resumed is the run that was not stopped. It compares the numbers of
+ * their states: the stop adds a validation, which may hold the best model. */
 static void check_resume(const char *more)
 {
     char line[400];
@@ -156,7 +158,7 @@ static void check_resume(const char *more)
     run_ok("train --resume --max-steps 0 --out parts");
     shell_ok("for d in whole parts; do tail -c 30000 $d/state.safetensors >$d/numbers; done");
     assert_true(same_files("whole/numbers", "parts/numbers"));
-    run_ok("train --resume --epochs 3 --out parts"); /* the control: an epoch more */
+    run_ok("train --resume --epochs 3 --out parts"); /* control: an epoch more */
     shell_ok("tail -c 30000 parts/state.safetensors >parts/numbers");
     assert_false(same_files("whole/numbers", "parts/numbers"));
     expect(2, "train --resume --objective next --out parts");
@@ -203,7 +205,8 @@ static double one_by_one(const char *run)
     return r.ppl;
 }
 
-/* Words one by one are those of `eval`, of the lines up to the one of the 25-th token: three of 10 words and <eos>. */
+/* The one-by-one score is that of `eval` on the lines up to the one with the 25th token: three lines of 10 words and
+ * <eos>. */
 TEST(compared)
 {
     run_ok(STUDY "--seeds 2 --one-by-one 25 --out study");
@@ -226,7 +229,7 @@ TEST(compared)
     must_refuse("compare --corpus twice --one-by-one 25 --out no", "--objective masked");
 }
 
-/* Recorded seed by seed, they are the same table. */
+/* Runs that are recorded seed by seed give the same table. */
 TEST(compared_seed_by_seed)
 {
     run_ok(STUDY "--seeds 1 --seed 1 --one-by-one 25 --out seed-1");
@@ -255,7 +258,7 @@ TEST(truncation_of_an_encoder)
     }
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------- */
+/* ---- refusals --------------------------------------------------------------------------------------------- */
 
 TEST(what_is_refused)
 {

@@ -1,4 +1,4 @@
-/* test_memory_limit.c: what a training says it will take, against what it took; and --memory-limit. */
+/* test_memory_limit.c: the memory that a training predicts against the memory it took; and --memory-limit. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 enum { WORDS = 3000 };
 
-/* A text of so many words, drawn evenly. */
+/* Writes texts of so many different words, each equally often. */
 static int begin(void **state)
 {
     static const char *const split[] = {"train", "valid", "test"};
@@ -33,7 +33,7 @@ static int begin(void **state)
 #define PAIRS OPTIONS("reverse:26")
 #define MANY OPTIONS("reverse:10000")
 
-/* Bytes told before, and the peak; 0, 0 where it was refused. */
+/* Measures the bytes predicted and the peak; both are 0 where the run was refused. */
 static void measure(const char *line, double *told, double *took)
 {
     char result[1024];
@@ -80,8 +80,8 @@ TEST(the_count_is_within_a_tenth)
     print_message("# SKIP the sanitizer's own memory\n");
     skip();
 #endif
-    /* What a process takes has pages of libraries in it, of which Linux maps more where they lie in its cache in large
-     * pieces: one of a few runs counts. */
+    /* A process's memory includes pages of libraries, of which Linux maps more where its cache holds them in large
+     * pieces: one of a few runs has to agree. */
     enum { TRIES = 3 };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         double told = 0, took = 0;
@@ -93,8 +93,8 @@ TEST(the_count_is_within_a_tenth)
     }
 }
 
-/* A limit above the need lets it run, one below does not, and nothing is left; a smaller need passes the limit
- * that the larger one did not. */
+/* A limit above the need lets a training run; one below stops it and leaves nothing. A smaller need passes a limit
+ * that a larger one does not. */
 TEST(a_limit_stops_what_is_above)
 {
     double told, took;
@@ -131,7 +131,7 @@ TEST(what_is_no_size_is_refused)
     }
 }
 
-/* Runs of a comparison are given the limit. */
+/* compare passes the limit on to its runs. */
 TEST(compare_passes_it_on)
 {
     int status = program_run("compare --corpus text --scheme transformer --seeds 1 --truncation 0 "

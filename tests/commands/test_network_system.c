@@ -1,5 +1,5 @@
 /* test_network_system.c: `trotter order --system network:DIR`: a smooth trained layer shows every exact
- * order; what does not fit the model is refused. */
+ * order; options that do not fit the model are refused. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -22,7 +22,7 @@ static int open_models(void **state)
     return 0;
 }
 
-/* Whether the summary just printed has a scheme with this exact order and verdict. */
+/* Returns whether the summary just printed has a scheme with this exact order and verdict. */
 static int row_says(const char *scheme, int order, const char *verdict)
 {
     char begin[128], end[32];

@@ -1,5 +1,5 @@
-/* test_pair_files.c: parallel text as a user has it, in files: subwords by hand, a corpus looked at, trained on, evaluated,
- * stopped and gone on with; and what is refused. */
+/* test_pair_files.c: parallel text as a user has it, in files: subwords by hand, a corpus inspected, trained on,
+ * evaluated, stopped and resumed; and refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/counting.h"
@@ -40,7 +40,7 @@ TEST(subwords_by_hand)
     shell_ok("cat c/test.en c/test.de >both; %s bpe --undo <pieces >piped", program);
     assert_true(same_files("again", "both"));
     assert_true(same_files("piped", "both"));
-    /* A reader that goes away needs no words; a full disk does. */
+    /* a reader that goes away gives no message; a full disk does */
     shell_ok("for i in 1 2 3 4 5 6 7 8 9; do cat both both both both; done >long");
     assert_int_equal(shell("%s bpe --undo --text long | head -n 1", program), 0);
     assert_string_equal(err, "");
@@ -97,7 +97,7 @@ TEST(subwords_refused)
 
 /* ---- a corpus looked at ------------------------------------------------------------------------- */
 
-/* Tokens of train.en in the table of data: those that `words` in the shell count. */
+/* Checks that the tokens of train.en in the table of data are those that the shell command `words` counts. */
 static void assert_tokens(const char *options, const char *words)
 {
     char line[256], cell[64];
@@ -162,7 +162,7 @@ TEST(corpus_refused)
     }
     shell_ok("sed 's/^/x /' c/test.en >bad/test.en; cp c/val.en bad/val.en; rm bad/test.de");
     must_refuse("train --corpus bad --source en --target de --untested --out refused",
-                "bad: no text for test"); /* it is looked for */
+                "bad: no text for test"); /* the file is looked for */
 }
 
 /* ---- training ----------------------------------------------------------------------------------- */
@@ -190,12 +190,12 @@ TEST(trained_and_evaluated)
     assert_int_equal(sscanf(last_line(result), "%*[^,],%*d,%*d,%*d,%*d,%*f,%lf,", &told), 1);
     assert_true(fabs(ppl - told) <= 1e-6 * told);
     free(result);
-    /* The file of weights by itself, its words and merges beside it. */
+    /* the file of weights can be named, with its words and merges beside it */
     char *file = eval_csv("run/model.safetensors --text c/test.de --source-text c/test.en");
     assert_string_equal(file, text);
     free(file);
     free(text);
-    /* The same merges from a file make the same model. */
+    /* the same merges from a file make the same model */
     run_ok(TRAIN " --codes codes" SHORT " --out from-file");
     assert_same_file("run", "from-file", "codes.bpe", 1);
     assert_same_file("run", "from-file", "vocab.txt", 1);
@@ -210,7 +210,7 @@ TEST(trained_and_evaluated)
     free(text);
 }
 
-/* A model without its own words or merges would give numbers all the same. */
+/* A model with another's words or merges would still give numbers, so it is refused. */
 TEST(other_files_beside_a_model)
 {
     static const char *const bad[][2] = {
@@ -277,7 +277,7 @@ TEST(pairs_left_out)
     run_ok("train --corpus few --source en --target de --sequence 7" SIZE SHORT " --out whole");
     assert_false(says("left out"));
     must_refuse("train --corpus c --source en --target de --sequence 4" SIZE " --out refused",
-                "a sequence can have 4"); /* of validation none is left out */
+                "a sequence can have 4"); /* no pair of validation is left out */
     shell_ok("for f in val test; do sed 's/ .*//' c/$f.en >few/$f.en; sed 's/ .*//' c/$f.de "
              ">few/$f.de; done; sed 's/$/ one/' c/train.en >few/train.en");
     must_refuse("train --corpus few --source en --target de --sequence 2" SIZE " --out refused",

@@ -1,5 +1,5 @@
-/* test_pairs.c: an encoder and a decoder as a user trains them on pairs of lines, stops and goes on, reads them back and
- * is refused what they cannot do. */
+/* test_pairs.c: an encoder and a decoder as a user trains them on pairs of lines, stops, resumes and reads them back;
+ * and refusals. */
 #include "tests/lib/test.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 #define SHORT TINY "--rate 1e-2 --warmup 10 --max-steps 40 "
 #define PAIRS "train --corpus reverse:6"
 
-/* The cell of the last line of a CSV text in the column of this name; NaN where it is empty. */
+/* Returns the cell of the last line of a CSV text in the column of this name; NaN where it is empty. */
 static double cell(const char *csv, const char *name)
 {
     const char *head = csv, *row = last_line(csv);
@@ -37,8 +37,8 @@ static double result_of(const char *dir, const char *name)
 
 /* ---- the measure --------------------------------------------------------------------------------- */
 
-/* Sets the tensors of a safetensors file whose names have both words to zero; gives how many there were. The file's
- * checksum goes. */
+/* Sets the tensors of a safetensors file whose names contain both words to zero and returns their number. Removes the
+ * file's checksum. */
 static int zero_tensors(const char *file, const char *first, const char *second)
 {
     size_t bytes;
@@ -47,7 +47,7 @@ static int zero_tensors(const char *file, const char *first, const char *second)
     char *all = file_slurp(file, &bytes);
     memcpy(&head, all, sizeof head);
     char *json = all + sizeof head, *data = json + head, end = *data;
-    *data = '\0'; /* file_slurp's texts end, this one in the middle */
+    *data = '\0'; /* file_slurp ends its texts with NUL, but this one has NUL in the middle */
     char *sum = strstr(json, "\"checksum\"");
     assert_non_null(sum);
     sum[1] = 'x';
@@ -78,8 +78,8 @@ static double exact_of(const char *dir, const char *corpus)
     return cell(out, "exact");
 }
 
-/* Trains by `arguments`; then eval finds at least `most` of the pairs exact, and at most `least` where cross-attention's
- * output is zero. */
+/* Trains with `arguments`. Then eval finds at least `most` of the pairs exact, and at most `least` where
+ * cross-attention's output is zero. */
 static void measure(const char *arguments, const char *corpus, double most, double least)
 {
     char line[512];
@@ -98,8 +98,8 @@ static void measure(const char *arguments, const char *corpus, double most, doub
     assert_true(deaf <= least);
 }
 
-/* A small network learns to reverse and exchange 12 symbols in some seconds; what it knows of the source came by
- * cross-attention: the places of a target are independent of each other, so without it one pair in 8^12 is exact. */
+/* A small network learns to reverse and exchange 12 symbols in some seconds. It knows the source by cross-attention
+ * alone: the places of a target are independent of each other, so without it one pair in 8^12 is exact. */
 TEST(reversal_is_learnt_by_cross_attention)
 {
     measure("--width 32 --inner 64 --heads 4 --batch-tokens 512 --rate 5e-3 --warmup 100 --dropout "
@@ -107,7 +107,7 @@ TEST(reversal_is_learnt_by_cross_attention)
             "reverse:8", 0.95, 0.05);
 }
 
-/* The same of 26 symbols with the options' defaults. It takes all cores for half a minute. */
+/* The same holds for 26 symbols with the default options. It takes all cores for half a minute. */
 TEST(whole_reversal)
 {
     if (!getenv("TROTTER_WHOLE")) {
@@ -123,7 +123,7 @@ TEST(whole_reversal)
     assert_true(to.tv_sec - from.tv_sec < 180);
 }
 
-/* ---- what is told -------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------ */
 
 TEST(exact_pairs_are_told)
 {
@@ -139,7 +139,7 @@ TEST(exact_pairs_are_told)
     if (!strstr(last_line(err), "transformer + transformer-decoder, 2 + 1 layer(s)"))
         fail_msg("%s", err);
     assert_int_equal(count_words(err, " % exact"),
-                     3); /* the validation's line, and twice in the last */
+                     3); /* once in the validation's line and twice in the last */
     char *log = file_slurp("told/log.csv", NULL);
     snprintf(line, sizeof line, "%s,valid_exact\n", head);
     assert_int_equal(strncmp(log, line, strlen(line)), 0);
@@ -147,7 +147,7 @@ TEST(exact_pairs_are_told)
     free(log);
 }
 
-/* A language model's files and words have nothing of it. */
+/* A language model's files and messages have no exact pairs. */
 TEST(texts_have_no_pairs)
 {
     corpus_write("text", 600, 60);
@@ -178,7 +178,7 @@ static void write_text(const char *file, const Corpus *c, const Text *t)
     file_write(file, text, n);
 }
 
-/* The validation pairs as files, and the corpus they are of, are the same text. */
+/* The validation pairs as files, and as a corpus, are the same text. */
 TEST(files_are_pairs)
 {
     Corpus c;
@@ -288,8 +288,8 @@ TEST(language_models_alone)
     free(page);
 }
 
-/* Layers of either side against their flow: schemes of two operators are a decoder's there, and what the other side lacks
- * is told. */
+/* Layers of either side are compared with their flow: schemes of two operators are a decoder's there, and what the
+ * other side lacks is reported. */
 TEST(errors_of_either_side)
 {
     static const char pairs[] = "1 2 3 4\n5 1\n2 2 5 1 3\n", others[] = "3 1\n4 4 2 1\n5\n";
@@ -358,7 +358,7 @@ static const char *const variants[] = {
     "--decoder heun-decoder --encoder-layers 2",
 };
 
-/* Every one trains, and the model that eval rebuilds is the one that was trained. */
+/* Every way trains, and the model that eval rebuilds is the one that was trained. */
 TEST(all_ways_train)
 {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
@@ -378,7 +378,7 @@ TEST(all_ways_train)
     }
 }
 
-/* Less memory and the same bits. */
+/* Recomputing gives the same bits. */
 TEST(recompute_is_the_same)
 {
     run_ok(PAIRS " --encoder rk4-layer --decoder macaron --out kept" SHORT);
@@ -389,9 +389,9 @@ TEST(recompute_is_the_same)
     assert_false(same_files("kept/numbers", "other/numbers")); /* the control */
 }
 
-/* ---- stopped and gone on ------------------------------------------------------------------------- */
+/* ---- stopped and resumed ------------------------------------------------------------------------- */
 
-/* A log without its column of speeds. */
+/* Returns a log without its column of speeds. */
 static char *log_of(const char *dir)
 {
     shell_ok("cut -d, -f1-7,9 %s/log.csv > %s/steps", dir, dir);

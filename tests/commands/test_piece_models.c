@@ -1,6 +1,6 @@
-/* test_piece_models.c: language models whose tokens are pieces of words, as a user has them: trained, evaluated, stopped and
- * gone on with, asked to go on with a text, compared; their perplexity per word against a count of words by wc and the sum of
- * log p by `score`; and what is refused. */
+/* test_piece_models.c: language models whose tokens are pieces of words, as a user has them: trained, evaluated,
+ * stopped and resumed, given a text to go on with, compared; their perplexity per word against a count of words by wc
+ * and the sum of log p by `score`; and refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -17,7 +17,7 @@ static int open_all(void **state)
     return 0;
 }
 
-/* What a command of the shell prints, as a number. */
+/* Returns the number that a shell command prints. */
 static double counted(const char *line)
 {
     shell_ok("{ %s; } >count", line);
@@ -68,7 +68,7 @@ TEST(trained_and_evaluated)
     free(valid);
     free(corpus);
     free(told);
-    /* The same merges from a file make the same model, which needs that file no more. */
+    /* the same merges from a file make the same model, which no longer needs that file */
     run_ok(TRAIN " --codes codes" SHORT " --out from-file");
     assert_same_file("run", "from-file", "codes.bpe", 1);
     assert_same_file("run", "from-file", "vocab.txt", 1);
@@ -83,7 +83,7 @@ TEST(trained_and_evaluated)
     assert_non_null(strstr(out, " pieces\n"));
 }
 
-/* Words are those of wc; of the perplexity per word the logarithm is the mean of all that `score` sums. */
+/* Words are those of wc. The logarithm of the perplexity per word is the mean of all that `score` sums. */
 TEST(perplexity_per_word)
 {
     shell_ok("{ cat text/valid.txt; echo; echo 'the park'; } >lines"); /* a blank line */
@@ -108,7 +108,7 @@ TEST(perplexity_per_word)
     assert_true(fabs(log(l.ppl) + sum / l.words) > 0.1); /* the control */
     free(stream);
     free(lined);
-    /* Whole words have the columns that they had, and their last line has one perplexity. */
+    /* models of whole words have the columns that they had, and their last line has one perplexity */
     run_ok(TRAIN SHORT " --out whole");
     assert_false(says("a word)"));
     assert_false(file_exists("whole/codes.bpe"));
@@ -159,7 +159,7 @@ TEST(pieces_go_on)
     run_ok("generate --threads 1 --model model --prompt 'the  cat sat on a ma' --tokens 1 --top 1");
     assert_int_equal(strncmp(out, "the cat sat on a ma", 19), 0);
     run_ok("generate --threads 1 --model model --prompt 'the qat q' --tokens 1 --top 1");
-    assert_int_equal(count_lines(err), 1); /* told once, though one goes on and one ends its word */
+    assert_int_equal(count_lines(err), 1); /* once, though one goes on and one ends its word */
     assert_true(says("the model does not know 'q': it reads <unk>\n"));
     run_ok("generate --threads 1 --model model --tokens 200 --temperature 50 --seed 2");
     assert_null(strstr(out, "@@")); /* wherever it ends */
@@ -168,7 +168,7 @@ TEST(pieces_go_on)
     must_refuse("eval --model model --text model/weights", "model/weights");
 }
 
-/* A model without its own words or merges would give numbers all the same. */
+/* A model with another's words or merges would still give numbers, so it is refused. */
 TEST(other_files_beside_a_model)
 {
     static const char *const bad[][2] = {
@@ -211,7 +211,7 @@ TEST(compared)
            "--out sweep" SIZE);
 }
 
-/* The same pieces of one text do not make the same merges: another text would be cut in others. */
+/* The same pieces of one text do not make the same merges: they would cut another text into other pieces. */
 TEST(other_merges_are_not_compared)
 {
     shell_ok("mkdir two; for f in train valid test; do echo 'ab bc ab bc' >two/$f.txt; done");
@@ -231,7 +231,7 @@ TEST(other_merges_are_not_compared)
         "attention"); /* the control */
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------------- */
 
 TEST(bad_choices_are_refused)
 {
@@ -260,7 +260,7 @@ TEST(bad_choices_are_refused)
         if (file_exists("refused")) fail_msg("%s: refused/ was made", bad[i][0]);
     }
     run_ok("train --corpus tabs" SIZE SHORT
-           " --vocabulary 50 --out tabbed"); /* of words it is a blank */
+           " --vocabulary 50 --out tabbed"); /* among words a tab is a blank */
 }
 
 TEST_MAIN(open_all, program_close)

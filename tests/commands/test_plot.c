@@ -10,7 +10,7 @@
 
 #define HEAD "scheme,h,error\n"
 
-/* The last run's stdout becomes a file. */
+/* Saves the last run's stdout as a file. */
 static void save(const char *arguments, const char *name)
 {
     run_ok(arguments);
@@ -23,7 +23,7 @@ static void save_studies(void)
     save("order --system kuramoto --scheme heun --halvings 5 --csv", "b.csv");
 }
 
-/* Cell (row, column) of a CSV without quotes; "" where there is none. */
+/* Returns cell (row, column) of a CSV without quotes, or "" where there is none. */
 static const char *cell(const char *text, int row, int column)
 {
     static char word[4][128];
@@ -38,9 +38,9 @@ static const char *cell(const char *text, int row, int column)
     return w;
 }
 
-/* ---- what is drawn ------------------------------------------------------------------------------- */
+/* ---- drawings ------------------------------------------------------------------------------------ */
 
-/* Scheme, system, h, evals, error of every row, in the order of the files. */
+/* Compares scheme, system, h, evals and error of every row, in the order of the files. */
 static void compare_rows(const char *data, const char *from, int first, const char *file)
 {
     static const int theirs[] = {0, 1, 2, 4, 5}, ours[] = {7, 8, 1, 2, 4};
@@ -68,7 +68,7 @@ TEST(test_overlay)
     free(data);
 }
 
-/* Names tell lines apart: the system where there are two, the file where a line stands in two. */
+/* Names tell lines apart: by the system where there are two, by the file where a line stands in two. */
 TEST(test_names)
 {
     save_studies();
@@ -100,7 +100,7 @@ static int has_images(const char *dir, const char *name)
     return n == 3;
 }
 
-/* Seconds are in no order.csv, but in work.csv. */
+/* Only work.csv has seconds; order.csv has none. */
 TEST(test_files)
 {
     need_tool("gnuplot");
@@ -114,7 +114,7 @@ TEST(test_files)
     assert_true(has_images("times", "overlay-time"));
 }
 
-/* Other columns, other line ends, quotes, empty cells and lines: read all the same. */
+/* Other columns, other line ends, quotes, empty cells and empty lines are read all the same. */
 TEST(test_forms)
 {
     static const char *const good[] = {
@@ -133,8 +133,8 @@ TEST(test_forms)
     }
 }
 
-/* Names that are alike but for what gnuplot cuts off at a comma or quote are lines of their own, told by a number;
- * what cannot be shown is replaced. */
+/* Names that differ only after a comma or quote, where gnuplot cuts them off, are separate lines with a number each;
+ * characters that cannot be shown are replaced. */
 TEST(test_odd_names)
 {
     static const char text[] =
@@ -154,7 +154,7 @@ TEST(test_odd_names)
                                 "b,odd.csv"));
 }
 
-/* ---- what cannot be used ------------------------------------------------------------------------- */
+/* ---- unusable input ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text, *words;
@@ -201,7 +201,7 @@ TEST(test_bad_tables)
     plot_must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
 }
 
-/* Curves of trained layers have their own columns, and are not laid over errors of `order`. */
+/* Curves of trained layers have their own columns and are not laid over errors of `order`. */
 TEST(test_curves)
 {
     save_studies();
@@ -230,7 +230,7 @@ TEST(test_stopped)
     shell_ok("chmod 755 gnuplot");
     pid_t child =
         shell_start("stopped", "env PATH=.:..:$PATH %s plot good.csv --out drawn", program);
-    for (int n = 0; n < 1000 && !strchr(pid, '\n'); n++) { /* it is there before it is written */
+    for (int n = 0; n < 1000 && !strchr(pid, '\n'); n++) { /* the file is there before its text */
         pause_ms(10);
         if (file_exists("drawer")) file_read("drawer", pid, sizeof pid);
     }
@@ -253,7 +253,7 @@ TEST(test_bad_arguments)
     plot_must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
 }
 
-/* Titles have what tells files apart, and no folder above that. */
+/* Titles show the part of a path that tells files apart, and no folder above it. */
 TEST(test_paths)
 {
     static char script[1 << 16], args[2048], path[2][512];
@@ -268,13 +268,13 @@ TEST(test_paths)
     assert_non_null(strstr(script, "title 'heun (two/a.csv)'"));
     assert_null(strstr(script, path[0]));
     file_read("paths/overlay.csv", script, sizeof script);
-    assert_non_null(strstr(script, path[0])); /* the control: the data have it */
+    assert_non_null(strstr(script, path[0])); /* control: the data have it */
     assert_string_equal(plot_folder("/data/ptb"), "ptb");
     assert_string_equal(plot_folder("ptb"), "ptb");
     assert_string_equal(plot_folder("/data/ptb (first)"), "ptb (first)");
 }
 
-/* A scheme has one colour, whichever file it is in, but another dash and mark; another scheme has another colour. */
+/* A scheme has one colour in every file, but another dash and mark in each; another scheme has another colour. */
 TEST(test_again)
 {
     static char script[1 << 16];
@@ -295,7 +295,7 @@ TEST(test_again)
     assert_int_not_equal(strncmp(look[0], look[2], 16), 0);
 }
 
-/* A number behind `words` of a script. */
+/* Returns the number after `words` of a script. */
 static double number_behind(const char *script, const char *words)
 {
     const char *at = strstr(script, words);
@@ -303,7 +303,7 @@ static double number_behind(const char *script, const char *words)
     return strtod(at + strlen(words), NULL);
 }
 
-/* Axes hold what was measured, though a scheme that diverges is measured at finer steps and guides go on for ever. */
+/* Axes hold the measured range, though a diverging scheme is measured at finer steps and guides have no end. */
 TEST(test_axes)
 {
     static char script[1 << 16], data[1 << 16];
@@ -316,7 +316,7 @@ TEST(test_axes)
         measured = fmin(measured, h);
         if (isfinite(error)) finest = fmin(finest, h), least = fmin(least, error);
     }
-    assert_true(measured < finest); /* the control: there is what has to be left out */
+    assert_true(measured < finest); /* control: something has to be left out */
     double from = number_behind(script, "set xrange ["),
            low = number_behind(script, "set yrange [");
     assert_true(from < finest && from > finest / 2);
@@ -327,7 +327,7 @@ TEST(test_axes)
     assert_null(strstr(script, "diverging"));
 }
 
-/* The smallest font-size of a drawing. */
+/* Returns the smallest font-size of a drawing. */
 static double least_letters(const char *svg)
 {
     double least = INFINITY, size;
@@ -336,7 +336,7 @@ static double least_letters(const char *svg)
     return least;
 }
 
-/* What is for a paper has its width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
+/* A figure for a paper has the paper's width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
 TEST(test_figure)
 {
     static const char *const width[] = {"84", "174"};
@@ -374,7 +374,7 @@ TEST(test_figure)
                      "--figure: expected one of 84");
 }
 
-/* The key beside the words of guides, beside the axes alone and below them fits the image, whatever its names are. */
+/* The key fits the image beside the words of guides, beside the axes alone and below them, whatever its names are. */
 TEST(test_keys)
 {
     static const char *const names[] = {"rk4", "rk4,strang-marchuk:exact",
@@ -391,7 +391,7 @@ TEST(test_keys)
                 snprintf(line, sizeof line, "keys/%s.svg", plot[k]);
                 file_read(line, svg, sizeof svg);
                 if (svg_fault(svg)) fail_msg("%s, %d: %s", names[i], width, svg_fault(svg));
-                /* gnuplot leaves out what begins outside. */
+                /* gnuplot leaves out entries that begin outside */
                 assert_non_null(strstr(svg, ">rk4<"));
                 assert_true(i != 1 || strstr(svg, ">strang-marchuk:exact<"));
             }
@@ -400,7 +400,7 @@ TEST(test_keys)
     assert_non_null(svg_fault(svg));
 }
 
-/* Columns that the entries "entry N" of a drawing's key stand in. */
+/* Returns the number of columns in which the entries "entry N" of a drawing's key stand. */
 static int key_columns(const char *file)
 {
     static char svg[1 << 20];
@@ -452,7 +452,7 @@ TEST(test_long_keys)
     assert_true(key_columns("many/many.svg") >= 1);
 }
 
-/* Numbers of a narrow figure's axis do not run together. */
+/* The numbers on a narrow figure's axis do not run together. */
 TEST(test_tics)
 {
     static char script[1 << 16];
@@ -464,8 +464,8 @@ TEST(test_tics)
     assert_non_null(strstr(script, "set xtics 5\n"));
 }
 
-/* However long the names in the key are, the axes keep half of the height that a figure has without one: a key of more columns than
- * gnuplot finds room for would take it. */
+/* The axes keep half of the height of a figure without a key, however long the key's names are. A key of more columns
+ * than gnuplot finds room for would take that height. */
 TEST(test_key_below)
 {
     static char text[1 << 16], schemes[1 << 12], args[1024];
@@ -484,7 +484,7 @@ TEST(test_key_below)
             "order --system linear --halvings 5 --figure 84 --out key --scheme-file ten.scheme --scheme %.900s",
             text);
         run_ok(args);
-        if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo, told by test_figure */
+        if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo: see test_figure */
         shell_ok(
             "cd key && sed -i \"s/'svg png pdf'/'pdf'/\" order.gp && echo 'print (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) * 1. * GPVAL_TERM_SCALE / GPVAL_TERM_YSIZE' >>order.gp && gnuplot order.gp 2>&1 | tail -n 1 >share");
         file_read("key/share", text, sizeof text);
@@ -496,7 +496,7 @@ TEST(test_key_below)
     }
 }
 
-/* A gnuplot without some terminals draws what it can, and stops at none. */
+/* A gnuplot without some terminals draws in the others and does not stop. */
 TEST(test_terminals)
 {
     need_tool("gnuplot");
@@ -505,14 +505,14 @@ TEST(test_terminals)
     shell_ok(
         "sed -i s/pdfcairo/nosuch/ bare/overlay.gp && sed -i s/pngcairo/nosuch/ bare/overlay.gp");
     shell_ok("cd bare && rm overlay.png overlay.svg && rm -f overlay.pdf && gnuplot overlay.gp");
-    assert_string_equal(err, ""); /* nor speaks of an unknown one */
+    assert_string_equal(err, ""); /* nor names an unknown one */
     assert_true(file_exists("bare/overlay.svg"));
     assert_false(file_exists("bare/overlay.pdf"));
     file_text("bare/control.gp", "set terminal nosuch\n");
     assert_int_not_equal(shell("cd bare && gnuplot control.gp"), 0);
 }
 
-/* A plot without boundaries says on which side all of it is; with several schemes it counts. */
+/* A plot without boundaries says on which side all of it is; with several schemes it counts the stable ones. */
 TEST(test_stable)
 {
     static char text[1 << 20];
@@ -527,7 +527,7 @@ TEST(test_stable)
     for (int i = 1; i < count_lines(text); i++) {
         double z = atof(cell(text, i, 0)) + atof(cell(text, i, 1));
         int stable = atoi(cell(text, i, 2));
-        int want = (z >= -2 - 1e-9) + (z >= -2.78529); /* both functions are of the sum alone */
+        int want = (z >= -2 - 1e-9) + (z >= -2.78529); /* both functions depend on the sum alone */
         if (stable != want) fail_msg("%g: %d stable, not %d", z, stable, want);
         seen[stable]++;
     }

@@ -1,5 +1,5 @@
-/* test_ranks.c: `mpirun -n N trotter train`: the loss curve of one process, stopped, killed and refused as one
- * process is. And two trainings that are given the same directory. */
+/* test_ranks.c: `mpirun -n N trotter train` has the loss curve of one process, and is stopped, killed and refused as
+ * one process is. Two trainings in one directory are tested too. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/mpirun.h"
@@ -11,10 +11,9 @@ static int begin(void **state)
 
 /* ---- curves --------------------------------------------------------------------------------------- */
 
-/* Curves are told to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which
- * divides by the gradient's size, carry that on: 1e-8 leaves a factor 1e6 in 60 steps. In f32 the same factor, which
- * is generous for f64, would leave nothing: measured 2e-6 to 2e-5; allowed 5e-4, a twentieth of what
- * another mask does (below). */
+/* Curves are printed to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which divides by
+ * the gradient's size, carry that on: 1e-8 leaves a factor 1e6 in 60 steps. In f32 this generous factor would leave
+ * nothing: 2e-6 to 2e-5 are measured and 5e-4 allowed, a twentieth of the effect of another mask (below). */
 static const struct {
     const char *arguments;
     double tolerance;
@@ -56,7 +55,7 @@ TEST(ranks_have_the_curve_of_one_process)
     }
 }
 
-/* The check sees masks that are a little different: of the elements kept at 0.2, 0.21 drops one in 80. */
+/* The check sees slightly different masks: of the elements kept at 0.2, 0.21 drops one in 80. */
 TEST(another_mask_has_another_curve)
 {
     must_run(1, "train --precision f32 --epochs 2 --dropout 0.2 --out one" TINY);
@@ -69,8 +68,8 @@ TEST(another_mask_has_another_curve)
 
 /* ---- pairs ----------------------------------------------------------------------------------------- */
 
-/* 20,000 pairs in batches of 2,857 leave one pair for the last of an epoch: all ranks but one have none of it. The text
- * that is tried has 500, in one batch. */
+/* 20,000 pairs in batches of 2,857 leave one pair for the last batch of an epoch: all ranks but one have none of it.
+ * The validation text has 500 pairs, in one batch. */
 #define PAIRS                                                                                \
     "train --encoder-layers 2 --encoder heun --width 16 --inner 32 --heads 2 --sequence 13 " \
     "--batch-tokens 37141 --rate 1e-2 --warmup 5 --dropout 0.2 --threads 1 --seed 3 --untested "
@@ -153,7 +152,7 @@ TEST(what_ranks_cannot_do_is_told_once)
     assert_false(file_exists("no"));
 }
 
-/* A rank whose last step's sum is not finite ends all, with the step. */
+/* A sum that is not finite ends all ranks; the message names the step. */
 TEST(what_is_not_finite_ends_all)
 {
     need_ranks();
@@ -165,7 +164,7 @@ TEST(what_is_not_finite_ends_all)
         fail_msg("status %d: %s", status, err);
 }
 
-/* A compare's child is no rank of its parent's. */
+/* The child of a compare is not a rank of its parent's job. */
 TEST(children_train_alone)
 {
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
@@ -196,7 +195,7 @@ TEST(a_directory_has_one_training)
     assert_false(file_exists("shared/train.claim"));
 }
 
-/* A gnuplot that takes long, and lives on when its training is killed. */
+/* A gnuplot that takes long, and that outlives its killed training, does not hold the directory. */
 TEST(a_plot_being_drawn_holds_no_directory)
 {
     static const char slow[] =

@@ -7,12 +7,12 @@
 
 #include "tests/lib/study.h"
 
-/* What runs say of a design: number, mean and sum of squares about it, the runs; validation and test. */
+/* Runs of a design: their number, mean, sum of squares about it, and the runs; of validation and test. */
 typedef struct {
     double n, mean[2], square[2], x[2][8];
 } Said;
 
-/* Of the first `seeds` of its rows. */
+/* Collects the first `seeds` runs whose rows begin with `row`, with `shift` added to the first. */
 static Said said(const char *runs, const char *row, double seeds, double shift)
 {
     static const char *const name[] = {"valid_ppl", "test_ppl"};
@@ -42,8 +42,8 @@ static int differs(const char *table, const char *row, const char *text, const c
     return isnan(x) ? !isnan(there) : !(fabs(there - x) <= 1e-9);
 }
 
-/* The numbers of a table that are not what its runs say, of one depth; *rows: its rows. `shift` is added to the first run of
- * each design. */
+/* Counts the numbers of a table of one depth that do not follow from its runs; *rows becomes the number of its rows.
+ * Adds `shift` to the first run of each design. */
 static int disagree(const char *runs, const char *table, double shift, int *rows)
 {
     static const char *const text[] = {"valid", "test"};
@@ -72,7 +72,7 @@ static int disagree(const char *runs, const char *table, double shift, int *rows
         char name[64];
         snprintf(name, sizeof name, "%s_seeds_paired", text[k]);
         int paired = strcmp(cell(table, row[0], name), "yes") == 0;
-        /* six designs and more of three seeds: always; 5 % is exceeded by few */
+        /* six or more designs of three or more seeds are always paired: intervals then lengthen by 5 % at most */
         bad += paired && !complete;
         bad += !paired && complete && designs >= 6 && seeds >= 3;
         double free = df, rest = square[k], mean = 0, between = 0;
@@ -112,8 +112,8 @@ static void read_file(const char *path, char *text, size_t bytes)
     fclose(f);
 }
 
-/* The tables that the repository records are those of its recorded runs (studies/scripts/recorded.sh makes them). Controls: with
- * one run of each design 0.1 higher they are not. */
+/* The recorded tables are those of their recorded runs (studies/scripts/recorded.sh makes them). Controls: with the
+ * first run of each design 0.1 higher they are not. */
 TEST(test_recorded_tables)
 {
     static char runs[1 << 14];

@@ -1,6 +1,6 @@
-/* test_report.c: the program's `report`: every kind of study is on the page, tags are balanced, what comes from
- * files means nothing but itself, drawings and notes reach nothing outside, paper loses no word, the same files give
- * the same bytes. It runs the program named by TROTTER, as a user would. */
+/* test_report.c: the program's `report`: every kind of study is on the page, tags are balanced, text from files stays
+ * text, drawings and notes reach nothing outside, paper loses no word, and the same files give the same bytes. It runs
+ * the program named by TROTTER, as a user would. */
 #include "tests/lib/test.h"
 
 #include <ftw.h>
@@ -11,7 +11,7 @@
 
 /* ---- a judge of pages ------------------------------------------------------------------------------ */
 
-/* Every id once, and every reference to one that is there. */
+/* Returns 0 where every id stands once and every reference is to one that is there. */
 static int ids_clash(const char *page)
 {
     for (const char *s = strstr(page, " id=\""); s; s = strstr(s + 1, " id=\"")) {
@@ -36,7 +36,7 @@ static void check_page(const char *name, const char *page)
     if (ids_clash(page)) fail_msg("%s: ids clash or are missing", name);
 }
 
-/* The judge sees what is wrong with pages. */
+/* The judge sees what is wrong with these pages. */
 TEST(test_judge)
 {
     static const char *const torn[] = {
@@ -64,7 +64,7 @@ TEST(test_judge)
 
 /* ---- pages ----------------------------------------------------------------------------------------- */
 
-/* `trotter report DIR`, its page checked; caller frees it. What was said stays in `said`. */
+/* Returns the page of `trotter report DIR`, checked; the caller frees it. The program's messages stay in `said`. */
 static char said[16384];
 
 static char *page_of(const char *dir)
@@ -90,8 +90,8 @@ static void make_dir(const char *name)
     assert_int_equal(mkdir(file_path(name), 0777), 0);
 }
 
-/* Commands that need no corpus, all into one directory's folders. What each has to show is its title, its own
- * command, and a definition of each column. */
+/* Commands that need no corpus, all into the folders of one directory. The page shows the title of each, its command,
+ * and a definition of each column. */
 static const struct {
     const char *arguments, *title;
 } studies[] = {
@@ -145,7 +145,7 @@ TEST(test_studies)
     free(page);
 }
 
-/* Whether every cell of a table that a command prints, below its rule, stands on the page, digit for digit. */
+/* Returns whether every cell of a table that a command prints, below its rule, stands on the page, digit for digit. */
 static int all_stand(const char *page, char *text)
 {
     char cell[256], *rule = strstr(text, "\n---"),
@@ -159,7 +159,7 @@ static int all_stand(const char *page, char *text)
     return all;
 }
 
-/* The last digit of the number with most digits: with another one it stands nowhere else by chance. */
+/* Returns the last digit of the number with most digits: spoilt, it stands nowhere else by chance. */
 static char *last_digit_of_longest(char *text)
 {
     char *best = NULL;
@@ -170,7 +170,7 @@ static char *last_digit_of_longest(char *text)
     return best;
 }
 
-/* Numbers are those of the commands' own tables; one that is spoilt in its last digit is not on the page. */
+/* The page has the numbers of the commands' own tables; a number that is spoilt in its last digit is not on it. */
 TEST(test_numbers)
 {
     static const char *const lines[] = {
@@ -195,7 +195,7 @@ TEST(test_numbers)
     }
 }
 
-/* Formulas where a column's list says so, nowhere else; their own text goes with them. */
+/* Formulas are set where a column's list says so and nowhere else; their plain text goes with them. */
 TEST(test_formulas)
 {
     run_ok("expand --scheme heun --degree 3 --out formulas");
@@ -208,7 +208,7 @@ TEST(test_formulas)
     free(page);
 }
 
-/* The same files, the same bytes; the page itself is none of the studies. */
+/* The same files give the same bytes; the page itself is not one of the studies. */
 TEST(test_same)
 {
     run_ok("order --system linear --scheme euler --halvings 4 --out same/a");
@@ -223,7 +223,7 @@ TEST(test_same)
     assert_false(same_files("same/report.html", "first.html"));
 }
 
-/* A comparison: its trainings are one table, an unfinished one is told. */
+/* The trainings of a comparison are one table, in which an unfinished one is marked. */
 TEST(test_comparison)
 {
     corpus_write("corpus", 600, 60);
@@ -243,10 +243,10 @@ TEST(test_comparison)
     must_have(page, "3 of 4 finished");
     must_have(page, "<td data-label=\"state\" class=\"bad\">unfinished</td>");
     free(page);
-    run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a training by itself */
+    run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a single training */
 }
 
-/* Comparisons that share their trainings, as studies/scripts/tables.sh has them: a folder beside them, linked to. */
+/* Comparisons may share their trainings, as in studies/scripts/tables.sh: a folder beside them, which they link to. */
 TEST(test_shared)
 {
     make_dir("tables");
@@ -264,7 +264,7 @@ TEST(test_shared)
     free(page);
 }
 
-/* ---- what comes from files -------------------------------------------------------------------------- */
+/* ---- text from files -------------------------------------------------------------------------------- */
 
 #define ORDER_HEAD "scheme,system,expected,measured,low,high,constant,verdict,predicted,match\n"
 
@@ -329,7 +329,7 @@ TEST(test_broken_tables)
 
 #define SVG(inside) "<svg viewBox='0 0 9 9' xmlns='http://www.w3.org/2000/svg'>" inside "</svg>"
 
-/* More than drawings, which a browser does not run, follow or load in an image. */
+/* Drawings with more than shapes, which a browser does not run, follow or load in an image. */
 static const char *const hostile[] = {
     SVG("<script>alert(1)</script>"),
     SVG("<g onload='alert(1)'/>"),
@@ -347,7 +347,7 @@ static const char *const torn_drawings[] = {
     "</svg>", "<svg><g>", "<?xml version='1.0'?>\n", " " SVG(""),
 };
 
-/* The bytes of the page's only image. */
+/* Decodes the bytes of the page's only image. */
 static size_t decode_picture(const char *page, uint8_t *bytes, size_t room)
 {
     struct base64_decode_ctx c;
@@ -363,8 +363,7 @@ static size_t decode_picture(const char *page, uint8_t *bytes, size_t room)
     return n;
 }
 
-/* A drawing is an image with words in its place for those who do not see it, and its bytes are the file's; long ones
- * too. */
+/* A drawing is an image with a text for those who do not see it. Its bytes are the file's, also of a long one. */
 TEST(test_drawings)
 {
     static uint8_t bytes[1 << 16];
@@ -420,7 +419,7 @@ TEST(test_torn_drawings)
 
 /* ---- paper ------------------------------------------------------------------------------------------ */
 
-/* Runs a browser, which has two minutes, with these arguments; they may go on as the shell's. */
+/* Runs a browser with these arguments, for at most two minutes. The arguments may continue as a shell command. */
 static void browse(const char *arguments)
 {
     int status = shell("HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
@@ -430,7 +429,7 @@ static void browse(const char *arguments)
     if (status != 0) fail_msg("the browser failed: %.400s", err);
 }
 
-/* The page's words in a browser's print of it, blanks left out; caller frees them. */
+/* Returns the page's words in a browser's print of it, without blanks; the caller frees them. */
 static char *printed(const char *page)
 {
     char line[256];
@@ -442,7 +441,7 @@ static char *printed(const char *page)
     return file_slurp("page.txt", NULL);
 }
 
-/* Takes out blanks, thin and no-break ones too, and marks of a line's end and direction. */
+/* Removes blanks, also thin and no-break ones, and marks of a line's end and direction. */
 static void squeeze(char *text)
 {
     static const char *const blank[] = {" ", "\n", "\r", "\t", "\f", "\xc2\xa0", "\xe2\x80\xaf"};
@@ -459,7 +458,7 @@ static void squeeze(char *text)
     *to = '\0';
 }
 
-/* Puts characters in the place of their entities. */
+/* Replaces entities by their characters. */
 static void unescape(char *text)
 {
     static const char *const entity[][2] = {
@@ -474,8 +473,8 @@ static void unescape(char *text)
         }
 }
 
-/* The first words of the page that the paper lacks, where each has to follow the one before; NULL: none. The paper
- * may have more in between: words in drawings, heads of tables again. Caller frees them. */
+/* Returns the first words of the page that the paper lacks, where each has to follow the one before; NULL: none. The
+ * paper may have more in between: words in drawings, repeated heads of tables. The caller frees them. */
 static char *lost(const char *page, char *paper)
 {
     squeeze(paper);
@@ -494,7 +493,7 @@ static char *lost(const char *page, char *paper)
     return NULL;
 }
 
-/* A CSV file of so many more columns and rows, words and numbers in turn. */
+/* Writes a CSV file with so many more columns and rows, words and numbers in turn. */
 static void write_wide(const char *name, const char *head, size_t columns, size_t rows)
 {
     FILE *f = fopen(file_path(name), "w");
@@ -522,7 +521,7 @@ static void write_wide(const char *name, const char *head, size_t columns, size_
     "123456789,125.891,123.112,128.345,118.123,114.456,121.789,-12.345,-15.678,-9.876,0.00012," \
     "0.004,0.1,123456,123456789012\n"
 
-/* A study's first table is seen, a long one behind it is folded. */
+/* A study's first table is shown; a long one after it is folded. */
 TEST(test_folded)
 {
     make_dir("folded");
@@ -536,8 +535,8 @@ TEST(test_folded)
     free(page);
 }
 
-/* Nothing of a page is lost on paper: not the evidence beside claims, not the last columns of the widest tables.
- * Without the style's rules for paper the same look at it finds what is lost. */
+/* Paper loses nothing of a page: not the evidence beside claims, not the last columns of the widest tables. Without the
+ * style's rules for paper the same check finds the loss. */
 static const char notes[] =
     "| a | b | c |\n|---|--:|---|\n| words of a cell that has to be broken | "
     "1.25 ± 0.50 | " WORD WORD " |\n\nAn end.\n";
@@ -572,7 +571,7 @@ TEST(test_paper)
 
 /* ---- screens ---------------------------------------------------------------------------------------- */
 
-/* Puts a text's characters that mean something in HTML into entities. */
+/* Writes a text with its HTML characters as entities. */
 static void put_quoted(FILE *f, const char *text)
 {
     for (; *text; text++)
@@ -582,7 +581,7 @@ static void put_quoted(FILE *f, const char *text)
             fputc(*text, f);
 }
 
-/* The rules for paper hold for screens too, and those for screens nowhere. */
+/* Returns a copy of the page where the rules for paper hold for screens too, and those for screens nowhere. */
 static char *as_paper(const char *page)
 {
     char *copy = strdup(page), *s;
@@ -591,8 +590,8 @@ static char *as_paper(const char *page)
     return copy;
 }
 
-/* Pages in frames, each so many pixels wide: two widths of screens, upright and lying paper less its margins. On upright
- * paper, what is to lie across (page.css) is not looked at. */
+/* Pages in frames of so many pixels: two widths of screens, upright and lying paper less its margins. On upright paper
+ * the check skips what is to lie across (page.css). */
 static const struct {
     int width, paper;
     const char *name, *left_out;
@@ -601,7 +600,7 @@ static const struct {
               {680, 1, "upright", ".across"},
               {1009, 1, "across", ""}};
 
-/* Measures every frame when all are there, details open: its own width against what is in it, and the right end of every
+/* Measures every frame when all are there, details open: its own width against its content, and the right end of every
  * element and every line of text. */
 static const char measure[] =
     "<script>addEventListener('load', () => {\n"
@@ -623,8 +622,8 @@ static const char measure[] =
     "  }\n"
     "});</script>\n";
 
-/* What a browser measures of a page, "NAME: fits;" or what overflows, and behind each the same of a control; caller frees
- * it. One run for all, as its start takes seconds. */
+/* Returns a browser's measures of a page, "NAME: fits;" or what overflows, and after each the same of a control; the
+ * caller frees it. One run measures all, as its start takes seconds. */
 static char *measured(const char *page, const char *control)
 {
     char *paper[] = {as_paper(page), as_paper(control)};
@@ -651,7 +650,7 @@ static char *measured(const char *page, const char *control)
     return told;
 }
 
-/* A folder of two studies by one command: how it ended is told of the comparison, not of the order study beside. */
+/* One command fills a folder with two studies: its end is shown at the comparison, not at the order study beside it. */
 TEST(test_ended)
 {
     make_dir("ended");
@@ -673,8 +672,8 @@ TEST(test_ended)
     free(page);
 }
 
-/* Nothing on the page reaches beyond a screen of 1200 or 390 pixels or beyond paper; without the style's sizes of type and
- * its blocks the same measure sees what does. The page itself has no script (check_page). */
+/* Nothing on the page reaches beyond a screen of 1200 or 390 pixels or beyond paper; without the style's sizes of type
+ * and its blocks the same measure sees the overflow. The page itself has no script (check_page). */
 TEST(test_overflow)
 {
     need_tool("chromium");
@@ -709,7 +708,7 @@ TEST(test_overflow)
     free(page);
 }
 
-/* ---- what cannot be used ---------------------------------------------------------------------------- */
+/* ---- unusable input --------------------------------------------------------------------------------- */
 
 TEST(test_refusals)
 {
@@ -729,7 +728,7 @@ TEST(test_refusals)
     free(page);
 }
 
-/* Long texts are shown in part; tables whose rows do not end, code, lines that go on. */
+/* Long texts are shown in part. Tables whose rows do not end, code, and lines that go on are set as such. */
 TEST(test_notes)
 {
     char text[4096] = "| a | b\n|---|--:\n| a \\| b | "
@@ -747,10 +746,10 @@ TEST(test_notes)
     free(page);
 }
 
-/* A study without a record is done again from its options, where its command reads them back. */
+/* A study without a record is repeated from its options, where its command reads them back. */
 TEST(test_unrecorded)
 {
-    run_ok("schemes --scheme euler --out unrecorded/schemes"); /* the control: it does not */
+    run_ok("schemes --scheme euler --out unrecorded/schemes"); /* control: it does not */
     shell_ok(
         "cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; touch schemes/config.ini sweep/config.ini pairs/config.ini");
     file_text("unrecorded/sweep/sweep.csv",
@@ -765,7 +764,7 @@ TEST(test_unrecorded)
     free(page);
 }
 
-/* The words of the directory itself stand before all studies, once also where a study lies in it. */
+/* The directory's own words stand before all studies, and only once where a study lies in it. */
 TEST(test_front_words)
 {
     run_ok("schemes --scheme euler --out front/study");
@@ -782,7 +781,7 @@ TEST(test_front_words)
     free(page);
 }
 
-/* A table whose reading would take minutes is shown as it is. */
+/* A table whose reading would take minutes is shown as text. */
 TEST(test_wide_notes)
 {
     static char text[1 << 16];
@@ -801,7 +800,7 @@ TEST(test_wide_notes)
     free(page);
 }
 
-/* A link to another place, or back to itself, is told and not followed. */
+/* A link to another place, or back to itself, is reported and not followed. */
 TEST(test_links)
 {
     run_ok("schemes --scheme euler --out linked/a");
@@ -813,7 +812,8 @@ TEST(test_links)
     free(page);
 }
 
-/* No file is left out without a word, however many they are. Commands beside a study are its own, and not left out. */
+/* The page names every file that it leaves out, however many there are. Commands beside a study belong to it and are
+ * not left out. */
 TEST(test_all_named)
 {
     char name[64], line[128];
@@ -840,7 +840,8 @@ TEST(test_all_named)
 static char *all_page;
 static size_t all_named;
 
-/* Of nftw, below studies/results. Commands have no name on the page: their studies do. */
+/* Tells nftw whether the page lacks a table below studies/results. commands.csv has no name on the page, only its
+ * studies do. */
 static int is_named(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     size_t n = strlen(path);
@@ -851,7 +852,7 @@ static int is_named(const char *path, const struct stat *st, int type, struct FT
     return strstr(all_page, path + strlen("studies/results/")) == NULL;
 }
 
-/* Every table that the repository records is named on the page of all. Control: without its names, none is. */
+/* The page of all results names every recorded table. Control: without its names it has none. */
 TEST(test_recorded_results)
 {
     char line[PATH_MAX + 64], *results = realpath("studies/results", NULL);
@@ -881,7 +882,7 @@ TEST(test_record)
     free(text);
     file_text("kink.txt",
               "system kink\nn 1\nd 1\nG = 1 + abs(t - 0.3)\ninitial = 0\nt-end 1\nh0 1/8\n");
-    /* disagrees: no order 4 at a kink */
+    /* disagrees: there is no order 4 at a kink */
     expect(1, "order --scheme rk4 --system-file kink.txt --out off");
     text = file_slurp("off/commands.csv", NULL);
     must_have(text, ",1,1 of 1 schemes disagree");

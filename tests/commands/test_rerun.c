@@ -1,11 +1,12 @@
-/* test_rerun.c: what `train` and `compare` do in a folder that holds a run: interrupted, stopped, finished, of other options. */
+/* test_rerun.c: what `train` and `compare` do in a folder that holds a run: an interrupted, stopped or finished one, or
+ * one of other options. */
 #include "tests/lib/test.h"
 
 #include <signal.h>
 
 #include "tests/lib/program.h"
 
-/* Starts the program, interrupts it once DIR/log.csv has rows, and gives its exit status. */
+/* Starts the program, interrupts it once `log` has rows, and returns its exit status. */
 static int interrupt(const char *log, const char *args)
 {
     static char text[1 << 16];
@@ -21,7 +22,7 @@ static int interrupt(const char *log, const char *args)
     return shell_finish(child);
 }
 
-/* All of the log but the last column, which tells the speed. */
+/* Returns the log without its last column, the speed. */
 static char *log_without_speed(const char *name)
 {
     char *text = file_slurp(name, NULL), *to = text;
@@ -59,7 +60,7 @@ TEST(test_interrupt_and_resume)
     assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
-/* A comparison that is interrupted stops its run as well, and the same command goes on. */
+/* Interrupting a comparison stops its run as well, and the same command goes on. */
 TEST(test_interrupt_compare)
 {
     corpus_write("text", 600, 60);
@@ -74,7 +75,7 @@ TEST(test_interrupt_compare)
     assert_true(same_files("halt/runs/euler-seed1/model.safetensors", "alone/model.safetensors"));
 }
 
-/* Another length than the state's is told, be it asked for or a damaged config.ini's. */
+/* A length that differs from the state's is reported, whether it was asked for or stands in a damaged config.ini. */
 TEST(test_another_length)
 {
     static const char note[] = "long: it was a run of --epochs 2, and goes on with ";
@@ -85,7 +86,7 @@ TEST(test_another_length)
     shell_ok("sed -i 's/^epochs = 2/epochs = 3/' long/config.ini");
     run_ok("train --resume --out long");
     if (!strstr(err, note)) fail_msg("%s", err);
-    run_ok("train --resume --max-steps 9 --out long"); /* and config.ini is of what was done */
+    run_ok("train --resume --max-steps 9 --out long"); /* config.ini records the new length */
     char *config = file_slurp("long/config.ini", NULL);
     assert_non_null(strstr(config, "\nmax-steps = 9\n"));
     free(config);
@@ -93,8 +94,8 @@ TEST(test_another_length)
         fail_msg("%s", err);
 }
 
-/* A finished run is spared: another configuration is refused there, and the first option that differs told with
- * both values. The same one, however its numbers are written, is there already. */
+/* A finished run is spared: another configuration is refused there, with the first option that differs and both values.
+ * The same one, however its numbers are written, is there already. */
 TEST(test_finished_run)
 {
     corpus_write("text", 600, 60);
@@ -132,7 +133,7 @@ TEST(test_finished_run)
     static char log[1 << 14];
     file_read("done/log.csv", log, sizeof log);
     assert_string_equal(out, log);
-    /* Remarks are no part of a scheme. */
+    /* remarks are no part of a scheme */
     file_text("own.scheme", "scheme own\ntitle Euler\nsource Euler 1768\nk1 = H(y)\ny' = y + k1\n");
     run_ok(again);
     assert_true(strstr(err, "is there already") && same_files("before", "done/model.safetensors"));
@@ -145,7 +146,8 @@ TEST(test_finished_run)
     assert_false(same_files("before", "done/model.safetensors"));
 }
 
-/* A finished run whose training text has changed behind its name, by one word, is another's result: it is spared. */
+/* A finished run is spared when its training text has changed under the same name, by one word: it is another's
+ * result. */
 TEST(test_changed_corpus)
 {
     static const char alone[] = "train --corpus text --epochs 1 --out single" SMALL_TRAINING,
@@ -169,7 +171,7 @@ TEST(test_changed_corpus)
     run_ok(study);
 }
 
-/* The first number of the log's last line. */
+/* Returns the first number of the log's last line. */
 static long last_step(const char *log)
 {
     char *text = file_slurp(log, NULL), *line = text;
@@ -179,7 +181,7 @@ static long last_step(const char *log)
     return step;
 }
 
-/* A stopped run is spared: no training begins in its folder, neither the same one nor another. */
+/* A stopped run is spared: neither the same training nor another begins in its folder. */
 TEST(test_stopped_run)
 {
     corpus_write("text", 600, 60);
@@ -212,8 +214,8 @@ TEST(test_stopped_run)
     run_ok(line);
 }
 
-/* A run of a scheme of one's own goes on, and is done again, where the scheme's file is not to be found: its folder
- * tells the scheme. */
+/* A run of the user's own scheme goes on, and is repeated, when the scheme's file is gone: its folder records the
+ * scheme. */
 TEST(test_own_scheme_elsewhere)
 {
     static const struct {
@@ -244,7 +246,7 @@ TEST(test_own_scheme_elsewhere)
     }
 }
 
-/* What --resume cannot go on with, and what it could. */
+/* --resume says why it cannot go on, and goes on where it can. */
 TEST(test_resume_words)
 {
     corpus_write("text", 600, 60);
@@ -260,7 +262,8 @@ TEST(test_resume_words)
     must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
 }
 
-/* What a run leaves that is killed before its first save; of some only config.ini, as a study's worker writes it. */
+/* Leaves the files of a run that was killed before its first save; without `scheme` only config.ini, as a study's
+ * worker writes it. */
 static void leave_killed(const char *dir, int scheme)
 {
     char name[128];
@@ -271,8 +274,8 @@ static void leave_killed(const char *dir, int scheme)
     if (scheme) shell_ok("cp sound/scheme.txt %s", name);
 }
 
-/* It begins, says so, and comes to the end of a run that nothing happened to; it is still the run that its files
- * tell, and where there is no run none begins. */
+/* Such a run begins, says so, and ends as an undisturbed run does. It is still the run that its files record; without a
+ * run none begins. */
 TEST(test_resume_from_nothing)
 {
     static const char *const dir[] = {"killed", "planned"};

@@ -1,5 +1,5 @@
-/* test_start.c: what the program settles before its libraries begin: how threads wait, and whether
- * there is address space; and what it says of more threads than processors. */
+/* test_start.c: the program's decisions before its libraries begin: how threads wait, and whether there
+ * is address space; and its warning of more threads than processors. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 
 /* ---- how threads wait ----------------------------------------------------------------------------- */
 
-/* libgomp tells what it has read. The user's own words count, if any. */
+/* libgomp prints the settings that it has read. The user's own settings go first. */
 TEST(waiting_is_bounded)
 {
     static const struct {
@@ -39,7 +39,7 @@ TEST(waiting_is_bounded)
     unsetenv("OMP_DISPLAY_ENV");
 }
 
-/* A gnuplot that shows its environment: it has the user's number of spins and no other. */
+/* A stand-in for gnuplot shows its environment: it has the user's number of spins and no other. */
 TEST(what_it_starts_has_the_users_environment)
 {
     static const char stand_in[] = "#!/bin/sh\nexec env >../seen\n";
@@ -62,8 +62,8 @@ TEST(what_it_starts_has_the_users_environment)
     free(before);
 }
 
-/* The program begins anew under its own name, as tables of processes have it, and not where the
- * dynamic linker was called in its place. It waits here for a system that nobody writes. */
+/* The program starts itself again under its own name, as tables of processes show it, and not where the
+ * dynamic linker was called in its place. It waits here for a configuration that nobody writes. */
 TEST(it_keeps_its_name)
 {
     assert_int_equal(mkfifo(file_path("fifo"), 0600), 0);
@@ -78,8 +78,8 @@ TEST(it_keeps_its_name)
 
 /* ---- memory --------------------------------------------------------------------------------------- */
 
-/* Under any limit it is done within seconds: it trains, or one line says what is short. The dynamic
- * linker has a line of its own for what it cannot map, and 127. */
+/* Under any limit the program ends within seconds: it trains, or one line says what is short. The
+ * dynamic linker has its own line for a mapping that fails, and status 127. */
 TEST(a_limit_of_memory_is_told)
 {
     static const char *const ways[][2] = {{"-v", "f32"}, {"-v", "f64"}, {"-d", "f64"}};
@@ -108,7 +108,8 @@ TEST(a_limit_of_memory_is_told)
     unsetenv("OMP_NUM_THREADS");
 }
 
-/* --threads needs more than there was at the beginning. */
+/* More threads than the environment's may need more memory than there is; --threads then fails with a
+ * message. */
 TEST(threads_need_memory)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -132,7 +133,7 @@ static int warnings(void)
     return n;
 }
 
-/* One line where there are more threads than processors, however many runs a study has. */
+/* More threads than processors give one warning, however many runs a study has. */
 TEST(too_many_threads_are_told)
 {
     char line[1024], few[16], many[16];
@@ -159,7 +160,7 @@ TEST(too_many_threads_are_told)
     assert_int_equal(warnings(), 0);
 }
 
-/* A text; and the environment as a user's, who has not said how threads wait. */
+/* Writes a text; leaves the environment of a user who has not said how threads wait. */
 static int begin(void **state)
 {
     unsetenv("OMP_WAIT_POLICY");

@@ -1,5 +1,5 @@
 /* test_sweep.c: words over {s, f}: how they are drawn, what theory says of them, and `trotter sweep` as its
- * users run it: each word trained once, by one process or several, one of them killed. */
+ * users run it: each word trained once, by one process or several, also when one of them is killed. */
 #include "tests/lib/test.h"
 
 #include "studies/sweep/sweep.h"
@@ -17,7 +17,7 @@ static size_t count(const char *word, char letter)
 
 /* ---- draws ------------------------------------------------------------------------------------- */
 
-/* Every order is as likely: of 6 orders and 6,000 draws each comes 1,000 times, sd 29; 6 sd. */
+/* Every order is equally likely: 6,000 draws give each of 6 orders 1,000 times, sd 29; 6 sd are allowed. */
 TEST(test_permutations)
 {
     static const char *const order[] = {"ssff", "sfsf", "sffs", "fssf", "fsfs", "ffss"};
@@ -40,8 +40,8 @@ TEST(test_permutations)
     assert_int_equal(differ, 20);
 }
 
-/* Numbers are spent exactly, letters are as likely while both fit: of 8,000 first letters half are s, sd 45;
- * 6 sd. Budgets that no word meets give 0. */
+/* Budgets are spent exactly, and letters are equally likely while both fit: half of 8,000 first letters are s,
+ * sd 45; 6 sd are allowed. A budget that no word meets gives 0. */
 TEST(test_random_words)
 {
     char word[ZOO_LETTERS + 1];
@@ -92,7 +92,8 @@ TEST(test_sandwiches)
     zoo_close(&z);
 }
 
-/* The paper's example; a word read backwards has its halves exchanged; nothing is lost. */
+/* Halves are those of the paper's example. A word that is read backwards has its halves exchanged, and nothing
+ * is lost. */
 TEST(test_halves)
 {
     Halves h = word_halves("ssssff", 1, 2);
@@ -118,7 +119,7 @@ TEST(test_halves)
 
 static const char columns[] = "word,area,evals_F,evals_G,params,seed,valid_ppl,test_ppl\n";
 
-/* Half of (pairs s before f - pairs f before s): the definition, against the Lie series. */
+/* Returns half of (pairs s before f - pairs f before s): the definition, against the Lie series. */
 static double plain_area(const char *word)
 {
     double area = 0, s = 0, f = 0;
@@ -129,9 +130,9 @@ static double plain_area(const char *word)
     return area;
 }
 
-/* What words.csv says of each word. Leading errors: area (G'F - F'G) by exact flows, of norm sqrt 2 |area|,
- * and - a/2 F'F - b/2 G'G beside it with Euler sublayers, of a and b letters (an Euler step of 1 lacks
- * F'F/2). */
+/* Checks each word's row of words.csv and returns their number. Leading errors: area (G'F - F'G) by exact
+ * flows, of norm sqrt 2 |area|; Euler sublayers add - a/2 F'F - b/2 G'G for a and b letters (an Euler step of 1
+ * lacks F'F/2). */
 static size_t check_theory(const char *csv)
 {
     size_t n = 0;
@@ -153,7 +154,7 @@ static size_t check_theory(const char *csv)
     return n;
 }
 
-/* Bars of a row of a Markdown table that end a cell: those that no backslash stands before. */
+/* Counts the bars of a row of a Markdown table that end a cell: those without a backslash before them. */
 static int bars(const char *row)
 {
     int n = 0;
@@ -161,7 +162,7 @@ static int bars(const char *row)
     return n;
 }
 
-/* Every row of a Markdown table has the cells of its header. */
+/* Checks that every row of a Markdown table has as many cells as its header. */
 static void check_markdown(const char *text)
 {
     int rows = 0, header = 0;
@@ -189,7 +190,7 @@ TEST(test_families)
     snprintf(first, sizeof first, "%.8000s", out);
     file_read("all/words.csv", big, sizeof big);
     size_t words = check_theory(big);
-    assert_true(words >= 6 && words <= 9); /* of 1 + 2 + 2 + 3 + 1, some may be the same */
+    assert_true(words >= 6 && words <= 9); /* 1 + 2 + 2 + 3 + 1, some may be the same */
     int given = 0;
     for (const char *row = strchr(first, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
         char word[64], name[128], csv[1024];
@@ -228,7 +229,7 @@ TEST(test_families)
     }
 }
 
-/* A word's run is train's own; a longer list begins with a shorter one; another seed draws others. */
+/* A word's run is that of train. A longer list begins with the shorter one; another seed draws other words. */
 TEST(test_lists)
 {
     run_ok("sweep --permutations 3 --out list" TINY);
@@ -248,7 +249,7 @@ TEST(test_lists)
     assert_true(file_exists("list/runs/word:sf:euler-layers2-seed1/result.csv"));
 }
 
-/* A word of one letter is the flow itself: no order, no leading error; its Euler steps have one. */
+/* A word of one letter is the flow itself, with no order and no leading error; its Euler steps have one. */
 TEST(test_one_letter)
 {
     static const char *const word[] = {"ss,", "f,"};
@@ -263,8 +264,8 @@ TEST(test_one_letter)
     assert_true(number(big, "ssf,", "error_norm") > 0);
 }
 
-/* Hardly trained, no model beats the frequencies of words: tables are written, and the exit status tells. Among
- * better ones, such a word is named. */
+/* Models that are hardly trained do not beat the frequencies of words: the tables are written, and the exit
+ * status is 1. Among better words such a word is named. */
 TEST(test_frequencies)
 {
     assert_int_equal(program_run("sweep --words sf,fs --seeds 1 --max-steps 1 --out poor" TINY), 1);
@@ -280,7 +281,7 @@ TEST(test_frequencies)
     assert_non_null(strstr(err, "warning: no better than word frequencies: fs\n"));
 }
 
-/* The best sandwich, k >= 1, has all seeds; it is chosen by its first. */
+/* The best sandwich, k >= 1, is chosen by its first seed and trained with all seeds. */
 TEST(test_confirm)
 {
     run_ok("sweep --sandwiches --seeds 3 --confirm --out best" TINY);
@@ -292,7 +293,8 @@ TEST(test_confirm)
     file_read("best/words.csv", big, sizeof big);
     assert_string_equal(cell(big, ppl[0] < ppl[1] ? "ssfsff," : "sssfff,", "seeds"), "3");
     assert_string_equal(cell(big, ppl[0] < ppl[1] ? "sssfff," : "ssfsff,", "seeds"), "1");
-    /* less the interleaved word: one with a run as it is, the chosen one without the seed that chose it */
+    /* differences from the interleaved word: the other sandwich has its one run, the chosen one all runs but
+     * that of the seed that chose it */
     const char *chosen = ppl[0] < ppl[1] ? "ssfsff," : "sssfff,",
                *other = ppl[0] < ppl[1] ? "sssfff," : "ssfsff,";
     double base = number(big, "sfsfsf,", "valid_ppl"), single = number(big, other, "valid_ppl");
@@ -305,7 +307,7 @@ TEST(test_confirm)
     assert_true(number(big, chosen, "valid_diff_dunnett_p") > 0 && !strstr(big, "\nsfsfsf,"));
 }
 
-/* The same tables from the recorded runs, of two folders too; nothing is trained. */
+/* Recorded runs give the same tables, also from two folders; nothing is trained. */
 TEST(test_from)
 {
     static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
@@ -327,7 +329,7 @@ TEST(test_from)
                 "no sweep.csv has a run of fs");
     must_refuse("sweep --interleaved --seeds 1 --from made --out no --untied" TINY,
                 "parameters, and");
-    char *digit = strchr(strstr(trained, "sfsfsf,"), '\n') - 1; /* the last, of a perplexity */
+    char *digit = strchr(strstr(trained, "sfsfsf,"), '\n') - 1; /* last digit of a perplexity */
     *digit = *digit == '1' ? '2' : '1';
     file_text("made/sweep.csv", trained);
     snprintf(line, sizeof line, "sweep --from again --from made --out no%s", args);
@@ -335,8 +337,8 @@ TEST(test_from)
     free(trained);
 }
 
-/* Two processes, one of them killed in the middle of a run: every run is done, once, and the tables are
- * those of a study that was never stopped. */
+/* Two processes share a study, and one is killed in the middle of a run: every run is done once, and the tables
+ * are those of a study that was never stopped. */
 TEST(test_shared)
 {
     static const char args[] =

@@ -1,12 +1,12 @@
-/* test_system_command.c: `trotter order --system-file`: the examples of --help and of the source run as
- * they stand there; what goes wrong with a file begins with its name; steps too large for stability are
- * named and left out; words of a plot keep apart. */
+/* test_system_command.c: `trotter order --system-file`: the examples of --help and of the source run as they stand;
+ * messages about a file begin with its name; steps too large for stability are named and left out; words of a plot
+ * keep apart. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
 #include "tests/lib/terminal.h"
 
-/* The lines from "system swarm" on that begin with `prefix`, without it, as a file. */
+/* Saves as a file, without `prefix`, the lines from "system swarm" on that begin with it. */
 static void save_example(const char *text, const char *prefix, const char *name)
 {
     static char found[4096];
@@ -25,7 +25,7 @@ static void save_example(const char *text, const char *prefix, const char *name)
     file_write(name, found, n);
 }
 
-/* Every scheme agrees in its verdict and in its constant. */
+/* Checks that every scheme agrees in its verdict and in its constant. */
 static void order_agrees(const char *name)
 {
     char arguments[128];
@@ -49,7 +49,8 @@ TEST(test_help_example)
     order_agrees("swarm.txt");
 }
 
-/* Run from the top of the sources, as `make check` does; elsewhere there is nothing to read. */
+/* The example in the source runs. It is read from the top of the sources, where `make check` runs; elsewhere the
+ * test is skipped. */
 TEST(test_source_example)
 {
     static char text[1 << 15];
@@ -66,7 +67,7 @@ static void write_text(const char *text)
     file_text("own.txt", text);
 }
 
-/* Whatever fails, at reading or later, in whichever study. */
+/* Every failure, at reading or later and in every study, has its message and exit status. */
 TEST(test_bad)
 {
     static const struct {
@@ -102,7 +103,7 @@ TEST(test_bad)
 
 /* ---- steps too large ----------------------------------------------------------------------------- */
 
-/* Cell of the column in the row that begins with "SCHEME,", of the CSV in out. */
+/* Returns the cell of the column in the row that begins with "SCHEME,", of the CSV in `out`. */
 static const char *cell(const char *scheme, const char *column)
 {
     static char text[256];
@@ -122,8 +123,8 @@ static const char *cell(const char *scheme, const char *column)
     return text;
 }
 
-/* The stability limits of rk4 and heun are 2.785 and 2: 1/32 and 1/512 are the first dyadic steps above
- * them over 100 and 1000; with the step in its verdict, no slope is reported. */
+/* The stability limits of rk4 and heun are 2.785 and 2: 1/32 and 1/512 are the first dyadic steps above them over
+ * 100 and 1000. A row whose verdict names such a step has no slope. */
 TEST(test_unstable)
 {
     write_text("system a\nn 1\nd 1\nG = -100*y\ninitial = 1\nt-end 1\nh0 1/8\n");
@@ -144,15 +145,16 @@ TEST(test_unstable)
     assert_int_equal(program_run("order --system-file own.txt --scheme leapfrog --summary"), 0);
     assert_non_null(strstr(err, "a smaller --h0 or more --halvings"));
 
-    /* no step is unstable: no words, an empty cell */
+    /* no step is unstable: no message and an empty cell */
     assert_int_equal(program_run("order --system attention --scheme rk4 --summary --csv"), 0);
     assert_string_equal(cell("rk4", "unstable_from"), "");
     assert_null(strstr(err, "unstable"));
 }
 
-/* ---- what is printed ----------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------- */
 
-/* --summary leaves one row a scheme; without it every error is there too, in text the verdicts as well. */
+/* --summary leaves one row a scheme. Without it the output has every error too; only text has the verdicts as
+ * well. */
 TEST(test_summary)
 {
     static const char errors[] = "  steps  ", verdicts[] = "  expected  ";
@@ -164,8 +166,8 @@ TEST(test_summary)
     assert_true(strstr(out, "scheme,system,h,") && !strstr(out, "scheme,system,expected"));
 }
 
-/* A correct method of fifth order passes on every system where the verdict is by its constant. Where rounding leaves
- * the constant a wide interval (other builds round otherwise) there is no such verdict. */
+/* A correct method of fifth order passes on every system where the verdict is by its constant. There is no such
+ * verdict where rounding leaves the constant a wide interval, which depends on the build. */
 TEST(test_fifth_order)
 {
     static const char dopri[] =
@@ -197,7 +199,7 @@ TEST(test_fifth_order)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-/* Baselines of the words "slope p" in an SVG, each "translate(x,y)" of its group; how many. */
+/* Reads the heights of the words "slope p" in an SVG from each group's "translate(x,y)"; returns their number. */
 static int heights(const char *svg, double *y)
 {
     int n = 0;
@@ -217,9 +219,9 @@ static int are_apart(int n, const double *y, double least)
     return 1;
 }
 
-/* Letters of 11 points are 11 units of the image high, a line of them 14. The guides of these local
- * errors, 2.5 * 0.33 h^2 and 2.5 * 0.50 h^3, end within a factor of 1.3 at h = 1/2: drawn without room
- * for a line, the words are not apart. */
+/* Letters of 11 points are 11 units of the image high, and a line of them 14. The guides of these local errors, 2.5
+ * * 0.33 h^2 and 2.5 * 0.50 h^3, end within a factor of 1.3 at h = 1/2: without room for a line, their words
+ * overlap. */
 TEST(test_words_apart)
 {
     double y[16];
@@ -235,7 +237,7 @@ TEST(test_words_apart)
     assert_false(are_apart(3, y, 14));
 }
 
-/* A long study of one scheme tells what it is at and how long that will take. */
+/* A long study of one scheme shows its progress and the time left. */
 TEST(test_time_left)
 {
     static const char pendulum[] =

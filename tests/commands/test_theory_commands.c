@@ -1,5 +1,5 @@
-/* test_theory_commands.c: schemes, expand and stability as a user runs them: data, files, and one clear
- * line for what is unusable. */
+/* test_theory_commands.c: schemes, expand and stability as a user runs them: data, files, and one clear line for each
+ * unusable input. */
 #include "tests/lib/test.h"
 
 #include <time.h>
@@ -37,7 +37,8 @@ TEST(test_expand)
     assert_non_null(strstr(out, "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
-/* The modified equation: its field is of degree 1; a list with a multistep scheme, brackets and too high a degree are refused. */
+/* The modified equation has a field of degree 1. A list with a multistep scheme, brackets and too high a degree are
+ * refused. */
 TEST(test_modified)
 {
     must_say("expand --modified --one-field --scheme euler --degree 3 --csv",
@@ -57,7 +58,7 @@ TEST(test_modified)
     must_refuse("expand --modified --scheme rk4 --degree 9", "1 to 8");
 }
 
-/* What --compose, --adjoint and --conjugate print is read by --scheme-file. */
+/* --scheme-file reads the text that --compose, --adjoint and --conjugate print. */
 TEST(test_made)
 {
     run_ok("schemes --adjoint lie-trotter");
@@ -83,7 +84,8 @@ TEST(test_made)
     must_refuse("schemes --compose heun --adjoint lie-trotter", "not both");
 }
 
-/* One field: 9 trees of order 5, whose coefficients are those of F alone among the 214; not of a scheme that tells F and G apart. */
+/* One field has 9 trees of order 5, with the coefficients that those of F alone have among the 214. A scheme that
+ * distinguishes F and G is refused. */
 TEST(test_one_field)
 {
     run_ok("expand --scheme rk4 --one-field --csv");
@@ -112,7 +114,7 @@ TEST(test_rates)
     shell_ok("test -s rates/order.tex && test -s rates/order.md");
 }
 
-/* How many boxes of a document with this file in it are too wide. */
+/* Returns whether a document with this file in it has boxes that are too wide. */
 static int too_wide(const char *file)
 {
     shell_ok(
@@ -123,7 +125,7 @@ static int too_wide(const char *file)
     return shell("grep -q Overfull page.txt") == 0;
 }
 
-/* What is written for papers compiles, and fits an article's line. */
+/* Files for papers compile and fit an article's line. */
 TEST(test_fits_a_page)
 {
     need_tool("pdflatex");
@@ -150,8 +152,8 @@ TEST(test_fits_a_page)
     assert_true(too_wide("wide.tex"));
 }
 
-/* What latex_width bounds, set by LaTeX: every printable character, words, numbers. The bound is one, and with a tenth less it is
- * none. */
+/* LaTeX sets every printable character, words and numbers no wider than latex_width says; a bound a tenth lower does
+ * not hold. */
 TEST(test_widths_in_print)
 {
     need_tool("pdflatex");
@@ -188,7 +190,8 @@ TEST(test_widths_in_print)
     assert_true(narrower > ALL / 4);
 }
 
-/* SSPRK(5,4) of Spiteri and Ruuth 2002 to 15 digits is of order 4; with one digit wrong it is not, and that is said. */
+/* SSPRK(5,4) of Spiteri and Ruuth 2002 to 15 digits has order 4; with one wrong digit it has not, and this is
+ * reported. */
 TEST(test_a_wrong_digit)
 {
     static const char rows[] =
@@ -210,7 +213,7 @@ TEST(test_a_wrong_digit)
     assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
 }
 
-/* Decoders have their column, and one that no scheme has is left out. */
+/* Decoders have a column, which is left out where no scheme has them. */
 TEST(test_decoders)
 {
     must_say("schemes --csv --scheme transformer", "scheme,stages,evals_F,evals_G,past_y,");
@@ -235,7 +238,7 @@ TEST(test_decoders)
     must_say("stability --scheme transformer-decoder", "-6 ");
 }
 
-/* Pairs: what a step of fixed size costs, runs by tolerance with their files, and who has none. */
+/* Pairs show the cost of a step of fixed size, runs by tolerance with their files, and which schemes are no pairs. */
 TEST(test_pairs)
 {
     must_say("schemes --csv --scheme rk4,heun-euler", ",1,1,1\n"); /* orders and Euler's norm */
@@ -246,7 +249,7 @@ TEST(test_pairs)
     assert_true(file_exists("pairs/adaptive.csv") && file_exists("pairs/tolerance.csv") &&
                 file_exists("pairs/precision.gp") && file_exists("pairs/tolerance.gp"));
     run_ok("report pairs");
-    /* a stiff system: GSL's msbdf needs no steps for stability */
+    /* a stiff system: stability does not limit the steps of GSL's msbdf */
     must_say("order --adaptive --scheme bogacki-shampine --tolerances 1e-3 --csv --system "
              "transport:peclet=1 --particles 63",
              "\ngsl:msbdf,transport:peclet=1,");
@@ -282,8 +285,8 @@ TEST(test_structure)
         "lie-trotter,no,1,no,yes,yes,2,,,yes,no,\n");
 }
 
-/* What @ writes: the order on fields that depend on time, beside the one on those that do not, where the two differ; their terms
- * have t. On a system without time nothing changes. */
+/* A scheme with @ shows its order on fields that depend on time, beside the one on those that do not, where the two
+ * differ; its terms have t. On a system without time nothing changes. */
 TEST(test_times)
 {
     static char plain[sizeof out];
@@ -331,9 +334,8 @@ TEST(test_stability)
     shell_ok("test ! -e v/phase.csv");
 }
 
-/* Lists of names are tables like the others. */
-/* Euler on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k / |lambda_k|^2; 10^-9 more is
- * taken for rounding, which moves h by 10^-9 / (h |Re lambda_k|) < 10^-5. */
+/* Returns Euler's largest stable step on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k /
+ * |lambda_k|^2. An excess of 10^-9 is taken for rounding, which moves h by 10^-9 / (h |Re lambda_k|) < 10^-5. */
 static double euler_on_ring(int n, double nu)
 {
     double most = INFINITY, dx = 2 * acos(-1) / n;
@@ -359,7 +361,7 @@ TEST(test_largest_steps)
         assert_true(fabs(h / exact - 1) <= 1e-4);
         assert_false(fabs(h / euler_on_ring(16, 1.01 / peclet) - 1) <= 1e-4);
         assert_true(peclet > 1 || fabs(run / h - 1) <= 0.01);
-        /* F's eigenvalues are from -4 nu / dx^2 to 0 */
+        /* F's eigenvalues range from -4 nu / dx^2 to 0 */
         double ends[2], least = -4 / peclet / pow(2 * acos(-1) / 16, 2);
         assert_int_equal(sscanf(at, "%*d,%*f,%*f,%*f,%*d,%lf,%lf", ends, ends + 1), 2);
         assert_true(fabs(ends[0] / least - 1) <= 1e-6 && ends[1] == 0);
@@ -381,7 +383,7 @@ TEST(test_lists)
     must_say("verify --list --csv", "id,source,expected,origin\nlie-error,\"");
 }
 
-/* Schemes that are given are taken though they are those that another study has by default. */
+/* Given schemes are taken even where they are the defaults of another study. */
 TEST(test_default_given)
 {
     static const char usual[] =
@@ -396,7 +398,7 @@ TEST(test_default_given)
     assert_true(strstr(out, "\nlie-trotter,") && !strstr(out, "\nleapfrog,"));
 }
 
-/* Without --scheme the files' own schemes are those meant, all of them and no other, in every command that takes several. */
+/* Without --scheme every command that takes several schemes takes those of the files, all of them and no other. */
 TEST(test_files_alone)
 {
     static const char *const command[] = {"schemes", "expand", "stability --points 3",
@@ -419,7 +421,7 @@ TEST(test_files_alone)
     }
 }
 
-/* Status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
+/* Checks a refusal: status 2, one line on stderr, nothing on stdout, in less than 20 seconds. */
 static void refuse(const char *arguments)
 {
     time_t before = time(NULL);
@@ -428,7 +430,7 @@ static void refuse(const char *arguments)
     assert_true(time(NULL) - before < 20);
 }
 
-/* For whom an exponential scheme is, in every command. */
+/* Every command says which systems an exponential scheme is for, or refuses it. */
 TEST(test_exponential)
 {
     must_say("schemes --scheme exponential --csv", ",ssp,linear\netd-euler,3,1,1,");
@@ -492,7 +494,7 @@ TEST(test_hostile)
     refuse("stability --scheme all --points 2001 --csv");
 }
 
-/* Editors of another system begin a file with a byte order mark; in the midst of a text it is none. */
+/* A byte order mark, as some editors write it, may begin a file; in the midst of a text it is refused. */
 TEST(test_byte_order_mark)
 {
     file_text("mark.scheme", "\xEF\xBB\xBFscheme marked\nk1 = H(y)\ny' = y + k1\n");
@@ -503,7 +505,7 @@ TEST(test_byte_order_mark)
     assert_int_equal(program_run("schemes --scheme-file mark.scheme --scheme marked"), 2);
 }
 
-/* The largest that is taken: 256 stages, 1024 flows. */
+/* The largest schemes are taken: 256 stages, 1024 flows. */
 TEST(test_large)
 {
     char *text = malloc(1 << 20);

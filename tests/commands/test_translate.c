@@ -1,6 +1,6 @@
-/* test_translate.c: `trotter translate` and `trotter score` as a user runs them, on networks of some thousand numbers: lines
- * in, lines out, in their order and as soon as they can be; what a translation may be; log p by three programs; and what is
- * refused. */
+/* test_translate.c: `trotter translate` and `trotter score` as a user runs them, on networks of some thousand numbers:
+ * lines come out in their order and as soon as they can; which translations are allowed; log p by three programs; and
+ * refusals. */
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static void write_source(void)
     file_text("source", all);
 }
 
-/* Plots would take longer than these trainings. */
+/* Trains without plots, which would take longer than these trainings. */
 static void train(const char *options)
 {
     if (shell("env PATH=/nowhere %s train %s", program, options) != 0) fail_msg("%s", err);
@@ -52,7 +52,7 @@ static int open_all(void **state)
     return 0;
 }
 
-/* Line i of a text, without its end; "" past the last. Eight are there at a time. */
+/* Returns line i of a text without its end; "" past the last. Eight lines are there at a time. */
 static const char *line_of(const char *text, size_t i)
 {
     static char line[8][512];
@@ -70,7 +70,7 @@ static size_t count_tokens(const char *line)
     return n;
 }
 
-/* stdout of `trotter translate --threads 1 ARGUMENTS`; the caller frees it. */
+/* Returns the stdout of `trotter translate --threads 1 ARGUMENTS`; the caller frees it. */
 __attribute__((format(printf, 1, 2))) static char *translate(const char *format, ...)
 {
     char line[1024] = "translate --threads 1 ";
@@ -90,7 +90,7 @@ static void must_say(const char *words)
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
-/* From stdin and a file, to stdout and a file; each line is that of its source alone. */
+/* Lines come from stdin and a file, and go to stdout and a file; each depends on its source alone. */
 TEST(lines_become_lines)
 {
     char *all = translate(REV "<%s/source", folder);
@@ -112,7 +112,7 @@ TEST(lines_become_lines)
         distinct += strcmp(line_of(all, i), line_of(all, i + 1)) != 0;
         free(alone);
     }
-    assert_true(distinct >= 3); /* the control: order is visible */
+    assert_true(distinct >= 3); /* control: the order is visible */
     free(all);
 }
 
@@ -144,7 +144,7 @@ TEST(ends_of_lines)
     free(all);
 }
 
-/* A source that is too long gives an empty line, and the others what they give without it. */
+/* A source that is too long gives an empty line and does not change the others. */
 TEST(long_lines_are_left_out)
 {
     file_text("long", "1 2\n1 2 3 4 1 2 3 4\n3\n1 1 1 1 1 1\n4 4 4 4 4\n");
@@ -169,7 +169,7 @@ TEST(long_lines_are_left_out)
     free(few);
 }
 
-/* Sentences that are searched together change nothing. */
+/* The number of sentences that are searched together changes nothing. */
 TEST(any_number_together)
 {
     static const char *const model[][2] = {{"rev --precision f64", "source"},
@@ -197,7 +197,7 @@ typedef struct {
     double sum, score;
 } Best;
 
-/* A line of an n-best list. */
+/* Reads a line of an n-best list. */
 static Best best_of(const char *text, size_t i)
 {
     Best b = {0};
@@ -211,7 +211,7 @@ static Best best_of(const char *text, size_t i)
     return b;
 }
 
-/* Writes the words of an n-best list, and their sources. */
+/* Writes the words of an n-best list and their sources. */
 static void write_list(const char *list, const char *sources)
 {
     FILE *f[2] = {fopen(file_path("list.source"), "w"), fopen(file_path("list.target"), "w")};
@@ -223,8 +223,8 @@ static void write_list(const char *list, const char *sources)
     for (int i = 0; i < 2; i++) assert_int_equal(fclose(f[i]), 0);
 }
 
-/* How many of the sums are not those that `score` gives, to `relative`; every list falls in score. A blank line has no pair, so
- * none is empty. */
+/* Translates with 4 best each and returns how many sums differ from those of `score` by more than `relative`; checks
+ * that scores fall within each list. `score` skips blank lines, so no translation may be empty. */
 static size_t differing(const char *model, const char *text, const char *options, double relative,
                         const char *scorer)
 {
@@ -256,8 +256,8 @@ static size_t differing(const char *model, const char *text, const char *options
     return bad;
 }
 
-/* Sums have 9 digits, so equal ones differ by 1e-8 of themselves at most where f64 agrees to 1e-9. A word may be cut in other
- * pieces than those that the search found, so of pieces not every sum is that of `score`. */
+/* Sums have 9 digits, so equal ones differ by 1e-8 of themselves at most, where f64 agrees to 1e-9. `score` may cut a
+ * word into other pieces than those that the search found, so of pieces not every sum agrees. */
 TEST(sums_are_those_of_score)
 {
     static const char rev[] = "rev --precision f64";
@@ -303,7 +303,7 @@ TEST(penalties)
     assert_true(changed >= 5);
 }
 
-/* The logits (rows, V) that eval writes for pairs of files. */
+/* Returns the logits (rows, V) that eval writes for pairs of files. */
 static float *logits_of(const char *arguments, size_t *rows, size_t *V)
 {
     char line[256];
@@ -320,8 +320,8 @@ static float *logits_of(const char *arguments, size_t *rows, size_t *V)
     return x;
 }
 
-/* Tokens of the targets, symbols of reverse:5, that are not the most probable behind those before them, <eos> not being
- * allowed at the beginning. */
+/* Counts the tokens of the targets, symbols of reverse:5, that are not the most probable after those before them. <eos>
+ * is not allowed at the beginning. */
 static size_t unlikely(const char *targets)
 {
     size_t rows, V, bad = 0, r = 0;
@@ -336,7 +336,7 @@ static size_t unlikely(const char *targets)
             float most = t ? z[r * V] : -INFINITY;
             for (size_t v = 1; v < V; v++) most = fmaxf(most, z[r * V + v]);
             if (t == n && n == 15)
-                continue; /* the longest that there are: <eos> is all that may come */
+                continue; /* the longest that there are: only <eos> may follow here */
             bad += !(z[r * V + id] >= most);
         }
     }
@@ -357,7 +357,7 @@ TEST(a_beam_of_one_is_greedy)
     free(five);
 }
 
-/* ---- what a translation may be ---------------------------------------------------------------------- */
+/* ---- limits of a translation ------------------------------------------------------------------------ */
 
 TEST(lengths)
 {
@@ -375,7 +375,7 @@ TEST(lengths)
         assert_true(count_tokens(line_of(shorter, i)) <= 3);
         assert_true((double)count_tokens(line_of(ratio, i)) <= 0.5 * (double)n + 1.5);
         assert_true(count_tokens(line_of(extra, i)) ==
-                    2); /* as many as may be of so many at least */
+                    2); /* at most 2, where at least 5 are asked for */
     }
     assert_true(below > 0 && above > 0); /* the control */
     free(free_ones);
@@ -385,7 +385,7 @@ TEST(lengths)
     free(extra);
 }
 
-/* Lines in which two words stand side by side twice. */
+/* Counts the lines in which two words stand side by side twice. */
 static size_t repeating(const char *text)
 {
     size_t bad = 0;
@@ -415,7 +415,7 @@ TEST(no_words_twice_and_none_unknown)
     free(text);
 }
 
-/* ---- as they come, and ends before the end ------------------------------------------------------------ */
+/* ---- output as it comes, and early ends --------------------------------------------------------------- */
 
 typedef struct {
     pid_t pid;
@@ -443,7 +443,7 @@ static Child child_start(const char *model)
     return (Child){pid, to[1], from[0]};
 }
 
-/* The child's next line, which has a minute to come. */
+/* Reads the child's next line, which has a minute to come. */
 static void child_line(const Child *c, char *line, size_t room)
 {
     size_t n = 0;
@@ -478,7 +478,7 @@ TEST(lines_come_as_they_go)
     free(want);
     assert_int_equal(shell_finish(c.pid), 0);
     close(c.out);
-    /* An interrupt ends the wait for a line. */
+    /* an interrupt ends the wait for a line */
     c = child_start("rev");
     assert_true(dprintf(c.in, "1 2\n") > 0);
     child_line(&c, line, sizeof line);
@@ -516,14 +516,14 @@ TEST(interrupted_in_the_middle)
     file_read("stop.err", err, sizeof err);
     assert_string_equal(err, want);
     free(all);
-    /* To a file nothing is written before all is there. */
+    /* nothing is written to a file before all is there */
     shell_ok("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat many; done >endless");
     child = shell_start("stop", "%s translate --threads 1 --model rev --text endless --out none",
                         program);
     pause_ms(300);
     assert_int_equal(test_signal(child, SIGTERM), 0);
     int status = shell_finish(child);
-    assert_true(status == 130 || status == -SIGTERM); /* the latter before it listens */
+    assert_true(status == 130 || status == -SIGTERM); /* the latter before it handles signals */
     assert_false(file_exists("none"));
 }
 
@@ -609,7 +609,8 @@ TEST(translations_refused)
     must_refuse("generate --model rev --tokens 5", "rev is an encoder and a decoder");
 }
 
-/* Behind the first window of lines: those before are out, and the line is that of the whole input. */
+/* A bad line after the first window of lines is refused: those before are printed, and its number is that of the whole
+ * input. */
 TEST(refused_later)
 {
     static const char *const bad[][3] = {
@@ -636,7 +637,7 @@ TEST(refused_later)
 
 /* ---- score ------------------------------------------------------------------------------------------------ */
 
-/* Lines of `score` sum up to what eval says of the same text. */
+/* Checks that the lines of `score` sum up to the figure of eval for the same text. */
 static void check_sum(const char *model, const char *files, const char *context, size_t lines)
 {
     char line[256];

@@ -1,5 +1,5 @@
-/* test_truncation_command.c: `trotter truncation`: every table and plot has a scheme never seen here; a
- * model of another program; ReLU; the other studies; what is unusable. */
+/* test_truncation_command.c: `trotter truncation`: every table and plot has a scheme never seen here; a model of
+ * another program; ReLU; the other studies; and refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -34,7 +34,7 @@ static int open_models(void **state)
     return 0;
 }
 
-/* The cell of a column in the row that begins with these words; "" where there is none. */
+/* Returns the cell of a column in the row that begins with these words; "" where there is none. */
 static const char *cell(const char *row_begin, const char *column)
 {
     static char value[128];
@@ -66,12 +66,12 @@ TEST(test_unseen)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(name, sizeof name, "study/%s", files[i]);
         file_read(name, content, sizeof content);
-        /* Of order 3 no single terms are listed. */
+        /* a scheme of order 3 has no single terms */
         const char *want = strcmp(files[i], "terms.csv") == 0 ? "rk4-layer" : "never-seen";
         if (!strstr(content, want)) fail_msg("%s has no %s", name, want);
     }
     assert_true(file_exists("study/path.png") && file_exists("study/path.csv"));
-    /* One layer is no line. */
+    /* one layer makes no line */
     run_fine("train --corpus markov:20 --width 16 --heads 2 --inner 32 --sequence 16 --max-steps 1 "
              "--batch-tokens 64 --activation gelu --threads 1 --out single");
     run_fine(STUDY "--model single --scheme heun --out study1");
@@ -79,8 +79,8 @@ TEST(test_unseen)
     assert_false(file_exists("study1/layers.gp"));
 }
 
-/* What an error is divided by, as numbers and in words: in curves and plots by the flow's displacement over its own h,
- * in the summary over h = 1. */
+/* The divisor of errors is given as numbers and in words: in curves and plots it is the flow's displacement over its
+ * own h, in the summary over h = 1. */
 TEST(test_displacements)
 {
     char h1[64], script[1 << 14];
@@ -99,7 +99,7 @@ TEST(test_displacements)
     file_read("divided/truncation.gp", script, sizeof script);
     assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement in that step'"));
     assert_non_null(strstr(script, "order p has slope p"));
-    /* The slope that the plot has is the table's less 1, over both layers. */
+    /* the plot's slope is the table's less 1, over both layers */
     const char *title = strstr(script, "title 'rk4: ");
     assert_non_null(title);
     double here = atof(title + strlen("title 'rk4: ")), low = INFINITY, high = -INFINITY;
@@ -134,8 +134,8 @@ TEST(test_verdicts)
         fail_msg("%d: %s", status, err);
 }
 
-/* What a model was trained as is known by its name and comes first, without the file it was in; a file of the
- * same name goes before it. */
+/* The scheme that a model was trained as is known by its name and comes first, without its file; a file of the same
+ * name goes before it. */
 TEST(test_own_scheme)
 {
     static const char other[] = "scheme never-seen\nk1 = H(y)\ny' = y + k1\n";
@@ -154,7 +154,7 @@ TEST(test_own_scheme)
     assert_string_equal(cell("never-seen,0,split", "order"), "1");
 }
 
-/* Kinks: the slope of a fourth-order method ends near 2.5; its own sets are told from the mean. */
+/* At kinks the slope of a fourth-order method ends near 2.5. Measures by its own sets are marked apart from means. */
 TEST(test_relu)
 {
     run_fine(STUDY "--model kinks --scheme macaron,rk4 --csv --summary");
@@ -213,7 +213,7 @@ static const Shape shapes[] = {
     {"final_norm.bias", 4, 0},
 };
 
-/* Plain bytes: length, JSON, numbers of F32. `heads`: the metadata of heads, or "". */
+/* Writes a model as plain bytes: length, JSON, numbers of F32. `heads` is the metadata of heads, or "". */
 static void write_other(const char *name, const char *heads)
 {
     static char bytes[1 << 14];
@@ -260,7 +260,7 @@ TEST(test_other_program)
     if (!refused(status, "truncation", "other.safetensors")) fail_msg("%d %s", status, err);
 }
 
-/* ---- what is unusable ------------------------------------------------------------------------------- */
+/* ---- unusable input --------------------------------------------------------------------------------- */
 
 static void truncation_must_refuse(const char *arguments, const char *words)
 {
@@ -269,7 +269,7 @@ static void truncation_must_refuse(const char *arguments, const char *words)
         fail_msg("%s: status %d: %s", arguments, status, err);
 }
 
-/* The first scheme on the first layer may take minutes: how long is told before it is done. */
+/* The first scheme on the first layer may take minutes: the time left is shown before it is done. */
 TEST(test_time_left)
 {
     static const char words[] = "sentence 1 of 1, layer 0, ab5, about ";

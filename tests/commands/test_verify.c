@@ -1,12 +1,12 @@
-/* test_verify.c: the program's `verify`: every claim has its registered verdict, every mutant another
- * one; the reports hold every claim; what cannot be meant is refused. */
+/* test_verify.c: the program's `verify`: every claim has its registered verdict and every mutant another one;
+ * the reports hold every claim; claims without a meaning are refused. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
 
 enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, ORIGIN, COLUMNS = 7 };
 
-/* The bytes of `trotter verify ARGUMENTS` on stdout (caller: free), and its exit status. */
+/* Runs `trotter verify ARGUMENTS`; returns its stdout (caller: free) and stores its exit status. */
 static char *run(const char *arguments, int *status)
 {
     char line[1024];
@@ -39,7 +39,7 @@ static char take(char **at, char **cell)
     return end;
 }
 
-/* The rows behind the header, which must be the seven columns. */
+/* Reads the rows after the header, which must have the seven columns. */
 static void parse(char *text, Csv *csv)
 {
     static const char header[] = "id,source,claim,expected,verdict,evidence,origin\n";
@@ -57,7 +57,7 @@ static char *cell(Csv *csv, int row, int column)
     return csv->cell[row][column - ID];
 }
 
-/* Rows whose verdict is the expected one. */
+/* Counts the rows whose verdict is the expected one. */
 static int as_expected(Csv *csv)
 {
     int n = 0;
@@ -94,7 +94,7 @@ TEST(test_verdicts)
     free(text);
 }
 
-/* A claim that one error is smaller, whose evidence counts fields, is verified only if it is so on all
+/* A claim that one error is smaller has evidence that counts fields; it is verified only if it holds on all
  * of them. */
 TEST(test_fields)
 {
@@ -119,7 +119,7 @@ TEST(test_fields)
     free(text);
 }
 
-/* Each claim's record is complete, and no id is there twice. */
+/* Each claim's record is complete, and no id occurs twice. */
 TEST(test_records)
 {
     Csv csv;
@@ -134,7 +134,7 @@ TEST(test_records)
     assert_true(starting(&csv, SOURCE, "Macaron Net") > 10);
     assert_true(starting(&csv, SOURCE, "ODE Transformer") > 20);
     assert_true(starting(&csv, SOURCE, "Sandwich Transformer") > 2);
-    /* Every row has one of the four origins, and the summary counts each apart. */
+    /* every row has one of the four origins, and the summary counts each apart */
     static const char *const origin[] = {"paper", "inference", "code", "own"};
     int told = 0, n[4];
     for (int o = 0; o < 4; o++) {
@@ -152,7 +152,7 @@ TEST(test_records)
     free(text);
 }
 
-/* Every mutant's verdict is decided and is not the registered one; it also shows that as_expected, the
+/* Every mutant's verdict is decided and is not the registered one. This also shows that as_expected, the
  * counter of test_verdicts, can say no. */
 TEST(test_mutants)
 {
@@ -197,7 +197,7 @@ TEST(test_choice)
     free(text);
 }
 
-/* Claims of one's own: right ones in several forms, the same with one thing wrong, and what is no claim. */
+/* A user's own claims are judged: right ones in several forms, and the same with one thing wrong. */
 TEST(test_own)
 {
     static const char *const right[] = {
@@ -252,7 +252,7 @@ TEST(test_own)
     assert_non_null(strstr(out, "-1/6  H'H'H\n"));
 }
 
-/* What is no claim is refused in a line, with the place of what is wrong. */
+/* A text that is no claim is refused in a line, with the place of the mistake. */
 TEST(test_own_refused)
 {
     static const struct {
@@ -290,7 +290,7 @@ TEST(test_own_refused)
     must_refuse("verify --own \"rk4 order 4\" --mutants", "no mutant");
 }
 
-/* A claim of the user's is counted as theirs, beside what is registered, and is held to no register. */
+/* A user's claim is counted as theirs, beside the registered ones, and is compared with no register. */
 TEST(test_own_words)
 {
     expect(1, "verify --own \"rk4 order 3\" --claim lie-error --out yours");
@@ -317,7 +317,7 @@ TEST(test_refusals)
     }
 }
 
-/* Braces that are not escaped, closed as often as opened and never before. */
+/* Returns whether braces that are not escaped are closed as often as opened, and never before. */
 static int is_balanced(const char *tex)
 {
     int depth = 0;

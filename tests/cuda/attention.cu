@@ -1,4 +1,5 @@
-/* attention.cu: see attention.h. The text of the kernels, each barrier numbered as it is met. */
+/* attention.cu: see attention.h. It includes the text of the kernels, where each barrier gets a
+ * number as it is met. */
 #include "tests/cuda/attention.h"
 
 #include "kernels/cuda_device.cuh"
@@ -6,7 +7,7 @@
 static AttentionError planted;
 static int matrix;
 
-/* One scratch for all calls, filled with NaN. */
+/* Returns one scratch for all calls, filled with NaN. */
 static void *cuda_scratch(size_t bytes)
 {
     static void *scratch;

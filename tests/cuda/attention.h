@@ -11,23 +11,23 @@
 extern "C" {
 #endif
 
-/* As Backend's members of these names. */
+/* These take the arguments of Backend's members of these names. */
 cudaError_t attention_forward(const Attention *a, void *out, void *lse);
 cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
                                const void *dout, void *dq, void *dk, void *dv, int more,
                                void *drelative, void *dspan);
 
-/* 1: on tensor cores from now on (cuda-bf16), where these serve. */
+/* Uses tensor cores from now on (cuda-bf16) where these serve; 0: never. */
 void attention_matrix(int on);
 
-/* What is left out or wrong from now on. */
+/* Errors planted from now on. */
 typedef struct {
-    int barrier; /* one of attention_barriers(), from 1, is passed by; 0: none is */
+    int barrier; /* one of attention_barriers(), from 1, is skipped; 0: none is */
     int mask;    /* columns beyond its own that a row sees; 0 is right */
 } AttentionError;
 void attention_plant(AttentionError error);
 
-/* Barriers in the text of the kernels. */
+/* Returns the number of barriers in the text of the kernels. */
 int attention_barriers(void);
 
 #ifdef __cplusplus

@@ -33,7 +33,7 @@ typedef struct {
 } Product;
 
 static size_t products;
-static cublasStatus_t refused; /* what every call answers */
+static cublasStatus_t refused; /* the status that every call returns */
 static CudaHostTf32 tf32;
 
 void cuda_host_tf32(CudaHostTf32 how)
@@ -159,7 +159,7 @@ static size_t width(cudaDataType type)
     return type == CUDA_R_16BF ? 2 : 4;
 }
 
-/* Elements from the first to the last of one matrix. */
+/* Returns the elements from the first to the last of one matrix. */
 static size_t extent(const Matrix *m)
 {
     if (m->rows == 0 || m->cols == 0) return 0;
@@ -177,7 +177,8 @@ static int inside(const Matrix *m, int count)
     return bytes == 0 || (heap_holds(at(m, 0), bytes) && heap_holds(at(m, count - 1), bytes));
 }
 
-/* A factor of tf32, 11 bits of significand: what a device does to the 13 bits below is not told. */
+/* Returns a factor of tf32, with 11 bits of significand: how a device treats the 13 bits below is not
+ * documented. */
 static float tf32_of(float x)
 {
     static const uint32_t below[] = {[CUDA_HOST_TF32_CUT] = 0x1fff,
@@ -191,7 +192,7 @@ static float tf32_of(float x)
     return x;
 }
 
-/* The matrix as f32: itself, or a copy in *kept. */
+/* Returns the matrix as f32: itself, or a copy in *kept. */
 static float *widen(const Matrix *m, int i, float **kept, int fill, int truncate)
 {
     if (m->type == CUDA_R_32F && !truncate) return (float *)(uintptr_t)at(m, i);

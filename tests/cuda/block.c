@@ -1,16 +1,16 @@
 /* block.c: the threads of a block take turns on one OS thread.
  *
  * A thread runs until it waits (barrier, warp collective) or leaves; then the top of a stack of
- * runnable threads is taken. What a barrier or a collective sets free comes on top, in forward, reverse
- * or shuffled order: so a warp runs ahead of all others up to the next barrier, and a kernel that
- * lacks a barrier shows it in at least one order.
+ * runnable threads runs. Threads that a barrier or a collective frees come on top, in forward, reverse
+ * or shuffled order: so a warp runs ahead of all others up to the next barrier, and a kernel that lacks
+ * a barrier shows it in at least one order.
  *
- * A barrier opens when every thread of the block stands at it, at the same line. A warp collective
- * is settled by the lane that comes last, for all lanes of its mask at once. When nobody can
- * run and someone still waits, the launch ends with a line that says who waits where and who left.
+ * A barrier opens when every thread of the block stands at it, at the same line. The last lane to come
+ * settles a warp collective, for all lanes of its mask at once. When no thread can run and one still
+ * waits, the launch ends with a line that says which thread waits where and which left.
  *
- * Does not see: an unprotected read-modify-write (x += 1 by two threads looks atomic, because no
- * thread is interrupted between two waits), but for `make check-race`.
+ * This scheduler does not see an unprotected read-modify-write (x += 1 by two threads looks atomic,
+ * because no thread is interrupted between two waits); `make check-race` does.
  */
 #include "tests/cuda/block.h"
 
@@ -59,7 +59,7 @@ static unsigned count, live, waiting;   /* threads of the block; not left; at th
 static char gates[2];                   /* ThreadSanitizer's names of this barrier and the next */
 static unsigned generation;             /* barriers so far */
 static int sum;                         /* of the predicates at the barrier */
-static const Thread *first;             /* to come to the barrier */
+static const Thread *first;             /* the first to come to the barrier */
 static unsigned ready[THREADS], queued; /* a stack: the last runs next */
 static const CudaHostLaunch *launch;
 static char fault[512];
@@ -88,7 +88,7 @@ uint64_t block_order_now(void)
     return order;
 }
 
-/* xorshift64*, Vigna 2016; the multiply-high maps it to 0..n-1. */
+/* Draws by xorshift64*, Vigna 2016; the multiply-high maps it to 0..n-1. */
 uint32_t block_random(uint32_t n)
 {
     stream ^= stream >> 12;
@@ -106,7 +106,7 @@ static void shuffle(unsigned *t, unsigned n)
     }
 }
 
-/* Shuffled warp by warp: a warp stays together. */
+/* Shuffles warp by warp: a warp stays together. */
 static void shuffle_warps(unsigned *t, unsigned n)
 {
     unsigned w[THREADS / LANES], warps = (n + LANES - 1) / LANES;
@@ -155,7 +155,7 @@ void block_place(char *text, size_t bytes)
              b.z, t.x, t.y, t.z);
 }
 
-/* Gives up the whole block: nobody of it runs again. */
+/* Gives up the whole block: none of its threads runs again. */
 static void __attribute__((noreturn)) give_up(void)
 {
     Thread *t = self();
@@ -173,7 +173,7 @@ static void fail(const char *what, const Thread *a, const Thread *b)
              i.z, what, one, b ? ", " : "", two);
 }
 
-/* Nobody can run and somebody waits: names one of each kind. */
+/* Reports that no thread can run and one waits; names one thread of each kind. */
 static void stuck(void)
 {
     const Thread *at[4] = {NULL, NULL, NULL, NULL};
@@ -212,7 +212,7 @@ int block_overflowed(const void *address)
 
 /* ---- switching ------------------------------------------------------------------------------- */
 
-/* The running thread waits (or is runnable again). */
+/* Lets the running thread wait (or become runnable again). */
 static void yield(void)
 {
     Thread *t = self();
@@ -229,7 +229,7 @@ static void yield(void)
 
 static int settle(unsigned w, unsigned mask);
 
-/* The running thread has returned from the kernel. */
+/* Ends the running thread, which has returned from the kernel. */
 static void __attribute__((noreturn)) leave(void)
 {
     Thread *t = self();
@@ -286,7 +286,7 @@ int cuda_host_barrier(int value, const char *file, int line)
     return (int)t->result;
 }
 
-/* Lane whose word `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
+/* Returns the lane whose word `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
 static unsigned source(const Thread *t, unsigned lane)
 {
     unsigned width = (unsigned)t->width, low = lane & ~(width - 1), high = low + width - 1;
@@ -315,8 +315,8 @@ static unsigned long long result(const Thread *base, unsigned lane, unsigned lan
     return bits;
 }
 
-/* Settles the collective of `mask` in warp w if all its lanes are there: 1, else 0. A lane that is
- * there with another operation ends the launch. */
+/* Settles the collective of `mask` in warp w if all its lanes are there, and returns 1; else returns 0.
+ * A lane that is there with another operation ends the launch. */
 static int settle(unsigned w, unsigned mask)
 {
     Thread *base = thread + w * LANES;

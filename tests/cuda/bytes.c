@@ -1,7 +1,7 @@
-/* bytes.c: bytes of device memory that kernels and products read and write. The kernels are compiled as for ThreadSanitizer,
- * which puts a call of a function before every access; the functions are these, and add up the sizes of those to device
- * memory. So a number that two threads read counts twice, as it does for a device without caches. A product counts each of its
- * matrices once. Source of the names: the interface of ThreadSanitizer's run-time library, tsan_interface.h. */
+/* bytes.c: counts the bytes of device memory that kernels and products read and write. The kernels are compiled as for
+ * ThreadSanitizer, which calls a function before every access; these functions add up the sizes of accesses to device
+ * memory. So a number that two threads read counts twice, as it does for a device without caches. A product counts each
+ * of its matrices once. Source of the names: the interface of ThreadSanitizer's run-time library, tsan_interface.h. */
 #include <stddef.h>
 
 #include "tests/cuda/cublas_v2.h"
@@ -79,7 +79,7 @@ static size_t matrix(int rows, int columns, cudaDataType type)
     return (size_t)rows * (size_t)columns * (type == CUDA_R_16BF ? 2 : 4);
 }
 
-/* The linker puts these in the place of cublasGemmEx (--wrap). */
+/* The linker replaces cublasGemmEx by these (--wrap). */
 cublasStatus_t __real_cublasGemmEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m,
                                    int n, int k, const void *alpha, const void *A, cudaDataType,
                                    int lda, const void *B, cudaDataType, int ldb, const void *beta,

@@ -1,4 +1,4 @@
-/* check.h: what the tests of the CUDA stand-in share: calls that must succeed, arrays on the device. */
+/* check.h: shared by the tests of the CUDA stand-in: calls that must succeed, arrays on the device. */
 #ifndef TROTTER_CUDA_CHECK_H
 #define TROTTER_CUDA_CHECK_H
 
@@ -9,7 +9,7 @@
 #define OK(call) assert_string_equal(cudaGetErrorName(call), "cudaSuccess")
 #define FAILS(code, call) assert_string_equal(cudaGetErrorName(call), cudaGetErrorName(code))
 
-/* Orders in which a right kernel must be right, and in one of which a wrong one must be wrong. */
+/* A right kernel is right in all of these orders; a wrong one is wrong in at least one. */
 static const uint64_t check_orders[] = {CUDA_HOST_FORWARD, CUDA_HOST_REVERSE, 2, 3, 4, 5, 6, 7};
 enum { CHECK_ORDERS = sizeof check_orders / sizeof *check_orders };
 
@@ -20,7 +20,7 @@ static inline void *device_new(size_t bytes)
     return p;
 }
 
-/* `bytes` of x on the device. */
+/* Returns a copy of `bytes` of x on the device. */
 static inline void *device_copy(const void *x, size_t bytes)
 {
     void *p = device_new(bytes);
@@ -33,7 +33,7 @@ static inline void device_get(void *x, const void *p, size_t bytes)
     OK(cudaMemcpy(x, p, bytes, cudaMemcpyDeviceToHost));
 }
 
-/* Switches, faults and errors of one test end with it. */
+/* Ends the switches, faults and errors of one test with it. */
 static inline int check_reset(void **state)
 {
     (void)state;

@@ -78,7 +78,8 @@ cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t m
 const char *cublasGetStatusString(cublasStatus_t status);
 const char *cublasGetStatusName(cublasStatus_t status);
 
-/* C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n). beta = 0: C is not read. */
+/* Computes C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n). beta = 0: C is not
+ * read. */
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa,
                               cublasOperation_t transb, int m, int n, int k, const float *alpha,
                               const float *A, int lda, const float *B, int ldb, const float *beta,
@@ -90,7 +91,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                             cudaDataType Ctype, int ldc, cublasComputeType_t compute,
                             cublasGemmAlgo_t algo);
 
-/* The same for `count` products; matrix i begins i * stride elements after the first. */
+/* Computes `count` such products; matrix i begins i * stride elements after the first. */
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
                                          cublasOperation_t transb, int m, int n, int k,
                                          const float *alpha, const float *A, int lda,

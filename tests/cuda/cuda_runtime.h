@@ -1,10 +1,11 @@
 /* cuda_runtime.h: the part of the CUDA runtime that this program uses, for a processor alone.
  *
- * Found in place of NVIDIA's header when host tests compile the kernels' source (g++ -x c++
+ * Host tests include it in place of NVIDIA's header when they compile the kernels' source (g++ -x c++
  * -DTROTTER_CUDA_HOST -Itests/cuda) and the C files that drive it. Names, argument orders and values
- * are those of the CUDA runtime API (version 13); what a call does is written at the head of
- * tests/cuda/runtime.c, and so is what this stand-in cannot see. The switches that only tests use
- * are in tests/cuda/host.h; what kernels call (C++) is in tests/cuda/device.h and tests/cuda/matrix.h.
+ * are those of the CUDA runtime API (version 13). The head of tests/cuda/runtime.c says how each call
+ * behaves and what this stand-in cannot see. The switches that only tests use are in
+ * tests/cuda/host.h; the functions that kernels call (C++) are in tests/cuda/device.h and
+ * tests/cuda/matrix.h.
  */
 #ifndef TROTTER_CUDA_HOST_RUNTIME_H
 #define TROTTER_CUDA_HOST_RUNTIME_H

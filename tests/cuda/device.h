@@ -1,6 +1,7 @@
-/* device.h: what kernels call, in C++17 or later for g++: built-in variables, barriers, warp functions,
- * atomics, arithmetic, and the launch. Included by tests/cuda/cuda_runtime.h. Semantics: CUDA C++
- * Programming Guide, chapter "C++ Language Extensions". One OS thread runs all threads of a grid. */
+/* device.h: the functions that kernels call, in C++17 or later for g++: built-in variables, barriers,
+ * warp functions, atomics, arithmetic, and the launch. Included by tests/cuda/cuda_runtime.h.
+ * Semantics: CUDA C++ Programming Guide, chapter "C++ Language Extensions". One OS thread runs all
+ * threads of a grid. */
 #ifndef TROTTER_CUDA_HOST_DEVICE_H
 #define TROTTER_CUDA_HOST_DEVICE_H
 
@@ -26,8 +27,9 @@
 #define __restrict__ __restrict
 #endif
 
-/* One copy for all blocks, which run one after another; all of them lie in one section, which is
- * filled with 0xA5 before each block. (g++ leaves those of templates outside it: not filled.) */
+/* All blocks share one copy, as they run one after another. The copies lie in one section, which is
+ * filled with 0xA5 before each block. (g++ leaves those of templates outside it: they are not
+ * filled.) */
 #define __shared__ static __attribute__((section("cuda_host_shared")))
 
 #define threadIdx (cuda_host_now->index)
@@ -49,8 +51,8 @@ template <class... P> void cuda_host_thread(const void *kernel, const void *args
     std::apply(call, *static_cast<const std::tuple<P...> *>(args));
 }
 
-/* Arguments are converted to the kernel's parameter types and kept by value. The error of a launch
- * is what cudaGetLastError says next. */
+/* Converts the arguments to the kernel's parameter types and keeps them by value. cudaGetLastError
+ * returns the error of a launch next. */
 template <class... P, class... A>
 void cuda_host_submit(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
                       cudaStream_t stream, A &&...args)
@@ -65,7 +67,7 @@ void cuda_host_submit(const char *name, void (*kernel)(P...), dim3 grid, dim3 bl
     launch.kernel = reinterpret_cast<const void *>(kernel);
     launch.thread = cuda_host_thread<P...>;
     auto *kept = new (cuda_host_args(sizeof(Args))) Args(static_cast<P>(args)...);
-    /* what lies between members is no address, whatever was there */
+    /* the bytes between members hold no address, whatever was there */
     std::apply([](auto &...a) { (__builtin_clear_padding(&a), ...); }, *kept);
     launch.args = kept;
     launch.args_bytes = sizeof(Args);
@@ -274,7 +276,7 @@ CUDA_HOST_INLINE(unsigned long long __umul64hi(unsigned long long a, unsigned lo
 /* ---- arithmetic: the fast forms are the exact ones of libm; __*_rn are rounded once ---- */
 CUDA_HOST_INLINE(float cuda_host_rsqrtf(float x), 1.0f / sqrtf(x))
 CUDA_HOST_INLINE(double cuda_host_rsqrt(double x), 1.0 / sqrt(x))
-/* Some C library declares these names. */
+/* some C library declares these names */
 #define rsqrtf cuda_host_rsqrtf
 #define rsqrt cuda_host_rsqrt
 #define __expf expf

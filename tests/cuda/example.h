@@ -1,6 +1,6 @@
 /* example.h: small kernels on which the stand-in is tested, callable from C; example.cu. All pointers
- * are device memory. `skip` leaves out one barrier (1, 2, ...; 0: none), the planted error that
- * some order of threads has to show. Each returns cudaGetLastError. */
+ * are device memory. `skip` leaves out one barrier (1, 2, ...; 0: none): this planted error has to show
+ * in some order of threads. Each returns cudaGetLastError. */
 #ifndef TROTTER_CUDA_EXAMPLE_H
 #define TROTTER_CUDA_EXAMPLE_H
 
@@ -12,18 +12,19 @@ extern "C" {
 
 enum { SUM_SKIPS = 2, SOFTMAX_SKIPS = 3, PRODUCT_SKIPS = 2, SUM_THREADS = 128, TILE = 8 };
 
-/* out[b] = sum of block b's share of x (n); in static shared memory, halving. */
+/* Computes out[b] = sum of block b's share of x (n), by halving in static shared memory. */
 cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
                         cudaStream_t s);
 
-/* y (N, D) = softmax of the rows of x; warps shuffle, then meet in static shared memory; a template. */
+/* Computes y (N, D) = softmax of the rows of x. The kernel is a template; warps shuffle, then meet in
+ * static shared memory. */
 cudaError_t example_softmax(int skip, const float *x, size_t N, size_t D, float *y, cudaStream_t s);
 
-/* c (n, n) = a b, row-major, in tiles of TILE x TILE in dynamic shared memory. */
+/* Computes c (n, n) = a b, row-major, in tiles of TILE x TILE in dynamic shared memory. */
 cudaError_t example_product(int skip, const float *a, const float *b, float *c, int n,
                             cudaStream_t s);
 
-/* y += f x; f lies in a struct that travels by value. */
+/* Adds f x to y; f lies in a struct that is passed by value. */
 typedef struct {
     float f;
     int unused;
@@ -31,8 +32,8 @@ typedef struct {
 } ExampleTerm;
 cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s);
 
-/* Each thread of one block of `threads` writes what a warp function gave it (out: threads words).
- * Lane's own word is 100 + thread. */
+/* Lets each thread of one block of `threads` write the result of a warp function (out: threads words).
+ * A lane's own word is 100 + thread. */
 enum {
     WARP_SHUFFLE,
     WARP_XOR,
@@ -46,41 +47,43 @@ enum {
 };
 cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads);
 
-/* out[0..2]: threads with odd index as __syncthreads_count, _or, _and of (index < k) tell it. */
+/* Writes to out[0..2] the results of __syncthreads_count, _or and _and of (index < k) for threads with
+ * odd index. */
 cudaError_t example_votes(unsigned k, int *out, unsigned threads);
 
-/* Blocks add to one place each by atomics: f += 1, d += 1, u = max(thread), c = number of odd ones. */
+/* Lets blocks add to one place each by atomics: f += 1, d += 1, u = max(thread), c = number of odd
+ * ones. */
 cudaError_t example_atomics(float *f, double *d, unsigned *u, unsigned long long *c,
                             unsigned blocks);
 
-/* What shared memory holds before anything is written: out[0] static, out[1] dynamic; per block. */
+/* Reads shared memory before anything is written: out[0] static, out[1] dynamic; per block. */
 cudaError_t example_unwritten(unsigned *out, unsigned blocks);
 
-/* Kernels that misbehave; p: n floats. */
+/* Kernels with an error; p: n floats. */
 enum {
     WRONG_LEAVES,     /* one thread returns before the barrier */
     WRONG_BRANCH,     /* a barrier that half the threads pass by */
     WRONG_TWO,        /* halves wait at two barriers */
     WRONG_WARP,       /* a lane shuffles while its warp votes */
-    WRONG_LANE,       /* a lane waits at a barrier, its warp for it */
+    WRONG_LANE,       /* a lane waits at a barrier, its warp waits for it */
     WRONG_MASK,       /* a mask without the lane itself */
     WRONG_TRAP,       /* __trap */
     WRONG_BEYOND,     /* writes p[n] */
-    WRONG_FAR,        /* reads 100 pages behind p */
+    WRONG_FAR,        /* reads 100 pages after p */
     WRONG_BEFORE,     /* writes p[-1] */
     WRONG_NULL,       /* reads through NULL */
-    WRONG_SHARED,     /* writes one word behind its dynamic shared memory */
-    WRONG_SHARED_FAR, /* and 4096 bytes behind */
+    WRONG_SHARED,     /* writes one word after its dynamic shared memory */
+    WRONG_SHARED_FAR, /* writes 4096 bytes after it */
     WRONG_STACK,      /* recursion without end */
     WRONGS
 };
 cudaError_t example_wrong(int what, float *p, size_t n);
 
-/* Launches with a shape: for limits. */
+/* Launches with a given shape, to test limits. */
 cudaError_t example_shape(dim3 grid, dim3 block, size_t shared);
 cudaError_t example_allow(int shared);
 
-/* `turns` barriers by each of `threads` threads of each block: for timing. */
+/* Runs `turns` barriers in each of `threads` threads of each block, for timing. */
 cudaError_t example_turns(unsigned blocks, unsigned threads, int turns);
 
 #ifdef __cplusplus

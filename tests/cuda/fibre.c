@@ -1,5 +1,6 @@
 /* fibre.c: see fibre.h. The switch pushes the six registers that a callee must keep, exchanges stack
- * pointers and pops; x87 and SSE control words are the same for all and stay. */
+ * pointers and pops. x87 and SSE control words are the same for all fibres, so it does not save
+ * them. */
 #include "tests/cuda/fibre.h"
 
 #include <pthread.h>

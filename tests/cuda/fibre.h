@@ -14,33 +14,34 @@ typedef struct {
     void *tsan;
 } Fibre;
 
-enum { FIBRE_STACK = 256 * 1024 }; /* bytes; the kernel backs what is touched */
+enum { FIBRE_STACK = 256 * 1024 }; /* bytes; the kernel provides only touched pages */
 
-/* A fibre with a stack of its own; `number` only spreads stacks over the cache's sets. 0, or -1 when
- * memory is short. fibre_free gives the stack back. */
+/* Makes a fibre with its own stack; `number` only spreads stacks over the cache's sets. Returns 0,
+ * or -1 when memory is short. fibre_free gives the stack back. */
 int fibre_new(Fibre *f, size_t number);
 void fibre_free(Fibre *f);
 
-/* The caller's own stack as a fibre: to be switched back to. */
+/* Makes the caller's own stack a fibre, to switch back to. */
 void fibre_host(Fibre *f);
 
 /* The next switch to f calls entry() on its empty stack. entry must not return: it ends in
- * fibre_leave. What ran on f before is forgotten. */
+ * fibre_leave. The earlier state of f is lost. */
 void fibre_start(Fibre *f, void (*entry)(void));
 
-/* From the running fibre to another; returns when something switches back. */
+/* Switches from the running fibre to another; returns when something switches back. */
 void fibre_switch(Fibre *from, Fibre *to);
 
-/* The same, never to return. */
+/* Switches in the same way and never returns. */
 void fibre_leave(Fibre *from, Fibre *to) __attribute__((noreturn));
 
-/* First thing in an entry function. */
+/* Must be called first in an entry function. */
 void fibre_entered(void);
 
-/* Where a stack begins that may be used from scratch (aligned as at a function's entry). */
+/* Returns the beginning of a stack that may be used from scratch (aligned as at a function's
+ * entry). */
 void *fibre_top(const Fibre *f);
 
-/* 1 where the address is in the gap below f's stack: an overflow. */
+/* Returns 1 where the address is in the gap below f's stack: an overflow. */
 int fibre_overflowed(const Fibre *f, const void *address);
 
 #endif

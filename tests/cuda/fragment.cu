@@ -17,11 +17,11 @@ static __device__ void exchange(uint32_t *a, uint32_t *b)
     *b = x;
 }
 
-/* Both factors in shared memory as `way` has them. */
+/* Writes both factors to shared memory in the layout of `way`. */
 static __device__ void fill(int way, const float *x, const float *y, uint16_t *A, uint16_t *B)
 {
     int a_turned = way == A_TURNED || way == BOTH_TURNED;
-    int b_turned = way == B_TURNED || way == BOTH_TURNED; /* columns behind each other, or depth */
+    int b_turned = way == B_TURNED || way == BOTH_TURNED; /* columns one after another, or depth */
     for (int i = lane_of(); i < STEP * STEP; i += WARP) {
         int r = i / STEP, c = i % STEP;
         A[a_turned ? c * PITCH + r : r * PITCH + c] = (uint16_t)bf16_pair(x[i], 0);

@@ -1,8 +1,8 @@
-/* heap.c: see heap.h. One large range is reserved without access; an allocation takes the next pages of
- * it and one page more, which stays shut. Addresses are never given twice, so that a use after
- * cudaFree is met by a shut page too. The bytes between the end of an allocation and its page's, and
- * those before its start, hold 0xff and are looked at after each kernel; under AddressSanitizer
- * they are poisoned instead. */
+/* heap.c: see heap.h. One large range is reserved without access; an allocation takes its next pages
+ * and one page more, which stays inaccessible. Addresses are never given twice, so that a use after
+ * cudaFree meets an inaccessible page too. The bytes between the end of an allocation and its page's,
+ * and those before its start, hold 0xff and are checked after each kernel; under AddressSanitizer they
+ * are poisoned instead. */
 #include "tests/cuda/heap.h"
 
 #include <stdint.h>
@@ -69,7 +69,7 @@ void *heap_new(size_t bytes)
     return b.start;
 }
 
-/* The live allocation whose pages hold p, or NULL. */
+/* Returns the live allocation whose pages hold p, or NULL. */
 static Block *find(const void *p)
 {
     const char *at = p;

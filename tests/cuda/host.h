@@ -1,5 +1,5 @@
-/* host.h: what only tests may ask of the stand-in for the CUDA runtime (tests/cuda/runtime.c).
- * One OS thread: nothing here or in the stand-in may be called from two threads at a time. */
+/* host.h: switches and counts of the stand-in for the CUDA runtime (tests/cuda/runtime.c) that only tests may use. It
+ * has one OS thread: nothing here or in the stand-in may be called from two threads at a time. */
 #ifndef TROTTER_CUDA_HOST_H
 #define TROTTER_CUDA_HOST_H
 
@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* Order in which the threads of a block and the blocks of a grid run: forward, reverse, or (any
- * other value) drawn from this seed, anew at every barrier, warp collective and block. A kernel
- * that is right gives the same in every order (sums of floats by atomicAdd: up to rounding). */
+/* Sets the order in which the threads of a block and the blocks of a grid run: forward, reverse, or (any other value)
+ * drawn from this seed, anew at every barrier, warp collective and block. A right kernel gives the same in every order
+ * (sums of floats by atomicAdd: up to rounding). */
 enum { CUDA_HOST_FORWARD = 0, CUDA_HOST_REVERSE = 1 };
 void cuda_host_order(uint64_t seed);
 
@@ -26,45 +26,45 @@ void cuda_host_guard(int on);
  * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
 void cuda_host_lazy(int on);
 
-/* Which of all orders that streams and events allow lazy work runs in: that of submission (default), or one in
- * which the newest stream, or the oldest, goes ahead until it must wait: so work that lacks an event comes too
- * early, or what should wait for it does. */
+/* Chooses among the orders that streams and events allow for lazy work: the order of submission (default), or one in
+ * which the newest stream, or the oldest, goes ahead until it must wait. So work that lacks an event comes too early,
+ * or the work that should wait for it does. */
 typedef enum { CUDA_HOST_AS_SUBMITTED, CUDA_HOST_NEWEST, CUDA_HOST_OLDEST } CudaHostStreams;
 void cuda_host_streams(CudaHostStreams first);
 
-/* 1: cudaStreamWaitEvent is as if it had not been called, but in a capture. Default 0. */
+/* 1: cudaStreamWaitEvent has no effect, except in a capture. Default 0. */
 void cuda_host_deaf(int on);
 
-/* The k-th cudaMalloc from now fails with cudaErrorMemoryAllocation (1: the next, 0: none does). */
+/* Makes the k-th cudaMalloc from now fail with cudaErrorMemoryAllocation (1: the next, 0: none). */
 void cuda_host_fail_malloc(size_t k);
 
-/* Bytes the device has; cudaMalloc fails beyond. Default 4 GiB. */
+/* Sets the bytes that the device has; cudaMalloc fails beyond. Default 4 GiB. */
 void cuda_host_memory(size_t bytes);
 
-/* Every call fails with this code from now on (cudaErrorECCUncorrectable, cudaErrorLaunchFailure: a
- * lost device); cudaSuccess: none does. */
+/* Makes every call fail with this code from now on (cudaErrorECCUncorrectable, cudaErrorLaunchFailure: a lost device);
+ * cudaSuccess: none fails. */
 void cuda_host_fail_all(cudaError_t code);
 
-/* Every kernel launch fails with this code (cudaErrorNoKernelImageForDevice: an unsupported
- * architecture); cudaSuccess: none does. */
+/* Makes every kernel launch fail with this code (cudaErrorNoKernelImageForDevice: an unsupported architecture);
+ * cudaSuccess: none fails. */
 void cuda_host_fail_launch(cudaError_t code);
 
-/* Every product of cuBLAS, and its start, answers with this status (a cublasStatus_t; 0: none does). */
+/* Makes every product of cuBLAS, and its start, return this status (a cublasStatus_t; 0: none fails). */
 void cuda_host_fail_blas(int status);
 
-/* What becomes of the factors of a product in tf32: their lower 13 bits are cut off (default, the worst of what a device may
+/* Chooses how a tf32 product treats its factors: their lower 13 bits are cut off (default, the worst that a device may
  * do), rounded to nearest even; or, for controls, 16 bits are cut off. */
 typedef enum { CUDA_HOST_TF32_CUT, CUDA_HOST_TF32_NEAREST, CUDA_HOST_TF32_COARSE } CudaHostTf32;
 void cuda_host_tf32(CudaHostTf32 how);
 
-/* The machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture.
- * No device: calls fail with cudaErrorNoDevice. No driver, or one of an older major version than the
- * runtime: cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
+/* Sets the machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture. No device: calls
+ * fail with cudaErrorNoDevice. No driver, or one of an older major version than the runtime:
+ * cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
 void cuda_host_device(int count, int driver);
 void cuda_host_arch(int major, int minor);
 
-/* What was found wrong first: a line that names kernel, block, thread and place; "" if nothing. It
- * also went to stderr, and every call fails with its code until cuda_host_reset. */
+/* Returns the first fault as a line that names kernel, block, thread and place; "" if there was none. The line also
+ * went to stderr, and every call fails with its code until cuda_host_reset. */
 const char *cuda_host_fault(void);
 
 /* Forgets faults, errors, pending work and an unfinished capture, and ends every failure that was asked for
@@ -72,8 +72,8 @@ const char *cuda_host_fault(void);
  * are; allocations, streams, events and graphs live on. */
 void cuda_host_reset(void);
 
-/* Counts: device allocations alive, bytes of them; launches, switches between threads, cuBLAS
- * calls that ran since the program began; copies from the host to the device, by cudaMemcpyAsync, that were asked for. */
+/* Return counts: live device allocations and their bytes; launches, switches between threads and cuBLAS calls that ran
+ * since the program began; copies from the host to the device that cudaMemcpyAsync was asked for. */
 size_t cuda_host_live(void);
 size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
@@ -81,7 +81,7 @@ size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
 size_t cuda_host_sends(void);
 
-/* Bytes of device memory that kernels and products asked for so far; in programs with bytes.c alone. */
+/* Returns the bytes of device memory that kernels and products asked for so far; only in programs with bytes.c. */
 size_t cuda_host_bytes(void);
 
 #ifdef __cplusplus

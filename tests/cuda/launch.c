@@ -1,10 +1,10 @@
 /* launch.c: one kernel launch: its limits, its arguments, its blocks, its illegal accesses.
  *
- * Arguments are looked at before each run, word by word: an address of the device must belong to a
- * live allocation, and a word that is the address of memory of the host in use (other than pinned) is
- * reported: a kernel was given a host pointer. Allocations that arguments point to are opened for the
- * run, others when a thread touches them: a signal handler does that, and turns accesses to what is
- * not allocated into a fault of the launch. */
+ * Arguments are checked before each run, word by word: an address of the device must belong to a live
+ * allocation, and a word that is the address of host memory in use (other than pinned) is reported: a
+ * kernel was given a host pointer. Allocations that arguments point to are opened for the run, others
+ * when a thread touches them: a signal handler opens these, and turns accesses to other memory into a
+ * fault of the launch. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,12 @@ static struct {
 } allowed[KERNELS]; /* dynamic shared memory beyond 48 KiB: cudaFuncSetAttribute */
 static size_t kernels, launches;
 static cudaError_t refused;
-static char *shared_end; /* of SHARED_OPTIN bytes; an inaccessible page lies behind */
+static char *shared_end; /* of SHARED_OPTIN bytes; an inaccessible page follows */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
 void *cuda_host_dynamic;
 
-/* Static shared arrays: the section that __shared__ of tests/cuda/device.h names. */
+/* Bounds of the static shared arrays: the section that __shared__ of tests/cuda/device.h names. */
 extern char __start_cuda_host_shared[] __attribute__((weak));
 extern char __stop_cuda_host_shared[] __attribute__((weak));
 
@@ -58,7 +58,7 @@ void launch_reset(void)
 
 /* ---- illegal accesses ------------------------------------------------------------------------ */
 
-/* A thread of a kernel is given up; anything else dies as it would have, after a line of words. */
+/* Gives up a kernel's thread; anything else dies as it would have, after a line of words. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     char what[200], place[250], line[480];
@@ -89,7 +89,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     sigaction(number, &before[number == SIGBUS], NULL);
 }
 
-/* Ours, above whatever there is: test programs set handlers of their own again and again. */
+/* Sets our handler above any other: test programs set their own again and again. */
 static void catch_signal(int number, struct sigaction *old)
 {
     struct sigaction now;
@@ -115,8 +115,8 @@ void launch_set_up(void)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Is it the address of a page of this process that is in use? Small numbers side by side look like
- * low addresses: below 2^40 nothing is believed. */
+/* Returns whether the word is the address of a page that this process uses. Small numbers side by
+ * side look like low addresses, so addresses below 2^40 do not count. */
 static int of_host(uintptr_t word)
 {
     unsigned char resident = 0;
@@ -155,7 +155,8 @@ static void fill_shared(const CudaHostLaunch *l)
                (size_t)(__stop_cuda_host_shared - __start_cuda_host_shared));
 }
 
-/* Dynamic shared memory is exact to 16 bytes; the rest of those must still hold the fill. */
+/* Returns whether the bytes after dynamic shared memory were written. Its size is exact to 16 bytes;
+ * the rest of those must still hold the fill. */
 static int shared_spoiled(const CudaHostLaunch *l)
 {
     for (const unsigned char *p = (unsigned char *)cuda_host_dynamic + l->shared;
@@ -238,7 +239,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attr, int
     return cudaSuccess;
 }
 
-/* Limits: CUDA C++ Programming Guide, "Compute Capabilities". */
+/* Checks the limits of a launch: CUDA C++ Programming Guide, "Compute Capabilities". */
 static cudaError_t check_launch(const CudaHostLaunch *l)
 {
     dim3 b = l->block, g = l->grid;

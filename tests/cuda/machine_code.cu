@@ -1,5 +1,6 @@
-/* machine_code.cu: the kernels of attention as nvcc compiles them, and two that must fail what test_machine_code.c asks of
- * them. Never run: the Makefile makes machine code for sm_80 and sm_90 of it, and the test reads that. */
+/* machine_code.cu: the kernels of attention as nvcc compiles them, and two that must fail the checks of
+ * test_machine_code.c. They never run: the Makefile compiles them to machine code for sm_80 and sm_90, and the test
+ * reads that. */
 #include "kernels/cuda_matrix_back.cuh"
 
 static void *cuda_scratch(size_t)
@@ -15,7 +16,7 @@ extern "C" void machine_code(const Attention *a, void *x)
 
 enum { NUMBERS = 96 };
 
-/* More numbers alive than 32 registers hold. */
+/* Needs more live numbers than 32 registers hold. */
 extern "C" __global__ void __launch_bounds__(1024, 2) spoiled_by_spills(volatile float *x)
 {
     float y[NUMBERS];
@@ -23,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) spoiled_by_spills(volatile
     UNROLL for (int i = NUMBERS - 1; i >= 0; i--) x[i] = y[i] * y[(i + 1) % NUMBERS];
 }
 
-/* An array with an index that is known when it runs. */
+/* Has an array with an index that is only known when it runs. */
 extern "C" __global__ void spoiled_by_a_frame(float *x, const int *at)
 {
     float y[NUMBERS];

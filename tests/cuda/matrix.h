@@ -1,6 +1,6 @@
 /* matrix.h: the warp-matrix instructions of kernels/cuda_mma.cuh for kernels compiled for the host: lanes lay
- * their words side by side, wait for each other, and each makes its own part. Sums are of f32, in the order of
- * depth, begun at the accumulator; a tensor core's sums may be rounded otherwise. Layouts: PTX ISA. */
+ * their words side by side, wait for each other, and each computes its own part. Sums are of f32, in the order
+ * of depth, begun at the accumulator; a tensor core may round its sums differently. Layouts: PTX ISA. */
 #ifndef TROTTER_CUDA_HOST_MATRIX_H
 #define TROTTER_CUDA_HOST_MATRIX_H
 
@@ -18,13 +18,13 @@ inline uint32_t bf16_pair(float x, float y)
     return cuda_host_bf16(x) | static_cast<uint32_t>(cuda_host_bf16(y)) << 16;
 }
 
-/* Half i of a word. */
+/* Returns half i of a word. */
 inline float cuda_host_half(uint32_t word, unsigned i)
 {
     return cuda_host_f32(static_cast<unsigned short>(word >> 16 * i));
 }
 
-/* Memory that kernels share by the block. */
+/* The memory that a block's threads share. */
 typedef const uint16_t *Shared;
 
 inline Shared shared_at(const uint16_t *x)
@@ -32,7 +32,7 @@ inline Shared shared_at(const uint16_t *x)
     return x;
 }
 
-/* This lane's words, as all lanes of the warp will see them. */
+/* Returns this lane's words, as all lanes of the warp will see them. */
 inline CudaHostLane *cuda_host_mine()
 {
     return cuda_host_lanes + cuda_host_now->linear;

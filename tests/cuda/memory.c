@@ -1,4 +1,4 @@
-/* memory.c: cudaMalloc and its kin, copies and fills: see tests/cuda/runtime.c. */
+/* memory.c: cudaMalloc and related calls, copies and fills: see tests/cuda/runtime.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     return host_last(*p ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
-/* Waits for the device, as cudaFree does. What a lost device holds is still given back. */
+/* Waits for the device, as cudaFree does. Memory of a lost device is still freed. */
 cudaError_t cudaFree(void *p)
 {
     cudaError_t e = host_ready();
@@ -117,7 +117,8 @@ size_t cuda_host_sends(void)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Device addresses lie inside live allocations, when the work runs as when it was submitted. */
+/* Returns whether device addresses lie inside live allocations, both at submission and when the work
+ * runs. */
 static int sound(const Copy *c)
 {
     return (!heap_owns(c->dst) || heap_holds(c->dst, c->bytes)) &&
@@ -170,7 +171,8 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind 
     return host_last(e == cudaSuccess ? run_copy(&c) : e);
 }
 
-/* With pageable memory the call may return before or after the copy; here, at once unless captured. */
+/* The call may return before or after a copy of pageable memory. Here it copies at once unless
+ * captured. */
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream)
 {

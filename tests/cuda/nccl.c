@@ -1,14 +1,14 @@
-/* nccl.c: NCCL for the stand-in of the CUDA runtime (tests/cuda/runtime.c), a library that a program linked with
- * it opens as it would NCCL's: libnccl.so.2. Ranks are processes of one machine; they meet in a file that
+/* nccl.c: NCCL for the stand-in of the CUDA runtime (tests/cuda/runtime.c): a library, libnccl.so.2, that a program
+ * linked with the stand-in opens as it would open NCCL's. Ranks are processes of one machine; they meet in a file that
  * all map. A sum is work of its stream: when it runs, it waits for the other ranks, piece by piece, and each rank adds
  * up all pieces in the order of ranks, so that all get the same bits.
  *
- * TROTTER_NCCL=WHAT:N makes something go wrong, from the N-th sum on (1: the first):
+ * TROTTER_NCCL=WHAT:N plants an error from the N-th sum on (1: the first):
  *     drop     the last rank's numbers are left out
  *     refuse   the last rank's call fails (ncclSystemError)
- *     lose     the last rank's sums fail behind its back (ncclCommGetAsyncError)
+ *     lose     the last rank's sums fail later (ncclCommGetAsyncError)
  *     fault    the last rank's device is lost while it sums
- * Ranks whose calls differ in count are told, and their sum fails. */
+ * Ranks whose calls differ in count are reported, and their sum fails. */
 #include "tests/cuda/nccl.h"
 
 #include <fcntl.h>
@@ -26,17 +26,17 @@
 
 enum { RANKS = 8, PIECE = 1 << 14 }; /* numbers a piece */
 
-/* What the ranks share; the file begins as zeros. */
+/* Memory that the ranks share; the file begins as zeros. */
 typedef struct {
-    atomic_uint arrived, left; /* of the meeting that is on */
-    size_t count[RANKS];       /* of the sum that each is in */
+    atomic_uint arrived, left; /* of the current meeting */
+    size_t count[RANKS];       /* of the current sum of each */
     float piece[RANKS][PIECE];
 } Room;
 
 struct NcclHost {
     Room *room;
     int rank, ranks;
-    size_t sums; /* asked for */
+    size_t sums; /* number of sums so far */
     ncclResult_t lost;
 };
 
@@ -49,7 +49,7 @@ typedef struct {
 
 static char last[160];
 
-/* Whether sum `number` of this rank is to go wrong so. */
+/* Returns whether sum `number` of this rank has the planted error `what`. */
 static int spoiled(const struct NcclHost *c, const char *what, size_t number)
 {
     const char *text = getenv("TROTTER_NCCL");
@@ -150,7 +150,7 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataTyp
     }
     Sum *s = host_new(sizeof *s);
     *s = (Sum){comm, to, from, count, number};
-    stream_submit(stream, run_sum, NULL, s); /* what goes wrong then is told by CUDA */
+    stream_submit(stream, run_sum, NULL, s); /* CUDA reports later failures */
     return ncclSuccess;
 }
 

@@ -1,5 +1,6 @@
-/* nccl.h: the part of NCCL that this program uses, for a processor: found in place of NVIDIA's header in host
- * tests. Names, argument orders and values are those of NCCL 2; tests/cuda/nccl.c is the library. */
+/* nccl.h: the part of NCCL that this program uses, for a processor. Host tests include it in place of
+ * NVIDIA's header. Names, argument orders and values are those of NCCL 2; tests/cuda/nccl.c is the
+ * library. */
 #ifndef TROTTER_CUDA_HOST_NCCL_H
 #define TROTTER_CUDA_HOST_NCCL_H
 

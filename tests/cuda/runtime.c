@@ -7,22 +7,22 @@
  *     launch.c  a grid, its arguments, illegal accesses      memory.c  allocations, copies
  *     blas.c    cuBLAS on OpenBLAS                       matrix.h  warp-matrix instructions
  *
- * What is found: a missing barrier (wrong numbers in forward, reverse or a shuffled order of
+ * The stand-in finds: a missing barrier (wrong numbers in forward, reverse or a shuffled order of
  * threads; blocks are shuffled too); divergence at barriers and in warps; accesses outside an
  * allocation, of freed memory, of host memory given to a kernel, of device memory by the host;
- * uninitialised device and shared memory (NaN, 0xA5); calls that are illegal in a capture; with
- * cuda_host_lazy a host that does not wait. A fault ends its launch, prints one line, and every
+ * uninitialised device and shared memory (NaN, 0xA5); calls that are illegal in a capture; and, with
+ * cuda_host_lazy, a host that does not wait. A fault ends its launch, prints one line, and every
  * later call returns its code, as on a device.
  *
- * `make check-race` lets ThreadSanitizer watch the kernels, each CUDA thread of a block a thread to it:
+ * `make check-race` lets ThreadSanitizer watch the kernels and takes each CUDA thread of a block for a thread:
  * then any unordered pair of accesses within a block is reported with both lines, also those
  * that give the right numbers in every order.
  *
- * Cost, on 2 cores of an AMD EPYC (Zen 4), CPU time, 2026-11-21: 16 to 22 ns a switch at a barrier (64 to
+ * Costs, on 2 cores of an AMD EPYC (Zen 4), CPU time, 2026-11-21: 16 to 22 ns a switch at a barrier (64 to
  * 1024 threads a block, all orders), 40 to 90 ns a thread without barriers, 2 us an empty launch.
  *
- * What is not seen:
- *     - atomicity, but by check-race: between two waits a thread is never interrupted, so an unprotected
+ * The stand-in does not see:
+ *     - atomicity, except by check-race: between two waits a thread is never interrupted, so an unprotected
  *       x += 1 by many threads comes out right, in one block and between blocks
  *     - the memory model: a missing __threadfence, races between blocks or streams (work runs in the
  *       order of submission), asynchronous copies into pageable memory

@@ -1,4 +1,4 @@
-/* runtime.h: what the files of the stand-in share. */
+/* runtime.h: declarations that the files of the stand-in share. */
 #ifndef TROTTER_CUDA_HOST_PRIVATE_H
 #define TROTTER_CUDA_HOST_PRIVATE_H
 
@@ -19,7 +19,8 @@ struct Work {
 /* Remembers a failure for cudaGetLastError; returns it. */
 cudaError_t host_last(cudaError_t e);
 
-/* What every call begins with: an injected failure or a kept fault; cudaSuccess otherwise. */
+/* Returns an injected failure or a kept fault, cudaSuccess otherwise. Every call begins with
+ * it. */
 cudaError_t host_ready(void);
 #define READY()                                   \
     do {                                          \
@@ -27,24 +28,25 @@ cudaError_t host_ready(void);
         if (ready_ != cudaSuccess) return ready_; \
     } while (0)
 
-/* A fault: a line on stderr, kept by cuda_host_fault, and the code that every call returns now. */
+/* Reports a fault: prints a line on stderr, which cuda_host_fault keeps, and returns the code that
+ * every call returns from now on. */
 cudaError_t host_fault(cudaError_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Allocates or dies: the stand-in's own memory is not what is tested. */
+/* Allocates or dies: the stand-in's own memory is not under test. */
 void *host_new(size_t bytes);
 
-/* 1 where the address lies in memory of cudaMallocHost, n bytes of it. */
+/* Returns 1 where n bytes from the address lie in memory of cudaMallocHost. */
 int host_pinned(const void *p, size_t n);
 
-/* Takes work (data is owned from now on) and runs, keeps or records it. */
+/* Takes work, which owns data from now on, and runs, keeps or records it. */
 cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data);
 
-/* Runs what waits. */
+/* Runs the waiting work. */
 cudaError_t stream_flush(void);
 
-/* For calls that are illegal while a stream captures: spoils the capture and says so. */
+/* Spoils a capture and says so: for calls that are illegal while a stream captures. */
 cudaError_t stream_forbid(void);
 #define NOT_IN_CAPTURE()                            \
     do {                                            \
@@ -53,10 +55,10 @@ cudaError_t stream_forbid(void);
     } while (0)
 int stream_captures(cudaStream_t stream);
 
-/* Shared memory and the handler of illegal accesses; before anything can go wrong. */
+/* Sets up shared memory and the handler of illegal accesses, before anything can go wrong. */
 void launch_set_up(void);
 
-/* cuda_host_reset, of each file. */
+/* cuda_host_reset calls these, one for each file. */
 void stream_reset(void);
 void launch_reset(void);
 void blas_reset(void);

@@ -1,10 +1,10 @@
-/* spoil.c: what a rank could get wrong, for the stand-in's program alone, whose calls of share_batch come here
- * (ld --wrap): TROTTER_SPOIL=rows, the last rank takes those of the first; places, it draws the masks of the
- * batch's first rows. */
+/* spoil.c: mistakes that a rank could make, for the stand-in's program alone, whose calls of share_batch come
+ * here (ld --wrap). TROTTER_SPOIL=rows: the last rank takes the rows of the first. TROTTER_SPOIL=places: it
+ * draws the masks of the batch's first rows. */
 #include <stdlib.h>
 #include <string.h>
 
-/* As in nn/nn.h. */
+/* Declared as in nn/nn.h. */
 void __real_share_batch(const void *x, int rank, int size, void *out, size_t *first);
 void __wrap_share_batch(const void *x, int rank, int size, void *out, size_t *first);
 

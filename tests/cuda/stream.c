@@ -61,7 +61,8 @@ static size_t number_of(cudaStream_t stream)
     return stream ? stream->number : 0;
 }
 
-/* Nothing before it in the queue is of its stream, or of the default one, and its event has come. */
+/* Returns whether the work may run: nothing before it in the queue is in its stream or the default one, and its
+ * event has come. */
 static int may_run(const Work *w)
 {
     for (const Work *v = waiting; v != w; v = v->next)
@@ -69,7 +70,7 @@ static int may_run(const Work *w)
     return !w->after || w->after->done >= w->ticket;
 }
 
-/* Where in the queue the next is. */
+/* Returns the place of the next work in the queue. */
 static Work **next_work(void)
 {
     Work **best = &waiting;
@@ -99,7 +100,7 @@ int stream_captures(cudaStream_t stream)
     return stream && stream->captures;
 }
 
-/* The default stream waits for all others, those that capture too: not possible. */
+/* Refuses the default stream in a capture: it would wait for all others, those that capture too. */
 static cudaError_t refuse(cudaStream_t stream)
 {
     if (!capture.active) return cudaSuccess;
@@ -109,7 +110,7 @@ static cudaError_t refuse(cudaStream_t stream)
     return cudaErrorStreamCaptureImplicit;
 }
 
-/* after: an event whose records so far it waits for, or NULL. */
+/* Submits work that waits for all records so far of the event `after`, or for none (NULL). */
 static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data)
 {
@@ -217,7 +218,7 @@ cudaError_t cudaDeviceReset(void)
     return cudaDeviceSynchronize();
 }
 
-/* Nothing runs beside the host: a question makes what waits run. */
+/* Nothing runs beside the host, so a query runs the waiting work. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     return cudaStreamSynchronize(stream);
@@ -375,7 +376,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *
     return cudaSuccess;
 }
 
-/* An executable graph is the recorded one, which nothing changes any more. */
+/* An executable graph is the recorded graph, which no longer changes. */
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
     (void)flags;

@@ -1,5 +1,5 @@
-/* test_counts.c: the counting backend (kernels/counts.h) counts as many kernels and products as the stand-in for a device is
- * asked for, in training steps of networks of every kind of instruction. */
+/* test_counts.c: the counting backend (kernels/counts.h) counts as many kernels and products as training steps ask of
+ * the stand-in for a device, for networks with every kind of instruction. */
 #include "tests/lib/test.h"
 
 #include "kernels/counts.h"
@@ -11,7 +11,7 @@ typedef struct {
     size_t kernels, products, sends;
 } Calls;
 
-static Batch batch; /* of sequences of one length */
+static Batch batch; /* sequences of one length */
 enum { TOKENS = 96, LONGEST = 80 };
 static int32_t word[3 * TOKENS];
 static size_t begins[TOKENS + 1];
@@ -32,7 +32,7 @@ static void lay_batch(size_t length)
     for (size_t s = 0; s <= batch.S; s++) begins[s] = s * length;
 }
 
-/* Of a second step: the first one makes scratch memory. */
+/* Returns the calls of a second step: the first one makes scratch memory. */
 static Calls calls_of(const Backend *b, const TinyPlan *t, int act, size_t clip, Count *count)
 {
     static const Speeds speeds = {1, 1, 1, 1};
@@ -88,7 +88,7 @@ TEST(what_is_counted_is_what_is_launched)
             compare(names[i], t, k % 2 ? ACT_RELU : ACT_GELU, k % 4 ? 0 : 2, k % 5 ? 12 : LONGEST);
 }
 
-/* 2 m n k operations, and bytes of one product; a weight's twin is read and not made. */
+/* A product counts 2 m n k operations and its bytes. The twin of a weight is read and not made. */
 TEST(a_product_is_counted)
 {
     static const Speeds speeds = {100, 10, 1, 2};

@@ -1,5 +1,5 @@
-/* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture,
- * and the failures a test can ask for. */
+/* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture, and the
+ * failures that a test can ask for. */
 #include "tests/cuda/check.h"
 
 #include <math.h>
@@ -76,10 +76,10 @@ CHECKED(the_device_runs_full)
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[2], SIZE_MAX));
     OK(cudaMalloc(&p[2], 800));
     for (int i = 0; i < 3; i++) OK(cudaFree(p[i]));
-    OK(cudaDeviceSynchronize()); /* running full is no fault */
+    OK(cudaDeviceSynchronize()); /* a full device is no fault */
 }
 
-/* Runs f(p) in a child; 1 where it died; what it wrote to stderr is in text. */
+/* Runs f(p) in a child and returns 1 where it died; `text` gets what it wrote to stderr. */
 static int dies(void (*f)(float *), float *p, char *text, size_t bytes)
 {
     int fd[2], status;
@@ -87,7 +87,7 @@ static int dies(void (*f)(float *), float *p, char *text, size_t bytes)
     pid_t child = fork();
     if (child == 0) {
         void *q;
-        signal(SIGSEGV, SIG_DFL); /* cmocka's would go on with the tests in the child */
+        signal(SIGSEGV, SIG_DFL); /* cmocka's handler would go on with the tests in the child */
         cudaMalloc(&q, 4);        /* the stand-in's own, above it */
         dup2(fd[1], STDERR_FILENO);
         close(fd[0]);
@@ -137,7 +137,7 @@ CHECKED(the_host_may_not_touch_device_memory)
 
 /* ---- streams ----------------------------------------------------------------------------------- */
 
-/* Lazy work is a device that is slow: the host sees nothing before it waits. */
+/* Lazy work makes the device slow: the host sees nothing before it waits. */
 CHECKED(lazy_work_waits_for_the_host)
 {
     float *host, x[N];
@@ -164,7 +164,8 @@ CHECKED(lazy_work_waits_for_the_host)
     OK(cudaFreeHost(host));
 }
 
-/* x[1] of a copy that stream b makes between two additions of stream a, as events ask, or no longer (deaf). */
+/* Returns x[1] of a copy that stream b makes between two additions of stream a, as the events ask, or at any
+ * time (deaf). */
 static float copy_between(CudaHostStreams first, int deaf)
 {
     float x[N];
@@ -262,8 +263,8 @@ static void rig_free(Rig *r)
     OK(cudaFreeHost(r->host));
 }
 
-/* Some of everything that a captured step holds. y = 0; y += f x; y[0..8] += w w; host = y. f and
- * the scalars go out of scope before a graph is launched. */
+/* Submits work of every kind that a captured step holds: y = 0; y += f x; y[0..8] += w w; host = y. f and the
+ * scalars go out of scope before a graph is launched. */
 static void submit(const Rig *r, float f)
 {
     float one = 1;
@@ -322,7 +323,7 @@ enum {
     SPOILS
 };
 
-/* One call that a capture does not allow. */
+/* Makes one call that a capture does not allow. */
 static cudaError_t spoil(const Rig *r, int what)
 {
     void *p;
@@ -362,7 +363,7 @@ CHECKED(calls_that_spoil_a_capture)
     rig_free(&r);
 }
 
-/* A second stream joins through an event; what it is given is captured too. */
+/* A second stream joins through an event; its work is captured too. */
 CHECKED(streams_join_a_capture)
 {
     Rig r = rig_new();

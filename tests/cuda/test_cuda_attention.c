@@ -1,10 +1,10 @@
-/* test_cuda_attention.c: the attention kernels for CUDA, run by the stand-in of tests/cuda, against the
- * cpu-f64 backend (which test_kernels.c holds to the formula), those of tensor cores against a twin that rounds as they do
+/* test_cuda_attention.c: the attention kernels for CUDA, run by the stand-in of tests/cuda, against the cpu-f64 backend
+ * (which test_kernels.c checks against the formula), those of tensor cores against a twin that rounds as they do
  * (attention_twin.h), in every order of threads.
  *
- * Tolerance: out and lse are made by n = 2 (E + T + 16) roundings of numbers up to M = 1 + the largest;
- * gradients add sums over the N rows: n + 4 N. The factor 4 covers the inputs of an exponential, as in
- * test_kernels.c. Sums have one order whatever the order of threads, so the bits must be the same.
+ * Tolerance: out and lse are made by n = 2 (E + T + 16) roundings of numbers up to M = 1 + the largest; gradients add
+ * sums over the N rows: n + 4 N. The factor 4 covers the inputs of an exponential, as in test_kernels.c. Sums have one
+ * order whatever the order of threads, so the bits must be the same.
  */
 #include "tests/cuda/attention.h"
 #include "tests/cuda/check.h"
@@ -17,10 +17,10 @@ enum { SEQUENCES = 3 };
 typedef struct {
     size_t length[SEQUENCES];
     size_t D, H, clip, longest; /* longest 0: as it is */
-    int shift;                  /* numbers by which all arrays are off an aligned address */
+    int shift;                  /* numbers from an aligned address to each array */
     size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
     int matrix;                 /* on tensor cores */
-    int known; /* the device is told how long the rows and keys of this batch are */
+    int known;                  /* the device knows how long the rows and keys of this batch are */
 } Case;
 
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
@@ -46,7 +46,8 @@ static const Case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* On tensor cores: blocks of 16, 32 and 64 rows, one tile and many, E a half and a whole of what there are kernels for. */
+/* For tensor cores: blocks of 16, 32 and 64 rows, one tile and many, E a half and a whole of the sizes that have
+ * kernels. */
 static const Case matrix_cases[] = {
     {{1, 5, 16}, 32, 2, 0, 0, 0, {0}, 1},
     {{31, 2, 17}, 32, 1, 0, 0, 0, {0}, 1},
@@ -65,37 +66,37 @@ static const Case matrix_cases[] = {
 };
 enum { MATRIX_CASES = sizeof matrix_cases / sizeof *matrix_cases };
 
-/* DQ: dk and dv too where they are packed; DKV: of another text. */
+/* DQ holds dk and dv too where they are packed; DKV holds those of another text. */
 enum { OUT, LSE, DQ, DKV, DRELATIVE, DSPAN, RESULTS };
 enum { LONGEST_SPAN = 10, RAMP = 17 };
 
-/* Which attention: causal, with spans, or every key of the own or of another text. */
+/* Kinds of attention: causal, with spans, or to every key of the own or of another text. */
 enum { CAUSAL, SPANS, ALL, KINDS };
 
-/* A case with its numbers, and what cpu-f64 makes of them. */
+/* A case with its numbers and the results of cpu-f64. */
 typedef struct {
     const Case *c;
     size_t S, N, M, rows, start[SEQUENCES + 1], memory[SEQUENCES + 1], size[RESULTS];
-    Attention a; /* but for what lies in backend memory */
+    Attention a; /* without the arrays of backend memory */
     int more;    /* dk, dv accumulate */
     int twin;    /* expected with the roundings of tensor cores */
     double *q, *kv, *relative, *span, *dout, *expected[RESULTS];
 } Problem;
 
-/* Results that accumulate begin at this. */
+/* Start of the results that accumulate. */
 static const double BEFORE = 0.5;
 static int accumulates(const Problem *p, int k)
 {
     return k >= DRELATIVE || (k == DKV && p->more);
 }
 
-/* k or (v = 1) v, of numbers of `bytes` each; the same of their adjoints. */
+/* Returns k or (v = 1) v, or their adjoints, where a number has `bytes`. */
 static void *keys_at(const Problem *p, void *q, void *kv, size_t v, size_t bytes)
 {
     return (char *)(p->M ? kv : q) + (v + !p->M) * p->c->D * bytes;
 }
 
-/* What lies in backend memory, and results and dout there. */
+/* Inputs, results and dout in backend memory. */
 typedef struct {
     size_t *start, *memory;
     void *q, *kv, *relative, *span, *dout, *y[RESULTS];
@@ -165,13 +166,14 @@ static void expect(Problem *p)
     b->release(x.memory);
 }
 
-/* 1: this attention is no case's of the kind. */
+/* Returns 1 where the case does not have attention of this kind. */
 static int foreign(const Case *c, int kind)
 {
     return c->keys[0] && kind != ALL;
 }
 
-/* spans: z is 2.5 and 1.25 more in the next head, so keys beyond 20 are not seen, of 130 a whole tile. */
+/* Makes a case's numbers and expected results. Spans: z is 2.5, and 1.25 more in the next head, so keys beyond 20 are
+ * not seen; of 130 keys this is a whole tile. */
 static Problem problem_new(const Case *c, double rate, int kind)
 {
     Problem p = {.c = c, .more = rate > 0 && c->keys[0]};
@@ -232,7 +234,7 @@ static float *floats_new(size_t n, int shift, const double *x, double fill)
     return p + lead;
 }
 
-/* Its numbers (NULL: none are wanted); the array is freed. */
+/* Returns the array's numbers, or NULL where none are wanted; frees the array. */
 static double *floats_take(float *p, size_t n, int shift, int wanted)
 {
     size_t all = n + 2 * GUARD + (size_t)shift, lead = GUARD + (size_t)shift;
@@ -250,7 +252,7 @@ static double *floats_take(float *p, size_t n, int shift, int wanted)
     return x;
 }
 
-/* Forward and backward of the kernels; y (RESULTS): the caller's. 1: they ran. */
+/* Runs forward and backward of the kernels; the caller frees y (RESULTS). Returns 1 where they ran. */
 static int run(const Problem *p, double *y[RESULTS])
 {
     int shift = p->c->shift, ran;
@@ -290,8 +292,8 @@ static void run_free(double *y[RESULTS])
     for (int k = 0; k < RESULTS; k++) memory_free(y[k]);
 }
 
-/* The first result of tensor cores that is farther from the twin's than 2^-11 of its norm (test_attention_kernels.c says
- * why), or RESULTS. What results began at is in neither. */
+/* Returns the first result of tensor cores that is farther from the twin's than 2^-11 of its norm
+ * (test_attention_kernels.c says why), or RESULTS. The start of accumulated results is in neither. */
 static int first_far(const Problem *p, double *const y[RESULTS])
 {
     for (int k = 0; k < RESULTS; k++) {
@@ -306,7 +308,7 @@ static int first_far(const Problem *p, double *const y[RESULTS])
     return RESULTS;
 }
 
-/* The first result beyond its tolerance, or RESULTS. */
+/* Returns the first result beyond its tolerance, or RESULTS. */
 static int first_wrong(const Problem *p, double *const y[RESULTS])
 {
     if (p->twin) return first_far(p, y);
@@ -372,7 +374,7 @@ CHECKED(tensor_cores_agree_with_their_twin)
     check_cases(matrix_cases, MATRIX_CASES);
 }
 
-/* 1: the same bits in all orders of threads, equal to cpu-f64's numbers. */
+/* Returns 1 where all orders of threads give the same bits, equal to cpu-f64's numbers. */
 static int right_in_all_orders(const Problem *p)
 {
     int right = 1;
@@ -387,7 +389,7 @@ static int right_in_all_orders(const Problem *p)
     return right;
 }
 
-/* Of these, each barrier matters to at least one. */
+/* Each barrier matters to at least one of these cases. */
 static const Case planted_cases[] = {
     {{20}, 36, 1, 8, 0, 0},       {{70}, 68, 1, 20, 0, 0},        {{66}, 4, 1, 40, 0, 0},
     {{70}, 36, 1, 0, 0, 0, {20}}, {{70}, 16, 1, 0, 0, 0, {0}, 1}, {{70}, 32, 1, 0, 0, 0, {20}, 1},
@@ -431,7 +433,7 @@ CHECKED(shifted_mask_shows)
             }
 }
 
-/* Tensor cores are used where they serve, and elsewhere what there is without them: by the bits. */
+/* Tensor cores are used where they serve, and the other kernels elsewhere: the bits show it. */
 CHECKED(tensor_cores_are_used)
 {
     static const struct {
@@ -460,7 +462,7 @@ CHECKED(tensor_cores_are_used)
     }
 }
 
-/* What a sequence gets does not depend on the others of its batch, to the bit, though tiles do. */
+/* The results of a sequence do not depend on the others of its batch, to the bit, though tiles do. */
 CHECKED(tensor_cores_take_sequences_alone)
 {
     static const Case batch[] = {

@@ -1,4 +1,4 @@
-/* test_cuda_blas.c: the stand-in for cuBLAS against plain loops, and what it refuses. */
+/* test_cuda_blas.c: the stand-in for cuBLAS against plain loops, and its refusals. */
 #include "tests/cuda/check.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 
 enum { M_ = 5, N_ = 7, K_ = 9, LD = 11, BATCH = 3, ROOM = LD * LD * BATCH };
 
-/* Column-major element of op(a). */
+/* Returns an element of op(a), column-major. */
 static double element(const float *a, int transposed, int r, int c)
 {
     return (double)a[transposed ? c + LD * r : r + LD * c];
 }
 
-/* |C - alpha op(A) op(B) - beta C0| <= (K + 3) 2^-24 times the sum of moduli; a bf16 result adds half
- * a unit of its 8 bits, 2^-8 relative. */
+/* Checks |C - alpha op(A) op(B) - beta C0| <= (K + 3) 2^-24 times the sum of moduli; a bf16 result adds half a unit of
+ * its 8 bits, 2^-8 relative. */
 static void check_product(const float *a, const float *b, const float *before, const float *c,
                           int ta, int tb, float alpha, float beta, double half_unit)
 {
@@ -97,7 +97,8 @@ CHECKED(products_agree_with_loops)
     cublasDestroy(h);
 }
 
-/* The largest relative error of the products of K positive numbers, each as far from its tf32 as `low` bits make it. */
+/* Returns the largest relative error of products of K positive numbers, whose bits below tf32 are `low` units of the
+ * last that is kept. */
 static double tf32_error(cublasHandle_t h, CudaHostTf32 how, double low)
 {
     enum { N = 4, K = 9 };
@@ -128,9 +129,9 @@ static double tf32_error(cublasHandle_t h, CudaHostTf32 how, double low)
     return most;
 }
 
-/* A factor of 11 bits is off by at most 2^-10 of itself where it is cut and 2^-11 where it is rounded, a product of two by twice
- * that (and its square, which is less than the rounding of sums of K numbers in f32, (K + 1) 2^-24): 2^-9, which is what
- * cuda-tf32 claims as eps, or 2^-10, which would be wrong of a device that cuts. */
+/* A factor of 11 bits has a relative error of at most 2^-10 where it is cut and 2^-11 where it is rounded. A product of
+ * two has twice that (and its square, which is less than the rounding of sums of K numbers in f32, (K + 1) 2^-24):
+ * 2^-9, the eps that cuda-tf32 claims, or 2^-10, which would be wrong of a device that cuts. */
 CHECKED(tf32_cut_or_rounded_is_within_its_bound)
 {
     const double sums = 10 * 0x1p-24, cut = 0x1p-9 + sums, rounded = 0x1p-10 + sums;
@@ -144,7 +145,7 @@ CHECKED(tf32_cut_or_rounded_is_within_its_bound)
     }
     assert_true(tf32_error(h, CUDA_HOST_TF32_CUT, worst) > rounded);
     assert_true(tf32_error(h, CUDA_HOST_TF32_NEAREST, half) > 0.4 * rounded);
-    assert_true(tf32_error(h, CUDA_HOST_TF32_COARSE, worst) > cut); /* a control */
+    assert_true(tf32_error(h, CUDA_HOST_TF32_COARSE, worst) > cut); /* control */
     cublasDestroy(h);
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     float x[N * N], y[N * N], d[N * N], product[N * N];
 } Product;
 
-/* Whole numbers in -8 .. 8, which bf16 holds. */
+/* Makes factors of whole numbers in -8 .. 8, which bf16 holds. */
 static Product product_new(uint64_t seed)
 {
     Product p;
@@ -26,7 +26,7 @@ static Product product_new(uint64_t seed)
     return p;
 }
 
-/* 1: a warp makes the same of it. */
+/* Returns 1 where a warp makes the same product. */
 static int right(const Product *p, FragmentWay way, FragmentError error)
 {
     float *x = device_copy(p->x, sizeof p->x), *y = device_copy(p->y, sizeof p->y);
@@ -59,7 +59,7 @@ CHECKED(wrong_layouts_are_seen)
                 fail_msg("way %d: error %d is not seen", way, error);
 }
 
-/* Nearest, ties to even, the first number below; NaN stays one. */
+/* Pairs are rounded to nearest, ties to even, with the first number in the lower half; NaN stays NaN. */
 CHECKED(pairs_are_rounded)
 {
     static const struct {

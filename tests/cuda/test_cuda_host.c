@@ -1,6 +1,6 @@
 /* test_cuda_host.c: the stand-in for the CUDA runtime as kernels meet it: right kernels are right in every
- * order of threads, every left-out barrier shows in some order, and what a kernel may not do is
- * told in a line. tests/cuda/example.h has the kernels. */
+ * order of threads, every left-out barrier shows in some order, and a forbidden act of a kernel is
+ * reported in a line. tests/cuda/example.h has the kernels. */
 #include "tests/cuda/check.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { N = 1000, ROWS = 3, COLS = 333, SIDE = 21, BLOCKS = 7 };
 
-/* Whole numbers in -8..8: every sum below 2^24 is exact, in any order. */
+/* Fills x with whole numbers in -8..8: every sum below 2^24 is exact, in any order. */
 static void whole_numbers(float *x, size_t n, uint64_t stream)
 {
     for (size_t i = 0; i < n; i++) x[i] = (float)(int)(random_below(77, stream, i, 17)) - 8;
@@ -36,7 +36,8 @@ static int sum_is_right(int skip)
     return got == want;
 }
 
-/* The kernel sums COLS terms in f32 (COLS eps), expf is good to 2 eps: 1e-4 relative has room. */
+/* The kernel sums COLS terms in f32 (COLS eps), and expf has an error of 2 eps: 1e-4 relative leaves
+ * room. */
 static int softmax_is_right(int skip)
 {
     float x[ROWS * COLS], y[ROWS * COLS];
@@ -89,8 +90,9 @@ static const struct {
                {"product", product_is_right, PRODUCT_SKIPS}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-#ifdef CUDA_HOST_RACE /* make check-race: only what has no planted error runs in this process */
-/* In a child, since the report ends the program. 66: ThreadSanitizer's exit status. */
+#ifdef CUDA_HOST_RACE /* make check-race: only kernels without planted errors run in this process */
+/* A planted race is reported in a child, since the report ends the program. 66: ThreadSanitizer's exit
+ * status. */
 CHECKED(a_planted_race_is_reported)
 {
     for (size_t k = 0; k < KERNELS; k++)
@@ -137,7 +139,7 @@ CHECKED(right_in_every_order)
 
 /* ---- warps ------------------------------------------------------------------------------------- */
 
-/* The lane that `lane` reads, by the sentences of the CUDA C++ Programming Guide. */
+/* Returns the lane that `lane` reads, by the sentences of the CUDA C++ Programming Guide. */
 static int source(int function, int lane, int arg, int width)
 {
     int group = lane / width * width, in = lane % width;
@@ -215,7 +217,7 @@ CHECKED(atomics_add_over_blocks)
     OK(cudaFree(p));
 }
 
-/* ---- memory that nobody wrote ------------------------------------------------------------------ */
+/* ---- unwritten memory -------------------------------------------------------------------------- */
 
 #ifndef CUDA_HOST_RACE
 CHECKED(unwritten_memory_is_poison)
@@ -233,7 +235,7 @@ CHECKED(unwritten_memory_is_poison)
     OK(cudaFree(out));
 }
 
-/* ---- what a kernel may not do ------------------------------------------------------------------ */
+/* ---- errors of kernels ------------------------------------------------------------------------- */
 
 static const struct {
     int what;
@@ -312,7 +314,7 @@ CHECKED(launches_have_limits)
 
 /* ---- bfloat16 ---------------------------------------------------------------------------------- */
 
-/* Every bfloat16 survives; a float between two goes to the nearer one, in the middle to the even. */
+/* Every bfloat16 is kept; a float between two goes to the nearer one, in the middle to the even one. */
 CHECKED(bf16_rounds_to_nearest_even)
 {
     for (unsigned b = 0; b < 0x10000; b++) {

@@ -1,5 +1,5 @@
-/* test_failures.c: what goes wrong with a device, on the stand-in, where it can be made to: no device, an
- * old driver, an old device, too little memory, a device that is lost while a model trains. */
+/* test_failures.c: failures of a device, which the stand-in can cause: no device, an old driver, an old device, too
+ * little memory, a device that is lost while a model trains. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -29,7 +29,7 @@ static int said(const char *words)
     return strstr(error_text(), words) != NULL && strchr(error_text(), '\n') == NULL;
 }
 
-/* ---- not to be had -------------------------------------------------------------------------------- */
+/* ---- no device ------------------------------------------------------------------------------------ */
 
 static void refused(const char *words)
 {
@@ -62,8 +62,8 @@ TEST(what_is_missing_is_told)
 
 /* ---- memory --------------------------------------------------------------------------------------- */
 
-/* The first of all tests: nothing is there yet. Scratch memory that cannot be had is told at the next
- * wait, and the step can be run again. */
+/* This test comes first, before anything is allocated. A failed allocation of scratch memory is reported at the next
+ * wait, and the step can be repeated. */
 TEST(scratch_may_be_short)
 {
     Model *m = new_model(cuda());
@@ -127,7 +127,7 @@ static Corpus corpus;
 
 typedef struct {
     uint64_t at;   /* step after which the device is lost; 0: never */
-    int at_saving; /* there only between an epoch's validation and its state's saving */
+    int at_saving; /* only between an epoch's validation and the saving of its state */
     TrainResult result;
 } Trial;
 
@@ -159,8 +159,8 @@ static int train(Trial *t, const char *out, int resume)
     return code;
 }
 
-/* The run ends with words; once the device is back it goes on from the last saved state, to the bits
- * of a run that nothing happened to. */
+/* A run on a lost device ends with a message. Once the device is back it goes on from the last saved state, to the bits
+ * of an undisturbed run. */
 TEST(a_lost_device_loses_nothing_saved)
 {
     Trial whole = {0};
@@ -175,7 +175,7 @@ TEST(a_lost_device_loses_nothing_saved)
             !said("--resume"))
             fail_msg("%d: %s", code, error_text());
         cuda_host_reset();
-        cuda()->wait(); /* what was left to tell */
+        cuda()->wait(); /* reports the rest */
         part.at = 0;
         assert_int_equal(train(&part, b, 1), 0);
         assert_int_equal(part.result.steps, whole.result.steps);
@@ -184,7 +184,7 @@ TEST(a_lost_device_loses_nothing_saved)
     }
 }
 
-/* A kernel that cannot be launched, the device being there. */
+/* A kernel that cannot be launched is reported, though the device is there. */
 TEST(a_failed_launch_is_told)
 {
     Model *m = new_model(cuda());
@@ -198,7 +198,7 @@ TEST(a_failed_launch_is_told)
     model_free(m);
 }
 
-/* Every status of cuBLAS, in its own words. */
+/* Every status of cuBLAS is reported in its own words. */
 TEST(a_failed_product_is_told_in_the_words_of_cublas)
 {
     Model *m = new_model(cuda());
@@ -219,8 +219,8 @@ TEST(a_failed_product_is_told_in_the_words_of_cublas)
     model_free(m);
 }
 
-/* A launch that fails with every error of CUDA: only those after which nothing works any more are called a lost device.
- * (cudaErrorNotReady is no failure but an answer.) */
+/* A launch fails with every error of CUDA in turn: only those after which nothing works any more are called a lost
+ * device. (cudaErrorNotReady is no failure but an answer.) */
 TEST(an_error_of_cuda_is_told_in_its_words)
 {
     static const struct {

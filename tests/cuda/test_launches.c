@@ -1,6 +1,7 @@
-/* test_launches.c: what a training step asks of a device, counted on the stand-in: kernels, and products by cuBLAS. On a
- * device every one costs a few microseconds whatever its size, so their number is a figure of its own; more of them than
- * here are a change to be seen; and so are the bytes that they read and write. Dropout is on. What a bf16 backend launches more than f32's only rounds. */
+/* test_launches.c: counts on the stand-in what a training step asks of a device: kernels, and products by cuBLAS. On a
+ * device each costs a few microseconds whatever its size, so their number matters by itself; more of them than here are
+ * a change to be seen, and so are the bytes that they read and write. Dropout is on. The kernels that a bf16 backend
+ * launches beyond f32's only round. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -8,7 +9,7 @@
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 
-enum { INNER = 16, VOCAB = 16 }; /* tensors that are aligned, as those of usual widths are */
+enum { INNER = 16, VOCAB = 16 }; /* sizes that align tensors, as usual widths do */
 enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
@@ -31,7 +32,7 @@ static Batch batch(size_t N)
                    .start = start};
 }
 
-/* y + F(y), then + G of that, for each layer. */
+/* Makes the plan y + F(y), then + G of that, for each layer. */
 static Plan *in_turn(size_t layers)
 {
     Plan *p = plan_new(layers);
@@ -46,7 +47,7 @@ static Plan *in_turn(size_t layers)
     return p;
 }
 
-/* y + F(y) + G(y). */
+/* Makes the plan y + F(y) + G(y) for each layer. */
 static Plan *beside(size_t layers)
 {
     Plan *p = plan_new(layers);
@@ -77,7 +78,7 @@ static Calls since(Calls before)
                    n.sends - before.sends};
 }
 
-/* Of the second step: the first one makes scratch memory. */
+/* Counts the second step: the first one makes scratch memory. */
 static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t width)
 {
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
@@ -122,7 +123,7 @@ static Backend backend(const char *name)
 
 static const struct {
     const char *backend;
-    Calls most, layer; /* of one layer's step; of a layer more */
+    Calls most, layer; /* of one layer's step; of one more layer */
 } row[] = {
     {"cuda-f32", {33, 15, .sends = 1}, {19, 12}},
     {"cuda-bf16", {34, 15, .sends = 1}, {20, 12}},
@@ -144,8 +145,8 @@ TEST(calls_of_a_step)
     }
 }
 
-/* Six layers, the loss in two blocks of rows, as with 16,384 tokens: attention's output alone is rounded by itself. Where
- * factors are numbers, all that products read is, but for weights: 8 a sublayer, 4 a block. */
+/* A model has six layers, and its loss two blocks of rows, as with 16,384 tokens: attention's output alone is rounded
+ * by itself. Where factors are numbers, all that products read is rounded but weights: 8 a sublayer, 4 a block. */
 TEST(few_launches_only_round)
 {
     enum { LAYERS = 6, BLOCKS = 2 };
@@ -159,7 +160,7 @@ TEST(few_launches_only_round)
     assert_int_equal(count(&without, LAYERS, FEW).kernels - plain, LAYERS * 2 * 8 + BLOCKS * 4);
 }
 
-/* What is not behind a sublayer in the plan is a launch of its own: the bias of F, and the norm of G. */
+/* An operation that does not follow a sublayer in the plan is a launch by itself: the bias of F, and the norm of G. */
 TEST(fusion_is_seen)
 {
     enum { LAYERS = 3 };
@@ -168,7 +169,7 @@ TEST(fusion_is_seen)
     assert_int_equal(count_plan(&b, beside(LAYERS), FEW).kernels - fused, LAYERS);
 }
 
-/* Weights that products round for themselves: eight products of the layer and two of the loss read some. */
+/* Without twins products round weights themselves: eight products of the layer and two of the loss read some. */
 TEST(roundings_are_seen)
 {
     Backend b = backend("cuda-bf16"), without = b;
@@ -177,7 +178,7 @@ TEST(roundings_are_seen)
     assert_int_equal(count(&without, 1, FEW).kernels - count(&b, 1, FEW).kernels, 8 + 2);
 }
 
-/* Small blocks of logits, as a processor has them, are seen as more calls. */
+/* Small blocks of logits, as a processor has them, show as more calls. */
 TEST(small_blocks_are_seen)
 {
     Backend b = backend("cuda-f32"), small = b;
@@ -191,7 +192,8 @@ TEST(small_blocks_are_seen)
 
 enum { WIDTH = 64 };
 
-/* What a layer more reads and writes in a step, in matrices (N, D) of f32: of width D = 64, inner width 16. */
+/* Returns the bytes that one more layer reads and writes in a step, in matrices (N, D) of f32: width D = 64, inner
+ * width 16. */
 static double layer_bytes(const Backend *b)
 {
     size_t one = count_width(b, in_turn(1), FEW, WIDTH).bytes;
@@ -214,7 +216,7 @@ TEST(bytes_of_a_layer)
     }
 }
 
-/* Where factors are numbers, more moves than is allowed. */
+/* Where factors are numbers, more bytes move than is allowed. */
 TEST(factors_move_less)
 {
     Backend with = backend("cuda-bf16"), without = with;
@@ -225,7 +227,8 @@ TEST(factors_move_less)
     assert_true(more > less + 1);
 }
 
-/* What is known by heart: clamp reads and writes every number once, a product reads two matrices and writes or adds to one. */
+/* The counts are known exactly: clamp reads and writes every number once, a product reads two matrices and writes or
+ * adds to one. */
 TEST(bytes_are_counted)
 {
     enum { N = 1024, K = 16 };
@@ -242,7 +245,8 @@ TEST(bytes_are_counted)
     b.release(x), b.release(y);
 }
 
-/* What a step sends, each by itself: input, target, position, beginnings; step and rate, the masks' number. */
+/* A step that sends each item by itself makes six copies: input, target, position, beginnings; step and rate, the
+ * masks' number. */
 TEST(copies_by_themselves_are_seen)
 {
     Backend b = backend("cuda-f32"), apart = b;

@@ -1,10 +1,10 @@
-/* test_machine_code.c: what nvcc made of attention's kernels (tests/cuda/machine_code.cu, for sm_80 and sm_90): those of
- * tensor cores have their instruction, and neither a stack frame nor spills. Skipped out loud where nvcc
- * was not there.
+/* test_machine_code.c: the machine code of attention's kernels by nvcc (tests/cuda/machine_code.cu, for sm_80 and
+ * sm_90): those of tensor cores have their instruction, and neither a stack frame nor spills. Without nvcc the test is
+ * skipped with a message.
  *
- * An instruction has 128 bits, its opcode in the low 12. NVIDIA documents no opcodes; those here are what ptxas 13.0 makes of
- * kernels that have, and that have not, the instruction, and the controls below hold it to that. Stack frames: records of
- * section .nv.info, (4, 0x11, 8 as u16, symbol u32, bytes u32).
+ * An instruction has 128 bits, its opcode in the low 12. NVIDIA documents no opcodes; those here are the ones that
+ * ptxas 13.0 makes of kernels with and without the instruction, and the controls below check this. Stack frames:
+ * records of section .nv.info, (4, 0x11, 8 as u16, symbol u32, bytes u32).
  */
 #include "tests/lib/test.h"
 
@@ -29,14 +29,14 @@ typedef struct {
     const char *names;
 } Cubin;
 
-/* What a kernel's machine code has; E: of the template, 0 for others. */
+/* Machine code of a kernel; E: of the template, 0 for others. */
 typedef struct {
     const char *name;
     size_t count[OPCODES], frame;
     int E;
 } Code;
 
-/* $TROTTER's folder has it. */
+/* Reads the file in $TROTTER's folder. */
 static Cubin cubin_read(const char *arch)
 {
     char path[4096];
@@ -72,7 +72,7 @@ static const Elf64_Shdr *section_of(const Cubin *c, const char *name)
     return NULL;
 }
 
-/* The bytes of the frame that .nv.info tells of symbol `symbol`. */
+/* Returns the bytes of the frame that .nv.info records for a symbol. */
 static size_t frame_of(const Cubin *c, uint32_t symbol)
 {
     const Elf64_Shdr *info = section_of(c, ".nv.info");
@@ -94,7 +94,7 @@ static size_t frame_of(const Cubin *c, uint32_t symbol)
     return frame;
 }
 
-/* Kernel number k of the file; 0: there are no more. */
+/* Reads kernel number k of the file; 0: there are no more. */
 static int code_of(const Cubin *c, size_t k, Code *code)
 {
     static const char text[] = ".text.";
@@ -151,7 +151,7 @@ TEST(attention_is_on_tensor_cores)
     }
 }
 
-/* Kernels that have not what is asked for are seen as such. */
+/* Kernels without the instruction, or with frames and spills, are seen as such. */
 TEST(others_are_not)
 {
     for (int a = 0; a < ARCHS; a++) {

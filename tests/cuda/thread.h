@@ -1,5 +1,5 @@
-/* thread.h: one CUDA thread as kernels see it (through tests/cuda/device.h), and what it may wait
- * for. The scheduler is tests/cuda/block.c. */
+/* thread.h: one CUDA thread as kernels see it (through tests/cuda/device.h), and the events that it
+ * may wait for. The scheduler is tests/cuda/block.c. */
 #ifndef TROTTER_CUDA_HOST_THREAD_H
 #define TROTTER_CUDA_HOST_THREAD_H
 
@@ -21,11 +21,11 @@ extern uint3 cuda_host_block_index;
 extern dim3 cuda_host_block_dim, cuda_host_grid_dim;
 extern void *cuda_host_dynamic; /* dynamic shared memory, 16-byte aligned */
 
-/* Waits for all threads of the block. The same place in the source for all of them, none may have
- * left. Returns the sum over threads of (value != 0). */
+/* Waits for all threads of the block. All must stand at the same place in the source, and none may
+ * have left. Returns the sum over threads of (value != 0). */
 int cuda_host_barrier(int value, const char *file, int line);
 
-/* What lanes do with each other's words. arg: source lane, mask of xor, distance. */
+/* Operations of lanes on each other's words. arg: source lane, mask of xor, distance. */
 typedef enum {
     CUDA_HOST_SYNC,
     CUDA_HOST_SHUFFLE,
@@ -37,14 +37,14 @@ typedef enum {
 } CudaHostWarp;
 
 /* Waits for the lanes of `mask` that have not left, all with the same operation, mask and place.
- * width: a power of two <= 32. What a lane that takes no part would have given is all ones. */
+ * width: a power of two <= 32. A lane that takes no part counts as a word of all ones. */
 unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long long value, int arg,
                                   int width, const char *file, int line);
 
 /* Ends the launch with a fault of this text (assertion, __trap). */
 void cuda_host_trap(const char *file, int line) __attribute__((noreturn));
 
-/* ---- launches: what CUDA_LAUNCH submits ---- */
+/* ---- launches, as CUDA_LAUNCH submits them ---- */
 typedef struct {
     const char *name;
     const void *kernel;
@@ -54,7 +54,7 @@ typedef struct {
     dim3 grid, block;
 } CudaHostLaunch;
 
-/* Zeroed memory for arguments, freed after the launch. Dies when memory is short. */
+/* Returns zeroed memory for arguments, freed after the launch. Dies when memory is short. */
 void *cuda_host_args(size_t bytes);
 
 #ifdef __cplusplus

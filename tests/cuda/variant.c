@@ -1,7 +1,7 @@
-/* variant.c: makes a program one of the stand-in's. Tests are of the device's backends alone, with the
- * threads of a block in the order that TROTTER_CUDA_ORDER names (0 forward, 1 reverse, else a seed).
- * TROTTER_CUDA_DEVICES: how many there are. TROTTER_CUDA_STREAMS: newest or oldest, the stream that goes ahead
- * of the others, work being done when somebody waits for it; with TROTTER_CUDA_DEAF set no stream waits. With
+/* variant.c: makes a program use the stand-in. It tests only the device's backends, with the threads of a
+ * block in the order that TROTTER_CUDA_ORDER names (0 forward, 1 reverse, else a seed). TROTTER_CUDA_DEVICES:
+ * the number of devices. TROTTER_CUDA_STREAMS: newest or oldest, the stream that goes ahead of the others;
+ * work then runs when somebody waits for it. With TROTTER_CUDA_DEAF set no stream waits. With
  * TROTTER_CUDA_TF32 set factors of tf32 are rounded and not cut. */
 #include <stdlib.h>
 #include <string.h>

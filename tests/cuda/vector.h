@@ -4,7 +4,7 @@
 
 #define CUDA_HOST_ALIGN(n) __attribute__((aligned(n)))
 
-/* V2(vector, element, alignment): the type and its make_ function; likewise V3, V4. */
+/* V2(vector, element, alignment) declares the type and its make_ function; likewise V3, V4. */
 #define V2(name, T, a)                       \
     typedef struct CUDA_HOST_ALIGN(a) name { \
         T x, y;                              \

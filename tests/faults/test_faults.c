@@ -1,6 +1,6 @@
 /* test_faults.c: training runs that are killed, stopped, starved of disk, moved and damaged at random moments. Each
- * time the outcome is either a correct continuation, to the bit, or one line and the right exit status, and
- * what was good before is still there.
+ * time the run either continues correctly, to the bit, or ends with one line and the right exit status, and the
+ * earlier files are still there.
  *
  * TROTTER_FAULTS is the number of faults of each kind; TROTTER_FAULT_SEED draws others (`make soak`).
  */
@@ -11,19 +11,19 @@
 
 enum { FEW = 50 };
 
-/* Many short epochs: a good part of the time is spent on saving. */
+/* Many short epochs make a good part of the time one of saving. */
 #define ANY_SCHEME                                                                        \
     "train --corpus text --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 64 " \
     "--epochs 4 --rate 3e-3 --warmup 10 --threads 1 --seed 3 "
 #define RUN ANY_SCHEME "--scheme transformer --out "
 #define EVAL "eval --model whole --text text/valid.txt"
 
-/* The run that nothing happens to. */
+/* The undisturbed run. */
 static Bytes whole_model, whole_state, whole_words, text;
 static double whole_seconds;
 static char whole_eval[sizeof out];
 
-/* Go on where there is a run, else from the beginning: what a user would type. */
+/* Returns the command line that a user would type: it resumes a run that is there, else begins one. */
 static const char *again(void)
 {
     return file_exists("run/config.ini") ? RUN "run --resume" : RUN "run";
@@ -34,7 +34,7 @@ static const char *again_on_disk(void)
     return file_exists("run/config.ini") ? RUN "full/run --resume" : RUN "full/run";
 }
 
-/* Temporary files of the run. */
+/* Counts temporary files of the run. */
 static int left_over(void)
 {
     int n = 0;
@@ -44,7 +44,7 @@ static int left_over(void)
     return n;
 }
 
-/* A run is lost when it cannot be carried to the very end that the whole run has. */
+/* Checks that the run reaches the end of the undisturbed run; else it is lost. */
 static void check_end(const char *what)
 {
     if (program_run(again()) != 0) fail_msg("%s: it does not go on: %s", what, err);
@@ -55,7 +55,7 @@ static void check_end(const char *what)
              (unsigned long long)soak.seed);
 }
 
-/* A run that ended with a status has told of it, where it had to. */
+/* Counts a status other than 0; fails where the end of the run was not right. */
 static void check_told(int right, const char *what, int status)
 {
     soak.told += status != 0;
@@ -65,7 +65,7 @@ static void check_told(int right, const char *what, int status)
              (unsigned long long)soak.seed);
 }
 
-/* A run as it is when it was killed at a random moment. */
+/* Begins a run and kills it at a random moment. */
 static void begin_run(void)
 {
     shell_ok("rm -rf run");
@@ -77,7 +77,7 @@ static void begin_run(void)
 
 /* ---- stopped and starved ------------------------------------------------------------------------- */
 
-/* Killed up to three times. */
+/* Kills a run up to three times. */
 static void killed(void)
 {
     begin_run();
@@ -90,7 +90,7 @@ static void killed(void)
     check_end("killed");
 }
 
-/* SIGTERM, as a queue sends it: saved, status 130, and nothing done twice. */
+/* Sends SIGTERM, as a queue does, or SIGINT: the run is saved with status 130, and nothing is done twice. */
 static void asked_to_stop(void)
 {
     shell_ok("rm -rf run");
@@ -103,7 +103,7 @@ static void asked_to_stop(void)
     check_end("stopped");
 }
 
-/* With limits: an end like any other, or one line and status 1 (2: before it began). */
+/* Runs with limits: it ends as usual, or with one line and status 1 (2: before it began). */
 static void limited(const char *what, Limits l)
 {
     int status = finish(start(l.pages ? again_on_disk() : again(), l));
@@ -112,14 +112,14 @@ static void limited(const char *what, Limits l)
     check_end(what);
 }
 
-/* No file may grow beyond a random size. */
+/* Allows no file to grow beyond a random size. */
 static void file_size_limit(void)
 {
     shell_ok("rm -rf run");
     limited("file-size limit", (Limits){.bytes = 1 + draw_below(whole_state.size + 512)});
 }
 
-/* The disk is full at a random moment, of a new run or of one that goes on. */
+/* Fills the disk at a random moment of a new run or of one that goes on. */
 static void full_disk(void)
 {
     shell_ok("rm -rf run");
@@ -127,7 +127,7 @@ static void full_disk(void)
     limited("full disk", (Limits){.pages = run_pages() + draw_below(14)});
 }
 
-/* The directory cannot be written; permissions do not stop root, who becomes nobody. */
+/* Makes the directory read-only. Permissions do not stop root, who becomes nobody. */
 static void read_only(void)
 {
     shell_ok("rm -rf run");
@@ -142,7 +142,7 @@ static void read_only(void)
     check_end("read-only directory");
 }
 
-/* Continued in a copy elsewhere; the place it began in is gone. */
+/* Continues in a copy elsewhere; the first place is gone. */
 static void copied(void)
 {
     begin_run();
@@ -157,8 +157,8 @@ static void copied(void)
 
 /* ---- damaged files --------------------------------------------------------------------------------- */
 
-/* bad in place of a file: refused in one line, and the file is left as it was; or, where what is
- * damaged says nothing (the word "checksum"), `data` as of the good file. Takes bad. */
+/* Puts `bad` in place of a file. It is refused in one line, and the file stays as it was; or, where the damaged
+ * bytes have no meaning (the word "checksum"), the output is `data` as of the good file. Frees bad. */
 static void try_file(const char *name, Bytes bad, const char *arguments, const char *words,
                      const char *data)
 {
@@ -190,7 +190,7 @@ static void damaged_vocabulary(void)
     file_write("whole/vocab.txt", whole_words.byte, whole_words.size);
 }
 
-/* A copy in which one number is none, sealed by the checksum that fits. */
+/* Returns a copy with one number that is not finite, sealed by the checksum that fits. */
 static Bytes poisoned(const Bytes *good)
 {
     static const float poison[] = {NAN, INFINITY, -INFINITY};
@@ -217,8 +217,8 @@ static void not_finite_model(void)
     file_write("whole/model.safetensors", whole_model.byte, whole_model.size);
 }
 
-/* Another text than the one the run began with: refused, and it goes on with the right one. Where the
- * bit means nothing (a blank for a tab), the right end. */
+/* Changes a bit of the text with which the run began: the run is refused, and goes on with the right text. Where
+ * the bit has no effect (a blank for a tab), it comes to the right end. */
 static void damaged_data(void)
 {
     begin_run();
@@ -236,8 +236,8 @@ static void damaged_data(void)
 
 /* ---- numbers that blow up ---------------------------------------------------------------------------- */
 
-/* A layer that multiplies its slope by up to 1e56: losses or gradients overflow. One line names the place; what
- * is on the disk is finite, and going on comes to the same place. */
+/* Trains with a layer that multiplies its slope by up to 1e56, so that losses or gradients overflow. One line names
+ * the place; the files on the disk are finite, and a resumed run comes to the same place. */
 static void blown_up(void)
 {
     char go[512], scheme[128], first[sizeof err];
@@ -247,7 +247,7 @@ static void blown_up(void)
     shell_ok("rm -rf run");
     strcpy(go, ANY_SCHEME "--scheme-file boom.scheme --scheme boom --out run");
     int status = program_run(go);
-    if (status == 0) return; /* it bears that much */
+    if (status == 0) return; /* it bears so large a factor */
     check_told(status == 1 && failures_told() == 1 && strstr(err, "not finite"), go, status);
     strcpy(first, strstr(err, "trotter train: "));
     if (!file_exists("run/state.safetensors")) return;
@@ -277,7 +277,7 @@ static int can_be_nobody(void)
 static struct {
     const char *name;
     void (*fault)(void);
-    int tells;        /* some of many end in words: else the fault does not bite */
+    int tells;        /* of many, some must end with a message: else the fault has no effect */
     int (*can)(void); /* NULL: always */
     const char *reason;
 } kinds[] = {
@@ -315,7 +315,7 @@ static void try_kind(void **state)
     if (kinds[k].tells && soak.told == 0) fail_msg("%s: no fault has bitten", kinds[k].name);
 }
 
-/* The harness itself: a run with one option other does end elsewhere. */
+/* The harness sees a difference: a run with another option ends elsewhere. */
 TEST(another_run_is_told_apart)
 {
     shell_ok("rm -rf run");
@@ -323,8 +323,8 @@ TEST(another_run_is_told_apart)
     assert_false(same_bytes("run/model.safetensors", &whole_model));
 }
 
-/* Programs of the shell alone: without gnuplot a run takes half as long. So does oneDNN, which makes its
- * code for this processor when it starts, with the code for a simple one. */
+/* Leaves only a few shell programs: without gnuplot a run takes half as long. With code for a simple processor
+ * oneDNN, which compiles its code when it starts, also takes half as long. */
 static int make_cheap(void)
 {
     char path[PATH_MAX];

@@ -1,5 +1,5 @@
-/* test_starved.c: every reader with each of its allocations failing in turn, until none is reached. Each time the
- * code says so and nothing leaks; without a failure the same job succeeds. */
+/* test_starved.c: every reader with each of its allocations failing in turn, until no allocation is left. Each
+ * time the code reports it and nothing leaks; without a failure the same job succeeds. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ static int all_names_job(void)
 {
     Table **list;
     size_t count;
-    Zoo few = {.count = 3, .scheme = zoo.scheme}; /* or it would take minutes */
+    Zoo few = {.count = 3, .scheme = zoo.scheme}; /* all schemes would take minutes */
     int code = zoo_list(&few, "all", "exact", &list, &count);
     free_tables(list, count);
     return code;
@@ -132,7 +132,7 @@ static int vocabulary_job(void)
     return code;
 }
 
-/* A pipe's length is not known: its room grows. */
+/* Reads a pipe, whose length is not known, so that its room grows. */
 static int pipe_job(void)
 {
     char *bytes;
@@ -229,7 +229,7 @@ static int careless_job(void)
     return ERR_SYSTEM;
 }
 
-/* The check itself: a job that leaks, one that hides what happened. */
+/* The check finds a job that leaks and one that hides a failure. */
 TEST(bad_jobs_are_found)
 {
     assert_int_equal(fail_each(leaking_job, 0), -1);

@@ -1,15 +1,15 @@
-/* test_tour.c: random command lines of every command, made from what the program tells of itself: the commands from
- * `trotter --help`, their options from `trotter COMMAND --help`, kinds and ranges of values from the words with which
- * an empty value is refused. Each line must end as it should (tests/lib/tour.h), in time, and leave alone what it was not
- * told to write.
+/* test_tour.c: random command lines of every command, made from the program's own texts: the commands from `trotter
+ * --help`, their options from `trotter COMMAND --help`, kinds and ranges of values from the message that refuses an
+ * empty value. Each line must end as it should (tests/lib/tour.h), in time, and leave alone all files that it was not
+ * asked to write.
  *
- * Half of the lines are modest: values in their ranges, and whatever decides the work is small (modest_values). They must
- * end within 20 s. The others have values at and beyond the ends of their ranges, odd texts, repeated and unknown
- * options; they may take long, and are interrupted after 10 s. None may work for 5 s without a word. Sanitised, and where
- * other programs are at work, all that is longer.
+ * Half of the lines are modest: their values are in range, and those that decide the work are small (modest_values).
+ * They must end within 20 s. The others have values at and beyond the ends of their ranges, odd texts, repeated and
+ * unknown options; they may take long, and are interrupted after 10 s. None may work for 5 s without a word. With
+ * sanitizers, and where other programs are at work, all these times are longer.
  *
- * TROTTER_TOUR is the number of lines, TROTTER_TOUR_SEED draws others (`make soak`). TROTTER_TOUR_LINE runs
- * the line of one number alone, TROTTER_TOUR_TELL prints them all, TROTTER_TOUR_SECONDS replaces the 20.
+ * TROTTER_TOUR is the number of lines, TROTTER_TOUR_SEED draws others (`make soak`). TROTTER_TOUR_LINE runs the line of
+ * one number alone, TROTTER_TOUR_TELL prints them all, TROTTER_TOUR_SECONDS replaces the 20.
  */
 #include "tests/lib/test.h"
 
@@ -18,7 +18,7 @@
 
 enum { FEW = 32, COMMANDS = 32, OPTIONS = 96, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
 
-/* ---- what the program tells of itself ------------------------------------------------------------------ */
+/* ---- the program's own texts --------------------------------------------------------------------------- */
 
 enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KIND_BYTES };
 
@@ -43,8 +43,8 @@ static struct {
     uint64_t seed, line, drawn;
     size_t faults;
     double seconds;
-    int tells; /* every line, not only those with a fault */
-    int pairs; /* the line is of a corpus of pairs */
+    int tells; /* prints every line, not only those with a fault */
+    int pairs; /* the line has a corpus of pairs */
     size_t commands;
     Command command[COMMANDS];
     char *scheme[NAMES], *system[NAMES], *claim[NAMES];
@@ -52,7 +52,7 @@ static struct {
     char *untouched; /* files beside the lines' own folder */
 } tour;
 
-/* A soak, in which each command has a good number of lines. */
+/* Returns whether this is a soak, in which each command has a good number of lines. */
 static int thorough(void)
 {
     return tour.each >= 20;
@@ -65,7 +65,7 @@ static void run_here(const char *format, const char *a, const char *b)
     program_run(line);
 }
 
-/* The first column of what a command prints as CSV. */
+/* Reads the first column of a command's CSV. */
 static size_t read_names(const char *arguments, char *name[NAMES])
 {
     size_t n = 0;
@@ -75,7 +75,7 @@ static size_t read_names(const char *arguments, char *name[NAMES])
     return n;
 }
 
-/* From "expected a whole number from 1 to 9, or several separated by commas, not ''". */
+/* Reads the kind from a text like "expected a whole number from 1 to 9, or several separated by commas, not ''". */
 static void read_kind(Option *o, const char *words)
 {
     const char *at = strstr(words, "expected "), *low = strstr(words, " from ");
@@ -93,7 +93,8 @@ static void read_kind(Option *o, const char *words)
     if (o->kind == KIND_FLAG) fail_msg("--%s: of which kind is '%s'?", o->name, words);
 }
 
-/* "  --name VALUE  words (default X)", with words in the lines below that begin further right. */
+/* Reads "  --name VALUE  words (default X)", with more words in the lines below that begin further right. Returns the
+ * end. */
 static const char *read_option(const char *help, Option *o)
 {
     const char *end = help + strlen(help), *next = strstr(help, "\n  --"), *initial;
@@ -108,7 +109,7 @@ static const char *read_option(const char *help, Option *o)
     return end;
 }
 
-/* The same option of a command before: they share tables. */
+/* Returns the same option of an earlier command, as commands share tables; NULL: there is none. */
 static const Option *known_option(const Command *c, const Option *o)
 {
     for (const Command *b = tour.command; b < c; b++)
@@ -165,13 +166,13 @@ static size_t below(size_t n)
     return (size_t)random_below(tour.seed, tour.line, tour.drawn++, n);
 }
 
-/* True in `percent` of 100 draws. */
+/* Returns true in `percent` of 100 draws. */
 static int chance(size_t percent)
 {
     return below(100) < percent;
 }
 
-/* One of a|b|c. */
+/* Draws one of a|b|c. */
 static void draw_choice(const char *choices, char *value, size_t room)
 {
     size_t n = 1;
@@ -180,8 +181,8 @@ static void draw_choice(const char *choices, char *value, size_t room)
     snprintf(value, room, "%.*s", (int)strcspn(choices, "|"), choices);
 }
 
-/* What keeps a line modest, and what stands for a text that must mean something. `always`: it is in every modest line
- * of a command that has the option, and in most others: without it there is much work or none. "@": see draw_named. */
+/* Values that keep a line modest, or that stand for a text with a meaning. `always`: the option is in every modest line
+ * of a command that has it, and in most others; without it there is much work or none. "@": see draw_named. */
 static const struct {
     const char *command, *name, *values; /* command NULL: any */
     int always;
@@ -288,7 +289,7 @@ static const struct {
 };
 enum { MODEST = sizeof modest_values / sizeof *modest_values };
 
-/* Index in modest_values, or MODEST. */
+/* Returns the index in modest_values, or MODEST. */
 static size_t modest_index(const Command *c, const Option *o)
 {
     size_t i = 0;
@@ -300,7 +301,6 @@ static size_t modest_index(const Command *c, const Option *o)
     return i;
 }
 
-/* Lines of commands that take a text or pairs are of one of them: options of the other would be refused. */
 static int has_option(const Command *c, const char *name)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -315,6 +315,7 @@ static int is_one_of(const char *list, const char *name)
     return strstr(list, word) != NULL;
 }
 
+/* A line of a command that takes a text or pairs uses one of the two: options of the other would be refused. */
 static const char of_pairs[] =
     " source target bpe codes encoder decoder encoder-layers pair tokenize best beam penalty alpha "
     "min-length max-length max-ratio max-extra no-repeat no-unknown sentences ";
@@ -322,7 +323,7 @@ static const char of_texts[] =
     " scheme controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
     "adaptive span vocabulary words ";
 
-/* bench has options of one kind of measurement each, of which modest lines take ode. */
+/* Each kind of measurement of bench has its options; modest lines use ode's. */
 static const char of_other_benches[] =
     " scheme scheme-file width growth products size stacks norm beam length sentences beams lengths "
     "batches peer-limit layers tokens bandwidth product-rate vector-rate launch ";
@@ -347,7 +348,7 @@ static const char *draw_scheme(char name[128])
     return name;
 }
 
-/* Schemes, systems and claims by the program's own lists. A train has one scheme. */
+/* Draws schemes, systems and claims from the program's own lists. A train has one scheme. */
 static void draw_named(const Command *c, const Option *o, char *value, size_t room)
 {
     char name[128];
@@ -365,7 +366,7 @@ static void draw_named(const Command *c, const Option *o, char *value, size_t ro
     }
 }
 
-/* One value that the option takes, of small work where modest_values tells which that is. */
+/* Draws one value that the option takes, of small work where modest_values has one. */
 static void draw_modest(const Command *c, const Option *o, char *value, size_t room)
 {
     static const char *const texts[] = {"x", "two words", "gr\303\274n", "7"};
@@ -393,7 +394,7 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
     }
 }
 
-/* The ends of a range, and just beyond. */
+/* Draws an end of a range, or a number just beyond. */
 static void draw_end(const Option *o, char *value, size_t room)
 {
     double high = o->high < 1e18 ? o->high : 1e18, end = chance(50) ? o->low : high;
@@ -402,7 +403,7 @@ static void draw_end(const Option *o, char *value, size_t room)
     snprintf(value, room, o->kind == KIND_SIZE ? "%.0f" : "%.17g", end);
 }
 
-/* Texts that are no value of anything, or of something else. */
+/* Draws a text that is no value of any option, or a value of another one. */
 static void draw_odd(char *value, size_t room)
 {
     static const char *const odd[] = {"",
@@ -488,7 +489,7 @@ static void draw_odd(char *value, size_t room)
     }
 }
 
-/* A value with one byte other, one less or one more. */
+/* Changes, removes or adds one byte of a value. */
 static void spoil(char *value, size_t room)
 {
     size_t n = strlen(value), at = below(n + 1);
@@ -506,7 +507,7 @@ static void spoil(char *value, size_t room)
 /* ---- lines -------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    int modest, csv; /* csv: its data are to be CSV */
+    int modest, csv; /* csv: it has to print CSV */
     size_t count;
     char *argv[WORDS + 2];
     char bytes[LINE_BYTES];
@@ -522,7 +523,7 @@ static void add_word(Line *l, const char *word)
     l->argv[l->count] = NULL;
 }
 
-/* "--name value", or "--name=value", which a flag needs and what begins with a dash is safer in. */
+/* Adds "--name value", or "--name=value", which a flag needs and which is safer for a value that begins with a dash. */
 static void add_option(Line *l, const Option *o, const char *value)
 {
     char word[LINE_BYTES];
@@ -539,7 +540,7 @@ static void add_option(Line *l, const Option *o, const char *value)
     }
 }
 
-/* A modest value, or a wild one: an end of the range, an odd text, or a modest one that is spoilt. */
+/* Draws a modest value, or a wild one: an end of the range, an odd text, or a spoilt modest one. */
 static void draw_value(const Command *c, const Option *o, int wild, char *value, size_t room)
 {
     char more[512];
@@ -572,7 +573,7 @@ static int in_line(const Command *c, const Option *o, int modest)
     return strcmp(o->name, "csv") == 0 ? chance(50) : below(c->count) < 4;
 }
 
-/* What is wrong beyond values: an unknown option, a bare word, an option without its value. */
+/* Adds a mistake beyond values: an unknown option, a bare word, an option without its value. */
 static void add_strange(const Command *c, Line *l)
 {
     char value[512];
@@ -589,7 +590,7 @@ static void add_strange(const Command *c, Line *l)
     if (way == 4) add_option(l, o, value);
 }
 
-/* Line number `number`, of a command. */
+/* Draws line number `number`, of a command. */
 static void draw_line(const Command *c, size_t number, Line *l)
 {
     char value[4096];
@@ -620,7 +621,7 @@ static void draw_line(const Command *c, size_t number, Line *l)
         if (strstr(l->argv[i], "--h") || strncmp(l->argv[i], "--csv=", 6) == 0) l->csv = 0;
 }
 
-/* As a shell reads it: $'...' where a byte is not plain. */
+/* Prints a line as a shell reads it: $'...' where a byte is not plain. */
 static void print_line(FILE *f, const Line *l)
 {
     fprintf(f, "trotter");
@@ -646,7 +647,7 @@ static void print_line(FILE *f, const Line *l)
 
 static const char *const beside[] = {"home", "tmp", "in", NULL};
 
-/* Files beside the lines' own folder that came, went or changed: a fault. */
+/* Reports a fault where files beside the lines' own folder came, went or changed. */
 static void check_untouched(Run *r)
 {
     char *files = list_files(beside);
@@ -660,7 +661,7 @@ static void check_untouched(Run *r)
     tour.untouched = files;
 }
 
-/* Runs a line in a fresh copy of the files; 1: something is wrong, and is told. */
+/* Runs a line in a fresh copy of the files; returns 1 where something is wrong, and prints it. */
 static int try_line(const Line *l, size_t number, Run *r)
 {
     double seconds = tour.seconds * SLOWER * crowd();
@@ -721,7 +722,7 @@ TEST(lines_end_as_they_should)
 
 /* ---- the judge and the generator themselves --------------------------------------------------------------------- */
 
-/* Programs that behave badly, each in one way, and what has to be said of them; "": they behave. */
+/* Programs that behave badly, each in one way, and the fault to be reported; "": they behave. */
 static const struct {
     const char *script, *words;
     int endless, csv;
@@ -780,7 +781,7 @@ TEST(bad_programs_are_told)
     tour.untouched = list_files(beside);
 }
 
-/* Pieces of work that take a minute are told while they are at work. */
+/* Work that takes a minute shows its progress. */
 TEST(long_work_is_told)
 {
     static Run r;
@@ -803,7 +804,7 @@ TEST(long_work_is_told)
     }
 }
 
-/* What the lines are made from is there: commands with options of every kind, ranges and names. */
+/* The lines have their sources: commands with options of every kind, ranges and names. */
 TEST(the_program_is_read)
 {
     size_t kinds[KIND_BYTES + 1] = {0}, ranged = 0, lists = 0;
@@ -822,7 +823,7 @@ TEST(the_program_is_read)
     assert_true(ranged > 0 && lists > 0 && tour.schemes > 0 && tour.systems > 0 && tour.claims > 0);
 }
 
-/* A row of modest_values whose option is gone would keep no line modest. */
+/* Every row of modest_values has its option; a row without one would keep no line modest. */
 TEST(modest_values_are_of_options)
 {
     for (size_t i = 0; i < MODEST; i++) {
@@ -834,7 +835,7 @@ TEST(modest_values_are_of_options)
     }
 }
 
-/* The same number, the same line; another one, another line. */
+/* The same number gives the same line; another number gives another line. */
 TEST(lines_are_reproducible)
 {
     static Line a, b;
@@ -905,7 +906,7 @@ static int open_all(void **state)
     return 0;
 }
 
-/* The files of a tour with faults stay, so that its lines can be run again. */
+/* Keeps the files of a tour with faults, so that its lines can be run again. */
 static int close_all(void **state)
 {
     for (size_t i = 0; i < tour.schemes; i++) free(tour.scheme[i]);

@@ -1,4 +1,5 @@
-/* arguments.c: command lines (studies/tools/option.c): one argument a line, NUL and all beyond it cut off. */
+/* arguments.c: command lines (studies/tools/option.c): each line is one argument, cut off at its first
+ * NUL. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 

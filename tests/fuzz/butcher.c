@@ -1,4 +1,5 @@
-/* butcher.c: a tableau (ode/butcher.c): what is read prints in both forms as a tableau that reads back as an equal table, if it is exact. */
+/* butcher.c: a tableau (ode/butcher.c): an accepted tableau prints in both forms, and reads back as an equal table if
+ * it is exact. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,12 +1,12 @@
-/* codes.c: merges and texts in pieces (nn/bpe.c): codes up to the first byte 0x1e, behind it a text. What is read prints as it was
- * learned; a text in pieces is the text again when they are joined, but for blanks between words that were too many. */
+/* codes.c: merges and texts in pieces (nn/bpe.c): codes up to the first byte 0x1e, then a text. Accepted merges print
+ * as they were learned; the pieces of a text join to the text again, except for surplus blanks between words. */
 #include "nn/bpe.h"
 #include "nn/hash.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SEPARATOR = 0x1e };
 
-/* Read, printed and read again; the number of merges is that of lines. */
+/* Checks that merges which are printed and read again are the same; their number is that of lines. */
 static void check_codes(const Bpe *b)
 {
     Bpe *again;
@@ -28,7 +28,8 @@ static void check_codes(const Bpe *b)
     memory_free(x);
 }
 
-/* Both texts byte for byte, where several blanks inside a line are one. Blanks and '\r' at its end stay. */
+/* Checks that both texts agree byte for byte, where several blanks inside a line count as one. Blanks and '\r' at its
+ * end stay. */
 static void check_joined(const char *text, size_t count, const char *joined, size_t bytes)
 {
     size_t j = 0;
@@ -39,7 +40,7 @@ static void check_joined(const char *text, size_t count, const char *joined, siz
         while (next < count && text[i] == ' ' && text[next] == ' ') next++;
         int begins = i == 0 || text[i - 1] == '\n',
             ends = next == count || text[next] == '\n' || text[next] == '\r';
-        if (begins || ends) { /* all of them */
+        if (begins || ends) { /* all blanks count */
             for (i++; i < next; i++, j++) FUZZ_CHECK(j < bytes && joined[j] == text[i]);
         }
         i = next - 1;
@@ -52,7 +53,7 @@ static void check_text(const Bpe *b, const BpeText *t)
     char *pieces;
     size_t bytes, n = 0;
     int refused = bpe_check(t) != 0, code = bpe_apply(b, t, &pieces, &bytes);
-    int tab = memchr(t->bytes, '\t', t->count) != NULL; /* a character, which no corpus has */
+    int tab = memchr(t->bytes, '\t', t->count) != NULL; /* a character that no corpus has */
     FUZZ_CHECK(code == 0 || code == ERR_MEMORY || (code == ERR_INPUT && refused));
     FUZZ_CHECK(code != 0 || !refused || tab);
     if (code != 0) return;

@@ -1,5 +1,5 @@
 /* corpus.c: texts (nn/read.c, words.c, vocab.c, text.c) and prompts: the first byte is the level and the limit of the
- * vocabulary; the text up to its middle is for training, the rest is encoded under what came of it. */
+ * vocabulary; the text up to its middle is for training, and the rest is encoded with the resulting vocabulary. */
 #include "nn/corpus.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,12 +1,12 @@
-/* fuzz.h: what the harnesses of this folder share. A harness is one file NAME.c, for one reader:
+/* fuzz.h: shared by the harnesses of this folder. A harness is one file NAME.c, for one reader:
  *
  *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
  *
- * gives the input to the reader and checks what the reader promises: memory is left as it was found,
- * and what was accepted means the same when it is written and read again. `make fuzz` links it with
- * libFuzzer (tests/scripts/fuzz.sh); tests/fuzz/test_fuzz.c links all of them, each as fuzz_NAME, and runs them over
- * seeds/NAME, found/NAME (inputs that once failed) and what fuzz_seeds writes. NAME.dict is the
- * dictionary. A new harness needs no edit elsewhere. */
+ * gives the input to the reader and checks its promises: memory is left as it was found, and an accepted input means
+ * the same when it is written and read again. `make fuzz` links it with libFuzzer (tests/scripts/fuzz.sh);
+ * tests/fuzz/test_fuzz.c links all of them, each as fuzz_NAME, and runs them over seeds/NAME, found/NAME (inputs
+ * that once failed) and the inputs that fuzz_seeds writes. NAME.dict is the dictionary. A new harness needs no edit
+ * elsewhere. */
 #ifndef TROTTER_FUZZ_H
 #define TROTTER_FUZZ_H
 
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                           \
     } while (0)
 
-/* An anonymous file; the descriptor. */
+/* Returns the descriptor of a new anonymous file. */
 static inline int fuzz_memory_file(void)
 {
     int fd = memfd_create("fuzz", 0);
@@ -46,7 +46,7 @@ static inline void fuzz_fill(int fd, const void *data, size_t size)
     FUZZ_CHECK(pwrite(fd, data, size, 0) == (ssize_t)size);
 }
 
-/* Name of a file that holds the input, for readers that open one; good until the next call. */
+/* Returns the name of a file that holds the input, for readers that open one; good until the next call. */
 static inline const char *fuzz_file(const uint8_t *data, size_t size)
 {
     static char path[64];
@@ -59,7 +59,7 @@ static inline const char *fuzz_file(const uint8_t *data, size_t size)
 
 /* ---- seeds.c ---- */
 
-/* A small model that all harnesses of model files share; with gradients and moments. */
+/* Returns a small model that all harnesses of model files share, with gradients and moments. */
 Model *fuzz_model(void);
 /* Writes DIR/NAME/... for the readers whose seeds are made, not kept: the built-in schemes one by one,
  * a model, its state, a trained model's directory. 0, or an error's code. */
@@ -67,8 +67,8 @@ int fuzz_seeds(const char *dir);
 
 /* ---- seal.c ---- */
 
-/* Puts the checksum that fits (nn/store.h) into a safetensors file that has one, so that a change goes
- * further than to a wrong checksum; 0: it has none. */
+/* Puts the checksum that fits (nn/store.h) into a safetensors file that has one, so that a change goes further than
+ * to a wrong checksum. Returns 0 where the file has none. */
 int fuzz_seal(uint8_t *bytes, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
-/* hypotheses.c: hypotheses and references (studies/metrics/lines.c, tokenise.c): lines are windows of the file that leave out line ends
- * alone; each tokenisation leaves words without white space between single blanks, keeps all that 13a does not
- * take out, and what it gives scores 100 or 0 against itself. */
+/* hypotheses.c: hypotheses and references (studies/metrics/lines.c, tokenise.c): lines are windows of the file that
+ * leave out line ends alone. Each tokenisation leaves words without white space between single blanks, keeps all that
+ * 13a does not take out, and scores 100 or 0 against itself. */
 #include "studies/metrics/bootstrap.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -12,7 +12,7 @@ static void check_words(const Symbols *s)
     }
 }
 
-/* All ways to cut a line; those that take nothing out keep its characters. */
+/* Cuts a line in all ways; those that take nothing out keep its characters. */
 static void cut(const Line *line)
 {
     Symbols text = {0}, plain = {0}, room = {0};

@@ -1,4 +1,5 @@
-/* ini.c: INI files (studies/tools/option.c): what is read is written as a file that reads the same. */
+/* ini.c: INI files (studies/tools/option.c): accepted options are written as a file that reads the
+ * same. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -14,7 +15,7 @@ static char *written(const Options *o, size_t *bytes)
     FUZZ_CHECK(f && fclose(f) == 0);
     if (code == 0) return text;
     free(text);
-    return NULL; /* a control character in a value: told, not written */
+    return NULL; /* a control character in a value: reported, not written */
 }
 
 static void round_trip(const Options *o)

@@ -1,7 +1,7 @@
-/* labelled.c: labelled text (studies/finetune/labelled.c): the first byte is a letter that tells the task (A: a file of classes, B: of
- * values, C and on: GLUE's), a small one that the text is tokenised; the file is behind it. Sentences are whole and not
- * empty, classes are sorted, each is there and found again with the file as its own training text; what was read means the
- * same when it is written as a user's file; parts are disjoint and complete. */
+/* labelled.c: labelled text (studies/finetune/labelled.c): the first byte is a letter that chooses the task (A: a file
+ * of classes, B: of values, C and on: GLUE's), a small letter for tokenised text; then comes the file. Sentences are
+ * whole and not empty; classes are sorted, each occurs and is found again with the file as its own training text;
+ * accepted examples mean the same when they are written as a user's file; parts are disjoint and complete. */
 #include <unistr.h>
 
 #include "studies/finetune/labelled.h"
@@ -33,7 +33,7 @@ static void check_examples(const Labelled *l)
     }
 }
 
-/* Classes that come from the text. */
+/* Checks classes that come from the text. */
 static void check_classes(const Labelled *l)
 {
     int rising = 1, integers = 1;
@@ -60,7 +60,8 @@ static void check_same(const Labelled *a, const Labelled *b)
     for (size_t k = 0; k < a->classes; k++) FUZZ_CHECK(strcmp(a->name[k], b->name[k]) == 0);
 }
 
-/* As a user's file, the first sentence last but one: a carriage return at a line's end would belong to it. */
+/* Writes a user's file and reads it again. The first sentence is the last column but one: a carriage return at a line's
+ * end would belong to it. */
 static void check_written(const Labelled *l)
 {
     char *text = NULL;
@@ -85,7 +86,7 @@ static void check_written(const Labelled *l)
     labelled_free(&again);
 }
 
-/* Both parts go through the whole in its order. */
+/* Checks that both parts together go through the whole in its order. */
 static void check_parts(const Labelled *l)
 {
     Labelled rest, chosen;

@@ -1,10 +1,10 @@
-/* m2.c: gold corrections and a hypothesis (studies/metrics/m2_file.c, m2.c): every edit and correction lies where it may, sets
- * are in order, and counts are possible ones: those of the sources themselves have nothing proposed, those of the file's
- * own lines as hypotheses have no more correct than proposed and gold. */
+/* m2.c: gold corrections and a hypothesis (studies/metrics/m2_file.c, m2.c): every edit and correction lies where it
+ * may, sets are in order, and counts are possible: those of the sources themselves have nothing proposed, those of the
+ * file's own lines as hypotheses have no more correct than proposed and gold. */
 #include "studies/metrics/m2.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { M2_BYTES = 2048 }; /* of what is scored */
+enum { M2_BYTES = 2048 }; /* most bytes of a file that is scored */
 
 static void check_sentence(const M2File *f, const M2Sentence *s)
 {
@@ -26,7 +26,7 @@ static void check_sentence(const M2File *f, const M2Sentence *s)
     }
 }
 
-/* The words of a line against each set of a sentence. */
+/* Counts the words of a line against each set of a sentence. */
 static void count(const M2File *f, const M2Sentence *s, const Symbols *words, int unchanged)
 {
     for (size_t most = 0; most < 3; most++)

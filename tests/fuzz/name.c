@@ -1,5 +1,5 @@
-/* name.c: names of schemes (ode/zoo.c): --scheme, and what a scheme file or a model calls one: patterns,
- * suffixes, lists of them. */
+/* name.c: names of schemes (ode/zoo.c), as in --scheme, a scheme file or a model: patterns, suffixes,
+ * lists of them. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* network.c: a saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
- * The vocabulary is fixed; batch and sequence are given, as by a command line. A checksum is made to fit:
- * whoever writes a hostile file can do as much. */
+ * The vocabulary is fixed; batch and sequence are given, as by a command line. The harness makes the checksum fit, as
+ * the writer of a hostile file could. */
 #include "kernels/file.h"
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
@@ -24,7 +24,7 @@ static void leave(void)
     options_free(given);
 }
 
-/* The file of weights is a link to one in memory. */
+/* Makes the folder, where the file of weights is a link to one in memory. */
 static void enter(void)
 {
     static const char words[] = "<eos>\na\nb\n";
@@ -48,7 +48,7 @@ static void use(Network *n)
     size_t start[] = {0, 4};
     double logits[4 * 3];
     Batch b = {4, 1, 4, (int32_t *)token, (int32_t *)token, position, start};
-    if (model_plan(n->model)->sides > 1) { /* as many of the source */
+    if (model_plan(n->model)->sides > 1) { /* as many source tokens */
         b.source.N = b.source.longest = 4;
         b.source.input = (int32_t *)token;
         b.source.position = position;

@@ -1,6 +1,6 @@
-/* pairs.c: parallel text (nn/pairs.c) and the learning of merges (nn/bpe.c): the first byte tells how many merges and how many tokens
- * of the validation text (15 merges: none, tokens are characters), the texts behind it are parted by the first byte 0x1e.
- * They train, and are the validation text. */
+/* pairs.c: parallel text (nn/pairs.c) and the learning of merges (nn/bpe.c): the first byte gives the number of merges
+ * and of tokens of the validation text (15 merges: none, tokens are characters). The source and the target follow,
+ * parted by the first byte 0x1e. They are the training text, and their beginning is the validation text. */
 #include "nn/corpus.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -39,7 +39,8 @@ static void check_side(const Text *t, const Vocab *v)
     FUZZ_CHECK(t->blank <= t->lines && t->unknown == 0); /* the vocabulary is of these texts */
 }
 
-/* The validation text is the beginning of the training text, up to the line where the target has its N-th token. */
+/* Checks that the validation text is the beginning of the training text, up to the line where the target has its N-th
+ * token. */
 static void check_part(const Corpus *c, size_t N)
 {
     const Text *const train[] = {&c->source[SPLIT_TRAIN], &c->text[SPLIT_TRAIN]};
@@ -54,7 +55,7 @@ static void check_part(const Corpus *c, size_t N)
     FUZZ_CHECK(N || valid[1]->tokens == train[1]->tokens);
 }
 
-/* Pairs that stay are short, and all short ones stay. */
+/* Checks that the pairs that stay are short, and that all short ones stay. */
 static void check_left_out(Corpus *c, size_t T)
 {
     Text *source = &c->source[SPLIT_TRAIN], *target = &c->text[SPLIT_TRAIN];

@@ -1,10 +1,10 @@
-/* planted.c: control: the fuzzer has to find a bug that is there. Records of a length byte and as many bytes are
- * copied into a buffer; compiled with -DPLANTED, behind the mark "SEEN" the length is not checked. */
+/* planted.c: control: the fuzzer has to find a planted bug. Records of a length byte and as many bytes are
+ * copied into a buffer; compiled with -DPLANTED, the length is not checked after the mark "SEEN". */
 #include "tests/fuzz/fuzz.h"
 
 enum { ROOM = 16 };
 
-static volatile uint8_t seen; /* or the copy would be left out */
+static volatile uint8_t seen; /* keeps the copy from being left out */
 
 static int checked(const uint8_t *data, size_t size)
 {

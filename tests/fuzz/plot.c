@@ -1,12 +1,12 @@
-/* plot.c: plots (studies/tools/plot.c, plot_text.c): whatever names are in a script, it draws and does nothing else (tests/lib/gnuplot.h), and shows
- * each of them. The input is a set of names with zero bytes between. */
+/* plot.c: plots (studies/tools/plot.c, plot_text.c): whatever names a script has, it draws and does nothing else
+ * (tests/lib/gnuplot.h), and shows each of them. The input is a set of names with zero bytes between. */
 #include "studies/tools/plot.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
 
 enum { NAMES = 9, ROOM = 512 };
 
-/* As plots show it: with quotes that mean nothing. */
+/* Writes a name as plots show it: with quotes that have no effect. */
 static void shown(const char *name, int tic, char out[2 * ROOM])
 {
     char text[ROOM];
@@ -43,7 +43,7 @@ static void check_script(Plot *p, char name[NAMES][ROOM / 4])
     FUZZ_CHECK(strlen(script) == bytes);
     for (int i = 0; i < NAMES; i++) {
         int has;
-        if (i == 5) continue; /* a file: it may get a folder before its name */
+        if (i == 5) continue; /* a file: its name may get a folder before it */
         shown(name[i], i == 7, want);
         const char *fault = gnuplot_judge(script, want, &has);
         if (fault) fprintf(stderr, "%s\n", fault);

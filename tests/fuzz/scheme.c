@@ -1,5 +1,5 @@
-/* scheme.c: scheme text (ode/scheme.c, ode/expression.c): what parses prints as a text that parses to an equal
- * table. */
+/* scheme.c: scheme text (ode/scheme.c, ode/expression.c): an accepted text prints as one that parses to an
+ * equal table. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"
 

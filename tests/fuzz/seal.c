@@ -1,11 +1,11 @@
-/* seal.c: the checksum of a file of tensors that was changed. */
+/* seal.c: the checksum of a changed file of tensors. */
 #include <jansson.h>
 
 #include "nn/hash.h"
 #include "nn/store.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Where the digits of "checksum":"..." stand in n bytes of header, or NULL. */
+/* Returns where the digits of "checksum":"..." stand in n bytes of header, or NULL. */
 static uint8_t *find_digits(uint8_t *header, size_t n)
 {
     static const char key[] = "\"" STORE_CHECKSUM "\":\"";

@@ -17,7 +17,8 @@ Model *fuzz_model(void)
     return m;
 }
 
-/* DIR/READER/name of a table; what a file system does not take in a name becomes '-'. */
+/* Makes the path DIR/READER/name of a table; characters that a file system does not allow in a name
+ * become '-'. */
 static int seed_path(char path[OUTPUT_PATH], const char *dir, const char *reader, const char *name)
 {
     TRY(output_path(path, dir, "%s", reader));
@@ -93,7 +94,7 @@ static int write_networks(const char *dir, const Zoo *z)
                         "transformer,ab2,rk2-gate,lm-resnet,strang-marchuk,transformer-decoder,"
                         "rk2-gate-decoder",
                         "heun", &list, &count);
-    for (size_t i = 0; code == 0 && i < count; i++) { /* decoders under the first */
+    for (size_t i = 0; code == 0 && i < count; i++) { /* the first is the encoder of decoders */
         Stacks s = {list[i], list[i]->colours > 2 ? list[0] : NULL};
         code = write_network(dir, o, s);
     }

@@ -1,5 +1,5 @@
-/* state.c: the state of a run (nn/store_model.c): sealed, so that a changed file would end at its checksum. The input is
- * therefore tried as it is, and again with the checksum that fits. */
+/* state.c: the state of a run (nn/store_model.c). It is sealed, so a changed file would end at its checksum; the input
+ * is therefore tried as it is, and again with the checksum that fits. */
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

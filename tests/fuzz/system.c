@@ -1,5 +1,5 @@
-/* system.c: particle systems (ode/system_file.c, formula.c, program.c): what is accepted can be stepped. Few
- * particles, whatever the text wants: F looks at every pair. */
+/* system.c: particle systems (ode/system_file.c, formula.c, program.c): an accepted system can be stepped.
+ * It has few particles, whatever the text wants: F looks at every pair. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"
 

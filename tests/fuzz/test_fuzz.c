@@ -1,6 +1,7 @@
-/* test_fuzz.c: every harness of tests/fuzz over its seeds, over what fuzzing found (all mended), and
- * over damaged copies of both: one byte changed, the end cut off, a piece repeated. A harness aborts
- * where a reader breaks its promise, so the last "# input" line of the log names the culprit.
+/* test_fuzz.c: every harness of tests/fuzz over its seeds, over the inputs that fuzzing found (all
+ * mended), and over damaged copies of both: one byte changed, the end cut off, a piece repeated. A
+ * harness aborts where a reader breaks its promise, so the last "# input" line of the log names the
+ * culprit.
  *
  *     test_fuzz --seeds DIR    writes the seeds that are made, for `make fuzz`
  */
@@ -40,7 +41,7 @@ static char made[512]; /* folder of the seeds that fuzz_seeds writes */
 
 /* ---- one input ----------------------------------------------------------------------------------- */
 
-/* In memory of just that length, so that a sanitizer sees the first byte behind it. */
+/* Runs the input in memory of just that length, so that a sanitizer sees the first byte after it. */
 static void run_input(size_t h, const uint8_t *data, size_t size)
 {
     uint8_t *exact = malloc(size ? size : 1);
@@ -59,7 +60,7 @@ static size_t below(size_t h, size_t turn, size_t n)
     return (size_t)random_below(h + 1, 1, turn, n);
 }
 
-/* A copy (at most `size` + 64 bytes), damaged in one of three ways. */
+/* Writes a copy (at most `size` + 64 bytes), damaged in one of three ways; returns its size. */
 static size_t damage(size_t h, size_t turn, const uint8_t *data, size_t size, uint8_t *out)
 {
     size_t at = below(h, 4 * turn, size), n = below(h, 4 * turn + 1, 64);
@@ -101,7 +102,7 @@ static void run_file(size_t h, const char *path)
     done.inputs++;
 }
 
-/* Inputs of DIR/NAME; none where there is no such folder. */
+/* Runs the inputs of DIR/NAME and returns their number; 0 where there is no such folder. */
 static size_t run_folder(size_t h, const char *dir)
 {
     char of[512], path[1024];
@@ -118,9 +119,9 @@ static size_t run_folder(size_t h, const char *dir)
     return n;
 }
 
-/* ---- bounds: what a mutation of seeds does not reach ---------------------------------------------- */
+/* ---- bounds that mutations of seeds do not reach -------------------------------------------------- */
 
-/* The text `head`, `piece` n times, `tail` is refused with these words. */
+/* Checks that the text `head`, `piece` n times, `tail` is refused with these words. */
 static void refused(const char *head, const char *piece, size_t n, const char *tail,
                     const char *words)
 {
@@ -135,11 +136,11 @@ static void refused(const char *head, const char *piece, size_t n, const char *t
     fclose(f);
     assert_int_equal(scheme_parse("text", text, bytes, &list, &count), ERR_INPUT);
     if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
-    memory_free(list); /* the array, which has grown, without its tables */
+    memory_free(list); /* the grown array, without its tables */
     free(text);
 }
 
-/* Texts that took minutes or gigabytes to read; and one of their kind that is allowed. */
+/* Texts that took minutes or gigabytes to read are refused; one of their kind is allowed. */
 TEST(test_texts)
 {
     static const char learned[] = "scheme x\nlearn a = 1\nlearn b = 1\nlearn c = 1\nlearn d = 1\n"
@@ -159,7 +160,7 @@ TEST(test_texts)
     memory_free(list);
 }
 
-/* A saved network whose metadata say `value` for `name`, loaded. */
+/* Loads a saved network whose metadata have `value` for `name`. */
 static int load_altered(const char *name, const char *value)
 {
     Options *none;
@@ -184,7 +185,7 @@ TEST(test_sizes)
     assert_int_equal(load_altered("rate", "0.5"), 0); /* control: no size */
 }
 
-/* A file far longer than its model, sparse: refused unread. */
+/* A sparse file far longer than its model is refused unread. */
 TEST(test_long_file)
 {
     Model *m = fuzz_model();
@@ -200,15 +201,15 @@ TEST(test_long_file)
     model_free(m);
 }
 
-/* ---- memory that is short ------------------------------------------------------------------------ */
+/* ---- short memory -------------------------------------------------------------------------------- */
 
-/* Harnesses whose checks hold also where memory was short. */
+/* Harnesses whose checks also hold when memory is short. */
 static const char *const spare[] = {"name",       "network",    "csv",   "system",
                                     "corpus",     "vocabulary", "codes", "pairs",
                                     "hypotheses", "labelled",   "m2"};
 enum { ALLOCATIONS_MOST = 400 };
 
-/* A folder's first input, with each allocation failing in turn. */
+/* Runs a folder's first input, with each allocation failing in turn. */
 static void starve(size_t h, const char *dir)
 {
     static uint8_t data[INPUT_MOST];
@@ -278,7 +279,7 @@ int main(int argc, char **argv)
     }
     for (size_t h = 0; h < HARNESSES; h++) {
         index[h] = h;
-        /* first: what harnesses open once must not meet short memory */
+        /* runs first, so that short memory does not meet what harnesses open once */
         test_add(&(struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]}, 0);
     }
     return test_run(open_all, scratch_close);

@@ -1,4 +1,5 @@
-/* vocabulary.c: vocabulary files (nn/vocab.c): what is read has an id a line, and finds every word of it. */
+/* vocabulary.c: vocabulary files (nn/vocab.c): an accepted file has an id a line and finds each of its
+ * words. */
 #include "nn/corpus.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# afl.sh BUILD SECONDS TEST_FUZZ NAME...: AFL++ on each harness for so many seconds, from the seeds and what was
-# found before; earlier runs are gone on with. Inputs that crash or take 5 s stay in
+# afl.sh BUILD SECONDS TEST_FUZZ NAME...: runs AFL++ on each harness for so many seconds, from the seeds and
+# from earlier findings; it continues earlier runs. Inputs that crash or take 5 s stay in
 # BUILD/out/NAME/default/crashes and hangs: mend the reader, then move the input to tests/fuzz/found/NAME/.
-# First, a planted bug has to be found.
+# First it has to find a planted bug.
 build=$1 seconds=$2 program=$3
 shift 3
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1
@@ -12,7 +12,7 @@ mkdir -p "$build/in/planted" "$build/out"
 "$program" --seeds "$build/seeds" || exit 1
 printf 'SEED12345678' >"$build/in/planted/one"
 
-# fuzz NAME SECONDS OPTION...: afl-fuzz from BUILD/in/NAME to BUILD/out/NAME
+# fuzz NAME SECONDS OPTION...: runs afl-fuzz from BUILD/in/NAME to BUILD/out/NAME
 fuzz() {
     name=$1 time=$2
     shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# analyse.sh [FILE...]: cppcheck and clang-tidy (.clang-tidy) over the sources, or these of them; 1 where one objects.
-# Each is first shown a file with a mistake. A finding that is none is said to be so beside the line, with the reason.
+# analyse.sh [FILE...]: runs cppcheck and clang-tidy (.clang-tidy) over all sources or these; 1 where one objects.
+# Each first has to find a planted mistake. A comment beside the line marks a false finding, with the reason.
 # Clang 14 cannot read ode/limit.c (_Float128) and kernels/backend.c (levels of x86-64); the CPU kernels, which are
 # compiled by the Makefile with a precision and a level each, are left to gcc and the sanitizers.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,15 +1,15 @@
 #!/bin/sh
-# bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are not to be found, and holds
-# what is skipped against the lines "PROGRAM TEST" of LIST. It tells, and ends with 1, where something else
-# is skipped, something listed is not, or a test fails. Without a PROGRAM it runs the tests of LIST alone,
-# each by itself.
+# bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are missing, and compares the
+# skipped tests with the lines "PROGRAM TEST" of LIST. It says so, and ends with 1, where another test is
+# skipped, a listed one is not, or a test fails. Without a PROGRAM it runs only the tests of LIST, each by
+# itself.
 build=$1 list=$2
 shift 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 tools='mpirun clang nvcc gnuplot python3 groff chromium pdflatex'
 
-# The commands of PATH but those; nor is there a GPU.
+# Links all other commands of PATH; there is no GPU either.
 mkdir "$work/bin"
 (
     IFS=:
@@ -18,7 +18,7 @@ mkdir "$work/bin"
 for tool in $tools; do rm -f "$work/bin/$tool"; done
 export CUDA_VISIBLE_DEVICES= CMOCKA_MESSAGE_OUTPUT=TAP TROTTER="$build/trotter" OMP_WAIT_POLICY=passive
 
-# Adds what PROGRAM skips to $work/skipped, what fails to $work/failed; a pattern of tests may follow.
+# Adds the tests that PROGRAM skips to $work/skipped and failures to $work/failed; a pattern of tests may follow.
 run() {
     CMOCKA_FILTER=${2:-*} PATH=$work/bin "$build"/tests/*/"$1" >"$work/log.$1" 2>&1
     status=$?
@@ -29,7 +29,7 @@ run() {
 
 for file in skipped failed wanted; do : >"$work/$file"; done
 if [ $# -gt 0 ]; then
-    # Two at a time: most of them wait for one thread.
+    # runs two at a time, as most of them wait for one thread
     n=0
     for program in "$@"; do
         run "$program" &

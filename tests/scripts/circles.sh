@@ -1,7 +1,7 @@
 #!/bin/sh
-# circles.sh DIR: the files of a room, and of a folder of studies/, call one another in one direction, so that it can be read
-# from the bottom up. Looks at the objects that a build left in DIR (build/release). It is first shown two objects that call
-# each other and has to object.
+# circles.sh DIR: checks that the files of a room, and of a folder of studies/, call one another in one direction, so that it
+# can be read from the bottom up. It reads the objects that a build left in DIR (build/release). First it has to object to
+# two objects that call each other.
 cd "$(dirname "$0")/../.." || exit 1
 dir=${1:-build/release}
 failed=0
@@ -10,7 +10,7 @@ trap 'rm -rf "$bad"' EXIT
 
 say() { echo "circles: $*" >&2; failed=1; }
 
-# The files of a circle among these objects, if any: tsort names them where no order has callers before the called.
+# Prints the files of a circle among these objects: tsort names them where no order has callers before the called.
 circle() {
     nm -A "$@" | awk '
         { split($1, at, ":"); file = at[1]; type = $(NF - 1) }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# coverage.sh BUILD "PROGRAM..." FILE...: runs those tests in a build with --coverage, then a table of the
-# lines and branches of each FILE (without .c) that were taken; 1 where a test failed or a file has less
-# than 95 % of its branches taken. A branch is one way out of a condition, as gcov counts it: that of
-# TRY, and of memory that is short, too.
+# coverage.sh BUILD "PROGRAM..." FILE...: runs those tests in a build with --coverage, then prints a table of
+# the lines and branches of each FILE (without .c) that were taken; 1 where a test failed or a file has less
+# than 95 % of its branches taken. A branch is one way out of a condition, as gcov counts it, also in TRY
+# and where memory is short.
 build=$1 tests=$2
 shift 2
 find "$build" -name '*.gcda' -delete

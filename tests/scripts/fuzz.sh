@@ -1,9 +1,9 @@
 #!/bin/sh
-# fuzz.sh BUILD SECONDS TEST_FUZZ NAME...: libFuzzer on each harness for so many seconds, from the seeds, what
-# was found before, and the inputs kept in BUILD/kept by earlier runs. FUZZ_SEED=N fixes the random
-# numbers; libFuzzer's choices go by time too, so inputs differ from run to run. Every input is limited in time
+# fuzz.sh BUILD SECONDS TEST_FUZZ NAME...: runs libFuzzer on each harness for so many seconds, from the seeds,
+# earlier findings, and the inputs kept in BUILD/kept by earlier runs. FUZZ_SEED=N fixes the random numbers;
+# libFuzzer's choices depend on time too, so inputs differ from run to run. Every input is limited in time
 # (5 s) and memory (512 MiB at a time, 2 GiB in all). New findings are kept in BUILD/findings: mend the
-# reader, then move the input to tests/fuzz/found/NAME/. First, a planted bug has to be found.
+# reader, then move the input to tests/fuzz/found/NAME/. First it has to find a planted bug.
 build=$1 seconds=$2 program=$3
 shift 3
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# golden.sh TROTTER DIR: what every command says and writes, in small runs, as files in DIR: stdout, stderr, exit
+# golden.sh TROTTER DIR: runs every command in small runs and saves their results in DIR: stdout, stderr, exit
 # status, and the files of --out. Speeds, times and bytes are masked. Run it with two programs and compare:
 #
 #   sh tests/scripts/golden.sh build/before OLD; sh tests/scripts/golden.sh build/trotter NEW; diff -r OLD NEW
@@ -16,7 +16,7 @@ mkdir "$work/study"
 cd "$work/study"
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 LC_ALL=C
 
-# say NAME WORD...: one command; its words and its end.
+# say NAME WORD...: runs one command; saves its output and its exit status.
 say() {
     name=$1
     shift
@@ -115,7 +115,7 @@ say m2 m2 --gold gold.m2 --hypothesis corrected,corrected --csv
 say report report .
 say manual manual --out manual
 
-# ---- files, with what changes from run to run masked -----------------------------------------------
+# ---- files, where values that change from run to run are masked ------------------------------------
 mask='{ gsub(/[0-9.]+ tokens\/s/, "* tokens/s"); gsub(/[0-9.]+ lines\/s/, "* lines/s"); gsub(/[0-9.]+ sentences\/s/, "* sentences/s"); gsub(/peak [0-9]+ MB/, "peak * MB"); gsub(/in [0-9:.]+( s| min|$)/, "in *");
         gsub(/[0-9.]+( s| ms| MB| kB)([,;.: ]|$)/, "* "); gsub(/20[0-9][0-9]-[0-9][0-9]-[0-9][0-9][T 0-9:Z]*/, "DATE"); print }'
 masked() { awk "$mask" "$@" | sed -E 's/^DATE[^ ]* [0-9]+:/DATE:/; /^truncation error of /d; s/ +[0-9]{3,6}\.[0-9]([ |\\]*)$/ *\1/; s/ *[0-9]{3,7}([ |&]+)[0-9]+([ |\\]*)$/ *\1*\2/'; }

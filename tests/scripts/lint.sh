@@ -1,7 +1,7 @@
 #!/bin/sh
-# lint.sh: formatting (clang-format), layering (which room includes which), READMEs that name every file of their
-# folder, no machine's paths, gnuplot scripts made of literals alone, and sources that begin with their own name.
-# Each check is first shown a file that breaks its rule and has to object.
+# lint.sh: checks formatting (clang-format), layering (which room includes which), that READMEs name every file of
+# their folder, that no file has a machine's paths, that gnuplot scripts are made of literals alone, and that sources
+# begin with their own name. Each check first has to object to a file that breaks its rule.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
 bad=$(mktemp -d)
@@ -9,7 +9,7 @@ trap 'rm -rf "$bad"' EXIT
 
 say() { echo "lint: $*" >&2; failed=1; }
 
-# ---- formatting: 1 where some file of the list is not as .clang-format has it
+# ---- formatting: prints the files of the list that clang-format would change
 format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ ].*(error|warning):' | cut -d: -f1 | sort | uniq -c; }
 
 # ---- layering: which rooms a room may include from
@@ -40,7 +40,7 @@ rules_of() {
     echo "$allowed"
 }
 
-# Includes of $2.. that room $1 may not have, as FILE:LINE:TEXT.
+# Prints the includes of $2.. that room $1 may not have, as FILE:LINE:TEXT.
 layering() {
     room=$1
     shift
@@ -56,23 +56,23 @@ layering() {
     done
 }
 
-# ---- paths of the machine this was written on, in files of the repository
+# ---- paths: files of the repository name no folder of one machine
 paths() { grep -nE '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/[A-Za-z0-9]' "$@" /dev/null; }
 
-# ---- plots: plot.h's macros take literals alone; what they stand for takes any text
+# ---- plots: plot.h's macros take literals alone; the functions that they call take any text
 plots() { grep -nE 'plot_add_(setting|item|words)' "$@" /dev/null; }
 
-# ---- tests: kill(-1) reaches every process; test_signal looks at the number before
+# ---- tests: kill(-1) reaches every process; test_signal checks the number first
 signals() { grep -nE '(^|[^A-Za-z0-9_])kill\(' "$@" /dev/null; }
 
-# ---- names: a source begins with its own name, so that a file that is renamed takes its comment along
+# ---- names: a source begins with its own name, so that renaming a file changes its comment too
 unnamed() {
     for f in "$@"; do
         head -n 1 "$f" | grep -qE "^/[*/] $(basename "$f" | sed 's/\./\\./')[:, ]" || echo "$f"
     done
 }
 
-# ---- recorded plots: of the SVG files $2.., those that no README of list $1 shows
+# ---- recorded plots: prints the SVG files of $2.. that no README of list $1 shows
 unseen() {
     readmes=$1
     shift
@@ -84,7 +84,7 @@ unseen() {
     done
 }
 
-# ---- READMEs: of the sources $2.., those that README $1 names neither by their name nor by a pattern (`claims_*.c`)
+# ---- READMEs: prints the sources of $2.. that README $1 names neither by their name nor by a pattern (`claims_*.c`)
 unlisted() {
     names=$(grep -o '`[A-Za-z0-9_*]*\.[ch]`' "$1" | tr -d '`' | sed 's/\.[ch]$//')
     shift

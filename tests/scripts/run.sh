@@ -1,12 +1,12 @@
 #!/bin/sh
-# run.sh BUILD PROGRAM...: runs test programs (cmocka, TAP output), shows what failed or was skipped,
+# run.sh BUILD PROGRAM...: runs test programs (cmocka, TAP output), shows failed and skipped tests,
 # and closes with "N passed, N failed, N skipped". A program that dies counts as one failure.
 build=$1
-# Waiting threads sleep: on a busy machine spinning ones take the cores from those that work.
+# Makes waiting threads sleep: on a busy machine spinning threads take the cores from those that work.
 export OMP_WAIT_POLICY=passive
 shift
 passed=0 failed=0 skipped=0
-# Those of the device's stand-in: kernels once for each order of the threads of a block, models in one.
+# Programs of the device's stand-in run kernels once for each order of the threads of a block, models in one order.
 for program in "$@"; do
     base=$(basename "$program") orders=-
     case $base in

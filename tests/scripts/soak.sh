@@ -1,16 +1,16 @@
 #!/bin/sh
-# soak.sh PROGRAM SECONDS BOUND: the resident memory of a training that goes on for so many seconds (RSS from
-# /proc, each second, with the last step of log.csv beside it), and of many short ones that save all the time.
-# The slope by least squares with its 95 % interval (Student's t; 1.96, as there are many samples) in bytes a
-# step; 1 where it is above BOUND bytes a step even at the interval's lower end. The first third is left out:
-# buffers are touched for the first time. Memory that a leak of a page in BOUND / 4096 steps would add is seen.
+# soak.sh PROGRAM SECONDS BOUND: measures the resident memory of a training that goes on for so many seconds (RSS
+# from /proc, each second, with the last step of log.csv beside it), and of a training of short epochs that saves
+# all the time. Prints the slope by least squares with its 95 % interval (Student's t; 1.96, as there are many
+# samples) in bytes a step; 1 where it is above BOUND bytes a step even at the interval's lower end. The first
+# third is left out, as it touches buffers for the first time. A leak that grows faster than BOUND is seen.
 program=$1 seconds=$2 bound=$3
 folder=$(mktemp -d)
 child=
 trap 'kill "$child" 2>/dev/null; rm -rf "$folder"' EXIT
 export OMP_WAIT_POLICY=passive
 
-# slope FILE: lines "step bytes"
+# slope FILE: fits the lines "step bytes"
 slope() {
     awk -v bound="$bound" '
         { x[NR] = $1; y[NR] = $2 }
@@ -30,7 +30,7 @@ slope() {
         }' "$1"
 }
 
-# watch NAME ARGUMENT...: a training for the given time; its slope
+# watch NAME ARGUMENT...: trains for the given time and prints the slope
 watch() {
     name=$1
     shift
@@ -51,7 +51,7 @@ watch() {
     slope "$folder/$name.rss"
 }
 
-# ---- control: memory that does grow, by twice the bound a step
+# ---- control: memory that grows by twice the bound a step
 awk -v b="$bound" 'BEGIN { for (i = 1; i < 60; i++) print 100 * i, 1e7 + 200 * b * i + (i % 7) * 1000 }' >"$folder/control"
 if slope "$folder/control" >/dev/null; then
     echo "soak: the control's growth is not seen" >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# valgrind.sh PROGRAM: memcheck on a short training, its resumption, an evaluation and a few schemes. valgrind has no
-# AVX-512, so the kernels are those of a lower level. What OpenMP keeps for its threads is "possibly lost", which
-# is no error. First, it has to see a byte read behind its block.
+# valgrind.sh PROGRAM: runs memcheck on a short training, its resumption, an evaluation and a few schemes. valgrind has
+# no AVX-512, so the kernels are those of a lower level. OpenMP's memory for its threads is "possibly lost", which is
+# no error. First it has to see that a byte is read after its block.
 program=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
-/* test_agreement.c: metrics of predictions against gold labels: by hand, against a slow reader that shares no line of code
- * with them, and their bootstrap. The slow reader is made to err on purpose, and each of its mistakes must be seen. */
+/* test_agreement.c: metrics of predictions against gold labels: by hand, against a slow reader that shares no line of
+ * code with them, and their bootstrap. The slow reader makes mistakes on purpose, and each of them must be seen. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -23,7 +23,7 @@ static void expect(int metric, size_t row, double got, double want)
 
 /* ---- by hand ------------------------------------------------------------------------------------- */
 
-/* The labels of a text of digits. */
+/* Reads the labels from a text of digits. */
 static Answers labels_of(const char *digits, int32_t label[16])
 {
     size_t n = strlen(digits);
@@ -46,20 +46,21 @@ TEST(classes_by_hand)
         /* constant predictions: all 1 has P = 1/2 and R = 1, all 0 neither */
         {"1111", "1001", .5, 2 / 3., 0},
         {"0000", "1001", .5, 0, 0},
-        /* one gold class alone: 0 / 0 of F1 where class 1 is nowhere; TP 2, FN 1 */
+        /* one gold class alone: F1 is 0 / 0 where class 1 is nowhere; TP 2, FN 1 */
         {"0000", "0000", 1, 0, 0},
         {"1111", "1111", 1, 1, 0},
         {"101", "111", 2 / 3., .8, 0},
         {"010", "000", 2 / 3., 0, 0},
         {"1", "0", 0, 0, 0},
-        /* three classes, each twice in both, 3 right: (18 - 12) / (36 - 12); F1 is not of them */
+        /* three classes, each twice in both, 3 right: (18 - 12) / (36 - 12); F1 does not fit three classes */
         {"012012", "012120", 3 / 6., NAN, .25},
         {"011220", "001122", 3 / 6., NAN, .25},
         {"112200", "001122", 0, NAN, -.5},
         {"001122", "001122", 1, NAN, 1},
-        /* class 2 is never predicted, and still it is not 0: a = 2 4 0, c = 4, (24 - 12) / sqrt((36 - 20) (36 - 12)) */
+        /* class 2 is never predicted, and Matthews is still not 0: a = 2 4 0, c = 4, (24 - 12) / sqrt((36 - 20) (36 -
+         * 12)) */
         {"001111", "001122", 4 / 6., NAN, 12 / sqrt(16 * 24)},
-        /* all of one class */
+        /* all predictions of one class */
         {"222222", "001122", 2 / 6., NAN, 0},
         /* a class that neither has changes nothing: row 0 with 3 in the place of 1 */
         {"303300", "300330", 4 / 6., NAN, 1 / 3.},
@@ -127,7 +128,7 @@ enum {
 
 static int mistake;
 
-/* Means first, then squares. */
+/* Returns a covariance: means first, then squares. */
 static double slow_covariance(const double *x, const double *y, size_t n)
 {
     double mx = 0, my = 0, sum = 0;
@@ -152,8 +153,8 @@ static void slow_ranks(const double *x, size_t n, double *rank)
     }
 }
 
-/* Gorodkin's definition: the correlation of indicator vectors, covariances summed over classes; of two classes Pearson's
- * correlation of the labels themselves. */
+/* Computes Gorodkin's definition: the correlation of indicator vectors, covariances summed over classes. Of two classes
+ * this is Pearson's correlation of the labels themselves. */
 static double slow_matthews(const Answers *p, const Answers *g, int32_t classes)
 {
     double pg = 0, pp = 0, gg = 0, x[MOST], y[MOST];
@@ -170,7 +171,7 @@ static double slow_matthews(const Answers *p, const Answers *g, int32_t classes)
     return r;
 }
 
-/* The harmonic mean of precision and recall. */
+/* Returns the harmonic mean of precision and recall. */
 static double slow_f1(const Answers *p, const Answers *g)
 {
     int32_t positive = mistake != CLASS_0_IS_POSITIVE;
@@ -209,7 +210,8 @@ typedef struct {
     Answers p, g;
 } Drawn;
 
-/* Predictions that go with gold labels; values have few levels every second time, so that many are equal. */
+/* Draws predictions that correlate with gold labels; every second time values have few levels, so that many are
+ * equal. */
 static void draw(uint64_t index, Drawn *d)
 {
     size_t n = 5 + (size_t)random_below(1, 1, index, MOST - 5);
@@ -232,7 +234,7 @@ static void draw(uint64_t index, Drawn *d)
     d->g = (Answers){n, d->label[1], d->value[1]};
 }
 
-/* How many scores the slow reader sees otherwise. */
+/* Counts the scores for which the slow reader has another number. */
 static size_t disagreements(int metric)
 {
     static Drawn d;
@@ -286,7 +288,7 @@ TEST(names)
 
 enum { N = 300 };
 
-/* Gold labels that are 0 and 1 in turns, and predictions of which a share is right; values likewise. */
+/* Makes gold labels that are 0 and 1 in turn, and predictions of which a share is right; values likewise. */
 static Answers system_of(double right, uint64_t stream, int32_t *label, double *value)
 {
     for (size_t i = 0; i < N; i++) {
@@ -328,7 +330,7 @@ TEST(bootstrap)
     }
 }
 
-/* Of several runs: the mean of their scores; the same run twice is that run. */
+/* A system of several runs has the mean of their scores; the same run twice is that run. */
 TEST(bootstrap_of_means)
 {
     Answers gold = system_of(1, 0, label[0], value[0]), a = system_of(.6, 1, label[1], value[1]),
@@ -375,10 +377,10 @@ TEST(bootstrap_has_the_spread_of_a_share)
     Resampled x;
     assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 4000, 1, &x), 0);
     double want = 2 * 1.96 * sqrt(x.score * (1 - x.score) / N);
-    assert_true(fabs(x.high - x.low - want) <= want * .06 + 2. / N); /* of steps of 1 / n */
+    assert_true(fabs(x.high - x.low - want) <= want * .06 + 2. / N); /* in steps of 1 / n */
 }
 
-/* A system that says NaN has no interval, and none of the others' changes. */
+/* A system with a NaN has no interval, and the others' do not change. */
 TEST(what_is_not_finite)
 {
     Answers gold = system_of(1, 0, label[0], value[0]);

@@ -35,7 +35,7 @@ static const int32_t *tiny_tokens(void)
     return token;
 }
 
-/* Largest difference of the weights of the residual network to those of its definition. */
+/* Returns the largest difference between the weights of the residual network and those of its definition. */
 static double difference(Model *m)
 {
     static double a[H * T * T], plain[H * T * T];
@@ -45,8 +45,8 @@ static double difference(Model *m)
     return distance(a, plain, H * T * T);
 }
 
-/* Weights <= 1 from sums of some 10 D products: 1e-13 in f64. A product of relative error eps in q and k
- * moves a score by about 2 eps |q||k|/sqrt(E) < 10 eps. */
+/* Weights are at most 1 and come from sums of some 10 D products: 1e-13 in f64. A product of relative error eps in q
+ * and k moves a score by about 2 eps |q||k|/sqrt(E) < 10 eps. */
 TEST(test_definition)
 {
     const char *name;
@@ -69,7 +69,7 @@ TEST(test_definition)
     model_free(m);
 }
 
-/* An encoder's tokens see all. The control is the causal model of the same numbers. */
+/* An encoder's tokens see all others. The control is the causal model of the same numbers. */
 TEST(test_encoder)
 {
     const char *name;
@@ -89,7 +89,7 @@ TEST(test_encoder)
         assert_true(i % T > i / T % T ? whole[i] > 0 && causal[i] == 0 : causal[i] > 0);
 }
 
-/* For every plan: rows of sum 1, nothing ahead, as many evaluations as the plan has. */
+/* Every plan has rows of sum 1, with no weight ahead, and as many evaluations as it should. */
 TEST(test_rows)
 {
     for (const TinyPlan *t = tiny_plans; t->name; t++) {
@@ -120,7 +120,7 @@ TEST(test_rows)
 
 /* ---- assignment -------------------------------------------------------------------------------- */
 
-/* The least sum over all permutations of the columns from `at` on. */
+/* Returns the least sum over all permutations of the columns from `at` on. */
 static double least(size_t n, const double *cost, size_t *to, size_t at)
 {
     double best = at == n ? 0 : INFINITY;
@@ -134,7 +134,7 @@ static double least(size_t n, const double *cost, size_t *to, size_t at)
     return best;
 }
 
-/* Real costs, costs with many ties, negative ones. */
+/* The optimum is found for real costs, costs with many ties, and negative ones. */
 TEST(test_assignment)
 {
     double cost[49];
@@ -178,7 +178,7 @@ TEST(test_known_distances)
     assert_true(attention_distance(OVER_VALUES, 4, even, back, work) == 0.25);
 }
 
-/* Both are metrics: symmetric, and no way round is shorter. */
+/* Both distances are metrics: symmetric, with the triangle inequality. */
 TEST(test_metric)
 {
     double x[3][6], work[12];
@@ -257,8 +257,8 @@ TEST(test_heads)
     }
 }
 
-/* The same of models: heads are rows of q, k, v and columns of the product behind them. Swapping both
- * keeps the function, and the distance 0; swapping q alone does not. */
+/* Swaps two heads of a model, which are rows of q, k, v and columns of the product after them. Swapping both keeps the
+ * function, and the distance 0; swapping q alone does not. */
 static void swap_heads(Model *m, const char *name, int columns, size_t parts)
 {
     enum { D = TINY_WIDTH, E = D / H };
@@ -343,7 +343,7 @@ TEST(test_command)
         assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "pairs"), "1");
         double told = number(big, "word:sfsf:euler,word:ssff:euler,", "distance");
         assert_true(fabs(told - cross) <= 1e-12 * cross);
-        /* of the three divisions in pairs, those whose pairs are no farther apart than the schemes' */
+        /* of the three divisions in pairs, count those whose pairs are no farther apart than the schemes' */
         int apart = 0;
         for (int k = 0; k < 3; k++) apart += pair[k] + pair[5 - k] <= pair[0] + pair[5];
         told = number(big, "word:sfsf:euler,word:ssff:euler,", "p_apart");
@@ -354,8 +354,8 @@ TEST(test_command)
     assert_int_equal(count_lines(big), 1 + 6 * 2);
 }
 
-/* The largest |sum of a row's weights - 1| of DIR/maps.csv, and its rows with a key ahead of the query; the mean over heads is
- * that of the heads. */
+/* Returns the largest |sum of a row's weights - 1| of DIR/maps.csv, and counts weights of keys ahead of the query;
+ * checks that the mean over heads is that of the heads. */
 static double judge_maps(const char *dir, size_t *ahead)
 {
     enum { MAPS = 32, HEADS_MOST = 4, PLACES = 32 };
@@ -382,7 +382,7 @@ static double judge_maps(const char *dir, size_t *ahead)
     return worst;
 }
 
-/* Of one model: lines as they stand, cut; one that sees ahead is seen to. */
+/* Maps of one model have the lines in their order, cut to the longest; a model that sees ahead is seen to do so. */
 TEST(test_maps)
 {
     size_t ahead;

@@ -1,6 +1,6 @@
 /* test_bleu.c: BLEU, chrF2 and ROUGE: by hand, against a slow reader that shares no line of code with them, and against
- * what sacreBLEU 2.6 gives; tokenisations; what files are refused; paired bootstrap. The slow reader is made to err on
- * purpose, and each of its mistakes must be seen. */
+ * figures of sacreBLEU 2.6; tokenisations; refused files; paired bootstrap. The slow reader makes mistakes on purpose,
+ * and each of them must be seen. */
 #include "tests/lib/test.h"
 
 #include <regex.h>
@@ -24,7 +24,7 @@ static Lines lines_of(const char *text)
 
 enum { REFERENCES = 3 };
 
-/* Sums of a hypothesis against the references before the first NULL. */
+/* Computes the sums of a hypothesis against the references before the first NULL. */
 static void sums_of(int metric, const MetricOptions *o, const char *hypothesis,
                     const char *const *reference, double sums[METRIC_WIDTH])
 {
@@ -67,10 +67,10 @@ TEST(bleu_by_hand)
     sums_of(METRIC_BLEU, &usual, "the cat sat on the mat", (const char *const[]){ref, NULL}, sums);
     for (size_t i = 0; i < BLEU_STATISTICS; i++) assert_true(sums[i] == want[i]);
     expect_score(METRIC_BLEU, &usual, "the cat sat on the mat", ref, NULL, 100 * pow(1 / 48., .25));
-    /* clipped: of 7 `the` the reference has 2 (Papineni et al. 2002); 1/(2 6) 1/(4 5) 1/(8 4) of the others */
+    /* clipped: of 7 `the` the reference has 2 (Papineni et al. 2002); the other orders give 1/(2 6) 1/(4 5) 1/(8 4) */
     expect_score(METRIC_BLEU, &usual, "the the the the the the the", ref, NULL,
                  100 * pow(2 / 7. / 12 / 20 / 32, .25));
-    /* all right but short by 4 words to 6: exp(1 - 6/4); not punished for length */
+    /* all words right, but 4 instead of 6: exp(1 - 6/4); a longer text is not punished */
     expect_score(METRIC_BLEU, &usual, "a b c d", "a b c d e f", NULL, 100 * exp(-.5));
     expect_score(METRIC_BLEU, &usual, "a b c d", "a b c d", NULL, 100);
     expect_score(METRIC_BLEU, &usual, "a b c d e", "a b c d", NULL,
@@ -84,15 +84,15 @@ TEST(bleu_by_hand)
     expect_score(METRIC_BLEU, &usual, "a b c", "a b c", NULL, 0);
 }
 
-/* Several references: of lengths 3 and 5 as close to 4 the shorter counts; matches are clipped by the reference that has
- * most of an n-gram, not by their sum. */
+/* The shorter reference counts of two, of lengths 3 and 5, that are equally close to 4. Matches are clipped by the
+ * reference that has most of an n-gram, not by their sum. */
 TEST(bleu_of_several_references)
 {
     double sums[METRIC_WIDTH];
     static const double want[] = {4, 3, 4, 3, 1, 0, 4, 3, 2, 1};
     sums_of(METRIC_BLEU, &usual, "a a b c", (const char *const[]){"a b c", "a a d e f", NULL},
             sums);
-    /* a twice (of the second), b, c: all 4 words; a a, a b, b c: all 3; a b c; no four-gram */
+    /* a twice (in the second), b, c: all 4 words; a a, a b, b c: all 3; a b c; no four-gram */
     for (size_t i = 0; i < BLEU_STATISTICS; i++) assert_true(sums[i] == want[i]);
     sums_of(METRIC_BLEU, &usual, "a a b c", (const char *const[]){"a a d e f", "a b c", NULL},
             sums);
@@ -101,7 +101,7 @@ TEST(bleu_of_several_references)
     assert_true(sums[2] == 1 && sums[1] == 2);
 }
 
-/* As sacreBLEU 2.6 has them. */
+/* The figures are those of sacreBLEU 2.6. */
 TEST(smoothing)
 {
     static const char hyp[] = "ein mann geht schnell\neine frau\n",
@@ -124,11 +124,11 @@ TEST(smoothing)
 
 TEST(chrf_by_hand)
 {
-    /* 2 of 2 and 1 of 1 n-grams are right, 2 of 3 and 1 of 2 are there; of order 3 the hypothesis has none: P = 1,
-     * R = (2/3 + 1/2) / 2 = 7/12, 5 P R / (4 P + R) = 35/55 */
+    /* 2 of 2 and 1 of 1 n-grams are right, of 3 and 2 in the reference; the hypothesis has none of order 3: P = 1, R =
+     * (2/3 + 1/2) / 2 = 7/12, 5 P R / (4 P + R) = 35/55 */
     expect_score(METRIC_CHRF, &usual, "ab", "abc", NULL, 100 * 35 / 55.);
     expect_score(METRIC_CHRF, &usual, " a\tb ", "a bc", NULL, 100 * 35 / 55.);
-    /* of order 2 the reference has none, so the hypothesis' do not count: P = 1/3, R = 1 */
+    /* the reference has none of order 2, so the hypothesis' do not count: P = 1/3, R = 1 */
     expect_score(METRIC_CHRF, &usual, "abc", "a", NULL, 100 * 5 / 7.);
     expect_score(METRIC_CHRF, &usual, "äöü", "äö", "äöü", 100);
     expect_score(METRIC_CHRF, &usual, "abc", "xyz", NULL, 0);
@@ -139,7 +139,8 @@ TEST(chrf_by_hand)
     assert_true(score_of(METRIC_CHRF, &usual, "ÄÖÜ", "äöü", NULL) == 0);
 }
 
-/* The examples of Lin 2004, section 3: both have the bigram `the gunman` alone, but not as long a subsequence. */
+/* The examples of Lin 2004, section 3: both have only the bigram `the gunman` in common with the reference, but their
+ * longest subsequences differ. */
 TEST(rouge_by_hand)
 {
     static const char ref[] = "police killed the gunman", a[] = "police kill the gunman",
@@ -149,7 +150,7 @@ TEST(rouge_by_hand)
     expect_score(METRIC_ROUGE_1, &usual, b, ref, NULL, 75);
     expect_score(METRIC_ROUGE_L, &usual, a, ref, NULL, 75);
     expect_score(METRIC_ROUGE_L, &usual, b, ref, NULL, 50);
-    /* P = 2/3, R = 2/4: F = 4/7; the second line has none: the mean over lines is half of it */
+    /* P = 2/3, R = 2/4: F = 4/7; the second line has nothing in common: the mean over lines is half of it */
     double sums[METRIC_WIDTH];
     sums_of(METRIC_ROUGE_L, &usual, "x police gunman\n\n",
             (const char *const[]){"police killed the gunman\na\n", NULL}, sums);
@@ -162,7 +163,7 @@ TEST(rouge_by_hand)
 
 /* ---- tokenisation -------------------------------------------------------------------------------- */
 
-/* The words of a line; good until the next call. */
+/* Returns the words of a line; good until the next call. */
 static const char *cut(int how, int lowercase, const char *text)
 {
     static char out[512];
@@ -200,7 +201,7 @@ TEST(tokenisation)
         {TOKENIZE_13A, "don't «so» – 5€", "don't «so» – 5€"},
         {TOKENIZE_13A, " \t ", ""},
         {TOKENIZE_INTL, "«so» – 5€, 1.5 ½% don't", "« so » – 5 € , 1.5 ½ % don ' t"},
-        {TOKENIZE_INTL, "in 1990.", "in 1990."}, /* as mteval-v14 has it */
+        {TOKENIZE_INTL, "in 1990.", "in 1990."}, /* as in mteval-v14 */
         {TOKENIZE_INTL, "in 1990. \t", "in 1990."},
         {TOKENIZE_INTL, "-5 - 5", "-5 - 5"},
         {TOKENIZE_INTL, " -5", "- 5"},
@@ -214,7 +215,7 @@ TEST(tokenisation)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(cut(cases[i].how, 0, cases[i].text), cases[i].words);
-    /* the last sigma of a word is another; I with a dot has a dot still */
+    /* a sigma that ends a word is another letter; I with a dot keeps its dot */
     assert_string_equal(cut(TOKENIZE_NONE, 1, "Σ"), "σ");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "'Σ Σ'"), "'σ σ'");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "ΑΣ'"), "ας'");
@@ -233,8 +234,9 @@ TEST(looks_tokenised)
 
 /* ---- a slow reader ------------------------------------------------------------------------------- */
 
-/* It works on texts of one byte a character: bytes above 0x80 stand for characters beyond ASCII, with which the texts for
- * the metrics are written. Tokenisations are the regular expressions of mteval-v13a and v14, by the C library. */
+/* The slow reader works on texts of one byte a character: bytes above 0x80 stand for characters beyond ASCII, and the
+ * texts for the metrics are written with those. Tokenisations are the regular expressions of mteval-v13a and v14, by
+ * the C library. */
 #define WIDE_P "\x81"     /* « */
 #define WIDE_S "\x82"     /* € */
 #define WIDE_N "\x83\x87" /* ½ and the Arabic 3 */
@@ -249,7 +251,7 @@ typedef struct {
     char line[SLOW_LINES][SLOW_LINE];
 } SlowText;
 
-/* Mistakes that it makes on purpose. */
+/* Mistakes that the slow reader makes on purpose. */
 enum {
     NO_MISTAKE,
     NO_CLIP,
@@ -262,7 +264,8 @@ enum {
     MISTAKES
 };
 
-/* Every match of a pattern of one or two groups, from left to right, becomes `to`, in which 1 and 2 are the groups. */
+/* Replaces every match of a pattern of one or two groups, from left to right, by `to`, in which 1 and 2 are the
+ * groups. */
 static void substitute(char *line, const char *pattern, const char *to)
 {
     char out[SLOW_LINE];
@@ -315,7 +318,7 @@ static void slow_tokenise(int how, int lowercase, const char *line, char *out)
     }
 }
 
-/* A line as words, or as characters without blanks, each a text of its own. */
+/* A line as words, or as characters without blanks; each is a text. */
 typedef struct {
     size_t n;
     char word[SLOW_WORDS][SLOW_LINE / 8];
@@ -340,7 +343,7 @@ static int same_gram(const SlowWords *a, size_t i, const SlowWords *b, size_t j,
     return 1;
 }
 
-/* How often the n-gram at i of a stands in b before `end`. */
+/* Counts how often the n-gram at i of a stands in b before `end`. */
 static size_t slow_count(const SlowWords *a, size_t i, const SlowWords *b, size_t end, size_t n)
 {
     size_t count = 0;
@@ -348,7 +351,7 @@ static size_t slow_count(const SlowWords *a, size_t i, const SlowWords *b, size_
     return count;
 }
 
-/* An n-gram of a matches where fewer of its like stand before it than some reference has. */
+/* Counts the n-grams of a that match: fewer of the same stand before them than some reference has. */
 static double slow_matches(const SlowWords *a, const SlowWords *b, size_t references, size_t n,
                            int mistake)
 {
@@ -419,7 +422,7 @@ static double slow_bleu(const MetricOptions *o, const SlowText *h, const SlowTex
     return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, o, mistake);
 }
 
-/* Counts of a line's n-grams: hypothesis, reference, matches for each order. */
+/* Returns chrF from the counts of n-grams: hypothesis, reference, matches for each order. */
 static double slow_chrf_score(double count[6][3])
 {
     double P = 0, R = 0;
@@ -462,7 +465,8 @@ static double slow_chrf(const MetricOptions *o, const SlowText *h, const SlowTex
     return slow_chrf_score(sum);
 }
 
-/* By the definition: words that are equal are both in it, or one of them is not. */
+/* Returns the length of the longest common subsequence by its definition: equal words are both in it; of two others one
+ * is not. */
 static size_t slow_common(const SlowWords *a, size_t i, const SlowWords *b, size_t j)
 {
     if (i == a->n || j == b->n) return 0;
@@ -471,7 +475,7 @@ static size_t slow_common(const SlowWords *a, size_t i, const SlowWords *b, size
     return x > y ? x : y;
 }
 
-/* ROUGE-1, ROUGE-2; ROUGE-L with order 0. */
+/* Computes ROUGE-1 and ROUGE-2; order 0 means ROUGE-L. */
 static double slow_rouge(size_t order, const MetricOptions *o, const SlowText *h, const SlowText *r,
                          size_t references, int mistake)
 {
@@ -509,7 +513,7 @@ static size_t below(size_t n)
     return (size_t)random_below(5, at.stream, at.index++, n);
 }
 
-/* A line of up to 24 characters, or one before it with some of them changed. */
+/* Draws a line of up to 24 characters, or changes some of an earlier one. */
 static void draw_line(const char *before, char *line)
 {
     size_t n = below(25), changes = below(4);
@@ -523,7 +527,7 @@ static void draw_line(const char *before, char *line)
     line[n] = '\0';
 }
 
-/* The text in UTF-8; caller frees. */
+/* Returns the text in UTF-8; the caller frees it. */
 static char *wide_text(const SlowText *t)
 {
     char *text = NULL;
@@ -553,7 +557,7 @@ static double slow_score(int metric, const MetricOptions *o, const SlowText *h, 
     return slow_rouge(order, o, h, r, references, mistake);
 }
 
-/* Texts of all options: the slow reader agrees to rounding, and each of its mistakes is seen in some texts. */
+/* The slow reader agrees to rounding on texts with all options, and each of its mistakes is seen in some texts. */
 TEST(slow_reader)
 {
     static SlowText h, r[REFERENCES];
@@ -617,10 +621,10 @@ TEST(files)
     REFUSED("a\n\nb\xff\n", "hyp:3: invalid UTF-8");
     REFUSED("\xc3", "hyp:1: invalid UTF-8");           /* cut off */
     REFUSED("\xed\xa0\x80\n", "hyp:1: invalid UTF-8"); /* a surrogate */
-    REFUSED("\xc0\xaf\n", "hyp:1: invalid UTF-8");     /* longer than it need be */
+    REFUSED("\xc0\xaf\n", "hyp:1: invalid UTF-8");     /* longer than needed */
     assert_int_equal(lines_read("nowhere/at/all", &l), ERR_INPUT);
     assert_non_null(strstr(error_text(), "nowhere/at/all"));
-    /* an empty line is one, a line need not end, \r\n ends a line, \r elsewhere does not */
+    /* an empty line is a line, the last line needs no end, \r\n ends a line, \r elsewhere does not */
     assert_int_equal(lines_read(file_text("hyp", "a\r\n\n\r\nb\rc\nd"), &l), 0);
     static const char *const want[] = {"a", "", "", "b\rc", "d"};
     assert_int_equal(l.count, 5);
@@ -648,7 +652,7 @@ static Statistics statistics_of(int metric, const char *hypothesis, const char *
     return s;
 }
 
-/* Statistics of a text are those of its parts, one behind the other. */
+/* Statistics of a text are those of its parts, one after the other. */
 TEST(statistics_are_additive)
 {
     static const char h[] = "a b c d\nb b\n\na c d\n", r[] = "a b c e\nb\nx\nc d a\n";
@@ -668,7 +672,7 @@ TEST(statistics_are_additive)
     }
 }
 
-/* Lines of words; of every line the system has `right` of 10 words right, or one more or less. */
+/* Draws lines of words; in every line the system has `right` of 10 words right, or one more or less. */
 static Statistics draw_system(int metric, size_t lines, size_t right)
 {
     char *h = NULL, *r = NULL;
@@ -719,8 +723,8 @@ TEST(bootstrap)
     }
 }
 
-/* Systems of several runs: the same run twice is that run, and two systems of the same two runs are one. Against one of its
- * runs alone a system is half as far as they are from each other. */
+/* A system of the same run twice is that run, and two systems of the same two runs are one. Against one of its runs
+ * alone a system is half as far as the two runs are from each other. */
 TEST(bootstrap_of_means)
 {
     Resampled pair[2], twice[2], same[2], half[2];
@@ -762,8 +766,8 @@ TEST(bootstrap_has_the_spread_of_a_mean)
     metric_free(&s);
 }
 
-/* Pairs of equal systems: p_two_sided is below .05 in 5 of 100, sacreBLEU's in 10. Of 600 pairs 4 standard deviations are
- * .036 and .049. */
+/* In pairs of equal systems p_two_sided is below .05 in 5 of 100, sacreBLEU's in 10. For 600 pairs 4 standard
+ * deviations are .036 and .049. */
 TEST(p_of_equal_systems)
 {
     enum { PAIRS = 600, LINES = 60 };
@@ -838,8 +842,8 @@ TEST(short_memory)
 
 /* ---- Multi30k ------------------------------------------------------------------------------------ */
 
-/* What sacreBLEU 2.6 gives for seven spoilt copies of a test text, which must not be part of the repository: TROTTER_MULTI30K
- * is the folder that has it. */
+/* Figures of sacreBLEU 2.6 for seven spoilt copies of a test text, which must not be part of the repository:
+ * TROTTER_MULTI30K is the folder that has it. */
 enum {
     THE_SOURCE,
     WITHOUT_5TH,
@@ -873,7 +877,7 @@ static void print_words(FILE *f, int copy, const Line *line)
     free(text);
 }
 
-/* Lines count from 0: those of even number are the source's. */
+/* Makes a copy. Lines count from 0: those of even number are the source's. */
 static Lines spoil(int copy, const Lines *source, const Lines *reference)
 {
     char *text = NULL;

@@ -1,4 +1,4 @@
-/* test_formula.c: the program's notation as MathML: what each formula looks like, what is kept for those who copy it, and
+/* test_formula.c: the program's notation as MathML: the look of each formula, the text that is kept for copying, and
  * that any text is safe. */
 #include "tests/lib/test.h"
 
@@ -59,7 +59,7 @@ TEST(notation)
     assert_non_null(strstr(math("F'F"), "<math alttext=\"F&#39;F\">"));
 }
 
-/* What is no formula, torn ones, and long ones. */
+/* Texts that are no formula, torn ones and long ones are safe. */
 TEST(any_text_is_safe)
 {
     static const char *const odd[] = {"<script>", "a & \"b\"", "((([",  ")]",   "^",   "^^2",

@@ -1,5 +1,5 @@
-/* test_gnuplot.c: strangers' texts in plots, and in LaTeX. Every plot of every command is made from names, paths and tokens that
- * try to end a string of gnuplot and to run a command; what a stand-in for gnuplot is given is judged
+/* test_gnuplot.c: strangers' texts in plots, and in LaTeX. Every plot of every command is made from names, paths and
+ * tokens that try to end a string of gnuplot and to run a command. A stand-in for gnuplot judges each script
  * (tests/lib/gnuplot.h), and gnuplot itself draws it. The stand-in is this program under the name gnuplot. */
 #include "tests/lib/test.h"
 
@@ -21,8 +21,7 @@
 
 /* ---- the stand-in ----------------------------------------------------------------------------------- */
 
-/* Judges the script and leaves "FOLDER/SCRIPT", a zero byte, what is wrong with it, a zero byte in the file that
- * JUDGED names. */
+/* Judges the script. Appends "FOLDER/SCRIPT", a zero byte, its fault and a zero byte to the file that JUDGED names. */
 static int stand_in(const char *script)
 {
     static char text[1 << 22], dir[PATH_MAX];
@@ -42,7 +41,8 @@ static int stand_in(const char *script)
 
 static char path_before[4096];
 
-/* Exit status of a program in a directory; NULL: the test's folder. What it says goes to `says` there. */
+/* Runs a program in a directory (NULL: the test's folder) and returns its exit status. Its messages go to `says`
+ * there. */
 static int run(const char *const *argv, const char *dir)
 {
     pid_t child;
@@ -62,7 +62,7 @@ static int run(const char *const *argv, const char *dir)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* `trotter ARGUMENT...`, up to NULL; a study of nothing worth comparing is as good. */
+/* Runs `trotter ARGUMENT...`, up to NULL. Status 1, of a study with nothing worth comparing, is allowed. */
 static void trotter(const char *first, ...)
 {
     const char *argv[64] = {program, first};
@@ -84,7 +84,7 @@ static int count_canary(const char *path, const struct stat *s, int kind, struct
     return 0;
 }
 
-/* How many files a command of a name has made. */
+/* Counts the files that commands in names have made. */
 static int find_canaries(void)
 {
     canaries = 0;
@@ -94,7 +94,7 @@ static int find_canaries(void)
 
 /* ---- hostile texts -------------------------------------------------------------------------------------- */
 
-/* Each makes CANARY where gnuplot runs it. */
+/* Each text makes CANARY where gnuplot runs it. */
 static const char *const hostile[] = {
     "x\n`touch CANARY`\n",
     "x\r\nsystem 'touch CANARY'\r\n!touch CANARY\n",
@@ -114,13 +114,13 @@ static const char *const hostile[] = {
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
-/* As a name of a folder, for which anything goes but a slash; and of a corpus, whose name must fit into a line of
- * a file. */
+/* Names of a folder, where any character but a slash is allowed, and of a corpus, whose name must fit into a line of a
+ * file. */
 #define QUOTES "`touch CANARY`' . system('touch CANARY') . '\"@CANARY %s \xe2\x80\xa8"
 static const char odd[] = "o\n`touch CANARY`\nsystem 'touch CANARY'\n" QUOTES "\xff\\";
 static const char odd_corpus[] = "'c " QUOTES "\\";
 
-/* Words of a text, which hold no blank. */
+/* Words of a text, which have no blanks. */
 static const char tokens[] = "`touch${IFS}CANARY` ' '' '.system('touch${IFS}CANARY').'\n"
                              "\" \\ \\' @CANARY\n"
                              "%s , ,, {\n"
@@ -146,7 +146,7 @@ static void write_cell(FILE *f, const char *text)
     fputc('"', f);
 }
 
-/* A table of order studies by a stranger. */
+/* Writes a stranger's table of order studies. */
 static void write_table(const char *name)
 {
     FILE *f = fopen(file_path(name), "wb");
@@ -242,12 +242,12 @@ static void draw_models(void)
             "transformer,heun", "--refine", "2", "--out", odd_path("refine"), NULL);
 }
 
-/* ---- what was drawn --------------------------------------------------------------------------------------- */
+/* ---- drawings made ---------------------------------------------------------------------------------------- */
 
 static char judged[1 << 20];
 static size_t judged_bytes;
 
-/* The next script that the stand-in was given and what it said; 0: no more. */
+/* Reads the next script that the stand-in was given, and its fault; 0: no more. */
 static int next_script(size_t *at, const char **script, const char **fault)
 {
     if (*at >= judged_bytes) return 0;
@@ -257,7 +257,7 @@ static int next_script(size_t *at, const char **script, const char **fault)
     return 1;
 }
 
-/* NAME of FOLDER/NAME.gp against a name that may end in '*'. */
+/* Compares NAME of FOLDER/NAME.gp with a name that may end in '*'. */
 static int is_plot(const char *script, const char *name)
 {
     const char *own = strrchr(script, '/') + 1;
@@ -288,8 +288,8 @@ TEST(test_judged)
                 fail_msg("%s: the plot %s was not tried", k->command, p->file);
 }
 
-/* gnuplot as a user runs it by hand, without a filter; it must draw, take no name for marked up text, name no
- * terminal unknown, complain of no style, and cut no text off. */
+/* Runs gnuplot as a user does by hand, without a filter. It must draw, take no name for marked up text, report no
+ * unknown terminal, complain of no style, and cut no text off. */
 static void draw_script(const char *script, char image[PATH_MAX])
 {
     char dir[PATH_MAX];
@@ -309,18 +309,18 @@ static void draw_script(const char *script, char image[PATH_MAX])
     if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
 }
 
-/* No name is a command. */
+/* No name runs as a command. */
 TEST(test_drawn)
 {
     const char *script, *fault;
     char image[PATH_MAX];
     need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);)
-        if (!strstr(script, "/runs/")) draw_script(script, image); /* those are as train's */
+        if (!strstr(script, "/runs/")) draw_script(script, image); /* those are like train's */
     assert_int_equal(find_canaries(), 0);
 }
 
-/* How often `mark` stands in item i of a drawing, from 1. */
+/* Counts how often `mark` stands in item i of a drawing, from 1. */
 static int count_marks(const char *svg, int i, const char *mark)
 {
     char begin[64];
@@ -355,8 +355,8 @@ TEST(test_tokens)
     assert_int_equal(curves, 2 * TOKENS);
 }
 
-/* Where the mark of an item stands across, key aside, which is to the right; the end of the item's title "NAME (N)"
- * gives *n. 0: no such item. */
+/* Returns the horizontal place of an item's mark, left of the key's; *n becomes N at the end of the item's title "NAME
+ * (N)". 0: there is no such item. */
 static double mark_at(const char *svg, int i, int *n)
 {
     char begin[64];
@@ -372,7 +372,7 @@ static double mark_at(const char *svg, int i, int *n)
     return least;
 }
 
-/* Perplexity against evaluations: as many evaluations stand in one place, and places are as far apart as these. */
+/* In plots of perplexity against evaluations, equal evaluations stand in one place, and distances are in proportion. */
 TEST(test_points)
 {
     static char svg[1 << 20];
@@ -402,7 +402,7 @@ TEST(test_points)
         fail_msg("2, 4, 8 evaluations at %g, %g, %g", place[2], place[4], place[8]);
 }
 
-/* The colour of the item of a script whose title begins so; "" where there is none. */
+/* Returns the colour of the script's item whose title begins with `name`; "" where there is none. */
 static const char *colour_of(const char *script, const char *name)
 {
     static char colour[4][16];
@@ -415,7 +415,7 @@ static const char *colour_of(const char *script, const char *name)
     return c;
 }
 
-/* A scheme has one colour in all plots of a comparison, and another has another. */
+/* A scheme has one colour in all plots of a comparison, and another scheme has another colour. */
 TEST(test_looks)
 {
     static const char *const plot[] = {"curves", "epochs", "gradients", "evaluations",
@@ -489,7 +489,7 @@ TEST(test_control)
     assert_int_equal(unlink(file_path("CANARY")), 0);
 }
 
-/* What a script might start; each makes CANARY where it can. */
+/* Commands that a script might start; each makes CANARY where it can. */
 static const char *const starts[] = {
     "system 'touch CANARY'\n",
     "x = system('touch CANARY')\n",
@@ -501,7 +501,7 @@ static const char *const starts[] = {
     "set terminal svg\nset output '|touch CANARY'\nplot x\nunset output\n",
 };
 
-/* Run by the program a script starts nothing; run by hand each of these does. It still draws. */
+/* A script that the program runs starts nothing, though each of these does when run by hand. It still draws. */
 TEST(test_filter)
 {
     static const char plain[] = "set terminal svg\nset output 'p.svg'\nplot x\nunset output\n"
@@ -559,7 +559,7 @@ TEST(test_shown)
     assert_string_equal(text, "a");
 }
 
-/* A string of the script is `text`, and the script but draws. */
+/* Checks that the script has the string `text` and only draws. */
 static void must_hold(const char *script, const char *text)
 {
     int has;
@@ -663,7 +663,7 @@ TEST(test_latex)
     free(text);
 }
 
-/* Numbers have a minus sign and a power of ten; texts that look alike keep their hyphens. */
+/* Numbers have a minus sign and a power of ten; texts that look like numbers keep their hyphens. */
 TEST(test_latex_numbers)
 {
     typedef struct {
@@ -691,7 +691,7 @@ TEST(test_latex_numbers)
 
 #define LONG "a-name-as-long-as-what-is-put-in-its-place"
 
-/* The scheme that a model says it was trained as is a name or is refused. */
+/* A model's record of its scheme is a name or is refused. */
 TEST(test_scheme_of_a_model)
 {
     static const char scheme[] = "scheme " LONG "\nk1 = H(y)\ny' = y + k1\n";

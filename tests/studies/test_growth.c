@@ -1,4 +1,4 @@
-/* test_growth.c: growth beyond the flow's: known answers, the eigenvalues of the whole step, and what is refused. */
+/* test_growth.c: growth beyond the flow's: known answers, the eigenvalues of the whole step, and refusals. */
 #include "tests/lib/test.h"
 
 #include <gsl/gsl_complex_math.h>
@@ -38,8 +38,9 @@ static void must_be(Growth *g, const char *scheme, double want)
 
 /* ---- known answers -------------------------------------------------------------------------------------- */
 
-/* x' = v by F, v' = -w^2 x by G: F before G is the symplectic Euler method, |zeta| = 1 up to w = 2 and for w = 3 the larger root of
- * zeta^2 + 7 zeta + 1; Euler's 1 + i w is longer. R of equal parts of an eigenvalue is (1 + i w/2)^2, and wrong. */
+/* The oscillator is x' = v by F, v' = -w^2 x by G. F before G is the symplectic Euler method: |zeta| = 1 up to w = 2,
+ * and for w = 3 the larger root of zeta^2 + 7 zeta + 1. Euler's 1 + i w is longer. R of equal parts of an eigenvalue is
+ * (1 + i w/2)^2, and wrong. */
 TEST(oscillator)
 {
     static const double w[] = {1.5, 3};
@@ -60,9 +61,9 @@ TEST(oscillator)
     }
 }
 
-/* A mode that the flow damps, -3 and -1.5, beside one that it lets grow, 2: of Euler's |1 + z| = 2 and 3 < e^2 the first
- * counts, though the largest modulus is 3. Two tokens: the larger. Two layers: their median. Growth that a step is
- * short of is none. */
+/* The flow damps one mode, -3 and -1.5, and lets another grow, 2. Of Euler's |1 + z| = 2 and 3 < e^2 the first counts,
+ * though the largest modulus is 3. Two tokens give the larger growth, two layers their median. A step that grows less
+ * than the flow has none. */
 TEST(modes)
 {
     Growth g = {0};
@@ -97,7 +98,7 @@ static Model *model_of(const char *scheme, double size, Truncator **u)
     return m;
 }
 
-/* Where every stage is H, the eigenvalues of the whole field and R of one number say all. */
+/* Where every stage is H, the eigenvalues of the whole field and R of one number decide the growth. */
 TEST(stages_over_H)
 {
     static const char *const names[] = {"euler", "heun", "rk4", "dial:2-0.5", "implicit-euler"};
@@ -128,7 +129,7 @@ TEST(stages_over_H)
     model_free(m);
 }
 
-/* J (ALL, ALL) of one operator on all tokens, by differences of another step. */
+/* Computes J (ALL, ALL) of one operator on all tokens, by differences of another step. */
 static void differences(Model *m, const double *x, int op, double J[ALL][ALL])
 {
     System *s;
@@ -167,7 +168,8 @@ static void whole_G(const System *s, int set, double t, const double *y, double 
     apply(OP_G, y, dy);
 }
 
-/* out := R V diag(1 / max(1, exp(Re mu))) V^-1 of all tokens, from V^-1's equations row by row: X V = R V diag(..). */
+/* Computes out = R V diag(1 / max(1, exp(Re mu))) V^-1 of all tokens, from V^-1's equations row by row: X V = R V
+ * diag(..). */
 static void divide(const gsl_matrix *R, gsl_matrix *out)
 {
     gsl_matrix *M = gsl_matrix_alloc(ALL, ALL);
@@ -220,7 +222,8 @@ static double radius(gsl_matrix *M)
     return most;
 }
 
-/* Of all tokens at once: the step's matrix column by column, then eigenvalues of that whole matrix. */
+/* Returns the growth of all tokens at once: the step's matrix column by column, then eigenvalues of that whole
+ * matrix. */
 static double whole_growth(const Table *t)
 {
     static double unit[ALL];
@@ -249,7 +252,7 @@ static double whole_growth(const Table *t)
     return found;
 }
 
-/* Whether blocks say what the whole step says. */
+/* Returns whether the blocks give the growth of the whole step. */
 static int agree(Growth *g, const Table *t)
 {
     double got, want = whole_growth(t);
@@ -258,8 +261,9 @@ static int agree(Growth *g, const Table *t)
     return fabs(got - want) <= 1e-6 * want;
 }
 
-/* Of schemes that tell F and G apart too. They do not agree where the whole step has F for G and G for F, nor where one number of
- * a token's block is spoilt; one behind the diagonal changes nothing. */
+/* Blocks agree with the whole step, also for schemes that tell F and G apart. They do not where the whole step has F
+ * for G and G for F, nor where one number of every token's block is spoilt; a spoilt number below the diagonal blocks
+ * changes nothing. */
 TEST(whole_step)
 {
     static const char *const names[] = {"transformer", "macaron", "looped:2",
@@ -292,7 +296,7 @@ TEST(whole_step)
     model_free(m);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------- */
 
 TEST(refused)
 {

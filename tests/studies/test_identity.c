@@ -1,5 +1,5 @@
-/* test_identity.c: what is asked of every option of train by its row alone: its value is recorded, sets the members that
- * the row names, and a run goes on with no other one unless the row says so. And how a study knows its runs. */
+/* test_identity.c: demands on every option of train by its row alone: its value is recorded, it sets the members that
+ * the row names, and a run goes on with no other value unless the row says so. Also how a study recognises its runs. */
 #include "tests/lib/scratch.h"
 
 #include "studies/runs/rerun.h"
@@ -13,7 +13,7 @@ static Options *fresh(void)
     return o;
 }
 
-/* A value of p's that o does not have. */
+/* Returns a value of p that o does not have. */
 static const char *other_value(const Options *o, const Option *p)
 {
     static char text[64];
@@ -89,7 +89,8 @@ static const char *value_of(const Metadata *d, const char *key)
 static Model *model;
 static Stacks stacks;
 
-/* What metadata tells of an option, its value being this; NULL: nothing. The schemes are the ones there are. */
+/* Returns the value that metadata should have for an option set to `value`; NULL: none. The schemes are those in
+ * `stacks`. */
 static const char *should_tell(const Option *p, const char *value)
 {
     const Table *encoder = stacks.encoder;
@@ -150,7 +151,7 @@ TEST(values_are_recorded)
 
 /* ---- a study's runs ------------------------------------------------------------------------------ */
 
-/* A run is known by the values of its options, however they were written. */
+/* A run is recognised by the values of its options, however they were written. */
 TEST(runs_are_known_by_values)
 {
     static const struct {
@@ -160,7 +161,7 @@ TEST(runs_are_known_by_values)
         {"", "seed", "1", RERUN_SAME},
         {"rate = 1e-2\n", "rate", "0.01", RERUN_SAME},
         {"scheme-file = there\n", "scheme-file", "here", RERUN_SAME},
-        {"span = 8\nspan-ramp = 32\n", "span", "8", RERUN_SAME}, /* what it is without */
+        {"span = 8\nspan-ramp = 32\n", "span", "8", RERUN_SAME}, /* the value without it */
         {"span = 8\n", "span", "9", RERUN_OTHER},
         {"rate = 1e-2\n", "rate", "0.02", RERUN_OTHER},
         {"threads = 2\n", "threads", "3", RERUN_OTHER},

@@ -1,9 +1,10 @@
-/* test_kind.c: what commands tell of the tables that they write: every column has words, and no table or plot is told twice. */
+/* test_kind.c: the commands' descriptions of the tables that they write: every column has words, and no table or plot
+ * is described twice. */
 #include "tests/lib/test.h"
 
 #include "studies/tools/kind.h"
 
-/* The first column of a kind without words; NULL: there is none. */
+/* Returns the first column of a kind without words; NULL: there is none. */
 static const char *untold(const Kind *k)
 {
     for (const KindTable *t = k->table; t->file; t++)
@@ -12,7 +13,7 @@ static const char *untold(const Kind *k)
     return NULL;
 }
 
-/* The first column that a table of a kind has twice. */
+/* Returns the first column that a table of a kind has twice. */
 static const char *ambiguous(const Kind *k)
 {
     for (const KindTable *t = k->table; t->file; t++)
@@ -22,7 +23,7 @@ static const char *ambiguous(const Kind *k)
     return NULL;
 }
 
-/* The first table or plot that stands twice in a kind. */
+/* Returns the first table or plot that stands twice in a kind. */
 static const char *twice(const Kind *k)
 {
     for (const KindTable *t = k->table; t->file; t++)

@@ -1,4 +1,4 @@
-/* test_labelled.c: labelled text: files of every task written by hand, all that is refused, tokenisation, splitting,
+/* test_labelled.c: labelled text: files of every task written by hand, all refusals, tokenisation, splitting,
  * baselines, and GLUE's own files where TROTTER_GLUE names a folder with them. */
 #include "tests/lib/test.h"
 
@@ -22,7 +22,7 @@ static void expect_words(int code, const char *words)
 
 /* ---- tasks --------------------------------------------------------------------------------------- */
 
-/* Two lines of each task in GLUE's format, and what is read of the first one and of both labels. */
+/* Two lines of each task in GLUE's format, and the result of reading: texts of the first line and both labels. */
 static const struct {
     const char *task, *header, *line[2], *first, *second;
     double label[2];
@@ -114,7 +114,7 @@ TEST(tasks)
         labelled_free(&train);
         labelled_free(&dev);
     }
-    /* one of both texts is not there */
+    /* first one of both texts is missing, then both */
     Labelled train, dev;
     remove(file_path("CoLA/dev.tsv"));
     expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "CoLA/dev.tsv: No");
@@ -141,7 +141,7 @@ TEST(tasks_are_told_apart)
         }
 }
 
-/* Lines of QQP that are broken are left out and counted; of other tasks they are refused. */
+/* Broken lines of QQP are left out and counted; those of other tasks are refused. */
 TEST(broken_lines)
 {
     Labelled l;
@@ -158,7 +158,7 @@ TEST(broken_lines)
 
 /* ---- files of the user's own --------------------------------------------------------------------- */
 
-/* Labels of a user's file in their order, with commas between. */
+/* Checks the classes and the numbers that a user's file gets from these labels in their order, with commas between. */
 static void expect_classes(const char *labels, const char *want, const char *numbers)
 {
     char text[512] = "label\tsentence\tother\n", list[256] = "", number[256] = "", *line;
@@ -193,7 +193,7 @@ TEST(classes_of_a_file)
     expect_classes("10,9,-1,0", "-1,0,9,10", "3,2,0,1"); /* integers: as numbers */
     expect_classes("10,9,x,0", "0,10,9,x", "1,2,3,0");   /* not all are: as words */
     expect_classes("10,9,-", "-,10,9", "1,2,0");         /* no digit: a word */
-    expect_classes("1,01,-0,0", "-0,0,01,1", "3,2,0,1"); /* other labels all the same */
+    expect_classes("1,01,-0,0", "-0,0,01,1", "3,2,0,1"); /* these are different labels */
     expect_classes("10,9,1234567890123456789", "10,1234567890123456789,9", "0,2,1"); /* too long */
 }
 
@@ -202,7 +202,7 @@ TEST(training_text_decides)
     Labelled train, dev;
     assert_int_equal(
         read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\ty\nc\tz\n", 0, NULL, &train), 0);
-    /* a class that dev lacks is still one, in a dev of other columns and order */
+    /* a class that dev lacks is still a class, also in a dev of other columns and order */
     assert_int_equal(
         read_as(&labelled_classes, "label\tn\tsentence\nz\t1\tq\nx\t2\tr", 0, &train, &dev), 0);
     assert_true(dev.classes == 3 && dev.count == 2 && dev.label[0] == 2 && dev.label[1] == 0);
@@ -210,7 +210,7 @@ TEST(training_text_decides)
     assert_string_equal(dev.first[1], "r");
     labelled_free(&dev);
     assert_int_equal(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &train, &dev), 0);
-    labelled_free(&dev); /* one class alone is no mistake of a dev text */
+    labelled_free(&dev); /* a dev text may have one class alone */
     expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\tw\n", 0, &train, &dev),
                  "data.tsv:3: unknown label 'w': expected one of x, y, z");
     expect_words(
@@ -240,7 +240,7 @@ TEST(values_of_a_file)
     labelled_free(&l);
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------------------------------ */
 
 TEST(refusals)
 {
@@ -304,7 +304,7 @@ TEST(refusals)
                  "no/such.tsv: No such file");
 }
 
-/* A long list of classes is cut in the message, not the message in the middle of a class. */
+/* A message cuts a long list of classes, but does not end in the middle of a class. */
 TEST(many_classes)
 {
     static char text[1 << 16] = "sentence\tlabel\n";
@@ -344,7 +344,7 @@ TEST(tokenised)
 
 /* ---- parts --------------------------------------------------------------------------------------- */
 
-/* n examples s0, s1, .. in pairs with t0, t1, .. if `pairs`; label i mod 3, or the value i. */
+/* Makes n examples s0, s1, .., in pairs with t0, t1, .. if `pairs`; label i mod 3, or the value i. */
 static void numbered(size_t n, int pairs, int values, Labelled *out)
 {
     char *text;
@@ -362,7 +362,7 @@ static void numbered(size_t n, int pairs, int values, Labelled *out)
     free(text);
 }
 
-/* Marks the examples of a part, each of which must be whole and behind the one before it. */
+/* Marks the examples of a part, each of which must be whole and come after the one before it. */
 static void mark(const Labelled *part, const Labelled *all, int which, char *seen)
 {
     size_t before = 0;
@@ -405,12 +405,12 @@ TEST(split)
         assert_memory_equal(seen[0], seen[1], n);
         for (size_t k = 0; k < n; k++) apart += seen[0][k] != seen[2][k];
         if (n >= 100) assert_true(apart > 0);
-        assert_true(all.count == n && all.first[0][0] == 's'); /* whole still */
+        assert_true(all.count == n && all.first[0][0] == 's'); /* still whole */
         labelled_free(&all);
     }
 }
 
-/* Every example is chosen as often as another: of 3,000 splits of 10 into 7 and 3, 900 times each, +- 4 times 25.1. */
+/* Every example is chosen equally often: 3,000 splits of 10 into 7 and 3 choose each 900 times, +- 4 times 25.1. */
 TEST(split_is_fair)
 {
     Labelled all, rest, chosen;
@@ -466,7 +466,7 @@ TEST(baselines)
     expect_baseline(most_1, dev, 0, AGREEMENT_ACCURACY, 1 / 3.);
     expect_baseline(most_1, dev, 0, AGREEMENT_F1, .5);
     expect_baseline(most_1, dev, 0, AGREEMENT_MATTHEWS, 0);
-    /* 0 is; of two as frequent the first; the frequencies of dev decide nothing */
+    /* 0 is most frequent; of two equally frequent classes the first counts; the frequencies of dev decide nothing */
     expect_baseline(H "a\t0\na\t0\na\t1\n", dev, 0, AGREEMENT_ACCURACY, 2 / 3.);
     expect_baseline(H "a\t0\na\t0\na\t1\n", dev, 0, AGREEMENT_F1, 0);
     expect_baseline(H "a\t1\na\t0\n", dev, 0, AGREEMENT_ACCURACY, 2 / 3.);
@@ -535,7 +535,7 @@ TEST(short_memory_of_a_task)
 
 /* ---- GLUE ---------------------------------------------------------------------------------------- */
 
-/* Counts of the files as they were handed out, and of their labels 1. */
+/* The files as they were handed out have these counts, and these counts of labels 1. */
 TEST(glue)
 {
     static const struct {

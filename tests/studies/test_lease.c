@@ -1,4 +1,4 @@
-/* test_lease.c: claims: one of many gets it, the living keep it, the dead lose it. */
+/* test_lease.c: claims: one of many processes gets a claim, a living one keeps it, and a dead one loses it. */
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
@@ -33,11 +33,11 @@ TEST(test_one_holder)
     Lease b = take_named("one", "here 2", 1);
     assert_string_equal(b.left_over, "");
     lease_drop(&b);
-    lease_drop(&b); /* twice is nothing */
+    lease_drop(&b); /* a second drop does nothing */
     assert_int_equal(scratch_files(0), 0);
 }
 
-/* A child takes the claim, tells so through a pipe, and waits to be killed. */
+/* Starts a child that takes the claim, says so through a pipe, and waits to be killed. */
 static pid_t holder(const char *name, const char *who)
 {
     int pipes[2];
@@ -68,7 +68,7 @@ static void end(pid_t child)
 TEST(test_dead_holder)
 {
     pid_t child = holder("dead", "here 17");
-    take_named("dead", "here 2", 0); /* it lives: the control */
+    take_named("dead", "here 2", 0); /* control: it lives */
     end(child);
     Lease c = take_named("dead", "here 2", 1);
     assert_string_equal(c.left_over, "here 17");
@@ -77,7 +77,7 @@ TEST(test_dead_holder)
     assert_int_equal(scratch_files(0), 0);
 }
 
-/* What the file says of another host is believed until it has been silent for long. */
+/* A claim of another host holds until its file has been silent for long. */
 TEST(test_other_host)
 {
     end(holder("far", "elsewhere 17"));
@@ -112,7 +112,8 @@ TEST(test_sign_of_life)
     lease_drop(&c);
 }
 
-/* A program that waits, started by the holder of a claim; once it runs, no process but it has what it has. */
+/* Lets the holder of a claim start a program that waits; once it runs, no other process has the file that it
+ * has. */
 static pid_t start_program(const Lease *c, int pass)
 {
     int pipes[2];
@@ -130,8 +131,8 @@ static pid_t start_program(const Lease *c, int pass)
     return child;
 }
 
-/* A program to which a claim was passed keeps it, one that was merely started does not; be it a claim that was
- * made or one that was taken over. */
+/* A program to which a claim was passed keeps it; a program that was merely started does not. Both hold for a
+ * new claim and for one that was taken over. */
 TEST(test_passed)
 {
     for (int k = 0; k < 4; k++) {
@@ -147,7 +148,8 @@ TEST(test_passed)
     }
 }
 
-/* Many at once, some of them killed with the claim in hand: never two, and the last one gets it. */
+/* Many processes try at once, and some are killed while they hold the claim: never two have it, and the last
+ * one gets it. */
 TEST(test_race)
 {
     enum { WORKERS = 8, ROUNDS = 40 };
@@ -160,7 +162,7 @@ TEST(test_race)
             int mine;
             if (lease_take(file_path("race"), who, &c, &mine) != 0) _exit(1);
             if (!mine) continue;
-            /* exclusive: whoever finds the file there was not alone */
+            /* exclusive: a process that finds the file there was not alone */
             int fd = open(file_path("inside"), O_CREAT | O_EXCL | O_WRONLY, 0666);
             if (fd < 0) _exit(2);
             close(fd);
@@ -206,7 +208,7 @@ TEST(test_log)
     scratch_files(1);
 }
 
-/* What a child sees of `count` devices, of which `seen` are named (NULL: none), under a rank. */
+/* Returns the devices that a child sees of `count`, of which `seen` are named (NULL: none), under a rank. */
 static const char *seen_by(const char *variable, const char *rank, const char *seen, int count)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",

@@ -1,6 +1,5 @@
-/* test_m2.c: MaxMatch by hand, against a slow reader that tries every way through every cut of it, the choice of
- * annotators, what files are refused. The slow reader is made to err on purpose, and each of its mistakes must be
- * seen. */
+/* test_m2.c: MaxMatch by hand, against a slow reader that tries every cut of every way, the choice of annotators, and
+ * refused files. The slow reader makes mistakes on purpose, and each of them must be seen. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -20,7 +19,8 @@ static Lines lines_of(const char *text)
 
 enum { EACH = 8 };
 
-/* Counts of a hypothesis against a text in the .m2 format; each (EACH) out. */
+/* Returns the counts of a hypothesis against a text in the .m2 format; each (EACH) becomes the choice of every
+ * sentence. */
 static M2Counts score_of(const char *gold, const char *hypothesis, M2Options o, M2Choice *each)
 {
     M2File f;
@@ -39,7 +39,7 @@ static M2Counts score_of(const char *gold, const char *hypothesis, M2Options o, 
 #define A0 END "0\n"
 #define A1 END "1\n"
 
-/* One sentence each: correct, proposed, gold, with the usual two words that may stay. */
+/* Each row is a sentence with its counts: correct, proposed, gold, with the usual two words that may stay. */
 static const struct {
     const char *name, *gold, *hypothesis;
     size_t counts[3];
@@ -50,12 +50,12 @@ static const struct {
      "S he go to the house\nA 1 2|||V|||goes" A0 "A 4 5|||N|||home" A0,
      "he went to the home",
      {1, 2, 2}},
-    /* `have -> goes`, been and go deleted: one edit of three edges */
+    /* `have -> goes`, and been and go are deleted: one edit of three edges */
     {"several words for one",
      "S he have been go home\nA 1 4|||V|||goes" A0,
      "he goes home",
      {1, 1, 1}},
-    /* `a` comes and `word` stays: the paper's example (section 3) */
+    /* `a` is inserted and `word` stays: the paper's example (section 3) */
     {"a word that stays",
      "S we feeds word into it\nA 2 3|||D|||a word||words" A0,
      "we feeds a word into it",
@@ -71,7 +71,7 @@ static const struct {
     {"goes, an empty correction", "S a b c\nA 0 1|||D|||" A0, "b c", {1, 1, 1}},
     {"one of the same words goes", "S a a b\nA 0 1|||D|||" A0, "a b", {1, 1, 1}},
     {"or the other", "S a a b\nA 1 2|||D|||" A0, "a b", {1, 1, 1}},
-    /* a replacement that an annotator has as two edits, in either order */
+    /* a replacement that an annotator wrote as two edits, in either order */
     {"goes and comes", "S a b c\nA 1 2|||D|||" A0 "A 2 2|||D|||x" A0, "a x c", {2, 2, 2}},
     {"comes and goes", "S a b c\nA 1 1|||D|||x" A0 "A 1 2|||D|||" A0, "a x c", {2, 2, 2}},
     {"any of the corrections", "S a b\nA 0 1|||X|||x||y||-NONE-" A0, "y b", {1, 1, 1}},
@@ -125,8 +125,8 @@ TEST(words_that_stay)
     }
 }
 
-/* Nothing proposed: P is 100; no gold edit: R is 100. P = 3/4, R = 1/2: F = 5/4 3/8 / (3/16 + 1/2) = 15/22; beta 1: 3/5;
- * beta 2: 5 3/8 / (3 + 1/2) = 15/28; beta 0: P. */
+/* P is 100 where nothing is proposed, and R is 100 where there is no gold edit. P = 3/4, R = 1/2: F = 5/4 3/8 / (3/16 +
+ * 1/2) = 15/22; beta 1: 3/5; beta 2: 5 3/8 / (3 + 1/2) = 15/28; beta 0: P. */
 TEST(precision_recall_f)
 {
     static const M2Counts none = {0}, silent = {0, 0, 3}, wrong = {0, 3, 0}, both = {0, 2, 3},
@@ -142,8 +142,8 @@ TEST(precision_recall_f)
 
 /* ---- annotators ---------------------------------------------------------------------------------- */
 
-/* The example of the program m2scorer, whose figures are .8, .8 and .8: The -> A is wrong, at -> on and -> the are not;
- * dog stays as the second annotator has it; are and no `an` are the first's, who has predators too. */
+/* The example of the program m2scorer, whose figures are .8, .8 and .8. The -> A is wrong; at -> on and -> the are
+ * right. dog stays as in the second annotator's text; are and no `an` are the first's, who has predators too. */
 static const char example[] =
     "S The cat sat at mat .\nA 3 4|||Prep|||on" A0 "A 4 4|||ArtOrDet|||the||a" A0 "\n"
     "S The dog .\nA 1 2|||NN|||dogs" A0 "A -1 -1|||noop|||-NONE-" A1 "\n"
@@ -166,8 +166,8 @@ TEST(example_of_the_authors)
     }
 }
 
-/* The second sentence alone is better with annotator 1: (1, 1, 1) has F 1, and (2, 2, 6) of annotator 0 has 2.5 / 3.5.
- * Behind (0, 5, 0) of the first it is the reverse: 2.5 / (1.5 + 7) and 1.25 / (.25 + 6). */
+/* Alone the second sentence is better with annotator 1: (1, 1, 1) has F 1, and (2, 2, 6) of annotator 0 has 2.5 / 3.5.
+ * After (0, 5, 0) of the first it is the reverse: 2.5 / (1.5 + 7) and 1.25 / (.25 + 6). */
 TEST(annotators_by_the_running_score)
 {
     static const char first[] = "S a s s b s s c s s d s s e\n",
@@ -190,8 +190,8 @@ TEST(annotators_by_the_running_score)
     }
 }
 
-/* Ties: F is 0 with either; 2 + .25 3 is more than 2 + .25 1, whatever the order of the lines and the numbers. With all
- * equal it is the least number. */
+/* In a tie F is 0 with either annotator, and 2 + .25 3 is more than 2 + .25 1, whatever the order of the lines and the
+ * numbers. Where all is equal the least number counts. */
 TEST(annotators_that_tie)
 {
     static const char a[] = "A 0 1|||X|||x" END, b[] = "A 1 2|||X|||y" END;
@@ -237,7 +237,7 @@ enum {
     MISTAKES
 };
 
-/* A way: steps 'r' (replaces, or stays), 'd', 'i'. */
+/* A way of steps 'r' (replaces, or stays), 'd', 'i'. */
 typedef struct {
     const SlowCase *c;
     int mistake, steps;
@@ -258,7 +258,7 @@ static int slow_index(char step)
     return step == 'r' ? 0 : step == 'd' ? 1 : 2;
 }
 
-/* Whether an edit from (i, j) to (i2, j2) is the gold edit. */
+/* Returns whether an edit from (i, j) to (i2, j2) is the gold edit. */
 static int slow_same(const SlowCase *c, const SlowEdit *e, int i, int j, int i2, int j2)
 {
     int same = e->n == e->end - e->start;
@@ -275,7 +275,8 @@ typedef struct {
     int stay; /* one word that stays, in no edit */
 } SlowPart;
 
-/* The most gold edits that parts from k on match, and the fewest edges outside them; used: gold edits that are. */
+/* Finds the most gold edits that parts from k on match, and the fewest edges outside them; used: gold edits that are
+ * matched. */
 static void slow_match(Slow *s, const SlowPart *part, int parts, int k, unsigned used, int behind,
                        int matched, int outside, int edits)
 {
@@ -300,7 +301,7 @@ static void slow_match(Slow *s, const SlowPart *part, int parts, int k, unsigned
     }
 }
 
-/* All cuts of a way into words that stay and edits. */
+/* Tries all cuts of a way into words that stay and edits. */
 static void slow_cut(Slow *s, int step, int i, int j, SlowPart *part, int parts)
 {
     const SlowCase *c = s->c;
@@ -327,7 +328,7 @@ static void slow_cut(Slow *s, int step, int i, int j, SlowPart *part, int parts)
 
 enum { FIND_LEAST, FIND_EDGES, TRY_WAYS };
 
-/* All ways from (i, j) on; their cost so far with replacements of 1 and of 2. */
+/* Tries all ways from (i, j) on; one and two are their costs so far with replacements of 1 and of 2. */
 static void slow_walk(Slow *s, int pass, int i, int j, int one, int two)
 {
     const SlowCase *c = s->c;
@@ -387,7 +388,7 @@ static int draw_words(int *word, int most)
     return n;
 }
 
-/* Edits that do not overlap, by their starts; half of them of the hypothesis' words. */
+/* Draws edits that do not overlap, by their starts; half of them have the hypothesis' words. */
 static void draw_case(SlowCase *c)
 {
     *c = (SlowCase){.unchanged = below(3)};
@@ -461,8 +462,8 @@ TEST(slow_reader)
 
 /* ---- long sentences ------------------------------------------------------------------------------ */
 
-/* Each fourth word is another, and each of these edits is an annotator's; then all are wrong, and two words between two of
- * them may stay or not. */
+/* Each fourth word is changed, and each of these edits is an annotator's. Then all are wrong, and the two words between
+ * two of them may stay or not. */
 TEST(long_sentences)
 {
     enum { LONG = 256 };
@@ -537,7 +538,7 @@ TEST(bad_files)
     assert_int_equal(m2_file_read("nowhere/at/all", &f), ERR_INPUT);
 }
 
-/* Line ends of either kind, empty lines in excess, no line end at the end, lines A in any order. */
+/* Line ends of either kind, surplus empty lines, a last line without its end, and lines A in any order are read. */
 TEST(good_files)
 {
     M2File f;
@@ -550,7 +551,7 @@ TEST(good_files)
     assert_true(f.edit[f.set[1].first].start == 0 && f.edit[f.set[1].first].line == 6);
     assert_true(f.edit[f.set[0].first].corrections == 2);
     assert_true(f.sentence[1].sets == 1 && f.set[2].edits == 0 && f.sentence[1].source.n == 1);
-    /* c stands in either block: one number */
+    /* c stands in both blocks and has one number */
     assert_int_equal(f.words.x[f.sentence[1].source.first],
                      f.words.x[f.correction[f.edit[f.set[1].first + 1].first].first]);
     m2_file_free(&f);

@@ -1,5 +1,5 @@
-/* test_options.c: options from every source and type, and networks that are rebuilt from what a file says of them:
- * other programs' files, files that say too little, and what a command line may change. */
+/* test_options.c: options from every source and of every type, and networks that are rebuilt from a file: other
+ * programs' files, files that lack values, and the values that a command line may change. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -188,8 +188,7 @@ TEST(command_lines)
     options_free(p);
 }
 
-/* Options whose meaning hangs on others: a flag, a size above 0 and a text are on. */
-/* Other names set, and are refused twice, as the first; what is written has that alone. */
+/* Other names set the option and are refused twice, like the first; the written file has the first alone. */
 TEST(options_have_other_names)
 {
     static const char *const lines[][2] = {
@@ -227,6 +226,7 @@ TEST(options_have_other_names)
     options_free(o);
 }
 
+/* An option may need another one to be on: a flag, a size above 0 and a text are on. */
 TEST(options_go_together)
 {
     Options *o = fresh();
@@ -338,7 +338,8 @@ static int recorded_by_nobody(void)
     return ERR_MISUSE;
 }
 
-/* What a training by so many ranks of this scheme says; on a device, where `record` is set. */
+/* Returns the code of a training of this scheme by so many ranks, and its bytes; `device`: on a backend with
+ * `record`. */
 static int count_for(const Options *o, const char *scheme, int ranks, int device, size_t *bytes)
 {
     Zoo z;
@@ -382,7 +383,7 @@ TEST(ranks_share_batches)
     options_free(o);
 }
 
-/* Every head's span is one more number of the layer to learn, and needs an upper limit of its own. */
+/* Every head's span is one more number of the layer to learn, and needs its own upper limit. */
 TEST(spans_have_defaults)
 {
     static const char *const of_span[] = {"span-ramp", "span-loss"};
@@ -410,7 +411,7 @@ TEST(spans_have_defaults)
 static const OptionGroup group_all[] = {{"One", 1, one}, {"Two", 1, two}};
 static const OptionGroup *const recorded[] = {&group_all[0], &group_all[1], NULL};
 
-/* Options with the values given as name, text, ..., NULL. */
+/* Returns options with the values given as name, text, ..., NULL. */
 static Options *with(const OptionGroup *const *list, const char *const *values)
 {
     Options *o;
@@ -419,7 +420,7 @@ static Options *with(const OptionGroup *const *list, const char *const *values)
     return o;
 }
 
-/* Each option has a flag of its own. */
+/* Returns the flags of an option. */
 static unsigned flags_of(const char *name)
 {
     for (const OptionGroup *const *g = recorded; *g; g++)
@@ -488,7 +489,7 @@ static int load_altered(const char *key, const char *value)
     return code;
 }
 
-/* A file of another program need not say how it was trained, but what it is. */
+/* A file of another program may lack how it was trained, but not what the network is. */
 TEST(other_programs_files)
 {
     static const char *const spare[] = {
@@ -507,7 +508,7 @@ TEST(other_programs_files)
     expect("sequence", load_altered("sequence", "9999"), ERR_INPUT, "is longer than --batch-to");
 }
 
-/* The words beside a model are those it was trained with: by as many others it would only be wrong. */
+/* A model accepts only the words that it was trained with: as many others would give wrong results. */
 TEST(words_belong_to_a_model)
 {
     static const char *const other[] = {"<eos>\nb\n", "a\n<eos>\n", "<eos>\na\nb\n", "<eos>\n"};
@@ -548,7 +549,7 @@ TEST(places_of_networks)
     expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
     strcpy(dir + sizeof dir - 13, ".safetensors");
     expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
-    set(o, "kernel", "abacus"); /* what is given counts: the file knows of no machine */
+    set(o, "kernel", "abacus"); /* given options count: the file names no machine */
     expect("kernel", saved_load(folder, o), ERR_INPUT, "abacus");
     options_free(o);
     options_free(none);

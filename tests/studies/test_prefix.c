@@ -1,5 +1,5 @@
-/* test_prefix.c: the search without a cache that `trotter bench translate` is compared with finds what beam.c finds, for
- * every plan of two sides; and a planted change is seen. */
+/* test_prefix.c: the search without a cache, with which `trotter bench translate` is compared, finds what beam.c finds,
+ * for every plan of two sides; and a planted change is seen. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -16,7 +16,7 @@ enum {
     ROWS = SENTENCES * MOST_BEAM * LONGEST
 };
 
-/* Sources of 1 .. LONGEST tokens; the arrays are static. */
+/* Returns sources of 1 .. LONGEST tokens; the arrays are static. */
 static Batch sources(void)
 {
     static int32_t word[SENTENCES * LONGEST], place[SENTENCES * LONGEST];
@@ -147,7 +147,7 @@ TEST(every_allocation_may_fail)
     model_free(m);
 }
 
-/* Lengths as bench_lengths.c tells them; of one vocabulary and of another the same. */
+/* Lengths are those of bench_lengths.c, and the same for one vocabulary and another. */
 TEST(pairs_are_as_long_as_multi30k)
 {
     enum { BATCHES = 8, TOKENS = 4096 };
@@ -167,7 +167,7 @@ TEST(pairs_are_as_long_as_multi30k)
         pairs += (double)x[i].S;
     }
     for (int i = 0; i < BATCHES; i++) lengths_free(&x[i]), lengths_free(&y[i]);
-    /* eight batches in the place of a hundred */
+    /* eight batches in place of a hundred */
     assert_true(fabs(source / pairs - 14.7) < 0.4);
     assert_true(fabs(target / pairs - 14.8) < 0.4);
 }

@@ -1,5 +1,5 @@
-/* test_published.c: the papers' figures: what each row is, which corpora and networks it is put beside, the
- * arithmetic against numbers by hand, the files, and that `trotter report` shows them. */
+/* test_published.c: the papers' figures: the map of each row, the corpora and networks beside which it is put,
+ * the arithmetic against numbers by hand, the files, and that `trotter report` shows them. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -60,7 +60,7 @@ TEST(test_rows)
     }
 }
 
-/* What the papers say of their own figures in words. */
+/* The figures agree with the papers' own words about them. */
 TEST(test_papers_agree_with_themselves)
 {
     double best = INFINITY;
@@ -111,7 +111,7 @@ TEST(test_corpora)
         assert_null(published_corpus(&c));
     }
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &kjv), 0);
-    assert_null(published_corpus(&kjv)); /* of 10,000 words too */
+    assert_null(published_corpus(&kjv)); /* has 10,000 words too */
     corpus_free(&kjv);
     c = treebank();
     for (const Published *p = published; p < published + published_count; p++)
@@ -133,7 +133,7 @@ static int same(const Published *p, const char *name, size_t layers, int norm)
     return is;
 }
 
-/* Each row is its own scheme's map at its own depth, and that of no row of another. */
+/* Each row is its own scheme's map at its own depth, and that of no other row. */
 TEST(test_maps)
 {
     for (const Published *p = published; p < published + published_count; p++) {
@@ -171,8 +171,8 @@ static int near(double a, double b)
 
 #define T2 (0.95 * sqrt(2 / (1 - 0.95 * 0.95))) /* t_(0.975, 2), in closed form */
 
-/* Two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2. The ratio's logarithm: a difference of
- * means, its standard deviation pooled over both designs. */
+/* By hand, with two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2. The ratio's logarithm is
+ * a difference of means, with a standard deviation pooled over both designs. */
 TEST(test_arithmetic)
 {
     const RunResult ours[] = {
@@ -200,7 +200,7 @@ TEST(test_arithmetic)
     assert_true(near(x.gain[0].mean, exp((u + v) / 2)));
     assert_true(near(x.gain[0].low, exp((u + v) / 2 - T2 * sd)));
     assert_true(near(x.gain[1].mean, sqrt(1.1 * 1.0)));
-    assert_false(near(x.gain[0].mean, 125.0 / 145)); /* the ratio of means is another */
+    assert_false(near(x.gain[0].mean, 125.0 / 145)); /* the ratio of means differs */
     /* a baseline has no gain; a study without one has none either */
     assert_int_equal(published_beside(published_baseline(p), &a, &a, spread, &x), 0);
     assert_true(isnan(x.ratio) && !x.base && x.gain[0].n == 0 && isnan(x.gain[0].mean));
@@ -208,7 +208,7 @@ TEST(test_arithmetic)
     assert_true(!isnan(x.ratio) && x.gain[0].n == 0);
 }
 
-/* A figure of one text has no difference from the other; bits are of the base 2. */
+/* A figure of one text has no difference from the other text's; bits have base 2. */
 TEST(test_measures)
 {
     const RunResult ours = {0, 0, 4, 8, 0, 0}, base = {0, 0, 16, 16, 0, 0};
@@ -265,7 +265,7 @@ TEST(test_files)
     double x;
     assert_int_equal(published_save(&s, fresh("ptb")), 0);
     assert_int_equal(csv_open(&csv, file_path("ptb/published.csv")), 0);
-    assert_int_equal(csv.rows, 4); /* heun over H is of no row, repeat:2 is rk2-unit */
+    assert_int_equal(csv.rows, 4); /* heun over H is in no row; repeat:2 is rk2-unit */
     for (size_t i = 0; i < csv.rows; i++) {
         static const char *const want[] = {"transformer", "heun-layer", "repeat:2", "rk4-layer"};
         assert_string_equal(csv_cell(&csv, i, csv_column(&csv, "scheme")), want[i]);
@@ -287,7 +287,7 @@ TEST(test_files)
     free_study();
 }
 
-/* Nothing is written of another corpus, or of designs that are in no row. */
+/* Nothing is written for another corpus, or for designs that are in no row. */
 TEST(test_nothing_to_compare)
 {
     Corpus c = treebank();
@@ -307,7 +307,7 @@ TEST(test_nothing_to_compare)
     free_study();
 }
 
-/* Beside either kind of study, under its own name for designs, the table is on the page. */
+/* The page shows the table beside either kind of study, under its own name for designs. */
 TEST(test_report)
 {
     static const char *const column[] = {"scheme", "word"};
@@ -332,7 +332,8 @@ TEST(test_report)
     free_study();
 }
 
-/* Each of the allocations until the first pair stands, some of the 40,000 after it, which are the same again. */
+/* Each allocation fails until the first pair is complete, then some of the 40,000 after it, which repeat the
+ * same. */
 TEST(test_short_memory)
 {
     Corpus c = treebank();

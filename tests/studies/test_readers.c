@@ -1,5 +1,5 @@
-/* test_readers.c: what readers refuse and what they make of rare but allowed texts, one line a case: schemes,
- * particle systems, options and INI files, CSV, corpora, saved networks. Each refusal names its place. */
+/* test_readers.c: refusals of readers, and rare but allowed texts, one line a case: schemes, particle
+ * systems, options and INI files, CSV, corpora, saved networks. Each refusal names its place. */
 #include "tests/lib/test.h"
 
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include "studies/tools/csv.h"
 #include "tests/lib/scratch.h"
 
-/* Whether the last error's line begins, or holds, these words. */
+/* Checks that the last error's line begins with, or holds, these words. */
 static void expect_words(const char *what, int code, const char *words, int anywhere)
 {
     const char *at = strstr(error_text(), words);
@@ -91,7 +91,7 @@ TEST(schemes_are_refused)
         expect_words(bad[i].text, parse_scheme(bad[i].text), bad[i].where, 0);
 }
 
-/* `head`, n times `piece` (which may take the count), `tail`. */
+/* Returns `head`, n times `piece` (which may take the count), `tail`. */
 static char *repeated(const char *head, const char *piece, size_t n, const char *tail)
 {
     char *text = malloc(strlen(head) + n * (strlen(piece) + 8) + strlen(tail) + 1), *at = text;
@@ -125,7 +125,7 @@ TEST(schemes_have_limits)
     }
 }
 
-/* Rare spellings, each of the same scheme as the plain one beside it. */
+/* Rare spellings give the same scheme as the plain one beside them. */
 TEST(schemes_mean_the_same)
 {
     static const struct {
@@ -147,7 +147,7 @@ TEST(schemes_mean_the_same)
         size_t count = 0;
         if (scheme_parse("rare", same[i].rare, strlen(same[i].rare), &list, &count) != 0)
             fail_msg("%s: %s", same[i].rare, error_text());
-        list[0]->name[0] = 'b'; /* or the second would be its second */
+        list[0]->name[0] = 'b'; /* two schemes may not have one name */
         if (scheme_parse("plain", same[i].plain, strlen(same[i].plain), &list, &count) != 0)
             fail_msg("%s: %s", same[i].plain, error_text());
         list[0]->name[0] = 'a';
@@ -197,7 +197,7 @@ TEST(names_of_schemes)
     expect_words("nowhere", zoo_read(&z, file_path("nowhere")), "", 1);
     assert_int_equal(zoo_read(&z, file_write("own", own, sizeof own - 1)), 0);
     assert_int_equal(list_names(&z, "all", &count), 0);
-    assert_int_equal(count, all); /* one's own in place of the form of that name */
+    assert_int_equal(count, all); /* a user's own replaces the form of that name */
     zoo_close(&z);
     free(word);
     free(long_word);
@@ -248,7 +248,7 @@ TEST(systems_are_refused)
     const char *file = file_text("system", text);
     expect_words("long", system_read(file, 0, 0, 1, &s), "of at most 64 KiB", 1);
     file = file_write("system", text, 1000);
-    assert_int_equal(system_read(file, 0, 0, 1, &s), 0); /* control: its begin */
+    assert_int_equal(system_read(file, 0, 0, 1, &s), 0); /* control: its beginning */
     system_free(s);
     free(text);
 }

@@ -12,7 +12,7 @@
 
 enum { WRITERS = 6, ROWS = 20 };
 
-/* A process that ends ROWS commands, one after another. */
+/* Starts a process that ends ROWS commands, one after another. */
 static pid_t start_writer(int writer)
 {
     pid_t pid = fork();
@@ -27,7 +27,7 @@ static pid_t start_writer(int writer)
     _exit(code != 0);
 }
 
-/* Every row of every writer is there, those of one in their order, under one header. */
+/* Every row of every writer is there, those of one writer in their order, under one header. */
 TEST(test_every_row_stays)
 {
     Csv c;
@@ -51,7 +51,7 @@ TEST(test_every_row_stays)
     assert_int_equal(scratch_files(1), 1); /* no other file is left */
 }
 
-/* A row that cannot be written leaves what was there: no file, or the old rows. */
+/* A row that cannot be written leaves the earlier state: no file, or the old rows. */
 TEST(test_no_room)
 {
     struct rlimit old, none;

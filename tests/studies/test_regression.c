@@ -8,8 +8,9 @@
 #include "studies/tools/regression.h"
 
 /* By hand: x = -1, 0, 1 in two seeds, y = 0, 1, 5 and 10, 12, 13. Less the seeds' means: -2, -1, 3 and -5/3, 1/3, 4/3.
- * X'X = 4, X'y = 5 + 3 = 8: beta = 2. Residuals 0, -1, 1 and 1/3, 1/3, -2/3: sum of squares 8/3, df = 6 - 2 - 1 = 3, sigma^2 =
- * 8/9, error = sqrt(2/9). t_(0.975, 3) = 3.182446305 (Student's table). A run that is missing takes itself away. */
+ * X'X = 4, X'y = 5 + 3 = 8: beta = 2. Residuals 0, -1, 1 and 1/3, 1/3, -2/3: sum of squares 8/3, df = 6 - 2 - 1 = 3,
+ * sigma^2 = 8/9, error = sqrt(2/9). t_(0.975, 3) = 3.182446305 (Student's table). A missing run only leaves itself
+ * out. */
 TEST(by_hand)
 {
     const double x[] = {-1, 0, 1}, y[] = {0, 10, 1, 12, 5, 13};
@@ -24,12 +25,12 @@ TEST(by_hand)
     const double missing[] = {0, NAN, 1, NAN, 5, 13};
     assert_int_equal(regression_within(missing, x, 3, 2, 1, &s, &r), 0);
     assert_true(r.runs == 4 && r.seeds == 2 &&
-                r.df == 1); /* 13 is its seed's mean: it tells nothing */
+                r.df == 1); /* 13 is its seed's mean: it adds nothing */
     assert_true(fabs(s.estimate - 2.5) <= 1e-12);
 }
 
-/* Two slopes on levels that are symmetric about 1: theta and |theta - 1| are orthogonal there, and planted slopes without
- * errors are found whatever the seeds do. On levels of one side they are one column. */
+/* Two slopes have levels that are symmetric about 1: theta and |theta - 1| are orthogonal there, and planted slopes
+ * without errors are found whatever the seeds do. On levels of one side they are one column. */
 TEST(planted)
 {
     enum { LEVELS = 7, SEEDS = 3 };
@@ -52,9 +53,9 @@ TEST(planted)
     assert_int_equal(regression_within(y, x, 2, 1, 2, s, &r), ERR_ACCURACY);
 }
 
-/* By hand: levels 0, 1, 2 of two seeds, 0 3 0 and 1 2 0. About the levels' means, less the seeds', 1 is left with 2 degrees of
- * freedom; about the line, whose slope is -1/4, 8 - 1/4 with 3: F(1, 2) = 6.75 / .5, whose p is 1 - sqrt(F / (F + 2)). A level
- * that has no run, and levels no more than a line has numbers, tell nothing. */
+/* By hand: levels 0, 1, 2 of two seeds, 0 3 0 and 1 2 0. About the levels' means, less the seeds', 1 is left with 2
+ * degrees of freedom; about the line, whose slope is -1/4, 8 - 1/4 with 3: F(1, 2) = 6.75 / .5, whose p is 1 - sqrt(F /
+ * (F + 2)). A level without a run, and no more levels than a line has numbers, decide nothing. */
 TEST(lack_by_hand)
 {
     const double x[3] = {0, 1, 2}, y[6] = {0, 1, 3, 2, 0, 0}, none[6] = {0, 1, 3, 2, NAN, NAN};
@@ -67,8 +68,8 @@ TEST(lack_by_hand)
     assert_true(isnan(p));
 }
 
-/* Shares of drawn studies whose lack of fit has p < .05: of levels on the line, whatever seeds do and with runs missing, .05;
- * of a level `off` it, more. */
+/* Returns the share of drawn studies whose lack of fit has p < .05: .05 for levels on the line, whatever seeds do and
+ * with runs missing; more for a level that is `off` it. */
 static double lack(double tau, size_t missing, double off)
 {
     enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
@@ -102,8 +103,8 @@ TEST(lack_of_fit)
     }
 }
 
-/* Shares of drawn studies whose intervals hold both slopes, each by itself: 7 levels, 4 seeds of standard deviation tau beside
- * errors of 1; `missing` runs are left out; `narrow` scales the intervals. */
+/* Counts the shares of drawn studies whose intervals hold each slope: 7 levels, 4 seeds of standard deviation tau
+ * beside errors of 1; `missing` runs are left out; `narrow` scales the intervals. */
 static void coverage(double tau, size_t missing, double narrow, double held[2])
 {
     enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
@@ -130,7 +131,8 @@ static void coverage(double tau, size_t missing, double narrow, double held[2])
     held[1] /= DRAWS;
 }
 
-/* 95 % but for 3 standard deviations of 4,000 draws, .0103; intervals of .8 of the length are seen. */
+/* The intervals hold in 95 %, within 3 standard deviations of 4,000 draws, .0103; intervals of .8 of the length are
+ * seen to fail. */
 TEST(intervals_hold)
 {
     static const struct {
@@ -148,9 +150,9 @@ TEST(intervals_hold)
     assert_true(held[0] < .93 && held[1] < .93);
 }
 
-/* The same by hand: seeds 1 and 2, x = -1, 1, -1, 1, z = -1, -1, 1, 1, orthogonal; e = z but 3 at the last level of the first seed, so
- * that Z'W of (z, e) is 10, of (x, e) 2, and y = 5 x + 4 e without errors gives both back. Were e used for itself it would too;
- * planted errors that go with e tell the two apart below. */
+/* By hand: seeds 1 and 2, x = -1, 1, -1, 1, z = -1, -1, 1, 1, orthogonal. e = z but 3 at the last level of the first
+ * seed, so Z'W of (z, e) is 10, of (x, e) 2, and y = 5 x + 4 e without errors gives both back. It would too if e were
+ * used for itself; planted errors that go with e tell the two apart below. */
 TEST(instrument_by_hand)
 {
     const double x[] = {-1, 1, -1, 1}, z[] = {-1, -1, 1, 1};
@@ -163,7 +165,7 @@ TEST(instrument_by_hand)
     assert_int_equal(regression_instrumented(y, e, x, z, 4, 2, s, &first, &r), 0);
     assert_true(r.runs == 8 && r.seeds == 2 && r.df == 4);
     assert_true(fabs(s[0].estimate - 5) <= 1e-12 && fabs(s[1].estimate - 4) <= 1e-12);
-    /* e less its seed's mean, 1/2 and 0, has the slopes -2/8 and 10/8 or so below on x and z; F = slope^2 / (sigma^2 / 8) */
+    /* e less its seed's mean, 1/2 and 0, has the slopes -2/8 and 10/8 on x and z; F = slope^2 / (sigma^2 / 8) */
     double square = 0;
     for (size_t i = 0; i < 4; i++)
         for (size_t j = 0; j < 2; j++) {
@@ -176,8 +178,8 @@ TEST(instrument_by_hand)
     assert_int_equal(regression_instrumented(y, e, x, z, 4, 0, s, &first, &r), ERR_ACCURACY);
 }
 
-/* e and y of a run have a part in common: least squares takes it for e's effect, the instrument does not. Of 4,000 draws
- * of 7 levels and 8 seeds: the share of estimates that are too low, and of intervals that hold. */
+/* e and y of a run share a part: least squares takes it for e's effect, the instrument does not. Over 4,000 draws of 7
+ * levels and 8 seeds the test counts the estimates that are too low, and the intervals that hold. */
 TEST(instrument_holds)
 {
     enum { DRAWS = 4000, LEVELS = 7, SEEDS = 8, RUNS = LEVELS * SEEDS };
@@ -211,7 +213,7 @@ static void handler(const char *reason, const char *file, int line, int number)
     fail_msg("%s:%d: %s (%d)", file, line, reason, number);
 }
 
-/* A program that has a handler of GSL's errors keeps it. */
+/* A program's own handler of GSL's errors stays in place. */
 TEST(handler_stays)
 {
     const double x[] = {-1, 0, 1}, y[] = {0, 10, 1, 12, 5, 13};

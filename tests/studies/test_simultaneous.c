@@ -1,7 +1,8 @@
 /* test_simultaneous.c: designs and seeds: Dunnett's and Tukey's distributions against R and published tables, the mixed
- * model against lmer, and by drawn studies how often intervals hold what they say.
+ * model against lmer, and, by drawn studies, how often intervals hold the true value.
  *
- * The table of studies/results/one-layer/README.md ("How often the intervals hold"), 10,000 studies a row:
+ * This command makes the table of studies/results/one-layer/README.md ("How often the intervals hold"), 10,000 studies
+ * a row:
  *
  *   TROTTER_WHOLE=1 CMOCKA_FILTER='whole*' build/release/tests/studies/test_simultaneous
  */
@@ -20,7 +21,7 @@ static int near(double x, double want, double relative)
 
 /* ---- distributions ------------------------------------------------------------------------------ */
 
-/* Against R 4.2.2, mvtnorm 1.1-3, with the error that it estimates of itself:
+/* Tails agree with R 4.2.2, mvtnorm 1.1-3, within the error that it estimates:
  *
  *   l <- sqrt(n / (n + n0)); R <- outer(l, l); diag(R) <- 1
  *   1 - pmvt(rep(-t, k), rep(t, k), df = df, corr = R, algorithm = GenzBretz(abseps = 1e-7, maxpts = 4e5))
@@ -53,7 +54,7 @@ TEST(test_dunnett)
     }
 }
 
-/* R: ptukey(q, k, df, lower.tail = FALSE). Its own error is some 1e-9. */
+/* Tails agree with R's ptukey(q, k, df, lower.tail = FALSE), which has an error of some 1e-9. */
 TEST(test_tukey)
 {
     static const struct {
@@ -73,8 +74,8 @@ TEST(test_tukey)
     }
 }
 
-/* Two-sided 5 % points as printed: Dunnett 1964, table 2 (k = 2, 3, 9 with 20 degrees of freedom); the studentized range,
- * Harter 1960 (3 means, 10 degrees; 10 means, 20). */
+/* The two-sided 5 % points are the printed ones: Dunnett 1964, table 2 (k = 2, 3, 9 with 20 degrees of freedom); the
+ * studentized range, Harter 1960 (3 means, 10 degrees; 10 means, 20). */
 TEST(test_printed)
 {
     static const size_t even[9] = {4, 4, 4, 4, 4, 4, 4, 4, 4}, k[] = {2, 3, 9};
@@ -91,8 +92,8 @@ TEST(test_printed)
     assert_true(fabs(M_SQRT2 * s.critical - 5.008) <= 0.0005);
 }
 
-/* One comparison is Student's t, to its smallest p: of Dunnett's and of Tukey's, for any degrees of freedom. With no degree of
- * freedom, or nothing to compare, there is nothing to say. */
+/* One comparison is Student's t, to its smallest p, in Dunnett's and in Tukey's distribution, for any degrees of
+ * freedom. With no degree of freedom, or nothing to compare, there is no result. */
 TEST(test_one_comparison)
 {
     static const size_t one[] = {3, 0}, df[] = {1, 2, 7, 26, 300};
@@ -106,7 +107,7 @@ TEST(test_one_comparison)
         for (double t = 0; t < 20; t = 2 * t + 0.3) {
             double p = 2 * gsl_cdf_tdist_Q(t, nu);
             assert_true(
-                near(simultaneous_tail(&dunnett, t), p, 3e-8)); /* 3e-8: of gsl's far tail */
+                near(simultaneous_tail(&dunnett, t), p, 3e-8)); /* 3e-8: in gsl's far tail */
             assert_true(near(simultaneous_tail(&tukey, t), p, 3e-8));
         }
         assert_true(simultaneous_tail(&dunnett, 1e300) >= 0 &&
@@ -165,7 +166,7 @@ TEST(test_mixed_model)
     simultaneous_free(&d);
 }
 
-/* With runs missing it is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
+/* A table with missing runs is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
  *
  *   glht(lm(y ~ g), mcp(g = "Dunnett")), adjusted("single-step", abseps = 1e-8, maxpts = 1e6); TukeyHSD(aov(y ~ g))
  */
@@ -195,7 +196,7 @@ TEST(test_missing_runs)
     simultaneous_free(&d);
 }
 
-/* A seed that no design has is no seed; single runs have no spread; equal runs have none either. */
+/* A seed that no design has is no seed. Single runs have no spread; equal runs have none either. */
 TEST(test_few_runs)
 {
     static const double hole[2][3] = {{1, NAN, 2}, {4, NAN, 4}}, one[2] = {3, 5},
@@ -223,8 +224,8 @@ TEST(test_few_runs)
     simultaneous_free(&d);
 }
 
-/* One comparison: the greater p of the two one-sided t tests. More: never less than that. A difference that was not made has
- * none. */
+/* One comparison has the greater p of the two one-sided t tests; more comparisons never have less. A missing difference
+ * has none. */
 TEST(test_equivalence)
 {
     static const size_t runs[] = {3, 3};
@@ -263,26 +264,26 @@ TEST(test_memory)
 
 enum { MOST_DESIGNS = 13, MOST_SEEDS = 8 };
 
-/* A study: one standard deviation 1 of runs, a share of whose variance is that of seeds; the last designs lack their last
+/* A study: runs have standard deviation 1, and seeds have a share of the variance; the last designs lack their last
  * runs. True differences from the first design are 3 and -3 in turn. */
 typedef struct {
     size_t designs, seeds, missing;
     double correlation;
 } Study;
 
-/* What intervals are made of, instead of the rule's choice. */
+/* Source of the intervals: the rule's choice, or one of two others. */
 enum { BY_RULE, BY_REML, BY_OWN_SD };
 
-/* Shares of studies. */
+/* Shares of the drawn studies. */
 typedef struct {
     double alone, together,
         all;     /* intervals hold: each by itself (mean over designs), Dunnett's, Tukey's */
-    double once; /* intervals of each by itself hold all together */
+    double once; /* intervals of each by itself hold, all together */
     double
         pairs; /* intervals of pairs of runs with one seed, seeds - 1 degrees of freedom, each by itself */
-    double equal; /* some difference of 3 or -3 is said to be less than 3 */
+    double equal; /* some difference of 3 or -3 is found to be less than 3 */
     double paired, width,
-        pairs_width; /* studies with paired seeds; mean lengths, as of `alone` and of `pairs` */
+        pairs_width; /* studies with paired seeds; mean lengths, of `alone` and of `pairs` */
 } Shares;
 
 static void draw_study(const Study *s, uint64_t k, double *y)
@@ -301,8 +302,8 @@ static void draw_study(const Study *s, uint64_t k, double *y)
         }
 }
 
-/* The rule that is not taken: seeds are paired where the estimate of tau is above 0. The one-way variance is
- * (seeds' mean square + (n - 1) rest) / n, and the correlation (seeds' mean square - rest) over its numerator. */
+/* Chooses by the rejected rule: seeds are paired where the estimate of tau is above 0. The one-way variance is (seeds'
+ * mean square + (n - 1) rest) / n, and the correlation (seeds' mean square - rest) over its numerator. */
 static void choose_reml(Seeds *s, const Interval *design, size_t n, size_t seeds)
 {
     if (isnan(s->correlation)) return;
@@ -317,10 +318,10 @@ static int holds(const Difference *d, double t, double truth)
     return fabs(d->mean - truth) <= t * d->error;
 }
 
-/* What is the same in all studies of one choice. */
+/* Numbers that are the same in all studies of one choice. */
 typedef struct {
     Simultaneous dunnett, tukey;
-    double t, equal; /* of one interval; beyond which simultaneous_equivalence is below .05 */
+    double t, equal; /* of one interval; simultaneous_equivalence is below .05 beyond it */
 } Known;
 
 static void know(Known *x, size_t df, const size_t *runs, size_t n)
@@ -395,9 +396,9 @@ static Shares draw_studies(const Study *s, int by, size_t studies)
     return sum;
 }
 
-/* 1,000 studies: a share of .95 within 4 standard deviations, 4 sqrt(.95 .05 / 1000) = .028. Alone a share is a mean over
- * designs, and nearer. Controls: a pair's own standard deviation with the degrees of freedom of all; intervals of each alone,
- * taken together; both are seen to hold too little. */
+/* In 1,000 studies a share of .95 is within 4 standard deviations, 4 sqrt(.95 .05 / 1000) = .028; `alone` is a mean
+ * over designs, and nearer. Controls: a pair's own standard deviation with the degrees of freedom of all, and intervals
+ * of each alone, taken together; both are seen to hold too rarely. */
 TEST(test_coverage)
 {
     const Study s = {13, 3, 0, 0.17};
@@ -410,13 +411,13 @@ TEST(test_coverage)
     assert_false(fabs(r.alone - 0.95) <= 0.028 || fabs(r.together - 0.95) <= 0.028);
 }
 
-/* Small tables: not paired, unless the F test is sure of it; with runs missing never. */
+/* Small tables are not paired, unless the F test is sure of it; tables with missing runs never are. */
 TEST(test_small_tables)
 {
     const Study two = {2, 3, 0, 0}, missing = {5, 4, 1, 0.2};
     Shares r = draw_studies(&two, BY_RULE, 2000), reml = draw_studies(&two, BY_REML, 2000);
     assert_true(r.alone >= 0.95 - 0.005 - 0.0195 && r.paired < 0.02);
-    assert_true(reml.alone < 0.94); /* the rule that is not taken: .93 */
+    assert_true(reml.alone < 0.94); /* the rejected rule: .93 */
     r = draw_studies(&missing, BY_RULE, 1000);
     assert_true(r.paired == 0 && fabs(r.together - 0.955) <= 0.028);
 }

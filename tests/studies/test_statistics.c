@@ -22,7 +22,7 @@ TEST(test_known_intervals)
     assert_true(fabs(i.low + i.high - 6) <= 1e-12);
 }
 
-/* Of positive numbers nothing is below 0, and all else is as before. The control is the other interval of two. */
+/* An interval of positive numbers ends at 0, and all else stays. The control is the plain interval of two. */
 TEST(test_positive)
 {
     const double two[] = {3, 7}, five[] = {5, 1, 4, 2, 3}, none[] = {0, 0};
@@ -49,8 +49,7 @@ TEST(test_missing_numbers)
     assert_true(i.n == 0 && isnan(i.mean));
 }
 
-/* Share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half
- * width. */
+/* Returns the share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half width. */
 static double coverage(double widen)
 {
     enum { DRAWS = 4000, N = 4 };
@@ -64,7 +63,7 @@ static double coverage(double widen)
     return held / DRAWS;
 }
 
-/* 4000 draws: 0.95 within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
+/* In 4000 draws 0.95 is reached within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
  * quantile in place of Student's it would be 0.85. */
 TEST(test_coverage)
 {
@@ -72,8 +71,8 @@ TEST(test_coverage)
     assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
 }
 
-/* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom: 2 (1 - T) = 0.013236, by the closed form of Student's
- * distribution of 4. Differences that are none have p 1. */
+/* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom gives 2 (1 - T) = 0.013236, by the closed form of Student's
+ * distribution of 4. Differences of zero have p 1. */
 TEST(test_difference)
 {
     const double five[] = {5, 1, 4, 2, 3}, none[5] = {0};
@@ -85,7 +84,7 @@ TEST(test_difference)
 
 /* ---- one-way layout --------------------------------------------------------------------------- */
 
-/* Designs of 4, 3, 1 and 2 runs; figures of a program that has nothing in common with this one: sums in exact
+/* Designs of 4, 3, 1 and 2 runs have the figures of a program that shares nothing with this one: sums in exact
  * rounding (Python's math.fsum), Student's distribution by Simpson's rule on cos^(nu - 1). */
 TEST(test_pooled)
 {
@@ -107,13 +106,14 @@ TEST(test_pooled)
         Difference back = statistics_difference(&s, &design[0], &design[i + 1]);
         assert_true(back.low == -x.high && back.p == x.p);
     }
-    /* the control: what one run more in a design does to sd is seen */
+    /* the control: a run that is 0.1 higher changes sd visibly */
     const double spoilt[] = {5.1, 4.9, 6.2, 5.9};
     design[0] = statistics_mean(spoilt, 1, 4);
     assert_false(fabs(statistics_pool(design, 4).sd - s.sd) <= 1e-4);
 }
 
-/* Single runs alone have no spread: their difference stands without an interval. A design without runs has none. */
+/* Single runs alone have no spread: their difference stands without an interval. A design without runs has no
+ * difference. */
 TEST(test_nothing_to_pool)
 {
     static const double x[] = {3, 5}, none[] = {NAN};
@@ -132,9 +132,10 @@ TEST(test_nothing_to_pool)
 
 enum { LAYOUT = 6, LAYOUT_RUNS = 4, LAYOUT_STUDIES = 4000 };
 
-/* Shares of the differences from the first design whose interval holds the true one, over drawn studies of designs
- * with 3, 4, 3, 2, 1 and 3 runs; *inside: of the last design, whose standard deviation is `odd` times the others'.
- * Half widths are scaled by `widen`; *width: their mean; *pairs: that of differences by seed. */
+/* Returns the share of the differences from the first design whose interval holds the true one, over drawn studies of
+ * designs with 3, 4, 3, 2, 1 and 3 runs; *inside becomes that of the last design, whose standard deviation is `odd`
+ * times the others'. Half widths are scaled by `widen`; *width becomes their mean, and *pairs that of differences by
+ * seed. */
 static double layout_coverage(double widen, double odd, double *inside, double *width,
                               double *pairs)
 {
@@ -169,10 +170,10 @@ static double layout_coverage(double widen, double odd, double *inside, double *
     return held / LAYOUT_STUDIES / (LAYOUT - 1);
 }
 
-/* 4000 studies: the intervals hold the true difference in 93 to 97 of 100. Those of pairs of three seeds are wider by
- * t and the mean of a standard deviation with 2 degrees of freedom for 10: 4.30 * .886 against 2.23 * .975. Controls:
- * with the normal quantile in place of Student's they do not hold it as often; nor where one design's standard
- * deviation is four times the others', so that what is assumed is not so. */
+/* In 4000 studies the intervals hold the true difference in 93 to 97 of 100. Those of pairs of three seeds are wider
+ * by t and the mean of a standard deviation with 2 degrees of freedom for 10: 4.30 * .886 against 2.23 * .975.
+ * Controls: with the normal quantile in place of Student's they hold it less often, and also where one design's
+ * standard deviation is four times the others', which breaks the assumption. */
 TEST(test_layout_coverage)
 {
     double inside, width, pairs;
@@ -231,7 +232,7 @@ TEST(test_ties)
     assert_true(c.n == 3 && fabs(c.rho - 0.5) <= 1e-12); /* 1 2 3 against 2 1 3 */
 }
 
-/* n = 12: a noisy rise is found, unrelated numbers are not; the interval holds rho. */
+/* In 12 pairs a noisy rise is found, and unrelated numbers are not; the interval holds rho. */
 TEST(test_noise)
 {
     double x[12], y[12], z[12];
@@ -249,7 +250,7 @@ TEST(test_noise)
     assert_true(again.low == related.low && again.p == related.p);
 }
 
-/* How often an interval of n unrelated pairs leaves out 0. */
+/* Returns how often an interval of n unrelated pairs leaves out 0. */
 static double share_without_zero(size_t n)
 {
     enum { TIMES = 400 };
@@ -267,7 +268,8 @@ static double share_without_zero(size_t n)
     return (double)without / TIMES;
 }
 
-/* 95 %: one in twenty, here 2 standard deviations more. Of 5 pairs, the control, it is more than one in ten. */
+/* The 95 % interval leaves out 0 in one of twenty, here 2 standard deviations more. Of 5 pairs, the control, it does
+ * in more than one of ten. */
 TEST(test_least_pairs)
 {
     double least = share_without_zero(BOOTSTRAP_LEAST), few = share_without_zero(5);
@@ -275,7 +277,8 @@ TEST(test_least_pairs)
     assert_true(few > 0.1);
 }
 
-/* Of 8 pairs of which one alone has another x a third of the draws has none; of three with another one in 40. */
+/* Where one of 8 pairs alone has another x, a third of the draws lacks it; where three have another, one in 40 lacks
+ * them. */
 TEST(test_lone_value)
 {
     double x[8] = {0}, y[8];
@@ -288,8 +291,8 @@ TEST(test_lone_value)
     assert_true(three.low <= three.rho && three.rho <= three.high);
 }
 
-/* Two clusters on a line: of the 10 divisions of 2 and 3 only theirs is as far apart. Points of one heap are not
- * apart; where no group has a pair there is nothing to say. */
+/* Two clusters lie on a line: of the 10 divisions into 2 and 3 only theirs is as far apart. Points of one heap are not
+ * apart; where no group has a pair there is no result. */
 TEST(test_apart)
 {
     enum { N = 5, M = 18 };
@@ -317,7 +320,8 @@ TEST(test_apart)
     assert_true(p > 0.05 && p < 1);
 }
 
-/* The share of all orders of 1 .. n whose covariance with x is as far from 0 as that of y, counted here one by one. */
+/* Returns the share of all orders of 1 .. n whose covariance with x is as far from 0 as that of y, counted one by
+ * one. */
 static double count_orders(const double *x, const double *y, size_t n)
 {
     double v[9], sum = 0;
@@ -343,8 +347,8 @@ static double count_orders(const double *x, const double *y, size_t n)
     }
 }
 
-/* Of 9 pairs the permutations are sampled: their share and the counted one agree to 4 standard deviations of
- * 20,000 draws. The control: the share of a weaker relation is farther away. */
+/* For 9 pairs the permutations are sampled: their share and the counted one agree to 4 standard deviations of 20,000
+ * draws. The control: the share of a weaker relation is farther away. */
 TEST(test_sampled_permutations)
 {
     const double draws = 20000, x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};

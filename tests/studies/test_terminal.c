@@ -1,5 +1,5 @@
-/* test_terminal.c: tables and lines of progress on terminals of 60, 80 and 200 columns: nothing is wider, nothing is lost;
- * each with a control that is. */
+/* test_terminal.c: tables and lines of progress on terminals of 60, 80 and 200 columns: no line is wider and nothing is
+ * lost. Each test has a control that is wider. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -12,7 +12,7 @@
 static const size_t widths[] = {60, 80, 200};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-/* The widest line of a text. */
+/* Returns the columns of the widest line of a text. */
 static size_t widest(const char *text)
 {
     size_t most = 0, n;
@@ -25,7 +25,7 @@ static size_t widest(const char *text)
 
 /* ---- characters ------------------------------------------------------------------------------------- */
 
-/* Widths by UAX 11, and by Unicode's combining classes. */
+/* Widths are those of UAX 11 and of Unicode's combining classes. */
 TEST(test_columns)
 {
     static const struct {
@@ -35,9 +35,9 @@ TEST(test_columns)
         {"", 0, 0},
         {"abcd", 4, 3},
         {"\xc3\xa9t\xc3\xa9s", 4, 5},            /* e acute, one character */
-        {"e\xcc\x81te\xcc\x81s", 4, 7},          /* the same of two */
-        {"\xe6\x97\xa5\xe6\x9c\xac", 4, 3},      /* two that are wide */
-        {"\xf0\x9f\x98\x80-\xe2\x80\xa6", 4, 5}, /* a face, which is wide */
+        {"e\xcc\x81te\xcc\x81s", 4, 7},          /* the same as two characters */
+        {"\xe6\x97\xa5\xe6\x9c\xac", 4, 3},      /* two wide characters */
+        {"\xf0\x9f\x98\x80-\xe2\x80\xa6", 4, 5}, /* a wide face */
         {"\xff\xc0zz", 4, 3},                    /* bytes that are no characters */
         {"\xc2\xb1"
          "2.5",
@@ -69,7 +69,7 @@ static const Column columns[] = {COLUMN(Row, scheme), COLUMN(Row, layers), NUMBE
                                  NUMBER(14),          NUMBER(15),          {0}};
 static const Column texts[] = {COLUMN(Row, scheme), COLUMN(Row, words), COLUMN(Row, layers), {0}};
 
-/* The same scheme with two depths, so that a row has two names. */
+/* One scheme has two depths, so that a row has two names. */
 static const char *const scheme[] = {"strang-marchuk:heun", "strang-marchuk:heun",
                                      "\xe6\x97\xa5\xe6\x9c\xac:\xc3\xa9uler"};
 enum { ROWS = 3 };
@@ -99,7 +99,7 @@ static void show_sheet(size_t width, const Column *of, int as)
     terminal_run(width, write_sheet);
 }
 
-/* Each number is there once; a part has the two names, and no other column twice. */
+/* Each number is there once; each part has the two names, and no other column stands twice. */
 TEST(test_parts)
 {
     char number[32];
@@ -126,7 +126,7 @@ TEST(test_parts)
     assert_int_equal(count_lines(shown), 2 + ROWS);
 }
 
-/* Words take several lines rather than the table several parts, and none is lost or cut. */
+/* Long words take several lines, so that the table needs one part; none is lost or cut. */
 TEST(test_long_words)
 {
     static char all[sizeof shown];
@@ -143,7 +143,7 @@ TEST(test_long_words)
     }
 }
 
-/* COLUMNS is what a user wants of a terminal; a file is no terminal. */
+/* COLUMNS overrides the terminal's width; a file is no terminal. */
 TEST(test_environment)
 {
     setenv("COLUMNS", "60", 1);
@@ -166,7 +166,8 @@ static void write_progress(void)
     progress_show("\xc3\xa9poque 1 de 2: %0150d words, 3 min left", 7);
 }
 
-/* One line that the terminal does not break, for it could not be wiped; its last column is the cursor's. */
+/* Progress is one line that the terminal does not break, as a broken line could not be wiped; the last column is the
+ * cursor's. */
 TEST(test_progress)
 {
     for (int w = 0; w < WIDTHS; w++) {
@@ -189,7 +190,7 @@ static void run_program(void)
     _exit(127);
 }
 
-/* The table of a command; what is before it are words. */
+/* The table of a command fits; the lines before it are words. */
 TEST(test_program)
 {
     for (int w = 0; w < WIDTHS; w++) {

@@ -11,7 +11,7 @@
 #include "kernels/threads.h"
 #include "studies/tools/waiting.h"
 
-/* libgomp reads the number of spins before main: this program begins anew with very many. */
+/* Starts this program again with very many spins, as libgomp reads their number before main. */
 __attribute__((constructor)) static void begin_anew(void)
 {
     char program[] = "/proc/self/exe", *arguments[] = {program, NULL};
@@ -28,8 +28,8 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Processor time of this process while its first thread sleeps for 0.3 s and the others wait for it, over what those would
- * take that never stop to look. */
+/* Returns the processor time of this process while its first thread sleeps for 0.3 s and the others wait for it,
+ * divided by the time of threads that never stop to look. */
 static double share_of_waiting(int team)
 {
     double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -62,7 +62,8 @@ TEST(ballast_shortens_waiting)
     }
 }
 
-/* Turns of 1 ms for every thread until the state is as wanted; 0 if it is not so within 10 seconds. */
+/* Works 1 ms in every thread in turn until the state is the wanted one; returns 0 if that takes more than 10
+ * seconds. */
 static int work_until(int is_short, int team)
 {
     double end = seconds(CLOCK_MONOTONIC) + 10;
