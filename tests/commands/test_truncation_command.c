@@ -9,7 +9,7 @@
 
 static const char text[] = "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n";
 
-/* Runge and Kutta's third-order method in a form of our own, under a name no other file has. */
+/* Heun's third-order method (1900) in a form of our own, under a name no other file has. */
 static const char unseen[] =
     "scheme never-seen\nk1 = H(y)\nk2 = H(y + 1/3*k1)\nk3 = H(y + 2/3*k2)\n"
     "y' = y + 1/4*k1 + 3/4*k3\n";
