@@ -1,4 +1,4 @@
-/* judge.c: BLEU of validation at the end of an epoch (judge.h). */
+/* judge.c: computes the BLEU of validation at the end of an epoch (judge.h). */
 #include "studies/train/judge.h"
 
 #include <math.h>
