@@ -63,7 +63,7 @@ int bench_by_clock(const Backend *b);
 
 /* The rows of a bench in two forms: `value` of CSV, and the table for people. */
 typedef struct {
-    Sheet *values; /* of bench_values */
+    Sheet *values; /* rows of bench_values */
     Sheet *table;  /* the bench's own columns */
     int failed;    /* code of the first peer that failed, and its words */
     char words[512];

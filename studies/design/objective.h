@@ -5,7 +5,7 @@
 #include "studies/design/fields.h"
 #include "studies/design/form.h"
 
-/* What a figure depends on besides the scheme. */
+/* The data of a figure besides the scheme. */
 typedef struct {
     const Forest *forest; /* trees of order up to order + 1 */
     int order;

@@ -33,7 +33,7 @@ typedef struct {
     Network net;               /* without a model */
     char weights[OUTPUT_PATH]; /* the file of the pre-trained weights */
     Labelled train, dev;       /* files */
-    Labelled rest, chosen;     /* parts of train: trained on, and chosen by */
+    Labelled rest, chosen;     /* parts of train: for training, for choosing */
     Scale scale;               /* scale of the values */
     Examples on_rest, on_chosen, on_dev;
     Corpus corpus;                 /* rest and chosen, as a training takes them; borrows all */

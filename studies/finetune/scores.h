@@ -39,7 +39,7 @@ typedef struct {
 } ScoredRun;
 
 typedef struct {
-    char *task, *metric, *dir; /* those of the first directory; dir for messages */
+    char *task, *metric, *dir; /* from the first directory; dir for messages */
     int choose;                /* number of the metric */
     size_t n;
     double *gold; /* (n) */

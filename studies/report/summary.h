@@ -23,7 +23,7 @@ typedef struct {
  * by a warning. ERR_MEMORY. */
 int summary_write(Summary *s, const char *title);
 
-/* ---- summary_part.c: the parts of sections -------- */
+/* ---- summary_part.c: the parts of sections ---- */
 
 /* Tells of a file that is not shown, with error_text as the reason, in the page and as a warning. */
 void summary_refuse(Summary *s);

@@ -180,7 +180,7 @@ static int find_asking(const Options *o, const Network *n, Asking *ask, const As
                      "one by one as it is");
 }
 
-/* Notes the unknown tokens. A text with many of them is easier, so perplexities of two
+/* Prints the number of unknown tokens. A text with many of them is easier, so perplexities of two
  * vocabularies do not compare. */
 static void tell_unknown(const Text *t)
 {

@@ -9,7 +9,7 @@
 
 struct Judge {
     const Corpus *corpus;
-    Options *search; /* of beam 1 */
+    Options *search; /* for a beam of 1 */
     Model *model;
     Translator *translator;
 };

@@ -15,7 +15,7 @@ typedef struct {
 /* Collective. Fills *out (ranks) on every rank. Caller: memory_free. */
 int shares_gather(Ranks *r, const TrainResult *result, Share **out);
 
-/* Writes DIR/ranks.csv with a row a rank, and notes a line. */
+/* Writes DIR/ranks.csv with a row a rank, and prints a line. */
 extern const Column share_columns[];
 int shares_write(const Ranks *r, const Share *share, const char *dir);
 

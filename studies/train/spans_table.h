@@ -5,11 +5,11 @@
 #include "studies/tools/sheet.h"
 #include "nn/nn.h"
 
-/* Notes one line for each attention sublayer and one on all of them; does nothing
+/* Prints one line for each attention sublayer and one on all of them; does nothing
  * for a model without spans. */
 int spans_tell(const Model *m);
 
-/* Writes DIR/spans.csv with a row a head, and notes the same lines. The model has spans. */
+/* Writes DIR/spans.csv with a row a head, and prints the same lines. The model has spans. */
 extern const Column span_columns[];
 int spans_write(const Model *m, const char *dir);
 

@@ -1,4 +1,4 @@
-/* tell.c: see tell.h. */
+/* tell.c: implements tell.h. */
 #include "studies/train/tell.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ void tell_report(void *arg, const TrainReport *t)
     tell_log(r);
 }
 
-/* Notes the memory that the run will take, before it begins. */
+/* Prints the memory that the run will take, before it begins. */
 static void tell_memory(const Training *r)
 {
     const Model *m = r->model;
@@ -94,7 +94,7 @@ static void tell_memory(const Training *r)
                   per * (double)model_bytes(m), name, words, name, 1e-6 * (double)r->need);
 }
 
-/* Notes a changed length. A length may change, so it is no reason to refuse, but a damaged
+/* Prints a changed length. A length may change, so it is no reason to refuse, but a damaged
  * config.ini could change it unseen. */
 static void tell_length(const Training *r, const char *key, const char *option)
 {
@@ -108,7 +108,7 @@ static void tell_length(const Training *r, const char *key, const char *option)
     memory_free(was);
 }
 
-/* Notes that a multistep scheme never has its full history, which makes it another scheme. */
+/* Says that a multistep scheme never has its full history, which makes it another scheme. */
 static void tell_history(const Training *r)
 {
     const Table *t = r->stacks.layers;

@@ -40,7 +40,7 @@ typedef struct {
 enum { PARTS_WORDS = 400 };
 int parts_words(const Corpus *c, char words[PARTS_WORDS]);
 
-/* These two are callbacks of TrainConfig; arg is the Training. tell_begin notes what the run starts
+/* These two are callbacks of TrainConfig; arg is the Training. tell_begin prints what the run starts
  * with; tell_report shows progress and the line of an epoch. */
 void tell_begin(void *arg);
 void tell_report(void *arg, const TrainReport *t);

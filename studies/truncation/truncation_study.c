@@ -12,7 +12,7 @@
 
 static const double check_most = 1e-9; /* larger than the amplified rounding of some layers */
 
-/* ---- what is measured ------------------------------------------------------------------------------- */
+/* ---- measurements ----------------------------------------------------------------------------------- */
 
 int truncation_fields(const TruncationInput *in, const Table *scheme)
 {

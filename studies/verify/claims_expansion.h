@@ -22,7 +22,7 @@ typedef struct {
     Map map, minus;
     int has_minus;
     int one_field;       /* 1: G = 0, so only trees of F count */
-    const char *letters; /* of terms: "FG", "FGC"; "F" or "H" for one field; borrowed */
+    const char *letters; /* letters: "FG", "FGC"; "F" or "H" for one field; borrowed */
     int degree;
     Forest *forest;       /* trees of one degree more */
     mpq_t *want, *have;   /* (forest->count) factors of h^|t| F(t): as stated, as they are */

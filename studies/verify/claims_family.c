@@ -51,7 +51,7 @@ static int is_affine(const Family *y)
     return affine;
 }
 
-/* "1/2 - K", "-1 + 2 K" */
+/* Writes "1/2 - K", "-1 + 2 K". */
 static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_t bytes)
 {
     mpq_t size;

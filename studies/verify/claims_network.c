@@ -126,7 +126,7 @@ void net_block(const Net *n, const double *x, double *y)
     net_add(y, -1, x, y);
 }
 
-/* (17)-(19) of the Macaron paper. */
+/* Computes (17)-(19) of the Macaron paper. */
 static void macaron(const Net *n, const double *x, double *y)
 {
     double k[N];
@@ -148,7 +148,7 @@ void net_two_stages(const Net *n, Equations *f, double a, double b, const double
     net_add(y, b, F2, y);
 }
 
-/* (15)-(19) of the ODE Transformer. */
+/* Computes (15)-(19) of the ODE Transformer. */
 static void four_stages(const Net *n, Equations *f, const double *x, double *y)
 {
     double F[4][N], at[N];

@@ -129,7 +129,7 @@ static void put_number(const char *c, FILE *out)
         fputs(c, out);
 }
 
-/* Writes a term as the formula it is: F''(F,G'F), [F,[F,G]]; a colour's number becomes an index. */
+/* Writes a term as the formula it is: F''(F,G), [F,[F,G]]; a colour's number becomes an index. */
 static void latex_term(const char *term, FILE *out)
 {
     for (; *term; term++) fprintf(out, isdigit((unsigned char)*term) ? "_{%c}" : "%c", *term);
