@@ -33,8 +33,7 @@ typedef struct {
 typedef struct {
     size_t A, H;
     int over;
-    int whole;     /* 1: encoders alone, where a token sees all, not only those up to its
-                * place (head_sums_new: 0) */
+    int whole;     /* 1: for encoders alone, whose tokens see all tokens (head_sums_new: 0) */
     size_t tokens; /* so far */
     double *cost, *token;
 } HeadSums;

@@ -127,7 +127,7 @@ typedef struct {
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-/* Has a scheme a truncation error and a growth in the layers of the model? */
+/* Does a scheme have a truncation error and a growth in the layers of the model? */
 static int measurable(const Study *u, const Table *t)
 {
     return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&

@@ -39,7 +39,7 @@ typedef struct {
 } Growth;
 
 /* Takes copies of A, B (tokens, d, d); d is that of the layers before. ERR_ACCURACY with words where some A + B has not
- * d eigenvectors. After an error g is unchanged. */
+ * d eigenvectors. After an error the layers before stay. */
 int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double *B);
 /* Does the same for a layer of the truncator's sentence, with as many tokens as truncator_jacobian
  * takes. The model is causal. */

@@ -126,7 +126,7 @@ static int choose_all(Verification *v)
 
 /* ---- running --------------------------------------------------------------------------------------------- */
 
-/* Has the claim its registered verdict? A mutant must have any other. */
+/* Does the claim have its registered verdict? A mutant must have any other. */
 static int is_met(const Verification *v, size_t i)
 {
     int same = finding_verdict(&v->finding[i]) == v->claim[i]->expected;
