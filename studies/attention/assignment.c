@@ -1,9 +1,9 @@
-/* assignment.c: the Hungarian method by shortest augmenting paths.
+/* assignment.c: finds an assignment by the Hungarian method with shortest augmenting paths.
  *
  * Prices u of rows and v of columns keep cost[i, j] - u[i] - v[j] >= 0, and 0 on the assigned pairs; by
- * duality such an assignment is optimal. Rows come in one by one: from the new row a tree of cheapest
- * ways grows (Dijkstra on the reduced costs), prices moving along, until it meets a free column; the
- * assignments along the way back to the root then move by one. */
+ * duality such an assignment is optimal. Rows are added one by one. From the new row a tree of cheapest
+ * paths grows (Dijkstra on the reduced costs), and the prices change with it, until it meets a free
+ * column. Then the assignments along the path back to the root move by one. */
 #include "studies/attention/assignment.h"
 
 #include <math.h>
@@ -13,13 +13,14 @@ typedef struct {
     size_t n;
     const double *cost;
     double u[ASSIGNMENT_MAX + 1], v[ASSIGNMENT_MAX + 1];
-    size_t row[ASSIGNMENT_MAX + 1];  /* of a column */
-    size_t from[ASSIGNMENT_MAX + 1]; /* column before on the way */
+    size_t row[ASSIGNMENT_MAX + 1];  /* row of a column */
+    size_t from[ASSIGNMENT_MAX + 1]; /* previous column on the path */
     double slack[ASSIGNMENT_MAX + 1];
     int done[ASSIGNMENT_MAX + 1];
 } Prices;
 
-/* Slacks of the columns outside by way of column j; gives the nearest of them. */
+/* Updates the slacks of the columns outside the tree by way of column j.
+ * Returns the nearest of them. */
 static size_t nearest(Prices *p, size_t j)
 {
     size_t i = p->row[j], best = 0;

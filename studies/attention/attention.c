@@ -1,4 +1,4 @@
-/* attention.c: distances between attention distributions, and between heads (attention.h). */
+/* attention.c: computes distances between attention distributions, and between heads (attention.h). */
 #include "studies/attention/attention.h"
 
 #include <math.h>
@@ -63,7 +63,8 @@ void head_sums_free(HeadSums *s)
     s->token = memory_free(s->token);
 }
 
-/* One sublayer at token i: here (H, H) out, added to cost; the least sum of matched heads. a, b (H, N, N). */
+/* Compares one sublayer at token i. here (H, H) out, added to cost; a, b (H, N, N). Returns the
+ * least sum of matched heads. */
 static double add_token(const HeadSums *s, size_t N, size_t i, const double *a, const double *b,
                         double *here, double *cost, double *work)
 {

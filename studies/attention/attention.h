@@ -1,14 +1,14 @@
-/* attention.h: how differently two models spread their attention (command_attention.c).
+/* attention.h: the distance between two models' attention (command_attention.c).
  *
- * Source: Press, Smith, Levy 2020, section 6. The i-th attention sublayers of two models are compared at
- * one token: heads are matched one to one so that the sum of the distances between the matched heads'
- * distributions is least, and that sum is the distance at this token and sublayer; it is averaged over
- * tokens and sublayers. Their text does not say what is moved where; both readings are here:
+ * Source: Press, Smith, Levy 2020, section 6. The i-th attention sublayers of two models are compared at one
+ * token. Heads are matched one to one so that the sum of the distances between the matched heads'
+ * distributions is least. That sum is the distance at this token and sublayer; it is averaged over tokens
+ * and sublayers. The paper does not say what is moved where. Both readings are here:
  *
  *   positions   the weights are mass on the tokens 0 .. n-1 that are seen, and moving mass by one token
  *               costs 1. On a line the earth mover's distance is the L1 norm of the difference of the
  *               cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in tokens (Vallender 1973).
- *   values      the n weights are samples of a number each, 1/n of the mass; order and place are lost.
+ *   values      each of the n weights is a sample, a number with 1/n of the mass; order and place are lost.
  *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. The size of
  *               the numbers in their table 7 (1e-3) fits this reading better.
  */
@@ -19,11 +19,11 @@
 
 enum { OVER_POSITIONS, OVER_VALUES };
 
-/* Distance of two distributions a, b (n >= 1), as above; work (2 n). */
+/* Returns the distance of two distributions a, b (n >= 1), as above; work (2 n). */
 double attention_distance(int over, size_t n, const double *a, const double *b, double *work);
 
 typedef struct {
-    double token; /* heads matched anew at every token: the paper's */
+    double token; /* heads matched anew at every token, as in the paper */
     double once;  /* heads of a sublayer matched once, by the mean over tokens: at least as large */
 } HeadDistance;
 
@@ -33,14 +33,14 @@ typedef struct {
 typedef struct {
     size_t A, H;
     int over;
-    int whole; /* 1: of encoders alone, where a token sees all, not those up to its own (head_sums_new: 0) */
+    int whole;     /* 1: for encoders alone, whose tokens see all tokens (head_sums_new: 0) */
     size_t tokens; /* so far */
     double *cost, *token;
 } HeadSums;
 int head_sums_new(size_t A, size_t H, int over, HeadSums *s);
 void head_sums_free(HeadSums *s);
 int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b);
-/* Means over the tokens, of sublayer i; over all with i = A. */
+/* Returns means over the tokens, for sublayer i; i = A: over all sublayers. */
 HeadDistance head_sums_mean(const HeadSums *s, size_t i);
 
 #endif

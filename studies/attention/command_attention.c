@@ -1,4 +1,4 @@
-/* command_attention.c: attention distances between saved models, and their means by scheme. */
+/* command_attention.c: computes attention distances between saved models, and their means by scheme. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,21 +50,21 @@ static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
-/* Two models. */
+/* A row for two models. */
 typedef struct {
     const char *model_a, *model_b, *scheme_a, *scheme_b;
     size_t tokens;
     double distance, matched_once;
 } PairRow;
 
-/* The same, sublayer by sublayer. */
+/* The same for each sublayer. */
 typedef struct {
     const char *model_a, *model_b;
     size_t sublayer;
     double distance, matched_once;
 } SublayerRow;
 
-/* All pairs of models of two schemes. */
+/* A row for all pairs of models of two schemes. */
 typedef struct {
     const char *scheme_a, *scheme_b;
     size_t pairs;
@@ -142,7 +142,7 @@ static size_t evaluations(const Network *n)
     return plan_evals(model_plan(n->model), SLOT_ATTENTION);
 }
 
-/* What cannot be compared with the first model. */
+/* Refuses a model that cannot be compared with the first. */
 static int check(const Study *u, size_t k)
 {
     const Network *a = &u->network[0], *b = &u->network[k];
@@ -163,7 +163,7 @@ static int check(const Study *u, size_t k)
                      u->name[0], u->A, u->name[k], evaluations(b));
 }
 
-/* Whether there is a place for pictures. */
+/* 1: pictures are wanted and have a place. */
 static int draws(const Study *u)
 {
     return u->models > 0 && options_text(u->options, "out") &&
@@ -226,7 +226,7 @@ static void close_study(Study *u)
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-/* One block of N tokens through every model, then every pair. */
+/* Runs one block of N tokens through every model, then compares every pair. */
 static int read_block(Study *u, size_t N, const int32_t *token)
 {
     size_t i = 0;
@@ -253,7 +253,7 @@ static int read_blocks(Study *u, Batches *all)
     return 0;
 }
 
-/* An encoder reads line by line, each behind what its sequences begin with. */
+/* Reads a text for encoders line by line, each after the tokens that begin the model's sequences. */
 static int read_lines(Study *u)
 {
     Drawn lines;
@@ -283,7 +283,7 @@ static int read_all(Study *u)
     return code;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------- */
 
 static const char *scheme(const Study *u, size_t k)
 {
@@ -301,14 +301,14 @@ static void add_pair(Study *u, size_t a, size_t b, const HeadSums *s)
     }
 }
 
-/* 1 where models a, b are of the schemes x, y, in any order. */
+/* Returns 1 where models a, b are of the schemes x, y, in any order. */
 static int is_of(const Study *u, size_t a, size_t b, const char *x, const char *y)
 {
     const char *p = scheme(u, a), *q = scheme(u, b);
     return (strcmp(p, x) == 0 && strcmp(q, y) == 0) || (strcmp(p, y) == 0 && strcmp(q, x) == 0);
 }
 
-/* Are the models of two schemes farther apart than those of one? */
+/* Finds p: are the models of two schemes farther apart than those of one? */
 static int find_apart(const Study *u, const char *x, const char *y, double *p)
 {
     double *distance = memory_new(u->models * u->models, sizeof *distance);
@@ -331,7 +331,7 @@ static int find_apart(const Study *u, const char *x, const char *y, double *p)
     return 0;
 }
 
-/* The mean over all pairs of models of these two schemes. distance (2, pairs): room. */
+/* Adds the mean over all pairs of models of these two schemes. distance (2, pairs): work. */
 static int add_schemes(Study *u, const char *x, const char *y, double *distance)
 {
     size_t n = 0, i = 0;

@@ -1,4 +1,5 @@
-/* maps.c: see maps.h. A picture has all its maps in one frame, side by side, so that they share tokens and shade. */
+/* maps.c: draws attention maps (maps.h). A picture has all its maps in one frame, side by side, so that
+ * they share tokens and shade. */
 #include "studies/attention/maps.h"
 
 #include <math.h>
@@ -34,15 +35,15 @@ const Column map_columns[] = {
     COLUMN(MapRow, model, .words = "directory of the model"),
     {0}};
 
-/* A sublayer's evaluation, of those of a model in their order. */
+/* The place of a sublayer's evaluation, in the order of a model's evaluations. */
 typedef struct {
     size_t layer, sublayer;
 } Place;
 
 typedef struct {
     const MapModel *model;
-    size_t number, sentence; /* of the model, of the line; from 1 */
-    size_t first;            /* its first map */
+    size_t number, sentence; /* numbers of the model and of the line, from 1 */
+    size_t first;            /* number of its first map */
     size_t A, H, N;
     Place *place; /* (A) */
     const int32_t *token;
@@ -64,7 +65,7 @@ static void find_places(const Plan *p, Place *place)
     }
 }
 
-/* Of head h from 1, or the mean over heads. */
+/* Returns the weight of head h from 1, or with h 0 the mean over heads. */
 static double weight(const Looks *l, size_t a, size_t h, size_t query, size_t key)
 {
     const double *w = l->weights + (a * l->H * l->N + query) * l->N + key;
@@ -95,19 +96,19 @@ static void add_rows(const Looks *l, Sheet *s)
 /* Maps in rows and columns; lengths in lines of small letters. */
 typedef struct {
     size_t maps, columns, rows;
-    size_t pitch; /* of columns, in cells; that of rows is N + GAP */
+    size_t pitch; /* distance of columns, in cells; that of rows is N + GAP */
     double cell;
-    double across, up;    /* of the picture */
-    double centre[2];     /* of the maps */
-    double above;         /* room of the title */
-    double below, beside; /* what the words below and left of the maps take */
+    double across, up;    /* size of the picture */
+    double centre[2];     /* centre of the maps */
+    double above;         /* room for the title */
+    double below, beside; /* room for the words below and left of the maps */
 } Layout;
 
 enum { LETTERS = 12, GAP = 2, LEAST_PITCH = 10 };
-enum { BEHIND = 6 };              /* room of the scale */
-static const double tight = 0.95; /* of a cell whose token is still read */
+enum { BEHIND = 6 };              /* room for the scale */
+static const double tight = 0.95; /* smallest cell with a legible token */
 
-/* A token as far as it has room. */
+/* Writes a token, cut to its room. */
 static void label(const Looks *l, size_t i, char out[4 * LETTERS + 8])
 {
     char text[4 * LETTERS + 8];
@@ -117,7 +118,7 @@ static void label(const Looks *l, size_t i, char out[4 * LETTERS + 8])
     snprintf(out, 4 * LETTERS + 8, "%.*s%s", (int)n, text, text[n] ? "…" : "");
 }
 
-/* As many columns as leave each token a line, as even as they can be; cells are square. */
+/* Chooses as many columns as leave each token a line, in rows as even as possible; cells are square. */
 static Layout lay_out(const Looks *l, Plot *p, size_t maps)
 {
     double letters = 0;
@@ -143,7 +144,7 @@ static Layout lay_out(const Looks *l, Plot *p, size_t maps)
     return y;
 }
 
-/* Margins, so that a cell has its size; the scale stands beside the upper maps. */
+/* Sets margins so that a cell has its size; the scale stands beside the upper maps. */
 static void set_margins(const Looks *l, Plot *p, Layout *y)
 {
     double wide = y->cell * (double)((y->columns - 1) * y->pitch + l->N),
@@ -191,7 +192,7 @@ static void set_axes(const Looks *l, Plot *p, const Layout *y)
     plot_setting(p, "set style fill solid 1 noborder");
 }
 
-/* The m-th map of a picture: head h of evaluation a. */
+/* Draws the m-th map of a picture: head h of evaluation a. */
 static void draw_map(const Looks *l, Plot *p, const Layout *y, size_t m, size_t a, size_t h,
                      const char *words)
 {
@@ -207,7 +208,7 @@ static void draw_map(const Looks *l, Plot *p, const Layout *y, size_t m, size_t 
         sheet_column(c, "weight"));
 }
 
-/* How many attention sublayers of a layer are there beside this. */
+/* Counts the attention sublayers in this one's layer. */
 static size_t in_layer(const Looks *l, size_t a)
 {
     size_t n = 0;
@@ -215,7 +216,7 @@ static size_t in_layer(const Looks *l, size_t a)
     return n;
 }
 
-/* Of the heads of evaluation a, or with l->A of all evaluations, each the mean over heads. */
+/* Draws the heads of evaluation a, or with a = l->A all evaluations, each as the mean over heads. */
 static int draw(const Looks *l, size_t a, const char *dir)
 {
     char name[64], title[256], words[64], of[64] = "mean over heads";
@@ -259,7 +260,7 @@ typedef struct {
     Sheet *rows;
 } Maps;
 
-/* One sentence in one model: its rows, or, where dir is given, its pictures. */
+/* Computes the rows of one sentence in one model, or, where dir is given, draws its pictures. */
 static int look(const Maps *u, size_t k, size_t s, const char *dir, size_t *pictures)
 {
     const Network *n = u->model[k].network;

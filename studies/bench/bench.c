@@ -1,4 +1,4 @@
-/* bench.c: contenders in turns, medians and quartiles. */
+/* bench.c: times contenders in turns; medians and quartiles. */
 #include "studies/bench/bench.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int piece(const BenchPlan *plan, Contender *c, double *seconds)
     return 0;
 }
 
-/* Doubles the steps of a piece until it is long enough: warms up, too. */
+/* Doubles the steps of a piece until it is long enough. This also warms up. */
 static int warm(const BenchPlan *plan, Contender *c)
 {
     double seconds;
@@ -59,7 +59,8 @@ static int open_all(const PeerProblem *p, Contender *c, size_t count)
     return 0;
 }
 
-/* The field counts its calls; a peer that calls something else tells itself. */
+/* Counts the calls of one step. The field counts its calls; a peer that calls something
+ * else reports them itself. */
 static int count_calls(const PeerProblem *p, Contender *c)
 {
     PeerField *f = p->arg;
@@ -70,7 +71,7 @@ static int count_calls(const PeerProblem *p, Contender *c)
     return 0;
 }
 
-/* One piece of round r, unless the budget is spent. */
+/* Times one piece of round r, unless the budget is spent. */
 static int turn(const BenchPlan *plan, Contender *c, size_t r)
 {
     double seconds, spent = 0;
@@ -81,7 +82,8 @@ static int turn(const BenchPlan *plan, Contender *c, size_t r)
     return 0;
 }
 
-/* Rounds go forth and back, so that nobody always comes behind the one that empties the caches. */
+/* Times all contenders. Rounds go forth and back, so that none always follows the one
+ * that empties the caches. */
 static int time_all(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -104,7 +106,7 @@ static int rising(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The q-quantile of sorted x (n), linear between neighbours. */
+/* Returns the q-quantile of sorted x (n), linear between neighbours. */
 static double quantile(size_t n, const double *x, double q)
 {
     double at = q * (double)(n - 1), floor_at = floor(at);
@@ -112,7 +114,7 @@ static double quantile(size_t n, const double *x, double q)
     return x[i] + (at - floor_at) * (x[next] - x[i]);
 }
 
-/* Sorts x (n) and gives its quartiles: lower, median, upper. */
+/* Sorts x (n) and finds its quartiles: lower, median, upper. */
 static void quartiles(size_t n, double *x, double q[3])
 {
     qsort(x, n, sizeof *x, rising);
@@ -188,7 +190,8 @@ void bench_load(BenchReport *b, const char *when)
     if (getloadavg(&load, 1) == 1) bench_value(b, when, load, "processes", "machine.load");
 }
 
-/* CSV comes as it is measured: a bench that is stopped has told what it knew. */
+/* Prints CSV rows as they are measured, so that a bench that is stopped has
+ * printed its results so far. */
 int bench_stream(const Options *o, const BenchReport *out)
 {
     if (!options_flag(o, "csv")) return 0;

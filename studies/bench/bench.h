@@ -1,5 +1,5 @@
-/* bench.h: timing side by side: contenders take turns in short pieces, so that what else the machine
- * does falls on all of them alike; medians and quartiles over the pieces are told.
+/* bench.h: timing side by side. Contenders take turns in short pieces, so that other work on the machine slows all of
+ * them alike. The results are medians and quartiles over the pieces.
  */
 #ifndef TROTTER_BENCH_H
 #define TROTTER_BENCH_H
@@ -15,18 +15,18 @@
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
 
-enum { BENCH_REPEATS = 1001 }; /* most */
+enum { BENCH_REPEATS = 1001 }; /* largest number */
 enum { BENCH_GEMM = 1024 };    /* rows of the matrices whose product gives the GEMM rate */
 
-/* One contender, and what was measured. */
+/* One contender and its measurements. */
 typedef struct {
-    const char *what; /* compared among contenders of the same `what` */
+    const char *what; /* kind; contenders with the same `what` are compared */
     const Peer *peer;
-    const char *method; /* as the peer calls it */
+    const char *method; /* the peer's name for it */
     void *run;
     size_t count; /* steps in a piece */
     double calls; /* evaluations of F + G in a step; 0: none */
-    double moved; /* bytes in a step; 0: not told */
+    double moved; /* bytes in a step; 0: unknown */
     size_t pieces;
     double time[BENCH_REPEATS]; /* (pieces) seconds a step */
     double low, median, high;   /* its quartiles */
@@ -39,45 +39,46 @@ typedef struct {
     int threads;    /* 0: processor time of this thread; 1: time on the clock */
 } BenchPlan;
 
-/* Opens, warms, times and closes all. A contender whose peer has no such method: ERR_MISUSE. */
+/* Opens, warms, times and closes all. ERR_MISUSE where a contender's peer has no such method. */
 int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
 
-/* Seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is what
- * it would take alone; threads that wait for each other are only seen by the clock on the wall (1). */
+/* Returns the seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is the time
+ * that it would take alone; only the clock on the wall (threads 1) sees threads that wait for each other. */
 double bench_now(int threads);
 
-/* What was measured of something, in turns with something else. */
+/* Measurements of one thing, in turns with another. */
 enum { BENCH_SAMPLES = 3 * 64 };
 typedef struct {
     size_t n;
     double x[BENCH_SAMPLES]; /* (n) in order, sorted by sample_close */
     double q[3];             /* quartiles */
 } Sample;
-void sample_add(Sample *s, double x); /* forgets what there is no room for */
-void sample_close(Sample *s);         /* q; NaN where nothing was measured */
+void sample_add(Sample *s, double x); /* ignores values beyond BENCH_SAMPLES */
+void sample_close(Sample *s);         /* fills q; NaN without measurements */
 
-/* Does the backend run on a device, behind us? Then and with several threads time is that of the clock. */
+/* bench_on_device: does the backend run on a device, asynchronously? bench_by_clock: is time that of the clock, as on a
+ * device and with several threads? */
 int bench_on_device(const Backend *b);
 int bench_by_clock(const Backend *b);
 
-/* The rows of a bench in both forms: `value` of CSV, and the table for people. */
+/* The rows of a bench in two forms: `value` of CSV, and the table for people. */
 typedef struct {
-    Sheet *values; /* of bench_values */
+    Sheet *values; /* rows of bench_values */
     Sheet *table;  /* the bench's own columns */
-    int failed;    /* code of a peer that failed first, and its words */
+    int failed;    /* code of the first peer that failed, and its words */
     char words[512];
 } BenchReport;
 
-/* A peer has failed, in error_text's words: what is measured beside it is told all the same, and then that. */
+/* Records that a peer failed, with the words of error_text. The bench goes on and reports the failure at its end. */
 void bench_failed(BenchReport *b, int code);
 
 extern const Column bench_values[]; /* what, variant, value, unit */
 
-/* Adds what,variant,value,unit; what in printf style. */
+/* Adds a row what,variant,value,unit; `what` is in printf style. */
 void bench_value(BenchReport *b, const char *variant, double value, const char *unit,
                  const char *what, ...) __attribute__((format(printf, 5, 6)));
 
-/* Adds rows of which `what` is PREFIX.what; not those whose value is NaN. */
+/* Adds rows whose `what` is PREFIX.what, except those whose value is NaN. */
 typedef struct {
     const char *what, *unit;
     double value;
@@ -88,17 +89,17 @@ void bench_figures(BenchReport *b, const char *variant, const char *prefix, size
 /* With --csv: prints the rows that were added since the last call. */
 int bench_stream(const Options *o, const BenchReport *out);
 
-/* What else the machine does. */
+/* Adds a row with the machine's load. */
 void bench_load(BenchReport *b, const char *when);
 
-/* A bench whose table for people has the columns `list` and whose rows `fill` adds: writes both forms as the
- * options ask for, under --out as bench-NAME.csv and .md. */
+/* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows. Writes both forms as the
+ * options ask, under --out as bench-NAME.csv and .md. */
 int bench_tell(const Options *o, const char *name, const Column *list,
                int (*fill)(const Options *o, BenchReport *out));
 
 /* ---- bench_peers.c: the peers that are built in --------------------------------------------------- */
 
-/* Of problems whose field is peers_field. */
+/* They solve problems whose field is peers_field. */
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
 extern const Peer bench_field;   /* methods: F, G, H: one evaluation a step */
@@ -111,50 +112,53 @@ int bench_ode(const Options *o);
 /* bench_growth.c: `bench ode --growth`. */
 int bench_growth(const Options *o);
 
-/* ---- bench_products.c: the matrix products of a training step, by themselves ---------------------- */
+/* ---- bench_products.c: the matrix products of a training step, alone ------------------------------ */
 
-/* b with a gemm that notes its products between _begin and _end (its code: ERR_MEMORY). One backend
- * at a time; borrowed until the next call. */
+/* products_of returns b with a gemm that notes its products between products_begin and products_end, which returns
+ * ERR_MEMORY where one could not be noted. One backend at a time; borrowed until the next call. */
 const Backend *products_of(const Backend *b);
 void products_begin(void);
 int products_end(void);
-/* All that were noted, in order, on the same buffers. apart: each is waited for and timed by itself;
- * threads as for bench_now; the code of a wait. */
+/* products_again repeats all noted products, in order, on the same buffers. products_apart waits for each and times it
+ * alone; threads as for bench_now. It returns the code of a wait. */
 void products_again(void);
 int products_apart(int threads);
 double products_flops(void);
 void products_free(void);
 
-/* All products of product i's shape, told at the first of them (else count 0); 0: no product i. */
+/* products_shape sums all products with the shape of product i, at the first of them (else count 0). Returns 0
+ * where there is no product i. */
 typedef struct {
     char name[64]; /* "NT 4096x512x2048+": op(A), op(B), m x n x k, + where C accumulates */
     size_t count;
-    double flops, seconds; /* of all; each at its fastest */
+    double flops, seconds; /* sums over all; seconds with each at its fastest */
 } ProductShape;
 int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
-/* Its speed, by the way in which it is run: "stock", "tuned", "tuned-zen", ... on a processor, "plain", "compile", ... on a device. */
+/* Speeds of a script, one for each way to run it: "stock", "tuned", "tuned-zen", ... on a processor, "plain",
+ * "compile", ... on a device. */
 enum { SCRIPT_WAYS = 11 };
 typedef struct {
     Sample speed[SCRIPT_WAYS];
-    int without[SCRIPT_WAYS]; /* it cannot be run so, or another way is faster */
-    int over;                 /* it is not run again */
+    int without[SCRIPT_WAYS]; /* 1: this way does not work, or another is faster */
+    int over;                 /* 1: the script is not run again */
 } ScriptSpeed;
 
-/* Runs `/usr/bin/python3 FILE args...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names another
- * interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit` seconds at most, and
- * adds the number `key` of the JSON object on its last line to `speed`. A way that does not work, but for the first, is named
- * and left out; the processor's bf16 has no peer. A script that cannot run or has no such line has failed (bench_failed). */
+/* Runs `/usr/bin/python3 FILE args...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
+ * another interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit`
+ * seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. If a way fails, except the
+ * first, a note names it and it is left out. The processor's bf16 has no peer. A script that cannot run or has no such
+ * line has failed (bench_failed). */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
                 const char *key, ScriptSpeed *speed);
 void script_close(ScriptSpeed *s);
-/* The median as the script stands, and at its fastest, with the name of that way (untouched if none; NULL allowed); NaN where it
- * was not run. */
+/* script_plain returns the median of the script as it stands; script_best that of its fastest way, with the way's name
+ * (untouched if none; NULL allowed). NaN where the script was not run. */
 double script_plain(const ScriptSpeed *s, const Backend *b);
 double script_best(const ScriptSpeed *s, const char **way);
-/* Rows PREFIX.peer.WAY and PREFIX.peer.WAY.ratio, of `own` to it. */
+/* Adds rows PREFIX.peer.WAY and PREFIX.peer.WAY.ratio, the ratio of `own` to the peer. */
 void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
                  double own, const ScriptSpeed *s);
 
@@ -162,8 +166,8 @@ void script_rows(BenchReport *b, const char *variant, const char *prefix, const 
 
 int bench_train(const Options *o);
 extern const OptionGroup bench_train_group;
-extern const OptionGroup bench_step_group; /* of whole training steps: products */
-extern const OptionGroup bench_peer_group; /* of all that a script is a peer of */
+extern const OptionGroup bench_step_group; /* options for whole training steps: products */
+extern const OptionGroup bench_peer_group; /* options for every bench with a script as peer */
 
 /* ---- bench_model.c --------------------------------------------------------------------------------- */
 
@@ -172,35 +176,36 @@ extern const OptionGroup bench_model_group;
 
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 
-/* `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side, of the hundred or so of an
- * epoch as training batches it, pairs of like length together (nn/batches.c): from short ones to long ones. Caller:
- * lengths_free of each, whatever the code. */
+/* Makes `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side. They are taken from
+ * the hundred or so batches of an epoch as training makes them, pairs of like length together (nn/batches.c), from
+ * short ones to long ones. Caller: lengths_free of each, whatever the code. */
 int lengths_batches(size_t V, size_t most, size_t count, Batch *out);
 void lengths_free(Batch *x);
-enum { LENGTHS_LONGEST = 48 }; /* tokens of a side at most, <eos> included */
+enum { LENGTHS_LONGEST = 48 }; /* largest number of tokens of a side, <eos> included */
 
-/* Writes a line "BATCH SOURCE TARGET" a pair, lengths with <eos>, to a new file of the system's folder for such. Caller:
- * unlink and memory_free. */
+/* Writes a line "BATCH SOURCE TARGET" a pair, lengths with <eos>, to a new file in the system's folder for temporary
+ * files. Caller: unlink and memory_free. */
 int lengths_write(const Batch *x, size_t count, char **file);
 
 /* ---- bench_pairs.c, bench_translate.c --------------------------------------------------------------- */
 
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
-extern const OptionGroup bench_size_group; /* of both */
+extern const OptionGroup bench_size_group; /* options of both */
 extern const OptionGroup bench_pairs_group, bench_translate_group;
 
 /* ---- bench_prefix.c: beam search without a cache, to be compared with ------------------------------- */
 
-/* What is done again at each step for the tokens that a hypothesis has already. */
-enum { PREFIX_TARGET, PREFIX_BOTH, PREFIX_KINDS }; /* the decoder's side; the encoder's too */
+/* Part of the network that each step repeats for the tokens that a hypothesis has already. */
+enum { PREFIX_TARGET, PREFIX_BOTH, PREFIX_KINDS }; /* the decoder's side; both sides */
 
 typedef struct Prefix Prefix;
-/* Searches for `sentences` outputs of exactly `length` tokens, and <eos>, with this beam. m: of two sides, built without
- * training, for sentences * beam * (length + 1) rows a side; borrowed until prefix_free. No room: ERR_MISUSE. */
+/* Prepares a search for `sentences` outputs of exactly `length` tokens, and <eos>, with this beam. m has two sides
+ * and is built without training, for sentences * beam * (length + 1) rows a side; borrowed until prefix_free.
+ * ERR_MISUSE where m has no room. */
 int prefix_new(Model *m, size_t sentences, size_t beam, size_t length, int32_t eos, Prefix **out);
 void prefix_free(Prefix *p); /* NULL allowed */
-/* token (sentences, length) out: the best for each source of x, without <eos>. */
+/* token (sentences, length) out: the best output for each source of x, without <eos>. */
 int prefix_search(Prefix *p, const Batch *x, int kind, int32_t *token);
 
 #endif

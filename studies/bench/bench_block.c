@@ -1,10 +1,10 @@
-/* bench_block.c: training steps of a network beside what bounds them and a peer (bench_block.h).
+/* bench_block.c: times training steps of a network beside their bounds and a peer (bench_block.h).
  *
- * In turns: some steps, the floor (the matrix products that a step was seen to ask for, alone, through
- * the same backend: bench_products.c), the GEMM rate (one large square product), the peer's script in
- * all its ways; on a device, where it takes long, the peer comes last. One thread is timed by its processor time, several and a device by the clock. On a
- * device the floor is recorded and replayed as the step is, memory is what the device has in use, and a
- * product of cuda-bf16 includes the rounding of its factors.
+ * These take turns: some steps; the floor (the matrix products that a step asks for, alone, through the same backend:
+ * bench_products.c); the GEMM rate (one large square product); and the peer's script in all its ways. On a device,
+ * where the script takes long, the peer comes last. One thread is timed by its processor time, several threads and a
+ * device by the clock. On a device the floor is recorded and replayed as the step is, memory is what the device has in
+ * use, and a product of cuda-bf16 includes the rounding of its factors.
  */
 #include <math.h>
 #include <omp.h>
@@ -22,9 +22,9 @@
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
 enum { DEVICE_GEMM = 16384 };                       /* rows of the square product on a device */
-static const double dropout = 0.1, smoothing = 0.1; /* smoothing: of pairs */
+static const double dropout = 0.1, smoothing = 0.1; /* smoothing: for pairs */
 
-/* What PyTorch's peer calls the same block. */
+/* The names of the same blocks in PyTorch's peer. */
 static const struct {
     const char *scheme, *peer;
 } peers[] = {{"transformer", "standard"},
@@ -37,7 +37,7 @@ size_t block_square(const Block *b)
     return bench_on_device(b->backend) ? DEVICE_GEMM : BENCH_GEMM;
 }
 
-/* Words come with probability about 1/(1 + rank), as those of a text do. */
+/* Makes a batch. Words have probability about 1/(1 + rank), as those of a text do. */
 static int new_batch(const BlockSize *s, uint64_t stream, Batch *b)
 {
     *b = (Batch){.N = s->N, .S = s->N / s->T, .longest = s->T};
@@ -52,7 +52,7 @@ static int new_batch(const BlockSize *s, uint64_t stream, Batch *b)
     return 0;
 }
 
-/* Those of pairs, and their lengths for a peer. */
+/* Makes batches of pairs, and a file of their lengths for a peer. */
 static int new_pairs(Block *b)
 {
     double source = 0, target = 0;
@@ -109,7 +109,7 @@ void block_close(Block *b)
     products_free();
 }
 
-/* The batch of the last step. */
+/* Returns the batch of the last step. */
 static const Batch *batch_of(const Block *b)
 {
     return &b->batch[b->steps % BLOCK_BATCHES];
@@ -122,7 +122,7 @@ int block_step(Block *b)
     return model_step(b->m, batch_of(b), &adam, b->steps);
 }
 
-/* ---- peak memory: Linux's own account, set back before each model ------------------------------------ */
+/* ---- peak memory: Linux's own count, reset before each model ----------------------------------------- */
 
 static void reset_peak(void)
 {
@@ -158,7 +158,7 @@ static double now(const Block *b)
     return bench_now(bench_by_clock(b->backend));
 }
 
-/* Where a backend runs behind us, a piece is timed as a whole: nothing waits between its steps. */
+/* Times steps. On an asynchronous backend a piece is timed as a whole, without waits between its steps. */
 static int time_steps(Block *b)
 {
     int together = b->backend->record ? PIECE : 1;
@@ -252,7 +252,7 @@ static int run_peer(Block *b, const char *name)
     return 0;
 }
 
-/* PyTorch's own encoder and decoder are the transformer's layers alone. */
+/* Times the peer. PyTorch's own encoder and decoder have only the transformer's layers. */
 static int time_peer(Block *b)
 {
     const char *name = peer_name(b);
@@ -267,17 +267,17 @@ static int time_peer(Block *b)
 static int (*const contenders[])(Block *b) = {time_steps, time_floor, time_gemm};
 enum { CONTENDERS = sizeof contenders / sizeof *contenders };
 
-/* The floor as one recording, where that is to be had. */
+/* Makes the floor one recording, on a device. */
 static int record_products(Block *b)
 {
     if (!bench_on_device(b->backend)) return 0;
-    TRY(run_products(b)); /* finds scratch memory */
+    TRY(run_products(b)); /* allocates scratch memory */
     TRY(b->backend->record());
     products_again();
     return b->backend->recorded(&b->products);
 }
 
-/* The first step finds all memory; the second is noted, and on a device recorded; the third runs it. */
+/* Warms up. The first step allocates all memory; the second is noted, and on a device recorded; the third runs it. */
 static int warm(Block *b)
 {
     Step s;
@@ -298,7 +298,7 @@ static int warm(Block *b)
     return code;
 }
 
-/* Rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
+/* Runs rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
 int block_measure(Block *b)
 {
     double start = clock_now(), budget = options_real(b->o, "budget");

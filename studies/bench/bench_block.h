@@ -1,6 +1,5 @@
-/* bench_block.h: one network, timed: whole training steps in turns with what bounds them and with a peer
- * (bench_block.c). For `trotter bench train` and `trotter bench pairs`, whose tables bench_train.c and bench_pairs.c
- * make.
+/* bench_block.h: times one network: whole training steps in turns with their bounds and with a peer (bench_block.c).
+ * `trotter bench train` and `trotter bench pairs` use it; bench_train.c and bench_pairs.c make their tables.
  */
 #ifndef TROTTER_BENCH_BLOCK_H
 #define TROTTER_BENCH_BLOCK_H
@@ -13,12 +12,14 @@
 enum { BLOCK_BATCHES = 8 };
 
 typedef struct {
-    const char *name; /* of what is said of it: the width, or an axis of growth */
-    /* Layers of a side; T: tokens of every sequence, of pairs at most; N: tokens of a batch, of pairs at most. */
+    const char *name; /* name in the rows: the width, or an axis of growth */
+    /* layers: of one side. T: tokens of every sequence; largest number for pairs. N: tokens of a batch;
+     * largest number for pairs. */
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024"; without a choice the first two. */
+/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
+ * first two are the default. */
 enum { BLOCK_SIZES = 3, BLOCK_BOTH = 2 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
@@ -26,45 +27,46 @@ extern const BlockSize block_sizes[BLOCK_SIZES];
 enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
 extern const BlockSize pair_sizes[PAIR_SIZES];
 
-/* The first seven are the caller's, the rest is zero before and measured after. */
+/* The caller sets the first seven members; the rest is zero before block_measure, which fills it. */
 typedef struct {
     const Options *o;
-    const Backend *backend; /* as it is */
-    const Table *scheme;    /* of the layers, or the decoder's */
+    const Backend *backend; /* backend without noting */
+    const Table *scheme;    /* scheme of the layers, or of the decoder */
     const Table *encoder;   /* NULL: a language model */
     const BlockSize *size;
-    int norm;         /* NORM_* of pairs */
-    BenchReport *out; /* where the caller's rows go */
+    int norm;         /* NORM_* for pairs */
+    BenchReport *out; /* receives the caller's rows */
     Model *m;
     Batch batch[BLOCK_BATCHES];
-    char *lengths; /* file of the pairs' lengths, for a peer */
+    char *lengths; /* file with the pairs' lengths, for a peer */
     uint64_t steps;
-    void *square; /* (3, n, n) of the GEMM rate */
+    void *square; /* (3, n, n) matrices for the GEMM rate */
     double memory, peak;
     double macs,
-        flops;      /* of a target's token: multiply-adds of a forward pass; those of the floor */
-    double sources; /* tokens of the source for one of the target */
-    Recording *products; /* on a device, the floor's */
-    /* Seconds for one of the target's tokens; of the floor, of those of the batch whose products it has. */
+        flops;      /* for one target token: multiply-adds of a forward pass; flops of the floor */
+    double sources; /* source tokens for each target token */
+    Recording *products; /* recording of the floor, on a device */
+    /* Seconds per target token. The floor's are those of the batch whose products it repeats. */
     Sample step, floor;
     Sample gemm; /* seconds */
     ScriptSpeed peer;
 } Block;
 
-/* Times what b names until --budget is spent. Caller: block_close, also after a failure. block_peer: then the peer, where it
- * is not timed in turns; b->peer is told of then. */
+/* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. block_peer
+ * then times the peer where it is not timed in turns, and closes b->peer. */
 int block_measure(Block *b);
 int block_peer(Block *b);
 void block_close(Block *b);
 
-/* What block_measure begins with, and one step of it. block_open needs options for pairs alone. */
+/* block_open is the first part of block_measure, block_step one step of it. block_open needs
+ * options for pairs alone. */
 int block_open(Block *b);
 int block_step(Block *b);
 
-/* With --products: rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */
+/* With --products: adds rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */
 void block_products(const Block *b, const char *prefix);
 
-/* Rows of the square product that tells the GEMM rate. */
+/* Returns the rows of the square product that gives the GEMM rate. */
 size_t block_square(const Block *b);
 
 #endif

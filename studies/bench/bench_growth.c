@@ -1,5 +1,5 @@
-/* bench_growth.c: `trotter bench ode --growth`: how the cost of fields, steps and theory grows with what it is of. Each axis
- * doubles one size; the power of a point is that of its time between it and the point before. */
+/* bench_growth.c: `trotter bench ode --growth`: measures how the cost of fields, steps and theory grows with their
+ * size. Each axis doubles one size; the power of a point is that of its time between it and the point before. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,13 +9,13 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-/* Of a field F, of a step, or of exact theory: at is then the number of trees. */
+/* The cost of a field F, of a step, or of exact theory, for which `at` is the number of trees. */
 enum { OF_FIELD, OF_STEP, OF_THEORY };
 typedef struct {
     const char *what;
     int kind;
     const char *system, *scheme;
-    size_t from, to; /* particles; of theory: order */
+    size_t from, to; /* particles; for theory the order */
 } Axis;
 
 static const Axis axes[] = {
@@ -43,7 +43,7 @@ static const Column growth_columns[] = {COLUMN(Growth, axis),
                                         COLUMN(Growth, power, .form = SHEET_FIXED, .digits = 2),
                                         {0}};
 
-/* What is timed at one point. */
+/* The objects timed at one point. */
 typedef struct {
     const Axis *axis;
     const Table *table;
@@ -71,11 +71,11 @@ static int work_once(Work *w)
     }
 }
 
-/* Seconds of one time: pieces of a few milliseconds. */
+/* Measures the seconds of one run, in pieces of a few milliseconds. */
 static int measure(Work *w, size_t repeats, Sample *s)
 {
     size_t count = 1;
-    TRY(work_once(w)); /* once for nothing: caches, memory */
+    TRY(work_once(w)); /* once without timing, for caches and memory */
     for (size_t i = 0; i < repeats; i++) {
         double begun = bench_now(1), passed;
         for (size_t k = 0; k < count; k++) TRY(work_once(w));

@@ -1,8 +1,8 @@
-/* bench_lengths.c: pairs of sentences that are as long as those of Multi30k, of random words.
+/* bench_lengths.c: makes pairs of sentences that are as long as those of Multi30k, of random words.
  *
  * Lengths are drawn from two tables, in thousandths: the pieces of a source of the training text (10,000 merges learned
- * from both languages), and how many its target has more, taken as independent. With <eos> the means are 14.7 of the
- * source and 14.8 of the target, as in the text; its standard deviations are 4.4 and 4.9. Words come with
+ * from both languages), and how many more its target has, taken as independent. With <eos> the means are 14.7 for the
+ * source and 14.8 for the target, as in the text; the text's standard deviations are 4.4 and 4.9. Words have
  * probability about 1/(1 + rank).
  * Source: Multi30k, train.en and train.de (Elliott et al. 2016), counted in the pieces of `trotter bpe`. */
 #include <errno.h>
@@ -17,12 +17,12 @@
 #include "kernels/random.h"
 #include "studies/bench/bench.h"
 
-enum { EPOCH = 100 /* batches, about, as Multi30k has of 4,096 tokens */ };
+enum { EPOCH = 100 /* batches, about as many as Multi30k has with 4,096 tokens each */ };
 enum {
     SHORTEST = 5,
     LEAST_MORE = -6,
     FEWEST = 3,
-    FIRST_WORD = 2 /* 0 is <eos>, 1 a peer's padding */
+    FIRST_WORD = 2 /* 0 is <eos>, 1 is a peer's padding */
 };
 static const int source_share[] = {1,  6,  23, 48, 71, 92, 105, 104, 98, 90, 76, 61, 51, 41, 32,
                                    24, 20, 14, 11, 8,  6,  5,   3,   3,  2,  1,  1,  1,  1,  1};
@@ -46,7 +46,7 @@ static void put_line(Text *t, size_t n, size_t V, uint64_t stream)
     t->lines++;
 }
 
-/* Owned arrays in the place of borrowed ones. */
+/* Replaces borrowed arrays by owned copies. */
 static int keep(Batch *x)
 {
     Batch y = *x;
@@ -68,7 +68,7 @@ static int keep(Batch *x)
     return 0;
 }
 
-/* A batch of an epoch. */
+/* The place of a batch in an epoch. */
 typedef struct {
     size_t pairs, number;
 } Place;
@@ -80,7 +80,7 @@ static int longer(const void *x, const void *y)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Of an epoch's batches, in the order of their lengths, `count` at equal distances. */
+/* Takes `count` of an epoch's batches, at equal distances in the order of their lengths. */
 static int take(Batches *b, size_t count, Batch *out)
 {
     size_t n = batches_count(b);

@@ -1,12 +1,14 @@
-/* bench_model.c: `trotter bench model`: how long a training step should take on a device, from what it asks for.
+/* bench_model.c: `trotter bench model`: estimates how long a training step should take on a
+ * device, from its operations.
  *
- * The step runs on a backend that counts and does nothing (kernels/counts.h), so that no number of it is typed here: kernels,
- * products, bytes, operations. A call takes the launch time for each of its kernels and the longer of its bytes by the
- * memory's bandwidth and its operations by the rate. That leaves out caches, latencies and how far kernels are from either
- * rate: it is a model, told apart from what is measured where there is a device.
+ * The step runs on a backend that counts and does nothing (kernels/counts.h), so that no number of it is typed here:
+ * kernels, products, bytes, operations. A call takes the launch time for each of its kernels and the longer of its
+ * bytes by the memory's bandwidth and its operations by the rate. That ignores caches, latencies and how far kernels
+ * are from either rate. It is a model, shown apart from the measurement where there is a device.
  *
- * Defaults are an H100 SXM's. Source: NVIDIA, "H100 Tensor Core GPU" data sheet: 3.35 TB/s; dense products, half of what the
- * sheet has with sparsity: bf16 989 TFLOP/s, tf32 495; f32 67. No data sheet has the launch time; 2 us is assumed.
+ * Defaults are an H100 SXM's. Source: NVIDIA, "H100 Tensor Core GPU" data sheet: 3.35 TB/s; dense products,
+ * half of the sheet's numbers with sparsity: bf16 989 TFLOP/s, tf32 495; f32 67. No data sheet has the
+ * launch time; 2 us is assumed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +68,7 @@ static Speeds speeds_of(const Options *o, const char *backend)
                     .launch = 1e-6 * options_real(o, "launch")};
 }
 
-/* Seconds of a step on the device of this machine; NaN where there is none. */
+/* Measures the seconds of a step on the device of this machine; NaN where there is none. */
 static int measure(const Options *o, const char *backend, const Table *scheme,
                    const BlockSize *size, BenchReport *out, double *seconds)
 {
@@ -83,7 +85,7 @@ static int measure(const Options *o, const char *backend, const Table *scheme,
     return code;
 }
 
-/* count (COUNTS) of one step. */
+/* Counts one step: count (COUNTS). */
 static int count_step(const Options *o, const char *backend, const Table *scheme,
                       const BlockSize *size, Count *count, size_t *sends)
 {

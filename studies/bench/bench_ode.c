@@ -1,12 +1,12 @@
-/* bench_ode.c: `trotter bench ode`: steppers side by side on one field, and what bounds them.
+/* bench_ode.c: `trotter bench ode`: times steppers side by side on one field, beside their bounds.
  *
- * Two cheap systems of 10,000 coordinates, one whose particles do not see each other and one where
- * they do, bound by the cache they stream through, and `attention`, bound by its matrix products.
- * Every library steps F + G of the same system through the same function (peers_field). Steppers
- * are compared per evaluation of F + G, counted: GSL's rk4 takes a whole step and two half ones.
- * Bytes are those Trotter's step has to move (stepper_traffic); their share is of a copy that streams
- * through as much memory as an rk4 step touches. The interaction's operations are
- * 4 n^2 d of scores and means and 6 n d^2 of projections; the softmax's exponentials are not counted.
+ * Two cheap systems have 10,000 coordinates, one whose particles do not see each other and one where
+ * they do; they are bound by the cache they stream through. `attention` is bound by its matrix products.
+ * Every library steps F + G of the same system through the same function (peers_field). Steppers are
+ * compared per counted evaluation of F + G: GSL's rk4 takes a whole step and two half ones. Bytes are
+ * those that Trotter's step has to move (stepper_traffic); their share is that of a copy that streams
+ * through as much memory as an rk4 step touches. The interaction's operations are 4 n^2 d of scores and
+ * means and 6 n d^2 of projections; the softmax's exponentials are not counted.
  */
 #include <math.h>
 #include <omp.h>
@@ -28,7 +28,7 @@ static const Load loads[] = {{"henon", 2500, 4, 0x1p-20, 0},
                              {"fisher", 125, 80, 0x1p-5, 0},
                              {"attention", 1024, 64, 0x1p-5, 1}};
 
-/* peer NULL: Boost's, if it is there. Trotter's own comes before those it is compared with. */
+/* peer NULL: Boost's, if it is built in. Trotter's own entry comes before those compared with it. */
 typedef struct {
     const char *what, *variant;
     const Peer *peer;
@@ -51,12 +51,12 @@ static const Entry entries[] = {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
-/* What was measured of a contender; undefined where it has no such thing. */
+/* The measurements of a contender; undefined values where it has none. */
 typedef struct {
     const char *system, *stepper, *by;
     double rate, rate_low, rate_high; /* steps a second */
-    double calls, evaluation, ratio;  /* a step; microseconds; to Trotter's */
-    double moved, bandwidth, of_copy; /* bytes a step; GB a second; to that of a copy */
+    double calls, evaluation, ratio;  /* evaluations a step; microseconds each; over Trotter's */
+    double moved, bandwidth, of_copy; /* bytes a step; GB a second; over that of a copy */
 } Speed;
 
 static const Column speed_columns[] = {COLUMN(Speed, system),
@@ -102,7 +102,7 @@ static const Contender *find(const Bench *b, const char *what)
     return NULL;
 }
 
-/* Seconds per evaluation of F + G; NaN where a step has none. */
+/* Returns the seconds per evaluation of F + G; NaN where a step has none. */
 static double per_call(const Contender *c)
 {
     return c->calls > 0 ? c->median / c->calls : NAN;
@@ -113,7 +113,7 @@ static double positive(double x)
     return x > 0 ? x : NAN;
 }
 
-/* How many times as long as Trotter's an evaluation takes. */
+/* Returns the time of an evaluation over that of Trotter's. */
 static double ratio(const Bench *b, const Contender *c)
 {
     const Contender *own = find(b, c->what);
@@ -153,7 +153,7 @@ static void put_contender(const Bench *b, const Contender *c, const char *varian
     sheet_row(b->out->table, &s);
 }
 
-/* The interaction against the machine's matrix products. */
+/* Compares the interaction with the machine's matrix products. */
 static void put_interaction(const Bench *b)
 {
     const Contender *f = find(b, "interaction"), *g = find(b, "gemm");

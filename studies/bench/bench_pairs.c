@@ -1,7 +1,7 @@
-/* bench_pairs.c: `trotter bench pairs`: training steps of an encoder and a decoder (bench_block.h) on pairs of sentences as
- * long as those of Multi30k (bench_lengths.c).
+/* bench_pairs.c: `trotter bench pairs`: times training steps of an encoder and a decoder (bench_block.h) on pairs of
+ * sentences as long as those of Multi30k (bench_lengths.c).
  *
- * Tokens are those of the target, <eos> included; of the source there are about as many, told apart. The floor leaves
+ * Tokens are those of the target, <eos> included. The source has about as many, which are shown apart. The floor leaves
  * attention's products out.
  */
 #include <math.h>
@@ -16,8 +16,8 @@
 #include "studies/model/network.h"
 #include "studies/tools/progress.h"
 
-/* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step of six are
- * some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
+/* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step with
+ * six are some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
 const BlockSize pair_sizes[PAIR_SIZES] = {{"128", 4, 128, 256, 4, 9710, LENGTHS_LONGEST, 4096},
                                           {"512", 2, 512, 1024, 8, 9710, LENGTHS_LONGEST, 4096},
                                           {"tiny", 1, 16, 32, 2, 100, LENGTHS_LONGEST, 256}};
@@ -44,12 +44,12 @@ const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};
 
 typedef struct {
     const char *backend, *size, *stacks;
-    double tokens, low, high; /* of the target, per second */
-    double source;            /* of the source, per second */
-    double floor, share; /* the target's tokens/s of the products alone; the step's part of it */
-    double flop, gemm;   /* of the floor's products a target's token; FLOP/s of a large product */
-    double peak;         /* bytes */
-    double peer, best;   /* the peer as it stands, and at its fastest */
+    double tokens, low, high; /* target tokens per second */
+    double source;            /* source tokens per second */
+    double floor, share;      /* target tokens/s of the products alone; the step's share of that */
+    double flop, gemm;        /* FLOP of the floor a target token; FLOP/s of a large product */
+    double peak;              /* bytes */
+    double peer, best;        /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;
 } Figures;
 
@@ -142,7 +142,7 @@ static int run_stack(const Options *o, const Backend *backend, const Stack *s,
     return code;
 }
 
-/* Finds the schemes of "E/D"; text is cut at the '/' for a while. */
+/* Finds the schemes of "E/D"; text is cut at the '/' meanwhile. */
 static int open_stack(const Zoo *z, char *text, Stack *s)
 {
     char *slash = strchr(text, '/');
@@ -157,7 +157,7 @@ static int open_stack(const Zoo *z, char *text, Stack *s)
     return code;
 }
 
-/* Every scheme is looked for before anything is timed. */
+/* Finds every scheme before any timing. */
 static int open_stacks(const Zoo *z, char *list, Stack stack[STACKS], size_t *count)
 {
     for (char *rest = list, *text; (text = strsep(&rest, ",")); ++*count) {

@@ -1,5 +1,5 @@
-/* bench_peers.c: what `trotter bench ode` times: Trotter's stepper, GSL's odeiv2, the field alone, and
- * the two rates of the machine that bound them. Boost's steppers are measure/peers.c's.
+/* bench_peers.c: the contenders of `trotter bench ode`: Trotter's stepper, GSL's odeiv2, the field
+ * alone, and two rates of the machine that bound them. Boost's steppers are in measure/peers.c.
  */
 #include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
@@ -61,7 +61,7 @@ static int own_steps(void *run, size_t count)
     return 0;
 }
 
-/* F and G each are half an evaluation of F + G; sub-flows are none. */
+/* Reports calls and bytes. F and G each are half an evaluation of F + G; sub-flows count as none. */
 static void own_tell(void *run, double *calls, double *moved)
 {
     const Own *o = run;
@@ -190,7 +190,7 @@ const Peer bench_field = {"field", alone_open, alone_steps, alone_close, alone_t
 
 /* ---- rates of the machine ------------------------------------------------------------------------ */
 
-/* Arrays in a ring, copied to the next one: as many as an rk4 step touches, or beyond any cache. */
+/* Arrays in a ring, each copied to the next: as many as an rk4 step touches, or beyond any cache. */
 typedef struct {
     size_t N, arrays, at;
     double *x; /* (arrays, N) */

@@ -1,16 +1,16 @@
-/* bench_prefix.c: beam search without a cache: at each step the tokens that a hypothesis has go through the network anew.
+/* bench_prefix.c: beam search without a cache: at each step the tokens of a hypothesis go through the network anew.
  *
- * Step t gives every hypothesis of t + 1 tokens (<eos>, then t of its output) the next one. All of them are a batch, each with a
- * copy of its source, and of the batch's rows the last of each hypothesis goes on to logits: no others are made, and the best
- * of them are found as nn/decode.c finds them. A search over outputs of one length is beam.c's with as many tokens
- * at least as at most: of a sentence's hypotheses and their tokens the `beam` best go on, and at the end the one whose sum
- * with that of <eos> is largest wins.
+ * Step t gives every hypothesis of t + 1 tokens (<eos>, then t of its output) the next one. All of them are a batch,
+ * each with a copy of its source. Of the batch's rows only the last of each hypothesis goes on to logits, and the best
+ * of these are found as in nn/decode.c. A search over outputs of one length is that of beam.c with equal least and
+ * greatest numbers of tokens: of a sentence's hypotheses and their tokens the `beam` best go on, and at the end the one
+ * whose sum with that of <eos> is largest wins.
  *
  *   PREFIX_TARGET  the decoder's instructions at each step; keys and values of the source are kept, from the first step
  *   PREFIX_BOTH    all instructions at each step, the encoder's too
  *
- * The plan's KEYS write into registers that later instructions overwrite; for PREFIX_TARGET these registers are memory of
- * ours. */
+ * The plan's KEYS write into registers that later instructions overwrite. For PREFIX_TARGET this file allocates
+ * memory for these registers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,15 +29,15 @@ struct Prefix {
     Model *m;
     size_t S, K, T; /* sentences, beam, tokens of an output */
     int32_t eos;
-    Batch x;                 /* of a step */
+    Batch x;                 /* batch of a step */
     int32_t *token[2];       /* (S K, T) outputs so far, of this step and the next */
-    double *sum[2];          /* (S K) of log p */
+    double *sum[2];          /* (S K) sums of log p */
     Candidate *candidate;    /* (K, K + 1) */
     int32_t *index, *ends;   /* (S K, K + 1), (S K) <eos> */
     double *value;           /* (S K, K + 1) */
     void *best, *best_value; /* the same in backend memory */
     void **few, **many,
-        **own; /* (registers) of KEYS: a source once, a source for each hypothesis; the model's */
+        **own; /* (registers) of KEYS: each source once; one for each hypothesis; the model's */
 };
 
 /* ---- building --------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ void prefix_free(Prefix *p)
 
 /* ---- a step of the network ----------------------------------------------------------------------------- */
 
-/* Of step t, where every sentence has k hypotheses: their tokens, and a copy of its source for each. */
+/* Makes the batch of step t, where every sentence has k hypotheses: their tokens, and a copy of its source for each. */
 static void make_batch(Prefix *p, const Batch *x, size_t t, size_t k)
 {
     Batch *y = &p->x;
@@ -169,7 +169,7 @@ static void make_batch(Prefix *p, const Batch *x, size_t t, size_t k)
     y->source.start[y->S] = y->source.N;
 }
 
-/* The instructions of a side on its embedding. */
+/* Runs the instructions of a side on its embedding. */
 static int run_side(const Pass *p, int side)
 {
     const Plan *plan = p->m->plan;
@@ -182,14 +182,14 @@ static int run_side(const Pass *p, int side)
     return 0;
 }
 
-/* The registers of KEYS become those of the list. */
+/* Makes the registers of KEYS those of the list. */
 static void set_keys(Prefix *p, void *const *list)
 {
     for (size_t r = 0; r < p->m->plan->registers; r++)
         if (p->own[r]) p->m->state[r] = list[r];
 }
 
-/* Keys and values of every source, copied for each of its k hypotheses, whose batch is made. */
+/* Copies keys and values of every source for each of its k hypotheses, whose batch exists. */
 static void copy_keys(Prefix *p, const Batch *x, size_t k)
 {
     const Backend *b = p->m->backend;
@@ -202,7 +202,7 @@ static void copy_keys(Prefix *p, const Batch *x, size_t k)
         }
 }
 
-/* out.hidden (R, D) of the last tokens of R hypotheses. */
+/* Computes out.hidden (R, D) of the last tokens of R hypotheses. */
 static int run_step(Prefix *p, const Batch *x, int kind, size_t t, size_t k)
 {
     const Model *m = p->m;
@@ -214,7 +214,7 @@ static int run_step(Prefix *p, const Batch *x, int kind, size_t t, size_t k)
     if (kind == PREFIX_BOTH) {
         pass_forward(m, &pass);
     } else {
-        if (t == 0) { /* a hypothesis a source */
+        if (t == 0) { /* one hypothesis a source */
             set_keys(p, p->few);
             TRY(run_side(&pass, SIDE_SOURCE));
         } else if (t == 1) {
@@ -230,7 +230,7 @@ static int run_step(Prefix *p, const Batch *x, int kind, size_t t, size_t k)
     return 0;
 }
 
-/* Of the R rows of out.hidden: their K + 1 most probable tokens; at the end log p of <eos>, value (R). */
+/* Finds the K + 1 most probable tokens of each of the R rows of out.hidden; at the end log p of <eos>, value (R). */
 static int find_best(Prefix *p, size_t R, int end)
 {
     const Model *m = p->m;
@@ -266,7 +266,7 @@ static int by_sum(const void *x, const void *y)
     return (a->token > b->token) - (a->token < b->token);
 }
 
-/* The K best of a sentence's k hypotheses with t tokens and a token more, <eos> excepted. */
+/* Keeps the K best of a sentence's k hypotheses with t tokens, each extended by one token other than <eos>. */
 static void extend(Prefix *p, size_t s, size_t t, size_t k)
 {
     size_t n = 0, K = p->K;

@@ -1,8 +1,8 @@
-/* bench_products.c: the matrix products of a training step, noted as it asks for them and then done
- * again by themselves: the floor that no step can pass.
+/* bench_products.c: notes the matrix products of a training step as it asks for them, and repeats
+ * them alone: the floor that no step can go below.
  *
  * A backend is a table, so a copy of it with another gemm sees every product that a model asks for,
- * on the very buffers of the model; nothing here knows what a model is.
+ * on the same buffers of the model; nothing here knows what a model is.
  */
 #include "studies/bench/bench.h"
 

@@ -1,4 +1,4 @@
-/* bench_script.c: a peer that is a script of its user's: run as a process, heard by its last line. */
+/* bench_script.c: runs a user's script as a peer: as a process, whose result is on its last line. */
 #include "studies/bench/bench.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@ extern char **environ;
 
 enum { ARGUMENTS = 64, LINE = 4096 };
 
-/* Debian's torch belongs to Debian's interpreter. */
+/* Returns the interpreter. Debian's torch belongs to Debian's interpreter. */
 static const char *interpreter(void)
 {
     const char *name = getenv("PYTHON");
     return name && *name ? name : "/usr/bin/python3";
 }
 
-/* A malloc that keeps freed pages (no page faults for the logits of each step) and one pool of
+/* The tuned environment: a malloc that keeps freed pages (no page faults for the logits of each step), and one pool of
  * threads for torch and OpenBLAS. */
 static const char *const tuned[] = {
     "MALLOC_MMAP_THRESHOLD_=4294967296", "MALLOC_TRIM_THRESHOLD_=17179869184",
@@ -35,9 +35,9 @@ static const char *const tuned[] = {
     "/usr/lib/x86_64-linux-gnu/openblas-openmp/liblapack.so.3"};
 enum { TUNED = sizeof tuned / sizeof *tuned };
 
-/* Ways to run a script; the first of a device is as it stands. best: in the environment above. core: with the kernels that
- * OpenBLAS has for it, as those that it chooses on a processor newer than itself may be slow by a factor; of these ways only
- * the fastest is gone on with. */
+/* The ways to run a script; the first of a device runs it as it stands. best: in the environment above. core: with
+ * OpenBLAS's kernels for that processor. On a processor newer than itself OpenBLAS may choose kernels that are slow by
+ * a factor. Of these ways only the fastest is kept. */
 #define CORETYPE "OPENBLAS_CORETYPE"
 enum { WAY_ARGS = 4 };
 static const struct {
@@ -57,7 +57,7 @@ static const struct {
     {"fused-compile-graph", 1, 0, NULL, {"--fused", "--compile", "--graph"}},
     {"fused-compile-graph-sdpa", 1, 0, NULL, {"--fused", "--compile", "--graph", "--sdpa"}}};
 
-/* A user who names the kernels is not asked again. */
+/* Has the user named the kernels? Then the ways that name others are skipped. */
 static int is_given(int w)
 {
     return ways[w].core && getenv(CORETYPE);
@@ -73,7 +73,7 @@ static int start(char *const *argv, int out, pid_t *child)
     return failed ? error_set(ERR_SYSTEM, "%s: %s", argv[0], strerror(failed)) : 0;
 }
 
-/* The last line that is not empty; reads to the end. */
+/* Reads to the end and keeps the last line that is not empty. */
 static int hear(int in, char last[LINE])
 {
     char line[LINE];
@@ -113,7 +113,7 @@ static int run_way(const char *file, const Backend *b, int w, const char *limit,
     const char *argv[ARGUMENTS] = {"timeout", "-k", "5", limit, "env"},
                *type = strchr(b->name, '-');
     char line[LINE];
-    size_t n = 5, most = ARGUMENTS - WAY_ARGS - 4; /* and NULL */
+    size_t n = 5, most = ARGUMENTS - WAY_ARGS - 4; /* room for NULL too */
     int ends[2];
     pid_t child;
     for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
@@ -137,7 +137,7 @@ static int run_way(const char *file, const Backend *b, int w, const char *limit,
     return code != 0 ? code : read_result(file, line, key, value);
 }
 
-/* Once each was run, by the first time. */
+/* Keeps the fastest of the tuned ways, by the first times, once each was run. */
 static void keep_fastest(ScriptSpeed *s)
 {
     int fastest = -1;
@@ -169,7 +169,7 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
     return 0;
 }
 
-/* On a device a run of the script takes long, for compiling, and tells a median. */
+/* Runs the script. On a device this takes long, as it compiles, and gives a median, so it runs there only once. */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
                 const char *key, ScriptSpeed *speed)
 {

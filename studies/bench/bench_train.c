@@ -1,7 +1,8 @@
-/* bench_train.c: `trotter bench train`: blocks side by side (bench_block.h), and how cost grows.
+/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.h), and
+ * the growth of their cost.
  *
- * Model operations are those of forward and backward, 3 x 2 x multiply-adds, attention's scores counted
- * dense; the floor leaves attention's products out.
+ * Model operations are those of forward and backward, 3 x 2 x multiply-adds, with attention's scores
+ * counted dense; the floor leaves attention's products out.
  */
 #include <math.h>
 #include <omp.h>
@@ -47,12 +48,12 @@ typedef struct {
     const char *backend, *width, *scheme;
     double tokens, low, high; /* per second */
     double flop, rate;        /* model operations per token, and per second */
-    double floor, share;      /* tokens/s of the products alone; the step's part of it */
+    double floor, share;      /* tokens/s of the products alone; the step's share of that */
     double gemm, of_gemm;     /* FLOP/s */
     double peak;              /* bytes */
-    double peer, best;        /* the peer as it stands, and at its fastest */
+    double peer, best;        /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;
-    const char *way; /* of the fastest */
+    const char *way; /* name of the fastest way */
 } Figures;
 
 static const Column figure_columns[] = {
@@ -117,7 +118,7 @@ static void put_block(const Block *b)
     bench_figures(b->out, f.scheme, prefix, sizeof figure / sizeof *figure, figure);
 }
 
-/* And the table's row. */
+/* Adds the peer's rows, and the table's row. */
 static void put_peer(const Block *b)
 {
     Figures f = figures(b);
@@ -168,7 +169,7 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 
 /* ---- growth ----------------------------------------------------------------------------------------- */
 
-/* One axis: the points differ from the middle of the small size in one number only. */
+/* An axis. Its points differ from the middle of the small size in one number only. */
 typedef struct {
     const char *axis, *scheme; /* stages: a list of schemes of 1, 2, 3, 4 stages */
     BlockSize point[6];
@@ -209,7 +210,7 @@ static const Axis axes[] = {
 
 typedef struct {
     const char *axis;
-    double at, seconds, power; /* of the time of a step, locally; 1 is linear */
+    double at, seconds, power; /* local power of a step's time; 1: linear */
     Figures f;
 } Growth;
 
@@ -223,7 +224,7 @@ static const Column growth_columns[] = {
     COLUMN(Growth, power, .form = SHEET_FIXED, .digits = 2),
     {0}};
 
-/* before: seconds and place of the point before it on the axis, NAN at the first. */
+/* Adds a point. before: seconds and place of the point before it on the axis, NAN at the first. */
 static int put_point(Block *b, const Axis *a, size_t i, double before[2])
 {
     TRY(block_measure(b));

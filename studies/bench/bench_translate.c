@@ -1,9 +1,9 @@
-/* bench_translate.c: `trotter bench translate`: beam search with its cache, without one (bench_prefix.c) and by a peer, in
- * turns.
+/* bench_translate.c: `trotter bench translate`: times beam search with its cache, without one (bench_prefix.c)
+ * and by a peer, in turns.
  *
- * The network is a transformer of random weights. Sources have so many tokens and <eos>, outputs exactly as many and
- * <eos>, so that everybody does the same work; where a search ends, and what is found, is nothing that is compared with
- * a peer. With and without a cache the outputs are compared: rounding alone can make them differ.
+ * The network is a transformer of random weights. Sources have a given number of tokens and <eos>, outputs exactly as
+ * many and <eos>, so that everybody does the same work. The ends and the outputs of a search are not compared with a
+ * peer. The outputs with and without a cache are compared: rounding alone can make them differ.
  */
 #include <math.h>
 #include <omp.h>
@@ -39,7 +39,7 @@ typedef struct {
     size_t beam, length, sentences;
 } Load;
 
-/* The numbers that an axis changes, by the option that lists them. */
+/* The numbers that an axis changes, with the option that lists them. */
 static const struct {
     const char *name, *option;
     size_t at; /* in a Load */
@@ -48,7 +48,7 @@ static const struct {
             {"sentences", "batches", offsetof(Load, sentences)}};
 enum { AXES = sizeof axes / sizeof *axes };
 
-/* What is timed at a point; all of it is zero before. */
+/* A search timed at a point; all of it is zero before. */
 typedef struct {
     const Options *o;
     const Backend *backend;
@@ -61,7 +61,7 @@ typedef struct {
     Batch x;
     int32_t *found, *again;               /* (sentences, length) outputs with the cache, without */
     Sample cached, without[PREFIX_KINDS]; /* seconds of a batch */
-    double same[PREFIX_KINDS];            /* share of outputs that are those with the cache */
+    double same[PREFIX_KINDS];            /* share of outputs that equal those with the cache */
     ScriptSpeed peer;
 } Search;
 
@@ -213,7 +213,7 @@ static int time_peer(Search *s)
     return 0;
 }
 
-/* Rounds until the budget is spent, the first LEAST_ROUNDS in any case, after one of each that is not timed. */
+/* Runs one untimed search of each kind, then rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
 static int measure(Search *s)
 {
     double start = clock_now(), budget = options_real(s->o, "budget");
@@ -242,11 +242,11 @@ typedef struct {
     const char *axis;
     size_t beam, length, sentences;
     double speed, low, high; /* sentences a second */
-    double tokens;           /* of the target, with <eos>, a second */
-    double power;        /* of the batch's time, locally, in what the axis changes; 1 is linear */
-    double prefix, gain; /* without a cache, the decoder alone anew; to that */
-    double both, whole_gain; /* the encoder anew too */
-    double peer, best;       /* the peer as it stands, and at its fastest */
+    double tokens;           /* target tokens a second, with <eos> */
+    double power;            /* local power of the batch's time along the axis; 1: linear */
+    double prefix, gain;     /* without a cache, repeating the decoder; speed over that */
+    double both, whole_gain; /* repeating the encoder too */
+    double peer, best;       /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;
 } Figures;
 
@@ -270,7 +270,7 @@ static const Column figure_columns[] = {
     FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
     {0}};
 
-/* power: NAN at the first point of an axis. */
+/* Adds a row. power: NAN at the first point of an axis. */
 static void put_search(const Search *s, const char *axis, const char *at, double power)
 {
     double n = (double)s->p.sentences;
@@ -310,7 +310,7 @@ static void put_search(const Search *s, const char *axis, const char *at, double
     sheet_row(s->out->table, &f);
 }
 
-/* before: the batch's seconds and the place of the point before it on the axis, NAN at the first. */
+/* Runs a point. before: the batch's seconds and the place of the point before it on the axis, NAN at the first. */
 static int run_point(const Search *like, const char *axis, double at, double before[2])
 {
     Search *s = memory_new(1, sizeof *s);

@@ -1,4 +1,4 @@
-/* command_bench.c: speed, measured here: one row per bench. */
+/* command_bench.c: measures speed on this machine: one row per bench. */
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"

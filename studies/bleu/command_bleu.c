@@ -1,4 +1,4 @@
-/* command_bleu.c: scores of translations against references, and what a paired bootstrap says of their differences. */
+/* command_bleu.c: scores translations against references, and tests their differences by a paired bootstrap. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,14 +118,14 @@ typedef struct {
     char *names[2];            /* file names that the lines borrow */
     int wanted[METRICS];
     size_t resamples, seed;
-    Statistics *statistics; /* (systems) of the metric that is computed */
+    Statistics *statistics; /* (systems) of the current metric */
     Resampled *result;      /* (systems) */
     char signature[METRICS][METRIC_SIGNATURE];
     Sheet *sheet;
     Output words; /* BLEU's parts and all signatures, for people */
 } Study;
 
-/* ---- what is given ------------------------------------------------------------------------------- */
+/* ---- input --------------------------------------------------------------------------------------- */
 
 /* Reads the files of an option. *names keeps their names. */
 static int read_files(const Options *o, const char *option, char **names, size_t *count,
@@ -148,7 +148,7 @@ static int read_files(const Options *o, const char *option, char **names, size_t
     return 0;
 }
 
-/* Standard input can be read once. */
+/* Refuses a second use of standard input. */
 static int check_stdin(const Options *o)
 {
     static const char *const options[] = {"reference", "hypothesis"};
@@ -205,7 +205,7 @@ static int read_given(Study *u)
     return 0;
 }
 
-/* A text that is tokenised already is cut again by 13a, and its figures are none that others give. */
+/* Warns of a text that is tokenised already: 13a cuts it again, and its figures are not comparable with others. */
 static void warn_tokenised(const Study *u)
 {
     size_t lines = 0, done = 0;
@@ -292,9 +292,9 @@ static int add_metric(Study *u, int metric)
     return code;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------- */
 
-/* What was collected stands in memory once the stream is flushed. */
+/* Prints the collected words. They are complete in memory once the stream is flushed. */
 static void print_words(const Study *u, FILE *f)
 {
     fflush(u->words.f);

@@ -1,4 +1,4 @@
-/* command_m2.c: corrections of sentences scored against the edits of annotators. */
+/* command_m2.c: scores corrections of sentences against the edits of annotators. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const OptionGroup score_group = {"Score", 0, score_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&text_group, &score_group, &output_group, NULL};
 
-/* A system, or a sentence of it. */
+/* A row for a system, or for one of its sentences. */
 typedef struct {
     const char *system;
     size_t sentence, annotator;
@@ -106,7 +106,7 @@ static int add_system(Study *u, const char *file)
     return code;
 }
 
-/* Names separated by commas; standard input can be read once. */
+/* Checks names separated by commas; standard input can be read once. */
 static int check_files(const char *files)
 {
     size_t standard = 0, n;

@@ -1,4 +1,4 @@
-/* command_design.c: a scheme whose coefficients are searched for. */
+/* command_design.c: searches for the coefficients of a scheme. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
-enum { DEGREE = 6, SERIES = 8 }; /* trees compared; lines of the plot */
+enum { DEGREE = 6, SERIES = 8 }; /* degree of the trees compared; lines of the plot */
 
 #define BESIDE "euler,heun,looped:2,fgfg2"
 
@@ -116,7 +116,7 @@ static const Column search_columns[] = {
     {0}};
 
 typedef struct {
-    Selection schemes; /* the form, then those beside */
+    Selection schemes; /* the form, then the schemes beside it */
     SearchOptions options;
     Form form;
     Fields fields;
@@ -127,7 +127,7 @@ typedef struct {
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-/* Whether a scheme has a truncation error and a growth in the layers of the model. */
+/* Does a scheme have a truncation error and a growth in the layers of the model? */
 static int measurable(const Study *u, const Table *t)
 {
     return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
@@ -158,7 +158,8 @@ static int add_row(Study *u, const char *role, const Table *scheme)
     return code;
 }
 
-/* The form's own figures, its order where none is asked for, and whether the objective is defined. */
+/* Opens the form, with its own order where the user gives none, and its table at the starting values. ERR_INPUT where
+ * the objective is not defined. */
 static int open_form(const Options *o, Study *u)
 {
     const Table *t = u->schemes.scheme[0];
@@ -181,7 +182,7 @@ static int open_form(const Options *o, Study *u)
     return u->start ? 0 : ERR_MEMORY;
 }
 
-/* The layers of --model, where it is given. */
+/* Opens the layers of --model, where it is given. */
 static int open_fields(const Options *o, Study *u)
 {
     FieldsChoice c = {.model = options_text(o, "model"),
@@ -221,7 +222,7 @@ static int figure_of(const Study *u, const Table *t, double *figure)
         &(Against){u->form.forest, u->form.order, u->options.fields}, t, figure);
 }
 
-/* A name, where it comes from, and the figures that chose it. */
+/* Gives the result a name, its origin, and the figures that chose it. */
 static int sign_result(Study *u)
 {
     const char *objective = u->options.objective->name, *form = u->start->name;
@@ -271,7 +272,7 @@ static int fill(Study *u)
     return 0;
 }
 
-/* ---- what is written ---------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------- */
 
 static int draw(const Study *u, const char *dir)
 {

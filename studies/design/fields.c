@@ -1,4 +1,4 @@
-/* fields.c: truncation errors and growth at h = 1 in the layers of a trained model. */
+/* fields.c: computes truncation errors and growth at h = 1 in the layers of a trained model. */
 #include "studies/design/fields.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 #include "kernels/memory.h"
 #include "studies/tools/progress.h"
 
-/* Of the flows, relative to |y|: far below any error at h = 1, and within reach of fields with kinks. */
+/* Tolerance of the flows, relative to |y|: far below any error at h = 1, and within
+ * reach of fields with kinks. */
 static const double tolerance = 1e-8;
 
 static double rms_apart(size_t N, const double *a, const double *b)
@@ -33,7 +34,7 @@ static int check_model(const FieldsChoice *c, const Network *n)
     return 0;
 }
 
-/* One layer at x (tokens, d). */
+/* Adds one layer at x (tokens, d). */
 static int add_layer(Fields *f, int layer, size_t tokens, const double *x)
 {
     size_t k = f->count++;
@@ -56,7 +57,7 @@ static void drop_growth(Fields *f, const char *why)
     f->no_growth = why;
 }
 
-/* A layer whose growth is not told leaves errors as they are. */
+/* Adds the growth of a layer. Where it is unknown, errors are still measured. */
 static int add_growth(Fields *f, Truncator *u, int layer)
 {
     if (f->no_growth) return 0;
@@ -128,7 +129,7 @@ void fields_close(Fields *f)
     *f = (Fields){0};
 }
 
-/* A step of h = 1 from x. */
+/* Makes a step of h = 1 from x. */
 static int one_step(const Table *t, const System *s, const double *end, double *apart)
 {
     Stepper *st;

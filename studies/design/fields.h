@@ -2,8 +2,8 @@
  *
  *   error of a scheme = median over sentences and layers of  RMS(S(1) x - flow(1) x) / RMS(flow(1) x - x)
  *
- * as `trotter truncation` has it for schemes of one step: S a step of h = 1 on y' = F + G of the layer, x the state that
- * enters it. The flows are solved once, and the Jacobians of growth.h are taken once.
+ * as `trotter truncation` defines it for schemes of one step: S is a step of h = 1 on y' = F + G of the layer, and x is
+ * the state that enters it. The flows are solved once, and the Jacobians of growth.h are taken once.
  */
 #ifndef TROTTER_DESIGN_FIELDS_H
 #define TROTTER_DESIGN_FIELDS_H
@@ -21,24 +21,25 @@ typedef struct {
     double **end;         /* (count) flow(1) x, (n, d) */
     double *displacement; /* (count) RMS of flow(1) x - x */
     double *relative;     /* (count) work */
-    Growth growth;        /* of these layers; of no layer where `no_growth` says why */
+    Growth growth;        /* growth of these layers; of none where `no_growth` gives a reason */
     const char *no_growth;
 } Fields;
 
 typedef struct {
     const char *model, *text;
-    size_t sentences, tokens; /* tokens 0: as many as the model was trained on */
+    size_t sentences, tokens; /* tokens 0: the model's sequence length */
     uint64_t seed;
     size_t threads;
 } FieldsChoice;
 
-/* A language model with one attention and one feed-forward set a layer, no word; another: ERR_INPUT. Caller: fields_close in
- * any case. */
+/* Opens a language model with one attention and one feed-forward set a layer and no word. ERR_INPUT: another model.
+ * Caller: fields_close in any case. */
 int fields_open(const FieldsChoice *c, Fields *out);
 void fields_close(Fields *f);
-/* A frozen table of stages. History, sets that the layers lack: ERR_INPUT; a step that is not finite: ERR_ACCURACY. */
+/* Finds the error of a frozen table of stages. ERR_INPUT: history, sets that the layers lack; ERR_ACCURACY: a
+ * step that is not finite. */
 int fields_error(Fields *f, const Table *t, double *error);
-/* The same of the growth; where there is none: ERR_INPUT with no_growth. */
+/* Finds the growth in the same way. ERR_INPUT with the words of no_growth where there is none. */
 int fields_growth(Fields *f, const Table *t, double *growth);
 
 #endif

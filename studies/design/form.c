@@ -1,4 +1,4 @@
-/* form.c: a form at some values, and the way onto the manifold where its order conditions hold. */
+/* form.c: evaluates a form at some values, and moves these to where its order conditions hold. */
 #include "studies/design/form.h"
 
 #include <gsl/gsl_errno.h>
@@ -79,7 +79,7 @@ int form_conditions(Form *f, const double *x, double *c)
 
 /* ---- Gauss-Newton ------------------------------------------------------------------------------------- */
 
-/* A defect is a sum of a few products of numbers of size 1: its rounding is some 1e-16 each. */
+/* A defect is a sum of a few products of numbers of size 1, with a rounding of some 1e-16 each. */
 static const double met = 1e-13;
 enum { ITERATIONS = 30, PATIENCE = 5 };
 
@@ -96,7 +96,7 @@ static double largest(const double *c, size_t m)
     return most;
 }
 
-/* Forward differences; defects are polynomials of exact numbers, so the step can be small. */
+/* Fills J by forward differences. Defects are polynomials of exact numbers, so the step can be small. */
 static int fill_jacobian(Form *f, const unsigned char *fixed, double *x, Work *w)
 {
     size_t m = f->conditions, n = f->n;
@@ -114,7 +114,8 @@ static int fill_jacobian(Form *f, const unsigned char *fixed, double *x, Work *w
     return 0;
 }
 
-/* x -= J^T (J J^T + damping)^-1 c: the least step; the damping is for conditions that repeat others. */
+/* Takes the least step, x -= J^T (J J^T + damping)^-1 c. The damping is for
+ * conditions that repeat others. */
 static int take_step(const Form *f, Work *w, double *x)
 {
     size_t m = f->conditions, n = f->n;

@@ -1,10 +1,11 @@
-/* growth.c: spectral radii of linearised steps (growth.h).
+/* growth.c: computes spectral radii of linearised steps (growth.h).
  *
- * The step of a table on y' = A y + B y is linear in y, so the stepper is given the columns of E as d particles, which do not
- * see each other, and leaves those of R E: no second reader of tables, and any scheme of stages.
+ * The step of a table on y' = A y + B y is linear in y. So the stepper is given the columns of E as d particles, which
+ * do not see each other, and leaves those of R E. This needs no second reader of tables and takes any scheme of stages.
  *
- * Eigenvectors: differences leave 1e-9 of a Jacobian to chance, which splits eigenvalues that come together (Davies 2007,
- * Approximate diagonalization), so few matrices are without; V diag(mu) V^-1 is compared with M all the same.
+ * Eigenvectors: differences leave a random error of 1e-9 in a Jacobian, which splits eigenvalues that
+ * coincide (Davies 2007, Approximate diagonalization), so few matrices lack eigenvectors. V diag(mu) V^-1 is
+ * compared with M all the same.
  */
 #include "studies/design/growth.h"
 
@@ -19,12 +20,12 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-static const double accurate = 1e-6; /* V diag(mu) V^-1 against M, of the largest number */
+static const double accurate = 1e-6; /* V diag(mu) V^-1 against M, relative to the largest number */
 
-/* ---- what the flow lets grow ----------------------------------------------------------------------------- */
+/* ---- the growth of the flow ------------------------------------------------------------------------------ */
 
 typedef struct {
-    gsl_matrix *M;             /* (d, d) lost by the eigenvalues */
+    gsl_matrix *M;             /* (d, d) overwritten by the eigenvalues */
     gsl_matrix_complex *V, *L; /* (d, d) eigenvectors; their factors */
     gsl_matrix_complex *W, *X; /* (d, d) V^-1; f(mu) V^-1 */
     gsl_vector_complex *mu;    /* (d) */
@@ -65,7 +66,7 @@ static gsl_complex shrunk(gsl_complex mu)
     return gsl_complex_rect(1 / fmax(1, exp(GSL_REAL(mu))), 0);
 }
 
-/* L := V diag(f(mu)) V^-1; the factors go. */
+/* L := V diag(f(mu)) V^-1. Overwrites the factors. */
 static void function(Modes *m, gsl_complex (*f)(gsl_complex mu))
 {
     const gsl_complex one = {{1, 0}}, zero = {{0, 0}};
@@ -77,7 +78,7 @@ static void function(Modes *m, gsl_complex (*f)(gsl_complex mu))
     gsl_blas_zgemm(CblasNoTrans, CblasNoTrans, one, m->V, m->X, zero, m->L);
 }
 
-/* E (d, d) out: E(A + B) transposed. */
+/* E (d, d) out: the transposed E(A + B). */
 static int take_out(Modes *m, const double *A, const double *B, double *E)
 {
     size_t d = m->M->size1;
@@ -165,11 +166,11 @@ void growth_free(Growth *g)
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    System system;           /* first, so that its fields find the rest */
-    const double *matrix[2]; /* (d, d) of F and G */
+    System system;           /* its context is this Linear */
+    const double *matrix[2]; /* (d, d) for F and G */
 } Linear;
 
-/* dy_i = M y_i of every particle. */
+/* Computes dy_i = M y_i for every particle. */
 static void multiply(const System *s, int op, const double *y, double *dy)
 {
     const Linear *l = s->context;
@@ -193,13 +194,13 @@ static void linear_G(const System *s, int set, double t, const double *y, double
 typedef struct {
     Linear linear;
     Stepper *stepper;
-    gsl_matrix *M, *power, *square; /* (d, d) R E; the others its powers */
+    gsl_matrix *M, *power, *square; /* (d, d) R E; its powers */
     gsl_vector_complex *eigenvalue; /* (d) */
     gsl_eigen_nonsymm_workspace *w;
-    double *most; /* (count) of each layer */
+    double *most; /* (count) the largest radius of each layer */
 } Work;
 
-/* rho(M) <= |M^16|^(1/16), Frobenius' norm, for the time of four products. */
+/* Bounds rho(M) <= |M^16|^(1/16), in Frobenius' norm, in the time of four products. */
 static double bound(Work *w)
 {
     double sum = 0;
@@ -213,7 +214,7 @@ static double bound(Work *w)
     return pow(sum, 1 / 32.);
 }
 
-/* rho(R E) of one token; 0 where it is certainly no more than `least`. */
+/* Finds rho(R E) of one token; 0 where it is certainly no more than `least`. */
 static int radius(Work *w, const double *E, double least, double *rho)
 {
     size_t d = w->M->size1;
@@ -229,7 +230,8 @@ static int radius(Work *w, const double *E, double least, double *rho)
     return 0;
 }
 
-/* The largest of a layer's tokens. That of the scheme before comes first, so that most others need no eigenvalues. */
+/* Finds the largest radius of a layer's tokens. The token that was largest for the scheme before comes first, so that
+ * most others need no eigenvalues. */
 static int largest(Work *w, GrowthLayer *l, double *most)
 {
     size_t d = w->M->size1, first = l->first;

@@ -1,4 +1,4 @@
-/* objective.c: the objectives of a search, each a row. */
+/* objective.c: the table of objectives of a search. */
 #include "studies/design/objective.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* sum of (defect/sigma)^2 over the trees of order p + 1, those of F alone or all: Theory.error_norm2 where the order is p,
- * and 0 where it is more. */
+/* Sums (defect/sigma)^2 over the trees of order p + 1, those of F alone or all: Theory.error_norm2 where the order is
+ * p, and 0 where it is higher. */
 static int norm2(const Against *a, const Table *t, int one_colour, double *figure)
 {
     double *term = memory_new(a->forest->count, sizeof *term), sum = 0;

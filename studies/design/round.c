@@ -1,4 +1,4 @@
-/* round.c: simple fractions near the best point of a search. */
+/* round.c: finds simple fractions near the best point of a search. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "studies/design/simplex.h"
 
 enum { DENOMINATORS = 64, READ_DENOMINATORS = 1000000, POLISH = 80 };
-static const double same = 1e-10; /* a value that the conditions decide is known to some 1e-12 */
+static const double same = 1e-10; /* values set by the conditions are known to some 1e-12 */
 
 static int coprime(long a, long b)
 {
@@ -20,7 +20,8 @@ static int coprime(long a, long b)
     return labs(a) == 1;
 }
 
-/* Fixes coefficient i at value: 1 where the others can meet the conditions with it and the figure stays within `most`. */
+/* Fixes coefficient i at value. Returns 1 where the others can meet the conditions with it and the
+ * figure stays within `most`. */
 static int fits(Simplex *u, size_t i, double value, double most, int *code)
 {
     double figure;
@@ -38,7 +39,7 @@ static int fits(Simplex *u, size_t i, double value, double most, int *code)
     return 0;
 }
 
-/* The rest goes back to the least objective that is left to it. */
+/* Minimises the objective again over the coefficients that are not fixed. */
 static int polish(Simplex *u)
 {
     double figure;
@@ -59,7 +60,7 @@ static int try_fraction(Simplex *u, size_t i, long d, double most, mpq_t *q)
     return code == 0 ? polish(u) : code;
 }
 
-/* The smallest denominators first, whichever coefficient has them. */
+/* Fixes coefficients at the smallest denominators first, in any coefficient. */
 static int fix_by_denominator(Simplex *u, double most, mpq_t *q)
 {
     for (long d = 1; d <= DENOMINATORS; d++)
@@ -67,7 +68,7 @@ static int fix_by_denominator(Simplex *u, double most, mpq_t *q)
     return 0;
 }
 
-/* One coefficient after another in the order of the text: those written first decide the others. */
+/* Fixes one coefficient after another in the order of the text, so that the first ones determine the others. */
 static int fix_by_text(Simplex *u, double most, mpq_t *q)
 {
     for (size_t i = 0; i < u->form->n; i++)
@@ -75,7 +76,7 @@ static int fix_by_text(Simplex *u, double most, mpq_t *q)
     return 0;
 }
 
-/* The first convergent of the continued fraction of x that is x but for rounding; 0: none. */
+/* Finds the first convergent of the continued fraction of x that equals x up to rounding. Returns 0 where none does. */
 static int read_fraction(double x, mpq_t q)
 {
     double rest = x;
@@ -94,7 +95,7 @@ static int read_fraction(double x, mpq_t q)
     return 0;
 }
 
-/* x to 16 decimals. */
+/* Rounds x to 16 decimals. */
 static void read_decimal(double x, mpq_t q)
 {
     mpq_set_d(q, nearbyint(x * 1e16));
@@ -113,7 +114,7 @@ static int has_order(Form *f, mpq_t *q, int decimal, int *yes)
     return code;
 }
 
-/* Fractions for all from x, by one way of fixing them; *found: the order holds exactly. */
+/* Finds fractions for all coefficients from x, by one way of fixing them; *found: the order holds exactly. */
 static int round_by(int (*fix)(Simplex *u, double most, mpq_t *q), Simplex *u, const Search *s,
                     double most, mpq_t *q, int *found)
 {
@@ -127,7 +128,7 @@ static int round_by(int (*fix)(Simplex *u, double most, mpq_t *q), Simplex *u, c
     return *found ? has_order(u->form, q, 0, found) : 0;
 }
 
-/* Those that are fixed as they are, the others to 16 decimals. */
+/* Keeps the fixed coefficients as they are, and rounds the others to 16 decimals. */
 static int keep_decimals(Simplex *u, Search *s)
 {
     int yes;

@@ -1,4 +1,4 @@
-/* search.c: Nelder and Mead's simplex on the manifold of the order conditions. */
+/* search.c: runs Nelder and Mead's simplex on the manifold of the order conditions. */
 #include "studies/design/search.h"
 
 #include <gsl/gsl_errno.h>
@@ -12,7 +12,7 @@
 #include "studies/design/simplex.h"
 #include "studies/tools/progress.h"
 
-static const double refused = 1e30; /* the simplex takes finite numbers alone */
+static const double refused = 1e30; /* the simplex takes only finite numbers */
 
 int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure)
 {
@@ -48,8 +48,8 @@ static int keep(Simplex *u, double value)
     return 0;
 }
 
-/* The objective at the point that the simplex asks for, once that is put where the conditions hold. Points that are put at the
- * same place are told apart by their distances from it, so that the simplex shrinks onto it. */
+/* Evaluates the objective at the simplex's point, after moving it to where the conditions hold. Points that move to the
+ * same place differ by their distances from it, so that the simplex shrinks onto it. */
 static double evaluate(const gsl_vector *free, void *data)
 {
     Simplex *u = data;
@@ -75,7 +75,7 @@ static double evaluate(const gsl_vector *free, void *data)
     return value + (1e-2 + fabs(value)) * away;
 }
 
-/* One simplex, until it is small or `most` evaluations are made. */
+/* Runs one simplex, until it is small or `most` evaluations are made. */
 static int descend(Simplex *u, gsl_multimin_fminimizer *m, gsl_vector *at, gsl_vector *step,
                    double size, size_t most)
 {
@@ -133,7 +133,7 @@ void simplex_free(Simplex *u)
     memory_free(u->fixed);
 }
 
-/* Start k: the form's own values, then normal draws about them. */
+/* Runs start k: the form's own values, then normal draws about them. */
 static int try_start(Simplex *u, const double *own, size_t k)
 {
     Search *s = u->search;

@@ -29,7 +29,7 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&classify_group, &network_machine_group, &output_group,
                                             NULL};
 
-/* Of a line. */
+/* A row for one line. */
 typedef struct {
     size_t line;
     const char *label;
@@ -47,18 +47,18 @@ static const Column value_columns[] = {
 typedef struct {
     const Options *options;
     Network net;
-    char *labels, **name; /* (classes) windows of labels */
+    char *labels, **name; /* name: (classes) pointers into labels */
     size_t classes;
     int pairs, change;
     Scale scale;
     Lines lines;
-    size_t count;           /* lines that are not blank */
-    size_t *line;           /* (count) */
+    size_t count;           /* number of lines that are not blank */
+    size_t *line;           /* (count) their numbers */
     char **first, **second; /* (count) owned */
     double *z;              /* (count, classes) */
 } Study;
 
-/* ---- what the model tells of its labels ---------------------------------------------------------- */
+/* ---- the labels in the model's metadata ---------------------------------------------------------- */
 
 static int read_number(const char *file, const char *key, double *x)
 {
@@ -87,7 +87,7 @@ static int read_labels(Study *u, const char *file)
                      u->classes);
 }
 
-/* 1 where a piece of metadata has this value. */
+/* Returns 1 where a piece of metadata has this value. */
 static int has(const char *file, const char *key, const char *value)
 {
     char *text;
@@ -200,7 +200,7 @@ static int print_csv(const Study *u)
     return code;
 }
 
-/* A line for every line, empty for a blank one. */
+/* Prints an answer for every line, and an empty line for a blank one. */
 static void print_lines(const Study *u)
 {
     for (size_t line = 1, i = 0; line <= u->lines.count; line++) {

@@ -1,4 +1,4 @@
-/* command_finetune.c: an encoder that was pre-trained on masked words, trained on to tell labels of sentences. */
+/* command_finetune.c: trains an encoder that was pre-trained on masked words to label sentences. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-/* Where things are; what they are is told by their sums in config.ini. */
+/* Paths. config.ini has checksums of their contents. */
 static const Option file_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
      "directory of an encoder, as 'trotter train --objective masked' makes it", 0, 0},
@@ -96,7 +96,7 @@ static const OptionGroup *const groups[] = {
 enum { PART_SEED = 1, DEV_SEED = 2 };
 static const double dev_part = 0.1;
 
-/* labelled_split, whose refusals here name the file. */
+/* Does labelled_split, and names the file in its errors. */
 static int split(const char *file, const Labelled *all, double part, uint64_t seed, Labelled *rest,
                  Labelled *chosen)
 {
@@ -107,7 +107,7 @@ static int split(const char *file, const Labelled *all, double part, uint64_t se
     return error_set(code, "%s: %s", file, words);
 }
 
-/* FILE.tsv, and its dev text. whole: what both are windows of where it is one file. */
+/* Reads FILE.tsv and its dev text. Where both come from one file, they are parts of `whole`. */
 static int read_own(Finetune *u, int change, Labelled *whole)
 {
     const char *file = options_text(u->options, "task"), *dev = options_text(u->options, "dev");
@@ -165,7 +165,8 @@ static int set(Options *o, const char *name, size_t value)
     return options_set(o, OPTION_ARGUMENT, "", name, text);
 }
 
-/* The options of the model are those that it was trained with, but for the machine and what a fine-tuning changes. */
+/* Sets the options of the model: those of its training, except for the machine and for options
+ * that a fine-tuning changes. */
 static int describe(Finetune *u)
 {
     static const OptionGroup *const given[] = {&network_machine_group, NULL};
@@ -224,7 +225,7 @@ static void tell_task(const Finetune *u)
                       longer, u->sequence);
 }
 
-/* Steps of a trial: the rate rises over their first tenth. */
+/* Counts the steps of a trial. The rate rises over their first tenth. */
 static int count_steps(Finetune *u)
 {
     Batches *b;
@@ -244,7 +245,7 @@ static int put_real(Metadata *d, const char *key, double value)
     return network_metadata_put(d, key, text);
 }
 
-/* The names of the classes, a tab between them: a tab is in none. */
+/* Adds the names of the classes, a tab between them; no name has a tab. */
 static int put_labels(const Finetune *u, Metadata *d)
 {
     size_t bytes = 1;
@@ -260,7 +261,7 @@ static int put_labels(const Finetune *u, Metadata *d)
     return code;
 }
 
-/* What a fine-tuned encoder tells besides what it told before; t NULL: of no trial in particular. */
+/* Makes the metadata of a fine-tuned encoder: those of the encoder, and more. t NULL: for no trial in particular. */
 static int make_metadata(Finetune *u, const Model *m, const Trial *t)
 {
     Metadata *d = &u->meta;
@@ -290,7 +291,8 @@ static uint64_t hash_examples(uint64_t h, const Examples *e, const Labelled *l)
     return h;
 }
 
-/* Options but those that a run may go on with otherwise, as threads; these stand in commands.csv. */
+/* Writes the options, except those that a run may change when it continues, such as
+ * threads; commands.csv has these. */
 static void write_options(const Options *o, FILE *f)
 {
     const Option *p;
@@ -299,7 +301,7 @@ static void write_options(const Options *o, FILE *f)
         if (!(p->flags & OPTION_MAY_DIFFER)) fprintf(f, "%s = %s\n", p->name, text);
 }
 
-/* All that decides what is found: what is there is taken for the same where this is. */
+/* Describes all that decides the results. Files in the directory are reused if this text is the same. */
 static int describe_study(const Finetune *u, char **text)
 {
     Output f;
@@ -394,7 +396,7 @@ static int save_model(Finetune *u, const Trial *t, const Model *m)
     return bpe_write(u->net.bpe, path);
 }
 
-/* The one reading of the dev text by a start's best trial. z (dev, C), label (dev): room. */
+/* Reads the dev text with a start's best trial, the only time for this start. z (dev, C), label (dev): work. */
 static int add_start(Finetune *u, int start, const Trial *t, uint64_t model_seed, double *z,
                      int32_t *label, Sheet *results, Sheet *predictions)
 {

@@ -1,4 +1,5 @@
-/* examples.c: labelled sentences -> texts of tokens -> batches -> what a model says (examples.h). */
+/* examples.c: turns labelled sentences into texts of tokens, these into batches, and these into a
+ * model's answers (examples.h). */
 #include "studies/finetune/examples.h"
 
 #include <gsl/gsl_statistics_double.h>
@@ -16,7 +17,7 @@ Scale examples_scale(const Labelled *train)
     return (Scale){mean, sd > 0 ? sd : 1};
 }
 
-/* A sentence a line. */
+/* Encodes sentences, one a line. */
 static int encode(const Network *n, const char *file, char *const *sentence, size_t count, Text *t)
 {
     BpeText raw = {.file = file};

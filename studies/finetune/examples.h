@@ -1,4 +1,4 @@
-/* examples.h: labelled sentences as an encoder reads them, and what it says of them.
+/* examples.h: labelled sentences as an encoder reads them, and its answers.
  *
  *     TRY(examples_new(&net, "train.tsv", &labelled, NULL, &e));        sentences -> tokens
  *     ... batches_new(&e.first, &e.second, &net.vocab, &e.ask, ...)     to train on
@@ -11,7 +11,7 @@
 #include "studies/finetune/labelled.h"
 #include "studies/model/network.h"
 
-/* How numbers are learned; classes: 0, 1. */
+/* The scale of learned numbers; for classes 0, 1. */
 typedef struct {
     double mean, sd; /* sd > 0 */
 } Scale;
@@ -19,29 +19,29 @@ typedef struct {
 typedef struct {
     size_t count, unknown; /* examples; tokens that the vocabulary reads as <unk> */
     Text first, second;    /* line i is of example i; second without tokens: single sentences */
-    double *value;         /* (count) scaled; NULL of classes */
-    Asking ask;            /* of `labelled`, whose classes it borrows */
+    double *value;         /* (count) scaled; NULL for classes */
+    Asking ask;            /* question to the model; borrows the classes of `labelled` */
 } Examples;
 
-/* Mean and standard deviation of the values of a training text. */
+/* Returns the mean and standard deviation of a training text's values. */
 Scale examples_scale(const Labelled *train);
 
-/* The sentences in the words or pieces of a model. file: for messages. ERR_INPUT: a sentence that is nothing but blanks, a
- * word that the vocabulary cannot tell or that means the end of a sentence, what bpe.h refuses. */
+/* Encodes sentences in the words or pieces of a model. file: for messages. ERR_INPUT: a sentence of blanks alone, a
+ * word that the vocabulary cannot tell or that means the end of a sentence, text that bpe.h refuses. */
 int examples_new(const Network *n, const char *file, const Labelled *l, Scale s, Examples *out);
-/* Sentences without labels; second NULL: single ones. */
+/* Encodes sentences without labels; second NULL: single ones. */
 int examples_of(const Network *n, const char *file, char *const *first, char *const *second,
                 size_t count, Examples *out);
 void examples_free(Examples *e);
-/* How many of them have more rows than a sequence, <cls> and every <eos> counted: these lose their ends. */
+/* Counts the examples that have more rows than a sequence, with <cls> and every <eos>. These lose their ends. */
 size_t examples_longer(const Examples *e, int32_t eos, size_t sequence);
 
-/* z (count, C) out: what the model says of each example, logits of classes or with C = 1 the number, unscaled by s.
+/* z (count, C) out: the model's answer for each example: logits of classes or, with C = 1, the number, unscaled by s.
  * stop NULL or set: ERR_INTERRUPTED. */
 int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t batch_tokens,
                  size_t sequence, const volatile int *stop, double *z);
 
-/* label (n) out: of z (n, C) the largest of each row, of equal ones the first. */
+/* label (n) out: the largest of each row of z (n, C); of equal ones, the first. */
 void examples_classes(const double *z, size_t n, size_t C, int32_t *label);
 
 #endif

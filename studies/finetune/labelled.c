@@ -1,5 +1,5 @@
-/* labelled.c: the table of tasks, and the reader. A file is read as a whole; sentences are windows of it whose ends are
- * made NULs, unless they are changed: then their characters are collected and written to a text of its own. */
+/* labelled.c: the table of tasks, and the reader. A file is read as a whole. Sentences point into it, and their ends
+ * become NULs. Where sentences are changed, their characters are collected and written to a separate text. */
 #include "studies/finetune/labelled.h"
 
 #include <ctype.h>
@@ -64,15 +64,15 @@ enum { FIRST, SECOND, LABEL, COLUMNS };
 typedef struct {
     const LabelledTask *task;
     Lines lines;
-    size_t columns, at[COLUMNS]; /* NOWHERE: the file has no such column */
+    size_t columns, at[COLUMNS]; /* NOWHERE: the file lacks this column */
     Words words;                 /* classes, by label */
-    int learns;                  /* classes come from this file */
+    int learns;                  /* 1: the classes come from this file */
     int change;                  /* bits of LABELLED_ */
-    Symbols all, cut, room;      /* sentences one behind the other, a 0 behind each; one of them */
+    Symbols all, cut, room;      /* all sentences, a 0 behind each; one sentence; work */
     Labelled *out;
 } Reading;
 
-/* The column that begins at *at, which moves to the next one, or to NULL behind the last. */
+/* Returns the column that begins at *at, which moves to the next one, or to NULL behind the last. */
 static Line take_column(const char **at, const char *end)
 {
     const char *tab = memchr(*at, '\t', (size_t)(end - *at));
@@ -113,7 +113,7 @@ static int find_columns(Reading *r, Line header, const Labelled *train)
 
 /* ---- labels -------------------------------------------------------------------------------------- */
 
-/* The classes that labels may have, where they are known beforehand. */
+/* Adds the classes that labels may have, where they are known beforehand. */
 static int known_classes(Reading *r, const Labelled *train)
 {
     const LabelledTask *t = r->task;
@@ -178,7 +178,7 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The number ends where the label does: at a NUL. */
+/* Compares by number. A label ends with a NUL, so the number does too. */
 static int by_number(const void *a, const void *b)
 {
     const Word *x = *(const Word *const *)a, *y = *(const Word *const *)b;
@@ -186,7 +186,7 @@ static int by_number(const void *a, const void *b)
     return i != j ? (i > j) - (i < j) : by_bytes(a, b);
 }
 
-/* out's names are copies of those in list (n). */
+/* Copies the names in list (n) to out. */
 static int keep_names(const Word *const *list, size_t n, Labelled *out)
 {
     size_t bytes = 0;
@@ -203,7 +203,7 @@ static int keep_names(const Word *const *list, size_t n, Labelled *out)
     return 0;
 }
 
-/* Labels, so far in the order of their appearance, are sorted where they come from this file. */
+/* Sorts the labels, which are in the order of their appearance, where they come from this file. */
 static int keep_classes(Reading *r)
 {
     const Word *word = r->words.word;
@@ -240,7 +240,7 @@ static int change_text(int change, const char *text, size_t bytes, Symbols *out,
     return tokenise(change & LABELLED_CUT ? TOKENIZE_13A : TOKENIZE_NONE, out, room);
 }
 
-/* x (n) in UTF-8. Caller: memory_free. */
+/* Writes x (n) in UTF-8. Caller: memory_free. */
 static int write_symbols(const Symbols *x, char **text)
 {
     uint8_t c[6];
@@ -262,7 +262,7 @@ int labelled_change(int change, const char *text, size_t bytes, char **out)
     return code;
 }
 
-/* *empty: nothing was left of the sentence. */
+/* Changes a sentence. *empty: nothing was left of it. */
 static int cut_sentence(Reading *r, const Line *c, int *empty)
 {
     TRY(change_text(r->change, c->text, c->bytes, &r->cut, &r->room));
@@ -271,7 +271,7 @@ static int cut_sentence(Reading *r, const Line *c, int *empty)
     return symbols_add(&r->all, 0);
 }
 
-/* The collected characters become the text that sentences are windows of. */
+/* Writes the collected characters to a text into which the sentences point. */
 static int write_sentences(Reading *r)
 {
     Labelled *out = r->out;
@@ -323,7 +323,7 @@ static int read_line(Reading *r, const Line *l, size_t line)
     if (!whole)
         return error_set(ERR_INPUT, "%s:%zu: %zu column%s: expected %zu, with a tab between",
                          r->lines.file, line, columns, columns == 1 ? "" : "s", r->columns);
-    for (int k = 0; k < COLUMNS; k++) { /* behind the file's last byte there is room for a NUL */
+    for (int k = 0; k < COLUMNS; k++) { /* the file has room for a NUL behind its last byte */
         if (!c[k].text) continue;
         text[k] = out->text + (c[k].text - out->text);
         text[k][c[k].bytes] = '\0';
@@ -407,7 +407,7 @@ void labelled_free(Labelled *l)
     memory_free(l->second);
     memory_free(l->label);
     memory_free(l->value);
-    if (l->text) memory_free(l->name); /* else it is that of another */
+    if (l->text) memory_free(l->name); /* else it belongs to another */
     memory_free(l->names);
     memory_free(l->text);
     *l = (Labelled){0};
@@ -415,7 +415,7 @@ void labelled_free(Labelled *l)
 
 /* ---- parts and baselines ------------------------------------------------------------------------- */
 
-/* The n examples whose chosen[i] is `which`. */
+/* Takes the n examples whose chosen[i] is `which`. */
 static int take_part(const Labelled *all, const char *chosen, int which, size_t n, Labelled *out)
 {
     *out = (Labelled){.classes = all->classes, .name = all->name};
@@ -461,7 +461,7 @@ Answers labelled_answers(const Labelled *l)
     return (Answers){l->count, l->label, l->value};
 }
 
-/* The answer to every example is the most frequent class of the training text; label (answer->n) is room. */
+/* Answers every example with the most frequent class of the training text; label (answer->n): work. */
 static int say_class(const Labelled *train, Answers *answer, int32_t *label)
 {
     size_t *count = memory_new(train->classes, sizeof *count), most = 0;
@@ -474,7 +474,7 @@ static int say_class(const Labelled *train, Answers *answer, int32_t *label)
     return 0;
 }
 
-/* It is the mean of the training text's values. */
+/* Answers every example with the mean of the training text's values. */
 static void say_mean(const Labelled *train, Answers *answer, double *value)
 {
     double mean = gsl_stats_mean(train->value, 1, train->count);

@@ -1,4 +1,4 @@
-/* scores.c: result.csv and predictions.csv of fine-tuned encoders, read back (scores.h). */
+/* scores.c: reads result.csv and predictions.csv of fine-tuned encoders (scores.h). */
 #include "studies/finetune/scores.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ const Column score_predictions[] = {
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* A copy of a text that lives as long as s; NULL: no memory. */
+/* Returns a copy of a text that lives as long as s; NULL: no memory. */
 static const char *keep(Scores *s, const char *text)
 {
     char **grown = memory_grow(s->name, s->names, s->names + 1, sizeof *grown);
@@ -75,14 +75,14 @@ static int missing(const Csv *c)
     return error_set(ERR_INPUT, "%s: a number is missing, or no such label", c->file);
 }
 
-/* Value x of the predictions: a class of a metric of classes. */
+/* Is x a valid prediction? For a metric of classes it must be a class. */
 static int is_answer(const Scores *s, double x)
 {
     if (agreements[s->choose].of == ANSWERS_VALUES) return isfinite(x);
     return x >= 0 && x < 1e6 && x == floor(x);
 }
 
-/* said (n) and gold of a start, in their order. */
+/* Reads the predictions of a start in their order: said (n) and gold. */
 static int take_predictions(Directory *d, const char *start, size_t n, double *said, double *gold)
 {
     const Csv *c = &d->predictions;
@@ -131,7 +131,7 @@ Answers scores_answers(const Scores *s, const double *x, int32_t *label)
     return (Answers){s->n, label, NULL};
 }
 
-/* The score of a row is that of its predictions. */
+/* Checks that the score of a row is that of its predictions. */
 static int same_score(const Directory *d, const ScoreRow *row, const double *said)
 {
     const Scores *s = d->s;

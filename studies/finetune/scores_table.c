@@ -1,4 +1,4 @@
-/* scores_table.c: cells of fine-tuned encoders: means, both kinds of intervals, differences (scores.h). */
+/* scores_table.c: tabulates cells of fine-tuned encoders: means, both kinds of intervals, differences (scores.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "studies/tools/output.h"
 #include "studies/tools/statistics.h"
 
-/* Over seeds, and the ends over drawn examples. */
+/* A difference over seeds, and its interval over drawn examples. */
 typedef struct {
     Difference seeds;
     double low, high, p;
 } Gap;
 
-/* Runs of one scheme, depth, size and start. */
+/* The runs of one scheme, depth, size and start. */
 typedef struct {
-    const ScoreRow *row; /* the first one's */
+    const ScoreRow *row; /* row of the first run */
     double layers, params, runs, chosen, mean[AGREEMENTS];
-    Interval score;   /* of the metric that chose, over seeds */
+    Interval score;   /* score by the metric that chose, over seeds */
     double low, high; /* over drawn examples */
     Gap gain,
         less_first; /* pretrained less fresh of the same scheme; less the first scheme of the same start */
@@ -65,7 +65,7 @@ const Column score_columns[] = {
     GAP(less_first, "score less that of the first scheme with the same start"),
     {0}};
 
-/* For people alone. */
+/* A row of the table for people, which is in no file. */
 typedef struct {
     const char *what;
     Gap gap;
@@ -125,7 +125,7 @@ static void find_cells(Table *t)
     }
 }
 
-/* Numbers of a cell's runs; x (runs): room. */
+/* Summarises a cell's runs; x (runs): work. */
 static void summarise(const Table *t, ScoreCell *c, size_t k, double *x)
 {
     size_t n = 0;
@@ -148,7 +148,7 @@ static void summarise(const Table *t, ScoreCell *c, size_t k, double *x)
 
 /* ---- differences --------------------------------------------------------------------------------- */
 
-/* Runs of cell k behind those of `run`; gives how many. */
+/* Writes the answers of cell k's runs to `run`. Returns their number. */
 static size_t list_runs(const Table *t, size_t k, Answers *run)
 {
     size_t n = 0;
@@ -157,7 +157,7 @@ static size_t list_runs(const Table *t, size_t k, Answers *run)
     return n;
 }
 
-/* Cell b less cell a, and b's own interval. run (runs): room. */
+/* Bootstraps cell b less cell a, and b's own interval. run (runs): work. */
 static int draw(const Table *t, size_t a, size_t b, Answers *run, Resampled out[2])
 {
     size_t runs[2] = {list_runs(t, a, run), 0};
@@ -175,7 +175,8 @@ static int find_gap(Table *t, size_t a, size_t b, Answers *run, Gap *g)
     return 0;
 }
 
-/* The first cell of another start but of the same encoder; or, of another encoder, of the same start; or t->cells. */
+/* Finds the first cell of the same encoder with another start, or of another encoder with the
+ * same start, or t->cells. */
 static size_t other_start(const Table *t, size_t k)
 {
     size_t i = 0;
@@ -254,7 +255,7 @@ static int save(const Table *t, const char *dir)
     return output_put(&o, print_all(t, SHEET_MARKDOWN, o.f), dir, "finetune.md");
 }
 
-/* Whom to beat, in the table itself. */
+/* Adds the baseline to the table itself. */
 static void add_majority(Table *t)
 {
     const ScoreRow *r = &t->s->majority;

@@ -1,4 +1,4 @@
-/* tasks_table.c: the tasks that can be trained on, as a table for people (trotter finetune --tasks). */
+/* tasks_table.c: shows the tasks for training as a table for people (trotter finetune --tasks). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const Column columns[] = {
 
 enum { WORDS = 128 };
 
-/* Adds an item behind those before it. */
+/* Appends an item. */
 static void list(char out[WORDS], const char *item)
 {
     size_t n = strlen(out);

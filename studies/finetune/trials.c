@@ -1,5 +1,5 @@
-/* trials.c: the grid of trainings (finetune.h). Each is a run of nn/train.c in a directory of its own, which judges an epoch
- * by the metric of the chosen part. */
+/* trials.c: runs the grid of trainings (finetune.h). Each is a run of nn/train.c in a separate directory; it judges an
+ * epoch by the metric on the chosen part. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ const Column finetune_trials[] = {
 
 enum { WORDS = 100 };
 
-/* A trial as it goes. */
+/* A trial while it runs. */
 typedef struct {
     Finetune *u;
     const Trial *t;
@@ -53,7 +53,8 @@ int trials_model(const Finetune *u, int start, uint64_t seed, int training, Mode
     return start == START_PRETRAINED ? store_load_encoder(*out, u->weights) : 0;
 }
 
-/* One to one: a rate is written in full (sheet_number), and a seed is a whole number. */
+/* Names a trial's directory. The name is unique: a rate is written in full (sheet_number), and
+ * a seed is a whole number. */
 static int directory(const Finetune *u, const Trial *t, char dir[OUTPUT_PATH])
 {
     char rate[32];
@@ -69,7 +70,7 @@ int trials_load(const Finetune *u, const Trial *t, Model *m)
     return store_load(m, file);
 }
 
-/* What a trial leaves that nobody needs: its state, and the weights but of the best. */
+/* Removes files of a trial that nobody needs: its state and, with `weights`, its weights. */
 static int forget(const Finetune *u, const Trial *t, int weights)
 {
     static const char *const names[] = {"state.safetensors", "model.safetensors", "vocab.txt",
@@ -159,7 +160,7 @@ static int train(Finetune *u, int start, Trial *t, Work *w)
     TrainConfig c = training(u, t, dir, w, ask);
     int code = train_run(m, &u->corpus, &c, &result);
     if (code == 0) t->best_epoch = (double)result.best_epoch;
-    /* A run that goes on has not seen all its epochs: the best one is asked again. */
+    /* A run that continues has not seen all its epochs, so the best one is measured again. */
     if (code == 0) code = judge(w, m, &t->score);
     model_free(m);
     t->seconds = clock_now() - begun;
@@ -174,7 +175,7 @@ static int train(Finetune *u, int start, Trial *t, Work *w)
 /* ---- the grid ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    Trial *trial; /* (count) in their order */
+    Trial *trial; /* (count) in order */
     char *done;   /* (count) */
     size_t count;
 } Grid;
@@ -209,7 +210,7 @@ static int plan_grid(const Finetune *u, Grid *g)
     return 0;
 }
 
-/* Trials that grid.csv knows. */
+/* Takes the trials that grid.csv has. */
 static int take_rows(const Csv *c, Grid *g)
 {
     for (size_t row = 0; row < c->rows; row++) {
@@ -249,7 +250,7 @@ static int write_grid(const Finetune *u, const Grid *g)
     return code;
 }
 
-/* The best trial that is done of t's start, the first of equal ones; NULL: none. */
+/* Returns the best finished trial of a start, the first of equal ones; NULL: none. */
 static const Trial *find_best(const Grid *g, const char *start)
 {
     const Trial *best = NULL;
@@ -261,7 +262,8 @@ static const Trial *find_best(const Grid *g, const char *start)
     return best;
 }
 
-/* The weights of all but the best go once the grid's row is written: a run that ends in between does it again. */
+/* Removes the weights of all trials but the best. The grid's row is written before, so a run that stops in
+ * between does this again. */
 static int keep_best(const Finetune *u, const Grid *g, const char *start)
 {
     const Trial *best = find_best(g, start);

@@ -1,4 +1,4 @@
-/* library.h: what the files behind trotter.h share. */
+/* library.h: declarations that the files behind trotter.h share. */
 #ifndef TROTTER_LIBRARY_H
 #define TROTTER_LIBRARY_H
 
@@ -8,18 +8,18 @@
 #include "studies/library/trotter.h"
 #include "studies/model/network.h"
 
-/* What is exported; the link's version script keeps all else inside. */
+/* Contents of the exported handles. The link's version script exports nothing else. */
 struct TrotterScheme {
     Table *table;  /* as written */
-    Table *frozen; /* what theory and steps read */
+    Table *frozen; /* form that theory and steps read */
 };
 
 struct TrotterSystem {
     System *system;
-    Network network; /* of network:DIR; it outlives the system */
+    Network network; /* network of network:DIR; it outlives the system */
 };
 
-/* Fails where one of these pointers is NULL; `call` is the function that was given them. */
+/* Fails where one of these pointers is NULL; `call` is the function that received them. */
 int library_given(const char *call, const void *const *pointer, size_t count);
 #define GIVEN(...)                                                  \
     TRY(library_given(__func__, (const void *const[]){__VA_ARGS__}, \

@@ -1,4 +1,4 @@
-/* library_metrics.c: metrics of trotter.h. */
+/* library_metrics.c: implements the metrics of trotter.h. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const struct {
                 {"rouge-2", METRIC_ROUGE_2},
                 {"rouge-l", METRIC_ROUGE_L}};
 
-/* A text a line of which each string is. */
+/* Joins the strings to a text with one line each. */
 static int join(const char *file, const char *const *list, size_t n, Lines *out)
 {
     size_t bytes = 0;
@@ -75,7 +75,7 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
     return code;
 }
 
-/* label (n) out: classes that are written as numbers. */
+/* Reads classes that are written as numbers into label (n). */
 static int read_labels(const double *x, size_t n, int32_t *label)
 {
     for (size_t i = 0; i < n; i++) {

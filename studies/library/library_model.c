@@ -1,4 +1,4 @@
-/* library_model.c: trained models of trotter.h. */
+/* library_model.c: implements the trained models of trotter.h. */
 #include <math.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, 
     return list ? 0 : ERR_MEMORY;
 }
 
-/* Tokens that the model has, as many as it takes. */
+/* Checks that the tokens are words of the model and no more than it takes. */
 static int check_tokens(const TrotterModel *m, const int32_t *id, size_t n)
 {
     size_t most = trotter_model_sequence(m);

@@ -1,4 +1,4 @@
-/* library_scheme.c: schemes of trotter.h. */
+/* library_scheme.c: implements the schemes of trotter.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ int library_given(const char *call, const void *const *pointer, size_t count)
 
 /* ---- read and print ------------------------------------------------------------------------------ */
 
-/* *out becomes a scheme of a table, which it takes in any case. */
+/* Makes *out a scheme of a table, which it takes over in any case. */
 static int take_table(Table *t, TrotterScheme **out)
 {
     TrotterScheme *s = memory_new(1, sizeof *s);
@@ -66,7 +66,7 @@ int trotter_scheme_find(const char *name, TrotterScheme **out)
     return code ? code : take_table(t, out);
 }
 
-/* Which of the schemes has the name, or is the only one; count: none. */
+/* Returns the number of the scheme with this name, or of the only one; count: none. */
 static size_t choose(Table *const *list, size_t count, const char *name)
 {
     size_t i = 0;
@@ -167,7 +167,7 @@ int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double 
 
 enum { NUMBER = 1024 };
 
-/* The terms and behind them their texts, in one block. */
+/* Copies the terms, with their texts behind them, into one block. */
 static int copy_terms(const Expansion *e, TrotterTerm **terms)
 {
     char number[NUMBER];

@@ -1,11 +1,11 @@
-/* library_system.c: particle systems of trotter.h, stepping and measuring on them. */
+/* library_system.c: implements the particle systems of trotter.h, stepping and measuring on them. */
 #include <math.h>
 #include <string.h>
 
 #include "studies/library/library.h"
 #include "studies/measure/convergence.h"
 
-/* A system of somebody else's functions. */
+/* A system made of the user's functions. */
 typedef struct {
     TrotterField *field[2];
     void *arg;
@@ -51,9 +51,9 @@ int trotter_system_parse(const char *text, size_t particles, size_t dimension, u
     return code;
 }
 
-/* ---- one's own ----------------------------------------------------------------------------------- */
+/* ---- the user's system --------------------------------------------------------------------------- */
 
-/* What its function cannot tell is no number. */
+/* Calls the user's function. Where it fails, the values become NaN. */
 static void evaluate(const System *s, int op, double t, const double *y, double *dy)
 {
     const Own *own = s->context;
@@ -135,7 +135,7 @@ const double *trotter_system_initial(const TrotterSystem *s)
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-/* past (history, n d) out: the exact solution at -h, -2 h, ... */
+/* Solves for past (history, n d): the exact solution at -h, -2 h, ... */
 static int find_past(const System *s, double h, size_t history, double *past)
 {
     double agreement, *t = memory_new(history, sizeof *t);

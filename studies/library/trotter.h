@@ -6,17 +6,18 @@
  *     trotter_scheme_theory(rk4, &theory);                    theory.order is 4
  *     trotter_scheme_free(rk4);
  *
- * Link with `pkg-config --cflags --libs trotter`. A scheme is read once and then asked: exact order, error terms, stability.
- * It steps on particle systems, one's own among them, and measures its order there. A trained model of a directory gives
- * logits, and the truncation error of its layers. Metrics are of texts and labels.
+ * Link with `pkg-config --cflags --libs trotter`. A scheme is read once; its exact order, error terms and stability can
+ * then be asked. It steps on particle systems, including the user's own, and its order can be measured there. A trained
+ * model in a directory gives logits, and the truncation error of its layers. Metrics score texts and labels.
  *
- * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); y' = F(y, t) + G(y, t), of a decoder's
- * scheme + C(y, t); a state is n particles of d coordinates, row by row.
+ * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); y' = F(y, t) + G(y, t), and + C(y, t)
+ * for a decoder's scheme; a state is n particles of d coordinates, row by row.
  *
- * Functions that can fail return TROTTER_DONE or a code; trotter_error() has words then, for this thread. What is returned by
- * `out` is empty after a failure. A NULL pointer where none is allowed is TROTTER_MISUSE; questions that have no code answer 0
- * or NULL. A handle is freed by its own _free, NULL allowed, and is for one thread at a time. Memory that a function says to
- * free is freed by trotter_free. Names and shapes of a release stay in later ones of the same first number.
+ * Functions that can fail return TROTTER_DONE or a code; trotter_error() then has words, for this thread. Results in
+ * `out` are empty after a failure. A NULL pointer where none is allowed is TROTTER_MISUSE; questions that have no code
+ * answer 0 or NULL. Each handle is freed by the _free of its type, which takes NULL, and is for one thread at a time.
+ * Where a function says so, the caller frees memory with trotter_free. Names and shapes of a release stay in later ones
+ * of the same first number.
  */
 #ifndef TROTTER_H
 #define TROTTER_H
@@ -40,41 +41,43 @@ enum {
 };
 
 const char *trotter_version(void); /* "0.2.0" */
-const char *trotter_error(void);   /* words of the last failure; good until the next one */
+const char *trotter_error(void);   /* words of the last failure; valid until the next one */
 void trotter_free(void *p);
 
 /* ---- schemes ------------------------------------------------------------------------------------- */
 
 typedef struct TrotterScheme TrotterScheme;
 
-/* A scheme by its name, as `trotter schemes --scheme NAME` takes it: rk4, strang-marchuk:heun, looped:2, word:sfsf. A splitting
- * without a suffix keeps its exact sub-flows. TROTTER_INPUT: no such scheme; the words have the nearest name. */
+/* Finds a scheme by its name, as `trotter schemes --scheme NAME` takes it: rk4, strang-marchuk:heun,
+ * looped:2, word:sfsf. A splitting without a suffix keeps its exact sub-flows. TROTTER_INPUT: no such scheme;
+ * the words have the nearest name. */
 int trotter_scheme_find(const char *name, TrotterScheme **out);
-/* The scheme `name` of a text in the language of schemes (`trotter schemes --print` shows some); NULL: its only one.
- * TROTTER_INPUT with line and column. */
+/* Reads the scheme `name` of a text in the language of schemes (`trotter schemes --print` shows some); NULL: its only
+ * one. TROTTER_INPUT with line and column. */
 int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out);
 void trotter_scheme_free(TrotterScheme *s);
 
-const char *trotter_scheme_name(const TrotterScheme *s); /* as long as s lives */
+const char *trotter_scheme_name(const TrotterScheme *s); /* valid as long as s lives */
 /* *text: a text that reads back as the same scheme. Caller: trotter_free. */
 int trotter_scheme_print(const TrotterScheme *s, char **text);
 
 typedef struct {
-    int order;       /* exact; with `at_least` a lower bound, all that trees of 8 nodes tell */
+    int order;       /* exact; with `at_least` a lower bound, from trees of at most 8 nodes */
     int at_least;    /* 0, 1 */
     int zero_stable; /* 0, 1 */
     int decoder;     /* 1: it reads C too */
-    /* Of the leading error terms: root of the sum of their squares, (defect / sigma)^2; NaN: not told. */
+    /* Root of the sum of squares of the leading error terms, (defect / sigma)^2; NaN: unknown. */
     double error_norm;
-    size_t evaluations; /* of F, G and C together, a step; exact sub-flows count one each */
+    size_t evaluations; /* in a step, of F, G and C together; an exact sub-flow counts as one */
 } TrotterTheory;
 
 int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out);
 
-/* Ends of the stability interval on the negative real axis (<= 0, may be -inf) and on the positive imaginary one (>= 0, may be
- * inf), every operator having the same share of lambda. NaN: not told. */
+/* Finds the ends of the stability interval on the negative real axis (<= 0, may be -inf) and on the positive imaginary
+ * one (>= 0, may be inf). Every operator has the same share of lambda. NaN: unknown. */
 int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imaginary);
-/* modulus (n) out: largest amplification factor at h lambda = z[i] (real and imaginary part), shared alike. */
+/* modulus (n) out: the largest amplification factor at h lambda = z[i] (real and imaginary part). Every
+ * operator has the same share. */
 int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double (*z)[2],
                                  double *modulus);
 
@@ -86,8 +89,9 @@ typedef struct {
     double value;            /* the same number */
 } TrotterTerm;
 
-/* *terms (*count): the non-zero terms of the error up to h^degree, degree 0: the leading ones. TREES: numerical - exact;
- * BRACKETS: log(step) / h - (F + G), of splittings by exact flows, by letters. Caller: trotter_free of *terms. */
+/* *terms (*count): the non-zero terms of the error up to h^degree; degree 0: the leading ones. TREES:
+ * numerical - exact. BRACKETS: log(step) / h - (F + G), for splittings by exact flows, by letters.
+ * Caller: trotter_free of *terms. */
 int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, TrotterTerm **terms,
                           size_t *count);
 
@@ -95,14 +99,15 @@ int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, Trotter
 
 typedef struct TrotterSystem TrotterSystem;
 
-/* By name, as `trotter order --system NAME` has it; 0 particles or coordinates: its own. */
+/* Finds a system by name, as `trotter order --system NAME` takes it. 0 particles or
+ * coordinates: the system's default. */
 int trotter_system_find(const char *name, size_t particles, size_t dimension, uint64_t seed,
                         TrotterSystem **out);
-/* A text in the language of system files. */
+/* Reads a text in the language of system files. */
 int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,
                          TrotterSystem **out);
-/* One's own: F and G write dy (n, d) from y (n, d) at time t and return 0, or something else to end what is going on with
- * TROTTER_NUMERIC. initial (n, d) is copied; arg is handed on. */
+/* Makes a system from the user's functions. F and G write dy (n, d) from y (n, d) at time t and return 0; any other
+ * value ends the computation with TROTTER_NUMERIC. initial (n, d) is copied; arg is passed to F and G. */
 typedef int TrotterField(void *arg, double t, const double *y, double *dy);
 int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField *F, TrotterField *G,
                         void *arg, TrotterSystem **out);
@@ -110,10 +115,10 @@ void trotter_system_free(TrotterSystem *s);
 
 size_t trotter_system_particles(const TrotterSystem *s);
 size_t trotter_system_dimension(const TrotterSystem *s);
-const double *trotter_system_initial(const TrotterSystem *s); /* (n, d), as long as s lives */
+const double *trotter_system_initial(const TrotterSystem *s); /* (n, d), valid as long as s lives */
 
 /* y (n, d) out: the state at time steps * h, stepped from the initial one. A multistep scheme's history is the exact
- * solution's. TROTTER_NUMERIC: the state left the numbers. */
+ * solution's. TROTTER_NUMERIC: the state is no longer finite. */
 int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                   double *y);
 /* y (n, d) out: the exact state at time t, to about 1e-13. */
@@ -133,7 +138,7 @@ typedef struct {
     TrotterPoint *point; /* (count) coarsest first; caller: trotter_free */
 } TrotterOrder;
 
-/* Measures the order over steps h, h/2, ..., halvings >= 4 times; t_end = h = 0: the system's own. */
+/* Measures the order over steps h, h/2, ..., halvings >= 4 times. t_end, h 0: the system's default. */
 int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_end, double h,
                     int halvings, TrotterOrder *out);
 
@@ -141,34 +146,36 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
 
 typedef struct TrotterModel TrotterModel;
 
-/* A language model of a directory that `trotter train` wrote, or of a .safetensors file; in double precision, on the
- * processor. `sequence`: longest input; 0: as trained. */
+/* Loads a language model from a directory that `trotter train` wrote, or from a .safetensors file, in double precision,
+ * on the processor. `sequence`: longest input; 0: as trained. */
 int trotter_model_load(const char *directory, size_t sequence, TrotterModel **out);
 void trotter_model_free(TrotterModel *m);
 
 size_t trotter_model_vocabulary(const TrotterModel *m); /* V */
-size_t trotter_model_parameters(const TrotterModel *m); /* count of numbers */
+size_t trotter_model_parameters(const TrotterModel *m); /* number of parameters */
 size_t trotter_model_layers(const TrotterModel *m);
 size_t trotter_model_sequence(const TrotterModel *m);              /* longest input */
 const char *trotter_model_word(const TrotterModel *m, int32_t id); /* NULL: no such id */
-/* *id (*n): a text as tokens, <eos> first and at the end of each line; unknown words as <unk>. Caller: trotter_free. */
+/* *id (*n): a text as tokens, with <eos> first and at the end of each line; unknown words become
+ * <unk>. Caller: trotter_free. */
 int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, size_t *n);
-/* z (n, V) out: row i has the logits of what follows id[i]. n <= sequence. */
+/* z (n, V) out: row i has the logits of the token after id[i]. n <= sequence. */
 int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z);
-/* error, relative (halvings + 1) out: of a step of h = 1, 1/2, ... in one layer (from 0) on these tokens, against the layer's
- * exact flow: RMS, and that over the flow's displacement. s NULL: the scheme of the model itself. */
+/* error, relative (halvings + 1) out: the error of a step of h = 1, 1/2, ... in one layer (from 0) on these
+ * tokens, against the layer's exact flow: its RMS, and that over the flow's displacement. s NULL: the
+ * scheme of the model itself. */
 int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t layer,
                              const int32_t *id, size_t n, int halvings, double *error,
                              double *relative);
 
 /* ---- metrics ------------------------------------------------------------------------------------- */
 
-/* *score of n lines against one reference each, as `trotter bleu` has it: metric "bleu", "chrf", "rouge-1", "rouge-2" or
- * "rouge-l"; tokenize "none", "13a", "intl", of BLEU alone. 0 .. 100. */
+/* Sets *score for n lines against one reference each, as `trotter bleu` does. metric: "bleu", "chrf", "rouge-1",
+ * "rouge-2" or "rouge-l". tokenize: "none", "13a", "intl", for BLEU alone. 0 .. 100. */
 int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
                         const char *const *hypothesis, const char *const *reference, double *score);
-/* *score of n predicted labels or values against the right ones: "accuracy", "f1", "matthews" of classes 0, 1, ...;
- * "pearson", "spearman" of values. */
+/* Sets *score for n predicted labels or values against the right ones: "accuracy", "f1", "matthews" for classes 0, 1,
+ * ...; "pearson", "spearman" for values. */
 int trotter_score_labels(const char *metric, size_t n, const double *said, const double *right,
                          double *score);
 

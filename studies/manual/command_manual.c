@@ -11,7 +11,7 @@ static const Option output_options[] = {
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&output_group, NULL};
 
-/* Text i of the table: completion, overview, then a page of each command. */
+/* Writes text i of the table: completion, overview, then a page of each command. */
 static int write_text(const char *dir, size_t i)
 {
     char path[OUTPUT_PATH];

@@ -1,6 +1,6 @@
-/* manual.c: the commands' table as man pages (the man macros of roff) and as a bash completion.
+/* manual.c: writes the commands' table as man pages (the man macros of roff) and as a bash completion.
  *
- * Both are loops over the tables that --help prints, so that an option or a command is told once. */
+ * Both loop over the tables that --help prints, so that an option or a command is written once. */
 #include "studies/manual/manual.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static void put_text(FILE *f, const char *text)
     put(f, text, strlen(text));
 }
 
-/* Blank lines divide paragraphs; one that has indented lines is an example and keeps its lines. */
+/* Writes paragraphs, which blank lines divide. One that has indented lines is an example and keeps its lines. */
 static void put_paragraphs(FILE *f, const char *text)
 {
     const char *end;
@@ -74,7 +74,8 @@ static void put_group(FILE *f, const OptionGroup *g)
     for (const Option *p = g->option; p->name; p++) put_option(f, p);
 }
 
-/* The page's name is `trotter`, or `trotter-NAME`. Names of schemes and files are not hyphenated, nor lines stretched. */
+/* Writes the head of a page, whose name is `trotter` or `trotter-NAME`. Names of schemes and files are not hyphenated,
+ * and lines are not stretched. */
 static void put_head(FILE *f, const char *name, const char *purpose, const char *usage)
 {
     const char *dash = *name ? "\\-" : "";
@@ -86,7 +87,7 @@ static void put_head(FILE *f, const char *name, const char *purpose, const char 
     fprintf(f, "\n.SH SYNOPSIS\n.B trotter %s\n%s\n.SH DESCRIPTION\n", name, usage);
 }
 
-/* c: the command that it is of; NULL: any. */
+/* Writes the exit status. c: the page's command; NULL: any. */
 static void put_status(const Command *c, FILE *f)
 {
     fputs(".SH EXIT STATUS\n", f);
@@ -127,8 +128,9 @@ void manual_overview(const Command *const *table, FILE *f)
 
 /* ---- bash ---------------------------------------------------------------------------------------- */
 
-/* The first pattern that "PLACE COMMAND WORD" fits counts, where WORD stands before the one to complete: an option of
- * choices, another that takes a value, then anything, behind which options may stand. */
+/* Writes the patterns of options. The first pattern that "PLACE COMMAND WORD" fits counts, where WORD stands
+ * before the one to complete: an option with choices, another that takes a value, then anything else, after
+ * which options may stand. */
 static void put_choices(FILE *f, const char *command, const OptionGroup *g)
 {
     for (const Option *p = g->option; p->name; p++) {
@@ -165,7 +167,7 @@ static void put_command(FILE *f, const Command *c)
     fputs("' ;;\n", f);
 }
 
-/* Where there are no words, bash completes files. */
+/* Writes the completion. Where there are no words, bash completes files. */
 void manual_completion(const Command *const *table, FILE *f)
 {
     fputs("# Completion of trotter for bash, written by 'trotter manual' from the tables that "

@@ -1,9 +1,11 @@
-/* adaptive.c: adapt_run for every pair of a selection and every tolerance, GSL's and Boost's beside them; tables, plots.
+/* adaptive.c: runs adapt_run for every pair of a selection and every tolerance, beside GSL's and
+ * Boost's pairs; tables, plots.
  *
- * A step's error is held against tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like tolerance^(1/(q+1)), so
- * the error at the end, O(h^p), goes like tolerance^(p/(q+1)): the slope that is expected. It is fitted by least squares to
- * the runs that came to the end in ten steps or more with an error well above what rounding and the reference leave: of
- * fewer the first and the last one are too much. Of our schemes the values between steps (dense.c) are looked at too. */
+ * A step's error is compared with tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like
+ * tolerance^(1/(q+1)), so the error at the end, O(h^p), goes like tolerance^(p/(q+1)): this is the expected slope. It
+ * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
+ * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
+ * between steps (dense.c) are measured too. */
 #include "studies/order/adaptive.h"
 
 #include <float.h>
@@ -20,11 +22,11 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
-enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* steps of a fitted run */ };
-enum { TIMES = 200 };             /* places between steps */
-enum { STIFF_MOST = 1024 };       /* unknowns of a dense matrix */
-static const double above = 10;   /* floors that a fitted error is above */
-static const double brief = 0.02; /* seconds: a shorter run is done again, for its time */
+enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
+enum { TIMES = 200 };             /* number of places between steps */
+enum { STIFF_MOST = 1024 };       /* most unknowns of a dense matrix */
+static const double above = 10;   /* a fitted error exceeds this many floors */
+static const double brief = 0.02; /* seconds; a shorter run is timed again */
 
 typedef struct {
     const char *scheme, *system;
@@ -77,27 +79,27 @@ const Column tolerance_columns[] = {
 
 typedef struct {
     System *system;
-    Network network; /* of a trained system, else empty */
-    Weighted word;   /* the field of the schemes, where that is another */
+    Network network; /* network of a trained system, else empty */
+    Weighted word;   /* the field of the schemes, where that is another one */
     const System *solved;
     const AdaptiveChoice *how;
     double t_end, agreement, norm;
     double *exact, *y;               /* (N) */
-    double at[TIMES], *way, *states; /* (TIMES, N) exact ones, and a run's */
-    double *x, *error;               /* (tolerances) logarithms that are fitted */
-    size_t unfinished;               /* runs of ours */
+    double at[TIMES], *way, *states; /* (TIMES, N) exact states, and a run's */
+    double *x, *error;               /* (tolerances) logarithms for the fit */
+    size_t unfinished;               /* number of unfinished runs of our schemes */
     Sheet *points, *summary;
     size_t series;
-    const char **name; /* (series) of the plots' lines */
+    const char **name; /* (series) names of the plots' lines */
 } Study;
 
-/* One of ours, or a peer. */
+/* One of our schemes, or a peer. */
 typedef struct {
     const char *name;
     const Table *table; /* NULL: a peer */
     const PeerPair *peer;
     int order, embedded, estimate;
-    Dense dense; /* of ours */
+    Dense dense; /* for our schemes */
 } Runner;
 
 /* ---- which schemes --------------------------------------------------------------------------------- */
@@ -115,7 +117,8 @@ static int refuse_plain(const Selection *s, const char *name)
                      name, names);
 }
 
-/* The estimate of a scheme over L, say, is that of L's own flow, which is not that of F + G. */
+/* Tests whether the estimate sees the error. The estimate of a scheme over L, for example, is that of L's own flow,
+ * which is not that of F + G. */
 static int sees_error(const Table *t, int all, int *sees)
 {
     Theory theory;
@@ -148,7 +151,7 @@ int adaptive_select(Selection *s, int all)
         else
             table_free(t);
     }
-    for (; i < s->count; i++) s->scheme[kept++] = s->scheme[i]; /* of a refusal */
+    for (; i < s->count; i++) s->scheme[kept++] = s->scheme[i]; /* the rest, after a refusal */
     s->count = kept;
     if (code != 0 || kept) return code;
     return error_set(ERR_INPUT, "expected a scheme with an estimate of its error");
@@ -180,7 +183,7 @@ static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
     return peers_adapt(r->peer, u->solved, &o, u->y, out);
 }
 
-/* The values on the way are not timed: the steps are the same without. */
+/* Times a run. The values between steps are computed in a separate run that is not timed; its steps are the same. */
 static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
                      double *seconds)
 {
@@ -219,12 +222,12 @@ static double error_within(const Study *u)
     double most = 0;
     for (size_t i = 0; i < TIMES; i++) {
         double error = distance(N, u->states + i * N, u->way + i * N);
-        if (!(error <= most)) most = error; /* NaN stays */
+        if (!(error <= most)) most = error; /* keeps NaN */
     }
     return most;
 }
 
-/* Slope of log error over log tolerance, with a 95 % interval by Student's t. */
+/* Fits the slope of log error over log tolerance, with a 95 % interval by Student's t. */
 static void fit(const Study *u, size_t n, SummaryRow *row)
 {
     double c0, c1, v00, v01, v11, square;
@@ -238,7 +241,8 @@ static void fit(const Study *u, size_t n, SummaryRow *row)
     row->high = c1 + half;
 }
 
-/* Every tolerance of one runner; first (tolerances): the first steps, of a scheme of ours out, of a peer in. */
+/* Runs every tolerance of one runner. first (tolerances): the first steps; a scheme of ours writes
+ * them, a peer reads them. */
 static int run_all(Study *u, const Runner *r, double *first)
 {
     size_t fitted = 0;
@@ -297,7 +301,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
     return 0;
 }
 
-/* They begin with the step that the last scheme of ours began with: of their own they have no rule. */
+/* Runs the peers. They begin with the first step of our last scheme, as they have no rule for it. */
 static int run_peers(Study *u, double *first)
 {
     int boost = peers_boost() != NULL;

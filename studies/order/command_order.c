@@ -1,4 +1,4 @@
-/* command_order.c: measured order: global errors on a particle system over dyadic steps, against the
+/* command_order.c: measures order: global errors on a particle system over dyadic steps, against the
  * exact order of the table. */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "studies/model/trained.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
-/* The usual ones of which a model with one set of each operator has all. */
+/* The usual schemes that a model with one set of each operator can take. */
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
@@ -104,7 +104,7 @@ static const Column system_columns[] = {COLUMN(SystemRow, system),
                                               .words = "taken where none is named"),
                                         {0}};
 
-/* What may stand behind a system's name. */
+/* An option that may follow a system's name. */
 typedef struct {
     const char *written, *words;
     double initial, low, high;

@@ -1,5 +1,5 @@
-/* command_plot.c: saved results of `order`, or curves of `truncation`, laid over each other: error against step and
- * against work. */
+/* command_plot.c: overlays saved results of `order`, or curves of `truncation`: error
+ * against step and against work. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
 
-/* Text stands behind the numbers (plot_numbered). */
+/* Columns of text follow the numbers, as plot_numbered needs. */
 typedef struct {
     size_t line;
     double x[COLUMNS];
@@ -68,7 +68,8 @@ static const Column series_columns[] = {
 
 enum { SERIES_MAX = 200, PART = 480, SERIES_NAME = 3 * PART + 16 };
 
-/* A line: a scheme on a system in a file. Names as plots show them: a stranger's may hold anything. */
+/* A line: a scheme on a system in a file. The names are as plots show them, since a file from
+ * elsewhere may hold anything. */
 typedef struct {
     char scheme[PART], system[PART];
     size_t file, points;
@@ -87,9 +88,9 @@ typedef struct {
     size_t files, count, used, room;
     Series series[SERIES_MAX];
     Point *point;         /* (used) */
-    size_t common;        /* bytes that the files' folders have in common */
+    size_t common;        /* bytes of the folder path that all files share */
     int known[COLUMNS];   /* some point has a number there */
-    int relative;         /* errors are relative to the flow's displacement: of a trained layer */
+    int relative;         /* 1: errors of a trained layer, over the flow's displacement */
     int systems, several; /* more than one system; a scheme and system in more than one file */
 } Overlay;
 
@@ -127,7 +128,7 @@ static void name_file(const Overlay *v, const Series *s, char out[PART])
     plot_text(options_item(v->options, "file", s->file), out, PART);
 }
 
-/* "heun", "heun on fisher", "heun (A.csv)": as much as tells the lines apart. */
+/* Writes "heun", "heun on fisher", "heun (A.csv)": as much as distinguishes the lines. */
 static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
 {
     char file[PART];
@@ -186,7 +187,7 @@ static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme
     return add_point(v, series, x);
 }
 
-/* Columns of truncation's curves.csv where those of order.csv are not there. */
+/* Adds the points of a table. It uses the columns of truncation's curves.csv where those of order.csv are missing. */
 static int add_table(Overlay *v, size_t file, const Csv *c)
 {
     int column[COLUMNS], scheme = csv_column(c, "scheme"), system = csv_column(c, "system");
@@ -209,7 +210,7 @@ static int add_table(Overlay *v, size_t file, const Csv *c)
     return 0;
 }
 
-/* Titles have of a file's path what tells it from the others. */
+/* Finds the common folder path. Titles show the rest of a file's path, which distinguishes it. */
 static void find_common(Overlay *v)
 {
     const char *first = options_item(v->options, "file", 0);
@@ -267,7 +268,7 @@ static void summarise(Overlay *v)
     }
 }
 
-/* The axes hold the lines that go down; one that diverges leaves them. */
+/* Sets the axes to hold the lines that go down; a diverging line may leave them. */
 static void set_range(const Overlay *v, Plot *p, int x)
 {
     double top = 0, finest = INFINITY;
@@ -290,7 +291,8 @@ static const struct {
     {SECONDS, PLOT_LOG_X | PLOT_LOG_Y, "overlay-time", "Error against time", "seconds"},
 };
 
-/* The look of line i: a scheme's own colour, dashed otherwise where it has been before, in another file or system. */
+/* Returns the style of line i: its scheme's colour, with other dashes where the scheme occurred before,
+ * in another file or system. */
 static size_t line_look(const Overlay *v, size_t i)
 {
     size_t schemes = 0, own = 0, again = 0;

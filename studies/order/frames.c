@@ -1,4 +1,4 @@
-/* frames.c: reference solutions at some times, and their picture. */
+/* frames.c: computes reference solutions at some times and draws them. */
 #include "studies/order/frames.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
-static const double tolerance = 1e-6, between = 1.15; /* of a picture's width, to the next */
+static const double tolerance = 1e-6, between = 1.15; /* distance of pictures, in widths */
 
 typedef struct {
     size_t frame;
@@ -29,7 +29,7 @@ const Column frame_columns[] = {
 
 typedef struct {
     System *system;
-    Network network; /* of a trained system, else empty */
+    Network network; /* network of a trained system, else empty */
     size_t count;
     double *t, *y; /* (count), (count, n, d) */
     Sheet *rows;
@@ -71,7 +71,7 @@ static int fill(Frames *u)
     return 0;
 }
 
-/* Ends of coordinate c over all pictures; a little apart where it is the same everywhere. */
+/* Finds the ends of coordinate c over all pictures, a little apart where it is the same everywhere. */
 static void find_range(const Frames *u, size_t c, double *low, double *high)
 {
     *low = INFINITY, *high = -INFINITY;
@@ -83,7 +83,8 @@ static void find_range(const Frames *u, size_t c, double *low, double *high)
     if (*high - *low < least) *low -= least, *high += least;
 }
 
-/* So many in a row that the whole is some 3/2 as wide as high; tall: height over width of one. */
+/* Returns the number of columns that makes the whole about 3/2 as wide as high. tall: height
+ * over width of one picture. */
 static size_t count_columns(size_t count, double tall)
 {
     double columns = ceil(sqrt(1.5 * (double)count * tall));
@@ -104,7 +105,8 @@ static int draw(const Frames *u, const char *dir)
     size_t columns = count_columns(u->count, wide[1] / wide[0]);
     size_t rows = (u->count + columns - 1) / columns;
     TRY(plot_new(dir, &frame, &p));
-    /* Between two rows there is room for words: two lines and a half, of which so many fit the image. */
+    /* Leaves room for words between two rows: 2.5 text lines, whose height follows
+     * from how many fit the image. */
     double across, up;
     plot_size(p, &across, &up);
     double line =

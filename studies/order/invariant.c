@@ -1,4 +1,4 @@
-/* invariant.c: order_drift for every scheme of a selection; its tables and plot. */
+/* invariant.c: runs order_drift for every scheme of a selection; writes its tables and plot. */
 #include "studies/order/invariant.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ const Column invariant_columns[] = {
 
 typedef struct {
     System *system;
-    Network network; /* of a trained system, else empty */
+    Network network; /* network of a trained system, else empty */
     Sheet *points, *summary;
     double t_end, h, top;
 } Study;

@@ -1,4 +1,4 @@
-/* command_report.c: all studies of a directory on one page that needs nothing beside it. */
+/* command_report.c: puts all studies of a directory on one self-contained page. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ static const OptionGroup input_group = {"Input", 1, input_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
 
-/* The file can be written as far as that is known before any work. */
+/* Checks before any work that the file can be written, as far as that can be known. */
 static int check_page(const char *path)
 {
     char dir[OUTPUT_PATH];
@@ -65,7 +65,8 @@ static int report_on(const char *dir, const char *title, const char *path)
 {
     char usual[OUTPUT_PATH + 16], *real = realpath(dir, NULL);
     Found found;
-    /* The last part alone: a page is shown to others, where the directory lies is not. */
+    /* Takes only the last part of the path: the page is shown to others, who need not know
+     * where the directory lies. */
     snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
     free(real);
     TRY(check_page(path));
@@ -83,7 +84,7 @@ static int run(Options *o)
     const char *given = options_text(o, "dir"), *out = options_text(o, "out");
     if (!given || !*given)
         return error_set(ERR_INPUT, "say of which directory: trotter report DIR");
-    TRY(output_path(path, given, "report.html")); /* so it fits */
+    TRY(output_path(path, given, "report.html")); /* checks the length */
     snprintf(dir, sizeof dir, "%s", given);
     for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/'; n--) dir[n - 1] = '\0';
     TRY(output_path(path, dir, "report.html"));

@@ -1,5 +1,5 @@
-/* formula.c: a formula is a row of pieces: a letter with index and primes, a word, a number, a fraction, brackets with a
- * row in them, an operator. Each is found by its length first, so that a power can be put around it.
+/* formula.c: sets a formula as a row of pieces: a letter with index and primes, a word, a number, a fraction, brackets
+ * with a row in them, an operator. It finds each piece's length first, so that a power can be put around it.
  * Source: MathML Core (W3C 2023), sections 3.2 to 3.4. */
 #include "studies/report/formula.h"
 
@@ -8,7 +8,7 @@
 
 #include "studies/report/html.h"
 
-/* Part of the text. */
+/* A part of the text. */
 typedef struct {
     const char *s, *end;
 } Span;
@@ -31,7 +31,7 @@ static const char *skip_digits(const char *s, const char *end)
     return s;
 }
 
-/* "12", "1.25e-07" */
+/* Skips a number: "12", "1.25e-07". */
 static const char *skip_number(const char *s, const char *end)
 {
     s = skip_digits(s, end);
@@ -40,14 +40,14 @@ static const char *skip_number(const char *s, const char *end)
     return s < end && *s == 'e' && is_digit(power, end) ? skip_digits(power, end) : s;
 }
 
-/* A character of UTF-8. */
+/* Skips a character of UTF-8. */
 static const char *skip_character(const char *s, const char *end)
 {
     for (s++; s < end && ((unsigned char)*s & 0xc0) == 0x80;) s++;
     return s;
 }
 
-/* Behind the bracket that ends the one at s; NULL: none does. */
+/* Returns the place behind the bracket that closes the one at s; NULL: none does. */
 static const char *skip_brackets(const char *s, const char *end)
 {
     int depth = 0;
@@ -70,7 +70,7 @@ static void put(FILE *f, const char *tag, const char *s, const char *end)
     fprintf(f, "</%s>", tag);
 }
 
-/* The operators that have letters of their own in print; all others are themselves. */
+/* Writes an operator. Some have a printed form that differs; all others stay as they are. */
 static void put_operator(FILE *f, const char *s, const char *end)
 {
     static const char *const fence = "()[]|";
@@ -82,8 +82,8 @@ static void put_operator(FILE *f, const char *s, const char *end)
         put(f, "mo", s, end);
 }
 
-/* A letter or word at s up to `name`, its index up to `index`, and as many primes as are left: on the line, as letters of
- * text have them raised. */
+/* Writes a letter or word at s up to `name`, its index up to `index`, and primes for the rest. The primes stand on the
+ * line, since the glyphs themselves are raised. */
 static void put_letter(FILE *f, const char *s, const char *name, const char *index, const char *end)
 {
     static const char *const prime[] = {"′", "″", "‴", "⁗"};
@@ -104,7 +104,7 @@ static int is_greek(const char *s, const char *end)
     return end - s >= 2 && ((unsigned char)*s == 0xce || (unsigned char)*s == 0xcf);
 }
 
-/* The piece at s, put where f is not NULL; its end. */
+/* Finds the piece at s and writes it where f is not NULL. Returns its end. */
 static const char *piece(FILE *f, const char *s, const char *end)
 {
     const char *to;
@@ -147,7 +147,7 @@ static const char *piece(FILE *f, const char *s, const char *end)
     return to;
 }
 
-/* What stands in round brackets behind a '^' has none in print. */
+/* Writes a power. Round brackets around it are dropped. */
 static void put_power(FILE *f, const char *s, const char *end)
 {
     int round = *s == '(' && end - s > 1;

@@ -1,4 +1,4 @@
-/* found.c: walks a directory and sorts its files into studies. */
+/* found.c: searches a directory and sorts its files into studies. */
 #include "studies/report/found.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { HEAD_BYTES = 2048 };
 
-/* Room for one more behind `count`, doubling. */
+/* Makes room for one more element behind `count`, by doubling. */
 static int grow(void **list, size_t count, size_t size)
 {
     if (count & (count - 1)) return 0;
@@ -66,13 +66,13 @@ static int add_word(char ***list, size_t *count, const char *word)
 
 static int leave(Found *f, const char *path, const char *why)
 {
-    error_set(ERR_INPUT, "%s: %s", path, why); /* one line, whatever the name is */
+    error_set(ERR_INPUT, "%s: %s", path, why); /* makes one line of any name */
     return add_word(&f->left, &f->outside, error_text());
 }
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-/* "a/b/c.csv": "a/b", "c". */
+/* Splits "a/b/c.csv" into "a/b" and "c". */
 static void split_path(const char *path, char dir[OUTPUT_PATH], char stem[OUTPUT_PATH])
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -86,8 +86,8 @@ static int ends_in(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* How well a file's name is the one that a row has, and what it has in front of it: 3 the same, 2 "x-NAME", 1 any
- * will do, 0 another. */
+/* Compares a file's name with that of a row and finds its prefix. Returns 3: the same, 2: "x-NAME", 1: NAME ends
+ * in '*' and fits, 0: another. */
 static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PATH])
 {
     char end[64];
@@ -106,7 +106,7 @@ static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PAT
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* The beginning of the file, "" if it cannot be read. */
+/* Reads the beginning of the file, "" if it cannot be read. */
 static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
 {
     char full[OUTPUT_PATH];
@@ -117,11 +117,11 @@ static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
     if (strncmp(head, "\xef\xbb\xbf", 3) == 0) memmove(head, head + 3, strlen(head + 3) + 1);
 }
 
-/* The kind and its row that fit a file best so far. */
+/* The kind and row that fit a file best so far. */
 typedef struct {
     const Kind *kind;
-    size_t which; /* of its tables or plots */
-    int match;    /* 0: none does */
+    size_t which; /* number of its table or plot */
+    int match;    /* 0: none fits */
     char prefix[OUTPUT_PATH];
 } Fit;
 
@@ -139,7 +139,8 @@ static int add_fit(Found *f, const Fit *best, const char *dir, int plot, const c
     return add_file(s, plot, best->which, path);
 }
 
-/* What a table's first line says counts for more than its name, which may be any. */
+/* Adds a table to its study. The first line must fit; the name, which the user may
+ * choose, only ranks the fits. */
 static int add_table(Found *f, const char *path)
 {
     char head[HEAD_BYTES], dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
@@ -157,7 +158,7 @@ static int add_table(Found *f, const char *path)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-/* To a study whose tables are there, else to the first that draws one of this name. */
+/* Adds a plot to a study whose tables are there, else to the first that draws one of this name. */
 static int add_plot(Found *f, const char *path)
 {
     char dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];
@@ -175,7 +176,7 @@ static int add_plot(Found *f, const char *path)
 
 /* ---- records ------------------------------------------------------------------------------------- */
 
-/* Commands are shown with the studies beside them. */
+/* Keeps a record of commands only where a study is beside it. */
 static int check_record(Found *f, const char *path)
 {
     char dir[OUTPUT_PATH], stem[OUTPUT_PATH];
@@ -192,7 +193,8 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A training under runs/, runs-NAME/ or tune/ of a comparison: what only `train` writes is there. */
+/* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison? It has a file
+ * that only `train` writes. */
 static int is_training(const FTSENT *e)
 {
     char path[OUTPUT_PATH];

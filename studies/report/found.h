@@ -1,4 +1,4 @@
-/* found.h: the studies in a directory and all below it, recognised by what their files begin with (kind.h). */
+/* found.h: the studies in a directory and all below it, recognised by how their files begin (kind.h). */
 #ifndef TROTTER_FOUND_H
 #define TROTTER_FOUND_H
 
@@ -12,9 +12,9 @@ typedef struct {
 } FoundFile;
 
 typedef struct {
-    const Kind *kind; /* NULL: the trainings of a comparison, `file` their directories */
+    const Kind *kind; /* NULL: the trainings of a comparison; `file` has their directories */
     char *dir;        /* "" for the directory itself */
-    char *prefix;     /* what its files' names have in front ("gelu-"), mostly "" */
+    char *prefix;     /* beginning of its files' names ("gelu-"), mostly "" */
     size_t files;
     FoundFile *file;
 } Study;
@@ -22,20 +22,20 @@ typedef struct {
 typedef struct {
     const char *root; /* borrowed until found_free */
     size_t studies, outside;
-    Study *study; /* sorted: by directory, as kinds come, by prefix */
-    char **left;  /* (outside): words on a CSV or SVG file that belongs to no study */
+    Study *study; /* sorted by directory, then in the order of the kinds, then by prefix */
+    char **left;  /* (outside) words on each CSV or SVG file that belongs to no study */
     size_t drawings, records;
-    char **drawing; /* SVG files, until they are given to studies */
-    char **record;  /* files of recorded commands, until those without a study are left */
+    char **drawing; /* SVG files, until studies take them */
+    char **record;  /* files of recorded commands, until those without a study are dropped */
 } Found;
 
-/* Symbolic links are not followed and names that begin with '.' are not looked at; `skip` (a path as it was given)
- * is not either. Directories of trainings under a comparison's runs/, runs-NAME/ and tune/ are one study each.
- * ERR_INPUT where the directory cannot be read. */
+/* Finds the studies below root. Does not follow symbolic links and skips names that begin with '.', as well as
+ * `skip` (a path as the user gave it). The directories of trainings under a comparison's runs/, runs-NAME/ and
+ * tune/ are one study each. ERR_INPUT where the directory cannot be read. */
 int found_search(const char *root, const char *skip, Found *out);
 void found_free(Found *f);
 
-/* "ROOT/PATH". */
+/* Writes "ROOT/PATH". */
 int found_path(const Found *f, const char *path, char *out, size_t bytes);
 
 #endif

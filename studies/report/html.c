@@ -1,4 +1,4 @@
-/* html.c: escaped text (html.h). */
+/* html.c: writes escaped text (html.h). */
 #include "studies/report/html.h"
 
 #include <string.h>

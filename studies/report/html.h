@@ -1,11 +1,12 @@
-/* html.h: text that means nothing but itself on a page. */
+/* html.h: escapes text for a page. */
 #ifndef TROTTER_HTML_H
 #define TROTTER_HTML_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Text, escaped for elements and for quoted attributes; control characters as U+FFFD. */
+/* Both write text, escaped for elements and for quoted attributes; control
+ * characters become U+FFFD. */
 void html_text(FILE *f, const char *text);
 void html_bytes(FILE *f, const char *text, size_t n);
 

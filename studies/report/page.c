@@ -1,4 +1,4 @@
-/* page.c: HTML, written by hand. */
+/* page.c: writes the HTML of a page. */
 #include "studies/report/page.h"
 
 #include <ctype.h>
@@ -50,7 +50,7 @@ void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
     fputs("\">\n", f);
 }
 
-/* ---- the program's own words --------------------------------------------------------------------- */
+/* ---- the program's words ------------------------------------------------------------------------- */
 
 void page_words(FILE *f, const char *words)
 {
@@ -72,9 +72,9 @@ enum { SHOWN_MAX = 64, LONG = 60 };
 
 typedef struct {
     const Column *column;
-    int at, low, high; /* of the file; low, high -1: no interval */
-    int number;        /* all that is there is */
-    size_t chars;      /* that it cannot do without in a line */
+    int at, low, high; /* columns of the file; low, high -1: no interval */
+    int number;        /* 1: every cell that is not empty is a number */
+    size_t chars;      /* characters that must stay in one line */
 } Shown;
 
 static int is_number(const char *text, double *x)
@@ -108,7 +108,7 @@ static int find_column(const Csv *c, const char *name)
     return name ? csv_column(c, name) : -1;
 }
 
-/* The line of a name; one of text where the list has none. */
+/* Returns the column of a name, or a text column where the list has none. */
 static const Column *line_of(const Column *list, const char *name)
 {
     static const Column text = {.name = "", .type = SHEET_TEXT};
@@ -117,7 +117,7 @@ static const Column *line_of(const Column *list, const char *name)
     return &text;
 }
 
-/* What a page shows of the list, as far as the file has it; all of the file where that is nothing. */
+/* Chooses the columns of the list that a page shows and the file has; all of the file where the list names none. */
 static size_t choose_columns(const Csv *c, const Column *list, Shown *column)
 {
     const Column *some[SHOWN_MAX];
@@ -135,7 +135,7 @@ static size_t choose_columns(const Csv *c, const Column *list, Shown *column)
 
 /* ---- cells --------------------------------------------------------------------------------------- */
 
-/* What a reader looks for first has a sign of its own, not a colour alone. */
+/* Important words have a sign besides a colour. */
 static const struct {
     const char *word, *mark;
 } marks[] = {{"agree", "good"},   {"verified", "good"}, {"disagree", "bad"},   {"undecided", "bad"},
@@ -148,7 +148,7 @@ static const char *mark_of(const char *text)
     return NULL;
 }
 
-/* A number in the digits of a terminal's table; what is none as it is. */
+/* Writes a number with the digits of a terminal's table, and other text as it is. */
 static void put_number(FILE *f, const Column *column, const char *text)
 {
     char shown[SHEET_SHOWN];
@@ -160,7 +160,7 @@ static void put_number(FILE *f, const Column *column, const char *text)
     html_text(f, text);
 }
 
-/* The way to the upper end where the terminal has it, else both ends. */
+/* Writes the distance to the upper end where the terminal does, else both ends. */
 static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
 {
     const char *low = csv_cell(c, row, k->low), *high = csv_cell(c, row, k->high);
@@ -194,7 +194,8 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
     if (*text && k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);
 }
 
-/* Its name in CSV, but where people see the number in another unit, the head that says so. */
+/* Returns the column's name in CSV. Where people see the number in another unit, returns the
+ * head that names the unit. */
 static const char *name_of(const Csv *c, const Shown *k)
 {
     return k->column->scale != 0 && k->column->head ? k->column->head : c->cell[k->at];
@@ -217,7 +218,7 @@ static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head
     fputs(head ? "</th>" : "</td>", f);
 }
 
-/* A column's name, which may go on in another line behind each '_'. */
+/* Writes a column's name, which may break after each '_'. */
 static void put_name(FILE *f, const char *name)
 {
     for (size_t n; *name; name += n) {
@@ -228,9 +229,9 @@ static void put_name(FILE *f, const char *name)
     }
 }
 
-/* ---- how wide it is ------------------------------------------------------------------------------ */
+/* ---- widths -------------------------------------------------------------------------------------- */
 
-/* Characters of the longest piece that stays in one line. */
+/* Counts the characters of the longest piece that stays in one line. */
 static size_t longest_word(const char *html)
 {
     size_t n = 0, longest = 0;
@@ -247,8 +248,8 @@ static size_t longest_word(const char *html)
     return longest;
 }
 
-/* Characters that a column cannot do without: its longest word; LONG_WIDE (page.css) for long texts, which break
- * anywhere. */
+/* Returns the least width of a column in characters: its longest word, and LONG_WIDE (page.css) for long
+ * texts, which break anywhere. */
 static size_t least_width(const Csv *c, size_t rows, const Shown *k)
 {
     enum { LONG_WIDE = 28 };
@@ -267,11 +268,11 @@ static size_t least_width(const Csv *c, size_t rows, const Shown *k)
     return has_long && n < LONG_WIDE ? LONG_WIDE : n;
 }
 
-/* What is wider than a screen or a sheet of paper lying across becomes several tables, each with the first column, as in
+/* A table that is wider than a screen or a landscape sheet of paper becomes several, each with the first column, as in
  * LaTeX (sheet_people.c). Widths in characters, each with the room between two columns. */
 enum { NARROW_MOST = 46, UPRIGHT_MOST = 125, WIDE_MOST = 160, PADDING = 2 };
 
-/* The first column, from j on, that does not fit beside the first; *chars: of those that do. */
+/* Returns the first column, from `from` on, that does not fit beside the first. *chars: the width of those that fit. */
 static size_t fit_columns(const Shown *column, size_t n, size_t from, size_t *chars)
 {
     size_t j = from;
@@ -283,13 +284,13 @@ static size_t fit_columns(const Shown *column, size_t n, size_t from, size_t *ch
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Columns from .. to-1, behind the first one. */
+/* The columns from .. to-1 of a table, after its first one. */
 typedef struct {
     const Shown *column;
     size_t from, to;
 } Part;
 
-/* The j-th of a part's columns, from 0; NULL: there are no more. */
+/* Returns the j-th of a part's columns, from 0; NULL: there are no more. */
 static const Shown *part_column(const Part *p, size_t j)
 {
     if (p->from && j == 0) return &p->column[0];
@@ -309,7 +310,7 @@ static void put_head(FILE *f, const Csv *c, const Part *p)
     fputs("</tr></thead>\n<tbody>\n", f);
 }
 
-/* Rows that belong together by their first cell; 0: each stands alone. */
+/* Do rows form groups by their first cell? 0: each stands alone. */
 static int is_grouped(const Csv *c, size_t rows, int column)
 {
     size_t changes = 0;

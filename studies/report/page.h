@@ -1,5 +1,5 @@
-/* page.h: a page of HTML that needs nothing beside it: its head and look (page.css), text that means nothing but
- * itself, and tables of CSV files. */
+/* page.h: a page of HTML in one self-contained file: its head and style (page.css), escaped text,
+ * and tables of CSV files. */
 #ifndef TROTTER_PAGE_H
 #define TROTTER_PAGE_H
 
@@ -10,31 +10,33 @@
 #include "studies/tools/csv.h"
 #include "studies/tools/sheet.h"
 
-/* <!DOCTYPE html> to <body>; the page may load nothing (Content-Security-Policy). `title` as it is. */
+/* Writes <!DOCTYPE html> to <body>. The page may load nothing (Content-Security-Policy).
+ * `title` is written as it is. */
 void page_begin(FILE *f, const char *title);
 void page_end(FILE *f);
 
-/* A drawing as an image in the page: what runs, links or loads in it is inert there. alt: what a screen reader says. */
+/* Puts a drawing into the page as an image: scripts, links and loads inside it do nothing there. alt:
+ * text for a screen reader. */
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
 
-/* Words of the program's own, as text; what stands between dollars is a formula (formula.h). */
+/* Writes the program's words as text; parts between dollars become formulas (formula.h). */
 void page_words(FILE *f, const char *words);
 
 typedef struct {
     const char *caption; /* HTML */
     const char *label;   /* "Table 3" */
-    /* Of which it shows what kind_shown() says and the file has, not empty in every row */
+    /* The table shows those that kind_shown() names and the file has, and that are not empty in every row. */
     const Column *columns;
-    size_t most;      /* rows */
-    const char *file; /* where all are, told where rows are left out */
-    int folded;       /* 1: nothing but the caption is seen until a reader unfolds it, or prints */
+    size_t most;      /* largest number of rows */
+    const char *file; /* file with all rows, named where rows are left out */
+    int folded;       /* 1: only the caption is visible until a reader unfolds or prints it */
 } PageTable;
 
-/* `uses` (NULL: none) is told the name and the head of each column that is shown. Numbers are those of a terminal's table (sheet_shown):
- * with half of their interval where that has it, else with its ends in brackets. Nothing scrolls sideways: the style
- * (page.css) chooses the size of type by the characters that the columns need, rows become blocks with labels where a
- * screen is too narrow for them, columns that are too many become a second table. On paper no cell is lost; a wide
- * table's page lies across. */
+/* Writes a table. Calls `uses` (NULL: none) with the name and the head of each column shown. Numbers are those of a
+ * terminal's table (sheet_shown): with half of their interval where that has it, else with its ends in brackets.
+ * Nothing scrolls sideways. The style (page.css) chooses the type size by the characters that the columns need. On a
+ * narrow screen rows become blocks with labels; too many columns become a second table. On paper no cell is lost, and a
+ * wide table's page is in landscape. */
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column, const char *head), void *arg);
 

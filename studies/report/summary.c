@@ -1,5 +1,5 @@
-/* summary.c: the page: what was found, then a section for each study: verdict, tables, notes, plots, what the tables'
- * columns hold, the data's files, and how to do it again. */
+/* summary.c: writes the page: the list of studies, then a section for each: verdict, tables, notes, plots, the
+ * meaning of the tables' columns, the data's files, and how to reproduce it. */
 #include "studies/report/summary.h"
 
 #include <ctype.h>
@@ -14,9 +14,9 @@
 
 enum { COLUMNS_MOST = 64, RUNS_MOST = 100, DRAWING_MOST = 4 << 20 };
 
-/* ---- what a study says of itself ----------------------------------------------------------------- */
+/* ---- a study's verdict --------------------------------------------------------------------------- */
 
-/* Opens a table of a study; where it cannot be read error_text tells why. */
+/* Opens a table of a study. Where it cannot be read, error_text has the reason. */
 static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
 {
     TRY(found_path(s->found, path, full, OUTPUT_PATH));
@@ -87,7 +87,7 @@ static void put_contents(Summary *s, const Brief *b, size_t n)
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Tables that a section has shown, and their columns. */
+/* Tables that a section has shown, with their columns. */
 typedef struct {
     const Kind *kind;
     size_t tables, count;
@@ -146,7 +146,7 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
     csv_close(&c);
 }
 
-/* The data behind plots: where it is, and what it has. */
+/* Describes the data behind plots: the file and its columns. */
 static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 {
     char full[OUTPUT_PATH];
@@ -170,7 +170,7 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-/* The bytes of an SVG file that is whole, as far as its size, first and last words tell; caller frees *text. */
+/* Reads an SVG file that is complete, as far as its size, first and last words show. The caller frees *text. */
 static int read_drawing(const Summary *s, const char *file, char **text, size_t *bytes)
 {
     char path[OUTPUT_PATH];
@@ -222,7 +222,7 @@ static void put_tables(Summary *s, const Study *study, Used *used)
     }
 }
 
-/* Plots; what columns of the tables hold, and the data behind the plots. */
+/* Shows the plots, the meaning of the tables' columns, and the data behind the plots. */
 static void put_plots(Summary *s, const Study *study, const Used *used)
 {
     for (size_t i = 0; i < study->files; i++)
@@ -234,7 +234,7 @@ static void put_plots(Summary *s, const Study *study, const Used *used)
     }
 }
 
-/* DIR/NAME of the study's directory. */
+/* Writes DIR/NAME for the study's directory. */
 static const char *beside(const Study *study, const char *name, char path[OUTPUT_PATH])
 {
     snprintf(path, OUTPUT_PATH, "%s%s%s", study->dir, *study->dir ? "/" : "", name);
@@ -290,7 +290,8 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     return code;
 }
 
-/* The words of the directory itself, before its studies; a study in it has them in its own section. */
+/* Shows the words of the directory itself, before its studies. A study in that directory shows
+ * them in its own section. */
 static void put_words(Summary *s)
 {
     const Found *found = s->found;

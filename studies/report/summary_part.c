@@ -1,4 +1,4 @@
-/* summary_part.c: texts and recorded commands as parts of a section. */
+/* summary_part.c: writes texts and recorded commands as parts of a section. */
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void summary_refuse(Summary *s)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* The bytes of a file that is there; 0: it is not, or cannot be read, which is told. */
+/* Reads a file if it exists. Returns 0 where it does not exist or cannot be read; the latter gives a warning. */
 static int read_there(Summary *s, const char *path, char **text)
 {
     char full[OUTPUT_PATH];
@@ -36,7 +36,7 @@ static int read_there(Summary *s, const char *path, char **text)
     return 0;
 }
 
-/* Bytes of a text's beginning, of whole lines where there are any. */
+/* Returns the bytes of a text's beginning, in whole lines where possible. */
 static size_t beginning(const char *text)
 {
     size_t n = 0, next = 0;
@@ -80,8 +80,8 @@ static void replace(cmark_node *node, cmark_node_type type, const char *text)
     cmark_node_free(node);
 }
 
-/* A link or image becomes its words, unless they are the address, and the address as code: the page neither loads
- * nor leads away. */
+/* Replaces a link or image by its words, unless they are the address, and by the address as code: the page
+ * neither loads nor leads away. */
 static void unlink_address(cmark_node *node)
 {
     cmark_node *child = cmark_node_first_child(node);
@@ -96,7 +96,7 @@ static void unlink_address(cmark_node *node)
     replace(node, CMARK_NODE_CODE, url);
 }
 
-/* In a frame, as the page's other tables are. */
+/* Puts a table in a frame, as the page's other tables are. */
 static void frame_table(cmark_node *table)
 {
     cmark_node *frame = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
@@ -112,8 +112,9 @@ static int ends_sentence(const cmark_node *text)
     return words && *words && words[strlen(words) - 1] == '.';
 }
 
-/* Fits a node into the page, those that hold others when they are left: raw HTML is shown as what it is, headings
- * rank below the section's. Without tables the text is a command's, whose lines end where sentences do. */
+/* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown
+ * as text, and headings rank below the section's. Without tables the text is a command's, whose
+ * lines end where sentences do. */
 static void fit_node(cmark_node *node, int leaving, int tables)
 {
     int level;
@@ -145,7 +146,7 @@ static void fit_node(cmark_node *node, int leaving, int tables)
         cmark_node_free(node);
 }
 
-/* cmark-gfm takes time by the square of a row's bars, minutes for a hostile one. */
+/* Finds rows with many bars. The time of cmark-gfm is quadratic in a row's bars: minutes for a hostile row. */
 static int has_wide_row(const char *text, size_t n)
 {
     enum { BARS_MOST = 128 };
@@ -156,7 +157,7 @@ static int has_wide_row(const char *text, size_t n)
     return 0;
 }
 
-/* The library ends the program where memory is short; what it gets is bounded. */
+/* Writes Markdown as HTML. The library ends the program when memory is short, so its input is bounded. */
 static void put_markdown(Summary *s, const char *text, size_t n, int tables)
 {
     cmark_gfm_core_extensions_ensure_registered();
@@ -194,8 +195,8 @@ void summary_words(Summary *s, const char *path, int tables)
 
 /* ---- commands ------------------------------------------------------------------------------------ */
 
-/* "trotter order --invariant --out x" is one of "order --invariant": its first word follows the program's name,
- * its options stand somewhere. */
+/* Is line one of the commands `words`? "trotter order --invariant --out x" is one of "order --invariant": its
+ * first word follows the program's name, and its options stand anywhere. */
 static int is_command(const char *line, const char *words)
 {
     char copy[128], *rest = copy, *word;
@@ -209,7 +210,8 @@ static int is_command(const char *line, const char *words)
     return 1;
 }
 
-/* Rows of the study's commands in row (COMMANDS_MOST), the newest that fit, in order. */
+/* Puts the rows of the study's commands into row (COMMANDS_MOST), the newest that fit, in
+ * order. Returns their number. */
 static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST])
 {
     size_t n = 0;
@@ -225,7 +227,7 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
     return n;
 }
 
-/* The recorded commands of a directory: 1 there, 0 not there, else a code. */
+/* Opens the recorded commands of a directory. Returns 1 where they exist, 0 where not, else a code. */
 static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PATH], Csv *c)
 {
     char folder[OUTPUT_PATH];
@@ -243,7 +245,7 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
     Csv c;
     if (open_commands(s, study->dir, full, &c) != 1) return;
     size_t n = choose_rows(&c, study->kind, row);
-    /* What another command ended with is told where that one's own study is. */
+    /* The failure of another command is reported with its own study. */
     while (n && !is_command(csv_named(&c, row[n - 1], "command"), study->kind->command)) n--;
     const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
     if (strcmp(status, "0") != 0) {
@@ -289,7 +291,7 @@ static int takes_config(const Command *c)
     return 0;
 }
 
-/* Without a record: what the directory's options still tell, if the command reads them back. */
+/* Writes, without a record, the command that the directory's options give, if the command reads them back. */
 static void put_unrecorded(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH], path[OUTPUT_PATH];

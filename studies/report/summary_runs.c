@@ -1,4 +1,4 @@
-/* summary_runs.c: the trainings of a comparison as one table. */
+/* summary_runs.c: shows the trainings of a comparison as one table. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -7,7 +7,7 @@
 #include "studies/report/summary.h"
 #include "studies/runs/runs.h"
 
-/* The columns of result.csv (runs.h) between two that are told here; returns how many. */
+/* Puts the columns of result.csv (runs.h) between two of this file. Returns their number. */
 static size_t join_columns(Column *columns)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* command_expand.c: the terms of a scheme's local error: elementary differentials of numerical - exact,
- * or brackets of log(step)/h - (F + G); and its modified equation. */
+/* command_expand.c: expands a scheme's local error in elementary differentials of numerical - exact, or in brackets of
+ * log(step)/h - (F + G), and finds its modified equation. */
 #include <ctype.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
 
-/* "word:sffs: signed area 0, [F,[F,G]] 1/12, ...": every bracket of at most three letters; of a decoder's splitting
- * "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
+/* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's
+ * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
 static int print_area(const Table *t)
 {
     mpq_t area;
@@ -115,7 +115,7 @@ static int save_latex(const Expansion *e, size_t n, const char *dir)
     return output_put(&o, write_latex(e, n, o.f), dir, "expand.tex");
 }
 
-/* DIR/path-NAME..., with '-' in place of what plot_new does not take. */
+/* Draws DIR/path-NAME..., with '-' in place of characters that plot_new refuses. */
 static int save_path(const Table *t, const char *dir)
 {
     char name[TABLE_NAME + 8];

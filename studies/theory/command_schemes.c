@@ -1,4 +1,4 @@
-/* command_schemes.c: every scheme with what its table says of it: sizes, order, stability. */
+/* command_schemes.c: lists schemes with the facts that their tables give: sizes, order, stability. */
 #include <math.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static const Column columns[] = {
            .words = "operators taken to be linear: order and norm are those on such fields"),
     {0}};
 
-/* The letters of Table.linear; NULL: none. */
+/* Writes the letters of Table.linear; NULL: none. */
 static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
 {
     size_t n = 0;
@@ -104,7 +104,7 @@ static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
     return n ? letters : NULL;
 }
 
-/* Order conditions that are missed by less are so by coefficients with too few digits, or a wrong one. */
+/* A smaller miss of order conditions comes from coefficients with too few digits, or a wrong one. */
 #define NEAR 1e-5
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
@@ -173,7 +173,7 @@ static int print_tableaus(const Selection *s, int form)
     return 0;
 }
 
-/* "theta - 3/2*theta^2" */
+/* Prints "theta - 3/2*theta^2". */
 static void print_polynomial(const Table *t, const Dense *d, size_t e)
 {
     char c[1024];
@@ -191,7 +191,7 @@ static void print_polynomial(const Table *t, const Dense *d, size_t e)
     puts(terms ? "" : "0");
 }
 
-/* A line for every stage, or for each of its evaluations where these have weights of their own. */
+/* Prints a line for every stage, or for each of its evaluations where these have separate weights. */
 static int print_dense(const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -327,7 +327,7 @@ static const struct {
 } makers[] = {{"compose", find_composed}, {"adjoint", find_adjoint}, {"conjugate", find_conjugate}};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-/* Prints what the one of these options makes; *made = 0 where there is none. */
+/* Prints the result of the given option of these; *made = 0 where none is given. */
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
     static const char *const others[] = {"csv", "print", "dense", "structure", "tableau", "out"};
@@ -353,7 +353,7 @@ static int run(Options *o)
     Selection s;
     int made;
     static const char *const instead[] = {"print", "tableau", "dense",
-                                          "structure"}; /* of the table */
+                                          "structure"}; /* options that replace the table */
     for (size_t i = 0; i < 4; i++)
         for (size_t k = i + 1; k < 4; k++) TRY(options_either(o, instead[i], instead[k]));
     for (size_t i = 0; i < 3; i++) TRY(options_either(o, instead[i], "csv"));

@@ -1,5 +1,5 @@
-/* command_stability.c: where |R| <= 1 on the test equation, in the plane of h lambda or of its two parts; dispersion and
- * dissipation along the imaginary axis. */
+/* command_stability.c: draws the region |R| <= 1 on the test equation, in the plane of h lambda or of its two parts,
+ * and dispersion and dissipation along the imaginary axis. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,14 +99,14 @@ typedef struct {
     Selection schemes;
     Table **table; /* frozen, (count) */
     double *real, *imag;
-    const char **curveless; /* (count) why it has no curve of dispersion; NULL: it has one */
+    const char **curveless; /* (count) reason why it has no curve of dispersion; NULL: it has one */
     Region region;
     Sheet *limits;
 } Study;
 
 /* ---- limits and the box ---------------------------------------------------------------------------- */
 
-/* c as a rational, or as a decimal where that is too long for a table. */
+/* Writes c as a rational, or as a decimal where that is too long for a table. */
 static const char *constant_text(const Table *t, const mpq_t c, char out[64])
 {
     size_t digits = mpz_sizeinbase(mpq_numref(c), 10) + mpz_sizeinbase(mpq_denref(c), 10);
@@ -117,7 +117,7 @@ static const char *constant_text(const Table *t, const mpq_t c, char out[64])
     return out;
 }
 
-/* Of implicit stages; an explicit scheme's R is a polynomial, which tells nothing more. */
+/* Fills the columns of implicit stages. An explicit scheme's R is a polynomial, for which they have no content. */
 static int add_stiff(const Table *t, LimitRow *row)
 {
     Stiff s;
@@ -163,7 +163,7 @@ static int find_limits(Study *u)
     return 0;
 }
 
-/* Four finite numbers, two rising pairs. */
+/* Reads four finite numbers, two rising pairs. */
 static int read_box(const char *text, double box[4])
 {
     const char *at = text;
@@ -179,7 +179,7 @@ bad:
     return error_set(ERR_INPUT, "--box: expected A,B,C,D with A < B and C < D, not '%.100s'", text);
 }
 
-/* Around the farthest finite limit. */
+/* Chooses a box around the farthest finite limit. */
 static void default_box(const Study *u, double box[4])
 {
     static const double shape[][4] = {

@@ -1,6 +1,6 @@
 /* lattice.c: draws a splitting's path. The coefficient of [F,G] is the area between path and chord,
- * positive where the path runs below, that is where F comes first. A path that goes back (a negative
- * fraction) runs over parts of it twice, with either sign; they are shaded grey. */
+ * positive where the path runs below, that is, where F comes first. A path that goes back (a
+ * negative fraction) covers parts of the area twice, with opposite signs; these are shaded grey. */
 #include "studies/theory/lattice.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct {
     double x, y; /* time under F, under G */
 } Corner;
 
-enum { LATTICE_PIECES = 1100 }; /* more than flows */
+enum { LATTICE_PIECES = 1100 }; /* more than any number of flows */
 static const char *const sign[] = {"plus", "minus"};
 
 typedef struct {
@@ -46,7 +46,7 @@ static void add_point(Lattice *l, const char *part, Corner c)
     sheet_row(l->r, &(CornerRow){part, c});
 }
 
-/* Twice the area of the triangle (0, end, c), positive below the chord. */
+/* Returns twice the area of the triangle (0, end, c), positive below the chord. */
 static double side(const Lattice *l, Corner c)
 {
     double s = l->end.y * c.x - l->end.x * c.y;
@@ -59,7 +59,7 @@ static void begin_piece(Lattice *l, int below)
     snprintf(l->part, sizeof l->part, "%s%zu", sign[!below], ++l->pieces);
 }
 
-/* Cuts the path where it meets the chord; every piece is closed by the chord. */
+/* Cuts the path where it meets the chord; the chord closes every piece. */
 static void add_pieces(Lattice *l, const Corner *c, size_t n)
 {
     int now = 0;
@@ -101,7 +101,7 @@ static int fill(Lattice *l, const Table *t)
     return 0;
 }
 
-/* "[F,[F,G]]: -1/12" as an entry of the key without a sample. */
+/* Adds "[F,[F,G]]: -1/12" as an entry of the key without a sample. */
 static int add_words(Plot *p, const Table *t)
 {
     static const char *const names[] = {"[F,G]", "[F,[F,G]]", "[[F,G],G]"};
@@ -120,7 +120,7 @@ static int add_words(Plot *p, const Table *t)
     return 0;
 }
 
-/* The shaded pieces; the first of each kind is named in the key. */
+/* Draws the shaded pieces; the key names the first of each kind. */
 static void add_areas(Plot *p, const char *file, const Lattice *l)
 {
     static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};

@@ -1,4 +1,4 @@
-/* phase_plot.c: see phase_plot.h. The theory is ode/phase.c's. */
+/* phase_plot.c: draws dispersion and dissipation (phase_plot.h). The theory is in ode/phase.c. */
 #include "studies/theory/phase_plot.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
 
-/* The errors of a step on y' = i omega y; NaN where they are rounding. */
+/* The errors of a step on y' = i omega y; NaN where they are only rounding. */
 typedef struct {
     const char *scheme;
     double nu, dispersion, dissipation;
@@ -32,9 +32,10 @@ enum { PHASE_POINTS = 161 };
 static const double
     phase_from = 0.02,
     phase_to = 3.14159265358979,
-    phase_rounding = 2e-14; /* of a factor of modulus 1, whose polynomial has some 10 roundings */
+    phase_rounding = 2e-14; /* for a factor of modulus 1, whose polynomial has some 10 roundings */
 
-/* Behind the end of its stability interval the principal factor of a scheme with history is no more told from the others. */
+/* Returns the end of a scheme's curve. Beyond its stability interval the principal factor of a scheme with history
+ * cannot be told from the others. */
 static double phase_end(const Phases *u, size_t i)
 {
     const Table *t = u->table[i];
@@ -58,7 +59,7 @@ static int fill_phase(const Phases *u, size_t i, Sheet *r)
     return 0;
 }
 
-/* Schemes first .. first + PHASE_SCHEMES - 1, a colour each: dispersion as a line, dissipation dashed. */
+/* Draws schemes first .. first + PHASE_SCHEMES - 1, a colour each: dispersion as a line, dissipation dashed. */
 enum { PHASE_SCHEMES = 7 };
 
 static void add_phase(Plot *p, const Phases *u, size_t scheme, size_t i)
@@ -80,7 +81,7 @@ static void add_phase(Plot *p, const Phases *u, size_t scheme, size_t i)
     }
 }
 
-/* A plot without any curve is not drawn. */
+/* Draws a plot, except where it would have no curve. */
 static int draw_phase(const Phases *u, size_t first, const char *dir)
 {
     char name[64] = "phase";

@@ -8,8 +8,8 @@
 /* The columns of phase.csv. */
 extern const Column phase_columns[];
 
-/* DIR/phase.csv and the plots phase, phase-2, ... of frozen tables (count). imag: ends of their stability intervals on the
- * imaginary axis; curveless: why a table has no curve, for the key, or NULL. */
+/* Writes DIR/phase.csv and draws the plots phase, phase-2, ... of frozen tables (count). imag: ends of their stability
+ * intervals on the imaginary axis. curveless: the reason why a table has no curve, for the key, or NULL. */
 int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
                const char *dir);
 

@@ -1,4 +1,4 @@
-/* region.c: |R| of schemes on a grid of a plane, the boundaries |R| = 1, and their plots. */
+/* region.c: computes |R| of schemes on a grid of a plane and the boundaries |R| = 1, and draws them. */
 #include "studies/theory/region.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
-/* A point of the plane: of the grid, or of a boundary's line. */
+/* A point of the plane, on the grid or on a boundary's line. */
 typedef struct {
     const char *scheme;
     size_t line;
@@ -43,7 +43,7 @@ typedef struct {
             0                                                            \
         }                                                                \
     }
-/* How many of a plot's schemes are stable at a point. */
+/* The number of a plot's schemes that are stable at a point. */
 typedef struct {
     double x, y;
     size_t stable, schemes;
@@ -53,11 +53,11 @@ const Column region_inside[] = INSIDE("re", "im"), region_split_inside[] = INSID
 const Column region_grid[] = GRID("re", "im"), region_split_grid[] = GRID("zF", "zG"),
              region_lines[] = BOUNDARY("re", "im"), region_split_lines[] = BOUNDARY("zF", "zG");
 
-/* The planes: names of files, columns and axes. */
+/* The planes, with names of files, columns and axes. */
 typedef struct {
     const char *name, *contours;
     const Column *grid, *line, *inside;
-    const char *column[2]; /* of x and y, in each table */
+    const char *column[2]; /* names of x and y in each table */
     const char *title, *x, *y;
 } Plane;
 static const Plane planes[] = {
@@ -97,7 +97,7 @@ static double *scheme_values(const Region *u, size_t i)
 
 /* ---- the grid --------------------------------------------------------------------------------------- */
 
-/* What is summed up before anything is begun; about 4 10^8 a second. */
+/* Limits of the work, which is summed before it begins; about 4 10^8 a second. */
 static const double work_most = 4e10, values_most = 5e7;
 
 static int check_work(const Region *u)
@@ -116,8 +116,8 @@ static int check_work(const Region *u)
                      u->points, u->points, u->count);
 }
 
-/* Coordinates (x, y) as h lambda of each colour: equal shares, or of a split plane x for attention, which in a
- * decoder is F and C in equal shares, and y for G. */
+/* Gives each colour its h lambda at (x, y): equal shares, or on a split plane y for G and x for attention, which in a
+ * decoder is F and C in equal shares. */
 static void split_point(int plane, int colours, double x, double y, double z[COLOURS][2])
 {
     int part = plane == PLANE_IMAG, attention = colours - 1;
@@ -178,7 +178,7 @@ int region_write(const Region *u, FILE *f)
 
 /* ---- boundaries ------------------------------------------------------------------------------------- */
 
-/* |R| = 1 on a whole interval (leapfrog) is met to rounding only. */
+/* A whole interval with |R| = 1 (leapfrog) meets it only to rounding. */
 static const double level = 1 + 1e-9;
 
 /* Lines of one scheme in the CSV of contours: first, first + 1, ... */
@@ -198,7 +198,7 @@ static void write_point(void *context, size_t line, double x, double y)
     if (line >= l->lines) l->lines = line + 1;
 }
 
-/* A region that is a part of the imaginary axis alone has no contour; it is drawn as a line. */
+/* Adds a line for a region that is a part of the imaginary axis alone, as it has no contour. */
 static void add_segment(const Region *u, size_t i, Lines *l)
 {
     if (u->plane != PLANE_LAMBDA || u->real[i] != 0 || !(u->imag[i] > 0)) return;
@@ -233,9 +233,9 @@ static int save_contours(const Region *u, Lines *l, const char *dir)
 
 /* ---- plots ------------------------------------------------------------------------------------------ */
 
-enum { PLOT_SCHEMES = 10 }; /* in one plot */
+enum { PLOT_SCHEMES = 10 }; /* number in one plot */
 
-/* What is so of a scheme without a boundary. */
+/* Describes a scheme without a boundary. */
 static const char *side_words(const Region *u, size_t i)
 {
     size_t stable = 0, all = u->points * u->points;
@@ -245,7 +245,7 @@ static const char *side_words(const Region *u, size_t i)
                          : " (stable nowhere)";
 }
 
-/* Scheme `first` of all, the i-th of the plot. */
+/* Adds the lines of scheme `first` of all, the i-th of the plot. */
 static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, size_t i)
 {
     const Plane *plane = &planes[u->plane];
@@ -267,7 +267,7 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
     }
 }
 
-/* One scheme alone: |R| inside as a shade, which ends where |R| = 1. */
+/* Shades |R| inside the region of a single scheme; the shade ends where |R| = 1. */
 static void shade_modulus(Plot *p, const Region *u)
 {
     const Plane *plane = &planes[u->plane];
@@ -297,8 +297,8 @@ static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
     return code;
 }
 
-/* Several: how many of them are stable, the darker the more. Lines alone do not tell their sides: on a split plane they
- * run through it. */
+/* Shades how many of several schemes are stable, darker for more. Lines alone do not show their sides: on a split
+ * plane they run through it. */
 static int shade_counts(Plot *p, const Region *u, const char *name, size_t first, size_t count,
                         const char *dir)
 {
@@ -329,7 +329,7 @@ static void set_frame(Plot *p, const Region *u)
                  plot_step(y, 6));
 }
 
-/* Schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */
+/* Draws schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */
 static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
 {
     const Plane *plane = &planes[u->plane];

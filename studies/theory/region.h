@@ -1,5 +1,5 @@
-/* region.h: where |R| <= 1, in the plane of h lambda or of its two parts. R: the largest amplification of a step on
- * y' = lambda_F y + lambda_G y (ode/theory.h). */
+/* region.h: the region |R| <= 1, in the plane of h lambda or of its two parts. R is the largest amplification of a step
+ * on y' = lambda_F y + lambda_G y (ode/theory.h). */
 #ifndef TROTTER_REGION_H
 #define TROTTER_REGION_H
 
@@ -8,7 +8,8 @@
 #include "ode/table.h"
 #include "studies/tools/sheet.h"
 
-/* The plane: of z = h lambda, in equal shares of all operators; of h lambda_F and h lambda_G, both real or both imaginary. */
+/* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,
+ * both real or both imaginary. */
 enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
 
 typedef struct {
@@ -18,18 +19,18 @@ typedef struct {
     int plane;
     size_t points;
     double origin[2],
-        step[2];     /* of the grid of points by points: its lower left corner, its steps */
+        step[2];     /* grid of points by points: coordinates of its lower left corner, its steps */
     double *modulus; /* (count, points, points), rows upwards; NULL: not filled */
 } Region;
 
-/* Computes modulus, which the caller frees. ERR_INPUT where it is too much work, before anything is begun. */
+/* Computes modulus, which the caller frees. ERR_INPUT where the work is too much, before it begins. */
 int region_fill(Region *u);
-/* |R| on the grid as CSV: scheme, two coordinates, modulus. */
+/* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
 int region_write(const Region *u, FILE *f);
-/* DIR/stability.csv, contours.csv and plots, or of a split plane split.csv, split-contours.csv and plots. */
+/* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots. */
 int region_save(const Region *u, const char *dir);
 
-/* Columns of these files: the grid, the boundaries' lines, how many schemes are stable. */
+/* Columns of these files: the grid, the lines of the boundaries, the number of stable schemes. */
 extern const Column region_grid[], region_split_grid[], region_lines[], region_split_lines[],
     region_inside[], region_split_inside[];
 

@@ -1,15 +1,15 @@
-/* spectrum.c: largest stable steps on a particle system.
+/* spectrum.c: finds the largest stable steps on a particle system.
  *
- * The Jacobians J_F and J_G at the initial state and time 0 come from symmetric differences. Of every eigenvector v of
- * J_F + J_G
+ * The Jacobians J_F and J_G at the initial state and time 0 come from symmetric differences. For every
+ * eigenvector v of J_F + J_G
  *
  *     lambda_F = v* J_F v / v* v,  lambda_G = v* J_G v / v* v,  lambda_F + lambda_G the eigenvalue,
  *
- * go into the split test equation. That is exact where the stages are all H, or where J_F and J_G are normal and commute, as
- * on the ring without a wave; elsewhere it is a guess. The largest stable step is the end of the steps from 0 on, looked
- * for 5 % apart, at which |R| <= 1 for every pair that does not grow by itself.
+ * go into the split test equation. That is exact where the stages are all H, or where J_F and J_G are normal and
+ * commute, as on the ring without a wave; elsewhere it is a guess. The largest stable step is the end of the range of
+ * steps, from 0 on, at which |R| <= 1 for every pair that does not grow by itself. The search tries steps 5 % apart.
  *
- * On a linear system real runs stand beside it, from random initial states.
+ * On a linear system real runs from random initial states check it.
  */
 #include "studies/theory/spectrum.h"
 
@@ -29,7 +29,7 @@
 #include "studies/tools/progress.h"
 
 enum { COORDINATES = 1024, STEPS = 400 };
-static const double level = 1 + 1e-9; /* |R| of what is stable */
+static const double level = 1 + 1e-9; /* largest |R| that counts as stable */
 
 typedef struct {
     size_t line;
@@ -38,7 +38,7 @@ typedef struct {
     const char *scheme, *system;
 } StepRow;
 
-/* Text stands behind the numbers (plot_numbered). */
+/* Columns of text follow the numbers, as plot_numbered needs. */
 const Column spectrum_columns[] = {
     COLUMN(StepRow, line, .words = "number of the line in the plot"),
     COLUMN(StepRow, peclet, .words = "Peclet number", .place = 3, .sparse = 1),
@@ -57,7 +57,8 @@ const Column spectrum_columns[] = {
     COLUMN(StepRow, system, .place = 2),
     {0}};
 
-/* A row as it is kept: those of a line of the plot, computed one after another, come together in the sheet. */
+/* A row until it goes to the sheet. The rows of a plot's line are computed one after another and
+ * stand together in the sheet. */
 typedef struct {
     StepRow row;
     char system[256];
@@ -72,13 +73,13 @@ typedef struct {
     size_t pairs, growing;
     double radius; /* largest |lambda_F| + |lambda_G| */
     double F_least, F_greatest;
-    size_t meshes, points; /* sizes of the system; Peclet numbers */
-    size_t drawn, unbound; /* finite steps, infinite ones */
+    size_t meshes, points; /* numbers of system sizes and of Peclet numbers */
+    size_t drawn, unbound; /* numbers of finite steps and of infinite ones */
 } Spectrum;
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------- */
 
-/* v* J v of v (N) with |v| = 1. */
+/* Returns v* J v for v (N) with |v| = 1. */
 static gsl_complex quotient(const gsl_matrix *J, const gsl_vector_complex *v)
 {
     gsl_complex sum = gsl_complex_rect(0, 0);
@@ -110,8 +111,8 @@ static void add_pair(Spectrum *u, const gsl_matrix *const J[2], const gsl_vector
         u->pairs++;
 }
 
-/* Ends of the real parts of the eigenvalues of J (N, N), which is lost; lambda (N) for work. A part that is rounding of
- * the largest eigenvalue, 1e-8 of it with J by differences, is 0. */
+/* Finds the ends of the real parts of the eigenvalues of J (N, N), which it overwrites; lambda (N): work. A part that
+ * is rounding of the largest eigenvalue, 1e-8 of it with J by differences, becomes 0. */
 static int find_ends(gsl_matrix *J, gsl_vector_complex *lambda, double *least, double *greatest)
 {
     double size = 0;
@@ -189,7 +190,7 @@ static int is_stable(const Spectrum *u, Stability *s, double h)
     return 1;
 }
 
-/* From 10^-3 to 10^4 over the radius; 0 where the least of these is unstable. */
+/* Searches from 10^-3 to 10^4 over the radius. Returns 0 where the least of these is unstable. */
 static double largest_step(const Spectrum *u, Stability *s)
 {
     double good = 1e-3 / u->radius, bad = good;
@@ -217,7 +218,7 @@ static double norm2(size_t N, const double *y)
     return sum;
 }
 
-/* 1: the second STEPS steps do not make the state larger than the first left it. */
+/* Returns 1 where the second STEPS steps leave the state no larger than the first STEPS did. */
 static int runs_stably(const Spectrum *u, Stepper *stepper, const double *start, double h,
                        int *code)
 {
@@ -233,7 +234,8 @@ static int runs_stably(const Spectrum *u, Stepper *stepper, const double *start,
     return finite && norm2(N, stepper_state(stepper)) <= level * before;
 }
 
-/* Between a quarter and four times the step of theory, where runs agree at these ends; else NaN. */
+/* Searches between a quarter and four times the step of theory. *found is NaN unless runs are stable at the lower end
+ * and unstable at the upper. */
 static int run_step(const Spectrum *u, const Table *t, double theory, double *found)
 {
     size_t N = u->system->n * u->system->d;
@@ -302,7 +304,7 @@ static int open_system(Spectrum *u, const char *name, size_t particles)
                      name, u->system->n * u->system->d, COORDINATES);
 }
 
-/* The mesh-th size and the point-th Peclet number, where they are given. */
+/* Studies the mesh-th size and the point-th Peclet number, where they are given. */
 static int study_system(Spectrum *u, const Options *o, size_t mesh, size_t point)
 {
     char peclet[32], size[32], name[256];
@@ -375,7 +377,7 @@ static int draw(const Spectrum *u, const Options *o, const char *dir)
     return plot_finish(p);
 }
 
-/* How many numbers a list has; without one, once with what the system has itself. */
+/* Counts the numbers of a list; 1 without a list, for the system's default. */
 static size_t count_parts(const Options *o, const char *name)
 {
     char part[32];

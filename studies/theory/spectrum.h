@@ -9,8 +9,9 @@
 /* The columns of steps.csv. */
 extern const Column spectrum_columns[];
 
-/* A row for every scheme, number of --particles and value of --peclet of --system; with --out also DIR/steps.csv and, of
- * several Peclet numbers, the plot steps. More than 1024 coordinates, decoders' schemes: ERR_INPUT. */
+/* Makes a row for every scheme, number of --particles and value of --peclet of --system. With --out also writes
+ * DIR/steps.csv and, where there are several Peclet numbers, the plot steps. More than 1024 coordinates,
+ * decoders' schemes: ERR_INPUT. */
 int spectrum_study(const Options *o, const Selection *schemes);
 
 #endif

@@ -1,4 +1,4 @@
-/* structure_table.c: symmetry, symplecticity, effective order and error constants of schemes, in a table. */
+/* structure_table.c: tabulates symmetry, symplecticity, effective order and error constants of schemes. */
 #include "studies/theory/structure_table.h"
 
 #include "studies/measure/expansion.h"
@@ -14,7 +14,7 @@ typedef struct {
     const char *scheme;
     Structure told;
     const char *constant[2];
-    int symmetric, separable, symplectic, symplectic_separable; /* -1: not told */
+    int symmetric, separable, symplectic, symplectic_separable; /* -1: unknown */
     int zero_stable, weakly_stable, dense_order;
 } StructureRow;
 

@@ -1,4 +1,5 @@
-/* command_data.c: what is in a corpus: sizes, unknown words, checksums, and what a model has to beat. */
+/* command_data.c: describes a corpus: sizes, unknown words, checksums, and the loss
+ * that a model has to beat. */
 #include <math.h>
 #include <nettle/sha2.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static const Column columns[] = {
     COLUMN(TextRow, sha256),
     {0}};
 
-/* The text of a split byte by byte: the file's, the built-in one's, or, of a synthetic source, its
- * words as a file would hold them. */
+/* The text of a split as bytes: the file's, the built-in one's, or the words of a synthetic source
+ * as a file would hold them. */
 typedef struct {
     char *bytes;
     size_t count;
@@ -90,7 +91,7 @@ static void digest(const Bytes *b, char hex[2 * SHA256_DIGEST_SIZE + 1])
     for (size_t i = 0; i < sizeof sum; i++) sprintf(hex + 2 * i, "%02x", sum[i]);
 }
 
-/* Distinct words (or characters) of a text before any cut, <eos> counted as one. */
+/* Counts the distinct words (or characters) of a text before any cut, with <eos> as one. */
 static int count_distinct(const Bytes *b, int level, size_t *distinct)
 {
     Words words = {0};

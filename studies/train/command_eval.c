@@ -1,4 +1,4 @@
-/* command_eval.c: a saved model on a text: perplexity, and logits for other programs. */
+/* command_eval.c: evaluates a saved model on a text: perplexity, and logits for other programs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,8 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
                                             NULL};
 
-/* Bits where tokens are characters, words where they are pieces; the last two of an encoder and a decoder. */
+/* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for
+ * an encoder and a decoder. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
@@ -84,7 +85,7 @@ static const Column next_columns[] = {
 
 /* ---- logits -------------------------------------------------------------------------------------- */
 
-/* Rows of a batch, as far as `most` allows, appended behind `rows`. */
+/* Appends the logits of a batch behind `rows`, up to `most` rows in all. */
 static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float *out, size_t *rows)
 {
     size_t asked = batch_asked(b), n = most - *rows < asked ? most - *rows : asked;
@@ -97,7 +98,7 @@ static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float 
     return code;
 }
 
-/* Format: NEP 1, version 1.0: magic, length of the header, a Python literal padded to 64 bytes. */
+/* Writes the format NEP 1, version 1.0: magic, length of the header, a Python literal padded to 64 bytes. */
 static int write_npy(const char *file, const float *x, size_t rows, size_t V)
 {
     char head[128], literal[118];
@@ -166,7 +167,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
     return code;
 }
 
-/* What the model is asked, in *ask; NULL: next words. */
+/* Finds the question to the model, in *ask. *asked NULL: next words. */
 static int find_asking(const Options *o, const Network *n, Asking *ask, const Asking **asked)
 {
     const ModelConfig *c = model_config(n->model);
@@ -179,7 +180,8 @@ static int find_asking(const Options *o, const Network *n, Asking *ask, const As
                      "one by one as it is");
 }
 
-/* A text with many of them is easier, so perplexities of two vocabularies do not compare. */
+/* Prints the number of unknown tokens. A text with many of them is easier, so perplexities of two
+ * vocabularies do not compare. */
 static void tell_unknown(const Text *t)
 {
     if (t->unknown)
@@ -203,7 +205,7 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     return logits ? save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")) : 0;
 }
 
-/* The text of a file, and its source's where there is one. */
+/* Evaluates the text of a file, with its source's where there is one. */
 static int eval_files(const Options *o, Network *n)
 {
     Text t = {0}, source = {0};
@@ -220,7 +222,8 @@ static int eval_files(const Options *o, Network *n)
     return code;
 }
 
-/* Its words are to be the model's, id for id: a vocabulary is cut and numbered by its training text. */
+/* Evaluates a split of a corpus. Its words must be the model's, id for id, as a training text cuts
+ * and numbers a vocabulary. */
 static int eval_corpus(const Options *o, Network *n)
 {
     Corpus c;

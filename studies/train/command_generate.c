@@ -1,6 +1,6 @@
-/* command_generate.c: a saved model goes on with a text. Every token is drawn from the softmax of the
- * logits after the last T tokens, divided by the temperature and cut to the most likely ones (nn/sample.c); the
- * draws are a function of the seed. The text begins with <eos>, as every text a model was trained on. */
+/* command_generate.c: continues a text with a saved model. Every token is drawn from the softmax of the logits
+ * after the last T tokens, divided by the temperature and cut to the most likely ones (nn/sample.c); the draws
+ * are a function of the seed. The text begins with <eos>, as every text that a model was trained on. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const OptionGroup seed_group = {"Seed", 1, seed_options};
 static const OptionGroup *const groups[] = {&generate_group, &seed_group, &network_machine_group,
                                             NULL};
 
-/* A text as it grows. */
+/* A text while it grows. */
 typedef struct {
     const Options *options;
     Network *net;
@@ -54,7 +54,7 @@ typedef struct {
 
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
-/* *z = the logits behind the last token, from at most T tokens of its sequence. */
+/* Computes *z, the logits behind the last token, from at most T tokens of its sequence. */
 static int look(Speech *s, const double **z)
 {
     size_t V = s->net->vocab.size, all = s->count - s->begun, n = all < s->T ? all : s->T;
@@ -82,13 +82,13 @@ static int choose(Speech *s, size_t *token)
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
-/* Those of a word's bytes that are shown: a piece's mark is not. */
+/* Returns the number of a word's bytes that are shown. The mark of a piece is hidden. */
 static size_t shown(const Vocab *v, const char *word, size_t bytes)
 {
     return piece_goes_on(v, word, bytes) ? bytes - strlen(BPE_MARK) : bytes;
 }
 
-/* Whether a blank is between token i and the one before it. */
+/* Is there a blank between token i and the one before it? */
 static int begins_word(const Speech *s, size_t i)
 {
     const Vocab *v = &s->net->vocab;
@@ -136,7 +136,7 @@ static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
     return code;
 }
 
-/* The prompt's tokens, without the <eos> that ends its last line. */
+/* Appends the prompt's tokens, without the <eos> that ends its last line. */
 static void speak_prompt(Speech *s, const Text *t)
 {
     append(s, s->net->vocab.eos);

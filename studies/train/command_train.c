@@ -1,4 +1,4 @@
-/* command_train.c: trains one model; its directory holds all that a later command needs. */
+/* command_train.c: trains one model; its directory holds all that later commands need. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static const OptionGroup *const groups[] = {&scheme_group,           &network_te
                                             &network_machine_group,  &network_limit_group,
                                             &output_group,           NULL};
 
-/* The one that writes and speaks. */
+/* 1: this process writes files and prints. */
 static int is_first(const Training *r)
 {
     return !r->ranks || r->ranks->rank == 0;
@@ -87,8 +87,8 @@ static int write_config(const Training *r)
     return code;
 }
 
-/* DIR/scheme.txt tells what `scheme` meant, whatever becomes of a scheme file. A run goes on only
- * with the scheme it began with. */
+/* Writes DIR/scheme.txt, which keeps the meaning of `scheme` even if a scheme file changes. A run continues only with
+ * the scheme it began with. */
 static int write_scheme(const Training *r, int resume)
 {
     char path[OUTPUT_PATH], *text, *before = NULL;
@@ -118,12 +118,12 @@ static int drop_result(const Training *r)
     TRY(output_path(path, r->dir, "spans.csv"));
     unlink(path);
     TRY(output_path(path, r->dir, "result.csv"));
-    unlink(path); /* they come back when the run is done */
+    unlink(path); /* they are written again when the run is done */
     return 0;
 }
 
-/* One process at a time writes there. A training that is killed while it starts a program, as gnuplot, leaves its claim to that
- * for a moment, until it is begun: so it is looked for a second. */
+/* Lets one process at a time write there. A training that is killed while it starts a program such as gnuplot leaves
+ * its claim to that program for a moment, so this tries for a second. */
 static int claim_directory(Training *r)
 {
     enum { LOOKS = 20 };
@@ -145,7 +145,7 @@ static int claim_directory(Training *r)
     return ERR_INPUT;
 }
 
-/* 1 where the folder has the result of this very run. */
+/* Returns 1 where the folder has the result of this same run. */
 static int is_there(const Training *r)
 {
     char path[OUTPUT_PATH];
@@ -154,7 +154,7 @@ static int is_there(const Training *r)
            rerun_same_corpus(r->dir, corpus_checksum(&r->corpus));
 }
 
-/* A run that goes on keeps its files until it is known to be the same. */
+/* Prepares the files. A run that continues keeps its files until it is known to be the same. */
 static int begin_files(Training *r)
 {
     int resume = options_flag(r->options, "resume");
@@ -184,7 +184,7 @@ static int end_files(const Training *r, int code)
     return error_set(code, "%s", words);
 }
 
-/* Of ranks each takes the device of its number on this machine. */
+/* Finds the backend. Each rank takes the device of its local number on this machine. */
 static int find_backend(Training *r)
 {
     const Options *o = r->options;
@@ -197,7 +197,7 @@ static int find_backend(Training *r)
 
 static const char *const pair_options[] = {"encoder", "decoder", "encoder-layers"};
 
-/* A text has neither source nor encoder. */
+/* Refuses options of pairs for a text, which has neither source nor encoder. */
 static int check_text(const Training *r, const Options *o)
 {
     for (size_t i = 0; i < sizeof pair_options / sizeof *pair_options; i++)
@@ -209,7 +209,8 @@ static int check_text(const Training *r, const Options *o)
     return 0;
 }
 
-/* What was given for a text, and that every pair has room; config.ini tells --scheme's default of every run. */
+/* Refuses options that are for a text, and checks that every pair has room. --scheme may have its default, which
+ * config.ini has for every run. */
 static int check_pairs(Training *r, const Options *o)
 {
     Corpus *c = &r->corpus;
@@ -231,14 +232,14 @@ static int check_pairs(Training *r, const Options *o)
         return error_set(ERR_INPUT,
                          "--sequence %zu: every training pair of corpus %s is longer on a side", T,
                          c->name);
-    for (int s = 0; s < SPLITS && T <= rows; s++) /* longer ones the model refuses, with words */
+    for (int s = 0; s < SPLITS && T <= rows; s++) /* the model refuses longer ones, with words */
         if (c->text[s].tokens)
             TRY(batches_check(&c->text[s], &c->source[s], &c->vocab, NULL, CONTEXT_SENTENCE, rows,
                               T));
     return 0;
 }
 
-/* The schemes of the corpus' kind: of a text --scheme, of pairs --encoder and --decoder. */
+/* Chooses the schemes for the corpus: --scheme for a text, --encoder and --decoder for pairs. */
 static int choose_stacks(Training *r, Options *o)
 {
     r->stacks = (Stacks){r->scheme, NULL};
@@ -265,7 +266,7 @@ static int build(Training *r, Options *o)
     if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
     if (judge_wanted(o) && r->ranks)
         return error_set(ERR_INPUT, "--best bleu: of one process alone");
-    /* Before the forecast, which counts what is held already. */
+    /* The judge comes before the forecast, which counts the memory in use. */
     if (judge_wanted(o)) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
     TRY(memory_forecast(o, r->stacks, &r->corpus, b, ranks, &r->need));
     TRY(memory_forecast_check(o, b, r->need));
@@ -294,7 +295,7 @@ static int train(Training *r)
     return code;
 }
 
-/* Options from a file, of rank below the command line's. */
+/* Reads options from a file. They rank below those of the command line. */
 static int read_files(Options *o)
 {
     const char *config = options_text(o, "config");
@@ -305,8 +306,9 @@ static int read_files(Options *o)
     return resume ? rerun_resume(o, groups, options_text(o, "out")) : 0;
 }
 
-/* Where a run's own schemes are told beside its config.ini: one that goes on takes them from there, another of --config
- * where the files that config.ini names cannot be read from here. 0: they are to be looked up. */
+/* Finds the file scheme.txt that has a run's own schemes beside its config.ini. A run that continues takes them from
+ * there. So does a run with --config where the files that config.ini names cannot be read from here. Returns 0 where
+ * the schemes must be looked up. */
 static int beside_config(const Options *o, char path[OUTPUT_PATH])
 {
     static const char *const names[] = {"scheme", "encoder", "decoder", "scheme-file"};
@@ -325,8 +327,8 @@ static int beside_config(const Options *o, char path[OUTPUT_PATH])
     return output_exists(path);
 }
 
-/* A text is printed under a name that can be read again, '-' for what cannot: the table gets the one it was asked for by,
- * or that with its solver. */
+/* Renames a table that was read from a text. The text has a name with '-' in place of characters that cannot be read
+ * again. The table gets the name that it was asked for by, or that with its solver, where they match. */
 static void take_name(const char *asked, Table *t)
 {
     char name[2][TABLE_NAME];
@@ -342,7 +344,7 @@ static void take_name(const char *asked, Table *t)
     }
 }
 
-/* One scheme, or a decoder's and an encoder's, as network_scheme_text writes them. */
+/* Reads one scheme, or a decoder's and an encoder's, as network_scheme_text writes them. */
 static int read_schemes(Training *r, const Options *o, const char *path)
 {
     char *text;
@@ -386,7 +388,7 @@ static int find_scheme(Training *r, Options *o)
     return select_record(&r->schemes, o);
 }
 
-/* Whatever is given, read and checked. */
+/* Reads and checks all input. */
 static int open_run(Training *r, Options *o)
 {
     TRY(read_files(o));
@@ -406,7 +408,7 @@ static int finish(Training *r, double begun)
     return 0;
 }
 
-/* What one rank alone could fail in is agreed upon before all go on. */
+/* Runs all steps. The ranks agree on each step that could fail on one of them alone, before all go on. */
 static int run_all(Training *r, Options *o)
 {
     double begun = clock_now();
@@ -440,7 +442,7 @@ static int run(Options *o)
     for (int i = 0; i < 2; i++) table_free(r.pair[i]);
     select_close(&r.schemes);
     memory_free(r.shares);
-    /* mpirun ends them all when one is gone that failed: by then it is told. */
+    /* mpirun ends all processes when a failed one is gone, so the error is printed before that. */
     if (code != 0 && r.ranks && is_first(&r)) command_failed(code);
     ranks_close(r.ranks);
     return code;

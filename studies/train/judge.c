@@ -1,4 +1,4 @@
-/* judge.c: BLEU of validation at the end of an epoch (judge.h). */
+/* judge.c: computes the BLEU of validation at the end of an epoch (judge.h). */
 #include "studies/train/judge.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 struct Judge {
     const Corpus *corpus;
-    Options *search; /* of beam 1 */
+    Options *search; /* for a beam of 1 */
     Model *model;
     Translator *translator;
 };

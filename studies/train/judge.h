@@ -1,5 +1,5 @@
-/* judge.h: the best epoch of a training on pairs by BLEU (--best bleu): validation text is translated greedily at each
- * epoch's end, by a model without memory for training whose numbers are then those of the trained one. */
+/* judge.h: chooses the best epoch of a training on pairs by BLEU (--best bleu). At each epoch's end a second model
+ * without memory for training takes the trained weights and translates the validation text greedily. */
 #ifndef TROTTER_JUDGE_H
 #define TROTTER_JUDGE_H
 
@@ -7,11 +7,11 @@
 
 typedef struct Judge Judge;
 
-/* 1 where the options ask for it. */
+/* Returns 1 where the options ask for it. */
 int judge_wanted(const Options *o);
-/* c: borrowed until judge_free. ERR_INPUT where there is nothing to translate. */
+/* Opens a judge; c is borrowed until judge_free. ERR_INPUT where there is nothing to translate. */
 int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Judge **out);
-/* *score = BLEU of the validation text (tokenize none) as m translates it; m: of the same plan and words. */
+/* Sets *score to the BLEU of the validation text (tokenize none) as m translates it. m has the same plan and words. */
 int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
 

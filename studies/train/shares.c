@@ -1,4 +1,4 @@
-/* shares.c: bytes sent and time waited by each rank (shares.h). */
+/* shares.c: compares bytes sent and time waited by each rank (shares.h). */
 #include "studies/train/shares.h"
 
 #include "kernels/error.h"

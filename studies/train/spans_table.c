@@ -1,4 +1,4 @@
-/* spans_table.c: learnt spans as a table and in words (spans_table.h). */
+/* spans_table.c: writes learnt spans as a table and in words (spans_table.h). */
 #include "studies/train/spans_table.h"
 
 #include "kernels/error.h"
@@ -6,9 +6,9 @@
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
-enum { SHOWN = 16 /* heads of a line */, WORDS = 512 };
+enum { SHOWN = 16 /* heads shown in a line */, WORDS = 512 };
 
-/* z (A, H); *count = A H. Caller: memory_free. */
+/* Reads the spans: z (A, H); *count = A H. Caller: memory_free. */
 static int read_spans(const Model *m, double **z, size_t *count)
 {
     const Plan *p = model_plan(m);

@@ -1,4 +1,4 @@
-/* tell.c: see tell.h. */
+/* tell.c: implements tell.h. */
 #include "studies/train/tell.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const Unit *unit(const Training *r)
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
-/* Lines of log.csv that have come since. */
+/* Prints the new lines of log.csv. */
 void tell_log(Training *r)
 {
     char line[512], path[OUTPUT_PATH];
@@ -38,7 +38,7 @@ static int is_masked(const Training *r)
     return model_config(r->model)->masked;
 }
 
-/* The share of exact pairs, or of next sentences, behind a comma; of a text nothing. */
+/* Writes the share of exact pairs, or of next sentences, behind a comma; nothing for a text. */
 static void exact_words(const Training *r, double share, char words[EXACT])
 {
     *words = '\0';
@@ -47,7 +47,7 @@ static void exact_words(const Training *r, double share, char words[EXACT])
              is_masked(r) ? "of next segments told" : "exact");
 }
 
-/* What a mean loss is exp of. */
+/* Returns the name of the exp of a mean loss. */
 static const char *perplexity_name(const Training *r)
 {
     return is_masked(r) ? "pseudo-perplexity" : "perplexity";
@@ -78,7 +78,7 @@ void tell_report(void *arg, const TrainReport *t)
     tell_log(r);
 }
 
-/* What the run will take, before it begins. */
+/* Prints the memory that the run will take, before it begins. */
 static void tell_memory(const Training *r)
 {
     const Model *m = r->model;
@@ -94,7 +94,8 @@ static void tell_memory(const Training *r)
                   per * (double)model_bytes(m), name, words, name, 1e-6 * (double)r->need);
 }
 
-/* A length may change, so it is no reason to refuse: but not unseen, as by a damaged config.ini. */
+/* Prints a changed length. A length may change, so it is no reason to refuse, but a damaged
+ * config.ini could change it unseen. */
 static void tell_length(const Training *r, const char *key, const char *option)
 {
     char path[OUTPUT_PATH], *was;
@@ -107,7 +108,7 @@ static void tell_length(const Training *r, const char *key, const char *option)
     memory_free(was);
 }
 
-/* A multistep scheme that never has its full history is another scheme. */
+/* Says that a multistep scheme never has its full history, which makes it another scheme. */
 static void tell_history(const Training *r)
 {
     const Table *t = r->stacks.layers;
@@ -121,7 +122,7 @@ static void tell_history(const Training *r)
         layers == 1 ? "" : "s");
 }
 
-/* The peak of the rates is never reached, and none of them is the one that was asked for. */
+/* Warns that the rate never reaches its peak, so no step uses the rate that was asked for. */
 static void tell_warmup(const Training *r)
 {
     size_t warmup = options_size(r->options, "warmup");
@@ -138,7 +139,7 @@ int parts_words(const Corpus *c, char words[PARTS_WORDS])
     int n = snprintf(words, PARTS_WORDS, "%.200s:", c->text[SPLIT_TRAIN].file);
     for (int i = 0; i < SPLITS; i++) {
         const Text *t = &c->text[i];
-        if (t->lines == 0) continue; /* unread */
+        if (t->lines == 0) continue; /* not read */
         n += snprintf(words + n, PARTS_WORDS - (size_t)n, "%s lines %zu to %zu for %s",
                       i ? "," : "", t->before + 1, t->before + t->lines, use[i]);
     }
@@ -265,7 +266,7 @@ int tell_plots(const Training *r)
     return draw_perplexity(r, what);
 }
 
-/* Of whose weights the perplexities are. */
+/* Names the weights that the perplexities belong to. */
 static void name_model(const TrainResult *t, char *words, size_t room)
 {
     if (t->averaged == 1)
@@ -277,7 +278,7 @@ static void name_model(const TrainResult *t, char *words, size_t room)
         snprintf(words, room, "best epoch %ld", t->best_epoch);
 }
 
-/* "2 + 4": of encoder and decoder, in the order of the name. */
+/* Writes "2 + 4": the layers of encoder and decoder, in the order of the name. */
 static void layers_words(const Training *r, char words[48])
 {
     size_t layers = options_size(r->options, "layers"), above = 0;
@@ -288,7 +289,8 @@ static void layers_words(const Training *r, char words[48])
         snprintf(words, 48, "%zu", layers);
 }
 
-/* The perplexity per word of a split whose tokens are pieces, to stand behind that per piece; else nothing. */
+/* Writes the perplexity per word of a split whose tokens are pieces, to follow that
+ * per piece; else nothing. */
 static void per_word(const Training *r, int split, double ppl, char words[WORDS])
 {
     const Corpus *c = &r->corpus;
@@ -299,7 +301,7 @@ static void per_word(const Training *r, int split, double ppl, char words[WORDS]
     snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
 }
 
-/* As compare tells it; a masked word's perplexity is another. */
+/* Warns as compare does. It skips masked words, whose perplexity is not comparable. */
 static void tell_unigram(const Training *r)
 {
     double unigram = corpus_unigram(&r->corpus, SPLIT_VALID);

@@ -1,4 +1,4 @@
-/* tell.h: what a training tells: as it goes, and when it is done. */
+/* tell.h: tells how a training goes and what came of it. */
 #ifndef TROTTER_TRAIN_TELL_H
 #define TROTTER_TRAIN_TELL_H
 
@@ -14,46 +14,48 @@
 typedef struct {
     const Options *options;
     Selection schemes;
-    const Table *scheme; /* of --scheme */
-    Table *pair[2];      /* of --encoder and --decoder, for a corpus of pairs; owned */
-    Stacks stacks;       /* those that are trained, and their names */
+    const Table *scheme; /* the scheme of --scheme */
+    Table *pair[2];      /* those of --encoder and --decoder for a corpus of pairs; owned */
+    Stacks stacks;       /* the schemes that are trained, and their names */
     char name[2 * TABLE_NAME + 8];
     const char *dir;
     const Backend *backend;
     Ranks *ranks; /* NULL: alone */
-    Lease claim;  /* of the directory */
-    int goes_on;  /* from the state that a run left there */
-    int there;    /* the run is finished already */
-    size_t need;  /* bytes, counted before the model was there */
+    Lease claim;  /* claim of the directory */
+    int goes_on;  /* 1: continues from the state that an earlier run left in the directory */
+    int there;    /* 1: the run is finished already */
+    size_t need;  /* bytes, forecast before the model is built */
     Corpus corpus;
     Model *model;
     Metadata meta;
     TrainResult result;
-    Share *shares; /* (ranks) what each did, on the first */
-    FILE *log;     /* DIR/log.csv, being copied to stdout; NULL: not wanted */
-    Judge *judge;  /* of --best bleu, else NULL */
+    Share *shares; /* (ranks) what each rank did; on the first rank */
+    FILE *log;     /* DIR/log.csv while it is copied to stdout; NULL: not wanted */
+    Judge *judge;  /* judge of --best bleu, else NULL */
     Asking ask[SPLITS];
 } Training;
 
-/* Which lines of one file are what text, in words; 0: the corpus is no single file. */
+/* Writes which lines of the corpus' single file serve which split. Returns 0 where the
+ * corpus is no single file. */
 enum { PARTS_WORDS = 400 };
 int parts_words(const Corpus *c, char words[PARTS_WORDS]);
 
-/* For TrainConfig, arg being the Training: what it begins with; progress, and the line of an epoch. */
+/* These two are callbacks of TrainConfig; arg is the Training. tell_begin prints what the run starts
+ * with; tell_report shows progress and the line of an epoch. */
 void tell_begin(void *arg);
 void tell_report(void *arg, const TrainReport *t);
 
-/* Of a run that is finished already: says so, and with --csv copies its log. */
+/* Says that the run is finished already, and with --csv copies its log. */
 int tell_there(Training *r);
 
-/* With --csv copies the lines of log.csv that have come since to stdout. */
+/* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* DIR/result.csv; the plots of loss and perplexity. */
+/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. */
 int tell_result(const Training *r);
 int tell_plots(const Training *r);
 
-/* The last line. */
+/* Writes the last line. */
 void tell_end(const Training *r, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
-/* command_bpe.c: subwords learned from texts, and texts in subwords, for other programs and by hand; a training does both
- * by itself (--bpe). */
+/* command_bpe.c: learns subwords from texts and cuts texts into subwords, for other programs and by hand. A training
+ * does both by itself (--bpe). */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const Option bpe_options[] = {
 static const OptionGroup bpe_group = {"Subwords", 0, bpe_options};
 static const OptionGroup *const groups[] = {&bpe_group, NULL};
 
-/* All texts that are given. */
+/* All given texts. */
 typedef struct {
     BpeText *text;
     size_t count;
@@ -63,7 +63,7 @@ static int learn(const Texts *t, size_t merges, FILE *f)
     int code = bpe_print(b, &text, &bytes);
     bpe_free(b);
     TRY(code);
-    fwrite(text, 1, bytes, f); /* whoever closes f sees whether it could */
+    fwrite(text, 1, bytes, f); /* whoever closes f checks the result */
     memory_free(text);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* command_score.c: log p of given targets, each given its source. */
+/* command_score.c: computes log p of given targets, each given its source. */
 #include <math.h>
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static const Column columns[] = {COLUMN(Score, line),
                                  COLUMN(Score, per_token, .digits = 9),
                                  {0}};
 
-/* score (lines): those that are not blank get the sums of log p, in the order of the batches. */
+/* Sums log p into score (lines) for the lines that are not blank, in the order of the batches. */
 static int score_batches(Network *n, Batches *b, size_t rows, Score *score)
 {
     double *nll = memory_new(rows, sizeof *nll);
@@ -84,7 +84,7 @@ static int write_scores(const Options *o, const Score *score, size_t lines)
     return code;
 }
 
-/* Says which --sequence has room for the longest line of a text that has too long ones. */
+/* Reports which --sequence has room for the longest line of a text that has too long ones. */
 static int check_longest(const Text *t, int32_t eos, size_t most)
 {
     size_t longest = 0;
@@ -98,7 +98,8 @@ static int check_longest(const Text *t, int32_t eos, size_t most)
                      t->file, longest, longest);
 }
 
-/* Line by line: a language model's too begins anew at each, whatever it was trained on. */
+/* Scores line by line. A language model begins anew at each line too, whatever
+ * context it was trained on. */
 static int score_text(const Options *o, Network *n, const Text *t, const Text *source)
 {
     const TrainConfig c = network_training(n->options);

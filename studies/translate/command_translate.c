@@ -1,5 +1,5 @@
-/* command_translate.c: lines of a source to lines of a target, by a saved encoder and decoder. Input is read as it comes, in
- * windows of lines that are searched together; lines go out in their order, each window's as soon as it is done. */
+/* command_translate.c: translates lines with a saved encoder and decoder. It reads input as it comes, in windows of
+ * lines that are searched together. Lines are written in their order, each window's as soon as it is done. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ static const OptionGroup *const groups[] = {&translate_group, &translator_group,
 
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16 };
 
-/* The source as it comes. */
+/* The source while it is read. */
 typedef struct {
     const char *name;
     int fd;
@@ -47,7 +47,7 @@ typedef struct {
     size_t begin, end, room;
     size_t lines; /* before `begin` */
     int over;     /* its end was read */
-    double size;  /* bytes of all; 0: not known */
+    double size;  /* bytes of the whole source; 0: unknown */
 } Source;
 
 typedef struct {
@@ -58,7 +58,7 @@ typedef struct {
     FILE *out;
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
-    int lost;              /* stdout takes no more: it is full, or its reader went away */
+    int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
 } Job;
 
@@ -103,8 +103,8 @@ static int is_waiting(const Source *s)
     return poll(&p, 1, 0) == 1;
 }
 
-/* *bytes of the window's lines, at s->begin: `most` lines, or those that are there where more would have to be waited for.
- * 0 lines: the source is over. */
+/* Finds the window's lines at s->begin and their *bytes: `most` lines, or the lines at hand where more would mean
+ * waiting. 0 lines: the source is over. */
 static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
 {
     size_t at = 0;
@@ -235,7 +235,7 @@ static int translate(Job *j)
     j->out = stdout;
     if (!file) {
         int code = translate_all(j);
-        return j->lost ? 0 : code; /* main tells of stdout, and fails */
+        return j->lost ? 0 : code; /* main reports the failure of stdout */
     }
     TRY(output_open(&out));
     j->out = out.f;

@@ -1,4 +1,4 @@
-/* command_truncation.c: the true truncation error of a trained network. */
+/* command_truncation.c: measures the true truncation error of a trained network. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "studies/model/trained.h"
 #include "studies/truncation/truncation_study.h"
 
-/* Without --scheme, behind the model's own. */
+/* Schemes without --scheme, after the model's own. */
 #define USUAL "euler,transformer,macaron,strang-marchuk,heun,heun-layer,rk4,rk4-layer,ab2"
 
 static const Option study_options[] = {
@@ -68,7 +68,7 @@ static const OptionGroup other_group = {"Other studies of the field", 1, other_o
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&study_group, &other_group, &output_group, NULL};
 
-/* ---- what is read ----------------------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------------------------ */
 
 static int read_sentences(const Options *o, TruncationInput *in)
 {
@@ -85,7 +85,7 @@ static int read_sentences(const Options *o, TruncationInput *in)
                           &in->drawn);
 }
 
-/* Which side's layers, and what both were trained as. */
+/* Chooses the side whose layers are studied, and the scheme that each side was trained with. */
 static int choose_side(const Options *o, TruncationInput *in)
 {
     const Network *n = &in->network;
@@ -134,7 +134,7 @@ static void close_input(TruncationInput *in)
     sentences_free(&in->drawn);
 }
 
-/* ---- what is told ----------------------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------------------------- */
 
 static void print_words(const TruncationStudy *u)
 {
@@ -158,7 +158,7 @@ static void print_words(const TruncationStudy *u)
         u->check);
 }
 
-/* Whether the order says anything of the steps that the network takes. */
+/* Prints whether the order describes the steps that the network takes. */
 static void print_regime(const TruncationStudy *u)
 {
     if (u->told == 0)

@@ -1,4 +1,4 @@
-/* jacobians.c: how fast a trained layer's field changes, and whether a scheme's step follows it. */
+/* jacobians.c: measures how fast a trained layer's field changes, and whether a scheme's step follows it. */
 #include <math.h>
 #include <stdio.h>
 
@@ -60,11 +60,11 @@ typedef struct {
     Sheet *table, *eigen;
     Jacobian now;
     int layer, field;
-    double low[2], high[2]; /* of all eigenvalues */
-    int seen[2];            /* a field was studied */
+    double low[2], high[2]; /* box of all eigenvalues */
+    int seen[2];            /* 1: the field was studied */
 } Study;
 
-/* The parts of mu: equal shares of the colours, or all of it for L. */
+/* Splits mu over the operators: equal shares of the colours, or all of it for L. */
 static void part(int field, int colours, const double mu[2], double z[COLOURS][2])
 {
     for (int op = 0; op < colours; op++)
@@ -72,7 +72,8 @@ static void part(int field, int colours, const double mu[2], double z[COLOURS][2
             z[op][k] = field != FIELD_LAYER ? mu[k] / colours : op == OP_F ? mu[k] : 0;
 }
 
-/* What a scheme makes of the eigenvalues; unstable: the share where |R| > 1 though the flow does not grow. */
+/* Adds a row for a scheme at these eigenvalues. unstable: the share with |R| > 1 among those
+ * where the flow does not grow. */
 static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
 {
     SchemeRow row = {.scheme = scheme->name,
@@ -164,7 +165,7 @@ static int study_field(Study *u)
 
 enum { GRID = 161, REGIONS = 6 };
 
-/* The box that holds the eigenvalues and the usual stability regions. */
+/* Finds the box that holds the eigenvalues and the usual stability regions. */
 static void find_box(const Study *u, double low[2], double high[2])
 {
     low[0] = -3.2, high[0] = 1, low[1] = -3.2, high[1] = 3.2;
@@ -187,7 +188,7 @@ static void add_point(void *context, size_t line, double x, double y)
     if (line >= l->lines) l->lines = line + 1;
 }
 
-/* |R| of a scheme on the grid. */
+/* Fills the grid with |R| of a scheme. */
 static int fill_grid(const Table *scheme, const double low[2], const double step[2], double *value)
 {
     Stability *s;
@@ -206,7 +207,7 @@ static int fill_grid(const Table *scheme, const double low[2], const double step
     return code;
 }
 
-/* The boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
+/* Puts the boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
 static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
 {
     const Selection *s = &u->in->schemes;
@@ -249,7 +250,7 @@ static void draw_eigenvalues(const Study *u, Plot *p)
                       l, truncation_field(f), sheet_column(c, "re"), sheet_column(c, "im"),
                       shade[f], l % 2 ? 6 : 7);
             plot_item(p, NULL, "keyentry with points lc rgb %s pt %d ps 1 title %s noenhanced",
-                      shade[f], l % 2 ? 6 : 7, title); /* large enough to be told apart */
+                      shade[f], l % 2 ? 6 : 7, title); /* large enough to tell symbols apart */
         }
 }
 

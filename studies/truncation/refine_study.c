@@ -1,4 +1,5 @@
-/* refine_study.c: perplexity of a trained model when each layer is cut into N steps of size 1/N. */
+/* refine_study.c: measures the perplexity of a trained model with each layer cut
+ * into N steps of size 1/N. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,9 +23,9 @@ const Column refine_steps[] = {COLUMN(RefineRow, scheme), COLUMN(RefineRow, subs
 
 typedef struct {
     TruncationInput *in;
-    Text text; /* the first tokens, borrowed */
+    Text text; /* the first tokens; borrowed */
     TrainConfig how;
-    double own;     /* nats a token of the model as it was trained */
+    double own;     /* nats a token of the unchanged model */
     double largest; /* perplexity */
     Sheet *table;
 } Study;
@@ -80,7 +81,7 @@ static int refine_all(Study *u, size_t most)
     return 0;
 }
 
-/* Tokens up to the end of the line that the limit falls in. */
+/* Returns the tokens up to the end of the line in which the limit falls. */
 static Text cut(const Text *t, size_t tokens, int32_t eos)
 {
     Text c = *t;

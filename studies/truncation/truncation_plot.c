@@ -1,5 +1,5 @@
-/* truncation_plot.c: files of a truncation study: errors against h with the slopes of the exact orders,
- * errors by layer, and the tokens' paths through depth in their first two principal components. */
+/* truncation_plot.c: writes the files of a truncation study: errors against h with the slopes of the exact
+ * orders, errors by layer, and the tokens' paths through depth in their first two principal components. */
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_errno.h>
 #include <math.h>
@@ -15,8 +15,8 @@ enum { PARTS = 32, TOKENS_SHOWN = 4 };
 
 /* ---- errors ----------------------------------------------------------------------------------------- */
 
-/* The largest constant of the relative errors that follow an order (order 0 here: those that kinks end,
- * h^3/2), from their finest steps; 0: none does. */
+/* Returns the largest constant of the relative errors that follow an order, from their finest steps; 0:
+ * none does. Order 0 stands for errors that kinks limit to h^3/2. */
 static double guide_height(const TruncationStudy *u, int order)
 {
     double top = 0;
@@ -83,7 +83,7 @@ static int draw_layers(const TruncationStudy *u, const char *dir)
                                      : "error / exact flow's displacement at h = 1",
                        PLOT_LOG_Y};
     Plot *p;
-    if (u->layers < 2) return 0; /* one column of points: the table's numbers */
+    if (u->layers < 2) return 0; /* with one column of points the table says as much */
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [-0.5:%zu.5]\nset xtics 0,%zu", u->layers - 1, u->layers / 12 + 1);
     const Column *c = truncation_layers;
@@ -136,7 +136,7 @@ static void fill_covariance(const Paths *p, gsl_matrix *c)
             }
 }
 
-/* The two directions of largest variance of all states on the path. */
+/* Finds the two directions of largest variance of all states on the path. */
 static int find_axes(Paths *p)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
@@ -166,7 +166,7 @@ static void add_state(Sheet *s, const Paths *p, PathRow row, const double *x)
     sheet_row(s, &row);
 }
 
-/* The last tokens, which have seen most. */
+/* Returns the first shown token. The last tokens are shown, which have seen most. */
 static size_t first_shown(const Paths *p)
 {
     return p->n > TOKENS_SHOWN ? p->n - TOKENS_SHOWN : 0;
@@ -239,7 +239,7 @@ static int make_paths(const TruncationStudy *u, Truncator *t, double *path, cons
     return code;
 }
 
-/* Of the first sentence. */
+/* Writes the paths of the first sentence. */
 static int save_paths(const TruncationStudy *u, const char *dir)
 {
     size_t n = u->in->drawn.start[u->in->options.side][1];

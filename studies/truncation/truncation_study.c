@@ -1,4 +1,5 @@
-/* truncation_study.c: truncator_measure for every scheme, layer and sentence; tables of it. */
+/* truncation_study.c: runs truncator_measure for every scheme, layer and sentence,
+ * and tabulates the results. */
 #include "studies/truncation/truncation_study.h"
 
 #include <math.h>
@@ -9,9 +10,9 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-static const double check_most = 1e-9; /* rounding of some layers, amplified, is below */
+static const double check_most = 1e-9; /* larger than the amplified rounding of some layers */
 
-/* ---- what is measured ------------------------------------------------------------------------------- */
+/* ---- measurements ----------------------------------------------------------------------------------- */
 
 int truncation_fields(const TruncationInput *in, const Table *scheme)
 {
@@ -20,7 +21,7 @@ int truncation_fields(const TruncationInput *in, const Table *scheme)
     return 1 << FIELD_SPLIT | (table_over(scheme, OP_L) ? 1 << FIELD_LAYER : 0);
 }
 
-/* A scheme that has no step of a field asked for is left out. */
+/* Adds the curves of a scheme; skips fields in which the scheme has no step. */
 static int add_series(TruncationStudy *u, Truncator *const truncator[2], const Table *scheme)
 {
     int fields = truncation_fields(u->in, scheme);
@@ -36,7 +37,7 @@ static int add_series(TruncationStudy *u, Truncator *const truncator[2], const T
     return 0;
 }
 
-/* What was left out while others were not. */
+/* Warns of schemes that were left out while others were not. */
 static void tell_left_out(const TruncationStudy *u, Truncator *const truncator[2])
 {
     const Selection *s = &u->in->schemes;
@@ -72,7 +73,7 @@ Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t laye
     return &u->cell[(series * u->layers + layer) * u->in->drawn.of.count + sentence];
 }
 
-/* Where a study is, for those who wait. */
+/* Progress of a study, for those who wait. */
 typedef struct {
     double begun;
     size_t sentence, sentences, layer;
@@ -80,7 +81,7 @@ typedef struct {
     size_t done, all; /* cells */
 } Pace;
 
-/* share: of the cell in hand. */
+/* Shows progress. share: done part of the present cell. */
 static void show_pace(void *arg, const char *what, double share)
 {
     const Pace *p = arg;
@@ -131,7 +132,7 @@ static int measure_all(TruncationStudy *u, Truncator *const truncator[2], Pace *
     return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------- */
+/* ---- all -------------------------------------------------------------------------------------------- */
 
 int truncation_open(const TruncationInput *in, int field, int terms, Watch watch, Truncator **out)
 {

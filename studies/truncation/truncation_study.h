@@ -1,5 +1,5 @@
-/* truncation_study.h: the studies of a trained model as a vector field: truncation errors, Jacobians, and
- * what finer steps do to the loss (command_truncation.c). */
+/* truncation_study.h: the studies of a trained model as a vector field: truncation errors, Jacobians, and how finer
+ * steps change the loss (command_truncation.c). */
 #ifndef TROTTER_TRUNCATION_STUDY_H
 #define TROTTER_TRUNCATION_STUDY_H
 
@@ -9,65 +9,68 @@
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
-/* What every study reads. */
+/* Input of all studies. */
 typedef struct {
     Network network; /* in double precision */
     Selection schemes;
-    const Table *trained;      /* of the side that is measured */
-    Text text, source;         /* of the source, without an encoder, no tokens */
+    const Table *trained;      /* the scheme of the side that is measured */
+    Text text, source;         /* source has no tokens without an encoder */
     Drawn drawn;               /* sentences of the text, drawn by the seed */
-    TruncationOptions options; /* but for the field */
-    int fields[2];             /* FIELD_SPLIT, FIELD_LAYER asked for; both 0: each scheme's own */
-    const char *dir;           /* of --out, or NULL */
+    TruncationOptions options; /* the field is set for each study */
+    int fields[2];             /* 1 where FIELD_SPLIT, FIELD_LAYER is asked for; both 0:
+                                * each scheme takes its own */
+    const char *dir;           /* directory of --out, or NULL */
 } TruncationInput;
 
 /* One curve: a scheme for one field. */
 typedef struct {
     const Table *scheme;
     int field;
-    char name[TABLE_NAME + 16]; /* with the field where it is L */
+    char name[TABLE_NAME + 16]; /* the field follows the name where it is L */
 } TruncationSeries;
 
 typedef struct {
     TruncationInput *in;
     size_t count, layers;
     TruncationSeries *series; /* (count) */
-    Truncation *cell;         /* (count, layers, sentences); points 0: the flow left the numbers */
-    double *room;             /* (layers, sentences) numbers of which a median is taken */
-    double check;             /* worst, of truncator_sentence */
+    Truncation *cell;         /* (count, layers, sentences); points 0: the flow was not finite */
+    double *room;             /* (layers, sentences) work for medians */
+    double check;             /* worst check of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
     size_t told,
-        governed; /* rows with a leading term at h = 1; of them those in the asymptotic regime */
+        governed; /* rows with a leading term at h = 1; those of them in the asymptotic regime */
     Sheet *points, *summary, *terms, *curves, *by_layer;
 } TruncationStudy;
 
-/* Measures everything; progress and words on stderr. Caller: truncation_free, after errors too. */
+/* Measures everything; progress and notes go to stderr. Caller: truncation_free, after errors too. */
 int truncation_run(TruncationInput *in, TruncationStudy *out);
 void truncation_free(TruncationStudy *u);
 Truncation *truncation_cell(const TruncationStudy *u, size_t series, size_t layer, size_t sentence);
-/* truncation_table.c: the tables of what was measured; counts `disagree`. */
+/* truncation_table.c: fills the tables of the measurements and counts `disagree`. */
 extern const Column truncation_points[], truncation_verdicts[], truncation_terms[],
     truncation_curves[], truncation_layers[];
 int truncation_tables(TruncationStudy *u);
-/* The median of a curve's slopes over layers and sentences, as in the table: of errors not divided by a displacement. */
+/* Returns the median of a curve's slopes over layers and sentences, as in the table. The errors are not
+ * divided by a displacement. */
 double truncation_slope(const TruncationStudy *u, size_t series);
-/* truncation_plot.c: DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv,
- * path.csv and the plots truncation, layers, path. */
+/* truncation_plot.c: writes DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv, path.csv
+ * and the plots truncation, layers, path. */
 extern const Column truncation_paths[];
 int truncation_save(TruncationStudy *u, const char *dir);
 
-/* A truncator of a field with the input's options. */
+/* Opens a truncator of a field with the input's options. */
 int truncation_open(const TruncationInput *in, int field, int terms, Watch watch, Truncator **out);
 
-/* Which fields a scheme is measured on: bits 1 << FIELD_*. */
+/* Returns the fields that a scheme is measured on, as bits 1 << FIELD_*. */
 int truncation_fields(const TruncationInput *in, const Table *scheme);
 
-/* jacobians.c: Lipschitz estimates, eigenvalues and the step's stability, layer by layer, on the first
- * sentence. Prints the table (csv: as CSV); dir: jacobian.csv, eigenvalues.csv and the plot. */
+/* jacobians.c: finds Lipschitz estimates, eigenvalues and the step's stability, layer by layer, on the first sentence.
+ * Prints the table (csv: as CSV); writes jacobian.csv, eigenvalues.csv and the plot to dir. */
 extern const Column jacobian_schemes[], jacobian_eigenvalues[], jacobian_regions[];
 int jacobian_study(TruncationInput *in, int csv, const char *dir);
 
-/* refine_study.c: perplexity of the text's first `tokens` tokens with 1, 2, 4, .. most sub-steps a layer. */
+/* refine_study.c: measures the perplexity of the text's first `tokens` tokens with 1, 2, 4,
+ * .. most sub-steps a layer. */
 extern const Column refine_steps[];
 int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir);
 

@@ -1,4 +1,4 @@
-/* truncation_table.c: tables of truncation errors: medians and quartiles over sentences, and verdicts. */
+/* truncation_table.c: tabulates truncation errors: medians and quartiles over sentences, and verdicts. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
-/* A step size in a layer, or with all layers together; three tables have parts of it. */
+/* One step size in one layer, or in all layers together. Three tables show parts of this row. */
 typedef struct {
     const char *scheme, *name, *field, *depth;
     size_t layer, sentences;
@@ -102,7 +102,7 @@ const Column truncation_terms[] = {
 
 /* ---- medians over sentences ------------------------------------------------------------------------- */
 
-/* A number of a Truncation that has so many terms or more. */
+/* A number within a Truncation that has at least `terms` terms. */
 typedef struct {
     size_t at, terms;
 } Pick;
@@ -113,7 +113,7 @@ typedef struct {
 #define PICK_TERM(j) \
     ((Pick){offsetof(Truncation, term[0].size) + (j) * sizeof(TruncationTerm), (j) + 1})
 
-/* Over the sentences of one layer, or with layer = u->layers over all layers too. */
+/* Returns the spread over the sentences of one layer, or with layer = u->layers over all layers too. */
 static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick pick)
 {
     size_t sentences = u->in->drawn.of.count, n = 0, one = layer < u->layers;
@@ -127,7 +127,8 @@ static Spread spread(const TruncationStudy *u, size_t series, size_t layer, Pick
     return spread_of(u->room, n);
 }
 
-/* The largest h from which at least half of the sentences are in the asymptotic regime; NaN: none. */
+/* Returns the largest h from which at least half of the sentences are in the
+ * asymptotic regime; NaN: none. */
 static double asymptotic_from(const TruncationStudy *u, size_t series, size_t layer)
 {
     double best = 0;
@@ -142,7 +143,7 @@ static double asymptotic_from(const TruncationStudy *u, size_t series, size_t la
     return best > 0 ? best : NAN;
 }
 
-/* A sentence whose flow was solved, for what is the same in all. */
+/* Returns a sentence whose flow was solved, for values that are the same in all. */
 static const Truncation *sample(const TruncationStudy *u, size_t series, size_t layer)
 {
     for (size_t k = 0; k < u->in->drawn.of.count; k++)
@@ -153,7 +154,7 @@ static const Truncation *sample(const TruncationStudy *u, size_t series, size_t 
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
-/* Step j in a layer, or with layer = u->layers in all. */
+/* Adds step j in a layer, or in all with layer = u->layers. */
 static void add_point(const TruncationStudy *u, Sheet *to, size_t i, size_t layer, size_t j)
 {
     const TruncationSeries *s = &u->series[i];
@@ -175,8 +176,8 @@ static int has_kinks(const TruncationStudy *u)
     return !model_smooth(u->in->network.model);
 }
 
-/* ReLU has kinks, at which a step's error is O(h^2), met in a share O(h) of the coordinates: an RMS of
- * O(h^2.5). */
+/* Returns the verdict on a slope. ReLU has kinks. A step's error there is O(h^2), in a share O(h) of the
+ * coordinates, so the RMS is O(h^2.5). */
 static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, double slope,
                                  double tolerance, double error, int settled)
 {
@@ -190,7 +191,7 @@ static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, 
     return settled ? "disagree" : "not asymptotic";
 }
 
-/* The remainder falls faster than the error by a power of h, or nothing can be said of it. */
+/* Returns the verdict on the remainder: it falls faster than the error by a power of h, or is undecided. */
 static const char *rest_verdict(const TruncationStudy *u, int order, double slope, double tolerance,
                                 int settled)
 {
@@ -200,7 +201,7 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
     return settled && slope + tolerance < order + 1.6 ? "disagree" : "not asymptotic";
 }
 
-/* t: what is the same in all sentences. */
+/* Adds a verdict. t: values that are the same in all sentences. */
 static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Truncation *t)
 {
     const TruncationSeries *s = &u->series[i];
@@ -223,7 +224,8 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     v.governed = t->network ? -1 : truncation_governs(v.relative.median, v.leading);
     double tolerance = spread(u, i, layer, PICK(tolerance)).median;
     double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance)).median;
-    /* Three steps or more follow the exact order: the regime is there, and an error has to be as it says. */
+    /* Three or more steps follow the exact order: the regime is reached, so the
+     * error must be as predicted. */
     int settled = v.asymptotic_h >= 4 * t->point[t->points - 1].h;
     v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, settled);
     v.remainder_verdict = rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, settled);

@@ -1,4 +1,4 @@
-/* claims.c: the registry: every claim as a row. */
+/* claims.c: the registry, one row a claim. */
 #include "studies/verify/claims.h"
 
 /* Sources: Lu et al. 2019, arXiv 1906.02762 (Macaron Net); Li et al. 2022, ACL (ODE Transformer);
@@ -675,7 +675,7 @@ static const Claim claims[] = {
      {"strang-marchuk", "8"},
      {0, "lie-trotter", "Lie-Trotter"}},
 
-    /* ---- decoder layers: y' = F + C + G, C being cross-attention to a memory that stands still ---------- */
+    /* ---- decoder layers: y' = F + C + G, C being cross-attention to a constant memory ------------------- */
     {"decoder-leading",
      CLAIM_INFERENCE,
      "the decoder layer (" SANDWICH "section 5.3), read as a splitting",

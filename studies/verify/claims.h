@@ -1,11 +1,11 @@
-/* claims.h: what the source papers say, one record a claim, and what is found of it.
+/* claims.h: the claims of the source papers, one record each, and the findings on them.
  *
- * The registry is the const table of claims.c: adding a claim is adding a row. A row names a check
- * and the texts it works on; a mutant is the same row with one text altered, whose verdict must not
- * be the registered one. A check says two things, exactly where it can and by numbers always: does
- * the claim hold as it stands, and does it hold under its condition. Its numbers carry a negative
- * control, a spoilt prediction that must be refused; where the exact and the numerical answer differ,
- * or the control passes, the finding is not sound and the verdict is "undecided".
+ * The registry is the const table of claims.c: adding a claim is adding a row. A row names a check and the texts
+ * it works on. A mutant is the same row with one text altered; its verdict must differ from the registered one. A
+ * check answers two questions, exactly where it can and always by numbers: does the claim hold as it stands, and
+ * does it hold under its condition? The numbers include a negative control, a spoilt prediction that must be
+ * refused. Where the exact and the numerical answer differ, or the control passes, the finding is not sound and
+ * the verdict is "undecided".
  *
  * Order p means local error h^(p+1); the Macaron paper counts local orders. Error = numerical -
  * exact, [F,G] = G'F - F'G.
@@ -20,20 +20,20 @@
 #include "ode/ode.h"
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
-/* Whose claim it is: a paper says it; it is inferred from one, which does not say it; a released program has it; this
- * project says it; the user does, by --own, so that it is in no registry. */
+/* Origin of a claim: a paper states it; it is inferred from a paper that does not state it; a released program has it;
+ * this project states it; the user does, by --own, so that it is in no registry. */
 enum { CLAIM_PAPER, CLAIM_INFERENCE, CLAIM_CODE, CLAIM_OWN, CLAIM_YOURS, CLAIM_ORIGINS };
 enum { CLAIM_ARGS = 7, CLAIM_NUMBER = 48 };
 
-/* One coefficient of a derivation, for the reports: in `map`, before `term`. */
+/* One coefficient of a derivation, for the reports: the factor of `term` in `map`. */
 typedef struct {
     char map[160], term[48], coefficient[CLAIM_NUMBER];
 } Derived;
 
 typedef struct {
-    int holds;       /* as it stands */
-    int conditional; /* under the claim's condition */
-    int sound;       /* exact and numerical answers agree, controls were refused */
+    int holds;       /* the claim holds as it stands */
+    int conditional; /* it holds under its condition */
+    int sound;       /* exact and numerical answers agree, and controls were refused */
     FILE *words;     /* evidence, one paragraph */
     char *text;
     size_t bytes;
@@ -48,13 +48,13 @@ typedef struct {
     int origin; /* CLAIM_PAPER .. CLAIM_YOURS */
     const char *source, *statement;
     int expected;          /* CLAIM_* */
-    const char *condition; /* after "holds only if"; NULL */
+    const char *condition; /* text after "holds only if"; NULL: none */
     ClaimCheck *check;
     const char *arg[CLAIM_ARGS];
     struct {
-        int arg;          /* the text altered, */
-        const char *text; /* its new form, */
-        const char *what; /* in words */
+        int arg;          /* number of the altered text */
+        const char *text; /* its new form */
+        const char *what; /* the change in words */
     } mutant;
 } Claim;
 
@@ -65,35 +65,36 @@ const char *claim_origin(int origin); /* "paper", "inference", "code", "own", "y
 
 /* ---- claims_own.c ----------------------------------------------------------------------------- */
 
-/* A claim of the user's in a line, as claims_own.c has it; ERR_INPUT. It points into *out, which stays where it is. */
+/* Reads a claim of the user's from a line (syntax: claims_own.c) to *out; ERR_INPUT. The claim points into
+ * *out, which must not move. */
 typedef struct {
     Claim claim;
     char id[24], text[1024];
-    char words[1024], terms[1024], statement[1200]; /* of the text, for the claim to point to */
+    char words[1024], terms[1024], statement[1200]; /* parts of the text that the claim points to */
 } OwnClaim;
 int claim_own(const char *text, size_t number, OwnClaim *out);
 
 /* ---- claims_run.c ----------------------------------------------------------------------------- */
 
-/* Runs a claim, or its mutant; *out holds nothing after an error. Caller: finding_free. */
+/* Runs a claim, or its mutant. *out is empty after an error. Caller: finding_free. */
 int claim_run(const Claim *c, const Zoo *z, int mutant, Finding *out);
 int finding_verdict(const Finding *f); /* CLAIM_* */
 void finding_free(Finding *f);
 
-/* "verified", "refuted", "holds only if CONDITION", "undecided"; out (bytes). */
+/* Writes "verified", "refuted", "holds only if CONDITION" or "undecided" to out (bytes). */
 void claim_verdict(const Claim *c, int verdict, char *out, size_t bytes);
 
-/* A coefficient in words: a fraction, or a decimal where that is too long, as those of irrational tables are. */
+/* Writes a coefficient as a fraction, or as a decimal where the fraction is too long, as with irrational tables. */
 void claim_number(const mpq_t c, char out[CLAIM_NUMBER]);
 
-/* For checks: words of evidence, and a coefficient of a derivation. */
+/* These are for checks. The first adds words of evidence, the others a coefficient of a derivation. */
 void finding_say(Finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int finding_derive(Finding *f, const char *map, const char *term, const mpq_t c);
 int finding_derive_text(Finding *f, const char *map, const char *term, const char *coefficient);
 
 /* ---- claims_report.c -------------------------------------------------------------------------- */
 
-/* All claims run, in one order; evidence and derivations too. */
+/* Both write all claims in the given order, with evidence and derivations. */
 int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out);
 int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out);
 
@@ -101,12 +102,12 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
 
 enum { SINE_D = 4, SINE_UNITS = 5, SINE_SETS = 2 };
 
-/* f_s(y) = A_s sin(B_s y + b_s) for each colour and each set s: a network of one layer, so
- * f^(m)(y)(v1, .., vm) = A (sin(B y + b + m pi/2) * B v1 * .. * B vm), and every elementary
- * differential is a recursion over its tree. */
+/* f_s(y) = A_s sin(B_s y + b_s) for each colour and each set s. This is a network of one layer, so
+ * f^(m)(y)(v1, .., vm) = A (sin(B y + b + m pi/2) * B v1 * .. * B vm), and every elementary differential is a
+ * recursion over its tree. */
 typedef struct {
-    System system;                     /* first: its functions find the rest behind it */
-    int sets;                          /* 0: all sets are the first */
+    System system;                     /* its context is the Sine in a flow or step */
+    int sets;                          /* 0: all sets equal the first */
     double weight[COLOURS][SINE_SETS]; /* with `mixed` the operator is sum_s weight f_s */
     int mixed;
     double A[COLOURS][SINE_SETS][SINE_D][SINE_UNITS];
@@ -115,24 +116,24 @@ typedef struct {
     double y[SINE_D]; /* initial */
 } Sine;
 
-/* one_field: G = C = 0, so that F alone stands for the field. */
+/* Fills a field from the seed. one_field: G = C = 0, so that F alone stands for the field. */
 void sine_new(Sine *s, uint64_t seed, int one_field);
 
-/* out (D) = f^(m)(y)(v1, .., vm) of a set (from 1), v (m, D). */
+/* out (D) = f^(m)(y)(v1, .., vm) of an operator and a set (from 1); v (m, D). */
 void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
                      const double (*v)[SINE_D], double *out);
 
-/* out (D) = F(t)(y) of a tree, set 1. */
+/* out (D) = F(t)(y) of a tree; set 1. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
 
-/* y (D) over time t of w[OP_F] F + w[OP_G] G + w[OP_C] C, set 1; t of either sign. */
+/* Moves y (D) by the flow of w[OP_F] F + w[OP_G] G + w[OP_C] C over time t of either sign; set 1. */
 int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y);
 
-/* y (D) one step of a frozen table; history from the flow. */
+/* Moves y (D) by one step of a frozen table. The history comes from the flow. */
 int sine_step(const Sine *s, const Table *t, double h, double *y);
 
-/* Order of e[j] at h = 2^-j, j = 0 .. n-1: the last two ratios above rounding, extrapolated; inf where
- * all is rounding, NaN where e is not finite. */
+/* Returns the order of e[j] at h = 2^-j, j = 0 .. n-1: the last two ratios above rounding, extrapolated. It is inf
+ * where all is rounding and NaN where e is not finite. */
 double sine_slope(const double *e, int n);
 
 double sine_norm(const double *x);                        /* RMS of x (D) */
@@ -142,8 +143,8 @@ void sine_subtract(double *e, double c, const double *v); /* e (D) -= c v */
 
 enum { MAP_PARTS = 3 };
 
-/* Tables and exact flows one after another: "exact", "exact:1/2" (time h/2), a scheme's name, a
- * scheme's statements, or several of them with " then " between. */
+/* A map joins tables and exact flows: "exact", "exact:1/2" (time h/2), a scheme's name, a scheme's statements, or
+ * several of them with " then " between. */
 typedef struct {
     int open; /* 0: nothing to free */
     size_t parts;
@@ -151,8 +152,8 @@ typedef struct {
         Table *table; /* frozen; NULL: the exact flow */
         mpq_t theta;
     } part[MAP_PARTS];
-    int colours;           /* the most of any table */
-    mpq_t weight[COLOURS]; /* in the exact flow; 0 of a colour that no table has */
+    int colours;           /* the largest number of any table */
+    mpq_t weight[COLOURS]; /* weights in the exact flow; 0 for a colour that no table has */
 } Map;
 
 int map_read(const Zoo *z, const char *spec, Map *out);
@@ -162,13 +163,13 @@ int map_apply(const Map *m, const Sine *s, double h, double *y);
 /* e (D) = map(y) - exact(y) after one step from the sine field's initial state. */
 int map_error(const Map *m, const Sine *s, double h, double *e);
 
-/* A frozen table of a name or of statements. */
+/* Returns the frozen table of a name or of statements. */
 int map_table(const Zoo *z, const char *spec, Table **out);
 
-/* The statements with (value) in place of every K; caller: memory_free. NULL: out of memory. */
+/* Returns the statements with (value) in place of every K. Caller: memory_free. NULL: out of memory. */
 char *claim_value(const char *statements, const char *value);
 
-/* ---- checks: what they take ---------------------------------------------------------------------- */
+/* ---- checks and their arguments ------------------------------------------------------------------ */
 
 /* claims_series.c */
 ClaimCheck check_expansion; /* maps, minus map or NULL, terms, degree, field; maps, minus if */
@@ -184,19 +185,19 @@ ClaimCheck check_times;  /* scheme, nodes of F and G */
 ClaimCheck check_global; /* scheme, system, order of the global error; scheme if, system if */
 
 /* claims_diffusion.c */
-ClaimCheck check_diffusion; /* interaction as a system file has it; interaction if */
+ClaimCheck check_diffusion; /* interaction as in a system file; interaction if */
 
 /* claims_euler.c */
-ClaimCheck check_euler; /* c of c sum a^2 before F'F, most sub-steps, words */
+ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, most sub-steps, words */
 
 /* claims_figures.c */
 ClaimCheck
     check_published; /* table, scheme, layers, scheme, layers: the first figure is the lower */
 ClaimCheck
-    check_draw; /* words drawn at random: how many are better than the interleaved, the best */
+    check_draw; /* words drawn at random: how many are better than the interleaved word, the best */
 ClaimCheck check_luck;   /* the same words: best or worst, which seeds alone do not explain */
-ClaimCheck check_memory; /* scheme, evaluations: of a residual net of that many times its depth */
-ClaimCheck check_perplexity; /* scheme; loss or flow: what is to fall with the steps */
+ClaimCheck check_memory; /* scheme, evaluations: as a residual net of that many times its depth */
+ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
 
 /* claims_word.c */
 ClaimCheck check_brackets;         /* scheme, degree, brackets */
@@ -215,7 +216,7 @@ ClaimCheck check_set_order; /* schemes, order */
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */
 ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_dense;     /* layer: a weight a layer; pair: one a pair of layers */
+ClaimCheck check_dense;     /* layer: one weight a layer; pair: one a pair of layers */
 
 /* claims_neumann.c */
 ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */

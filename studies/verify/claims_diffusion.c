@@ -1,8 +1,8 @@
-/* claims_diffusion.c: whether an interaction of particles is a diffusion.
+/* claims_diffusion.c: tests whether an interaction of particles is a diffusion.
  *
- * A diffusion is a mean of differences, F_i = sum_j w_ij (y_j - y_i) with w_ij >= 0. So it rests where all particles
- * are one, and it obeys the maximum principle: in every direction u the particle that is furthest does not go further,
- * <u, F_i> <= 0 where <u, y_i> is the largest. Both are looked at over many states and directions.
+ * A diffusion is a mean of differences, F_i = sum_j w_ij (y_j - y_i) with w_ij >= 0. So it is zero where all particles
+ * are at one place, and it obeys the maximum principle: in every direction u the particle that is furthest does not go
+ * further, <u, F_i> <= 0 where <u, y_i> is the largest. Both are tested over many states and directions.
  * Source: Evans 2010, 2.2.3 and 6.4 (the maximum principle); Motsch, Tadmor 2014, section 2 (particles).
  */
 #include <math.h>
@@ -23,7 +23,8 @@ static int open_system(const char *interaction, System **out)
     return system_parse("claim", text, (size_t)n, 0, 0, 1, out);
 }
 
-/* The most that the furthest particle of a state goes on in a direction: > 0 against the maximum principle. */
+/* Returns the largest outward speed of a state's furthest particle over directions; > 0
+ * violates the maximum principle. */
 static double outward(const double *y, const double *dy)
 {
     double most = -INFINITY;
@@ -41,8 +42,8 @@ static double outward(const double *y, const double *dy)
     return most;
 }
 
-/* Over random states: *move, the most |F| where all particles are one; *out, the most that a furthest one goes on;
- * *back, the same of -F. */
+/* Measures random states. *move: the largest |F| with all particles at one place; *out: the largest outward speed of a
+ * furthest particle; *back: the same for -F. */
 static void look(const System *s, double *move, double *out, double *back)
 {
     double y[SIZE], dy[SIZE];
@@ -68,7 +69,7 @@ static int is_diffusion(const char *interaction, Finding *f, int *holds)
     look(s, &move, &out, &back);
     system_free(s);
     *holds = move <= rounding && out <= rounding;
-    /* Negative control: no interaction but 0 obeys the principle forwards and backwards. */
+    /* Negative control: only the interaction 0 obeys the principle forwards and backwards. */
     f->sound = f->sound && isfinite(move) && !(out <= rounding && back <= rounding);
     finding_say(
         f,

@@ -1,4 +1,4 @@
-/* claims_error.c: claims about the size of errors, about clocks, and about global errors. */
+/* claims_error.c: claims about the size of errors, about time nodes, and about global errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static int compare_doubles(const void *a, const void *b)
 
 enum { FIELDS = 41 };
 
-/* |local error of a| / |local error of b| at a small step on random fields: median, number below 1. */
+/* Compares |local error of a| / |local error of b| at a small step on random fields: the median,
+ * and how many are below 1. */
 static int ratios(const Map *a, const Map *b, double *median, int *smaller)
 {
     double ratio[FIELDS], e[2][SINE_D];
@@ -63,8 +64,8 @@ static int measured_ratios(const Zoo *z, const char *a, const char *b, double *m
     return code;
 }
 
-/* Norms are of coefficients, so they bound errors over all fields together; the claim that the first
- * scheme's error is the smaller holds as it stands only if it is so on every field. In one colour where
+/* Norms are of coefficients, so they bound errors over all fields together. The claim that the first scheme's
+ * error is the smaller holds as it stands only if it does on every field. The norms are those in one colour where
  * both schemes are over H. */
 int check_norms(const Zoo *z, const char *const *arg, Finding *f)
 {
@@ -94,7 +95,7 @@ int check_norms(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: time nodes --------------------------------------------------------------------------------------- */
 
-/* A field that notes when it is asked: param is a list of (operator, time), the count first. */
+/* A field that records its calls: param is a list of (operator, time), with the count first. */
 static void note(const System *s, int op, double t, double *dy)
 {
     size_t n = (size_t)s->param[0]++;
@@ -146,7 +147,7 @@ int check_times(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: global order ----------------------------------------------------------------------------------- */
 
-/* Whether a scheme's global error on a system is of the order, and whether exact theory agrees. */
+/* Tests whether a scheme's global error on a system has the order, and whether exact theory agrees. */
 static int is_of_order(const Zoo *z, const char *scheme, const char *system, int want, Finding *f,
                        int *holds)
 {

@@ -1,7 +1,9 @@
-/* claims_euler.c: compositions of Euler sub-steps. A sub-step y + a F(y) after others puts a^2 / 2 less before F'F than
- * the flow does: of steps a_i of F, numerical - exact has h^2 F'F with sum_{i<j} a_i a_j - (sum a)^2 / 2 = -1/2 sum
- * a^2, which no real steps make zero. Other sub-steps between them do not change that, nor does G, whose G'G is alike.
- * Derived here; the condition sum a = 1, sum_{i<j} a_i a_j = 1/2 is that of order 2 (Hairer, Lubich, Wanner 2006, II.5). */
+/* claims_euler.c: compositions of Euler sub-steps. A sub-step y + a F(y) after others contributes a^2 / 2 less
+ * before F'F than the flow does. With steps a_i of F, numerical - exact has h^2 F'F with sum_{i<j} a_i a_j - (sum
+ * a)^2 / 2 = -1/2 sum a^2, which no real steps make zero. Other sub-steps between them do not change that, nor
+ * does G, whose G'G is alike.
+ * Derived here; the condition sum a = 1, sum_{i<j} a_i a_j = 1/2 is that of order 2 (Hairer,
+ * Lubich, Wanner 2006, II.5). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +17,12 @@ enum { SUBSTEPS_MOST = 12, DRAWS = 3, SEED = 81 };
 
 typedef struct {
     size_t count;
-    int over_H;                   /* every sub-step is of F + G at one point */
+    int over_H;                   /* 1: every sub-step is one of F + G at one point */
     int op[SUBSTEPS_MOST];        /* OP_F, OP_G */
     long quarters[SUBSTEPS_MOST]; /* the steps, times 4, of either sign */
 } Substeps;
 
-/* Draws n sub-steps; the last ones of F and of G bring the sums to 1. */
+/* Draws n sub-steps; the last ones of F and of G make the sums 1. */
 static void draw_substeps(size_t n, uint64_t draw, int over_H, Substeps *s)
 {
     long left[2] = {4, 4};
@@ -38,7 +40,7 @@ static void draw_substeps(size_t n, uint64_t draw, int over_H, Substeps *s)
     }
 }
 
-/* Statements of the composition; caller: free. NULL: out of memory. */
+/* Writes the composition as statements. Caller: free. NULL: out of memory. */
 static char *write_substeps(const Substeps *s)
 {
     char *text = NULL;
@@ -57,7 +59,7 @@ static char *write_substeps(const Substeps *s)
     return text;
 }
 
-/* sum a^2 of an operator's sub-steps: the update's weights of its evaluations, as a composition has them. */
+/* Sums a^2 over an operator's sub-steps. In a composition these are the update's weights of its evaluations. */
 static void sum_squares(const Table *t, int op, mpq_t sum)
 {
     mpq_t square;
@@ -72,7 +74,7 @@ static void sum_squares(const Table *t, int op, mpq_t sum)
     mpq_clear(square);
 }
 
-/* The coefficient of a differential in map - exact. */
+/* Finds the coefficient of a differential in map - exact. */
 static void find_term(const Expansion *x, const char *term, mpq_t c)
 {
     char name[64];
@@ -82,7 +84,8 @@ static void find_term(const Expansion *x, const char *term, mpq_t c)
             mpq_set(c, x->have[i]);
 }
 
-/* Is c sum a^2, not zero, what stands before F'F and G'G? slope: of the measured error; NULL: not wanted. */
+/* *same: is the factor of F'F and G'G equal to c sum a^2 and not zero? *slope: that of the measured
+ * error; NULL: not wanted. */
 static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope, int *same)
 {
     static const char *const term[] = {[OP_F] = "F'F", [OP_G] = "G'G"};
@@ -104,7 +107,7 @@ static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope
     return code;
 }
 
-/* One map more: *all stays 1 while the formula holds, *far is the largest distance of a slope from 2. */
+/* Adds one map. *all stays 1 while the formula holds; *far is the largest distance of a slope from 2. */
 static int take(const Zoo *z, const char *map, const mpq_t c, int measured, int *all, double *far)
 {
     int same;
@@ -144,7 +147,7 @@ int check_euler(const Zoo *z, const char *const *arg, Finding *f)
     if (code == 0) code = take_draws(z, (size_t)atoi(arg[1]), c, &all, &far, &drawn);
     for (char *map; code == 0 && (map = strsep(&rest, "|")); words++)
         code = take(z, map, c, 1, &all, &far);
-    /* The formula is refused of a scheme that is no composition, of order 2 with weights just as real. */
+    /* Control: the formula is refused for a scheme that is no composition and has order 2 with real weights too. */
     if (code == 0) code = as_stated(z, "fgfg2", c, NULL, &spoilt);
     f->holds = all;
     f->sound = f->sound && !spoilt && far <= claim_near;

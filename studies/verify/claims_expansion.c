@@ -1,4 +1,4 @@
-/* claims_expansion.c: the expansion of map - minus, exactly and by numbers. */
+/* claims_expansion.c: computes the expansion of map - minus, exactly and by numbers. */
 #include "studies/verify/claims_expansion.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ mpq_t *expansion_rationals(size_t n)
     return q;
 }
 
-/* have = (map - minus) / sigma; a map without expansion about y leaves expands = 0. */
+/* Sets have = (map - minus) / sigma. A map without expansion about y leaves expands = 0. */
 static int subtract_series(Expansion *x)
 {
     Series *a = NULL, *b = NULL;
@@ -161,7 +161,7 @@ static int derive_order(const Expansion *x, const char *map, int order, Finding 
     return 0;
 }
 
-/* All non-zero terms through the degree, or the first behind it, into the derivation. */
+/* Adds all non-zero terms through the degree, or those of the first order after it, to the derivation. */
 int expansion_derive(const Expansion *x, const char *map, Finding *f)
 {
     size_t before = f->count;
@@ -215,7 +215,7 @@ static int remainder_at(const Expansion *x, double h, double *e)
     return 0;
 }
 
-/* Slope of the remainder, and of a control that has one coefficient of h^degree spoilt. */
+/* Measures the slope of the remainder, and that of a control with one coefficient of h^degree spoilt. */
 int expansion_measure(const Expansion *x, int degree, double *slope, double *control)
 {
     double e[SINE_D], v[SINE_D], norm[STEPS], bad[STEPS];

@@ -17,7 +17,7 @@ static int in_list(const char *list, const char *value)
     return 0;
 }
 
-/* The defects of all values, so that they can be seen to be affine in K. */
+/* The defects for all values, to test that they are affine in K. */
 typedef struct {
     size_t count, trees;
     mpq_t k[VALUES];
@@ -51,7 +51,7 @@ static int is_affine(const Family *y)
     return affine;
 }
 
-/* "1/2 - K", "-1 + 2 K" */
+/* Writes "1/2 - K", "-1 + 2 K". */
 static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_t bytes)
 {
     mpq_t size;
@@ -65,7 +65,8 @@ static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_
     mpq_clear(size);
 }
 
-/* "F'F: -1/2 + 1 K" for the first tree that depends on K, all trees into the derivation. */
+/* Says "F'F: -1/2 + 1 K" for the first tree that depends on K; adds all
+ * trees to the derivation. */
 static int say_affine(const Family *y, const Expansion *x, Finding *f)
 {
     mpq_t slope, at_zero;
@@ -96,7 +97,7 @@ static void family_free(Family *y)
     }
 }
 
-/* Keeps the defects through h^order of one value. */
+/* Keeps the defects through h^order for one value. */
 static int family_add(Family *y, const Expansion *x, int order, const char *value)
 {
     size_t i = y->count;
@@ -110,7 +111,8 @@ static int family_add(Family *y, const Expansion *x, int order, const char *valu
     return 0;
 }
 
-/* One value: does the member have at least the order? The last expansion stays open for names. */
+/* Tests for one value whether the member has at least the order. The last
+ * expansion stays open for names. */
 static int family_member(const Zoo *z, const char *const *arg, const char *value, Family *y,
                          Expansion *x, Finding *f, int *met)
 {

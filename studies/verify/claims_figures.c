@@ -1,4 +1,4 @@
-/* claims_figures.c: claims about perplexities: the papers' published figures, and what perplexity measures. */
+/* claims_figures.c: claims about perplexities: the papers' published figures, and the meaning of perplexity. */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int check_draw(const Zoo *z, const char *const *arg, Finding *f)
     range(d->word, PUBLISHED_DRAWN, &best, &worst);
     size_t better = published_better(d);
     f->holds = better == (size_t)atoi(arg[1]) && best == atof(arg[2]);
-    /* The mean and the sd of the interleaved are told in words too. */
+    /* The paper's text also states the mean and the sd of the interleaved word. */
     f->sound = f->sound && fabs(seeds.mean - 18.65) < 0.005 && fabs(seeds.sd - 0.34) < 0.005;
     finding_say(f,
                 "as published, %s: %zu of %d words are better than the mean of the interleaved "
@@ -77,9 +77,10 @@ int check_draw(const Zoo *z, const char *const *arg, Finding *f)
     return 0;
 }
 
-/* The probability that one of as many trainings of the interleaved word would be as extreme as the best or the worst word
- * lies between p, that of one training, and 20 p, however they depend on the mean and the sd that their seeds have told.
- * p: of a further draw of a normal distribution, Student's t with n - 1 degrees of freedom over sd sqrt(1 + 1/n). */
+/* Tests whether seeds alone explain the best or the worst word. The probability that one of as many trainings of the
+ * interleaved word would be as extreme lies between p, that of one training, and 20 p, whatever their dependence on the
+ * mean and the sd that the seeds gave. p: of a further draw of a normal distribution, Student's t with n - 1 degrees of
+ * freedom over sd sqrt(1 + 1/n). */
 int check_luck(const Zoo *z, const char *const *arg, Finding *f)
 {
     static const double level = 0.05;
@@ -93,7 +94,7 @@ int check_luck(const Zoo *z, const char *const *arg, Finding *f)
     double t = (is_best ? seeds.mean - best : worst - seeds.mean) / (seeds.sd * sqrt(1 + 1 / n)),
            p = gsl_cdf_tdist_Q(t, n - 1), most = fmin(1, PUBLISHED_DRAWN * p);
     f->holds = most < level;
-    f->sound = f->sound && (most < level || p >= level); /* between them it is not settled */
+    f->sound = f->sound && (most < level || p >= level); /* between them it is undecided */
     finding_say(f,
                 "as published, %s: the %s of %d words has %.2f; interleaved %.2f, sd %.2f over %zu "
                 "seeds: one of %d more seeds of it would be as %s with probability %.2g to %.2g",
@@ -112,7 +113,7 @@ enum {
     MEMORY_DEPTH = 6
 };
 
-/* Bytes of a training of this program: the paper's base size, a batch of its tokens. */
+/* Counts the bytes of a training in this program: the paper's base size, one batch of its tokens. */
 static int training_bytes(const Zoo *z, const char *scheme, size_t layers, size_t *bytes)
 {
     BridgeOptions o = {
@@ -164,11 +165,11 @@ int check_memory(const Zoo *z, const char *const *arg, Finding *f)
     return 0;
 }
 
-/* ---- what perplexity measures ------------------------------------------------------------------------ */
+/* ---- the meaning of perplexity ----------------------------------------------------------------------- */
 
 enum { DOUBLINGS = 6 };
 
-/* A text of NET_TOKENS words for the network: nats a word out. */
+/* Gives the network a text of NET_TOKENS words. *loss: nats a word. */
 static int text_loss(Model *m, double *loss)
 {
     int32_t input[NET_TOKENS], target[NET_TOKENS], position[NET_TOKENS];
@@ -188,7 +189,7 @@ static int text_loss(Model *m, double *loss)
     return model_forward(m, &b, 0, 0, NULL, loss);
 }
 
-/* The layer in 2^j steps of 2^-j, j = 0 .. DOUBLINGS: its output y (N) and the loss behind it. */
+/* Runs the layer in 2^j steps of 2^-j, j = 0 .. DOUBLINGS: its output y (N) and the loss after it. */
 static int refine(const Net *n, const Table *t, int j, double y[NET_N], double *loss)
 {
     Model *m;
@@ -201,8 +202,8 @@ static int refine(const Net *n, const Table *t, int j, double y[NET_N], double *
     return code;
 }
 
-/* Slopes over the steps: of the distance from the exact flow, of a method of order 1 twice the way from one step to
- * its half; and of the loss. */
+/* Measures slopes over the steps. *flow: of the distance from the exact flow; for a method of order 1 this is twice the
+ * distance from one step to its half. *loss: of the loss. */
 static int refined_slopes(const Net *n, const Table *t, double *flow, double *loss, double of[2])
 {
     double y[2][NET_N], nats[DOUBLINGS + 1], way[DOUBLINGS];
@@ -219,7 +220,8 @@ static int refined_slopes(const Net *n, const Table *t, double *flow, double *lo
     return 0;
 }
 
-/* The same weights with ever smaller steps: the truncation error goes to zero with them; does what is named too? */
+/* Keeps the weights and makes the steps ever smaller. The truncation error goes to zero with them;
+ * does the named quantity too? */
 int check_perplexity(const Zoo *z, const char *const *arg, Finding *f)
 {
     Table *t;

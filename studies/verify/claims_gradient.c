@@ -1,5 +1,5 @@
-/* claims_gradient.c: the gradient formulas of the ODE Transformer against the engine's backward pass,
- * and whether the gradient of a chain of RK2 blocks vanishes. */
+/* claims_gradient.c: compares the gradient formulas of the ODE Transformer with the engine's backward pass, and
+ * tests whether the gradient of a chain of RK2 blocks vanishes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ static size_t embedding(const Net *n)
     return p[i].offset;
 }
 
-/* Sets r0 = y through the embedding rows of tokens 0 .. TOKENS-1, and returns dE/dr0 by the engine's
- * backward pass: r0 = sqrt(D) E, each row read once. */
+/* Sets r0 = y through the embedding rows of tokens 0 .. TOKENS-1, and finds dE/dr0 by the engine's backward pass:
+ * r0 = sqrt(D) E, each row read once. */
 static int gradient_at(const Net *n, const double *y, double *dy)
 {
     int32_t input[TOKENS], target[TOKENS], position[TOKENS];
@@ -42,7 +42,7 @@ static int gradient_at(const Net *n, const double *y, double *dy)
     return 0;
 }
 
-/* The network's head alone: the same final norm and output layer behind r0. */
+/* Builds the network's head alone: the same final norm and output layer behind r0. */
 static int net_head(const Net *like, Net *head)
 {
     const Param *p, *q;
@@ -61,7 +61,7 @@ static int net_head(const Net *like, Net *head)
     return 0;
 }
 
-/* dE/dy_0 (bottom) and dE/dy_L (top) of a network that starts at y. */
+/* Finds dE/dy_0 (bottom) and dE/dy_L (top) of a network that starts at y. */
 static int both_gradients(const Net *n, const double *y, double *bottom, double *top)
 {
     Net head;
@@ -74,7 +74,7 @@ static int both_gradients(const Net *n, const double *y, double *bottom, double 
     return code;
 }
 
-/* J (N, N) of the block function at y by central differences of two widths, extrapolated: O(e^4), some
+/* Computes J (N, N) of the block function at y by central differences of two widths, extrapolated: O(e^4), some
  * 1e-11 of truncation and 1e-12 of rounding. */
 static void jacobian(const Net *n, const double *y, double (*J)[N])
 {
@@ -118,7 +118,7 @@ static void chain(const Net *n, const char *formula, const double *y, double *v)
     for (int i = 0; i < N; i++) v[i] = half ? (v[i] + Pv[i]) / 2 : Pv[i];
 }
 
-/* v: dE/dy_L in, dE/dy_0 by the formula out; the states follow the scheme, read as RK2 or unit. */
+/* Replaces v = dE/dy_L by dE/dy_0 from the formula. The states follow the scheme, read as RK2 or unit. */
 static void formula_gradient(const Net *n, const char *formula, int layers, const double *y0,
                              double *v)
 {
@@ -142,7 +142,7 @@ static double norm(const double *v)
     return sqrt(sum);
 }
 
-/* Relative distance of a formula from the backward pass. */
+/* Computes the relative distance of a formula from the backward pass. */
 static int formula_distance(const Net *n, const char *formula, int layers, double *distance)
 {
     double y[N], bottom[N], v[N];
@@ -161,7 +161,7 @@ int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
     Net n;
     int layers = atoi(arg[2]);
     double stated = NAN, other = NAN;
-    /* without a condition the other formula is the control: the factors exchanged */
+    /* Without a condition the control is the other formula, with the factors exchanged. */
     const char *second = arg[3] ? arg[3] : strncmp(arg[1], "half", 4) == 0 ? "half yz" : "unit yz";
     TRY(map_table(z, arg[0], &t));
     int code = net_scheme(t, (size_t)layers, &n);
@@ -173,7 +173,7 @@ int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
     net_close(&n);
     f->holds = stated <= tolerance;
     f->conditional = arg[3] && other <= tolerance;
-    /* nothing between rounding and a plain difference; not both formulas right */
+    /* Each error is rounding or larger than that of a plain difference; both formulas cannot be right. */
     f->sound = f->sound && (stated <= tolerance || stated > 1e-4) &&
                (other <= tolerance || other > 1e-4) && !(f->holds && other <= tolerance);
     finding_say(
@@ -187,7 +187,7 @@ int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- does the gradient vanish? ------------------------------------------------------------------------------ */
 
-/* (|dE/dy_0| / |dE/dy_L|)^(1/L); sublayers as initialised, times `size`. */
+/* *factor = (|dE/dy_0| / |dE/dy_L|)^(1/L) with the sublayers as initialised, times `size`. */
 static int factor_a_block(const Zoo *z, const char *scheme, size_t layers, double size,
                           double *factor)
 {
@@ -212,7 +212,8 @@ static int is_factor(double factor, double stated)
     return fabs(log2(factor / stated)) <= 0.25;
 }
 
-/* With sublayers that are small (F' -> 0) the factor is what the weights of the block alone make. */
+/* Tests whether the gradient vanishes. With small sublayers (F' -> 0) the block's weights
+ * alone determine the factor. */
 int check_vanish(const Zoo *z, const char *const *arg, Finding *f)
 {
     const double small = 1e-3;

@@ -10,7 +10,8 @@
 
 /* ---- zero-stability ---------------------------------------------------------------------------------- */
 
-/* Largest |y_n| of y_n = sum_j v_j y_{n-1-j}, the update on y' = 0, from a rough start; 4000 steps. */
+/* Returns the largest |y_n| of y_n = sum_j v_j y_{n-1-j}, the update on y' = 0, from a
+ * rough start; 4000 steps. */
 static double growth(const Table *t)
 {
     enum { PAST = 8 };
@@ -76,7 +77,7 @@ static void decay(const System *s, int set, double t, const double *y, double *d
     *dy = s->param[0] * *y;
 }
 
-/* |y| after n steps of 1/10 on y' = -y from exact history, F = G = -y/2. */
+/* Computes |y| after n steps of 1/10 on y' = -y from exact history, F = G = -y/2. */
 static int decayed(const Table *t, int n, double *end)
 {
     double rate = -0.5, y = 1, past[8];
@@ -116,7 +117,7 @@ int check_limits(const Zoo *z, const char *const *arg, Finding *f)
 
 enum { LAYERS = 6 };
 
-/* Weight of F(y_l) in y_{n+1}: of the layer l alone, or of the pair. */
+/* w: weight of F(y_l) in y_{n+1}, for the layer l alone, or for the pair. */
 static void dense_weight(int pair, int n, int l, mpq_t w)
 {
     mpq_set_si(w, 2 + l, (unsigned long)(3 + l * l + (pair ? n - l : 0)));
@@ -136,7 +137,8 @@ static void quadratic(const mpq_t y, mpq_t F)
     mpq_clear(third);
 }
 
-/* Is y_0 + sum_l w_l F(y_l), carried through LAYERS layers, y_n + w_n F(y_n) at each? In rationals. */
+/* Is y_0 + sum_l w_l F(y_l), carried through LAYERS layers, equal to y_n + w_n F(y_n)
+ * at each? Uses rationals. */
 static int telescopes(int pair)
 {
     mpq_t y[LAYERS + 1], F[LAYERS], w, term, euler;
@@ -162,7 +164,7 @@ static int telescopes(int pair)
     return same;
 }
 
-/* The same on the sine field: distance after LAYERS layers of h = 1/4. */
+/* Does the same on the sine field. Returns the distance after LAYERS layers of h = 1/4. */
 static double dense_distance(int pair)
 {
     Sine s;
@@ -203,9 +205,9 @@ int check_dense(const Zoo *z, const char *const *arg, Finding *f)
     return 0;
 }
 
-/* ---- a gate that looks ---------------------------------------------------------------------------------- */
+/* ---- a gate with input ---------------------------------------------------------------------------------- */
 
-/* y (D) one step of (25)-(26), g = sigmoid(w . [k1, k2] + b), on the one field F. */
+/* Moves y (D) by one step of (25)-(26), g = sigmoid(w . [k1, k2] + b), on the one field F. */
 static void gate_step(const Sine *s, double bias, double h, double *y)
 {
     double k1[SINE_D], k2[SINE_D], at[SINE_D], x = bias;

@@ -1,6 +1,5 @@
-/* claims_network.c: claims about network blocks, on small networks in double precision: the paper's
- * equations, written out here by hand, against the plan compiled from a scheme's text; the gradient
- * formulas of the ODE Transformer against the engine's backward pass. */
+/* claims_network.c: claims about network blocks, on small networks in double precision. The paper's equations,
+ * written out here by hand, are compared with the plan compiled from a scheme's text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, HEADS = 2, INNER = 16 };
 
-/* Largest difference that rounding explains: some 10^3 operations of 2e-16 on numbers of size 10. */
+/* The largest difference that rounding explains: some 10^3 operations of 2e-16 on numbers of size 10. */
 static const double rounding = 1e-11;
 
 void net_close(Net *n)
@@ -89,7 +88,7 @@ void net_start(double *y)
     for (uint64_t i = 0; i < N; i++) y[i] = random_normal(72, 0, i);
 }
 
-/* Largest difference (N). */
+/* Returns the largest difference of a and b (N). */
 static double distance_of(const double *a, const double *b)
 {
     double most = 0;
@@ -127,7 +126,7 @@ void net_block(const Net *n, const double *x, double *y)
     net_add(y, -1, x, y);
 }
 
-/* (17)-(19) of the Macaron paper. */
+/* Computes (17)-(19) of the Macaron paper. */
 static void macaron(const Net *n, const double *x, double *y)
 {
     double k[N];
@@ -149,7 +148,7 @@ void net_two_stages(const Net *n, Equations *f, double a, double b, const double
     net_add(y, b, F2, y);
 }
 
-/* (15)-(19) of the ODE Transformer. */
+/* Computes (15)-(19) of the ODE Transformer. */
 static void four_stages(const Net *n, Equations *f, const double *x, double *y)
 {
     double F[4][N], at[N];
@@ -211,7 +210,7 @@ static Equations *find_equations(const char *name)
     return NULL;
 }
 
-/* Distance of the scheme's plan from equations, and from the same on a state moved by 1e-6. */
+/* Measures the distance of the scheme's plan from equations, and from the same on a state moved by 1e-6. */
 static int plan_distance(const Net *n, Equations *run, double *distance, double *control)
 {
     double x[N], a[N], b[N];
@@ -251,14 +250,14 @@ int check_layer(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- the released code's form ---------------------------------------------------------------------------- */
 
-/* Sum of the update's weights on y. */
+/* Adds the update's weights on y to sum. */
 static void state_factor(const Table *t, mpq_t sum)
 {
     for (size_t i = 0; i < t->update.terms; i++)
         if (t->update.term[i].eval == TABLE_STATE) mpq_add(sum, sum, t->update.term[i].c);
 }
 
-/* The field y + L(y) of a network as F of a system, G = 0. */
+/* Gives the field y + L(y) of a network as F of a system, G = 0. */
 static void whole_layer(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set, (void)t;
@@ -271,7 +270,7 @@ static void no_field(const System *s, int set, double t, const double *y, double
     memset(dy, 0, N * sizeof *dy);
 }
 
-/* One step of 1 of the scheme over the one field y + L(y). */
+/* Makes one step of size 1 of the scheme over the one field y + L(y). */
 static int step_whole(const Zoo *z, const char *scheme, Net *n, const double *x, double *y)
 {
     System s = {.name = "y + L(y)",
@@ -291,7 +290,8 @@ static int step_whole(const Zoo *z, const char *scheme, Net *n, const double *x,
     return code;
 }
 
-/* Plan of the released scheme against: the stated block over L; the stated scheme over y + L(y). */
+/* Compares the plan of the released scheme with the stated block over L, and with the
+ * stated scheme over y + L(y). */
 static int released_distances(const Zoo *z, const char *const *arg, Net *n, double *over_L,
                               double *over_whole)
 {

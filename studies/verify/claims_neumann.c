@@ -1,4 +1,4 @@
-/* claims_neumann.c: PolyNet as Backward Euler. */
+/* claims_neumann.c: claims about PolyNet as Backward Euler. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "kernels/random.h"
 #include "studies/verify/claims.h"
 
-/* R(z) of a one-step table on y' = z y, one field: F = z, G = 0. Exact. */
+/* Computes R(z) of a one-step table on y' = z y with one field: F = z, G = 0. Exact. */
 static int amplification(const Table *t, const mpq_t z, mpq_t R)
 {
     mpq_t *k = memory_new(t->evals + 1, sizeof *k), q;
@@ -35,7 +35,7 @@ static int amplification(const Table *t, const mpq_t z, mpq_t R)
     return 0;
 }
 
-/* c: the rationals of "1 1 1/2", at most TERMS. */
+/* Reads the rationals of "1 1 1/2", at most TERMS, into c. */
 enum { TERMS = 9 };
 static int read_rationals(const char *text, mpq_t c[TERMS], size_t *count)
 {
@@ -70,7 +70,7 @@ static int is_polynomial(const Table *t, const char *coefficients, int *equal)
     return code;
 }
 
-/* A field A y + b in R^D, and |step - (I - h A)^-1 (y + h b)| for it. param: A (D, D), b (D). */
+/* dy = A y + b in R^D. param: A (D, D), b (D). */
 static void affine(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set, (void)t;
@@ -87,7 +87,7 @@ static void nothing(const System *s, int set, double t, const double *y, double 
     memset(dy, 0, SINE_D * sizeof *dy);
 }
 
-/* x = y + h (A x + b) by iteration, which converges for h |A| < 1. */
+/* Solves x = y + h (A x + b) by iteration, which converges for h |A| < 1. */
 static void backward_euler(const System *s, double h, const double *y, double *x)
 {
     double dx[SINE_D];
@@ -98,7 +98,7 @@ static void backward_euler(const System *s, double h, const double *y, double *x
     }
 }
 
-/* Slope of the distance from Backward Euler on y' = A y + b; with_bias: b != 0. */
+/* Measures the slope of the distance from Backward Euler on y' = A y + b; with_bias: b != 0. */
 static int distance_slope(const Table *t, int with_bias, double *slope)
 {
     enum { STEPS = 6 };
@@ -128,8 +128,8 @@ static int distance_slope(const Table *t, int with_bias, double *slope)
     return code;
 }
 
-/* Holds: a consistent method at all. Under the condition (F linear): R(z) is the polynomial, and it
- * shares with 1/(1-z) = 1 + z + z^2 + ... the terms below z^n. */
+/* The claim holds if the method is consistent at all. Under the condition (F linear), R(z) is the
+ * polynomial and shares with 1/(1-z) = 1 + z + z^2 + ... the terms below z^n. */
 int check_backward(const Zoo *z, const char *const *arg, Finding *f)
 {
     Table *t;

@@ -1,11 +1,11 @@
-/* claims_own.c: a claim of the user's, in a line, as a row of the registry:
+/* claims_own.c: reads a claim of the user's from a line, as a row of the registry:
  *
  *   SCHEME order P               its exact order
  *   SCHEME error N: TERMS        numerical - exact through h^N, "-1/2 F'G + 1/2 G'F"; of a scheme over H in H too, "-1/6 H'H'H"
  *   SCHEME brackets N: TERMS     log(step)/h - (F + G) through N letters, "1/12 [F,[F,G]] - 1/24 [[F,G],G]"
  *
- * A scheme is a name, of the zoo or of a scheme file. TERMS are a sum as ode/terms.c has it; none, or 0: there are none. How far P and
- * N go the checks tell. */
+ * A scheme is a name, of the zoo or of a scheme file. TERMS are a sum in the syntax of ode/terms.c; empty, or 0: there
+ * are none. The checks limit P and N. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -31,7 +31,7 @@ static int expected(const char *text)
         text);
 }
 
-/* The next word of *at, ended by a NUL in the place of the blank behind it; "" at the end. */
+/* Takes the next word of *at and ends it with a NUL in place of the blank behind it; "" at the end. */
 static char *take_word(char **at)
 {
     char *word = *at + strspn(*at, " ");
@@ -41,7 +41,7 @@ static char *take_word(char **at)
     return word;
 }
 
-/* A whole number, with terms one from 1 and a colon behind it, which goes. */
+/* Is word a whole number? With terms it is at least 1, and a colon behind it is removed. */
 static int is_number(char *word, int terms)
 {
     size_t n = strlen(word);
@@ -54,7 +54,7 @@ static int read_claim(OwnClaim *o)
     char *at = o->words, *scheme = take_word(&at), *word = take_word(&at), *number = take_word(&at);
     int k = 0;
     while (k < KINDS && strcmp(kinds[k].word, word) != 0) k++;
-    /* Maps that registered claims are made of are no schemes. */
+    /* Maps of registered claims are no schemes. */
     int named = *scheme && strcmp(scheme, "exact") != 0 && strncmp(scheme, "exact:", 6) != 0 &&
                 !strpbrk(scheme, "=|");
     if (k == KINDS || !named || !is_number(number, kinds[k].terms)) return expected(o->text);
@@ -62,7 +62,7 @@ static int read_claim(OwnClaim *o)
     if (!kinds[k].terms && *at) return expected(o->text);
     snprintf(o->statement, sizeof o->statement, kinds[k].statement, scheme, number,
              *at ? at : "nothing");
-    /* Blanks in the place of all before the terms, so that their columns are those of the text. */
+    /* Blanks replace all before the terms, so that their columns are those of the text. */
     snprintf(o->terms, sizeof o->terms, "%*s%s", (int)(at - o->words), "", at);
     o->claim = (Claim){.id = o->id,
                        .origin = CLAIM_YOURS,

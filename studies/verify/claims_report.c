@@ -1,5 +1,5 @@
-/* claims_report.c: claims and what was found of them, as Markdown and as LaTeX, with the coefficients
- * of the derivations. */
+/* claims_report.c: writes claims and findings as Markdown and as LaTeX, with the
+ * coefficients of the derivations. */
 #include <ctype.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const char reading[] = "Order p means local error O(h^(p+1)), global erro
                               "G\" is S_G(S_F(y)). Exact parts are computed in rationals; measured "
                               "parts have a negative control that was refused.";
 
-/* How many derivation rows in a row share a map. */
+/* Counts the consecutive derivation rows that share a map. */
 static size_t run_length(const Finding *f, size_t from)
 {
     size_t n = 1;
@@ -21,7 +21,7 @@ static size_t run_length(const Finding *f, size_t from)
     return n;
 }
 
-/* Power of h that belongs to a row: letters of the term, one less in log(step)/h. */
+/* Returns the power of h of a row: letters of the term, one less in log(step)/h. */
 static int power(const Derived *d)
 {
     int n = -(strncmp(d->map, "log", 3) == 0);
@@ -36,7 +36,7 @@ static int checked(FILE *out)
 
 /* ---- Markdown ------------------------------------------------------------------------------------------ */
 
-/* Characters that Markdown or a table would read as its own get a backslash. */
+/* Writes text with a backslash before characters that are special in Markdown or a table. */
 static void markdown_text(const char *s, FILE *out)
 {
     for (; *s; s++) {
@@ -82,8 +82,8 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
 
 /* ---- LaTeX --------------------------------------------------------------------------------------------- */
 
-/* What a ^ or _ lifts or lowers: {..}, (..), a number, or one letter. Its length, braces included; 0: nothing that
- * a formula has. */
+/* Returns the length of what ^ or _ raises or lowers: {..}, (..), a number, or one letter, braces included.
+ * 0: no part of a formula. */
 static size_t script_length(const char *s)
 {
     static const char plain[] =
@@ -98,7 +98,7 @@ static size_t script_length(const char *s)
     return n ? sign + n : isalpha((unsigned char)*s) != 0;
 }
 
-/* Text in which ^2 stands for $^{2}$. */
+/* Writes text, with ^2 as $^{2}$. */
 static void put_text(const char *s, FILE *out)
 {
     while (*s) {
@@ -114,7 +114,7 @@ static void put_text(const char *s, FILE *out)
     }
 }
 
-/* One rational, "-1/12" as -\tfrac{1}{12}; anything longer in parentheses. */
+/* Writes one rational, "-1/12" as -\tfrac{1}{12}, and anything longer in parentheses. */
 static void put_number(const char *c, FILE *out)
 {
     const char *slash = strchr(c, '/');
@@ -129,7 +129,7 @@ static void put_number(const char *c, FILE *out)
         fputs(c, out);
 }
 
-/* Terms are formulas as they are: F''(F,G), [F,[F,G]]; a colour's number goes below. */
+/* Writes a term as the formula it is: F''(F,G), [F,[F,G]]; a colour's number becomes an index. */
 static void latex_term(const char *term, FILE *out)
 {
     for (; *term; term++) fprintf(out, isdigit((unsigned char)*term) ? "_{%c}" : "%c", *term);

@@ -1,4 +1,4 @@
-/* claims_run.c: a claim, or its mutant, is run; what is found of it is collected. */
+/* claims_run.c: runs a claim, or its mutant, and collects the findings. */
 #include "studies/verify/claims.h"
 
 #include <stdarg.h>
@@ -52,7 +52,7 @@ void finding_say(Finding *f, const char *format, ...)
     va_end(args);
 }
 
-/* Statements on one line. */
+/* Writes statements on one line. */
 static void one_line(const char *s, char *out, size_t bytes)
 {
     size_t n = 0;

@@ -48,7 +48,7 @@ static int run_terms(const Zoo *z, const char *map, const char *minus, const cha
     return code;
 }
 
-/* The same for every map of "A|B|C". */
+/* Does the same for every map of "A|B|C". */
 static int run_all(const Zoo *z, const char *maps, const char *minus, const char *const *arg,
                    const char *label, Finding *f, int *holds)
 {
@@ -75,7 +75,7 @@ int check_expansion(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: order --------------------------------------------------------------------------------------- */
 
-/* Exact order of a map, at most one above `want`, and whether numbers say the same. */
+/* Finds the exact order of a map, at most one above `want`, and whether the numbers agree. */
 static int find_order(const Zoo *z, const char *map, int want, const char *field, Finding *f,
                       int *order)
 {
@@ -98,7 +98,7 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
     return code;
 }
 
-/* Every map of "A|B|C" has exactly this order. */
+/* *holds: does every map of "A|B|C" have exactly this order? */
 static int all_of_order(const Zoo *z, const char *maps, int want, const char *field, Finding *f,
                         int *holds)
 {
@@ -126,7 +126,7 @@ int check_order(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: the same map -------------------------------------------------------------------------------- */
 
-/* Largest difference of two maps at one h, and at steps apart by 1e-6. */
+/* Finds the largest difference of two maps at one h, and at steps that differ by a factor 1 + 1e-6. */
 static int compare(const Expansion *x, double *difference, double *control)
 {
     const double h = 0.25;

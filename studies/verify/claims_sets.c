@@ -1,4 +1,4 @@
-/* claims_sets.c: what is left of an order when the sets of an operator differ, as they do in a trained
+/* claims_sets.c: claims about the order that remains when the sets of an operator differ, as in a trained
  * Macaron layer. Colours are (operator, set): F1, F2, G1, G2.
  *
  * Through h^2 every tree is a chain, so the weights of two colours suffice: a step is
@@ -47,7 +47,7 @@ static void chains_free(Chains *y)
     }
 }
 
-/* Of a one-step stage table. */
+/* Reads the weights of a one-step stage table. */
 static void chains_read(const Table *t, Chains *y)
 {
     mpq_t q;
@@ -74,7 +74,7 @@ static void chains_read(const Table *t, Chains *y)
     mpq_clear(q);
 }
 
-/* The h^2 defect as text: "1/4 F'G1; -1/4 F'G2". */
+/* Writes the h^2 defect as text: "1/4 F'G1; -1/4 F'G2". */
 static int chains_text(const Table *t, const Chains *y, Finding *f, char **out)
 {
     size_t bytes;
@@ -97,7 +97,7 @@ static int chains_text(const Table *t, const Chains *y, Finding *f, char **out)
 
 /* ---- by numbers ----------------------------------------------------------------------------------------- */
 
-/* v = sum c_xy x'y at y0. */
+/* Computes v = sum c_xy x'y at y0. */
 static void predicted(const Sine *s, const Chains *y, double *v)
 {
     double inner[SINE_D], outer[SINE_D];
@@ -113,8 +113,8 @@ static void predicted(const Sine *s, const Chains *y, double *v)
         }
 }
 
-/* Slopes of the local error: as it is, less the prediction, and less 8/7 of the prediction. With
- * `apart` the sets differ. */
+/* Measures slopes of the local error: as it is, less the prediction, and less 8/7 of the
+ * prediction. apart: the sets differ. */
 static int measure(const Table *t, const Chains *y, int apart, double slope[3])
 {
     Sine s;
@@ -167,7 +167,7 @@ int check_sets(const Zoo *z, const char *const *arg, Finding *f)
     return code;
 }
 
-/* One scheme: order with equal sets, and whether order 2 survives different ones. */
+/* Tests one scheme: its order with equal sets, and whether order 2 survives different ones. */
 static int one_scheme(const Zoo *z, const char *name, Finding *f, int *same, int *apart)
 {
     Table *t;

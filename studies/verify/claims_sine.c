@@ -82,7 +82,8 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
                            .field = {field_F, field_G, field_C},
                            .t_end = 1,
                            .h0 = 0.125}};
-    /* A of size 1, B of size 1/2: Lipschitz constants near 1, so that h = 1/8 is asymptotic. */
+    /* A has size 1 and B size 1/2, so Lipschitz constants are near 1
+     * and h = 1/8 is asymptotic. */
     double *all[] = {&s->A[0][0][0][0], &s->B[0][0][0][0], &s->b[0][0][0], s->y};
     size_t count[] = {sizeof s->A / sizeof(double), sizeof s->B / sizeof(double),
                       sizeof s->b / sizeof(double), SINE_D};

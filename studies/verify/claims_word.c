@@ -11,7 +11,7 @@ enum { WORD_MAX = 32 };
 
 /* ---- brackets of log(step)/h ---------------------------------------------------------------------- */
 
-/* Slope of the local error on the sine field. */
+/* Measures the slope of the local error on the sine field. */
 static int local_slope(const Zoo *z, const char *scheme, double *slope)
 {
     enum { STEPS = 5 };
@@ -40,7 +40,7 @@ static void say_brackets(const Brackets *b, Finding *f)
     if (b->count == 0) finding_say(f, "0");
 }
 
-/* Does the local error that is measured begin with the first bracket, or behind `degree` where there is none? */
+/* Does the measured local error begin with the first bracket, or after `degree` where there is none? */
 static int slope_agrees(const Brackets *b, int degree, double slope)
 {
     if (b->count == 0) return slope > degree + 0.75;
@@ -81,7 +81,7 @@ int check_brackets(const Zoo *z, const char *const *arg, Finding *f)
     return code;
 }
 
-/* |step(-h) step(h) y - y| for h = 1/4. */
+/* Computes |step(-h) step(h) y - y| for h = 1/4. */
 static int there_and_back(const Zoo *z, const char *scheme, double *off)
 {
     Map m;
@@ -98,7 +98,7 @@ static int there_and_back(const Zoo *z, const char *scheme, double *off)
     return code;
 }
 
-/* Even degrees of log(step): brackets of an even number of letters times h^even. */
+/* Counts even degrees of log(step): brackets of an even number of letters times h^even. */
 int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
 {
     Table *t;
@@ -130,8 +130,8 @@ int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- signed areas ------------------------------------------------------------------------------------ */
 
-/* Twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. Counted, not
- * read off a table. */
+/* Returns twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. It
+ * is counted, not read off a table. */
 static long pairs_of(const char *word, char a, char b)
 {
     long as = 0, bs = 0, sum = 0;
@@ -203,7 +203,7 @@ int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
     return 0;
 }
 
-/* (sc)^k (scf)^(n-k) f^k: attention and cross-attention move as one. */
+/* Writes (sc)^k (scf)^(n-k) f^k: attention and cross-attention move as one. */
 static void write_decoder_sandwich(int n, int k, char *w)
 {
     char word[2 * WORD_MAX + 1];
@@ -273,7 +273,7 @@ int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
     return 0;
 }
 
-/* The next arrangement of the letters in rising order (Narayana Pandita); 0 past the last. */
+/* Makes the next arrangement of the letters in rising order (Narayana Pandita). Returns 0 past the last. */
 static int next_word(char *w, int n)
 {
     int i = n - 2, j = n - 1;
@@ -314,7 +314,7 @@ static void bits_word(unsigned bits, int n, char *w)
     w[n] = '\0';
 }
 
-/* Half a word and its mirror (or its repetition, the mutant), odd lengths with one letter between. */
+/* Appends the mirror of half a word (or its repetition, the mutant); odd lengths have one letter between. */
 static void complete(char *w, int n, int middle, int mirror)
 {
     int m = n + middle;

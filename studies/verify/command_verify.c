@@ -1,4 +1,4 @@
-/* command_verify.c: the papers' claims, one by one: verified, refuted, or what they hold under. */
+/* command_verify.c: checks the papers' claims one by one: verified, refuted, or conditional. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static int choose(Verification *v, const char *ids)
     return code;
 }
 
-/* Claims of one's own stand alone, but beside those that are asked for by name. */
+/* Chooses the claims. Claims of the user's run alone, or together with those that --claim names. */
 static int choose_all(Verification *v)
 {
     const Options *o = v->options;
@@ -126,14 +126,14 @@ static int choose_all(Verification *v)
 
 /* ---- running --------------------------------------------------------------------------------------------- */
 
-/* The registered verdict; of a mutant: any other. */
+/* Does the claim have its registered verdict? A mutant must have any other. */
 static int is_met(const Verification *v, size_t i)
 {
     int same = finding_verdict(&v->finding[i]) == v->claim[i]->expected;
     return v->mutants ? !same : same;
 }
 
-/* What is wrong with a claim of one's own, with that claim before it. */
+/* Puts the user's claim before the error that it caused. */
 static int name_own(const Claim *c, int code)
 {
     char words[1024];
@@ -170,7 +170,7 @@ static void expected_words(const Verification *v, size_t i, char *out, size_t by
     claim_verdict(v->claim[i], v->claim[i]->expected, out + n, bytes - (size_t)n);
 }
 
-/* The statement; of a mutant: what was altered. */
+/* Writes the statement; for a mutant, also the change. */
 static void claim_words(const Verification *v, size_t i, char *out, size_t bytes)
 {
     const Claim *c = v->claim[i];
@@ -193,7 +193,7 @@ static void fill(const Verification *v, Sheet *s)
     }
 }
 
-/* A paragraph in lines of TEXT_WIDTH, its first begun by a label. */
+/* Prints a paragraph in lines of TEXT_WIDTH, the first after a label. */
 static void wrap(const char *label, const char *text)
 {
     int column = printf("  %-9s ", label);
@@ -205,7 +205,7 @@ static void wrap(const char *label, const char *text)
     printf("\n");
 }
 
-/* The terms of every map that was compared, one map after another. */
+/* Prints the terms of every compared map, one map after another. */
 static void print_steps(const Finding *f)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -233,7 +233,7 @@ static void print_claim(const Verification *v, size_t i)
     printf("\n");
 }
 
-/* Whether there are any. */
+/* Prints the counts of an origin. Returns 0 where it has no claims. */
 static int print_count(const char *origin, const size_t number[4])
 {
     size_t n = number[CLAIM_VERIFIED] + number[CLAIM_REFUTED] + number[CLAIM_CONDITIONAL] +
@@ -312,7 +312,7 @@ static int show(const Options *o, const Verification *v)
     return code;
 }
 
-/* Claims of one's own should hold, registered ones have the registered verdict. */
+/* Checks the verdicts: the user's claims should hold, registered ones should have the registered verdict. */
 static int check_verdicts(const Verification *v)
 {
     size_t count[2] = {0}, off[2] = {0};
@@ -346,7 +346,7 @@ static int run(Options *o)
     v->options = o;
     v->mutants = options_flag(o, "mutants");
     v->steps = options_flag(o, "steps");
-    /* All is tiny; threads would only wait for each other, and on a busy machine for long. */
+    /* All work is tiny; threads would only wait for each other, and on a busy machine for long. */
     omp_set_num_threads(1);
     int code = verify(o, v);
     for (size_t i = 0; i < v->done; i++) finding_free(&v->finding[i]);
@@ -354,7 +354,7 @@ static int run(Options *o)
     return code;
 }
 
-/* Claims by origin and verdict, and those whose verdict is not the registered one. */
+/* Counts claims by origin and verdict, and those whose verdict differs from the registered one. */
 static void judge(const Csv *c, Verdict *v)
 {
     size_t refuted = 0, conditional = 0, undecided = 0, off = 0, of[CLAIM_ORIGINS] = {0};

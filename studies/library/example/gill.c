@@ -1,4 +1,5 @@
-/* gill.c: what trotter.h is for, in a page: cc gill.c $(pkg-config --cflags --libs trotter) */
+/* gill.c: an example of trotter.h in a page: cc gill.c $(pkg-config
+ * --cflags --libs trotter) */
 #include <stdio.h>
 #include <trotter.h>
 
