@@ -164,7 +164,8 @@ static int begin_files(Training *r)
     if (r->there) return 0;
     if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
-    if (!resume) TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
+    if (!resume)
+        TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
