@@ -42,7 +42,7 @@ void notice_warn(const char *format, ...)
 
 static void write_words(const char *words)
 {
-    if (write(STDERR_FILENO, words, strlen(words)) < 0) return; /* nobody to tell */
+    if (write(STDERR_FILENO, words, strlen(words)) < 0) return; /* there is nowhere to report it */
 }
 
 void notice_interrupted(void)
