@@ -1,4 +1,5 @@
-/* compare_epochs.c: validation perplexity after every epoch, and which runs were still gaining when they ended. */
+/* compare_epochs.c: lists validation perplexity after every epoch, and counts the runs still gaining when they
+ * ended. */
 #include <math.h>
 
 #include "kernels/error.h"

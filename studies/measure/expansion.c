@@ -164,7 +164,7 @@ void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes)
 
 /* ---- LaTeX ------------------------------------------------------------------------------------------ */
 
-/* Widths in hundredths of an em, of Computer Modern; a line of an article at 10 pt has 3450, of which some is indented. */
+/* Widths in hundredths of an em, of Computer Modern. A line of an article at 10 pt has 3450, part of it indentation. */
 enum {
     LINES = 40,
     LINE = 3000,

@@ -1,4 +1,5 @@
-/* expansion.h: the error terms of a scheme in one of two bases, for tables and for LaTeX. */
+/* expansion.h: the error terms of a scheme as trees or brackets, or its modified equation, for tables and for
+ * LaTeX. */
 #ifndef TROTTER_EXPANSION_H
 #define TROTTER_EXPANSION_H
 

@@ -25,7 +25,7 @@ enum { BLEU_ORDERS = 4, BLEU_STATISTICS = 2 + 2 * BLEU_ORDERS };
 enum { BLEU_HYPOTHESIS, BLEU_REFERENCE, BLEU_MATCHES, BLEU_TOTALS = BLEU_MATCHES + BLEU_ORDERS };
 
 enum { SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_NONE };
-/* Their names, in this order: values of an option, read by option_index and option_value. */
+/* Names of the smoothings, in this order: values of an option, read by option_index and option_value. */
 #define SMOOTH_NAMES "exp|floor|add-k|none"
 
 /* Returns the value of a smoothing where none is given: 0.1 for floor, 1 for add-k, NaN for the others. */

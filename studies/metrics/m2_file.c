@@ -104,7 +104,7 @@ static int add_corrections(M2File *f, M2Edit *e, Line text)
 
 /* ---- blocks -------------------------------------------------------------------------------------- */
 
-/* An edit that is none keeps its annotator's place until the block ends. */
+/* A line A without an edit keeps its annotator's place until the block ends. */
 #define NO_EDIT SIZE_MAX
 
 static int add_edit(M2File *f, const M2Sentence *s, size_t line, Line rest)

@@ -33,7 +33,7 @@ typedef struct {
     size_t first, corrections; /* of M2File.correction */
 } M2Edit;
 
-/* An annotator's edits by their starts; those of one start in the order of their lines. */
+/* An annotator's edits, sorted by their starts; those of one start in the order of their lines. */
 typedef struct {
     size_t annotator;
     size_t first, edits; /* of M2File.edit */

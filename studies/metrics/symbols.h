@@ -13,9 +13,9 @@ typedef struct {
     size_t n, room;
 } Symbols;
 
-/* Adds a symbol behind the others. ERR_MEMORY; the sequence stays. */
+/* Adds a symbol at the end. ERR_MEMORY; the sequence then stays as it was. */
 int symbols_add(Symbols *s, uint32_t symbol);
-/* Makes room for so many symbols in all; those that are there stay. ERR_MEMORY. */
+/* Makes room for `room` symbols in all; existing ones stay. ERR_MEMORY. */
 int symbols_room(Symbols *s, size_t room);
 void symbols_free(Symbols *s);
 

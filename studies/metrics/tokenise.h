@@ -17,7 +17,7 @@
 #include "studies/metrics/symbols.h"
 
 enum { TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_INTL };
-/* Their names, in this order: values of an option, read by option_index and option_value. */
+/* Names of the tokenisations, in this order: values of an option, read by option_index and option_value. */
 #define TOKENIZE_NAMES "none|13a|intl"
 
 /* Writes the characters of a text in valid UTF-8 to out; `lowercase`: in Unicode's full lower case, for no particular

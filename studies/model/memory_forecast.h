@@ -1,4 +1,4 @@
-/* memory_forecast.h: whether a training fits into the memory it may take. */
+/* memory_forecast.h: checks whether a training fits into the memory it may take. */
 #ifndef TROTTER_MEMORY_FORECAST_H
 #define TROTTER_MEMORY_FORECAST_H
 

@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     const Table *scheme;
     size_t layers;
-    /* Of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    /* The encoder's scheme for a corpus of pairs, the scheme above being the decoder's; NULL: a language model */
     const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;

@@ -62,7 +62,7 @@ typedef struct {
     int order; /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
     int order_trained; /* with Euler sublayers; at most 1, whatever the area (trotter verify --claim euler-words) */
     double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
-    double euler_norm; /* the same with Euler sublayers; NaN where told by no order */
+    double euler_norm; /* the same with Euler sublayers; NaN where it is not known */
     Halves halves;
     size_t numbers;    /* of the model, with the given options */
     size_t seeds;      /* trainings */

@@ -26,7 +26,7 @@ typedef struct {
     const char *about;   /* a paragraph or two for --help */
     const OptionGroup *const *groups;
     const char *operand; /* option that a first argument without -- sets; NULL: none */
-    /* Returns the groups in force once options are read, for help and for the check of options; NULL: all are. */
+    /* Returns the groups in force once options are read, for help and for refusing options; NULL: all are. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
     int saves;         /* 1: reads command_stop; SIGINT and SIGTERM end the others, which say so */
     int ranks;         /* 1: processes of mpirun do one run together; the first speaks for all */

@@ -1,4 +1,4 @@
-/* gnuplot.h: runs a script by gnuplot, which may draw and start nothing. */
+/* gnuplot.h: runs a script by gnuplot, which may draw but start nothing. */
 #ifndef TROTTER_GNUPLOT_H
 #define TROTTER_GNUPLOT_H
 

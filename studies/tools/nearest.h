@@ -1,4 +1,4 @@
-/* nearest.h: the name somebody meant. */
+/* nearest.h: finds the name that a user meant. */
 #ifndef TROTTER_NEAREST_H
 #define TROTTER_NEAREST_H
 

@@ -47,7 +47,7 @@ typedef struct {
     const char *otherwise;
     const char *needs; /* an option without which this one has no meaning */
     unsigned flags;    /* bits of the flags above */
-    /* Other names, on a command line and in a file; NULL where there are fewer. What is recorded or printed has `name`. */
+    /* Other names, on a command line and in a file; NULL where there are fewer. Records and messages use `name`. */
     const char *alias[OPTION_ALIASES];
     Member sets[2]; /* the members that the value sets in the record of options_fill */
 } Option;
