@@ -231,7 +231,8 @@ static double work_left(double share, double seconds, double forecast)
     return (1 - share) * (share > 0 && seconds > enough ? seconds / share : forecast);
 }
 
-/* Returns the least time left. It does not foresee solutions of histories, nor points and passes that are added. */
+/* Returns a lower bound of the time left. It does not foresee solutions of histories, nor points and passes that
+ * are added. */
 static double time_left(const Pace *p, double share, double now)
 {
     double left, solution = solution_time(p, share, now, &left);

@@ -11,7 +11,7 @@
  * of the words. The rows of the interleaved word follow from their mean and sd (section 4: 18.65, .34): five
  * perplexities that both tables have give these; 18.83 stands in table 1 twice.
  *
- * Figures that the papers quote from others, or draw without numbers, and translation are left out.
+ * Figures that both papers quote from others, or that are drawn without numbers, and translation are left out.
  * The Macaron papers have no figure of a language model.
  *
  * Source: Li et al. 2022 (ODE Transformer, ACL); Press, Smith, Levy 2020 (Sandwich, ACL). */

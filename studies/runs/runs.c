@@ -243,8 +243,8 @@ static int write_config(const Job *j)
     return code;
 }
 
-/* Trains a run. It first removes files of other options, the state too unless the run goes on from it; beside the
- * new config.ini, other processes would take them for the new run's. */
+/* Trains a run. It first removes the old results, and the state unless the run goes on from it; beside the new
+ * config.ini, other processes would take them for the new run's. */
 static int train(const Job *j, Lease *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv", "translation.csv",

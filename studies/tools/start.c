@@ -5,7 +5,7 @@
  * Memory: OpenBLAS does not end its constructor where it gets no memory (kernels/threads.c).
  *
  * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it sleeps. Where other
- * processes want the processor, that takes it from the threads that are waited for. Sleeping at once costs little
+ * processes want the processor, spinning takes it from the threads that are waited for. Sleeping at once costs little
  * there, but much on a quiet machine, where a step waits a hundred times for a thread to wake up. 1,000 spins last
  * about as long as a wake-up, 20 us, so they cost at most about twice as much as the better choice, until waiting.c
  * sees that others want the processors. libgomp reads the number from the environment in its constructor. So the
