@@ -5,9 +5,9 @@
  *
  * At theta = 1/(S - 1) the order is 2, and the leading error is proportional to the distance from it (S = 2:
  * |theta - 1|). So `bend` measures the effect of the error, and `slope` that of the displacement of the stages; levels
- * symmetric about that point separate the two. Two more regressions: the same one for the logarithm of the measured truncation
- * error in place of perplexity; and perplexity on theta and that logarithm, with the distance as its instrument
- * (regression.h), since errors come from the same runs. */
+ * symmetric about that point separate the two. Two more regressions: the same one for the logarithm of the measured
+ * truncation error in place of perplexity; and perplexity on theta and that logarithm, with the distance as its
+ * instrument (regression.h), since errors come from the same runs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

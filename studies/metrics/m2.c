@@ -29,8 +29,8 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Adds the edges of all shortest paths from (0, 0) to (n, m), where deletions and insertions cost 1. Overwrites d (n +
- * 1, m + 1) by distances from (0, 0). Source: Wagner and Fischer 1974. */
+/* Adds the edges of all shortest paths from (0, 0) to (n, m), where deletions and insertions cost 1. Overwrites
+ * d (n + 1, m + 1) by distances from (0, 0). Source: Wagner and Fischer 1974. */
 static void add_shortest(Lattice *l, uint32_t replace, uint32_t *d)
 {
     size_t wide = l->wide;
@@ -62,8 +62,8 @@ static void add_shortest(Lattice *l, uint32_t replace, uint32_t *d)
         }
 }
 
-/* Returns 1 where single edges lead from (i, j) to (i2, j2) with at most `most` words that stay. Overwrites kept (m +
- * 1) by the fewest such words on a way to each vertex of a row. */
+/* Returns 1 where single edges lead from (i, j) to (i2, j2) with at most `most` words that stay. Overwrites
+ * kept (m + 1) by the fewest such words on a way to each vertex of a row. */
 static int is_joined(const Lattice *l, size_t i, size_t j, size_t i2, size_t j2, size_t most,
                      uint32_t *kept)
 {

@@ -11,8 +11,8 @@ int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *
                     size_t *bytes);
 
 /* Returns ERR_INPUT, naming the need and what makes it less, where the need is above --memory-limit;
- * ERR_MEMORY where the system gives no address space for what a processor's memory has to hold (ulimit
- * -v). */
+ * ERR_MEMORY where the system gives no address space for what a processor's memory has to hold
+ * (ulimit -v). */
 int memory_forecast_check(const Options *o, const Backend *b, size_t need);
 
 /* Makes the heap keep, from here on, what the products' buffers have taken, and serve every buffer below 32

@@ -155,9 +155,9 @@ Difference simultaneous_difference(const Simultaneous *s, const Difference *alon
 }
 
 /* Let s_i be the signs of the true differences. P(no s_i t_i >= t) = int phi(z) prod_i Phi((t S - s_i l_i z) / r_i) dz,
- * and the same with -z for z. Half of their sum is no less than int phi(z) prod_i sqrt(Phi((t S - l_i z) / r_i) Phi((t
- * S + l_i z) / r_i)) dz, the geometric mean, which does not depend on the signs. 1 - (comparisons) P(t_1 >= t) is a
- * lower bound too, and exact for one comparison. */
+ * and the same with -z for z. Half of their sum is no less than int phi(z) prod_i
+ * sqrt(Phi((t S - l_i z) / r_i) Phi((t S + l_i z) / r_i)) dz, the geometric mean, which does not depend on the signs.
+ * 1 - (comparisons) P(t_1 >= t) is a lower bound too, and exact for one comparison. */
 double simultaneous_equivalence(const Simultaneous *s, const Difference *d, double margin)
 {
     double t = (margin - fabs(d->mean)) / d->error, comparisons = 0;
