@@ -49,15 +49,15 @@ static void on_signal(int signal_number)
     command_stop = 1;
 }
 
-/* Handlers have a stack of their own: oneDNN's products put the stack pointer into small blocks of the heap, which the
- * frame of a signal (11 KB with AMX) would overrun. */
+/* Gives signal handlers a separate stack. oneDNN's products put the stack pointer into small blocks of the heap, which
+ * the frame of a signal (11 KB with AMX) would overrun. */
 static void make_room(void)
 {
     static char room[1 << 16];
     sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
 }
 
-/* A second Ctrl-C ends the program at once. */
+/* Catches the first SIGINT or SIGTERM; a second Ctrl-C ends the program at once. */
 static void catch_stop(void)
 {
     struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};
@@ -72,7 +72,7 @@ static void on_end(int signal_number)
     raise(signal_number);
 }
 
-/* A signal that was ignored from the start, as by nohup, stays so. */
+/* Sets on_end for SIGINT and SIGTERM. A signal that was ignored from the start, as by nohup, stays ignored. */
 static void tell_stop(void)
 {
     static const int signals[] = {SIGINT, SIGTERM};
@@ -83,13 +83,13 @@ static void tell_stop(void)
             sigaction(signals[i], &end, NULL);
 }
 
-/* Where the command writes its results; NULL: nowhere. */
+/* Returns the directory where the command writes its results; NULL: it has none. */
 static const char *directory(const Command *c, const Options *o)
 {
     return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
 }
 
-/* What is given must be of use, and a folder that cannot be written is told before any work. */
+/* Checks, before any work, that the given options have a meaning and that the directory of results can be written. */
 static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
                        const char *where)
 {
@@ -106,7 +106,7 @@ static size_t threads_of(const Options *o)
     return asked ? asked : (size_t)omp_get_max_threads();
 }
 
-/* Threads beyond the processors wait for each other, and each has memory of its own. */
+/* The numbers of tell_threads. Threads beyond the processors wait for each other, and each takes memory. */
 static size_t threads, processors;
 
 static void tell_threads(void)
@@ -115,8 +115,8 @@ static void tell_threads(void)
                 processors, processors > 1 ? "s" : "");
 }
 
-/* It is told before the first words of the work, so that what is refused at once is told alone. The environment keeps it
- * from being said again by each run that a study starts. */
+/* Warns of too many threads before the first words of the work, so that a command that is refused at once prints its
+ * error alone; returns 1 for such a warning. The environment keeps each run that a study starts from repeating it. */
 static int warn_threads(const Options *o)
 {
     static const char said[] = "TROTTER_THREADS_SAID";
@@ -129,7 +129,7 @@ static int warn_threads(const Options *o)
     return 1;
 }
 
-/* A study that has its files is not undone by what is told of it failing. */
+/* Records the command. A study that has its files does not fail where only this record fails. */
 static void record_run(const Command *c, const Options *o, int argc, char **argv, int code)
 {
     const char *dir = directory(c, o);
@@ -176,7 +176,7 @@ static int run_command(const Command *c, int argc, char **argv)
     return code;
 }
 
-/* Data that did not reach stdout is a failure; a reader that went away needs no words. */
+/* Closes stdout. Data that did not reach it is a failure; a reader that went away needs no words. */
 static int close_stdout(int status)
 {
     int failed = ferror(stdout);
@@ -221,9 +221,9 @@ static int run_named(int argc, char **argv)
 int main(int argc, char **argv)
 {
     waiting_is_ours = start_restore();
-    gsl_set_error_handler_off(); /* GSL's failures are codes for who calls it: its own handler aborts */
-    signal(SIGPIPE, SIG_IGN); /* a failed write, told by close_stdout */
-    signal(SIGXFSZ, SIG_IGN); /* likewise, a write beyond the file size limit */
+    gsl_set_error_handler_off(); /* GSL returns codes on failure instead; its own handler aborts */
+    signal(SIGPIPE, SIG_IGN);    /* a failed write, which close_stdout reports */
+    signal(SIGXFSZ, SIG_IGN);    /* likewise, a write beyond the file size limit */
     int status = 0;
     char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
     if (argc > 1 && strcmp(argv[1], "help") == 0) /* 'help train' is 'train --help' */

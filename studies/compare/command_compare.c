@@ -1,6 +1,5 @@
-/* command_compare.c: the main job: for every scheme its exact order, its measured order on a
- * particle system, and the perplexity of the language model built from it, over seeds and
- * depths. */
+/* command_compare.c: the main command. For every scheme it gives the exact order, the order measured on a
+ * particle system, and the perplexity of the language model built from it, over seeds and depths. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -170,7 +169,7 @@ static int measure_orders(Compare *u)
     return convergence_run(&system, &how, &u->schemes, &u->orders);
 }
 
-/* What is of pairs alone has no meaning for a text. */
+/* Returns ERR_INPUT where an option for pairs alone was given for a text. */
 static int check_text(const Compare *u)
 {
     static const char *const alone[] = {"pair", "tokenize"};
@@ -186,7 +185,7 @@ static int check_text(const Compare *u)
     return network_language(u->options, &u->corpus);
 }
 
-/* All three texts, once nothing depends on the choice any more. */
+/* Opens all three texts, once nothing depends on the choice any more. */
 static int open_test(Compare *u)
 {
     if (options_flag(u->options, "tune")) {
@@ -242,7 +241,7 @@ static int run(Options *o)
     return code;
 }
 
-/* Names of the schemes in whose row `column` is `word`. */
+/* Adds the names of the schemes in whose row `column` is `word`. */
 static void name_rows(const Csv *c, const char *column, const char *word, const char *what,
                       Verdict *v)
 {

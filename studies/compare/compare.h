@@ -1,7 +1,7 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), runs
- * recorded before (compare_from.c), what is measured on the networks (compare_measure.c): truncation errors (compare_truncation.c), words one by
- * one (compare_one_by_one.c); the choice of rate and dropout
- * (compare_tune.c), differences from the baseline (compare_differences.c), tables (compare_table.c,
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), runs recorded before
+ * (compare_from.c), the measures of the networks (compare_measure.c): truncation errors (compare_truncation.c), words
+ * one by one (compare_one_by_one.c), their file (compare_errors.c); the choice of rate and dropout (compare_tune.c),
+ * differences from the baseline (compare_differences.c), the dial (compare_regression.c), tables (compare_table.c,
  * compare_epochs.c), correlations (compare_relate.c), words and files (compare_save.c), plots (compare_plot.c).
  *
  * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
@@ -18,14 +18,14 @@
 
 enum { COMPARE_DEPTHS = 16 };
 
-/* What is measured on a run's network: truncation errors over the flow's displacement at h = 1, and their slopes;
- * NaN: not asked for, or not to be had. */
+/* The measures of a run's network: truncation errors over the flow's displacement at h = 1, and their slopes; NaN: not
+ * asked for, or not available. */
 typedef struct {
     double split, split_slope; /* of y' = F + G */
     double layer, layer_slope; /* of y' = L(y): schemes over L alone */
     double check;              /* sublayers against a forward pass */
-    double leading;  /* leading term of split's error, over the displacement; NaN: none is told */
-    double governed; /* share of sentences and layers whose error is near to that (truncation.h) */
+    double leading;    /* leading term of split's error, over the displacement; NaN: unknown */
+    double governed;   /* share of sentences and layers with an error near to that (truncation.h) */
     double one_by_one; /* pseudo-perplexity, one word masked at a time */
 } RunErrors;
 
@@ -33,31 +33,32 @@ typedef struct {
     const Table *scheme;
     size_t index; /* of the scheme in the selection */
     size_t layers;
-    size_t same; /* first cell with the same map (plan_same); itself where there is none before */
+    size_t same; /* first cell with the same map (plan_same); itself if there is none before */
     char rate[32], dropout[32];  /* of its runs, as written */
-    size_t runs;                 /* that came through */
+    size_t runs;                 /* that have a result */
     RunResult *result;           /* (seeds); NaN where a run failed or is not recorded */
     RunErrors *errors;           /* (seeds) */
-    size_t gaining;              /* of them those whose best epoch was their last */
+    size_t gaining;              /* those of them whose best epoch was their last */
     double best_epoch;           /* mean */
     size_t numbers;              /* of the model that the options make */
     int told;                    /* 1: an errors.csv has runs of it (compare_from) */
-    int measured;                /* 1: what compare.csv has of it was read (compare_from) */
-    size_t taken;                /* runs of the rows read there that are of some of them */
+    int measured;                /* 1: its row of compare.csv was read (compare_from) */
+    size_t taken;                /* runs of the rows read there that have only some of its runs */
     double params, speed, bytes; /* the same in all; mean; most */
     Interval valid, test;
-    /* From the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not compared */
+    /* Differences from the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not
+     * compared */
     Difference valid_diff, test_diff, valid_together, test_together;
     double valid_equal, test_equal; /* p of these being --equivalence or more; NaN: not asked for */
     Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
-    double leading, governed;                        /* mean over seeds, as of RunErrors */
-    char time[64];       /* that the recorded errors are of; "": the scheme's own */
+    double leading, governed;                        /* means over seeds, as in RunErrors */
+    char time[64];       /* of the recorded errors; "": the scheme's own */
     Interval one_by_one; /* over seeds */
 } Cell;
 
 /* The designs of a depth and their seeds (statistics.h). */
 typedef struct {
-    size_t designs, single; /* maps that differ and have runs; of them those with one run */
+    size_t designs, single; /* maps that differ and have runs; those of them with one run */
     size_t comparisons;     /* with the baseline */
     Seeds valid, test;
 } Layout;
@@ -85,39 +86,41 @@ typedef struct {
 
 /* ---- compare_runs.c ---- */
 
-/* Cells, equal maps, baseline; what would fail in every run fails here. */
+/* Makes the cells, finds equal maps and the baseline; fails here where every run would fail. */
 int compare_open(Compare *u);
 void compare_close(Compare *u);
-/* The run of a cell with the k-th seed. */
+/* Returns the run of a cell with the k-th seed. */
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
-/* Trains all cells and measures their truncation errors; fills them in where all runs were seen
- * (wait). */
+/* Trains all cells and measures their networks; fills in the results that it has, which are those of all runs with
+ * `wait`. */
 int compare_train(Compare *u, int wait);
 
-/* What follows from the results and errors of single runs, of every cell. */
+/* Computes what follows from the results and errors of single runs, for every cell. */
 void compare_summarise(Compare *u);
-/* The part of it that follows from the truncation errors of a cell's runs. */
+/* Computes the part of it that follows from the errors of a cell's runs. */
 void compare_summarise_errors(const Compare *u, Cell *c);
 
-/* 1: the runs are recorded ones (--from). */
+/* Returns 1 where the runs are recorded ones (--from). */
 int compare_recorded(const Compare *u);
-/* "NAME", with its depth where there are several. */
+/* Writes "NAME", with its depth where there are several. */
 enum { CELL_NAME = TABLE_NAME + 32 };
 void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 
 /* ---- compare_from.c ---- */
 
-/* Fills in all cells from runs.csv, errors.csv and compare.csv of the directories of --from; u->epochs and curves stay without
- * rows, as there are no logs. ERR_INPUT where a cell has no run, or runs contradict each other or the options. */
+/* Fills in all cells from runs.csv, errors.csv and compare.csv of the directories of --from; u->epochs and curves stay
+ * without rows, as there are no logs. ERR_INPUT where a cell has no run or no row of compare.csv, or runs contradict
+ * each other or the options. */
 int compare_from(Compare *u);
 
 /* ---- compare_errors.c ---- */
 
-/* DIR/errors.csv: RunErrors of every run; not there where nothing was measured. */
+/* compare_errors_save writes DIR/errors.csv, the RunErrors of every run; it writes no file where nothing was
+ * measured. */
 extern const Column compare_errors_columns[];
 int compare_errors_save(const Compare *u);
-/* Adds the numbers of a row of it to *out, which keeps those that the row has not. ERR_INPUT, and *out as it was, where the
- * row has another number than *out. */
+/* Adds the numbers of a row of errors.csv to *out, which keeps those that the row lacks. ERR_INPUT, with *out
+ * unchanged, where the row and *out have different numbers. */
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 
 /* ---- controls (compare_runs.c) ---- */
@@ -125,76 +128,78 @@ int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 /* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1
  * times each. */
 int compare_add_controls(Compare *u);
-/* Names of the other schemes with the evaluations of a control, separated by blanks; "" if it is
- * none. */
+/* Writes the names of the other schemes with the evaluations of a control, separated by blanks; "" if t is no
+ * control. */
 void compare_controlled(const Compare *u, const Table *t, char out[512]);
 
 /* ---- compare_measure.c, compare_truncation.c, compare_one_by_one.c ---- */
 
 /* A measure of a trained run's network, kept in a file of its directory `dir`. */
 typedef struct {
-    const char *claim; /* who is at it: a file's name */
+    const char *claim; /* name of the file that claims the work */
     int (*wanted)(const Compare *u);
-    int (*load)(const Compare *u, const char *dir, RunErrors *e); /* 1: it is there */
+    int (*load)(const Compare *u, const char *dir, RunErrors *e); /* 1: it was read */
     int (*measure)(Compare *u, const RunSpec *spec, const char *name, const char *dir,
-                   RunErrors *e); /* and saves it */
+                   RunErrors *e); /* measures, and saves the numbers */
 } Measure;
-/* The layers of a post-norm network are no steps on a field: no truncation error is wanted of them. */
+/* A post-norm network's layers are no steps on a field, so compare_truncation is not wanted for it. */
 extern const Measure compare_truncation, compare_one_by_one;
 
-/* All wanted measures of a run that is there: t->more, a RunErrors. For tasks_run. */
+/* Makes all wanted measures of a finished run: t->more, a RunErrors. For tasks_run. */
 int compare_measure(void *study, Task *t);
-/* 1 where any is wanted. */
+/* Returns 1 where any is wanted. */
 int compare_measures(const Compare *u);
 
-/* Whether the order governs a cell's error at h = 1: 1, 0; -1: not told (compare_table.c). */
+/* Returns 1 where the order governs a cell's error at h = 1, else 0; -1: unknown (compare_table.c). */
 int compare_governs(const Cell *c);
 
 /* ---- compare_tune.c ---- */
 
-/* Rate and dropout of every cell, by validation perplexity with one seed; u->choices,
+/* Chooses rate and dropout of every cell, by validation perplexity with one seed; fills u->choices and writes
  * DIR/tune.csv. */
 int compare_tune(Compare *u);
 
 /* ---- compare_differences.c ---- */
 
-/* u->layout; differences of every cell, and whether they are shown to be less than --equivalence. ERR_MEMORY. */
+/* Computes u->layout, the differences of every cell, and whether they are shown to be less than --equivalence.
+ * ERR_MEMORY. */
 int compare_differences(Compare *u);
-/* u->pairs: with --all-pairs the differences of every two designs of a depth (Tukey). */
+/* Fills u->pairs: with --all-pairs the differences of every two designs of a depth (Tukey). */
 int compare_pairs(Compare *u);
-/* The baseline's cell of the same depth. */
+/* Returns the baseline's cell of the same depth. */
 const Cell *compare_baseline(const Compare *u, const Cell *c);
-/* runs_diverged of its runs. */
+/* Returns runs_diverged of the cell's runs. */
 int compare_diverged(const Compare *u, const Cell *c);
 
 /* ---- compare_regression.c ---- */
 
-/* u->dial, regression: perplexity along the dial. ERR_MEMORY. */
+/* compare_regression fills u->dial and regression: perplexity along the dial. ERR_MEMORY. */
 extern const Column regression_columns[], dial_columns[];
 int compare_regression(Compare *u);
 int compare_regression_show(const Compare *u, int form, FILE *f);
-/* DIR/dial.csv, regression.csv, regression.tex; dial.gp and its drawings; nothing where there are no rows. */
+/* Write DIR/dial.csv, regression.csv, regression.tex; dial.gp and its drawings; nothing where there are no rows. */
 int compare_regression_save(const Compare *u);
 int compare_regression_plot(const Compare *u);
 
 /* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
 
-/* u->table, differences, curves, epochs and correlations. */
+/* compare_tables fills u->table, differences, pairs, curves, epochs, the dial's tables and correlations. */
 extern const Column compare_columns[], pair_columns[], curve_columns[], epoch_columns[],
     correlation_columns[], tune_columns[];
 int compare_tables(Compare *u);
-/* u->epochs, last_epoch; gaining of every cell. */
+/* Fills u->epochs, last_epoch, and gaining of every cell. */
 int compare_epochs(Compare *u);
 int compare_correlations(Compare *u);
-/* No better than word frequencies (NaN is not better either): 0. */
+/* Returns 1 where a cell's perplexities are below those of word frequencies; NaN is not. */
 int compare_beats_unigram(const Compare *u, const Cell *c);
 
 /* ---- compare_save.c, compare_plot.c ---- */
 
-/* The tables on stdout: with --csv the whole one alone. */
+/* Prints the tables on stdout; with --csv only the whole one, as CSV. */
 int compare_show(const Compare *u);
-/* Files of DIR: compare.csv, .md, .tex, correlations.csv, .tex, curves.csv, epochs.csv, those of the orders;
- * plots. */
+/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, pairs.csv, .tex, correlations.csv,
+ * .tex, runs.csv, errors.csv, curves.csv, epochs.csv, those of the dial, of the papers' figures and of the orders.
+ * compare_plots draws the plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
 

@@ -1,10 +1,10 @@
-/* compare_differences.c: differences from the baseline and of all pairs, and whether they are shown: at every depth the
- * designs and seeds of statistics.h, with one standard deviation for validation and one for test text, corrected for
- * their number as simultaneous.h has it.
+/* compare_differences.c: computes differences from the baseline and of all pairs, and whether they are shown. At every
+ * depth it uses the designs and seeds of statistics.h, with one standard deviation for validation and one for test
+ * text, and corrects for their number as in simultaneous.h.
  *
  * Equal maps are one design and one comparison. A design with a run that diverged is left out of the layout and has no
- * difference: its spread is another, and a mean without that run would be of the lucky ones. A run that failed is
- * missing.
+ * difference: its spread differs from the others', and a mean without that run would use only lucky runs. A run that
+ * failed is missing.
  */
 #include <math.h>
 
@@ -22,13 +22,13 @@ const Cell *compare_baseline(const Compare *u, const Cell *c)
     return &u->cell[u->baseline * u->depths + (size_t)(c - u->cell) % u->depths];
 }
 
-/* Whether a cell is a design of the layout of its depth. */
+/* Returns 1 where a cell is a design of the layout of its depth. */
 static int is_design(const Compare *u, const Cell *c)
 {
     return &u->cell[c->same] == c && c->runs > 0 && !compare_diverged(u, c);
 }
 
-/* The layout of a depth. valid, test (cells, seeds): room for its runs. */
+/* Computes the layout of a depth. valid, test (cells, seeds): room for its runs. */
 static Layout find_layout(const Compare *u, size_t d, double *valid, double *test)
 {
     Layout l = {0};
@@ -57,7 +57,7 @@ static void find_difference(const Compare *u, const Layout *l, Cell *c)
     c->test_diff = compared ? statistics_difference(&l->test.pooled, &c->test, &base->test) : none;
 }
 
-/* The differences of a depth together. runs (cells): room. */
+/* Computes the differences of a depth together. runs (cells): room. */
 static int correct(Compare *u, size_t d, size_t *runs)
 {
     Layout *l = &u->layout[d];

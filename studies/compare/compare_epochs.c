@@ -1,4 +1,5 @@
-/* compare_epochs.c: validation perplexity after every epoch, and which runs were still gaining when they ended. */
+/* compare_epochs.c: lists validation perplexity after every epoch, and counts the runs still gaining when they
+ * ended. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -22,8 +23,8 @@ const Column epoch_columns[] = {
     FIELD(EpochRow, "valid_high", valid.high),
     {0}};
 
-/* The ends of a run's epochs in its log: ppl (epochs), NULL: not asked; *last: the number of the last, 0 where there
- * is none. */
+/* Reads the ends of a run's epochs from its log: ppl (epochs) out, NULL: not asked; *last: the number of the last
+ * one, 0 where there is none. */
 static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, size_t epochs,
                      size_t *last)
 {
@@ -31,7 +32,7 @@ static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, siz
     RunRow *row;
     size_t rows;
     *last = 0;
-    if (isnan(c->result[k].valid_ppl)) return 0; /* it failed */
+    if (isnan(c->result[k].valid_ppl)) return 0; /* the run failed */
     TRY(runs_log(u->dir, &s, &row, &rows));
     for (size_t i = 0; i < rows; i++) {
         if (!(row[i].valid_ppl > 0 && row[i].epoch >= 1)) continue;

@@ -1,4 +1,5 @@
-/* compare_errors.c: DIR/errors.csv, what was measured on each trained network: a row a run. */
+/* compare_errors.c: writes and reads DIR/errors.csv, the measures of each trained network, one row
+ * for each run. */
 #include <math.h>
 
 #include "kernels/error.h"

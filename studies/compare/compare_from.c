@@ -1,10 +1,10 @@
-/* compare_from.c: a comparison of runs that earlier ones recorded, in place of trainings (--from DIR).
+/* compare_from.c: compares runs that earlier comparisons recorded, in place of trainings (--from DIR).
  *
- * DIR/runs.csv has the results, DIR/errors.csv what was measured on the networks; DIR/compare.csv has, per cell, what is in
- * neither: the rate and dropout chosen, the runs still gaining, and means of the errors, which count for cells that no
- * errors.csv has, as in studies recorded before there was one. A run that two directories have must have one perplexity, and a
- * cell's numbers of parameters must be those of the options given: so runs of another size or another recipe are not taken for
- * these. Recipes of runs that only one directory has are the caller's word.
+ * DIR/runs.csv has the results, and DIR/errors.csv the measures of the networks. DIR/compare.csv has, per cell, what is
+ * in neither: the chosen rate and dropout, the runs still gaining, and means of the errors. These means count for cells
+ * that no errors.csv has, as in studies recorded before that file existed. A run that two directories have must have
+ * one perplexity, and a cell's numbers of parameters must be those of the given options, so runs of another size or
+ * another recipe are not taken for these. The recipe of runs that only one directory has is not checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int open_table(const char *dir, const char *name, char path[OUTPUT_PATH],
     return csv_open(c, path);
 }
 
-/* A named column, which must be there. */
+/* Finds a named column, which must exist. */
 static int column_of(const Csv *c, const char *name, int *at)
 {
     *at = csv_column(c, name);
@@ -34,7 +34,7 @@ static int number_of(const Csv *c, size_t row, const char *name, double *x)
     return csv_number(c, row, at, x);
 }
 
-/* *out: the cell of a row's scheme and layers; NULL: none of this comparison. */
+/* Finds the cell of a row's scheme and layers: *out; NULL: none of this comparison. */
 static int find_cell(const Compare *u, const Csv *c, size_t row, Cell **out)
 {
     int at;
@@ -64,7 +64,7 @@ static int take_run(Compare *u, const Csv *t, size_t row)
                      &c->result[(size_t)seed - u->seed]);
 }
 
-/* Each row of a table. */
+/* Takes each row of a table. */
 static int read_rows(Compare *u, const char *dir, const char *name,
                      int (*take)(Compare *u, const Csv *t, size_t row))
 {
@@ -100,7 +100,7 @@ static int read_errors(Compare *u, const char *dir)
 
 /* ---- compare.csv ------------------------------------------------------------------------------- */
 
-/* A row of one run among several, which were recorded seed by seed: its errors are a run's. */
+/* Returns the errors of a row of one run, where several runs were recorded seed by seed. */
 static RunErrors single_errors(const Cell *c)
 {
     return (RunErrors){.split = c->split.mean,
@@ -113,8 +113,8 @@ static RunErrors single_errors(const Cell *c)
                        .one_by_one = c->one_by_one.mean};
 }
 
-/* Of the same runs, the first of these rows; or of fewer runs each, all of them: of one run, or of several whose errors an
- * errors.csv tells one by one. */
+/* Takes what a row of compare.csv has of a cell: the first row with as many runs as the cell; or all rows with fewer
+ * runs, which have one run each, or several whose errors an errors.csv has one by one. */
 static int take_measured(Compare *u, const Csv *t, size_t row)
 {
     Cell *c;
@@ -138,7 +138,7 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
                  {"gaining", &gaining}};
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         TRY(number_of(t, row, field[i].name, field[i].at));
-    /* Studies that were recorded before these were told have none. */
+    /* Studies recorded before these columns existed have none. */
     c->leading = c->governed = NAN;
     if (csv_column(t, "truncation_leading") >= 0)
         TRY(number_of(t, row, "truncation_leading", &c->leading));
@@ -151,7 +151,7 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
                  {"one_by_one_high", &c->one_by_one.high}};
     for (size_t i = 0; i < 3; i++)
         if (csv_column(t, words[i].name) >= 0) TRY(number_of(t, row, words[i].name, words[i].at));
-    /* Before there was such a column all errors were of the flow over one step. */
+    /* Before this column existed, all errors were measured against the flow over one step. */
     int time = csv_column(t, "truncation_time");
     snprintf(c->time, sizeof c->time, "%s", time < 0 ? "1" : csv_cell(t, row, time));
     const char *governs = csv_named(t, row, "truncation_governs");

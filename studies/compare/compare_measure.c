@@ -1,4 +1,4 @@
-/* compare_measure.c: what is measured on trained networks. Each measure keeps a run's numbers in the run's directory, and is
+/* compare_measure.c: measures trained networks. Each measure keeps a run's numbers in the run's directory, and is
  * claimed there like the run itself. */
 #include "kernels/error.h"
 #include "studies/compare/compare.h"
@@ -14,7 +14,7 @@ int compare_measures(const Compare *u)
     return any;
 }
 
-/* *state: RUN_THERE, RUN_BUSY with another process, or RUN_TRAINED. */
+/* Makes one measure of a run. *state: RUN_THERE, RUN_BUSY with another process, or RUN_TRAINED. */
 static int measure_run(Compare *u, const Measure *m, Task *t, const char *dir, int *state)
 {
     char name[512], path[OUTPUT_PATH];

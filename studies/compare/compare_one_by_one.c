@@ -1,5 +1,6 @@
-/* compare_one_by_one.c: the pseudo-perplexity of every trained encoder with one word masked at a time (nn/masking.h, Asking.each;
- * Salazar et al. 2020), of the beginning of the validation text: up to the line of the token that --one-by-one tells.
+/* compare_one_by_one.c: measures the pseudo-perplexity of every trained encoder with one word masked at a time
+ * (nn/masking.h, Asking.each; Salazar et al. 2020), on the beginning of the validation text: up to the line of the
+ * token that --one-by-one names.
  *
  * A run's numbers are kept in its directory, one_by_one.csv. */
 #include <math.h>
@@ -28,7 +29,7 @@ static int wanted(const Compare *u)
     return asked(u) > 0;
 }
 
-/* The validation text up to the line of its N-th token; borrows it. */
+/* Returns the validation text up to the line of its N-th token; it borrows the text. */
 static Text beginning(const Compare *u)
 {
     Text t = u->corpus.text[SPLIT_VALID];
@@ -39,7 +40,7 @@ static Text beginning(const Compare *u)
     return t;
 }
 
-/* *row: of a model on the text t. */
+/* Evaluates a model on the text t; *row out. */
 static int evaluate_text(Network *n, const Text *t, const char *name, WordsRow *row)
 {
     const TrainConfig c = network_training(n->options);

@@ -1,5 +1,4 @@
-/* compare_plot.c: what a comparison shows at a glance: perplexities, losses, norms of gradients,
- * perplexity against what it may depend on. */
+/* compare_plot.c: draws perplexities, losses, norms of gradients, and perplexity against what it may depend on. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +10,8 @@
 
 /* ---- perplexities ---------------------------------------------------------------------------- */
 
-/* Horizontal bars from zero, so that lengths compare, with their spread and numbers: the columns of compare.csv with
- * the mean and its standard deviation (empty with one seed). */
+/* Draws horizontal bars from zero, so that lengths can be compared, with their spread and numbers. mean and deviation
+ * are columns of compare.csv; the standard deviation is empty with one seed. */
 static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation, double shift,
                       size_t colour, const char *title)
 {
@@ -49,8 +48,8 @@ static int draw_perplexities(const Compare *u)
         longest = strlen(name) > longest ? strlen(name) : longest;
         most = fmax(most, u->cell[i].valid.mean);
     }
-    /* Names are left of the bars and numbers right of them, 13 letters, or 6 where standard deviations are drawn alone, of
-     * the width that names and key leave. */
+    /* Names stand left of the bars and numbers right of them: 13 letters, or 6 in a narrow plot, of the width that
+     * names and key leave. */
     double across, up, room;
     plot_size(p, &across, &up);
     room = fmax(1.6 * across - (double)longest - (plot_narrow() ? 8 : 28), 20);
@@ -66,15 +65,15 @@ static int draw_perplexities(const Compare *u)
 
 /* ---- curves over the steps ------------------------------------------------------------------- */
 
-/* is(name, layers) tells of a row of a file whether it is that cell's. */
+/* Defines is(name, layers), which is 1 for a row of a file that is that cell's. */
 static void define_rows(Plot *p, const Column *list)
 {
     plot_setting(p, "is(name, layers) = strcol(%d) eq name && column(%d) == layers",
                  sheet_column(list, "scheme"), sheet_column(list, "layers"));
 }
 
-/* The look of cell i, in every plot: its scheme's colour and mark, and of further depths that colour, dashed otherwise,
- * with another mark. */
+/* Returns the look of cell i in every plot: its scheme's colour and mark. A further depth has that colour with another
+ * dash and another mark. */
 static size_t cell_style(const Compare *u, size_t i)
 {
     const Cell *c = &u->cell[i];
@@ -83,13 +82,13 @@ static size_t cell_style(const Compare *u, size_t i)
     return plot_again(c->index, u->schemes.count, depth);
 }
 
-/* A cell's rows of curves.csv. */
+/* Returns the number of a cell's rows in curves.csv. */
 static size_t curve_rows(const Compare *u)
 {
     return sheet_rows(u->curves) / u->cells;
 }
 
-/* Lines of cell i in FILE: column y against x. */
+/* Draws the line of cell i in FILE: column y against x. */
 static void cell_lines(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
                        const char *x, double scale, const char *y)
 {
@@ -101,7 +100,7 @@ static void cell_lines(const Compare *u, Plot *p, size_t i, const char *file, co
     plot_style(p, cell_style(u, i));
 }
 
-/* Cell i in the key; its points are drawn apart, as `points` tells, or not at all. */
+/* Adds cell i to the key; points: with its mark, as its points are drawn apart. */
 static void cell_key(const Compare *u, Plot *p, size_t i, int points)
 {
     char name[CELL_NAME];
@@ -112,7 +111,7 @@ static void cell_key(const Compare *u, Plot *p, size_t i, int points)
     plot_style(p, cell_style(u, i));
 }
 
-/* Loss of training as a line, of validation as points of the same colour. */
+/* Draws the loss of training as a line, that of validation as points of the same colour. */
 static int draw_losses(const Compare *u)
 {
     char title[256], across[64], up[32];
@@ -142,7 +141,7 @@ static int draw_losses(const Compare *u)
     return plot_finish(p);
 }
 
-/* Around the best perplexities, whatever the first epochs had. */
+/* Sets the axis around the best perplexities, whatever the first epochs had. */
 static void set_best_range(const Compare *u, Plot *p)
 {
     double low = INFINITY, high = 0;
@@ -154,7 +153,7 @@ static void set_best_range(const Compare *u, Plot *p)
         plot_setting(p, "set yrange [%.6g:%.6g]", 0.98 * low, fmax(1.2 * low, 1.05 * high));
 }
 
-/* Validation perplexity after every epoch: whether each has seen its best. */
+/* Draws validation perplexity after every epoch, which shows whether each cell has reached its best. */
 static int draw_epochs(const Compare *u)
 {
     char title[256];
@@ -178,7 +177,7 @@ static int draw_epochs(const Compare *u)
     return plot_finish(p);
 }
 
-/* The norm of the gradient, before clipping, as the ODE Transformer's figure 6. */
+/* Draws the norm of the gradient, before clipping, as in the ODE Transformer's figure 6. */
 static int draw_gradients(const Compare *u)
 {
     char title[256];
@@ -198,12 +197,12 @@ static int draw_gradients(const Compare *u)
 
 /* ---- perplexity against ... ------------------------------------------------------------------ */
 
-/* What a scatter plot has across. */
+/* The horizontal axis of a scatter plot. */
 typedef struct {
     const char *name, *what, *x; /* of the file, the title, the axis */
-    const char *column[2];       /* of compare.csv: what is across, their sum where there are two */
+    const char *column[2];       /* of compare.csv: the values across; of two their sum */
     const char *high_column;     /* the end of its interval; NULL: not drawn */
-    double low, high;            /* of a logarithmic axis; high 0: gnuplot's own */
+    double low, high;            /* range of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
 
@@ -212,7 +211,7 @@ static size_t evaluations(const Cell *c)
     return table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G);
 }
 
-/* Its place among the cells of as many evaluations, or (all) how many there are. */
+/* Returns the place of cell i among the cells of as many evaluations, or (all) their number. */
 static size_t place_of(const Compare *u, size_t i, int all)
 {
     size_t n = 0;
@@ -221,7 +220,7 @@ static size_t place_of(const Compare *u, size_t i, int all)
     return n;
 }
 
-/* The interval of a point where it stands, of several in one place each on a wider and paler line before. */
+/* Draws the interval of a point. Where several share a place, each has a wider and paler line than the one after it. */
 static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     int low = sheet_column(compare_columns, "valid_low"),
@@ -234,8 +233,8 @@ static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
     plot_interval(p, colour, 1.5 + 2.5 * (double)above);
 }
 
-/* The interval of the error across, on its logarithmic axis: x exp(-r) to x exp(r), r its half width over x (the
- * interval of log x by the delta method), which is positive where x - r x is not. */
+/* Draws the interval of the error across, on its logarithmic axis: from x exp(-r) to x exp(r), where r is its half
+ * width over x (the interval of log x by the delta method). Its ends are positive where x - r x is not. */
 static void draw_error(const Compare *u, Plot *p, const Scatter *s, size_t i)
 {
     int x = sheet_column(compare_columns, s->column[0]),
@@ -246,7 +245,7 @@ static void draw_error(const Compare *u, Plot *p, const Scatter *s, size_t i)
     plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
 }
 
-/* A point, its name and evaluations in the key. Points that share a place are told apart by their marks, which are
+/* Draws a point, with its name and evaluations in the key. Points that share a place differ in their marks, which are
  * open, one around the other. */
 static void draw_point(const Compare *u, Plot *p, size_t i)
 {
@@ -261,7 +260,7 @@ static void draw_point(const Compare *u, Plot *p, size_t i)
               plot_colour(cell_style(u, i)));
 }
 
-/* Whole numbers, a step of the axis around those that are there. */
+/* Sets an axis of whole numbers that extends one step beyond those of the cells. */
 static void set_counts(const Compare *u, Plot *p)
 {
     size_t least = SIZE_MAX, most = 0;
@@ -274,7 +273,7 @@ static void set_counts(const Compare *u, Plot *p)
     plot_setting(p, "set xrange [%zu:%zu]\nset xtics %zu,%zu", from, most + step, from, step);
 }
 
-/* A logarithmic axis for numbers that may span less than a decade. */
+/* Sets a logarithmic axis for numbers that may span less than a decade. */
 static void set_range(Plot *p, double low, double high)
 {
     plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
@@ -293,7 +292,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     TRY(plot_new(u->dir, &frame, &p));
     plot_key_title(p, "scheme (evaluations)");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
-                    "set yrange [0<*:*]"); /* where no perplexity is */
+                    "set yrange [0<*:*]"); /* no perplexity is below 0 */
     plot_setting(p, "part(x, high) = high / x - 1");
     if (s->high > 0) set_range(p, s->low, s->high);
     if (s->column[1]) {
@@ -324,7 +323,7 @@ static int draw_against_truncation(const Compare *u)
     for (size_t i = 0; i < u->cells; i++) {
         double error = u->cell[i].split.mean;
         if (!(error > 0 && isfinite(error))) continue;
-        double part = fmax(u->cell[i].split.high / error - 1, 0); /* 0 of NaN: a single run */
+        double part = fmax(u->cell[i].split.high / error - 1, 0); /* 0 for NaN: a single run */
         s.low = fmin(s.low, error * exp(-part));
         s.high = fmax(s.high, error * exp(part));
     }

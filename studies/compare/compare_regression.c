@@ -1,11 +1,13 @@
-/* compare_regression.c: perplexity along the dial: schemes dial:S-THETA of one S and depth, S evaluations each.
+/* compare_regression.c: computes the regression of perplexity along the dial: schemes dial:S-THETA of one S and depth,
+ * S evaluations each.
  *
  *   perplexity = a + slope theta + bend |theta - 1/(S - 1)| + seed + rest
  *
- * 1/(S - 1) is where the order is 2, and the leading error goes in proportion to the distance from it (S = 2: |theta - 1|). So
- * `bend` says error, and `slope`, which levels symmetric about that point leave apart from it, displacement of the stages. The same
- * for the logarithm of the measured truncation error in the place of perplexity; and perplexity on theta and that
- * logarithm, for which the distance stands as an instrument (regression.h), since errors are those of the same runs. */
+ * At theta = 1/(S - 1) the order is 2, and the leading error is proportional to the distance from it (S = 2:
+ * |theta - 1|). So `bend` measures the effect of the error, and `slope` that of the displacement of the stages; levels
+ * symmetric about that point separate the two. Two more regressions: the same one for the logarithm of the measured
+ * truncation error in place of perplexity; and perplexity on theta and that logarithm, with the distance as its
+ * instrument (regression.h), since errors come from the same runs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +94,7 @@ const Column dial_columns[] = {
     COLUMN(DialRow, scheme),
     {0}};
 
-/* S and theta of "dial:S-THETA"; 0: another name. */
+/* Reads S and theta of "dial:S-THETA"; returns 0 for another name. */
 static int read_dial(const char *name, size_t *parts, double *theta)
 {
     Dial d;
@@ -102,7 +104,7 @@ static int read_dial(const char *name, size_t *parts, double *theta)
     return 1;
 }
 
-/* A level of the dial of these parts and this depth: runs of which none diverged. */
+/* Returns 1 for a level of the dial of these parts and this depth that has runs, none of which diverged. */
 static int is_of_dial(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
 {
     size_t S;
@@ -110,7 +112,8 @@ static int is_of_dial(const Compare *u, const Cell *c, size_t parts, size_t laye
            S == parts && !compare_diverged(u, c);
 }
 
-/* The same, and no cell before it is this level under another name. Levels of two dials may be one map, as theta = 0 is. */
+/* Returns 1 for such a level if no cell before it is the same level under another name. Levels of two dials may be one
+ * map, as with theta = 0. */
 static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
 {
     double other;
@@ -125,7 +128,7 @@ static void add_point(Compare *u, const Cell *c, size_t parts, double theta)
               &(DialRow){parts, c->layers, theta, c->scheme->name, c->valid, c->test, c->split});
 }
 
-/* What is known of the levels of one dial: (levels) and, of runs, (levels, seeds); NaN: no run. */
+/* The data of the levels of one dial: (levels), and for runs (levels, seeds); NaN: no run. */
 typedef struct {
     double *theta, *distance, *x; /* x (levels, SLOPES): both */
     double *valid, *test, *error; /* error: its logarithm */
@@ -143,7 +146,7 @@ static Levels levels_in(const Compare *u, double *room)
     return (Levels){room, room + u->cells, room + 2 * u->cells, runs, runs + n, runs + 2 * n};
 }
 
-/* Those from `least` on; their number. */
+/* Finds the levels from `least` on; returns their number. */
 static size_t find_levels(const Compare *u, size_t parts, size_t layers, double least,
                           const Levels *l)
 {
@@ -164,7 +167,7 @@ static size_t find_levels(const Compare *u, size_t parts, size_t layers, double 
     return n;
 }
 
-/* Rows of the slopes that have a name; too few runs: words and no row. */
+/* Adds rows of the slopes that have a name; with too few runs it prints words and adds no row. */
 static int add_rows(Compare *u, RegressionRow *row, int code, const char *const name[SLOPES],
                     const Slope *slope)
 {
@@ -201,7 +204,7 @@ static int add_error(Compare *u, RegressionRow row, const char *text, const doub
     return add_rows(u, &row, code, error_names, slope);
 }
 
-/* The rows of these levels. */
+/* Adds the rows of these levels. */
 static int add_levels(Compare *u, RegressionRow row, const Levels *l)
 {
     size_t measured = 0;
@@ -217,7 +220,8 @@ static int add_levels(Compare *u, RegressionRow row, const Levels *l)
     return add_error(u, row, "test", l->test, l);
 }
 
-/* One dial at one depth: of all its levels; and, where there are levels below 1/S, of those from there on. */
+/* Adds the rows of one dial at one depth: for all its levels and, where there are levels below 1/S, for those from
+ * there on. */
 static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
 {
     RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN, .first = NAN};
@@ -231,7 +235,7 @@ static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
     return row.levels < all ? add_levels(u, row, l) : 0;
 }
 
-/* Whether no cell before this one is a level of the same dial and depth. */
+/* Returns 1 where cell i is the first level of its dial and depth. */
 static int is_first(const Compare *u, size_t i, size_t parts)
 {
     double theta;
@@ -282,7 +286,7 @@ int compare_regression_save(const Compare *u)
     return output_table(u->regression, u->dir, "regression");
 }
 
-/* A plot: the columns of dial.csv that it shows against theta. */
+/* A plot, with the columns of dial.csv that it shows against theta. */
 typedef struct {
     PlotFrame frame;
     const char *mean, *low, *high;
@@ -299,7 +303,7 @@ static const DialPlot plots[] = {
      "truncation_low",
      "truncation_high"}};
 
-/* The levels of one dial and depth, and the intervals of their own runs. */
+/* Draws the levels of one dial and depth, and the intervals of their own runs. */
 static void draw_dial(const Compare *u, const DialPlot *d, Plot *p, size_t parts, size_t layers,
                       size_t style)
 {

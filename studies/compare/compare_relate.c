@@ -1,6 +1,5 @@
-/* compare_relate.c: what perplexity goes with: rank correlations over designs. Cells with the
- * same map are one design, with the mean of their values: rk2-unit and repeat:2 are one network
- * under two names. */
+/* compare_relate.c: computes rank correlations of perplexity over designs. Cells with the same map are
+ * one design, with the mean of their values: rk2-unit and repeat:2 are one network under two names. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +34,8 @@ static double truncation(const Compare *u, const Cell *c)
     return c->split.mean;
 }
 
-/* Of designs that solve y' = F + G: one of order 0 has an error against that flow, but goes elsewhere. */
+/* Returns the truncation error of designs that solve y' = F + G. A design of order 0 has an error against
+ * that flow too, but approximates another one, so it gets NaN. */
 static double integrated(const Compare *u, const Cell *c)
 {
     return u->orders.scheme[c->index].theory.order > 0 ? c->split.mean : NAN;
@@ -65,7 +65,8 @@ static double test_mean(const Compare *u, const Cell *c)
     return c->test.mean;
 }
 
-/* What is ranked against what. The last tells how far the study can hold the two apart. */
+/* The quantities that are ranked against each other. The last pair shows how far the study can separate
+ * evaluations and truncation error. */
 static const struct {
     const char *name;
     Value *of;
@@ -81,7 +82,7 @@ static const struct {
             {"test", test_mean, "parameters", parameters},
             {"(evaluations)", evaluations, "truncation, order > 0", integrated}};
 
-/* The mean of a quantity over the cells that are one design, the map of cell i. */
+/* Returns the mean of a quantity over the cells that are one design, the map of cell i. */
 static double design_mean(const Compare *u, size_t i, Value *value)
 {
     double sum = 0, n = 0;
@@ -93,7 +94,7 @@ static double design_mean(const Compare *u, size_t i, Value *value)
     return n ? sum / n : NAN;
 }
 
-/* Over the designs of a depth: equal maps are one. */
+/* Adds a correlation over the designs of a depth; equal maps are one. */
 static int add_correlation(Compare *u, size_t layers, size_t k)
 {
     double *x = memory_new(2 * u->cells, sizeof *x);

@@ -1,4 +1,4 @@
-/* compare_runs.c: the runs of a comparison: which there are, who trains them, what they give. */
+/* compare_runs.c: lists the runs of a comparison, trains them, and takes their results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static int make_plan(const Compare *u, const Cell *c, Plan **out)
     return bridge_plan(c->scheme, &o, out);
 }
 
-/* Of equal evaluations. */
+/* Returns 1 for a control of equal evaluations. */
 static int is_control(const Table *t)
 {
     return strncmp(t->name, "looped:", 7) == 0 || strncmp(t->name, "repeat:", 7) == 0;
@@ -222,8 +222,8 @@ static void take_results(Compare *u, const Task *list)
     compare_summarise(u);
 }
 
-/* What is measured on all runs that are there; not on diverged ones, worse than drawing words blindly,
- * whose flows may leave the numbers after long hours. */
+/* Measures all finished runs except diverged ones, which are worse than drawing words at random; their
+ * flows may leave the range of numbers after long hours. */
 static int measure_all(Compare *u, const Task *list, size_t n, int wait)
 {
     Task *there = memory_new(n, sizeof *there);
@@ -238,7 +238,7 @@ static int measure_all(Compare *u, const Task *list, size_t n, int wait)
     return code;
 }
 
-/* Seed by seed, so that a study that is stopped has whole seeds of all designs. */
+/* Trains seed by seed, so that a study that is stopped has whole seeds of all designs. */
 int compare_train(Compare *u, int wait)
 {
     size_t n = u->cells * u->seeds;

@@ -1,4 +1,4 @@
-/* compare_save.c: a comparison in words and files. */
+/* compare_save.c: writes a comparison in words and files. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void print_tuning(const Compare *u, FILE *f)
                    : "Parameters are not matched.\n");
 }
 
-/* Whether the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
+/* Returns 1 where the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
 static int same_at_all(const Compare *u, size_t i, size_t j)
 {
     size_t k = 0;
@@ -98,7 +98,7 @@ static void print_truncation(const Compare *u, FILE *f)
                    "error, not that of a network\nwhose earlier layers have other weights.\n");
 }
 
-/* Perplexities of runs that are still gaining are not best ones. */
+/* Prints how many runs were still gaining; their perplexities are not their best ones. */
 static void print_gaining(const Compare *u, FILE *f)
 {
     size_t gaining = 0, runs = 0;
@@ -106,7 +106,7 @@ static void print_gaining(const Compare *u, FILE *f)
         gaining += u->cell[i].gaining;
         runs += u->cell[i].runs;
     }
-    if (options_size(u->options, "average") > 1) return; /* whose model is not of one epoch */
+    if (options_size(u->options, "average") > 1) return; /* its model is not one epoch's */
     const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
                        : schedule_ends(options_choice(u->options, "schedule"))
                            ? " (as\na rate that falls to its end makes likely)"
@@ -159,7 +159,7 @@ static void print_caption(const Compare *u, FILE *f)
         u->orders.system->name, u->orders.system->title);
 }
 
-/* What a depth's runs of one text say of seeds. */
+/* Prints what the runs of a depth on one text show about seeds. */
 static void print_seeds(const Seeds *s, const char *text, FILE *f)
 {
     fprintf(f, "    %s: standard deviation %.2f, %zu degree%s of freedom; ", text, s->pooled.sd,
@@ -174,7 +174,7 @@ static void print_seeds(const Seeds *s, const char *text, FILE *f)
                 s->paired ? "" : "not ", s->correlation, s->p);
 }
 
-/* The layout of a depth in numbers. */
+/* Prints the layout of a depth in numbers. */
 static void print_layout(const Compare *u, size_t d, FILE *f)
 {
     const Layout *l = &u->layout[d];
@@ -204,7 +204,7 @@ static void print_diverged(const Compare *u, FILE *f)
     }
 }
 
-/* The designs shown to be within the margin of the baseline on a text. */
+/* Prints the designs shown to be within the margin of the baseline on a text. */
 static void print_equal(const Compare *u, int test, FILE *f)
 {
     char name[CELL_NAME];
@@ -285,7 +285,7 @@ static int save_markdown(const Compare *u)
     return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
 }
 
-/* A row a run: what --from reads. */
+/* Writes runs.csv, a row for each run; --from reads it. */
 static int save_runs(const Compare *u)
 {
     Sheet *r;

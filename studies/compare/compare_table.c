@@ -1,4 +1,5 @@
-/* compare_table.c: the tables of a comparison: a row a cell, a row a difference, curves over the steps. */
+/* compare_table.c: makes the tables of a comparison: a row for each cell, a row for each difference,
+ * curves over the steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 
-/* A cell and what is told of it. */
+/* A cell and the values of its row. */
 typedef struct {
     const char *scheme, *system, *verdict, *evals, *baseline, *same_as, *control_of, *time;
     int governs;
@@ -143,7 +144,7 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "one_by_one_high", cell.one_by_one.high, .sparse = 1),
     {0}};
 
-/* For people alone. */
+/* A table for people alone. */
 static const Column difference_columns[] = {
     COLUMN(CompareRow, scheme, .place = 1),
     FIELD(CompareRow, "layers", cell.layers, .place = 2),
@@ -237,7 +238,7 @@ static int add_row(Compare *u, const Cell *c)
     return 0;
 }
 
-/* What needs no network. */
+/* Adds a row for a bound that needs no network. */
 static void add_bound(Compare *u, const char *name, double valid, double test)
 {
     static const char *const names[] = {"valid_ppl", "test_ppl", NULL};
@@ -246,8 +247,8 @@ static void add_bound(Compare *u, const char *name, double valid, double test)
 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
-/* sum += row by row, as far as both go: seeds cut the text at other places, so that one of them may
- * have a row more. */
+/* Adds the rows to sum, as many as both have: seeds cut the text at different places, so one may have a
+ * row more. */
 static void sum_rows(RunRow *sum, size_t *rows, const RunRow *row, size_t n)
 {
     if (n < *rows) *rows = n;
@@ -275,7 +276,7 @@ static int add_log(const Compare *u, const RunSpec *s, RunRow **sum, size_t *row
     return 0;
 }
 
-/* The mean over the seeds, row by row of their logs. */
+/* Adds the mean over the seeds, row by row of their logs. */
 static int add_curve(Compare *u, const Cell *c)
 {
     size_t rows = 0;
@@ -299,7 +300,7 @@ static int add_curve(Compare *u, const Cell *c)
     return code;
 }
 
-/* Characters are no tokens, and little memory is in kB, for people. */
+/* Sets units for people: characters are not tokens, and little memory is shown in kB. */
 static void name_units(Compare *u)
 {
     double most = 0;

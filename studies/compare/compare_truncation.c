@@ -1,8 +1,7 @@
-/* compare_truncation.c: the true truncation error of every trained network at h = 1, the
- * network's own step, its slope and its leading term (bridge/truncation.h): each run's model on a few sentences
- * of the validation text, its own scheme, weights frozen in each layer; the median over
- * sentences and layers. The field is F + G; of schemes over L also y' = L(y), the ODE of their
- * paper.
+/* compare_truncation.c: measures the true truncation error of every trained network at h = 1, the network's own
+ * step, with its slope and its leading term (bridge/truncation.h). It takes each run's model on a few sentences
+ * of the validation text, with its own scheme and weights frozen in each layer, and the median over sentences
+ * and layers. The field is F + G; for schemes over L also y' = L(y), the ODE of their paper.
  *
  * A run's numbers are kept in its directory, truncation.csv. */
 #include <math.h>
@@ -25,7 +24,8 @@ typedef struct {
     RunErrors errors;
 } ErrorRow;
 
-/* A file with other names is of another measure, and measured again. */
+/* The columns of truncation.csv. A file with other names is of another measure, and the run is measured
+ * again. */
 static const Column columns[] = {COLUMN(ErrorRow, sentences),
                                  COLUMN(ErrorRow, tokens),
                                  FIELD(ErrorRow, "network_step", errors.split),
@@ -39,8 +39,8 @@ static const Column columns[] = {COLUMN(ErrorRow, sentences),
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Median error and slope for one field; NaN where the scheme has no step of it, or the flow
- * leaves the numbers. */
+/* Computes the median error and slope for one field; NaN where the scheme has no step of it, or the flow leaves
+ * the range of numbers. */
 static int measure_field(const Network *n, const Table *t, const Sentences *s, int field,
                          double *error, double *slope, RunErrors *e)
 {
@@ -102,7 +102,7 @@ static int save(const Compare *u, const char *dir, const RunErrors *e)
     return code;
 }
 
-/* 1 where the file is there, of the same sentences. */
+/* Returns 1 where the file exists, with the same numbers of sentences and tokens. */
 static int load(const Compare *u, const char *dir, RunErrors *e)
 {
     ErrorRow now = row_of(u, e), row = now;

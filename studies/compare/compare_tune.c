@@ -1,7 +1,8 @@
-/* compare_tune.c: equal tuning: every cell gets the same small grid of rate and dropout, one
- * training each with a seed of its own, and takes the point with the best validation perplexity.
- * The test text is not opened before every cell has chosen: the trainings run with --untested,
- * and this process holds a corpus without it. DIR/study.log has the order of events. */
+/* compare_tune.c: tunes all cells equally. Every cell gets the same small grid of rate and dropout,
+ * one training for each point with a separate seed (--tune-seed), and takes the point with the best
+ * validation perplexity. The test text is not opened before every cell has chosen: the trainings
+ * run with --untested, and this process holds a corpus without it. DIR/study.log has the order of
+ * events. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ const Column tune_columns[] = {COLUMN(TuneRow, scheme),
 
 typedef char Number[32];
 
-/* The grid: (rates, dropouts). */
+/* The grid (rates, dropouts). */
 typedef struct {
     size_t rates, dropouts, points;
     Number rate[16], dropout[16];
@@ -75,8 +76,8 @@ static RunSpec grid_spec(const Compare *u, const Grid *g, size_t i)
                      .untested = 1};
 }
 
-/* Index of the best of a cell's points, the first of equal ones; or `points`, where none came
- * through. */
+/* Returns the index of the best of a cell's points, the first of equal ones; `points` where none
+ * has a result. */
 static size_t find_best(const Task *t, size_t points)
 {
     size_t best = points;

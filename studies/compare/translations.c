@@ -1,5 +1,5 @@
-/* translations.c: a comparison of encoders and decoders: which runs there are, who trains them, and what is measured on
- * each: BLEU of validation and test text, truncation errors of both sides.
+/* translations.c: compares encoders and decoders. It lists the runs, trains them, and measures each: BLEU of validation
+ * and test text, truncation errors of both sides.
  *
  * A run's measures are kept in its directory (translation.csv, lines.csv, the translations themselves in valid.out and
  * test.out), with the options they were made with, and claimed like the run itself. */
@@ -29,7 +29,7 @@ static const TranslationResult none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, N
 
 /* ---- cells --------------------------------------------------------------------------------------- */
 
-/* "NAME" or "NAME@LAYERS" of `part`, which is spoilt. */
+/* Reads "NAME" or "NAME@LAYERS" from `part`, which it changes. */
 static int read_side(const Translations *u, char *part, int decoder, Table **t, size_t *layers)
 {
     char *at = strchr(part, '@'), *end = at;
@@ -110,7 +110,7 @@ static int open_cells(Translations *u)
     return code;
 }
 
-/* ERR_INPUT where a search of these options would be refused once all is trained. */
+/* Returns ERR_INPUT where a search with these options would be refused after training. */
 static int check_search(const Translations *u)
 {
     const Backend *b;
@@ -125,7 +125,7 @@ static int check_search(const Translations *u)
     return code;
 }
 
-/* ERR_INPUT where an option is of language models alone. */
+/* Returns ERR_INPUT where an option for language models alone is given. */
 static int check_options(const Options *o)
 {
     static const char *const alone[] = {"tune",        "controls",  "baseline",   "system",
@@ -137,7 +137,7 @@ static int check_options(const Options *o)
                              "baseline",
                              alone[i]);
     TRY(network_check(o));
-    /* config.ini tells --scheme's default of every study. */
+    /* config.ini has --scheme's default in every study. */
     if (options_rank(o, "scheme") == OPTION_ARGUMENT)
         return error_set(ERR_INPUT, "--scheme: the corpus has pairs: write --pair "
                                     "ENCODER/DECODER,...");
@@ -276,7 +276,7 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
 
 /* ---- their files --------------------------------------------------------------------------------- */
 
-/* What a run's measures depend on beside the run. */
+/* Writes what a run's measures depend on besides the run. */
 static int describe(const Translations *u, char *out, size_t room)
 {
     const Options *o = u->options;
@@ -323,7 +323,7 @@ static int save(const char *dir, const char *how, const TranslationResult *r, co
     return code;
 }
 
-/* 1 where the files are there, of the same search. */
+/* Returns 1 where the files exist, with the same search. */
 static int load(const char *dir, const char *how, TranslationResult *r, Statistics *s)
 {
     char path[OUTPUT_PATH];
@@ -377,14 +377,14 @@ static int measure(void *study, Task *t)
     return 0;
 }
 
-/* Trains all cells and measures each; fills them in. */
+/* Trains all cells, measures each, and fills them in. */
 static int train(Translations *u)
 {
     size_t n = u->cells * u->seeds, m = 0;
     Task *list = memory_new(n, sizeof *list), *there = memory_new(n, sizeof *there);
     size_t *at = memory_new(n, sizeof *at);
     int code = list && there && at ? 0 : ERR_MEMORY;
-    /* Seed by seed, so that a study that is cut short has whole rows. */
+    /* The list goes seed by seed, so that a study that is cut short has whole rows. */
     for (size_t i = 0; i < n && code == 0; i++) {
         at[i] = i % u->cells * u->seeds + i / u->cells;
         list[i].spec = spec_of(u, &u->cell[at[i] / u->seeds], at[i] % u->seeds);

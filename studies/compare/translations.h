@@ -1,9 +1,9 @@
-/* translations.h: the study behind `trotter compare` on a corpus of pairs, in parts: its cells, trainings and what is
- * measured on each trained network (translations.c), runs recorded before (translations_from.c), tables, words and files
- * (translations_table.c), plots (translations_plot.c), the papers' figures (translations_published.c).
+/* translations.h: the study behind `trotter compare` on a corpus of pairs, in parts: its cells, trainings and the
+ * measures of each trained network (translations.c), runs recorded before (translations_from.c), tables, words and
+ * files (translations_table.c), plots (translations_plot.c), the papers' figures (translations_published.c).
  *
- * A cell is an encoder's scheme and a decoder's, trained once for every seed. What a run's test translations match of the
- * references is kept line by line, so that a difference of two cells has two intervals: of seeds, and of sentences.
+ * A cell is an encoder's scheme and a decoder's, trained once for every seed. A run keeps line by line what its test
+ * translations match of the references, so a difference of two cells has two intervals: over seeds, and over sentences.
  */
 #ifndef TROTTER_TRANSLATIONS_H
 #define TROTTER_TRANSLATIONS_H
@@ -14,10 +14,10 @@
 #include "studies/tools/select.h"
 #include "studies/tools/simultaneous.h"
 
-/* What a run's trained network gave; NaN: not to be had. */
+/* The measures of a run's trained network; NaN: not available. */
 typedef struct {
     double valid_bleu, test_bleu, test_chrf, brevity; /* of the test text's BLEU */
-    double sentences_per_s;                           /* translating the test text */
+    double sentences_per_s;                           /* in translating the test text */
     /* Truncation errors over the flow's displacement at h = 1, and their slopes. */
     double encoder_error, encoder_slope, decoder_error, decoder_slope;
 } TranslationResult;
@@ -28,14 +28,14 @@ typedef struct {
     int encoder_order, decoder_order; /* exact; -1: none */
     char name[2 * TABLE_NAME + 64];   /* as --pair has it */
     size_t numbers;                   /* of the model */
-    size_t runs;                      /* that came through */
+    size_t runs;                      /* that have a result */
     RunResult *result;                /* (seeds); NaN where a run failed or is not recorded */
     TranslationResult *measure;       /* (seeds) */
     Statistics *lines;                /* (seeds) of the test text, for BLEU */
     Interval valid_ppl, test_ppl, valid_bleu, test_bleu, test_chrf, encoder_error, decoder_error;
     double speed;                              /* sentences a second, mean */
     Difference valid_ppl_diff, test_bleu_diff; /* from the baseline, over seeds */
-    double test_bleu_p;                        /* of that being 0, corrected (Dunnett) */
+    double test_bleu_p;                        /* of that difference being 0, corrected (Dunnett) */
     double drawn_low, drawn_high,
         drawn_p; /* of the difference of mean BLEU, over drawn sentences */
 } TranslationCell;
@@ -56,7 +56,7 @@ typedef struct {
     Sheet *table, *differences;
 } Translations;
 
-/* The whole study; o: compare's options, of the groups `all`. Takes over c. */
+/* Does the whole study; o: compare's options, of the groups `all`. It takes over c. */
 int translations_run(Options *o, const OptionGroup *const *all, Corpus *c);
 
 /* ---- translations_from.c: DIR/runs.csv and DIR/lines.csv ---- */
@@ -69,11 +69,12 @@ typedef struct {
     TranslationResult measure;
 } TranslationRun;
 extern const Column translation_runs[], translation_lines[];
-/* Lines of a run to translation_lines, under the run's number; and those of rows first .. first + n - 1 of such a table
- * (caller: metric_free). ERR_INPUT, ERR_MEMORY. */
+/* translations_add_lines adds the lines of a run to a table of translation_lines, under the run's number.
+ * translations_read_lines reads rows first .. first + n - 1 of such a table (caller: metric_free). ERR_INPUT,
+ * ERR_MEMORY. */
 void translations_add_lines(Sheet *s, size_t run, const Statistics *of);
 int translations_read_lines(const Csv *c, size_t first, size_t n, Statistics *out);
-/* Both files of all cells. */
+/* Writes both files of all cells. */
 int translations_record(const Translations *u);
 /* Fills the cells in from those files of the directories of --from. ERR_INPUT. */
 int translations_take(Translations *u);
@@ -81,7 +82,7 @@ int translations_take(Translations *u);
 /* ---- translations_table.c ---- */
 
 extern const Column translation_columns[];
-/* Intervals, differences and the sheets, once all runs are filled in. */
+/* Computes intervals, differences and the sheets, once all runs are filled in. */
 int translations_tables(Translations *u);
 int translations_show(const Translations *u);
 int translations_save(const Translations *u);
@@ -90,7 +91,7 @@ int translations_save(const Translations *u);
 
 int translations_plots(const Translations *u);
 extern const Column translation_published[];
-/* DIR/published.csv: the papers' figures, ours beside them where we have that row. */
+/* Writes DIR/published.csv: the papers' figures, with ours beside them where we have that row. */
 int translations_published(const Translations *u);
 
 #endif

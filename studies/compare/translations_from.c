@@ -1,6 +1,6 @@
-/* translations_from.c: the runs of a comparison as two files, and runs that earlier comparisons recorded (--from DIR):
- * runs.csv has a row a run, lines.csv what each line of a run's test translations matches, from which BLEU and its
- * intervals can be computed again without the text. */
+/* translations_from.c: writes the runs of a comparison to two files, and reads runs that earlier comparisons recorded
+ * (--from DIR). runs.csv has a row for each run; lines.csv has what each line of a run's test translations matches,
+ * from which BLEU and its intervals can be computed again without the text. */
 #include <math.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ const Column translation_runs[] = {
     FIELD(TranslationRun, "decoder_slope", measure.decoder_slope),
     {0}};
 
-/* A row of lines.csv: whole numbers, but NaN-able as all that is read back. */
+/* A row of lines.csv: whole numbers, stored as doubles, which csv_record reads, so that a missing one is NaN. */
 typedef struct {
     double run, x[BLEU_STATISTICS];
 } LineRow;
@@ -126,7 +126,7 @@ static TranslationCell *find_cell(const Translations *u, const Csv *c, size_t ro
     return NULL;
 }
 
-/* The lines of run number `run`: rows first .. *next - 1. */
+/* Finds the lines of run number `run`: rows first .. *next - 1. */
 static int find_lines(const Csv *c, size_t run, size_t first, size_t *next)
 {
     int column = csv_column(c, "run");
@@ -147,7 +147,7 @@ static int take_run(Translations *u, const Csv *runs, const Csv *lines, size_t r
     TRY(csv_number(runs, row, csv_column(runs, "seed"), &seed));
     TRY(find_lines(lines, row, *line, &next));
     size_t first = *line;
-    if (next == first && !isnan(r.measure.test_bleu)) /* what diverged is not translated */
+    if (next == first && !isnan(r.measure.test_bleu)) /* diverged runs are not translated */
         return error_set(ERR_INPUT, "%s: no lines of run %zu, in their order", lines->file, row);
     *line = next;
     TranslationCell *c = find_cell(u, runs, row);

@@ -1,5 +1,5 @@
-/* translations_plot.c: what a comparison of pairs shows at a glance: BLEU of every pair of schemes with the interval of its
- * seeds, and BLEU against the truncation error of the trained encoder. */
+/* translations_plot.c: draws BLEU of every pair of schemes with the interval of its seeds, and BLEU against the
+ * truncation error of the trained encoder. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
-/* translations_published.c: figures of encoders with decoders as the papers have them, ours beside where the corpus and
- * the pair of schemes are the row's and the metric is BLEU. What is not run here is listed with the reason: WMT'14 has 4.5
- * million pairs, of which two cores would train a base model in months; the texts of IWSLT'14 and CNN/DailyMail are not in
- * this project's reach, and NUCLE, on which corrections are trained and scored, has a licence. Their metrics are `trotter
- * bleu --metrics rouge` and `trotter m2`.
+/* translations_published.c: lists the papers' figures of encoders with decoders, with ours beside them where the corpus
+ * and the pair of schemes are the row's and the metric is BLEU. Rows that are not run here are listed with the reason.
+ * WMT'14 has 4.5 million pairs, on which two cores would train a base model in months. The texts of IWSLT'14 and
+ * CNN/DailyMail are not available to this project, and NUCLE, on which corrections are trained and scored, has a
+ * licence. `trotter bleu --metrics rouge` and `trotter m2` compute their metrics.
  *
- * Source: Lu et al. 2019 (Macaron), table 1, whose Transformer's figures are of others; Press, Smith, Levy 2020 (Sandwich),
- * table 6; Li et al. 2022 (ODE Transformer), tables 1 and 4, whose RK2-block of table 4 is the gated one by its program's
- * README; Wu et al. 2021 ("Good for Misconceived Reasons"); Yao and Wan 2020. */
+ * Source: Lu et al. 2019 (Macaron), table 1, whose figures of the Transformer come from others; Press, Smith, Levy 2020
+ * (Sandwich), table 6; Li et al. 2022 (ODE Transformer), tables 1 and 4, whose RK2-block of table 4 is the gated one by
+ * its program's README; Wu et al. 2021 ("Good for Misconceived Reasons"); Yao and Wan 2020. */
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@
 
 typedef struct {
     const char *source, *row;
-    const char *encoder, *decoder; /* ours of that map; a word is one layer of ours; NULL: none */
+    const char *encoder, *decoder; /* our schemes of that map; a word is one layer; NULL: none */
     const char *corpus, *size, *metric;
     double figure;
     const char *reason; /* why it is not run; NULL: it can be */
@@ -116,7 +116,7 @@ const Column translation_published[] = {
     COLUMN(Beside, note, .page = 1, .words = "why it is not run, or what differs"),
     {0}};
 
-/* Multi30k's English and German, by their sizes (Elliott et al. 2016). */
+/* Returns 1 for Multi30k's English and German, known by their sizes (Elliott et al. 2016). */
 static int is_multi30k(const Translations *u)
 {
     static const size_t lines[SPLITS] = {29000, 1014, 1000};

@@ -1,10 +1,10 @@
-/* translations_table.c: what follows from the runs of a comparison of pairs: intervals, differences from the first pair of
- * schemes, and how they are told.
+/* translations_table.c: computes intervals and differences from the first pair of schemes, from the runs of a
+ * comparison of pairs, and writes them.
  *
- * A difference of BLEU has two intervals. Over seeds: the one-way layout of statistics.h, one standard deviation for all
- * cells. Over sentences: of 1,000 drawn test texts, with replacement and the same for all runs (Koehn 2004; bootstrap.h), the
- * difference of the cells' mean BLEU over their seeds. The first says what another training would give, the second what
- * another text would; a ranking needs both to leave out 0. */
+ * A difference of BLEU has two intervals. The one over seeds uses the one-way layout of statistics.h, with one standard
+ * deviation for all cells. The one over sentences is that of the difference of the cells' mean BLEU over their seeds,
+ * on 1,000 test texts drawn with replacement, the same for all runs (Koehn 2004; bootstrap.h). The first shows what
+ * another training would give, the second what another text would; a ranking needs both to leave out 0. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
-/* A cell and what is told of it. */
+/* A cell and the values of its row. */
 typedef struct {
     TranslationCell cell;
     const char *encoder, *decoder, *name;
@@ -78,7 +78,7 @@ const Column translation_columns[] = {
     FIELD(PairRow, "drawn_p", cell.drawn_p, .page = 21, .words = "two-sided p" OVER_LINES),
     {0}};
 
-/* For people alone. */
+/* A table for people alone. */
 static const Column difference_columns[] = {
     FIELD(PairRow, "encoder / decoder", name, .place = 1),
     FIELD(PairRow, "valid_ppl", cell.valid_ppl_diff.mean, .form = SHEET_FIXED, .digits = 3,
@@ -119,7 +119,7 @@ static void summarise(const Translations *u, TranslationCell *c)
     c->speed = statistics_mean(&m->sentences_per_s, MEASURE, u->seeds).mean;
 }
 
-/* A run that is no better than drawing words is of no spread that others share. */
+/* Returns 1 where a run of the cell is no better than drawing words at random; its spread is not that of the others. */
 static int has_diverged(const Translations *u, const TranslationCell *c)
 {
     return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
@@ -165,7 +165,8 @@ static int find_differences(Translations *u)
 
 /* ---- drawn sentences ----------------------------------------------------------------------------- */
 
-/* Of the cells with translations: their runs' statistics one behind another, and how many each has. */
+/* Lists the cells with translations: their runs' statistics, which follow one another, and how many each cell has.
+ * Returns the number of cells. */
 static size_t list_runs(const Translations *u, Statistics *run, size_t *runs,
                         TranslationCell **cell)
 {
@@ -204,7 +205,7 @@ static int draw_sentences(Translations *u)
     if (code == 0) cells = list_runs(u, run, runs, cell);
     for (size_t i = 0; i < cells; i++) n += runs[i];
     if (code == 0) code = check_lines(run, n);
-    if (code == 0 && cells > 1 && cell[0] == &u->cell[0]) /* the baseline has some */
+    if (code == 0 && cells > 1 && cell[0] == &u->cell[0]) /* the baseline has translations */
         code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, cells, BOOTSTRAP_RESAMPLES,
                                BOOTSTRAP_SEED, drawn);
     else

@@ -1,4 +1,5 @@
-/* choose.c: the particle system of an option: built in, of a file, or a layer of a trained model. */
+/* choose.c: finds the particle system of an option: built in, from a file, or a layer of a trained
+ * model. */
 #include "studies/measure/choose.h"
 
 #include <stdio.h>

@@ -1,23 +1,23 @@
-/* choose.h: which particle system a command runs on. */
+/* choose.h: the particle system that a command runs on. */
 #ifndef TROTTER_CHOOSE_H
 #define TROTTER_CHOOSE_H
 
 #include "ode/ode.h"
 #include "studies/model/trained.h"
 
-/* Which particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL:
- * the default one. particles, dim: 0 for the system's own. */
+/* The choice of a particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL: the
+ * default one. particles, dim: 0 for the system's own. */
 typedef struct {
     const char *name, *file;
     size_t particles, dim;
     uint64_t seed;
 } SystemChoice;
 
-/* *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
+/* Opens the system. *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
 int choose_system(const SystemChoice *c, Network *n, System **out);
 /* Prints "system NAME: TITLE" and, in the next line, how many particles of how many coordinates it has; no line end. */
 void choose_tell(const System *s);
-/* Passes `code` on; what went wrong on a system from a file begins with the file's name. */
+/* Returns `code`. Puts the file's name before the words of an error on a system from a file. */
 int choose_blame(const SystemChoice *c, int code);
 
 #endif

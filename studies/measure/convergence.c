@@ -1,4 +1,4 @@
-/* convergence.c: order_measure for every scheme of a selection; tables and plots of it. */
+/* convergence.c: runs order_measure for every scheme of a selection, and writes tables and plots. */
 #include "studies/measure/convergence.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
-/* A step size of a scheme; the seconds are of one run, and so stand in a table of their own. */
+/* One step size of a scheme. The seconds are those of one run, so they stand in a separate table. */
 typedef struct {
     const char *scheme, *system;
     OrderPoint at;
-    double rate; /* of this error and the one before, log over log of h; NaN: none */
+    double rate; /* from this error and the one before: log over log of h; NaN: none */
 } PointRow;
 
 const Column order_points[] = {
@@ -195,23 +195,24 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     return code;
 }
 
-/* Where a study is, and how much is still to come, for those who wait. */
+/* The progress of a study and the forecast of the rest, for the progress line. */
 typedef struct {
     const char *system;
     const Selection *s;
     const Forecast *ahead; /* (s->count) */
-    const int *alone;      /* (s->count) 1: its field is its own, and so is the solution */
+    const int *alone;      /* (s->count) 1: its field, and so its solution, is its own */
     size_t now;            /* scheme */
-    int predicted;         /* 1: a constant was, so the way there is known */
-    const char *work;      /* in hand, */
-    double begun, told;    /* since; the last time */
+    int predicted;         /* 1: a constant was predicted, so the way there is known */
+    const char *work;      /* the work in hand */
+    double begun, told;    /* start of that work; time of the last report */
     double first;          /* when the last solution began */
     double solved;         /* seconds of the longest one and its check */
     double steps, stepping, prediction,
-        predicting; /* shares of this scheme's, and seconds so far */
+        predicting; /* steps, prediction: shares done; others: seconds so far */
 } Pace;
 
-/* Seconds of a solution with its check, which is taken to be as long; *left: of the one in hand. */
+/* Returns the seconds of a solution with its check, which is assumed to take as long; *left: the seconds left of
+ * the one in hand. */
 static double solution_time(const Pace *p, double share, double now, double *left)
 {
     *left = 0;
@@ -222,14 +223,16 @@ static double solution_time(const Pace *p, double share, double now, double *lef
     return fmax(all, p->solved);
 }
 
-/* Of work that was to take `forecast`. What was seen counts where it is enough. */
+/* Returns the seconds left of work that was to take `forecast`. The measured time replaces the forecast once it is
+ * long enough. */
 static double work_left(double share, double seconds, double forecast)
 {
     const double enough = 1;
     return (1 - share) * (share > 0 && seconds > enough ? seconds / share : forecast);
 }
 
-/* At least: solutions of histories, and points and passes that are added, are not foreseen. */
+/* Returns a lower bound of the time left. It does not foresee solutions of histories, nor points and passes that
+ * are added. */
 static double time_left(const Pace *p, double share, double now)
 {
     double left, solution = solution_time(p, share, now, &left);
@@ -240,7 +243,7 @@ static double time_left(const Pace *p, double share, double now)
         const Forecast *f = p->ahead + i;
         int predicts = f->prediction > 0 && (i > p->now || !(p->prediction > 0));
         if (i > p->now) left += f->steps + f->prediction + p->alone[i] * solution;
-        if (p->alone[i] && predicts) left += solution / 2; /* nobody checks a way */
+        if (p->alone[i] && predicts) left += solution / 2; /* a way is not checked */
         ways |= predicts && !p->alone[i];
     }
     return left + (ways && !p->predicted ? solution / 2 : 0);
@@ -260,7 +263,7 @@ static void show_pace(void *arg, const char *work, double share)
     } else if (work == work_prediction) {
         p->steps = p->predicted = 1;
         p->predicting =
-            share < p->prediction ? 0 : p->predicting + now - p->told; /* or once more */
+            share < p->prediction ? 0 : p->predicting + now - p->told; /* it may start over */
         p->prediction = share;
     }
     p->told = now;
@@ -271,16 +274,16 @@ static void show_pace(void *arg, const char *work, double share)
                   *left ? " left in all" : "");
 }
 
-enum { SOLVED_BYTES = 1 << 28 }; /* of reference solutions that schemes share */
+enum { SOLVED_BYTES = 1 << 28 }; /* for reference solutions that schemes share */
 
-/* Refuses what the system cannot take before anything is measured. */
+/* Refuses schemes that the system cannot take, before anything is measured. */
 static int check_schemes(const ConvergenceStudy *u, const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) TRY(system_takes(u->system, s->scheme[i]));
     return 0;
 }
 
-/* What is to be expected of each scheme, in theory and in seconds: ahead, alone (s->count) out. */
+/* Finds the theory and the forecast in seconds of each scheme; ahead, alone (s->count) out. */
 static int look_ahead(ConvergenceStudy *u, const Selection *s, Forecast *ahead, int *alone)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -362,8 +365,8 @@ size_t convergence_disagree(const ConvergenceStudy *u)
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* Holds the axes to what was measured: diverging errors leave the picture, guides end with the steps, and a line
- * tells which errors are rounding. */
+/* Sets the axes to the measured range. It clips diverging errors, ends guides with the steps, and marks with a line
+ * which errors are rounding. */
 static void set_range(const ConvergenceStudy *u, Plot *p, int steps)
 {
     if (u->top > 0)
@@ -414,7 +417,8 @@ static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *
     return plot_finish(p);
 }
 
-/* A study of local errors has no work and no times: those of an earlier study here would stand beside its table. */
+/* Removes the work and times of an earlier study in DIR. A study of local errors has none, and the old ones would
+ * stand beside its table. */
 static int remove_work(const char *dir)
 {
     static const char *const names[] = {"work.csv", "work.gp",  "work.svg", "work.png", "work.pdf",

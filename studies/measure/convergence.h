@@ -8,7 +8,7 @@
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
-enum { CONVERGENCE_TREES = TREE_MAX }; /* exact orders are looked for up to this one */
+enum { CONVERGENCE_TREES = TREE_MAX }; /* exact orders are searched up to this one */
 
 typedef struct {
     Theory theory;
@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     System *system;
-    Network network; /* of a trained system, else empty; outlives it */
+    Network network; /* model of a trained system, else empty; outlives the system */
     OrderOptions options;
     size_t count;
     Convergence *scheme;            /* (count) */
@@ -35,7 +35,7 @@ typedef struct {
 
 /* Columns of order.csv, work.csv, summary.csv. */
 extern const Column order_points[], order_work[], order_summary[];
-/* How often each verdict, and each match of a constant or remainder, occurs; bad: "disagree". */
+/* Counts how often each verdict, and each match of a constant or remainder, occurs; bad: "disagree" is among them. */
 void orders_judge(const Csv *c, Verdict *v);
 
 /* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
@@ -43,11 +43,11 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
                     ConvergenceStudy *out);
 void convergence_free(ConvergenceStudy *u);
 
-/* Schemes whose order or constant disagrees. */
+/* Returns the number of schemes whose order or constant disagrees. */
 size_t convergence_disagree(const ConvergenceStudy *u);
 
-/* DIR/order.csv, order.md, order.tex, summary.csv, summary.md and the plot order; of global errors also work.csv and the
- * plots work and time. */
+/* Writes DIR/order.csv, order.md, order.tex, summary.csv, summary.md and the plot order; for global errors also
+ * work.csv and the plots work and time. */
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 
 #endif

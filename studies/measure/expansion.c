@@ -164,7 +164,7 @@ void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes)
 
 /* ---- LaTeX ------------------------------------------------------------------------------------------ */
 
-/* Widths in hundredths of an em, of Computer Modern; a line of an article at 10 pt has 3450, of which some is indented. */
+/* Widths in hundredths of an em, of Computer Modern. A line of an article at 10 pt has 3450, part of it indentation. */
 enum {
     LINES = 40,
     LINE = 3000,
@@ -178,7 +178,7 @@ enum {
     SPACE = 17
 };
 
-/* F''''(F,F,F,G) -> F^{(4)}(F,F,F,G); up to three primes stay. */
+/* Writes F''''(F,F,F,G) as F^{(4)}(F,F,F,G); up to three primes stay. */
 static void latex_name(const char *name, FILE *f)
 {
     while (*name) {
@@ -205,7 +205,7 @@ static int name_width(const char *name)
     return width;
 }
 
-/* |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
+/* Writes |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
 static void latex_number(const Table *t, const mpq_t c, FILE *f)
 {
     if (!t->exact) {
@@ -239,7 +239,7 @@ static int number_width(const Table *t, const mpq_t c)
     return SPACE + DIGIT * (int)(above > below ? above : below);
 }
 
-/* A line ends; TeX has room for so many of one display. */
+/* Ends a line. After LINES lines it ends the display too, as TeX has room for no more in one. */
 static void latex_line(int *lines, FILE *f)
 {
     if (++*lines % LINES)
@@ -274,7 +274,7 @@ static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
     fprintf(f, "\\bigr)");
 }
 
-/* The field that log(step)/h is compared with, F+G or 2F+3G, of a decoder F+C+G. */
+/* Writes the field that log(step)/h is compared with: F+G or 2F+3G, for a decoder F+C+G. */
 static void latex_field(const Table *t, FILE *f)
 {
     static const int order[] = {OP_F, OP_C, OP_G};
@@ -288,7 +288,7 @@ static void latex_field(const Table *t, FILE *f)
     }
 }
 
-/* Left sides, and what they are for a comment. */
+/* Left sides, and their description for a comment. */
 static const struct {
     const char *words, *left;
 } sides[] = {

@@ -1,4 +1,5 @@
-/* expansion.h: the error terms of a scheme in one of two bases, for tables and for LaTeX. */
+/* expansion.h: the error terms of a scheme as trees or brackets, or its modified equation, for tables and for
+ * LaTeX. */
 #ifndef TROTTER_EXPANSION_H
 #define TROTTER_EXPANSION_H
 
@@ -22,26 +23,27 @@ typedef struct {
 typedef struct {
     Table *table; /* frozen copy, owned */
     int basis, degree;
-    int one; /* of H alone */
+    int one; /* 1: terms of H alone */
     size_t count;
-    ExpansionTerm *term; /* not zero, by degree */
+    ExpansionTerm *term; /* terms that are not zero, by degree */
     char warning[512];   /* why there are no terms, or one of h^0; "" */
 } Expansion;
 
-/* one: the fields of a scheme whose stages are all H = F + G are not told apart; its terms are H's, the trees of one colour.
- * Another scheme: ERR_INPUT. degree 0: one more than the scheme's order. A stage without expansion about y is told by the warning
- * and leaves no terms. Brackets of a scheme that is not of flows, the modified equation of one with history, a degree too
- * high: ERR_INPUT. */
+/* Finds the terms. one: for a scheme whose stages are all H = F + G, the fields are not distinguished; its terms are
+ * H's, the trees of one colour. Another scheme with one: ERR_INPUT. degree 0: one more than the scheme's order. For a
+ * stage without expansion about y it sets the warning and leaves no terms. ERR_INPUT for brackets of a scheme that is
+ * not of flows, the modified equation of one with history, a degree too high. */
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out);
 void expansion_free(Expansion *e);
 
-/* Its terms as rows of expand.csv. */
+/* Columns of expand.csv; expansion_report adds the terms as its rows. */
 extern const Column expansion_columns[];
 void expansion_report(const Expansion *e, Sheet *r);
-/* An align* of amsmath, after a comment that says what it is; its lines fit an article's, and it goes on over pages. */
+/* Writes an align* of amsmath, after a comment that says what it is. Its lines fit an article's, and it may continue
+ * over pages. */
 int expansion_latex(const Expansion *e, FILE *f);
 
-/* c as "p/q", or with %.17g where the table is inexact. */
+/* Writes c as "p/q", or with %.17g where the table is inexact. */
 void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes);
 
 #endif

@@ -1,6 +1,5 @@
-/* peer.h: a stepper of Trotter or of another library, all on the same field of the same system: what is timed
- * (studies/bench), and what takes steps by tolerance (studies/order). C and C++.
- */
+/* peer.h: a stepper of Trotter or of another library; all run on the same field of the same system. studies/bench times
+ * them, and studies/order has them take steps by tolerance. C and C++. */
 #ifndef TROTTER_PEER_H
 #define TROTTER_PEER_H
 
@@ -20,15 +19,15 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    /* A run of `method` from the initial state, which borrows the problem; NULL: the method is
-     * unknown or memory is short. */
+    /* Begins a run of `method` from the initial state; the run borrows the problem. NULL: the method is unknown or
+     * memory is short. */
     void *(*open)(const char *method, const PeerProblem *p);
     int (*steps)(void *run, size_t count); /* 0, or a code as in kernels/error.h */
     void (*close)(void *run);
     void (*tell)(void *run, double *calls, double *moved); /* as in Contender (bench.h); or NULL */
 } Peer;
 
-/* A run by tolerance, from the initial state at time 0: steps are held against absolute + relative |y|, in the library's
+/* A run by tolerance, from the initial state at time 0. The library compares steps with absolute + relative |y|, in its
  * own norm and by its own controller. */
 typedef struct {
     double absolute, relative, t_end, first;
@@ -41,12 +40,12 @@ typedef struct {
     size_t steps, rejected;
 } PeerRun;
 
-/* What build/peers/boost_ode.so exports, found by dlsym. */
+/* The record that build/peers/boost_ode.so exports; dlsym finds it. */
 enum { PEER_VERSION = 2 };
 typedef struct {
     int version;
     Peer peer;
-    /* y (N) out. 0, or a code as in kernels/error.h; methods: cash-karp, dopri5, fehlberg78. */
+    /* Runs a method; y (N) out. Returns 0, or a code as in kernels/error.h. Methods: cash-karp, dopri5, fehlberg78. */
     int (*adapt)(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
                  PeerRun *out);
 } PeerLibrary;

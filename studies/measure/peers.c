@@ -1,4 +1,4 @@
-/* peers.c: GSL's and Boost's steppers on a system's field, and their runs by tolerance. Source: Galassi et al., "GNU
+/* peers.c: runs GSL's and Boost's steppers on a system's field, by tolerance too. Source: Galassi et al., "GNU
  * Scientific Library", chapter "Ordinary differential equations"; Ahnert, Mulansky 2011 (Boost.odeint). */
 #include "studies/measure/peers.h"
 
@@ -25,7 +25,7 @@ void peers_field(double t, const double *y, double *dy, void *field)
     system_sum(s, system_ops(s), 1, t, y, dy, f->scratch);
 }
 
-/* The library stays until the program ends. */
+/* The library stays loaded until the program ends. */
 const PeerLibrary *peers_boost(void)
 {
     char file[OUTPUT_PATH];
@@ -63,7 +63,8 @@ static int gsl_field(double t, const double *y, double *dy, void *problem)
     return GSL_SUCCESS;
 }
 
-/* dfdy (N, N) and dfdt (N) by central differences, 2 N + 2 values of the field, which are counted like others. */
+/* Computes dfdy (N, N) and dfdt (N) by central differences from 2 N + 2 values of the field, which are counted like
+ * others. */
 static int gsl_jacobian(double t, const double *y, double *dfdy, double *dfdt, void *problem)
 {
     const PeerProblem *p = problem;

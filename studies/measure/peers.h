@@ -13,25 +13,25 @@ typedef struct {
     size_t calls;    /* of the field */
 } PeerField;
 
-/* F + G, of a decoder's field + C: in one where the system has that, as Trotter's stepper takes it; else by parts and a
- * sum. */
+/* Computes F + G, plus C for a decoder's field: in one call where the system has one, as Trotter's stepper does; else
+ * by parts and a sum. */
 void peers_field(double t, const double *y, double *dy, void *field);
 
-/* Boost's, from peers/boost_ode.so beside the program; NULL, with a reason in error_text, where
- * `make peers` was not run. */
+/* Returns Boost's library, from peers/boost_ode.so beside the program; NULL, with a reason in error_text, where `make
+ * peers` was not run or built another version. */
 const PeerLibrary *peers_boost(void);
 
 /* A pair of another library with its controller. */
 typedef struct {
-    const char *name, *method; /* as tables have it; as the library calls it */
+    const char *name, *method; /* its name in tables; its name in the library */
     int boost;                 /* 0: GSL's */
     int order,
-        estimate_order; /* of what it goes on with, and q as of theory_embedded; -1: it changes them */
+        estimate_order; /* of the solution it continues, and q as in theory_embedded; -1: they vary */
 } PeerPair;
 const PeerPair *peers_pair(size_t i); /* NULL past the end; GSL's come first */
 
-/* As adapt_run, by the peer's own norm and controller; o->first is needed. evals: of the field's operators, as adapt_run
- * counts them. A pair of Boost's without its library: ERR_INPUT. */
+/* Works as adapt_run, by the peer's own norm and controller; o->first must be given. evals counts the field's operators
+ * as adapt_run does. ERR_INPUT for a pair of Boost's without its library. */
 int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, double *y,
                 AdaptRun *out);
 

@@ -1,4 +1,4 @@
-/* sentences.c: draws sentences of a text, as a model is given them. */
+/* sentences.c: draws sentences of a text in the form that a model reads. */
 #include "studies/measure/sentences.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ typedef struct {
     size_t first, words;
 } Line;
 
-/* Lines of the source beside those of the text that have words; source NULL: it has none. */
+/* Finds the lines of the text that have words, and the lines of the source beside them (source NULL: none). Returns
+ * their number. */
 static size_t find_lines(const Vocab *v, const Text *t, const Text *source, Line *line, Line *other)
 {
     size_t n = 0, first = 0, from = 0;
@@ -32,8 +33,8 @@ static size_t find_lines(const Vocab *v, const Text *t, const Text *source, Line
     return n;
 }
 
-/* Appends a line of a side: <eos>, or what an encoder alone begins with, is before the target's words, and <eos> behind the
- * source's. */
+/* Appends a line of a side. Before the target's words stands <eos>, or the first token of an encoder alone; behind the
+ * source's words stands <eos>. */
 static void append(const Vocab *v, const Text *t, const Line *l, size_t tokens, int side, Drawn *d,
                    size_t *n)
 {

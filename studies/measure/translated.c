@@ -1,4 +1,4 @@
-/* translated.c: translations of a split, and their scores (translated.h). */
+/* translated.c: translates a split, and scores the translations (translated.h). */
 #include "studies/measure/translated.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int read_references(const Corpus *c, int split, Lines *out)
     if (c->files) {
         TRY(lines_read(t->file, out));
         if (out->count > t->lines)
-            out->count = t->lines; /* the text's beginning alone is the split */
+            out->count = t->lines; /* the split is only the text's beginning */
         return 0;
     }
     Output o;

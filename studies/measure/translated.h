@@ -1,4 +1,4 @@
-/* translated.h: a split of a corpus of pairs translated by a trained model, and scored against its target. */
+/* translated.h: translates a split of a corpus of pairs by a trained model, and scores it against its target. */
 #ifndef TROTTER_TRANSLATED_H
 #define TROTTER_TRANSLATED_H
 
@@ -7,14 +7,14 @@
 #include "studies/model/translator.h"
 
 typedef struct {
-    double bleu, chrf, brevity; /* of the corpus; brevity: BLEU's factor */
-    double seconds;             /* that translating took */
+    double bleu, chrf, brevity; /* over all lines; brevity: BLEU's factor */
+    double seconds;             /* time of translating */
 } TranslatedScore;
 
-/* Scores the translations of c->source[split] against the target's lines: of files those of the file as they stand, else
- * the words of c->text[split]. what: words for the line of progress. text (NULL: not wanted): the translations, a line
- * each; caller: memory_free. lines (NULL: not wanted): the statistics of BLEU; caller: metric_free. t is of a model
- * with the words of c. A source that is too long for it: ERR_INPUT. */
+/* Translates c->source[split] and scores the translations against the target's lines: for files those of the file as
+ * they stand, else the words of c->text[split]. what: words for the line of progress. text (NULL: not wanted): the
+ * translations, a line each; caller: memory_free. lines (NULL: not wanted): the statistics of BLEU; caller:
+ * metric_free. t's model has the words of c. ERR_INPUT where a source is too long for it. */
 int translated_score(Translator *t, const Corpus *c, int split, const MetricOptions *o,
                      const char *what, char **text, TranslatedScore *out, Statistics *lines);
 

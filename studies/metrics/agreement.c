@@ -1,4 +1,4 @@
-/* agreement.c: the table of metrics, and their bootstrap. */
+/* agreement.c: computes the metrics of a table, and their bootstrap. */
 #include "studies/metrics/agreement.h"
 
 #include <gsl/gsl_statistics_double.h>
@@ -75,13 +75,13 @@ static int is_finite(const Answers *a)
     return 1;
 }
 
-/* r, which rounding may leave outside. */
+/* Puts r back into [-1, 1], which rounding may leave. */
 static double clamp(double r)
 {
     return r > 1 ? 1 : r < -1 ? -1 : r;
 }
 
-/* 1: *out is known without a correlation. */
+/* Returns 1 where *out is known without a correlation. */
 static int is_settled(const Answers *p, const Answers *g, double *out)
 {
     int finite = is_finite(p) && is_finite(g);
@@ -146,7 +146,7 @@ int agreement_score(int metric, const Answers *prediction, const Answers *gold, 
 
 /* ---- bootstrap ----------------------------------------------------------------------------------- */
 
-/* Answers of drawn examples, which have rooms of their own. */
+/* Room for the answers of drawn examples. */
 typedef struct {
     int32_t *label; /* (n) */
     double *value;  /* (n) */

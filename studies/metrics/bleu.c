@@ -1,4 +1,4 @@
-/* bleu.c: see bleu.h. */
+/* bleu.c: counts a line's statistics and computes BLEU (bleu.h). */
 #include "studies/metrics/bleu.h"
 
 #include <math.h>
@@ -46,14 +46,14 @@ BleuScore bleu_score(const double *sums, int smooth, double value)
     for (size_t n = 0; n < BLEU_ORDERS; n++) {
         double more = smooth == SMOOTH_ADD_K && n > 0 ? value : 0;
         double matches = sums[BLEU_MATCHES + n] + more, totals = sums[BLEU_TOTALS + n] + more;
-        if (totals == 0) return s; /* no longer orders either */
+        if (totals == 0) return s; /* longer orders have none either */
         if (matches > 0)
             s.precision[n] = 100 * matches / totals;
         else if (smooth == SMOOTH_EXP)
             s.precision[n] = 100 / ((power *= 2) * totals);
         else if (smooth == SMOOTH_FLOOR)
             s.precision[n] = 100 * value / totals;
-        logs += log(s.precision[n]); /* -inf of 0 */
+        logs += log(s.precision[n]); /* -inf for 0 */
     }
     s.score = s.brevity * exp(logs / BLEU_ORDERS);
     return s;

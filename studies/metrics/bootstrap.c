@@ -1,4 +1,4 @@
-/* bootstrap.c: see bootstrap.h. */
+/* bootstrap.c: draws lines and scores systems on them (bootstrap.h). */
 #include "studies/metrics/bootstrap.h"
 
 #include <gsl/gsl_sort.h>
@@ -12,7 +12,7 @@
 
 enum { STREAM_LINES = 0x6c696e65 }; /* "line" */
 
-/* What is scored, and room for one draw. */
+/* The function that scores, and room for one draw. */
 typedef struct {
     BootstrapScore score;
     void *arg;
@@ -22,7 +22,7 @@ typedef struct {
     double *run;        /* (all) scores of the runs */
 } Drawn;
 
-/* score (systems) out, `stride` apart: mean scores of each system's runs on d->draw. */
+/* Computes mean scores of each system's runs on d->draw; score (systems) out, `stride` apart. */
 static int mean_scores(Drawn *d, size_t stride, double *score)
 {
     TRY(d->score(d->arg, d->draw, d->n, d->run));
@@ -36,7 +36,7 @@ static int mean_scores(Drawn *d, size_t stride, double *score)
     return 0;
 }
 
-/* score (systems, resamples) out. */
+/* Scores all systems on all resamples; score (systems, resamples) out. */
 static int draw_all(Drawn *d, size_t resamples, uint64_t seed, double *score)
 {
     for (size_t k = 0; k < resamples; k++) {
@@ -48,7 +48,7 @@ static int draw_all(Drawn *d, size_t resamples, uint64_t seed, double *score)
     return 0;
 }
 
-/* Mean and 95 % interval of x (n), which is sorted; NaN where one of x is. */
+/* Computes mean and 95 % interval of x (n), which it sorts; NaN where one of x is. */
 static void spread(double *x, size_t n, double *mean, double *low, double *high)
 {
     gsl_sort(x, 1, n);
@@ -58,7 +58,8 @@ static void spread(double *x, size_t n, double *mean, double *low, double *high)
     *high = isnan(*mean) ? NAN : x[n - 1 - n / 40];
 }
 
-/* Both p of differences d* (n), whose difference on all lines is d; they stay where one is NaN. */
+/* Computes both p of differences d* (n), where d is the difference on all lines; leaves them where one
+ * is NaN. */
 static void judge(const double *drawn, size_t n, double d, Resampled *out)
 {
     double size = 0, mean = 0;
@@ -100,7 +101,7 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
         judge(less, N, r->difference, r);
         spread(less, N, &mean, &r->difference_low, &r->difference_high);
     }
-    for (size_t s = 0; code == 0 && N > 0 && s < systems; s++) /* sorts the scores: the last step */
+    for (size_t s = 0; code == 0 && N > 0 && s < systems; s++) /* sorts the scores, so it is last */
         spread(drawn + s * N, N, &out[s].mean, &out[s].low, &out[s].high);
     memory_free(d.draw);
     memory_free(d.run);
@@ -120,7 +121,7 @@ typedef struct {
     double *sums; /* (all, width) */
 } Texts;
 
-/* Of sums over the drawn lines. */
+/* Scores the sums over the drawn lines. */
 static int score_texts(void *arg, const size_t *draw, size_t n, double *score)
 {
     const Texts *t = arg;

@@ -1,4 +1,5 @@
-/* bootstrap.h: how far a score hangs on the lines, or other examples, that it was measured on: paired bootstrap resampling.
+/* bootstrap.h: how far a score depends on the lines, or other examples, on which it was measured: paired bootstrap
+ * resampling.
  *
  * A resample draws as many lines as there are, with replacement; every system is scored on the same drawn lines. Of N
  * resamples, sorted, the 95 % interval goes from number N/40 to number N-1-N/40, from 0. Against the first system, with d
@@ -7,43 +8,45 @@
  *   p           = (1 + #{ |d*| - mean |d*| >= |d| }) / (N + 1)      that of `sacrebleu --paired-bs`
  *   p_two_sided = (1 + #{ |d* - mean d*| >= |d| }) / (N + 1)
  *
- * The first is what others print. It is half of the second where all d* have one sign, and less than that where they
- * have both: of equal systems one pair in ten has p below 0.05 (tests/studies/test_bleu.c). Ties count here, so that a
- * system has p 1 against itself (there 1 / (N + 1)). The drawn lines are our own (kernels/random.h), so figures agree
- * with sacreBLEU's as those of two of its seeds do. Source: Koehn 2004; Efron and Tibshirani 1993, chapter 16.
- * Where a score is NaN, on all lines or on a resample, so is all that is derived from it.
+ * Other programs print the first. It is half of the second where all d* have one sign, and less than half where they
+ * have both signs: one in ten pairs of equal systems has p below 0.05 (tests/studies/test_bleu.c). Ties count here, so
+ * a system has p = 1 against itself (in sacreBLEU 1 / (N + 1)). Our own generator draws the lines (kernels/random.h),
+ * so figures agree with sacreBLEU's as those of two of its seeds do. Source: Koehn 2004; Efron and Tibshirani 1993,
+ * chapter 16. Where a score is NaN, on all lines or on a resample, so is all that is derived from it.
  */
 #ifndef TROTTER_METRICS_BOOTSTRAP_H
 #define TROTTER_METRICS_BOOTSTRAP_H
 
 #include "studies/metrics/metric.h"
 
-/* What is drawn where nobody asks for other numbers. */
+/* The default number of resamples, and the default seed. */
 #define BOOTSTRAP_RESAMPLES 1000
 #define BOOTSTRAP_SEED 12345
 
 typedef struct {
     double score;           /* on all lines */
     double mean, low, high; /* over resamples; ends of the 95 % interval */
-    /* Less the first system; p as above. NaN of the first itself. */
+    /* Difference from the first system; p as above. NaN for the first itself. */
     double difference, difference_low, difference_high, p, p_two_sided;
 } Resampled;
 
-/* score (all runs) out: those on the examples draw (n), in which a number may come again. ERR_MEMORY. */
+/* Computes the scores of all runs on the examples draw (n), in which a number may repeat; score (all runs) out.
+ * ERR_MEMORY. */
 typedef int (*BootstrapScore)(void *arg, const size_t *draw, size_t n, double *score);
 
-/* Scores of systems (>= 1) on n >= 1 examples: system s has runs[s] >= 1 of the runs, one behind another, and its score is
- * the mean of theirs, on all examples and on each resample; runs NULL: each has one. out (systems). With 0 resamples:
- * score and difference, the others NaN. A function of its arguments alone. ERR_MEMORY, or what `score` gives. */
+/* Scores systems (>= 1) on n >= 1 examples. System s has runs[s] >= 1 of the runs, which follow one another, and its
+ * score is their mean, on all examples and on each resample; runs NULL: each has one. out (systems). With 0 resamples:
+ * score and difference, the others NaN. The result is a function of the arguments alone. ERR_MEMORY, or the code of
+ * `score`. */
 int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *runs, size_t systems,
                      size_t resamples, uint64_t seed, Resampled *out);
 
-/* Scores of systems (>= 1) whose statistics are of the same metric, options, references and lines; the rest is as above. */
+/* Scores systems (>= 1) whose statistics have the same metric, options, references and lines; the rest is as above. */
 int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
                      size_t resamples, uint64_t seed, Resampled *out);
 
-/* The same of systems that were trained several times, with other seeds: system s has runs[s] >= 1 of the statistics, one
- * behind another in `run`, and its score is the mean of theirs, on all lines and on each resample. */
+/* Does the same for systems that were trained several times, with other seeds: system s has runs[s] >= 1 of the
+ * statistics, which follow one another in `run`, and its score is their mean, on all lines and on each resample. */
 int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
                     size_t systems, size_t resamples, uint64_t seed, Resampled *out);
 

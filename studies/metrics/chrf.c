@@ -1,11 +1,11 @@
-/* chrf.c: see chrf.h. */
+/* chrf.c: counts a line's statistics and computes chrF2 (chrf.h). */
 #include "studies/metrics/chrf.h"
 
 #include <string.h>
 
 #include "kernels/error.h"
 
-/* Against one reference. */
+/* Counts the statistics against one reference. */
 static int line_of(const Symbols *a, const Symbols *b, Grams *room, double *out)
 {
     size_t matches;

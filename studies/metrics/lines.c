@@ -1,4 +1,4 @@
-/* lines.c: a file is read as a whole, checked once, and its lines are windows of it. */
+/* lines.c: reads a file as a whole and checks it once; its lines are windows of the text. */
 #include "studies/metrics/lines.h"
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ static size_t count_ends(const char *text, size_t bytes)
     return n;
 }
 
-/* Lines of a text that is not empty and holds no NUL. */
+/* Finds the lines of a text that is not empty and holds no NUL. */
 static int find_lines(Lines *l, size_t bytes)
 {
     const char *bad = (const char *)u8_check((const uint8_t *)l->text, bytes);

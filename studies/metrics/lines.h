@@ -1,4 +1,4 @@
-/* lines.h: a text file line by line, as hypotheses and references are given. */
+/* lines.h: a text file line by line, the form of hypotheses and references. */
 #ifndef TROTTER_METRICS_LINES_H
 #define TROTTER_METRICS_LINES_H
 
@@ -13,22 +13,23 @@ typedef struct {
 
 typedef struct {
     const char *file; /* for messages; borrowed until lines_free */
-    char *text;       /* what the lines are windows of */
+    char *text;       /* the text of which the lines are windows */
     size_t count;
     Line *line; /* (count) */
 } Lines;
 
-/* The lines of a file, or of standard input for LINES_STDIN. A line ends at '\n', at "\r\n" or at the end of the file;
- * it may be empty. ERR_INPUT with file and line: the file cannot be read or is empty, a NUL byte, invalid UTF-8.
+/* Reads the lines of a file, or of standard input for LINES_STDIN. A line ends at '\n', at "\r\n" or at the end of the
+ * file; it may be empty. ERR_INPUT with file and line: the file cannot be read or is empty, a NUL byte, invalid UTF-8.
  * Caller: lines_free. */
 int lines_read(const char *file, Lines *out);
 
-/* The same of bytes in memory; `file` is their name in messages. Takes over `text` (of memory_new), in any case. */
+/* Does the same for bytes in memory; `file` is their name in messages. It takes over `text` (of memory_new) in any
+ * case. */
 int lines_take(const char *file, char *text, size_t bytes, Lines *out);
 
 void lines_free(Lines *l);
 
-/* ERR_INPUT with both counts where two files have not as many lines. */
+/* Returns ERR_INPUT with both counts where two files do not have the same number of lines. */
 int lines_pair(const Lines *a, const Lines *b);
 
 #endif

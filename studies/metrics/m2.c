@@ -1,5 +1,6 @@
-/* m2.c: the lattice, and the best way through it. Edits are not listed: a vertex keeps what the best way to it costs
- * between two edits, and inside one for each number of words that stayed. Only gold edits are edges of several. */
+/* m2.c: builds the lattice and finds the best way through it. Edits are not listed. A vertex keeps the cost of the best
+ * way to it between two edits, and inside an edit for each number of words that stayed. Only gold edits are edges made
+ * of several single ones. */
 #include "studies/metrics/m2.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ enum { REPLACE = 1, DELETE = 2, INSERT = 4, REACHED = 8 };
 typedef struct {
     const uint32_t *a, *b; /* words of the source (n) and of the hypothesis (m) */
     size_t n, m, wide;     /* wide = m + 1 */
-    uint8_t *into;         /* (n + 1, m + 1); 0: (0, 0), and what is no vertex */
+    uint8_t *into;         /* (n + 1, m + 1); 0: (0, 0), and a place that is no vertex */
 } Lattice;
 
 static int stays(const Lattice *l, size_t i, size_t j)
@@ -28,8 +29,8 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Adds the edges of all shortest paths from (0, 0) to (n, m), with deletions and insertions of cost 1. d (n + 1, m + 1) is
- * overwritten by distances from (0, 0). Source: Wagner and Fischer 1974. */
+/* Adds the edges of all shortest paths from (0, 0) to (n, m), where deletions and insertions cost 1. Overwrites
+ * d (n + 1, m + 1) by distances from (0, 0). Source: Wagner and Fischer 1974. */
 static void add_shortest(Lattice *l, uint32_t replace, uint32_t *d)
 {
     size_t wide = l->wide;
@@ -61,14 +62,14 @@ static void add_shortest(Lattice *l, uint32_t replace, uint32_t *d)
         }
 }
 
-/* 1: single edges lead from (i, j) to (i2, j2) with at most so many words that stay. kept (m + 1) is overwritten by the
- * fewest of them on a way to each vertex of a row. */
+/* Returns 1 where single edges lead from (i, j) to (i2, j2) with at most `most` words that stay. Overwrites
+ * kept (m + 1) by the fewest such words on a way to each vertex of a row. */
 static int is_joined(const Lattice *l, size_t i, size_t j, size_t i2, size_t j2, size_t most,
                      uint32_t *kept)
 {
     const uint32_t far = UINT32_MAX / 2;
     for (size_t y = i; y <= i2; y++) {
-        uint32_t corner = far; /* of the row before, at x - 1 */
+        uint32_t corner = far; /* from the row before, at x - 1 */
         for (size_t x = j; x <= j2; x++) {
             uint8_t into = l->into[y * l->wide + x];
             uint32_t above = y > i ? kept[x] : far, best = y == i && x == j ? 0 : far;
@@ -84,8 +85,8 @@ static int is_joined(const Lattice *l, size_t i, size_t j, size_t i2, size_t j2,
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
 
-/* What a way costs, in one number: START - MATCHED for each gold edit + STEP for each single edge outside them + EDIT for
- * each edit. The last two stay below STEP and MATCHED, as a way has at most 2 M2_WORDS single edges. */
+/* The cost of a way, in one number: START - MATCHED for each gold edit + STEP for each single edge outside them + EDIT
+ * for each edit. The last two stay below STEP and MATCHED, as a way has at most 2 M2_WORDS single edges. */
 typedef uint64_t Cost;
 #define EDIT ((Cost)1)
 #define STEP ((Cost)1 << 20)
@@ -93,16 +94,16 @@ typedef uint64_t Cost;
 #define START ((Cost)1 << 60)
 #define FAR ((Cost)1 << 62)
 
-/* Gold edits that are inserted at one place are matched in order, so a way also has a number of those that are behind
- * it: k < orders. */
+/* Gold edits that are inserted at one place are matched in order. So a way also counts how many of those it has passed:
+ * k < orders. */
 typedef struct {
     const Lattice *lattice;
-    size_t counts; /* of words that stay in an edit: 0 .. counts - 1 */
+    size_t counts; /* numbers of words that stay in an edit: 0 .. counts - 1 */
     size_t orders;
     Cost *between; /* (n + 1, m + 1, orders) */
     Cost *
         inside[2]; /* (m + 1, counts, orders) each: of this row of vertices and of the one before */
-    uint32_t *kept; /* (m + 1), of is_joined */
+    uint32_t *kept; /* (m + 1), for is_joined */
 } Ways;
 
 static void lower(Cost *to, Cost cost)
@@ -110,13 +111,13 @@ static void lower(Cost *to, Cost cost)
     if (cost < *to) *to = cost;
 }
 
-/* Goes a single edge on, from vertex u to v; from, to (counts, orders): inside an edit at them. */
+/* Goes one single edge on, from vertex u to v; from, to (counts, orders): costs inside an edit at u and v. */
 static void go(const Ways *w, size_t u, size_t v, const Cost *from, Cost *to, int edge, int stay)
 {
     const Cost *start = w->between + u * w->orders;
     Cost *end = w->between + v * w->orders;
     for (size_t k = 0; k < w->orders; k++) {
-        size_t k2 = edge == INSERT ? k : 0; /* another place */
+        size_t k2 = edge == INSERT ? k : 0; /* 0: another place of the source */
         if (stay)
             lower(&end[k2], start[k] + STEP);
         else
@@ -126,7 +127,7 @@ static void go(const Ways *w, size_t u, size_t v, const Cost *from, Cost *to, in
     }
 }
 
-/* All ways to (i, j) that end with a single edge. */
+/* Extends all ways to (i, j) that end with a single edge. */
 static void arrive(const Ways *w, size_t i, size_t j)
 {
     const Lattice *l = w->lattice;
@@ -140,7 +141,7 @@ static void arrive(const Ways *w, size_t i, size_t j)
     for (size_t c = 0; c < each; c++) lower(&between[c % w->orders], here[c]);
 }
 
-/* Goes on from (i, j) with a gold edit; k: how many gold edits are inserted at i before it. */
+/* Goes on from (e->start, j) with a gold edit; k: the number of gold edits before it that insert at the same place. */
 static void go_gold(const Ways *w, const M2File *f, const M2Edit *e, size_t j, size_t k)
 {
     const Lattice *l = w->lattice;
@@ -160,7 +161,7 @@ static void go_gold(const Ways *w, const M2File *f, const M2Edit *e, size_t j, s
     }
 }
 
-/* The least cost of a way to (n, m). */
+/* Returns the least cost of a way to (n, m). */
 static Cost find_way(const Ways *w, const M2File *f, const M2Set *set)
 {
     const Lattice *l = w->lattice;
@@ -187,7 +188,7 @@ static Cost find_way(const Ways *w, const M2File *f, const M2Set *set)
     return best;
 }
 
-/* One more than the most edits of a set that insert at one place. */
+/* Returns one more than the most edits of a set that insert at one place. */
 static size_t count_orders(const M2File *f, const M2Set *set)
 {
     size_t most = 0, here = 0;
@@ -259,7 +260,7 @@ double m2_recall(const M2Counts *c)
     return c->gold ? 100 * (double)c->correct / (double)c->gold : 100;
 }
 
-/* The same as with P and R, in one division: equal fractions are equal numbers then, and ties are ties. */
+/* Computes F from the counts in one division, so that equal fractions give equal numbers and ties are ties. */
 double m2_f(const M2Counts *c, double beta)
 {
     double square = beta * beta;
@@ -268,7 +269,7 @@ double m2_f(const M2Counts *c, double beta)
            (square * (double)c->gold + (double)c->proposed);
 }
 
-/* > 0: a is better than b, < 0: worse. */
+/* Returns > 0 where a is better than b, < 0 where it is worse. */
 static int compare(const M2Counts *a, const M2Counts *b, double beta)
 {
     double x = m2_f(a, beta), y = m2_f(b, beta);

@@ -1,4 +1,5 @@
-/* m2_file.c: see m2_file.h. All arrays have room for what the file's lines and bars allow, so none grows. */
+/* m2_file.c: reads .m2 files (m2_file.h). All arrays have room for the file's lines and bars, so none
+ * grows. */
 #include "studies/metrics/m2_file.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
-/* Takes the next word off a line; one without bytes: there is none. */
+/* Takes the next word off a line. A word without bytes: there is none. */
 static Line next_word(Line *rest)
 {
     const uint8_t *at = (const uint8_t *)rest->text, *end = at + rest->bytes, *begin = NULL;
@@ -27,7 +28,7 @@ static Line next_word(Line *rest)
     return begin ? (Line){(const char *)begin, (size_t)(at - begin)} : (Line){(const char *)at, 0};
 }
 
-/* The words of a text, which the vocabulary learns. */
+/* Adds the words of a text to the vocabulary, and their numbers to f->words. */
 static int add_text(M2File *f, size_t line, Line rest, M2Text *out)
 {
     *out = (M2Text){f->words.n, 0};
@@ -58,7 +59,8 @@ static int is_text(Line a, const char *text)
     return a.bytes == strlen(text) && memcmp(a.text, text, a.bytes) == 0;
 }
 
-/* Takes what stands before the next separator off a text; without one all of it, and its text is NULL then. */
+/* Takes the part before the next separator off a text; without a separator the whole text, and then sets the
+ * text of *rest to NULL. */
 static Line next_field(Line *rest, const char *separator)
 {
     size_t n = strlen(separator);
@@ -68,7 +70,7 @@ static Line next_field(Line *rest, const char *separator)
     return field;
 }
 
-/* A whole number of at most nine digits; 0: it is none. */
+/* Reads a whole number of at most nine digits; returns 0 where it is none. */
 static int read_number(Line a, size_t *out)
 {
     *out = 0;
@@ -79,7 +81,7 @@ static int read_number(Line a, size_t *out)
     return a.bytes > 0 && a.bytes < 10;
 }
 
-/* "START END", or "-1 -1"; 0: it is neither. */
+/* Reads "START END", or "-1 -1"; returns 0 where it is neither. */
 static int read_place(Line place, M2Edit *e, int *none)
 {
     Line start = next_word(&place), end = next_word(&place);
@@ -102,7 +104,7 @@ static int add_corrections(M2File *f, M2Edit *e, Line text)
 
 /* ---- blocks -------------------------------------------------------------------------------------- */
 
-/* An edit that is none keeps its annotator's place until the block ends. */
+/* A line A without an edit keeps its annotator's place until the block ends. */
 #define NO_EDIT SIZE_MAX
 
 static int add_edit(M2File *f, const M2Sentence *s, size_t line, Line rest)
@@ -140,7 +142,7 @@ static int by_place(const void *a, const void *b)
     return x->line < y->line ? -1 : 1;
 }
 
-/* The sets of a block, whose edits are those from `first` on. */
+/* Makes the sets of a block, whose edits are those from `first` on. */
 static void end_block(M2File *f, M2Sentence *s, size_t first)
 {
     s->first = f->sets;
@@ -197,7 +199,7 @@ int m2_file_read(const char *file, M2File *out)
     out->set = memory_new(l->count, sizeof *out->set);
     out->sentence = memory_new(l->count, sizeof *out->sentence);
     if (!out->correction || !out->edit || !out->set || !out->sentence) return ERR_MEMORY;
-    TRY(symbols_room(&out->words, 1)); /* a file without words has their address too */
+    TRY(symbols_room(&out->words, 1)); /* a file without words also needs their address */
     return read_blocks(out);
 }
 

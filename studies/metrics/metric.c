@@ -1,4 +1,4 @@
-/* metric.c: the table of metrics, and the loop over lines that all share. */
+/* metric.c: the table of metrics, and the loop over lines that they share. */
 #include "studies/metrics/metric.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static double score_rouge(const MetricOptions *o, const double *sums)
     return rouge_mean(sums, ROUGE_F);
 }
 
-/* What a line's symbols are: words of the tokenisation, characters, or words at white space. */
+/* The symbols of a line: words of the tokenisation, characters, or words at white space. */
 enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS };
 
 static const struct {
@@ -72,7 +72,7 @@ static void work_free(Work *w)
     grams_free(&w->grams);
 }
 
-/* The statistics of line i. */
+/* Computes the statistics of line i. */
 static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
                     const Lines *reference, size_t i, Work *w, Words *words, double *out)
 {
@@ -95,7 +95,7 @@ static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis
                      const Lines *reference, Work *w, Statistics *out)
 {
     for (size_t i = 0; i < out->lines; i++) {
-        Words words = {0}; /* of this line alone: they borrow its characters */
+        Words words = {0}; /* of this line alone, whose characters they borrow */
         int code =
             add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width);
         words_free(&words);

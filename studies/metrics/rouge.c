@@ -1,11 +1,11 @@
-/* rouge.c: see rouge.h. */
+/* rouge.c: computes ROUGE of a line (rouge.h). */
 #include "studies/metrics/rouge.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Length of the longest common subsequence: row[j] is that of the words of a so far and the first j of b. Source: Wagner
- * and Fischer 1974. */
+/* Finds the length of the longest common subsequence: row[j] is that of the words of a so far and the first j of b.
+ * Source: Wagner and Fischer 1974. ERR_MEMORY. */
 static int common(const Symbols *a, const Symbols *b, size_t *length)
 {
     size_t *row = memory_new(b->n + 1, sizeof *row);
@@ -24,7 +24,7 @@ static int common(const Symbols *a, const Symbols *b, size_t *length)
     return 0;
 }
 
-/* ROUGE-N of n = order; ROUGE-L with order 0. */
+/* Computes ROUGE-N for n = order; ROUGE-L with order 0. */
 static int line_of(size_t order, const Symbols *a, const Symbols *b, size_t references, Grams *room,
                    double *out)
 {

@@ -1,4 +1,4 @@
-/* symbols.c: n-grams are counted in a hash table of open addressing whose keys are windows of the hypothesis (linear
+/* symbols.c: counts n-grams in a hash table of open addressing, whose keys are windows of the hypothesis (linear
  * probing, at most half full; Knuth 1998, volume 3, section 6.4, algorithm L). */
 #include "studies/metrics/symbols.h"
 
@@ -51,7 +51,7 @@ int symbols_words(const Symbols *text, Words *words, Symbols *out)
 typedef struct GramSlot {
     const uint32_t *gram; /* NULL: an empty slot */
     size_t of_a;          /* its count in the hypothesis */
-    size_t here, most;    /* in the reference that is looked at; in the one that has most */
+    size_t here, most;    /* counts in the current reference; in the one that has most */
 } GramSlot;
 
 static GramSlot *find_slot(GramSlot *slot, size_t slots, const uint32_t *gram, size_t n)

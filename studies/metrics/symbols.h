@@ -1,4 +1,4 @@
-/* symbols.h: a line as a sequence of numbers, and what two such sequences have in common. */
+/* symbols.h: a line as a sequence of numbers, and the n-grams that two such sequences share. */
 #ifndef TROTTER_METRICS_SYMBOLS_H
 #define TROTTER_METRICS_SYMBOLS_H
 
@@ -13,27 +13,28 @@ typedef struct {
     size_t n, room;
 } Symbols;
 
-/* Adds a symbol behind the others. ERR_MEMORY; the sequence stays. */
+/* Adds a symbol at the end. ERR_MEMORY; the sequence then stays as it was. */
 int symbols_add(Symbols *s, uint32_t symbol);
-/* Makes room for so many symbols in all; those that are there stay. ERR_MEMORY. */
+/* Makes room for `room` symbols in all; existing ones stay. ERR_MEMORY. */
 int symbols_room(Symbols *s, size_t room);
 void symbols_free(Symbols *s);
 
-/* out: the words of a text whose words have single blanks (U+0020) between them, each as its number in `words`, which
- * grows by new ones; words borrows the text's characters. text and out are two. ERR_MEMORY. */
+/* Writes to out the words of a text that has single blanks (U+0020) between words, each as its number in `words`, which
+ * gets new words added; words borrows the text's characters. text and out are distinct. ERR_MEMORY. */
 int symbols_words(const Symbols *text, Words *words, Symbols *out);
 
-/* Room that calls of grams_match share; all zero at first. */
+/* Room that calls of grams_match share; all zero at the beginning. */
 typedef struct {
     struct GramSlot *slot;
     size_t slots;
 } Grams;
 
-/* The n-grams of a line, n <= its length: max(0, N - n + 1). */
+/* Returns the number of n-grams of a line of N symbols: max(0, N - n + 1). */
 size_t grams_count(const Symbols *a, size_t n);
 
-/* *matches = sum over the distinct n-grams g of a of min(count of g in a, max over r of count of g in b[r]), n >= 1: matches
- * clipped by the references b (references). Source: Papineni, Roukos, Ward, Zhu 2002, section 2.1. ERR_MEMORY. */
+/* Computes *matches = sum over the distinct n-grams g of a of min(count of g in a, max over r of count of g in b[r]), n
+ * >= 1: matches clipped by the references b (references). Source: Papineni, Roukos, Ward, Zhu 2002, section 2.1.
+ * ERR_MEMORY. */
 int grams_match(Grams *room, size_t n, const Symbols *a, const Symbols *b, size_t references,
                 size_t *matches);
 void grams_free(Grams *g);

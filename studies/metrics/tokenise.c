@@ -1,6 +1,6 @@
-/* tokenise.c: tokenisations as lists of rules that put blanks around characters. Each rule goes over the line once, from
- * left to right; the characters it matched are not looked at again by it, so that of `a..b` only the first full stop
- * is behind a letter for rule 2 of 13a. */
+/* tokenise.c: applies tokenisations, which are lists of rules that put blanks around characters. Each rule goes over
+ * the line once, from left to right, and does not look again at the characters that it matched. So in `a..b` only the
+ * first full stop is behind a letter for rule 2 of 13a. */
 #include "studies/metrics/tokenise.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static int is_dash(uint32_t c)
     return c == '-';
 }
 
-/* ASCII punctuation, symbols and the blank, without ' , - . */
+/* Returns 1 for ASCII punctuation, symbols and the blank, without ' , - . */
 static int is_mark(uint32_t c)
 {
     static const char marks[] = " !\"#$%&()*+/:;<=>?@[\\]^_`{|}~";
@@ -67,8 +67,8 @@ static int is_symbol(uint32_t c)
 
 /* ---- rules --------------------------------------------------------------------------------------- */
 
-/* A character, or two with a blank between them then; one more blank goes before or behind them, around a single one
- * both. */
+/* A rule matches one character, or two, between which it puts a blank. One more blank goes before or behind two; a
+ * single one gets a blank on both sides. */
 typedef struct {
     int (*first)(uint32_t), (*second)(uint32_t); /* second NULL: a single character */
     int before; /* 1: a blank before the first; 0: behind the second */
@@ -123,7 +123,7 @@ static int apply_all(const Rule *r, Symbols *text, Symbols *room)
 
 /* ---- 13a's escapes ------------------------------------------------------------------------------- */
 
-/* Every `word` becomes the character, or goes where there is none (0). */
+/* Replaces every `word` by the character, or removes it where that is 0. */
 static void replace(Symbols *s, const char *word, uint32_t character)
 {
     size_t length = strlen(word), n = 0;
@@ -137,7 +137,7 @@ static void replace(Symbols *s, const char *word, uint32_t character)
     s->n = n;
 }
 
-/* The ends of the line are blanks to the rules. */
+/* Replaces the escapes, and puts blanks at the ends of the line for the rules. */
 static int prepare_13a(Symbols *text)
 {
     replace(text, "<skipped>", 0);
@@ -154,16 +154,17 @@ static int prepare_13a(Symbols *text)
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* 1: the nearest character before i (step -1) or behind it (1), case-ignorable ones left out, has a case. */
+/* Returns 1 where the nearest character before i (step -1) or behind it (1), without case-ignorable ones, has a
+ * case. */
 static int is_cased_beside(const Symbols *s, size_t i, size_t step)
 {
     for (i += step; i < s->n && uc_is_property_case_ignorable(s->x[i]);) i += step;
     return i < s->n && uc_is_property_cased(s->x[i]); /* before the first, i is SIZE_MAX */
 }
 
-/* Of all characters two have no lower case of one character that depends on nothing else: a sigma at the end of a word
- * is another, and I with a dot is an i and a dot. Source: The Unicode Standard 14, section 3.13, table 3-17, and
- * SpecialCasing.txt. */
+/* Makes the text lower case. Only two characters have a lower case that is not one character or depends on the text
+ * around: a sigma at the end of a word becomes another sigma, and I with a dot becomes an i and a dot. Source: The
+ * Unicode Standard 14, section 3.13, table 3-17, and SpecialCasing.txt. */
 static int make_lower(Symbols *text, Symbols *room)
 {
     enum { SIGMA = 0x3A3, SMALL_SIGMA = 0x3C3, END_SIGMA = 0x3C2, DOTTED_I = 0x130, DOT = 0x307 };
@@ -187,7 +188,7 @@ int tokenise_read(const char *text, size_t bytes, int lowercase, Symbols *out, S
 {
     const uint8_t *at = (const uint8_t *)text, *end = at + bytes;
     out->n = 0;
-    TRY(symbols_room(out, bytes)); /* a character has a byte at least */
+    TRY(symbols_room(out, bytes)); /* a character has at least one byte */
     while (at < end) {
         ucs4_t c;
         at += u8_mbtouc_unsafe(&c, at, (size_t)(end - at));

@@ -1,4 +1,4 @@
-/* tokenise.h: how a line is cut into the words that BLEU counts.
+/* tokenise.h: cuts a line into the words that BLEU counts.
  *
  *   none   at white space, no more
  *   13a    as mteval-v13a, WMT's: &quot; &amp; &lt; &gt; are characters again, <skipped> goes; ASCII punctuation and
@@ -7,9 +7,9 @@
  *   intl   as the international tokenisation of mteval-v14, by Unicode's general categories: punctuation (P) stands
  *          alone unless numbers (N) are on both sides or one of them and an end of the line, symbols (S) always
  *
- * White space is what Python's str.split has: Unicode's White_Space and U+001C to U+001F. Categories and cases are those
- * of libunistring's Unicode. Source: Post 2018 ("A call for clarity in reporting BLEU scores"), whose program sacreBLEU
- * 2.6 gives the same words.
+ * White space is that of Python's str.split: Unicode's White_Space and U+001C to U+001F. Categories and cases are those
+ * of libunistring's Unicode. Source: Post 2018 ("A call for clarity in reporting BLEU scores"); its program, sacreBLEU
+ * 2.6, gives the same words.
  */
 #ifndef TROTTER_METRICS_TOKENISE_H
 #define TROTTER_METRICS_TOKENISE_H
@@ -17,24 +17,24 @@
 #include "studies/metrics/symbols.h"
 
 enum { TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_INTL };
-/* Their names, in this order: values of an option, read by option_index and option_value. */
+/* Names of the tokenisations, in this order: values of an option, read by option_index and option_value. */
 #define TOKENIZE_NAMES "none|13a|intl"
 
-/* out: the characters of a text in valid UTF-8; `lowercase`: in Unicode's full lower case, of no language in
- * particular. `room` is overwritten. ERR_MEMORY. */
+/* Writes the characters of a text in valid UTF-8 to out; `lowercase`: in Unicode's full lower case, for no particular
+ * language. `room` is overwritten. ERR_MEMORY. */
 int tokenise_read(const char *text, size_t bytes, int lowercase, Symbols *out, Symbols *room);
 
-/* The text becomes its words, with single blanks (U+0020) between them. `room` is overwritten. ERR_MEMORY. */
+/* Turns the text into its words, with single blanks (U+0020) between them. `room` is overwritten. ERR_MEMORY. */
 int tokenise(int how, Symbols *text, Symbols *room);
 
-/* 1: a character is white space. */
+/* Returns 1 where a character is white space. */
 int tokenise_is_blank(uint32_t c);
 
-/* Takes all white space out of a text. */
+/* Removes all white space from a text. */
 void tokenise_squeeze(Symbols *text);
 
-/* 1: the line looks as if it had been tokenised before: a full stop or a comma stands alone, or an escape as &apos; is
- * in it. */
+/* Returns 1 where the line looks as if it had been tokenised before: a full stop or a comma stands alone, or it holds
+ * an escape such as &apos;. */
 int tokenise_is_done(const char *text, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* memory_forecast.c: the memory of a training before it begins. */
+/* memory_forecast.c: computes the memory of a training before it begins. */
 #include "studies/model/memory_forecast.h"
 
 #include <malloc.h>
@@ -10,7 +10,7 @@
 
 enum { HEAP = 32 << 20 };
 
-/* Bytes of this process in memory. Source: proc(5), /proc/PID/statm. */
+/* Returns the bytes of this process in memory. Source: proc(5), /proc/PID/statm. */
 static size_t held(void)
 {
     size_t all, resident = 0;
@@ -32,8 +32,8 @@ static size_t most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Files of the model are read whole: the best one in the end, a state in the beginning, the epochs that are
- * averaged one by one, with two buffers of doubles. */
+/* Returns the bytes of the model's files, which are read whole: the best one at the end, a state at the
+ * beginning, the epochs that are averaged one by one, with two buffers of doubles. */
 static size_t files(const Options *o, const Backend *b, size_t numbers)
 {
     size_t model = numbers * sizeof(float), state = 3 * numbers * b->size;
@@ -41,9 +41,9 @@ static size_t files(const Options *o, const Backend *b, size_t numbers)
     return options_flag(o, "resume") ? most(state, model) : model;
 }
 
-/* What the first steps add besides: pages of program and libraries that had not been touched, buffers of the
- * products, which in f32 are oneDNN's, for the most part of the logits' matrix. No library tells these:
- * measured, with the margin that test_memory_limit.c allows. */
+/* Returns what the first steps add besides: pages of program and libraries that had not been touched, and
+ * buffers of the products, which in f32 are oneDNN's and mostly for the logits' matrix. No library reports
+ * these. They were measured, with the margin that test_memory_limit.c allows. */
 static size_t besides(const Options *o, const Backend *b, size_t V)
 {
     size_t threads = (size_t)backend_threads(0), rows = V < 10000 ? V : 10000;
@@ -52,7 +52,7 @@ static size_t besides(const Options *o, const Backend *b, size_t V)
     return one + (threads - 1) * 1500000;
 }
 
-/* Batches of every text there is, and the logits that tell which pairs are exact. */
+/* Returns the bytes of batches of every open text, and of the logits that show which pairs are exact. */
 static size_t reading(const Options *o, const Corpus *c)
 {
     TrainConfig t = network_training(o);

@@ -9,7 +9,7 @@
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
 
-/* What metadata says of a model; with what belongs to the machine alone, all it takes. */
+/* The groups that metadata holds; with those of the machine they are all that a model takes. */
 static const OptionGroup *const saved[] = {&network_text_group,
                                            &network_depth_group,
                                            &network_model_group,
@@ -50,7 +50,7 @@ int network_scheme_text(Stacks s, char **text)
     return output_take(&f, code, text);
 }
 
-/* The first line from there on that is no remark. */
+/* Returns the first line from `line` on that is no remark. */
 static const char *skip_remarks(const char *line)
 {
     for (const char *end; end = line + strcspn(line, "\n"), scheme_is_remark(line, end);)
@@ -88,7 +88,8 @@ static int names_scheme(const char *option)
     return does;
 }
 
-/* Where a model was made from is no part of it, and its tables have told the schemes. */
+/* Adds the recorded options. The names of source files are no part of a model, and its tables already name the
+ * schemes. */
 static int put_options(Metadata *d, const Options *o)
 {
     const Option *p;
@@ -99,7 +100,7 @@ static int put_options(Metadata *d, const Options *o)
     return 0;
 }
 
-/* What decides the function and no option told: a reader need not know our defaults. */
+/* Adds what decides the function and was given by no option, so that a reader need not know our defaults. */
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
     const Option *p;
@@ -141,7 +142,8 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     }
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));
-    /* Their files lie beside the model's: two that do not belong together would give numbers all the same. */
+    /* Words and merges lie in files beside the model's. Without a checksum, files that do not belong together would
+     * still give numbers. */
     TRY(put_hash(d, "vocabulary_checksum", vocab_hash(&c->vocab)));
     if (c->bpe) TRY(put_hash(d, "codes_checksum", bpe_hash(c->bpe)));
     TRY(put_hash(d, "corpus_checksum", corpus_checksum(c)));
@@ -178,8 +180,8 @@ int network_config_text(const Options *o, char **text)
 
 /* ---- metadata -> model --------------------------------------------------------------------------- */
 
-/* What decides the function that the weights make must be told, where its row has no other value; the
- * rest has defaults, so that a file of another program need not know how this one trains. */
+/* Takes an option from the metadata. An option that decides the function of the weights must be there unless its row
+ * has `otherwise`. The rest have defaults, so another program's file need not have the options of our training. */
 static int take_option(Options *o, const char *file, const Option *p)
 {
     char *value, where[600];
@@ -199,7 +201,7 @@ static int take_options(Options *o, const char *file)
     return 0;
 }
 
-/* A table is named as it was when its text was printed. */
+/* Gives a table the name that it had when its text was printed. */
 static int take_name(const char *file, const char *key, Table *t)
 {
     char *name;
@@ -213,7 +215,7 @@ static int take_name(const char *file, const char *key, Table *t)
                      file, key);
 }
 
-/* The table of a text, and of two sides the encoder's. */
+/* Reads the table of the text, and for two sides the encoder's too. */
 static int take_schemes(const char *file, Table **layers, Table **encoder)
 {
     char *text;
@@ -236,7 +238,7 @@ static int take_schemes(const char *file, Table **layers, Table **encoder)
     return code;
 }
 
-/* A failure's words with the file before them. */
+/* Puts the file before the words of a failure. */
 static int of_file(const char *file, int code)
 {
     char words[900];
@@ -245,8 +247,8 @@ static int of_file(const char *file, int code)
     return error_set(code, "%s: %s", file, words);
 }
 
-/* ERR_INPUT where the metadata tell another checksum of what `beside` holds. A file of another program, or of before
- * 0.2, does not tell. */
+/* Returns ERR_INPUT where the metadata hold another checksum than that of the file `beside`. A file of another
+ * program, or one from before 0.2, holds none. */
 static int check_hash(const char *file, const char *key, uint64_t hash, const char *beside,
                       const char *what)
 {
@@ -262,7 +264,7 @@ static int check_hash(const char *file, const char *key, uint64_t hash, const ch
                      beside, what, file);
 }
 
-/* Merges are read where the metadata speak of them. */
+/* Reads the merges where the metadata have their checksum. */
 static int take_codes(Network *n, const char *file, const char *codes)
 {
     char *told;
@@ -275,7 +277,8 @@ static int take_codes(Network *n, const char *file, const char *codes)
     return check_hash(file, "codes_checksum", bpe_hash(n->bpe), codes, "merges");
 }
 
-/* The metadata may ask for any size; the file holds every number of the model, in 4 bytes at least. */
+/* Builds the model and loads its weights. The metadata may ask for any size, so the file sets a limit: it holds
+ * every number of the model in at least 4 bytes. */
 static int build(Network *n, const char *file)
 {
     const Backend *b;
@@ -289,7 +292,7 @@ static int build(Network *n, const char *file)
     return store_load(n->model, file);
 }
 
-/* Of a directory, or of a file of weights, whose words and merges are beside it. */
+/* Finds the files of a directory, or of a file of weights with its words and merges beside it. */
 static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH],
                       char codes[OUTPUT_PATH])
 {
@@ -310,7 +313,7 @@ static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT
     return 0;
 }
 
-/* All but the model; file out: that of the weights. */
+/* Reads all but the model; file out: the file of the weights. */
 static int describe(Network *n, const char *dir, const Options *given, char file[OUTPUT_PATH])
 {
     char words[OUTPUT_PATH], codes[OUTPUT_PATH];

@@ -33,8 +33,8 @@ static const Option depth_options[] = {
     {0},
 };
 
-/* An option without a default is not recorded unless it was given: what came later than a study's first
- * runs leaves their config.ini as it was. */
+/* An option without a default is recorded only where it was given. So an option that is newer than a
+ * study's first runs leaves their config.ini as it was. */
 static const Option model_options[] = {
     {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536, .flags = OPTION_MAP,
      .sets = {TO(bridge.width), TO(model.width)}},
@@ -180,7 +180,7 @@ static const Option machine_options[] = {
     {0},
 };
 
-/* What a fine-tuned encoder tells of itself; no command takes it. */
+/* The options in the metadata of a fine-tuned encoder; no command takes them. */
 static const Option label_options[] = {
     {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
     {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
@@ -224,7 +224,7 @@ static int find_backend(const Options *o, const char *device, const char *precis
     return backend_find(name, options_text(o, "kernel"), out);
 }
 
-/* The best there is of a precision. A processor has no tf32: it keeps all bits of f32. */
+/* Finds the best backend of a precision. A processor has no tf32, so it computes with all bits of f32. */
 static int find_best(const Options *o, const char *precision, const Backend **out)
 {
     int f64 = strcmp(precision, "f64") == 0, tf32 = strcmp(precision, "tf32") == 0;
@@ -297,7 +297,7 @@ const Asking *network_asking(const Options *o, Asking ask[SPLITS])
     return c.masked ? ask : NULL;
 }
 
-/* As many shares as there are texts. */
+/* Checks that there are as many shares as texts. */
 static int check_parts(const Options *o)
 {
     char part[32];
@@ -328,7 +328,8 @@ static int add_cuts(const Options *o, ModelConfig *c)
     return 0;
 }
 
-/* Ids must fall in frequency, or the head would not be the frequent words. */
+/* Checks that the frequency of words falls with their ids; else the head would not hold the frequent
+ * words. */
 static int check_frequency(const Corpus *c, size_t *count)
 {
     const Text *t = &c->text[SPLIT_TRAIN];
@@ -396,7 +397,7 @@ int network_reads_source(const char *option, const Table *t)
         option, t->name);
 }
 
-/* ranks: the model has room for the share of a batch that one of so many takes. */
+/* Fills the configuration. The model has room for the share of a batch that one of `ranks` takes. */
 static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConfig *c)
 {
     *c = network_config(o).model;
@@ -405,7 +406,7 @@ static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConf
     if (c->max_length > c->max_tokens)
         return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
                          c->max_length, c->max_tokens);
-    /* A batch is shared by its target's rows: most of the source may be one rank's. */
+    /* A batch is divided by its target's rows, so one rank may get most of the source. */
     if (sides > 1) c->max_source = c->max_tokens, c->max_source_length = c->max_length;
     if (ranks > 1) c->max_tokens = share_most(c->max_tokens, c->max_length, ranks);
     return 0;
@@ -436,7 +437,7 @@ int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int tr
     return network_model_of(o, plan, V, b, training, 0, out);
 }
 
-/* Rows for every rank. */
+/* Checks that every rank gets a row. */
 static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
 {
     size_t tokens = options_size(o, "batch-tokens"), rows = tokens / c->max_length;

@@ -1,10 +1,11 @@
-/* network.h: a language model, or an encoder and a decoder, as options tell it, and as the metadata of its file tells it again.
+/* network.h: a language model, or an encoder and a decoder, from options, and again from the metadata of its file.
  *
- * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the
- * version), format, scheme, scheme_text (the text that parses to the table; of two sides that of the decoder's
- * scheme and behind it that of the encoder's), ffn_inner (width of each
- * feed-forward set), relative_clip, vocabulary, parameters, corpus_tokens, corpus_checksum. A model is rebuilt from
- * that alone; vocab.txt beside the file has its words.
+ * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the version), format,
+ * scheme, scheme_text (the text that parses to the table; for two sides that of the decoder's scheme and behind it that
+ * of the encoder's), ffn_inner (width of each feed-forward set), relative_clip, vocabulary_size, vocabulary_checksum,
+ * parameters, corpus_tokens, corpus_checksum; for two sides encoder and encoder_ffn_inner; for pieces codes_checksum;
+ * gelu (tanh) where that is the activation. A model is rebuilt from that alone; vocab.txt beside the file has its
+ * words.
  */
 #ifndef TROTTER_NETWORK_H
 #define TROTTER_NETWORK_H
@@ -16,8 +17,8 @@
 #define NETWORK_CLIP 8          /* of relative positions */
 enum { NETWORK_LAYERS = 1000 }; /* at most */
 
-/* All that options tell of a network and its training; a row of a table names the members that its option sets, and
- * a choice stands in the order of their values. */
+/* All that options set for a network and its training. A row of a table names the members that its option sets, and a
+ * choice stands in the order of their values. */
 typedef struct {
     CorpusChoice corpus;
     BridgeOptions bridge;
@@ -32,7 +33,7 @@ typedef struct {
     const Table *encoder; /* NULL: a language model */
 } Stacks;
 
-/* What a name of text_read_pieces can be, behind the help of an option. */
+/* The names that text_read_pieces takes, for the help of an option. */
 #define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid, kjv:test: built in"
 
 /* Options that network_corpus reads. */
@@ -76,66 +77,69 @@ extern const OptionGroup network_training_group; /* rate, epochs, ... */
 extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
 extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
-/* classes, segments: of an encoder that was fine-tuned ('trotter finetune'), which tells labels and no masked words any
- * more. Metadata has it; no command line does. */
+/* classes, segments: for an encoder that was fine-tuned ('trotter finetune') and gives labels in place of masked words.
+ * Metadata has them; no command line does. */
 extern const OptionGroup network_label_group;
 
-/* Those above but the last: all that a model and its training take. Ends with NULL. */
+/* The groups above except network_limit_group: all that a model and its training take. Ends with NULL. */
 extern const OptionGroup *const network_groups[];
 
 /* ---- network.c ------------------------------------------------------------------------------- */
 
-/* The backend of --device, --precision and --kernel; sets the threads. */
+/* Finds the backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 
-/* untested: without the test text, which is not even opened. */
+/* Reads the corpus. untested: without the test text, which is not even opened. */
 int network_corpus(const Options *o, int untested, Corpus *c);
 
-/* ERR_INPUT where an option of a training is left without effect by another, or by its absence. */
+/* Returns ERR_INPUT where an option of a training has no effect because of another option, or because another is
+ * missing. */
 int network_check(const Options *o);
 
-/* ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
+/* Returns ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 
-/* ERR_INPUT where c has pairs, or an encoder's layers or --best bleu are asked for: for commands that train language
- * models alone. */
+/* Returns ERR_INPUT where c has pairs, or an encoder's layers or --best bleu are asked for: for commands that train
+ * only language models. */
 int network_language(const Options *o, const Corpus *c);
 
-/* ERR_INPUT where a decoder's scheme has no cross-attention: it would be a language model beside an encoder that nobody
- * reads. option begins the words. */
+/* Returns ERR_INPUT where a decoder's scheme has no cross-attention: it would be a language model beside an encoder
+ * that nobody reads. option begins the words. */
 int network_reads_source(const char *option, const Table *decoder);
 
-/* What the tables set; sizes that no option tells (vocab, out ...) are 0. */
+/* Returns what the tables set; sizes that no option sets (vocab, out ...) are 0. */
 NetworkConfig network_config(const Options *o);
-/* The corpus' part of it, with the texts that options hold: they are borrowed. */
+/* Returns the corpus' part of it, with the texts of the options, which are borrowed. */
 CorpusChoice network_choice(const Options *o);
-/* What a training with masked words asks of each text, in ask (SPLITS); NULL: the next words. */
+/* Returns what a training with masked words asks of each text, in ask (SPLITS); NULL: the next words. */
 const Asking *network_asking(const Options *o, Asking ask[SPLITS]);
-/* What bridge_plan is told. */
+/* Returns the options for bridge_plan. */
 BridgeOptions network_bridge(const Options *o);
 
-/* The plan of its layers. */
+/* Makes the plan of the network's layers. */
 int network_plan(const Options *o, Stacks s, Plan **out);
 
-/* A model of such a plan for a vocabulary of V words; training 0: for evaluation. */
+/* Makes a model of such a plan for a vocabulary of V words; training 0: for evaluation. */
 int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int training,
                   Model **out);
 
-/* The same of a plan, which it takes ownership of in any case, and of at most so many numbers (ModelConfig.max_params). */
+/* Makes a model of a plan, which it takes ownership of in any case, with at most max_params numbers
+ * (ModelConfig.max_params). */
 int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
                      size_t max_params, Model **out);
 
-/* A model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences); with out NULL only its memory is counted, and its numbers. */
+/* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With out NULL it
+ * only counts the model's memory and its numbers. */
 int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
                     size_t *bytes, size_t *numbers, Model **out);
 
-/* The training of o, but for directory, report and stop. */
+/* Returns the training of o, without directory, report and stop. */
 TrainConfig network_training(const Options *o);
-/* How long that is: "8 epochs", "2 epochs, at most 1500 steps". */
+/* Writes its length: "8 epochs", "2 epochs, at most 1500 steps". */
 void network_length(const Options *o, char out[64]);
 
-/* What a token is called, at a level of a vocabulary: "token", "character"; and what the unigram's frequencies are of: "word",
- * "character", "piece". */
+/* The names at a level of a vocabulary. token: that of a token, "token" or "character"; word: that of what the
+ * unigram's frequencies count, "word", "character" or "piece". */
 typedef struct {
     const char *token, *word;
 } Unit;
@@ -153,42 +157,45 @@ int network_metadata(const Options *o, Stacks s, const Corpus *c, const Model *m
 int network_metadata_put(Metadata *d, const char *key, const char *value);
 void network_metadata_free(Metadata *d);
 
-/* The texts of the tables; caller frees *text (memory_free). */
+/* Makes the texts of the tables; the caller frees *text (memory_free). */
 int network_scheme_text(Stacks s, char **text);
-/* 1 where two such texts are of one scheme: equal but for titles, sources and notes, which are for readers. */
+/* Returns 1 where two such texts are of one scheme: equal except for titles, sources and notes, which are for
+ * readers. */
 int network_scheme_same(const char *a, const char *b);
 
-/* What config.ini holds; caller frees *text (memory_free). */
+/* Makes the text of config.ini; the caller frees *text (memory_free). */
 int network_config_text(const Options *o, char **text);
 
 typedef struct {
-    Options *options; /* of the saved run, those given now on top */
+    Options *options; /* of the saved run, overridden by those given now */
     Table *table;     /* of the layers, or the decoder's */
     Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
-    Bpe *bpe;    /* NULL: its tokens are no pieces */
+    Bpe *bpe;    /* NULL: its tokens are not pieces */
     char *codes; /* the file of bpe, or NULL; owned */
 } Network;
 
-/* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with
- * vocab.txt and, where its words are in pieces, codes.bpe beside it) from its metadata and loads its weights, without memory for training. Needed of
- * the metadata are scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
- * its defaults, so that another program can write such a file. Options given on the command line
- * override what the metadata says. */
+/* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with vocab.txt and, where
+ * its words are in pieces, codes.bpe beside it) from its metadata and loads its weights, without memory for training.
+ * The metadata must have scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
+ * defaults, so that another program can write such a file. Options given on the command line override what the metadata
+ * says. */
 int network_load(const char *dir, const Options *given, Network *n);
-/* The same but for the model, which stays NULL; file out: the one with its weights. */
+/* Does the same without the model, which stays NULL; file out: the file with its weights. */
 int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH]);
 void network_free(Network *n);
 
-/* The corpus of the options its file tells, and those given; its words are cut by the model's own merges. */
+/* Reads the corpus that the options of the model's file and those given name; the model's own merges cut its words. */
 int network_own_corpus(const Network *n, int untested, Corpus *c);
 
-/* ERR_INPUT, naming it, where it was fine-tuned: for what is asked of words. */
+/* Returns ERR_INPUT, naming the model, where it was fine-tuned: for commands that need words. */
 int network_no_labels(const Network *n, const char *dir);
-/* ERR_INPUT, naming it, where it is an encoder alone: for what needs next words, given a source or not. */
+/* Returns ERR_INPUT, naming the model, where it is an encoder alone: for commands that need next words, with or without
+ * a source. */
 int network_tells_next(const Network *n, const char *dir);
-/* ERR_INPUT, naming it, where it is an encoder and a decoder, or an encoder alone: for what can only be done with a language model. */
+/* Returns ERR_INPUT, naming the model, where it is an encoder and a decoder, or an encoder alone: for commands that
+ * need a language model. */
 int network_alone(const Network *n, const char *dir);
 
 #endif

@@ -1,4 +1,4 @@
-/* trained.c: DIR/model.safetensors -> a particle system in double precision. */
+/* trained.c: turns DIR/model.safetensors into a particle system in double precision. */
 #include "studies/model/trained.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@ int trained_named(const char *name)
     return strncmp(name, PREFIX, n) == 0 && (name[n] == ':' || name[n] == '\0');
 }
 
-/* network:DIR or network:DIR:LAYER; digits alone behind the last colon are a layer. */
+/* Splits network:DIR or network:DIR:LAYER; only digits behind the last colon are a layer. */
 static int split_name(const char *name, char dir[OUTPUT_PATH], int *layer)
 {
     const char *path = name + strlen(PREFIX) + (name[strlen(PREFIX)] == ':');

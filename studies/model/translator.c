@@ -46,7 +46,7 @@ struct Translator {
     Batch x;
 };
 
-/* A line's end of the work. */
+/* The state of one line. */
 typedef struct {
     size_t first, length; /* tokens of the source, <eos> included */
     int done;
@@ -98,7 +98,8 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
                     .sentences = t->sentences,
                     .stop = stop};
     t->banned = t->vocab->unk;
-    /* Keys and values of all hypotheses at their longest, of every evaluation: fewer together where these are long. */
+    /* The keys and values of all hypotheses at their longest, for every evaluation, may take SEARCH_BYTES; fewer
+     * sentences are searched together where they take more. */
     while (t->sentences > 1 && beam_check(t->model, &b) == 0 &&
            beam_bytes(t->model, &b) > SEARCH_BYTES)
         b.sentences = t->sentences = (t->sentences + 1) / 2;
@@ -146,7 +147,7 @@ size_t translator_longest(const Translator *t)
 
 /* ---- what is found ------------------------------------------------------------------------------ */
 
-/* Lines that are there and have not been told, in their order. */
+/* Reports the lines that are done and not yet reported, in their order. */
 static int tell(Work *w)
 {
     for (; w->told < w->lines && w->line[w->told].done; w->told++) {
@@ -162,7 +163,7 @@ static int tell(Work *w)
     return 0;
 }
 
-/* Copies what the search found of sentence s of the batch. */
+/* Copies the hypotheses that the search found for sentence s of the batch. */
 static int keep(void *arg, size_t s, size_t count, const Hypothesis *best)
 {
     Work *w = arg;

@@ -1,4 +1,4 @@
-/* child.c: `trotter train` as a child process. */
+/* child.c: runs `trotter train` as a child process. */
 #include "studies/runs/child.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "kernels/ranks.h"
 #include "studies/tools/command.h"
 
-/* The child: its own process group, as a Ctrl-C comes to the parent first and is passed on once;
- * and the end of the parent stops it, as if interrupted. Only what may follow a fork. It is the parent's program, also
- * where a new one was built over it since: its file then has no name any more. */
+/* Turns the child into the program. It has its own process group, as a Ctrl-C comes to the parent first and is passed
+ * on once; the end of the parent stops it as an interrupt does. It calls only what may follow a fork. It is the
+ * parent's program, even if a new one was built over it since: the parent's file then has no name any more. */
 static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
 {
     int null = open("/dev/null", O_RDWR);

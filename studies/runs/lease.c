@@ -1,4 +1,4 @@
-/* lease.c: link(2) for who comes first, a lock for who is alive (lease.h). */
+/* lease.c: decides by link(2) who comes first, and by a lock who is alive (lease.h). */
 #include "studies/runs/lease.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static int failed(const char *path)
     return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
 }
 
-/* One write of a fixed length over what was there: a claim whose taker is killed here still tells a host. */
+/* Writes a fixed length over the old words in one write, so that a claim whose taker is killed here still
+ * names a host. */
 static int write_words(int fd, const char *path, const char *who)
 {
     char line[128];
@@ -36,7 +37,7 @@ static int write_words(int fd, const char *path, const char *who)
     return pwrite(fd, line, sizeof line, 0) == sizeof line ? 0 : failed(path);
 }
 
-/* A file of our own beside the claim, locked and telling who. */
+/* Makes our own file beside the claim, locked, with `who` in it. */
 static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], int *fd)
 {
     int n = snprintf(own, OUTPUT_PATH, "%s.", path);
@@ -45,7 +46,7 @@ static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], in
     own[n < OUTPUT_PATH ? n : OUTPUT_PATH - 1] = '\0';
     *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (*fd < 0) return failed(own);
-    lock(*fd); /* refused: none can be had by anybody */
+    lock(*fd); /* if refused: nobody can get a lock */
     int code = write_words(*fd, own, who);
     if (code != 0) {
         unlink(own);
@@ -55,14 +56,14 @@ static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], in
     return code;
 }
 
-/* Whether the file has a second name: the link was made even if the answer got lost (NFS). */
+/* Returns 1 where the file has a second name: the link was made even if the answer was lost (NFS). */
 static int is_linked(int fd)
 {
     struct stat s;
     return fstat(fd, &s) == 0 && s.st_nlink == 2;
 }
 
-/* Who a claim tells, and whether that is another host. */
+/* Reads the words of a claim; returns 1 where they name another host. */
 static int is_elsewhere(int fd, const char *who, char words[128])
 {
     ssize_t n = pread(fd, words, 127, 0);
@@ -72,7 +73,7 @@ static int is_elsewhere(int fd, const char *who, char words[128])
     return strncmp(words, who, host) != 0 || words[host] != ' ';
 }
 
-/* Seconds between the last signs of two files, both by the file system's clock. */
+/* Returns the seconds between the last signs of life of two files, both by the file system's clock. */
 static double silence(int own, int fd)
 {
     struct stat now, then;
@@ -80,7 +81,7 @@ static double silence(int own, int fd)
     return difftime(now.st_mtime, then.st_mtime);
 }
 
-/* 1 where `path` still names the open file. */
+/* Returns 1 where `path` still names the open file. */
 static int is_same(const char *path, int fd)
 {
     struct stat a, b;
@@ -88,7 +89,7 @@ static int is_same(const char *path, int fd)
            a.st_dev == b.st_dev;
 }
 
-/* The claim of somebody who may be gone. *again = 1: it went away meanwhile. */
+/* Takes over a claim whose holder may be gone. *again = 1: the claim disappeared meanwhile. */
 static int take_over(const char *path, const char *who, int own, Lease *c, int *mine, int *again)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);

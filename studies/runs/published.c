@@ -1,17 +1,17 @@
-/* published.c: the language-model figures of the source papers, and how a study's own compare.
+/* published.c: holds the language-model figures of the source papers, and compares a study's own with them.
  *
- * Which scheme of ours a row is. ODE Transformer: "we regarded merging SAN and FFN as the default ODE block"
- * (appendix B), so its F is a whole layer without the skip, our L(y) = F(y) + G(y + F(y)): Residual-Block, eq.
- * (1), is y + L(y), `transformer`; RK2-block, eq. (12)-(14), is `heun-layer`; gamma_i = 1, eq. (23), is
- * `rk2-unit`; learnable gamma_i, eq. (25)-(26) (section 5, "RK2-block-v2"), is `rk2-gate`; RK4-block, eq.
+ * Our schemes for the rows of the papers are these. ODE Transformer: "we regarded merging SAN and FFN as the
+ * default ODE block" (appendix B), so its F is a whole layer without the skip, our L(y) = F(y) + G(y + F(y)):
+ * Residual-Block, eq. (1), is y + L(y), `transformer`; RK2-block, eq. (12)-(14), is `heun-layer`; gamma_i = 1, eq.
+ * (23), is `rk2-unit`; learnable gamma_i, eq. (25)-(26) (section 5, "RK2-block-v2"), is `rk2-gate`; RK4-block, eq.
  * (15)-(19), is `rk4-layer`. (Its released code has the skip inside F: rk2-released, rk4-released.) Sandwich:
  * sandwich^n_k is s^k (sf)^(n-k) f^k, `sandwich:n-k`, one layer of ours; its baseline is k = 0.
  *
- * Of the Sandwich paper's tables 1 and 2 the perplexities alone are here: copies of its text have lost letters of
- * the words. Which rows are the interleaved word's is told by their mean and sd (section 4: 18.65, .34), which five
- * perplexities that both tables have do give; 18.83 stands in table 1 twice.
+ * From the Sandwich paper's tables 1 and 2 only the perplexities are here, as copies of its text have lost letters
+ * of the words. The rows of the interleaved word follow from their mean and sd (section 4: 18.65, .34): five
+ * perplexities that both tables have give these; 18.83 stands in table 1 twice.
  *
- * Not here: what both papers quote from others, figures that were drawn and not written, translation.
+ * Figures that both papers quote from others, or that are drawn without numbers, and translation are left out.
  * The Macaron papers have no figure of a language model.
  *
  * Source: Li et al. 2022 (ODE Transformer, ACL); Press, Smith, Levy 2020 (Sandwich, ACL). */
@@ -144,9 +144,10 @@ const Published *published_baseline(const Published *p)
 
 /* ---- corpora ----------------------------------------------------------------------------------- */
 
-/* Words and tokens with line ends. The ODE Transformer's validation and test sentences (3,370 and 3,761), its
- * vocabulary and its source are those of Mikolov's Treebank (its 88K training sentences are not: there are 42,068).
- * Of corpora that are not in the list nothing is compared: their sizes as our tokens are not known. */
+/* Sizes of corpora: words, and tokens with line ends. The ODE Transformer's validation and test sentences (3,370
+ * and 3,761), its vocabulary and its source are those of Mikolov's Treebank (its 88K training sentences are not:
+ * there are 42,068). Corpora that are not in the list are not compared, as we do not know their sizes in our
+ * tokens. */
 static const struct {
     const char *name;
     size_t words, tokens[SPLITS];
@@ -213,7 +214,7 @@ static Interval moved(Interval i, double by)
     return i;
 }
 
-/* Mean logarithm, or mean, over the seeds; x (seeds): room. */
+/* Returns the interval of the mean logarithm, or mean, over the seeds; x (seeds): room. */
 static Interval mean_of(const Published *p, const Design *d, int split, int logarithm, double *x)
 {
     for (size_t k = 0; k < d->seeds; k++) {
@@ -223,7 +224,7 @@ static Interval mean_of(const Published *p, const Design *d, int split, int loga
     return logarithm ? statistics_mean(x, 1, d->seeds) : statistics_positive(x, 1, d->seeds);
 }
 
-/* x: room for the seeds of either. */
+/* Fills in the comparison for one text. x: room for the seeds of either design. */
 static void compare_split(Beside *b, int split, const Pooled *spread, double *x)
 {
     static const Interval none = {0, NAN, NAN, NAN, NAN, NAN};

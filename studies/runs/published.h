@@ -2,9 +2,9 @@
  * compare` and `trotter sweep`: the figures and what they are figures of (published.c), the tables and the plot
  * (published_save.c).
  *
- * A row of the papers is put beside what a study trained where both are the same map (plan_same, at the row's
+ * A row of the papers stands beside a design of a study where both are the same map (plan_same, at the row's
  * depth) and the study's corpus has the sizes of the row's; else it is left out. What is not equal stands beside
- * the numbers: the paper's size and the study's, and what the paper does not tell.
+ * the numbers: the paper's size and the study's, and what the paper does not report.
  */
 #ifndef TROTTER_PUBLISHED_H
 #define TROTTER_PUBLISHED_H
@@ -14,13 +14,13 @@
 #include "studies/tools/kind.h"
 #include "studies/tools/statistics.h"
 
-/* What a figure measures. */
+/* The measure of a figure. */
 enum {
     MEASURE_VALID,
     MEASURE_TEST,
     MEASURE_UNSAID, /* perplexity of either text */
     MEASURE_BITS,
-    MEASURE_MEMORY /* of no text: for claims alone */
+    MEASURE_MEMORY /* not of a text: for claims alone */
 };
 
 typedef struct {
@@ -31,9 +31,9 @@ typedef struct {
     const char *corpus; /* as the paper has it */
     int measure;        /* MEASURE_* */
     double figure;
-    int baseline; /* 1: the row that the others of its source, corpus, measure and depth start from */
+    int baseline; /* 1: the row with which the others of its source, corpus, measure and depth are compared */
     const char *size; /* the paper's */
-    const char *note; /* spread, and what was published incompletely */
+    const char *note; /* spread, and what was not published */
 } Published;
 
 extern const Published published[];
@@ -51,50 +51,53 @@ typedef struct {
 extern const PublishedDraw published_draws[];
 extern const size_t published_draw_count;
 
-/* Of the trainings of the interleaved word that stand beside them, the same in every table. */
+/* Returns the interval of the trainings of the interleaved word that stand beside them, the same in every
+ * table. */
 Interval published_interleaved(void);
-/* Words whose perplexity is lower than the mean of these. */
+/* Returns the number of words whose perplexity is lower than the mean of these. */
 size_t published_better(const PublishedDraw *d);
 
 const char *published_measure(int measure); /* "test perplexity" */
 
-/* The papers' name of the corpus that c is, by level, number of words and tokens of each text that is open; NULL:
- * none that is known, or its words are masked, of which no paper here has a perplexity. */
+/* Returns the papers' name of the corpus c, by level, number of words and tokens of each open text. NULL: no known
+ * corpus, or one with masked words, for which no paper here has a perplexity. */
 const char *published_corpus(const Corpus *c);
 
-/* Its baseline; NULL: it has none. A baseline's is itself. */
+/* Returns the baseline of a row, which for a baseline is itself; NULL: it has none. */
 const Published *published_baseline(const Published *p);
 
-/* What a study trained: seeds seed, seed + 1, ... the first of which is the same for all. */
+/* A design that a study trained, with seeds seed, seed + 1, ...; the first seed is the same for all designs. */
 typedef struct {
     const char *name; /* as the study calls it */
     const Table *scheme;
     size_t layers, seeds;
     const RunResult *result; /* (seeds); NaN where a run failed */
-    int pooled; /* 1: counts for the spread over seeds: no design before it is the same map, and no run diverged */
+    int pooled; /* 1: counts for the spread over seeds: no design before it is the same map, and none of its runs
+                 * diverged */
 } Design;
 
-/* *same = 1 where a network of t with options o is the map of p, a pre-norm network of p's own depth and else
- * with o too: sublayers are matched one to one (plan_same), names do not matter. */
+/* Sets *same = 1 where a network of t with options o is the map of p, a pre-norm network of p's own depth and
+ * otherwise also with o. Sublayers are matched one to one (plan_same); names do not matter. */
 int published_same(const Zoo *z, const BridgeOptions *o, const Published *p, const Table *t,
                    int *same);
 
-/* A row and what a study has of it; index 0: validation, 1: test. */
+/* A row and a study's design for it; index 0: validation, 1: test. */
 typedef struct {
     const Published *row;
     const Design *ours,
-        *base; /* base: the study's of the row's baseline; NULL: not there, or the row is it */
+        *base; /* base: the study's design of the row's baseline; NULL: not there, or the row is it */
     Interval value[2]; /* ours, in the unit of the measure: perplexity, or bits a token */
-    /* That less the figure, whose own spread is not in it; n = 0: of the other text. */
+    /* Difference from the figure, whose own spread is not in it; n = 0: the figure is of the other text. */
     Interval less[2];
     double ratio; /* of the paper: figure over its baseline's; NaN: the row is it, or has none */
-    /* The same of ours: exp of a difference of mean logarithms (statistics.h); sd: NaN. */
+    /* The same ratio for ours: exp of a difference of mean logarithms (statistics.h); sd: NaN. */
     Interval gain[2];
 } Beside;
-/* spread (2): of the logarithms of the row's measure, validation and test. */
+/* Compares a row with a design. spread (2): of the logarithms of the row's measure, validation and test.
+ * ERR_MEMORY. */
 int published_beside(const Published *p, const Design *ours, const Design *base,
                      const Pooled spread[2], Beside *out);
-/* The spread over the designs (n) of p's depth. ERR_MEMORY. */
+/* Computes the spread over the designs (n) of p's depth. ERR_MEMORY. */
 int published_spread(const Published *p, const Design *design, size_t n, Pooled spread[2]);
 
 /* ---- published_save.c -------------------------------------------------------------------------- */
@@ -102,17 +105,17 @@ int published_spread(const Published *p, const Design *design, size_t n, Pooled 
 typedef struct {
     const Zoo *zoo;
     const Corpus *corpus;
-    BridgeOptions bridge; /* of every design, but for its layers */
+    BridgeOptions bridge; /* of every design, except its layers */
     size_t heads;
     const Column *columns; /* published_schemes or _words, as the study calls its designs */
     size_t designs;
     const Design *design; /* (designs) */
 } PublishedStudy;
 
-/* Columns of published.csv and .md, which differ in the name of the designs' column alone. */
+/* Columns of published.csv and .md; only the name of the designs' column differs. */
 extern const Column published_schemes[], published_words[];
 
-/* The table and the plot of a kind of study that has them. */
+/* The table and the plot, for a kind of study that has them. */
 #define PUBLISHED_TABLE(columns)                                                                 \
     {                                                                                            \
         "published", columns,                                                                    \
@@ -123,10 +126,10 @@ extern const Column published_schemes[], published_words[];
         "published", "Perplexity over the baseline's: the papers' across, these upward" \
     }
 
-/* Every pair of a row and a design; caller: memory_free. *count = 0 and *list NULL: none. */
+/* Finds every pair of a row and a design; caller: memory_free. *count = 0 and *list NULL: none. */
 int published_find(const PublishedStudy *s, Beside **list, size_t *count);
-/* DIR/published.csv, published.md, and with two ratios or more the plot `published`; nothing where no row of the
- * papers is of this corpus and these designs. */
+/* Writes DIR/published.csv, published.md, and with two ratios or more the plot `published`; nothing where no row
+ * of the papers has this corpus and these designs. */
 int published_save(const PublishedStudy *s, const char *dir);
 
 #endif

@@ -1,4 +1,4 @@
-/* published_save.c: the papers' figures beside a study's own as tables and as a plot. */
+/* published_save.c: writes the papers' figures beside a study's own as tables and as a plot. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- pairs ------------------------------------------------------------------------------------- */
 
-/* The next design from *at on that is of a row, or NULL; *at moves behind it. */
+/* Finds the next design from *at on that is the map of a row, or NULL; *at moves behind it. */
 static int next_design(const PublishedStudy *s, const Published *p, size_t *at, const Design **out)
 {
     BridgeOptions o = s->bridge;
@@ -61,7 +61,7 @@ int published_find(const PublishedStudy *s, Beside **list, size_t *count)
 
 /* ---- tables ------------------------------------------------------------------------------------ */
 
-/* A row of the tables: copies of the paper's row, of the design and of what is told of both. */
+/* A row of the tables: copies of the paper's row, of the design and of their comparison. */
 typedef struct {
     Published paper;
     Design ours;
@@ -118,14 +118,14 @@ static int make_table(const PublishedStudy *s, const Beside *list, size_t n, She
     return 0;
 }
 
-/* Whether two rows have nothing to be told apart by but their figures. */
+/* Returns 1 where two rows do not differ in measure, size and note. */
 static int is_told(const Published *a, const Published *b)
 {
     return a->measure == b->measure && strcmp(a->size, b->size) == 0 &&
            strcmp(a->note, b->note) == 0;
 }
 
-/* What the papers tell of their models, once where it is the same. */
+/* Prints what the papers report about their models, once where it is the same. */
 static void print_sizes(const Beside *list, size_t n, FILE *f)
 {
     for (size_t i = 0; i < n; i++) {
@@ -179,7 +179,7 @@ static void draw_pair(const PublishedStudy *s, Plot *p, const Beside *b, size_t 
     snprintf(words, sizeof words, "%.60s, %zu layer%s", b->ours->name, b->ours->layers,
              b->ours->layers == 1 ? "" : "s");
     int low = sheet_column(s->columns, "valid_ratio_pooled_low");
-    size_t look = (size_t)(b->ours - s->design); /* of a design one, whichever row it is beside */
+    size_t look = (size_t)(b->ours - s->design); /* a design has one look in all rows */
     if (!isnan(b->gain[0].low)) {
         plot_item(p, "published.csv", "every ::%zu::%zu using %d:%d:(0):($%d-$%d)", i + 1, i + 1, x,
                   low, sheet_column(s->columns, "valid_ratio_pooled_high"), low);

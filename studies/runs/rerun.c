@@ -1,4 +1,4 @@
-/* rerun.c: what a run directory is of, against what is asked for now. */
+/* rerun.c: compares a run directory with the options and schemes of now. */
 #include "studies/runs/rerun.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static const char *given(const Options *o, const char *name)
     return text ? text : "none";
 }
 
-/* The options of the run in DIR; caller frees them. */
+/* Reads the options of the run in DIR; the caller frees them. */
 static int read_config(const OptionGroup *const *groups, const char *dir, Options **out)
 {
     char path[OUTPUT_PATH];
@@ -49,7 +49,8 @@ int rerun_has_state(const char *dir)
     return exists(dir, "state.safetensors");
 }
 
-/* scheme.txt is compared by itself, the text of the corpus with what the state knows of it. */
+/* Returns ERR_INPUT where an option that decides the run differs. scheme.txt is compared elsewhere, and
+ * the text of the corpus with what the state knows of it. */
 static int same_run(const Options *o, const Options *there, const char *dir)
 {
     const char *name;
@@ -75,7 +76,8 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
     return code;
 }
 
-/* ERR_INPUT where there is no model, or one that cannot be read. */
+/* Reads the checksum of the corpus of the run's model. ERR_INPUT where there is no model, or one that
+ * cannot be read. */
 static int corpus_of(const char *dir, uint64_t *checksum)
 {
     char path[OUTPUT_PATH], *digits;
@@ -94,7 +96,7 @@ int rerun_same_corpus(const char *dir, uint64_t checksum)
 
 /* ---- beginning anew ------------------------------------------------------------------------------ */
 
-/* "finished run", or how far a stopped one came. */
+/* Writes "finished run", or how far a stopped one came. */
 static void name_run(const char *dir, char words[64])
 {
     char path[OUTPUT_PATH];
@@ -105,7 +107,7 @@ static void name_run(const char *dir, char words[64])
         snprintf(words, 64, "stopped run (step %" PRIu64 ")", step);
 }
 
-/* way: beside the two that there are always. */
+/* Sets the error for a run of another configuration. way: advice beside the two that always hold. */
 static int spare(const char *dir, const char *words, const char *way)
 {
     char run[64];
@@ -116,7 +118,7 @@ static int spare(const char *dir, const char *words, const char *way)
                      dir, run, words, way, dir);
 }
 
-/* One that looks like the very run, but learned from another text of that name. */
+/* Sets the error for a run with the same options that learned from another text of that name. */
 static int spare_corpus(const Options *o, const char *dir)
 {
     const char *name = options_text(o, "corpus");
@@ -126,7 +128,7 @@ static int spare_corpus(const Options *o, const char *dir)
                      dir, name, dir);
 }
 
-/* The very run, to which a training that begins would put an end. */
+/* Sets the error for the same run, stopped, which a new training would destroy. */
 static int spare_stopped(const char *dir)
 {
     char run[64];
@@ -137,7 +139,7 @@ static int spare_stopped(const char *dir)
                      dir, run, dir);
 }
 
-/* A text that cannot be read is another. */
+/* Sets *same = 1 where scheme.txt has the text of t; a text that cannot be read counts as another. */
 static int same_scheme(Stacks t, const char *dir, int *same)
 {
     char path[OUTPUT_PATH], *now = NULL, *there = NULL;
@@ -150,7 +152,7 @@ static int same_scheme(Stacks t, const char *dir, int *same)
     return 0;
 }
 
-/* Whether a run is to be longer, in epochs alone. */
+/* Returns 1 where o asks for a longer run, in epochs alone. */
 static int grows(const Options *o, const Options *there)
 {
     return !schedule_ends(options_choice(o, "schedule")) &&

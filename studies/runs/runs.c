@@ -1,4 +1,4 @@
-/* runs.c: which runs are there, which are to be trained, and what they leave behind. */
+/* runs.c: finds the runs that exist, trains the others, and reads what they leave. */
 #include "studies/runs/runs.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
 
-/* Whether a scheme's own name ends as the name of a depth does, "-layersN". */
+/* Returns 1 where a scheme's own name ends like the name of a depth, "-layersN". */
 static int ends_in_depth(const char *name)
 {
     static const char depth[] = "-layers";
@@ -28,8 +28,8 @@ static int ends_in_depth(const char *name)
     return at < n && at >= m && strncmp(name + at - m, depth, m) == 0;
 }
 
-/* One to one: what stands behind the scheme is read off from the end, and a depth of 1 is left out only where
- * the scheme's name cannot be taken for one with a depth. The '/' of dial:S-P/Q, which no folder's name can hold, is
+/* Names are one to one: what stands behind the scheme is read from the end, and a depth of 1 is left out only where
+ * the scheme's name cannot be read as one with a depth. The '/' of dial:S-P/Q cannot stand in a folder's name and is
  * written '_', which stands in no other name that begins so. */
 int runs_name(const RunSpec *s, char out[512])
 {
@@ -69,7 +69,7 @@ static int exists(const char *dir, const char *name)
     return output_path(path, dir, "%s", name) == 0 && output_exists(path);
 }
 
-/* What a study's options tell of every run; an encoder's run has a context of its own. */
+/* Sets the options that a study gives to every run. A run with an encoder has its own context. */
 static int shared_options(const Options *o, int pairs, Options *out)
 {
     const Option *p;
@@ -81,7 +81,7 @@ static int shared_options(const Options *o, int pairs, Options *out)
     return 0;
 }
 
-/* train's options for this run. */
+/* Makes train's options for this run. */
 static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
     char layers[32], above[32], seed[32];
@@ -163,7 +163,8 @@ int runs_result(const Csv *c, size_t row, RunResult *out)
     return 0;
 }
 
-/* The config.ini beside the file, where there is one, has the options of its runs. */
+/* Sets the error for a run of another size. The config.ini beside the file, if there is one, has the options of its
+ * runs. */
 static int other_size(const char *file, const char *name, double params, size_t now)
 {
     const char *slash = strrchr(file, '/');
@@ -188,7 +189,7 @@ static int read_result(const char *dir, RunResult *r)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* A run, its directory, and what it would leave there. */
+/* A run, its directory, and the options of its training. */
 typedef struct {
     const Runs *runs;
     const RunSpec *spec;
@@ -196,7 +197,7 @@ typedef struct {
     Options *options; /* train's */
 } Job;
 
-/* RERUN_*, of the same corpus. */
+/* Returns RERUN_* for the run in the directory; a shorter run of another corpus is RERUN_OTHER. */
 static int run_there(const Job *j)
 {
     int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme, j->spec->encoder},
@@ -211,7 +212,7 @@ static int is_done(const Job *j)
            rerun_same_corpus(j->dir, j->runs->checksum);
 }
 
-/* Whether another process failed in it since this one began. */
+/* Returns 1 where another process failed in this run since this process began. */
 static int has_failed(const Job *j)
 {
     char path[OUTPUT_PATH];
@@ -242,8 +243,8 @@ static int write_config(const Job *j)
     return code;
 }
 
-/* What is of other options goes first, the state from which nobody will go on with it: beside the new ones, others
- * would take it for theirs. */
+/* Trains a run. It first removes the old results, and the state unless the run goes on from it; beside the new
+ * config.ini, other processes would take them for the new run's. */
 static int train(const Job *j, Lease *claim)
 {
     static const char *const stale[] = {"result.csv", "truncation.csv", "translation.csv",
@@ -273,7 +274,7 @@ static void note_result(const Job *j, const RunResult *r)
                   j->name, r->valid_ppl, r->test_ppl);
 }
 
-/* A run that is claimed. */
+/* Does a run that this process has claimed. */
 static int do_claimed(const Job *j, Lease *claim, RunResult *out, int *state)
 {
     *state = is_done(j) ? RUN_THERE : has_failed(j) ? RUN_FAILED : RUN_TRAINED;
@@ -328,7 +329,7 @@ int runs_spare(const Runs *r, const RunSpec *s)
     return code;
 }
 
-/* What a study with --tune chooses is no option of its own. */
+/* Sets rate and dropout to a fixed value for a study with --tune, which chooses them itself. */
 static int forget_tuned(const Options *o, Options *train)
 {
     static const char *const tuned[] = {"rate", "dropout"};
@@ -338,7 +339,7 @@ static int forget_tuned(const Options *o, Options *train)
     return 0;
 }
 
-/* As every run of the study has them; the seeds are the runs' own. */
+/* Makes the options that all runs of the study share; the seeds are the runs' own. */
 static int study_options(const Options *o, const Options *tunes, Options **out)
 {
     TRY(options_new(command_train.groups, out));

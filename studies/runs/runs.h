@@ -1,14 +1,12 @@
-/* runs.h: many trainings, each by `trotter train` in a process of its own.
+/* runs.h: many trainings, each by `trotter train` in a separate process.
  *
- * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini,
- * log, weights and result, and the same command given again reads finished runs and goes on with
- * stopped ones. A process each, so that peak memory is that run's own and one that fails harms no
- * other.
+ * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini, log, weights and
+ * result, and the same command given again reads finished runs and goes on with stopped ones. Each run is a process, so
+ * that peak memory is that run's own and a run that fails harms no other.
  *
- * Several processes may work at the same directory: a run is claimed (lease.h) before it is
- * trained, so it is trained once. The claim passes to the child, and a child whose parent dies
- * saves its state and ends, so that somebody else goes on from there. DIR/study.log tells who did
- * what.
+ * Several processes may work at the same directory: a run is claimed (lease.h) before it is trained, so it is trained
+ * once. The claim passes to the child, and a child whose parent dies saves its state and ends, so that another process
+ * goes on from there. DIR/study.log records who did what.
  */
 #ifndef TROTTER_RUNS_H
 #define TROTTER_RUNS_H
@@ -31,19 +29,19 @@ typedef struct {
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 
-/* What a run is told beyond the options. */
+/* The values of a run beyond the options. */
 typedef struct {
     const Table *scheme;
     size_t layers;
-    /* Of a corpus of pairs: the scheme above is the decoder's; NULL: a language model */
+    /* The encoder's scheme for a corpus of pairs, the scheme above being the decoder's; NULL: a language model */
     const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;
-    const char *rate, *dropout; /* as written; NULL: those of the options */
-    int untested;               /* 1: for a choice; the test text is left alone */
+    const char *rate, *dropout; /* as written; NULL: the options' values */
+    int untested;               /* 1: for a choice; does not read the test text */
 } RunSpec;
 
-/* What result.csv tells; the last two of pairs alone, else NaN. */
+/* The numbers of result.csv; the last two only for pairs, else NaN. */
 typedef struct {
     double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
         test_exact;
@@ -58,53 +56,56 @@ typedef struct {
 } RunRecord;
 extern const Column run_columns[];
 
-enum { RUN_OPEN, RUN_BUSY /* somebody else has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
+enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
 
-/* Makes DIR/runs. A failure of a run that another process met after this moment is believed. */
+/* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
 int runs_open(Runs *r);
 
-/* "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs have the same. N = 1 is
- * left out, but of a NAME that itself ends in -layersN. Of pairs NAME-layersN is ENCODER@N+DECODER@N. */
+/* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs
+ * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
+ * ENCODER@N+DECODER@N. */
 int runs_name(const RunSpec *s, char out[512]);
-/* Its directory: DIR/runs/..., for a choice DIR/tune/.... */
+/* Writes its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
-/* ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of this one, and
- * names the first: each would take the other's runs for foreign ones. Schemes, depths and seeds may differ, and where
- * epochs are added the runs go on. A study that only read recorded runs (--from) has none. */
+/* Returns ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of
+ * this one, and names the first: each would take the other's runs for foreign ones. Schemes, depths and seeds may
+ * differ, and where epochs are added the runs go on. A study that only read recorded runs (--from) has no runs. */
 int runs_same_study(const Runs *r, const OptionGroup *const *groups);
 
-/* ERR_INPUT where its directory holds a run of other options, finished or stopped, which training it would destroy; not
- * of fewer epochs, from which it goes on. */
+/* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would
+ * destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
-/* Trains a run, or finds it trained, failed or somebody else's; *state out: not RUN_OPEN; *out
- * is set with RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
+/* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with
+ * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 
-/* The model of a run, for evaluation. ERR_INPUT with words. */
+/* Makes the model of a run, for evaluation. ERR_INPUT with words. */
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);
 
-/* What a training would find wrong with a run, before any is begun: the model is built and dropped; *numbers (NULL:
- * not asked): how many it has. ERR_INPUT with words. */
+/* Finds what a training would find wrong with a run, before any is begun: it builds the model and drops it. *numbers
+ * (NULL: not asked): how many numbers the model has. ERR_INPUT with words. */
 int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers);
 
-/* 1 where one of the results (n) is no better than drawing words blindly from V, or no number; not where it failed. */
+/* Returns 1 where one of the results (n) is no better than drawing words from V at random, or its test perplexity is
+ * NaN; failed runs do not count. */
 int runs_diverged(const RunResult *r, size_t n, size_t V);
 
-/* Perplexities of the unigram on both texts: what the frequencies of tokens alone reach (corpus_unigram). */
+/* Perplexities of the unigram on both texts: the frequencies of tokens alone reach them (corpus_unigram). */
 typedef struct {
     double valid, test;
 } Unigram;
 Unigram runs_unigram(const Corpus *c);
-/* 1 where perplexities of both texts are below the unigram's; NaN is not. */
+/* Returns 1 where the perplexities of both texts are below the unigram's; NaN is not. */
 int runs_beats_unigram(double valid, double test, const Unigram *u);
 
-/* A row of a table with the columns of result.csv. ERR_INPUT. */
+/* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
 
-/* A recorded run of another directory: *there becomes r. ERR_INPUT where it has not as many numbers (the words name the config.ini beside the file), or *there has
- * another perplexity already; file, name and seed are for the words. */
+/* Takes a recorded run of another directory: sets *there to r. ERR_INPUT where r has another number of parameters (the
+ * words name the config.ini beside the file), or *there already has another perplexity. file, name and seed are for the
+ * words. */
 int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
               RunResult *there);
 
@@ -115,10 +116,10 @@ typedef struct {
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
 
-/* The log of a run; caller frees *row (memory_free). */
+/* Reads the log of a run; the caller frees *row (memory_free). */
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);
 
-/* A line of DIR/study.log: time, who, words. */
+/* Adds a line to DIR/study.log: time, who, words. */
 void runs_note(const Runs *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,4 +1,4 @@
-/* tasks.c: working off a list of trainings (tasks.h). */
+/* tasks.c: works off a list of trainings (tasks.h). */
 #include "studies/runs/tasks.h"
 
 #include <time.h>
@@ -8,7 +8,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-/* Runs trained so far in this call, for the time that is left. */
+/* Runs trained so far in this call, for the forecast of the time left. */
 typedef struct {
     size_t trained;
     double seconds;
@@ -26,7 +26,7 @@ static size_t count_left(const Task *list, size_t n)
     return left;
 }
 
-/* What came of a training; measuring tells of itself. */
+/* Reports the result of a training; measuring reports for itself. */
 static void tell_task(const Task *list, size_t n, size_t i, Pace *p, double seconds)
 {
     const Task *t = &list[i];
@@ -60,7 +60,7 @@ static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
     return 0;
 }
 
-/* A second, or less if it is to stop. */
+/* Waits a second, or less if the command is to stop. */
 static int wait_a_little(void)
 {
     const struct timespec pause = {0, 100000000};

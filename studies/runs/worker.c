@@ -1,4 +1,4 @@
-/* worker.c: the rank of this process, from the environment. */
+/* worker.c: finds the rank of this process in the environment. */
 #include "studies/runs/worker.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A whole number of the environment; -1 where it is none. */
+/* Returns a whole number of the environment; -1 where it is none. */
 static long number(const char *name)
 {
     const char *text = getenv(name);
@@ -48,7 +48,7 @@ static long local_rank(void)
     return local;
 }
 
-/* Element i of a list a,b,...; its bytes in *n. */
+/* Returns element i of a list a,b,...; its bytes in *n. */
 static const char *element(const char *list, long i, int *n)
 {
     for (; i > 0 && strchr(list, ','); i--) list = strchr(list, ',') + 1;

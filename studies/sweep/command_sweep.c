@@ -1,5 +1,5 @@
-/* command_sweep.c: language models that are words over {s, f}: orders and counts of sublayers, their
- * splitting errors and their perplexities. */
+/* command_sweep.c: trains language models that are words over {s, f}, and prints orders and counts of sublayers,
+ * splitting errors and perplexities. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +91,8 @@ static int save(void *study)
     return sweep_plots(u);
 }
 
-/* As of compare; but words that are no better are part of the answer while others are. */
+/* Gives the verdict as compare does, but words that are no better than word frequencies are part of the answer
+ * while others are better. */
 static int verdict(const Sweep *u)
 {
     const Unigram unigram = runs_unigram(&u->corpus);

@@ -1,5 +1,5 @@
-/* sweep_differences.c: every word's perplexity less the interleaved word's, with the designs and seeds of statistics.h and
- * Dunnett's correction for the number of words (simultaneous.h).
+/* sweep_differences.c: computes every word's perplexity less the interleaved word's, with the designs and seeds of
+ * statistics.h and Dunnett's correction for the number of words (simultaneous.h).
  *
  * A sandwich that its first seed chose (--confirm) is counted without that seed, which is a lucky one. Words with a run that
  * diverged are left out.
@@ -51,7 +51,8 @@ int sweep_chosen(const Sweep *u, const Word *w)
     return options_flag(u->options, "confirm") && w == &u->word[u->best] && w->seeds > 1;
 }
 
-/* Runs of the words that count, NaN where there is none: y (words, seeds) out, of validation or test text. */
+/* Lists the runs that count, on validation or test text: y (words, seeds) out, with a row for each compared word; NaN
+ * where there is no run. */
 static void list_runs(const Sweep *u, int test, size_t seeds, double *y)
 {
     size_t n = 0;
@@ -68,7 +69,7 @@ static void list_runs(const Sweep *u, int test, size_t seeds, double *y)
     }
 }
 
-/* The differences of a text, alone and together. mean (words): room. */
+/* Computes the differences on a text, alone and together. mean, runs (words): room; row (words) collects both texts. */
 static int find(Sweep *u, int test, size_t seeds, const double *y, Interval *mean, size_t *runs,
                 DifferenceRow *row)
 {

@@ -1,4 +1,5 @@
-/* sweep_draw.c: words over {s, f}, drawn and made; a function of the seed alone (sweep.h). */
+/* sweep_draw.c: draws and makes words over {s, f} as a function of the seed alone
+ * (sweep.h). */
 #include <string.h>
 
 #include "kernels/random.h"

@@ -1,6 +1,6 @@
-/* sweep_from.c: a sweep of runs that earlier ones recorded, in place of trainings (--from DIR): DIR/sweep.csv has
- * the results. As of a comparison: a run that two directories have must have one perplexity, and as many
- * parameters as a word has with the options given; recipes are the caller's word. */
+/* sweep_from.c: reads runs that earlier sweeps recorded, in place of trainings (--from DIR). DIR/sweep.csv has
+ * the results. As in a comparison, a run that two directories have must have one perplexity, and as many
+ * parameters as a word has with the given options; recipes are not checked. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* sweep_plot.c: the paper's figures 2 to 6 as our own, and perplexity against area. They read families.csv
- * (a row a run and family), sandwich.csv, halves.csv and sweep.csv. */
+/* sweep_plot.c: draws the paper's figures 2 to 6 for our words, and perplexity against area. The plots read
+ * families.csv (a row for each run and family), sandwich.csv, halves.csv and sweep.csv. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 enum { BINS = 12 };
 
-/* Columns of families.csv. */
+/* Returns the number of a column of families.csv. */
 static int column(const char *name)
 {
     return sheet_column(sweep_family_columns, name);
@@ -134,7 +134,7 @@ static int draw_sandwiches(const Sweep *u)
 
 /* ---- figure 6: words of several seeds ------------------------------------------------------------------------ */
 
-/* Of the first family that a word is of, which is the one on top in `area`. */
+/* Returns the colour of the first family of a word, which is the one on top in `area`. */
 static const char *family_colour(const Word *w)
 {
     size_t family = 0;

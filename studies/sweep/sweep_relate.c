@@ -1,5 +1,5 @@
-/* sweep_relate.c: what the perplexity of words goes with: rank correlations over the words of a family,
- * each with the seeds that all words have. */
+/* sweep_relate.c: computes rank correlations of the perplexity of words over a family, each word with
+ * the seeds that all words have. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -30,7 +30,7 @@ static double area(const Word *w)
     return w->area;
 }
 
-/* The leading error's norm is sqrt 2 times that, where it is not zero. */
+/* Returns |area|; the leading error's norm is sqrt 2 times that, where it is not zero. */
 static double area_size(const Word *w)
 {
     return fabs(w->area);
@@ -109,7 +109,7 @@ static int relate(const Sweep *u, int family, const Quantity *ppl, const Quantit
     return code;
 }
 
-/* What does not vary over the family has no row. */
+/* Adds a row, unless the quantity does not vary over the family. */
 static int add_correlation(Sweep *u, int family, const Quantity *ppl, const Quantity *q)
 {
     Correlation c;
@@ -134,8 +134,8 @@ int sweep_correlations(Sweep *u)
     return 0;
 }
 
-/* Does splitting accuracy explain the ranking? The validation perplexity of a family against |area|, the
- * size of the leading error of words whose area is not zero. */
+/* Answers whether splitting accuracy explains the ranking: validation perplexity of a family against
+ * |area|, the size of the leading error of words whose area is not zero. */
 int sweep_answer(const Sweep *u, int family, Correlation *out)
 {
     return relate(u, family, &perplexity[0], &quantity[1], out);

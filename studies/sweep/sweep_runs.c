@@ -1,4 +1,5 @@
-/* sweep_runs.c: the trainings of a sweep, by the machine of all studies that train many (tasks.h). */
+/* sweep_runs.c: trains the words of a sweep, with the task list of all studies that train many models
+ * (tasks.h). */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static RunSpec spec(const Sweep *u, const Word *w, size_t k)
     return (RunSpec){.scheme = w->scheme, .layers = layers(u), .seed = u->seed + k};
 }
 
-/* Results of `seeds` trainings, NaN at first. */
+/* Makes room for the results of `seeds` trainings, NaN at first. */
 static int make_room(Word *w, size_t seeds)
 {
     RunResult *grown = memory_grow(w->result, w->seeds, seeds, sizeof *grown);
@@ -44,7 +45,8 @@ int sweep_check(Sweep *u)
 
 /* ---- training -------------------------------------------------------------------------------------- */
 
-/* Seeds that every word has: what one seed does to all of them is no reason for a rank. */
+/* Returns the number of seeds that every word has: the effect of one seed on all of them must not decide a
+ * rank. */
 static size_t even_seeds(const Sweep *u)
 {
     size_t least = u->word[0].seeds;
@@ -65,7 +67,7 @@ static void summarise(const Sweep *u, Word *w)
     w->even[1] = statistics_mean(&w->result->test_ppl, STRIDE, even_seeds(u)).mean;
 }
 
-/* The seeds first .. of words at .. at + n - 1. */
+/* Trains words at .. at + n - 1 with their seeds from `first` on. */
 static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
 {
     size_t runs = 0, i = 0;
@@ -93,8 +95,8 @@ static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
     return code;
 }
 
-/* By the first seed on validation, as the rest of the sandwiches have no other; the plain interleaved word
- * is none. */
+/* Finds the best sandwich by the first seed on validation, as most sandwiches have no other seed. The
+ * plain interleaved word does not count. */
 static void find_best(Sweep *u)
 {
     u->best = u->words;
@@ -106,7 +108,7 @@ static void find_best(Sweep *u)
     }
 }
 
-/* The choice needs all trainings, so that every process waits for them. */
+/* Trains the best sandwich again. The choice needs all trainings, so every process waits for them. */
 static int confirm(Sweep *u, int wait)
 {
     size_t seeds = options_size(u->options, "seeds"), had;

@@ -1,4 +1,4 @@
-/* sweep_save.c: a sweep in words and files. */
+/* sweep_save.c: writes a sweep in words and files. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void print_caption(const Sweep *u, FILE *f)
             "sublayers of a kind for one operator.\n\n");
 }
 
-/* seeds: of the interleaved word; NULL: there is none. */
+/* Prints the spread of words. seeds: interval of the interleaved word; NULL: there is none. */
 static void print_spread(Interval words, const Interval *seeds, size_t better, FILE *f)
 {
     fprintf(f, "%.2f, sd %.2f over %zu words", words.mean, words.sd, words.n);
@@ -72,7 +72,7 @@ static void print_spread(Interval words, const Interval *seeds, size_t better, F
     fprintf(f, ".\n");
 }
 
-/* The paper's own words of a family. */
+/* Prints the paper's own words of a family. */
 static void print_published(int family, FILE *f)
 {
     for (size_t i = 0; i < published_draw_count; i++) {
@@ -84,7 +84,8 @@ static void print_published(int family, FILE *f)
     }
 }
 
-/* The spread of words with one seed beside that of the baseline's seeds, and what area has to do with it. */
+/* Prints the spread of words with one seed beside that of the baseline's seeds, and the correlation with
+ * area. */
 static int print_answer(const Sweep *u, int family, FILE *f)
 {
     Correlation c;
@@ -175,7 +176,8 @@ static double run_ppl(const Run *r)
     return r->word->result[r->seed].valid_ppl;
 }
 
-/* Runs of a family and the baseline's, from the worst to the best as there: list out, their number. */
+/* Lists the runs of a family and the baseline's, from the worst to the best as in the paper: list out. Returns
+ * their number. */
 static size_t rank_runs(const Sweep *u, int family, Run *list)
 {
     size_t n = 0;

@@ -1,4 +1,5 @@
-/* sweep_table.c: the tables of a sweep: a row a run, a row a word, halves of good and bad words. */
+/* sweep_table.c: makes the tables of a sweep: a row for each run, a row for each word, halves of good and bad
+ * words. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +8,10 @@
 #include "kernels/memory.h"
 #include "studies/sweep/sweep.h"
 
-/* What the tables of words and of their runs have. */
+/* A row of the tables of words and of their runs. */
 typedef struct {
     const char *word, *family;
-    int better, baseline; /* is it so; better -1: there is no baseline */
+    int better, baseline; /* 1: it is so; better -1: there is no baseline */
     size_t seed;
     RunResult run; /* with that seed */
     Word of;
@@ -97,7 +98,7 @@ const Column sweep_ranked_columns[] = {
     FIELD(WordRow, "valid_ppl", run.valid_ppl, .form = SHEET_FIXED, .digits = 2),
     {0}};
 
-/* Sublayers of a kind in a half of words. */
+/* A row of halves.csv: sublayers of a kind in one half of words. */
 typedef struct {
     const char *half, *sublayer, *models;
     Interval count; /* over words */
@@ -114,7 +115,8 @@ const Column sweep_half_columns[] = {
     FIELD(HalfRow, "high", count.high),
     {0}};
 
-/* Words with a perplexity, from the best to the worst on validation: index (words) out; their number. */
+/* Ranks the words with a perplexity, from the best to the worst on validation: index (words) out. Returns their
+ * number. */
 static size_t rank_words(const Sweep *u, size_t *index)
 {
     size_t n = 0;
@@ -145,8 +147,8 @@ int sweep_result(const Csv *c, size_t row, RunResult *out)
     return 0;
 }
 
-/* What plots read: a row a run and family, a family's rows one after another, as gnuplot sums bins only of rows
- * that are neighbours. */
+/* Adds the rows that plots read, one for each run and family. The rows of a family follow one another, as
+ * gnuplot sums bins only over neighbouring rows. */
 static void add_families(Sweep *u)
 {
     for (int family = 0; family < FAMILIES; family++)
@@ -176,7 +178,7 @@ static double half_count(const Word *w, int top, int kind)
     return top ? w->halves.top[kind] : w->halves.bottom[kind];
 }
 
-/* The mean count of a kind of sublayer in a half of the drawn words that are better, or not, than the
+/* Adds the mean count of a kind of sublayer in a half of the drawn words that are better, or not, than the
  * baseline's mean. x (words): room. */
 static void add_half(Sweep *u, int top, int kind, int better, double *x)
 {

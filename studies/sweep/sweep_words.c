@@ -1,4 +1,4 @@
-/* sweep_words.c: which words a sweep trains, and what theory says of them. */
+/* sweep_words.c: lists the words that a sweep trains, and finds their theory. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int sweep_is(const Word *w, int family)
 
 /* ---- theory ---------------------------------------------------------------------------------------- */
 
-/* The error of the splitting by exact flows, in brackets and as a norm. */
+/* Finds the error of the splitting by exact flows, in brackets and as a norm. */
 static int find_splitting(const Table *t, Word *w)
 {
     Brackets b;
@@ -39,7 +39,7 @@ static int find_splitting(const Table *t, Word *w)
     bracket_free(&b);
     w->order = -1;
     w->norm = NAN;
-    if (!w->count[0] || !w->count[1]) return 0; /* one flow after itself: no error */
+    if (!w->count[0] || !w->count[1]) return 0; /* one flow composed with itself: no error */
     TRY(theory_search(t, 3, &theory));
     w->order = theory.order;
     w->norm = sqrt(theory.error_norm2);
@@ -85,7 +85,7 @@ static int make_word(Sweep *u, const char *letters, size_t *at)
     return find_theory(u, w);
 }
 
-/* A word, or the family of a word that is there; *at: its index. k: -1 but for a sandwich. */
+/* Adds a word, or a family to a word that is there; *at: its index. k: -1 except for a sandwich. */
 static int add(Sweep *u, const char *letters, int family, int k, size_t *at)
 {
     for (*at = 0; *at < u->words && strcmp(u->word[*at].letters, letters) != 0;) ++*at;
@@ -118,7 +118,7 @@ void sweep_words_free(Sweep *u)
 
 /* ---- what is asked for ------------------------------------------------------------------------------- */
 
-/* 1 where the i-th draw is a word. */
+/* Makes the i-th draw; returns 1 where it is a word. */
 static int draw(const Sweep *u, int family, uint64_t i, char *word)
 {
     uint64_t seed = options_size(u->options, "word-seed");
@@ -128,8 +128,8 @@ static int draw(const Sweep *u, int family, uint64_t i, char *word)
     return 1;
 }
 
-/* `wanted` different words: a draw that is none, or was drawn before, is dropped. So a smaller number
- * gives the first of a larger one. */
+/* Draws `wanted` different words. A draw that is no word, or was drawn before, is dropped. So a smaller
+ * number gives the first words of a larger one. */
 static int draw_all(Sweep *u, int family, size_t wanted)
 {
     char word[ZOO_LETTERS + 1];
@@ -181,7 +181,7 @@ static int add_sandwiches(Sweep *u)
     return 0;
 }
 
-/* Numbers in the matrices of a sublayer, biases and norms apart: 4 d^2, 2 d M. */
+/* Sets the numbers in the matrices of a sublayer, without biases and norms: 4 d^2, 2 d M. */
 static void find_costs(Sweep *u)
 {
     size_t d = options_size(u->options, "width"), M = options_size(u->options, "inner");

@@ -1,4 +1,4 @@
-/* command.h: what a command of the program is, and what all commands share. */
+/* command.h: a command of the program, and what all commands share. */
 #ifndef TROTTER_COMMAND_H
 #define TROTTER_COMMAND_H
 
@@ -7,7 +7,7 @@
 #include "studies/tools/kind.h"
 #include "studies/tools/option.h"
 
-/* The newest heading of CHANGES.md; -dev: it is not released. */
+/* The newest heading of CHANGES.md; -dev marks a version that is not released. */
 #define TROTTER_VERSION "0.2.0-dev"
 
 /* Words that the overview and the man pages share. */
@@ -17,7 +17,7 @@
     "'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words to " \
     "stderr.\n"
 #define TROTTER_STATUS "0 done; 2 something given is unusable; 1 failed, or a check not met"
-/* Of commands that save. */
+/* Help for commands that save. */
 #define TROTTER_STATUS_SAVED ";\n130 interrupted and saved"
 
 typedef struct {
@@ -26,13 +26,13 @@ typedef struct {
     const char *about;   /* a paragraph or two for --help */
     const OptionGroup *const *groups;
     const char *operand; /* option that a first argument without -- sets; NULL: none */
-    /* Groups in force once options are read, for help and for what is refused; NULL: all. */
+    /* Returns the groups in force once options are read, for help and for refusing options; NULL: all are. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
-    int saves;         /* 1: looks at command_stop; others say so and end by SIGINT and SIGTERM */
-    int ranks;         /* 1: processes of mpirun are one run of it; the first speaks for all */
+    int saves;         /* 1: reads command_stop; SIGINT and SIGTERM end the others, which say so */
+    int ranks;         /* 1: processes of mpirun do one run together; the first speaks for all */
     int one_file;      /* 1: --out is the one file it writes, not a directory of results */
-    const Kind *kinds; /* of studies that it writes; ends with a NULL command; NULL: none */
-    int (*run)(Options *o); /* a code of error.h; its words are in error_text */
+    const Kind *kinds; /* of the studies that it writes, up to a NULL command; NULL: none */
+    int (*run)(Options *o); /* returns a code of error.h, with its words in error_text */
 } Command;
 
 /* clang-format off */
@@ -53,29 +53,29 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_manual;
 /* clang-format on */
 
-/* All of them in the order of the overview, ended by NULL; commands.c has it. */
+/* All commands in the order of the overview, ended by NULL; commands.c defines it. */
 extern const Command *const command_table[];
 
 /* Names the command that runs, for its words on stderr. */
 void command_begin(const char *name);
 
-/* Set by SIGINT and SIGTERM where a command saves what it has. */
+/* SIGINT and SIGTERM set it where a command saves what it has. */
 extern volatile int command_stop;
 
-/* ERR_INTERRUPTED, and that the same command goes on. */
+/* Sets the error ERR_INTERRUPTED, whose words say that the same command goes on from here, and returns it. */
 int command_interrupted(void);
 
-/* Path of this program, for running another of its commands; borrowed. */
+/* Returns the path of this program, for running another of its commands; borrowed. */
 const char *command_program(void);
 
-/* The line on stderr of a failure that the command ends with; the first alone. The program calls it at its end,
- * a command where that would be too late. */
+/* Writes the line on stderr for the failure that ends the command; only the first call writes. The program
+ * calls it at its end, a command where that would be too late. */
 void command_failed(int code);
 
-/* The line on stderr of a command that a signal ends; a handler may call it. */
+/* Writes the line on stderr of a command that a signal ends; a signal handler may call it. */
 void notice_interrupted(void);
 
-/* Words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
+/* Writes words on stderr that begin as an error does ("trotter NAME: warning: ..."). */
 void notice_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

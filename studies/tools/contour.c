@@ -1,6 +1,6 @@
 /* contour.c: level lines by marching squares. Every edge of the grid that a line crosses is a node with
- * at most two neighbours, one in each cell beside it; lines are walked from node to node, open ones
- * first, from an end. */
+ * at most two neighbours, one in each cell beside it. Lines are walked from node to node; open ones
+ * come first and begin at an end. */
 #include "studies/tools/contour.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct {
     const double *value;
     size_t nx, ny;
     double level, origin[2], step[2];
-    size_t (*next)[2]; /* (2 nx ny): neighbours + 1 of an edge's node; 0: none */
+    size_t (*next)[2]; /* (2 nx ny): neighbours of an edge's node, plus 1; 0: none */
 } Grid;
 
 static int is_above(const Grid *g, size_t p)
@@ -28,7 +28,8 @@ static void join(Grid *g, size_t a, size_t b)
     g->next[b][g->next[b][0] != 0] = a + 1;
 }
 
-/* The cell whose lower left corner is p; its corners and edges go round, edge k from corner k. */
+/* Joins the crossed edges of the cell whose lower left corner is p. Corners and edges go round; edge k
+ * begins at corner k. */
 static void cross_cell(Grid *g, size_t p)
 {
     size_t corner[4] = {p, p + 1, p + 1 + g->nx, p + g->nx};
@@ -46,7 +47,7 @@ static void cross_cell(Grid *g, size_t p)
     join(g, hit[shift ? 2 : 1], hit[shift ? 3 : 2]);
 }
 
-/* Where the level is met on an edge. */
+/* Finds the point of an edge where the level is met. */
 static void edge_point(const Grid *g, size_t edge, double out[2])
 {
     size_t p = edge / 2, q = p + (edge % 2 ? g->nx : 1);
@@ -56,7 +57,7 @@ static void edge_point(const Grid *g, size_t edge, double out[2])
     out[1] = g->origin[1] + g->step[1] * ((double)(p / g->nx) + (edge % 2 ? u : 0));
 }
 
-/* Takes the link between a node and its neighbour away; the neighbour + 1, or 0. */
+/* Removes the link between a node and its neighbour. Returns the neighbour + 1, or 0. */
 static size_t follow(Grid *g, size_t a)
 {
     size_t k = g->next[a][0] ? 0 : 1, b = g->next[a][k];

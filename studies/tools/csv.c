@@ -1,4 +1,4 @@
-/* csv.c: one pass over the text, cells are unquoted where they stand. */
+/* csv.c: reads CSV in one pass over the text and unquotes cells in place. */
 #include "studies/tools/csv.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static int error_at(const Csv *c, size_t line, const char *words)
     return error_set(ERR_INPUT, "%s:%zu: %s", c->file, line, words);
 }
 
-/* Ends the cell at *at and steps behind it; *last: it ends its line. */
+/* Ends the cell at *at and steps behind it. *last: the cell ends its line. */
 static int take_cell(const Csv *c, char **at, size_t *line, char **cell, int *last)
 {
     char *from = *at, *to = *at;
@@ -58,7 +58,7 @@ static int grow(Csv *c, size_t rows, size_t *room)
     return 0;
 }
 
-/* One line's cells into list (COLUMNS_MAX). */
+/* Reads the cells of one line into list (COLUMNS_MAX). */
 static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *count)
 {
     int last = 0;

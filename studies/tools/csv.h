@@ -1,5 +1,5 @@
-/* csv.h: reads a table that was saved as CSV (RFC 4180: quotes, doubled quotes, line ends of either
- * kind), its first line the names of the columns. */
+/* csv.h: reads a table saved as CSV (RFC 4180: quotes, doubled quotes, line ends of either kind). The first line has
+ * the names of the columns. */
 #ifndef TROTTER_CSV_H
 #define TROTTER_CSV_H
 
@@ -15,19 +15,21 @@ typedef struct {
     char *text;
 } Csv;
 
-/* Not to be read, not of the form, rows of unequal length: ERR_INPUT with "FILE:LINE: ...". ERR_MEMORY. */
+/* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form or rows of unequal length;
+ * ERR_MEMORY. */
 int csv_open(Csv *c, const char *file);
 void csv_close(Csv *c);
 
-/* Index of a named column, or -1. */
+/* Returns the index of a named column, or -1. */
 int csv_column(const Csv *c, const char *name);
 const char *csv_cell(const Csv *c, size_t row, int column);
-/* The cell of a named column; "" where there is none. */
+/* Returns the cell of a named column; "" where there is no such column. */
 const char *csv_named(const Csv *c, size_t row, const char *name);
-/* A number; an empty cell is NaN; `inf` is one. Anything else: ERR_INPUT with the line. */
+/* Reads a number. An empty cell is NaN, and `inf` is a number. ERR_INPUT with the line for anything else. */
 int csv_number(const Csv *c, size_t row, int column, double *out);
-/* A row of a table with these columns: the numbers (double) that the list tells of go into the record, other members
- * stay as they are, and NaN where a sparse column is missing. ERR_INPUT where another column or the row is. */
+/* Reads a row of a table with these columns into a record: the numbers (double) of the list are set, and a sparse
+ * column that is missing becomes NaN. Other members stay as they are. ERR_INPUT where another column or the row is
+ * missing. */
 int csv_record(const Csv *c, size_t row, const Column *list, void *record);
 
 #endif

@@ -1,5 +1,5 @@
-/* gnuplot.c: gnuplot as a process that can start no other. A filter of system calls (seccomp) is set between fork
- * and exec; it stays in force in gnuplot. Source: Linux, Documentation/userspace-api/seccomp_filter.rst. */
+/* gnuplot.c: runs gnuplot as a process that can start no other. A filter of system calls (seccomp) is set between
+ * fork and exec and stays in force in gnuplot. Source: Linux, Documentation/userspace-api/seccomp_filter.rst. */
 #include "studies/tools/gnuplot.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
-/* fork and vfork, and clone but for a thread: refused. clone3 hides its flags in memory: said to be unknown, and
- * the C library takes clone. Where the kernel has no filters gnuplot runs without. */
+/* Refuses fork, vfork, and clone unless it starts a thread. clone3 hides its flags in memory, so it is reported
+ * as unknown, and the C library uses clone. Where the kernel has no filters, gnuplot runs without one. */
 static void start_nothing(void)
 {
 #ifdef MACHINE
@@ -34,7 +34,7 @@ static void start_nothing(void)
 #define GIVE(what) BPF_STMT(BPF_RET | BPF_K, what)
     static struct sock_filter rule[] = {
         LOAD(arch),
-        UNLESS(MACHINE, 9), /* a program of another machine has other numbers */
+        UNLESS(MACHINE, 9), /* a program of another machine has other call numbers */
         LOAD(nr),
         UNLESS(SYS_clone3, 1),
         GIVE(SECCOMP_RET_ERRNO | ENOSYS),
@@ -46,7 +46,7 @@ static void start_nothing(void)
         BPF_STMT(BPF_MISC | BPF_TAX, 0),
 #endif
         UNLESS(SYS_clone, 3),
-        LOAD(args[0]), /* its lower half: these machines are little-endian */
+        LOAD(args[0]), /* the lower half; these machines are little-endian */
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
         GIVE(SECCOMP_RET_ERRNO | EPERM),
         GIVE(SECCOMP_RET_ALLOW),
@@ -57,13 +57,13 @@ static void start_nothing(void)
 #endif
 }
 
-/* The child: only system calls, as it borrows the parent's memory. */
+/* Turns the child into gnuplot. It makes only system calls, as it borrows the parent's memory. */
 static void become(const char *dir, char *const argv[])
 {
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) dup2(nothing, fd);
     signal(SIGPIPE, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who is stopped while it draws leaves nobody behind */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* stopping the command while it draws ends gnuplot too */
     if (chdir(dir) != 0) return;
     start_nothing();
     execvp(argv[0], argv);

@@ -1,11 +1,12 @@
-/* gnuplot.h: runs a script by gnuplot, which may draw and start nothing. */
+/* gnuplot.h: runs a script by gnuplot, which may draw but start nothing. */
 #ifndef TROTTER_GNUPLOT_H
 #define TROTTER_GNUPLOT_H
 
-/* `gnuplot SCRIPT` in DIR, without the user's start-up files: its exit status (128: killed), or -1 with errno
- * where it cannot be run. Its `system`, `!`, pipes and backquotes fail, as the kernel refuses it new processes
- * (Linux on x86-64 and arm64; elsewhere they work). It may still read and write files. That is a second wall:
- * the first is that plot.c quotes every text, which holds also where the user runs the script by hand. */
+/* Runs `gnuplot SCRIPT` in DIR, without the user's start-up files. Returns its exit status (128: killed), or
+ * -1 with errno where it cannot be run. Its `system`, `!`, pipes and backquotes fail, as the kernel refuses it
+ * new processes (Linux on x86-64 and arm64; elsewhere they work). It may still read and write files. That is a
+ * second wall. The first is that plot.c quotes every text, which also protects a user who runs the script by
+ * hand. */
 int gnuplot_run(const char *dir, const char *script);
 
 #endif

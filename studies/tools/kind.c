@@ -37,13 +37,13 @@ int kind_begins(const KindTable *t, const char *line)
         size_t n = strlen(t->columns[j].name);
         if (strncmp(line, t->columns[j].name, n) != 0 || !strchr(",\r\n", line[n])) return 0;
         if (line[n] != ',' && t->columns[j + 1].name)
-            return j >= 2; /* it ends here: an older one, of three columns at least */
+            return j >= 2; /* the line ends here: an older file, of three columns at least */
         line += n + (line[n] == ',');
     }
     return 1;
 }
 
-/* Whether a column holds an end of another's interval. */
+/* Returns 1 where a column holds an end of another column's interval. */
 static int is_end(const Column *list, const char *name)
 {
     for (; list->name || list->head; list++)
@@ -53,7 +53,8 @@ static int is_end(const Column *list, const char *name)
     return 0;
 }
 
-/* The order of a column on pages that show some, and its place where they show what other tables for people do. */
+/* Returns the place of a column: on pages that show some columns, its place there; else its place in other tables
+ * for people. */
 static int key(const Column *c, int pages)
 {
     return pages ? c->page : c->place;
@@ -77,7 +78,7 @@ size_t kind_shown(const Column *list, const Column **out, size_t room)
     return n;
 }
 
-/* Names that mean one thing wherever they stand. */
+/* Column names that mean the same in every table. */
 static const struct {
     const char *name, *words;
 } common[] = {

@@ -1,12 +1,12 @@
-/* latex.c: texts and numbers in LaTeX's running text, and how wide they are there. */
+/* latex.c: writes texts and numbers in LaTeX's running text, and bounds their width. */
 #include "studies/tools/latex.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands for a character; those that are not here stand for themselves. Where a mark is doubled or a quote, the
- * fonts have ligatures. Source: LaTeX 2e's fontenc and inputenc, defaults for OT1. */
+/* The LaTeX of a character; a character that is not here stands for itself. The fonts have ligatures for doubled marks
+ * and quotes. Source: LaTeX 2e's fontenc and inputenc, defaults for OT1. */
 static const struct {
     const char *text, *latex;
 } marks[] = {
@@ -72,7 +72,7 @@ static size_t character_width(int c, int number)
     if (c == 'e' && number) return LATEX_TEN;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         if (c && strchr(widths[i].characters, c)) return widths[i].width;
-    return (c & 0xc0) == 0x80 ? 0 : LATEX_OTHER; /* bytes behind a character's first */
+    return (c & 0xc0) == 0x80 ? 0 : LATEX_OTHER; /* a later byte of a character has no width */
 }
 
 size_t latex_width(const char *text, int number)

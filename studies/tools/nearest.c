@@ -1,4 +1,5 @@
-/* nearest.c: edit distance by its recurrence, one row of the table after another. */
+/* nearest.c: computes the edit distance by its recurrence, one row of the table after
+ * another. */
 #include "studies/tools/nearest.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* notice.c: what every command says on stderr in the same form, and whether it was asked to stop (command.h). */
+/* notice.c: writes what every command says on stderr in the same form, and keeps the request to stop
+ * (command.h). */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ void notice_warn(const char *format, ...)
 
 static void write_words(const char *words)
 {
-    if (write(STDERR_FILENO, words, strlen(words)) < 0) return; /* nobody to tell */
+    if (write(STDERR_FILENO, words, strlen(words)) < 0) return; /* there is nowhere to report it */
 }
 
 void notice_interrupted(void)

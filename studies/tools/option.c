@@ -1,4 +1,4 @@
-/* option.c: option tables: command line, INI files, help. */
+/* option.c: reads option tables: the command line, INI files, help. */
 #include "studies/tools/option.h"
 
 #include <assert.h>
@@ -89,7 +89,7 @@ static int is_alias(const Option *p, const char *name)
     return 0;
 }
 
-/* The option of this very name, not of an alias. */
+/* Finds the option of this name; aliases do not count. */
 static Value *value_named(const Options *o, const char *name)
 {
     for (Value *v = o->value; v < o->value + o->count; v++)
@@ -148,7 +148,7 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     return value_set(v, rank, text);
 }
 
-/* One value of a source that is read from end to end, in which an option that is no list has one value. */
+/* Sets one value from a source that is read from end to end and gives each option one value unless it is a list. */
 static int set_once(Options *o, int rank, const char *where, const char *name, const char *text)
 {
     const Value *v = value_find(o, name);
@@ -186,7 +186,7 @@ int options_within(const Options *o, const OptionGroup *const *groups, const cha
     return 0;
 }
 
-/* Whether an option of any type asks for something. */
+/* Returns 1 where an option of any type is on: a flag that is set, a size above 0, another value that is given. */
 static int is_on(const Options *o, const char *name)
 {
     const Value *v = value_find(o, name);
@@ -212,7 +212,7 @@ int options_needs(const Options *o)
 
 /* ---- the command line ---------------------------------------------------------------------------- */
 
-/* getopt_long's '?': unknown, ambiguous, or a value where none is taken. */
+/* Sets the error for getopt_long's '?': an unknown or ambiguous option, or a value where none is taken. */
 static int argument_error(const Options *o, const char *argument)
 {
     char name[128];
@@ -231,10 +231,10 @@ static int add_word(Options *o, const char *word)
     return error_set(ERR_INPUT, "unexpected argument '%s'", word);
 }
 
-enum { NAMED = 256 }; /* getopt_long's value of the first option; below it: characters */
+enum { NAMED = 256 }; /* getopt_long's value for the first option; characters are below it */
 
-/* Every name of every option, ended by one without: an option's names have its value, so that a beginning of two of them
- * is not ambiguous, and no two options have one. */
+/* Makes the list of every name of every option, ended by an entry without a name. All names of an option have its
+ * value, so a prefix of two of its names is not ambiguous. No two options share a value. */
 static struct option *names_new(const Options *o)
 {
     struct option *list = memory_new(o->count * (1 + OPTION_ALIASES) + 1, sizeof *list);
@@ -256,7 +256,7 @@ int options_arguments(Options *o, int argc, char **argv)
     opterr = 0;
     optind = 0; /* 0: glibc starts over */
     while (code == 0 && (c = getopt_long(argc, argv, "-:h", list, NULL)) != -1) {
-        if (c == 1) /* "-": a word that is no option, in its place */
+        if (c == 1) /* "-": a word that is no option, in the given order */
             code = add_word(o, optarg);
         else if (c == 'h')
             code = options_set(o, OPTION_ARGUMENT, "", "help", "yes");
@@ -323,7 +323,7 @@ int options_read(Options *o, const char *file)
     return 0;
 }
 
-/* What an INI line cannot hold. */
+/* Returns 1 for a text that an INI line cannot hold. */
 static int unwritable(const char *text)
 {
     size_t n = strlen(text);
@@ -373,7 +373,7 @@ const Option *options_otherwise(const Options *o, size_t i)
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 92 };
 
-/* Words filled to the width, from column HELP_COLUMN on. */
+/* Prints words filled to the width, from column HELP_COLUMN on. */
 static void print_filled(FILE *f, const char *text)
 {
     size_t column = HELP_COLUMN;
@@ -445,7 +445,7 @@ const char *options_text(const Options *o, const char *name)
     return v->count ? v->item[0] : v->option->initial;
 }
 
-/* The text that a number, or a choice of a record, is read from; NULL: it is 0. */
+/* Returns the text that a number, or a choice in a record, is read from; NULL: the value is 0. */
 static const char *number_text(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
@@ -494,14 +494,14 @@ int options_part(const Options *o, const char *name, size_t i, char out[32])
     return text && option_part(text, i, out);
 }
 
-/* An option of a number that has none counts as 0, as its reader sees it. */
+/* Returns 1 where the values of an option differ. A number without a value counts as 0, as its reader sees it. */
 static int differs(const Options *a, const Options *b, const Option *p)
 {
     const char *name = p->name, *x = options_text(a, name), *y = options_text(b, name);
     if (p->type == OPTION_FLAG) return options_flag(a, name) != options_flag(b, name);
     if (p->type == OPTION_SIZE) return options_size(a, name) != options_size(b, name);
     if (p->type == OPTION_REAL) return options_real(a, name) != options_real(b, name);
-    for (size_t i = 1; x && y && strcmp(x, y) == 0; i++) { /* a list's items, one behind another */
+    for (size_t i = 1; x && y && strcmp(x, y) == 0; i++) { /* the items of a list in turn */
         x = options_item(a, name, i);
         y = options_item(b, name, i);
     }

@@ -1,9 +1,9 @@
-/* option.h: what a command can be told, as a table that is read four ways.
+/* option.h: the options of a command, as a table that is read four ways.
  *
- * One const table of options gives the command line (getopt_long), --help, the lines of an INI file
- * that replays a run, and the metadata of a saved model. A value is kept as the text it was given
- * as, checked once, so that a recorded number is the number that was used. Where it came from has
- * a rank: the command line overrides a file, a file overrides the default.
+ * One const table of options gives the command line (getopt_long), --help, the lines of an INI file that replays a run,
+ * and the metadata of a saved model. A value is kept as the text that was given, checked once, so that a recorded
+ * number is the number that was used. Its source has a rank: the command line overrides a file, and a file overrides
+ * the default.
  */
 #ifndef TROTTER_OPTION_H
 #define TROTTER_OPTION_H
@@ -23,33 +23,33 @@ enum {
     OPTION_LIST,
     OPTION_SIZES, /* numbers separated by commas, each in the range */
     OPTION_REALS,
-    OPTION_BYTES /* 4000000000, or 4G: K, M, G, T are powers of 1024 */
+    OPTION_BYTES /* 4000000000, or 4G; K, M, G, T are powers of 1024 */
 };
 enum { OPTION_ALIASES = 2 };
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
-/* Flags. An option without any is part of a run's identity: a run goes on with no other value. */
+/* Flags. An option without any is part of a run's identity: a run cannot go on with another value of it. */
 enum {
     OPTION_MAY_DIFFER = 1, /* a run may go on with another value */
-    OPTION_LENGTH = 2,     /* so too, unless the run's rates depend on its end */
-    OPTION_SOURCE = 4,     /* the file where something is; what it is stands elsewhere */
-    OPTION_MAP = 8         /* decides the function that weights make: metadata must tell it */
+    OPTION_LENGTH = 2,     /* so may this one, unless the run's rates depend on its end */
+    OPTION_SOURCE = 4,     /* names a file; what the file holds is recorded elsewhere */
+    OPTION_MAP = 8         /* decides the function of the weights; metadata must have it */
 };
 
 typedef struct {
     const char *name;    /* without the leading -- */
     int type;            /* LIST: may be given several times */
     const char *initial; /* default, as a text; NULL: none */
-    const char *values;  /* CHOICE: "stream|sentence"; others: the word --help has for the value */
+    const char *values;  /* CHOICE: "stream|sentence"; others: the word for the value in --help */
     const char *help;
     double low, high; /* SIZE, REAL and lists of them: range, both ends included */
-    /* For designators; what a row leaves out is 0. */
-    /* The value without one, where it is not to be recorded; initial is NULL. */
+    /* The members below are set by designators; those that a row leaves out are 0. */
+    /* The value where none is given, if it is not to be recorded; initial is then NULL. */
     const char *otherwise;
     const char *needs; /* an option without which this one has no meaning */
     unsigned flags;    /* bits of the flags above */
-    /* Other names, on a command line and in a file; NULL where there are fewer. All that is kept or told has `name`. */
+    /* Other names, on a command line and in a file; NULL where there are fewer. Records and messages use `name`. */
     const char *alias[OPTION_ALIASES];
-    Member sets[2]; /* what the value sets in the record of options_fill */
+    Member sets[2]; /* the members that the value sets in the record of options_fill */
 } Option;
 
 typedef struct {
@@ -59,7 +59,8 @@ typedef struct {
 } OptionGroup;
 
 enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
-/* Of the values of a choice, "a|b|c": the index of a text, or -1; the text of an index, "" past the end. */
+/* option_index returns the index of a text among the values of a choice, "a|b|c", or -1. option_value writes the text
+ * of an index, "" past the end. */
 int option_index(const char *values, const char *text);
 void option_value(const char *values, int index, char out[OPTION_VALUE]);
 
@@ -71,51 +72,54 @@ typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
 
-/* Reads argv[1 ..]; words without -- are items of the list `file`, where the table has one, in the
- * order given. Anything unknown, missing or out of range, and what is no list given twice with different values:
- * ERR_INPUT with one line of words. */
+/* Reads argv[1 ..]. Words without -- are items of the list `file`, where the table has one, in the order given.
+ * ERR_INPUT with one line of words for what is unknown, missing or out of range, and for an option other than a list
+ * that is given twice with different values. */
 int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections) by the same rules; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
-/* One value from elsewhere; `where` begins the message. A name that is no option: ERR_INPUT. */
+/* Sets one value from elsewhere; `where` begins the message. ERR_INPUT for a name that is no option. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 
-/* Sets what `from` was given on the command line and o knows too, with the same rank. */
+/* Sets, with the same rank, the options that `from` got on the command line and that o knows too. */
 int options_given(Options *o, const Options *from);
 
-/* ERR_INPUT "--NAME has no meaning for WHERE" where an option of none of the groups was given on the command
+/* Returns ERR_INPUT "--NAME has no meaning for WHERE" where an option of none of the groups was given on the command
  * line. */
 int options_within(const Options *o, const OptionGroup *const *groups, const char *where);
 
-/* ERR_INPUT "expected --A or --B, not both" where both are on: a flag that is set, a size above 0, a text. */
+/* Returns ERR_INPUT "expected --A or --B, not both" where both are on: a flag that is set, a size above 0, a text. */
 int options_either(const Options *o, const char *a, const char *b);
-/* ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER, which its row
- * needs, is off. */
+/* Returns ERR_INPUT "--NAME has no meaning without --OTHER" where NAME was given on the command line and OTHER, which
+ * its row needs, is off. */
 int options_needs(const Options *o);
 
-/* Every recorded option that has a value, one line `name = value` each. */
+/* Writes every recorded option that has a value, one line `name = value` each. */
 int options_write(const Options *o, FILE *f);
-/* The same as a list: i-th recorded option with a value; 0 past the end. A list counts each item. */
+/* Gives the i-th recorded option with a value; returns 0 past the end. Each item of a list counts. */
 int options_recorded(const Options *o, size_t i, const Option **option, const char **text);
 
-/* i-th option whose value is its row's `otherwise`, none being given while what it needs is on; NULL past the end. */
+/* Returns the i-th option whose value is its row's `otherwise`: none was given, and the option that it needs is on.
+ * NULL past the end. */
 const Option *options_otherwise(const Options *o, size_t i);
 
-/* 1: *name is the first recorded option, in the order of the table, whose values differ (as numbers where they are
- * numbers) and that has none of the flags `but`; both have the same groups. */
+/* Returns 1 where the values of a recorded option differ (as numbers where they are numbers); *name is the first such
+ * option in the order of the table that has none of the flags `but`. Both have the same groups. */
 int options_differ(const Options *a, const Options *b, unsigned but, const char **name);
 
-/* Sets the members of a record that the rows of these groups tell, from the values of those options that o knows: a
+/* Sets the members of a record that the rows of these groups name, from the values of those options that o knows: a
  * choice as its index, a flag as 0 or 1. */
 void options_fill(const Options *o, const OptionGroup *const *groups, void *record);
 
 void options_help(const OptionGroup *const *groups, FILE *f);
-/* The words that --help has beside an option: what it does, its default, whether it may be repeated. */
+/* Writes the words of --help beside an option: what it does, its default, whether it may be repeated, its other
+ * names. */
 enum { OPTION_WORDS = 640 };
 void option_words(const Option *p, char words[OPTION_WORDS]);
 
-/* Values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without one. A number without
- * one is its row's `otherwise`, or 0; options_text tells only what was given. options_choice: index in `values`. */
+/* These return values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without a value. A
+ * number without one is its row's `otherwise`, or 0; options_text returns only what was given or is the default.
+ * options_choice: index in `values`. */
 const char *options_text(const Options *o, const char *name);
 size_t options_size(const Options *o, const char *name);
 double options_real(const Options *o, const char *name);
@@ -123,7 +127,7 @@ size_t options_bytes(const Options *o, const char *name); /* 0 without one */
 int options_flag(const Options *o, const char *name);
 int options_choice(const Options *o, const char *name);
 const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */
-/* i-th number of SIZES or REALS as it was written; 0 past the end. */
+/* Writes the i-th number of SIZES or REALS as it was given; returns 0 past the end. */
 int options_part(const Options *o, const char *name, size_t i, char part[32]);
 int options_known(const Options *o, const char *name); /* 1: in the table */
 int options_rank(const Options *o, const char *name);  /* OPTION_DEFAULT: it was not given */

@@ -1,4 +1,5 @@
-/* option_check.c: what the text of an option's value must be, a function for each type, and what it says. */
+/* option_check.c: checks the text of an option's value, with a function for each type, and says what is
+ * expected. */
 #include "studies/tools/option_check.h"
 
 #include <ctype.h>

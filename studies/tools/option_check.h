@@ -4,14 +4,17 @@
 
 #include "studies/tools/option.h"
 
-/* Whether text is a value of p; words: what is expected, as said behind "NAME: ". */
+/* Returns 1 where text is a value of p; words: what is expected, in the form that
+ * stands behind "NAME: ". */
 int option_check(const Option *p, const char *text, char *words, size_t bytes);
 
-/* Bytes that a text like 512M tells; 0: none. */
+/* Returns the bytes that a text like 512M stands for; 0: the text has another
+ * form. */
 size_t option_bytes(const char *text);
-/* The i-th part of "a,b,c"; 0 past the end, or where it is longer than 31 bytes. */
+/* Writes the i-th part of "a,b,c"; returns 0 past the end, or where the part is
+ * longer than 31 bytes. */
 int option_part(const char *text, size_t i, char out[32]);
-/* A flag's text: 1 for yes, true and 1. */
+/* Returns 1 where a flag's text is yes, true or 1. */
 int option_yes(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* output.c: directories and atomically written files of a study. */
+/* output.c: makes directories of a study and writes its files atomically. */
 #include "studies/tools/output.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ int output_directory(const char *dir)
     return 0;
 }
 
-/* The folder above: of "a/b" "a", of "a" ".", of "/a" "/"; 0: there is none. */
+/* Replaces a path by the folder above: "a/b" by "a", "a" by ".", "/a" by "/". Returns 0 where there
+ * is none. */
 static int go_up(char *path)
 {
     size_t n = strlen(path);
@@ -49,7 +50,8 @@ static int go_up(char *path)
     return 1;
 }
 
-/* Permissions do not tell all: /proc takes no folder of anybody's. */
+/* Tries to make a folder in path and removes it. Permissions alone do not show all: /proc takes no
+ * new folder. */
 static int try_folder(const char *path)
 {
     char probe[OUTPUT_PATH];

@@ -1,4 +1,4 @@
-/* plot.c: writes gnuplot scripts, and has them drawn (gnuplot.c). */
+/* plot.c: writes gnuplot scripts and runs gnuplot on them (gnuplot.c). */
 #include "studies/tools/plot.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@
 enum { GUIDES_MAX = 16 };
 
 typedef struct {
-    double y; /* where it ends */
+    double y; /* where the guide ends */
     char words[64];
 } Guide;
 
@@ -29,8 +29,8 @@ struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
-    size_t more;          /* height beyond the usual, of the vector image */
-    int equal;            /* both axes have one unit */
+    size_t more;          /* extra height of the vector image */
+    int equal;            /* 1: both axes have the same unit */
     size_t word;          /* letters of the longest word on the y axis */
     size_t aside;         /* letters of room between plot and key */
     char key_title[64];
@@ -38,7 +38,8 @@ struct Plot {
     Guide guide[GUIDES_MAX];
 };
 
-/* Of the plots that are begun, in mm; 0: not for a paper. Both are two usual widths of a column and of a page. */
+/* The width of the plots that are begun from now on, in mm; 0: not for a paper. The two values of the option are usual
+ * widths of a column and of a page. */
 static size_t figure_width;
 
 void plot_figure(const char *millimetres)
@@ -46,7 +47,7 @@ void plot_figure(const char *millimetres)
     figure_width = millimetres ? strtoul(millimetres, NULL, 10) : 0;
 }
 
-/* The width in points, of which 72 are an inch. */
+/* Returns the width in points, of which 72 are an inch. */
 static double figure_points(void)
 {
     return (double)figure_width * 72 / 25.4;
@@ -62,7 +63,7 @@ int plot_narrow(void)
     return figure_width > 0 && figure_width < 120;
 }
 
-/* Okabe and Ito's palette, less its yellow (too pale for lines), with black last. */
+/* Okabe and Ito's palette without its yellow (too pale for lines), black last. */
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};
 static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
@@ -103,14 +104,14 @@ static const char look[] =
     "set ylabel noenhanced\n"
     "set style data linespoints\n";
 
-/* The words small and smaller than the rest, of levels and guides. In print 7 pt are the least: a raised exponent has
- * 0.8 of the size beside it. */
+/* Points of the letters in print. `small` in a script is smaller, for levels and guides. In print 7 pt is the minimum,
+ * and a raised exponent has 0.8 of the size beside it. */
 enum { PRINT = 9 };
 
 static void write_frame(Plot *p, const PlotFrame *frame)
 {
     fprintf(p->settings.f, "small = '%s'\n", figure_width ? ",7.5" : ",11");
-    if (!figure_width) /* above the whole image, not above the axes */
+    if (!figure_width) /* the title stands above the whole image, not above the axes */
         plot_setting(p,
                      "set label %s at screen 0.5, screen 1 center offset 0,-1.2 noenhanced font "
                      "',%d'",
@@ -127,7 +128,7 @@ static void write_frame(Plot *p, const PlotFrame *frame)
     if (frame->flags & PLOT_HALVINGS && plot_narrow()) plot_setting(p, "set xtics 4");
 }
 
-/* What needs no quotes anywhere: in a script, on a command line. */
+/* Returns 1 for a name that needs no quotes in a script or on a command line. */
 static int is_plain(const char *name)
 {
     size_t n = 0;
@@ -190,7 +191,7 @@ void plot_add_words(Plot *p, const char *format, ...)
     va_end(args);
 }
 
-/* Whether the last item is "with lines": gnuplot complains of marks there. */
+/* Returns 1 where the last item is "with lines"; gnuplot complains of marks there. */
 static int is_line(const Plot *p)
 {
     const char *with = NULL;
@@ -241,7 +242,7 @@ void plot_next(Plot *p, size_t i)
     p->series = i;
 }
 
-/* Title and look of a series. */
+/* Gives a series its title and look. */
 static void name_series(Plot *p, const char *title)
 {
     plot_more(p, "title %s noenhanced", title);
@@ -273,10 +274,10 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words)
     p->guides++;
 }
 
-enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a screen's line of letters */ };
+enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a line of letters on a screen */ };
 
-/* Words beside the ends of the guides, from the top down. Only gnuplot knows the axis, after it has
- * drawn: a first plot is a table that nobody reads. Words closer than a line of text move down. */
+/* Writes words beside the ends of the guides, from the top down. Only gnuplot knows the axis, and only after it has
+ * drawn. So the script first plots into a table that nobody reads. Words closer than a line of text move down. */
 static void write_guides(const Plot *p, FILE *f)
 {
     if (p->guides == 0) return;
@@ -296,7 +297,7 @@ static void write_guides(const Plot *p, FILE *f)
 
 /* ---- the key ------------------------------------------------------------------------------------- */
 
-/* Titles in the items, and the letters of the longest. A text holds no quote that ends it. */
+/* Counts the titles in the items and the letters of the longest. A text holds no quote that ends it. */
 static void count_key(const Plot *p, size_t *entries, size_t *longest)
 {
     static const char title[] = " title '";
@@ -306,11 +307,12 @@ static void count_key(const Plot *p, size_t *entries, size_t *longest)
         for (at += sizeof title - 1; *at != '\''; at++) letters += (*at & 0xc0) != 0x80;
         if (letters > *longest) *longest = letters;
     }
-    size_t above = strlen(p->key_title); /* which begins left of the samples */
+    size_t above = strlen(p->key_title); /* the key's title begins left of the samples */
     if (*entries && above > *longest + 6) *longest = above - 6;
 }
 
-/* The width of a key's small letter, and how wide the whole image is: points of a figure, pixels of a screen. */
+/* small_letter returns the width of a key's small letter, image_across the width of the image: points for a figure,
+ * pixels for a screen. */
 static double small_letter(void)
 {
     return figure_width ? 0.58 * 7.5 : 8.2;
@@ -321,25 +323,26 @@ static double image_across(void)
     return figure_width ? figure_points() : SCREEN_ACROSS;
 }
 
-/* What stands right of the axes, in letters. */
+/* Returns the room right of the axes, in letters. */
 static size_t letters_beside(const Plot *p)
 {
     return (p->guides ? 7 : 0) + p->aside;
 }
 
-/* Columns of a key below the axes, with a sample of six letters; 0: it stands beside them, where it takes less than a third
- * of the width. Where gnuplot finds no room for so many columns it has fewer, whose lines take the axes' height. */
+/* Returns the columns of a key below the axes, each with a sample of six letters; 0: the key stands beside the axes, as
+ * it takes less than a third of the width there. Where gnuplot finds no room for so many columns, it makes fewer, and
+ * their lines take height from the axes. */
 static size_t columns_below(const Plot *p, size_t entries, size_t longest)
 {
     double each = ((double)longest + 6) * small_letter(), across = image_across();
     if (entries == 0 || each <= (plot_narrow() ? 0 : figure_width ? 0.3 : 0.33) * across) return 0;
-    /* In the middle of the axes, not of the image: what stands left of them is lost on the right too. */
+    /* The key is centred on the axes, not on the image: the room left of the axes is lost on the right too. */
     double left = fmax(10 * small_letter(), ((double)p->word + 5) * small_letter());
     left += 0.8 * small_letter() * (double)letters_beside(p);
     return across - left > each ? (size_t)((across - left) / each) : 1;
 }
 
-/* The key's height below the axes, in points of a figure, pixels of a screen. */
+/* Returns the key's height below the axes, in points for a figure, pixels for a screen. */
 static double key_height(const Plot *p)
 {
     size_t entries, longest;
@@ -350,8 +353,8 @@ static double key_height(const Plot *p)
     return line * (double)(lines + (columns && *p->key_title ? 2 : 0)) + (columns ? 15 : 0);
 }
 
-/* What is outside right stands at the edge of the image, which is far from a plot whose axes have one unit, and over
- * the words of guides: the key goes by the axes then. */
+/* Writes the settings of the key. A key "outside right" stands at the edge of the image: far from a plot whose axes
+ * have the same unit, and over the words of guides. In these cases it is placed relative to the axes. */
 static void write_key(const Plot *p, FILE *f)
 {
     size_t entries, longest, beside = letters_beside(p);
@@ -367,11 +370,11 @@ static void write_key(const Plot *p, FILE *f)
         int wide = (double)(longest + p->word + 16) * small_letter() > image_across();
         fprintf(f, "set key bmargin %s horizontal maxcols %zu height 1.6\n",
                 wide ? "right" : "center", columns);
-        fputs("set xlabel offset 0,0.3\n", f); /* off the key */
+        fputs("set xlabel offset 0,0.3\n", f); /* away from the key */
         if (beside) fprintf(f, "set rmargin %zu\n", beside + 1);
     } else if (beside || p->equal) {
-        /* Right of the words of guides, some 66 of 900 pixels wide, or 42 points. A letter of a margin has 12 pixels; 4.7 points
-         * in SVG and 5.8 in Cairo's drawings, whose letters are as wide. */
+        /* The key stands right of the words of guides, which are some 66 of 900 pixels wide, or 42 points. A letter of
+         * a margin has 12 pixels; in print 4.7 points in SVG and 5.8 in Cairo's drawings, whose letters are as wide. */
         size_t room = figure_width ? longest * 14 / 15 + 8 : longest + 8;
         double across = figure_width ? figure_points() - 54 : 800, words = figure_width ? 42 : 66;
         double left = across - (figure_width ? 5.3 : 12) * (double)(room + beside);
@@ -380,7 +383,7 @@ static void write_key(const Plot *p, FILE *f)
         if (p->guides && !figure_width && away < 0.14) away = 0.14;
         fprintf(f, "set key at graph %.4g,1 left top\nset rmargin %zu\n", 1 + away, room + beside);
     } else if (figure_width) {
-        /* gnuplot takes SVG's letters for narrower than they are, by a tenth. */
+        /* gnuplot underestimates the width of SVG's letters by a tenth. */
         fprintf(f, "set key width %zu\n", longest / 8 + 1);
     }
 }
@@ -399,7 +402,7 @@ void plot_level(Plot *p, double y, const char *words)
                  words, y);
 }
 
-/* A tic's word is a format to gnuplot. */
+/* Writes a tic; gnuplot reads its word as a format. */
 static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
 {
     fprintf(p->settings.f, "set %s %sadd (", tics, figure_width ? "font small " : "");
@@ -438,7 +441,7 @@ void plot_few_tics(Plot *p, double span, size_t most)
     if (!isnan(step)) plot_setting(p, "set xtics %.6g", step);
 }
 
-/* A kind of image: its terminals, the first of which a gnuplot knows is taken. */
+/* Writes a terminal for a kind of image; the script takes the first that its gnuplot knows. */
 static void write_terminal(FILE *f, const char *image, const char *terminal, const char *how)
 {
     fprintf(
@@ -447,7 +450,7 @@ static void write_terminal(FILE *f, const char *image, const char *terminal, con
         image, terminal, terminal, how);
 }
 
-/* For a screen: a vector and a pixel image of equal proportions. */
+/* Writes the terminals for a screen: a vector and a pixel image of equal proportions. */
 static void write_screen(const Plot *p, FILE *f)
 {
     char how[256];
@@ -469,7 +472,7 @@ static void write_screen(const Plot *p, FILE *f)
     write_terminal(f, "png", "png", how);
 }
 
-/* The usual height of a figure, in points. */
+/* Returns the usual height of a figure, in points. */
 static double figure_up(const Plot *p)
 {
     return figure_points() * (plot_narrow() ? p->equal ? 0.85 : 0.72 : 0.56);
@@ -478,14 +481,14 @@ static double figure_up(const Plot *p)
 double plot_size(const Plot *p, double *across, double *up)
 {
     const double pixels =
-        figure_width ? PIXELS : 17; /* of Cairo's letters, which are larger than SVG's */
+        figure_width ? PIXELS : 17; /* for Cairo's letters, which are larger than SVG's */
     *across = figure_width ? figure_points() / PRINT : SCREEN_ACROSS / pixels;
     *up = figure_width ? figure_up(p) / PRINT : SCREEN_UP / pixels;
     return pixels;
 }
 
-/* For a paper, of figure_width: the letters have PRINT points. A pixel of SVG is 1/96 inch; 300 pixels of PNG are an
- * inch; Cairo's terminals draw letters of 4/3 of the size that they are told. */
+/* Writes the terminals for a paper, figure_width wide, with letters of PRINT points. A pixel of SVG is 1/96 inch; 300
+ * pixels of PNG are an inch; Cairo's terminals draw letters 4/3 of the requested size. */
 static void write_paper(const Plot *p, FILE *f)
 {
     char how[256];
@@ -542,8 +545,8 @@ static int save_script(Plot *p)
 
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
-/* gnuplot does not look whether what it writes arrives. A drawing cut short, as on a full disk, lacks the last
- * words of its format, and goes. Sources: SVG 1.1, section 5.1; PNG (ISO 15948), section 11.2.5. */
+/* Warns of a drawing that is cut short, as on a full disk, and removes it: it lacks the last words of its format.
+ * gnuplot does not check that its output arrives. Sources: SVG 1.1, section 5.1; PNG (ISO 15948), section 11.2.5. */
 static void check_drawing(const Plot *p, const char *kind, const char *last)
 {
     char path[OUTPUT_PATH], end[16] = "";
@@ -563,7 +566,7 @@ static void forget_pdf(const Plot *p)
     if (output_path(path, p->dir, "%s.pdf", p->name) == 0) remove(path);
 }
 
-/* gnuplot without the Cairo library makes no PDF. */
+/* Checks the PDF, or warns that there is none; gnuplot makes none without the Cairo library. */
 static void check_pdf(const Plot *p)
 {
     char path[OUTPUT_PATH];

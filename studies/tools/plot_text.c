@@ -1,4 +1,4 @@
-/* plot_text.c: texts become harmless in a gnuplot script. */
+/* plot_text.c: makes texts harmless in a gnuplot script. */
 #include "studies/tools/plot_text.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/utf8.h"
 
-/* Controls (C0, DEL, C1), separators of lines, marks of direction, and what XML does not take. */
+/* Returns 1 for controls (C0, DEL, C1), separators of lines, marks of direction, and what XML does not accept. */
 static int is_unseen(uint32_t c)
 {
     static const uint32_t range[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x200e, 0x200f},
@@ -19,7 +19,7 @@ static int is_unseen(uint32_t c)
     return (c & 0xfffe) == 0xfffe;
 }
 
-/* Takes a character off the text: it, or U+FFFD in its place, with a NUL behind. */
+/* Takes a character off the text. piece: that character or U+FFFD in its place, ended by a NUL. */
 static void take_piece(const char **text, char piece[5])
 {
     const char *from = *text;
@@ -51,8 +51,8 @@ const char *plot_folder(const char *path)
     return last;
 }
 
-/* Between single quotes gnuplot looks for their end alone, which is a line's end too: neither is left. A quote doubled, as
- * gnuplot wants it, would end a string that begins with it (5.4.4). */
+/* Between single quotes gnuplot looks only for their end, and a line's end ends them too; neither is left in the text.
+ * gnuplot writes a quote inside as two, but two would end a string that begins with the quote (5.4.4). */
 void plot_put_text(FILE *f, const char *text, char twice)
 {
     char piece[5];

@@ -1,4 +1,4 @@
-/* progress.c: one updating line, or a line now and then. */
+/* progress.c: writes one updating line, or a line now and then. */
 #include "studies/tools/progress.h"
 
 #include <math.h>
@@ -13,15 +13,15 @@
 #include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 
-static int terminal;     /* stderr is one */
-static int line_left;    /* a line without its end stands on it */
+static int terminal;     /* 1: stderr is a terminal */
+static int line_left;    /* 1: a line without its end stands on it */
 static double last = -1; /* time of the last line */
 
 /* The piece of work in hand. */
 static struct {
     char words[512];
-    double begun, looked; /* at the clock, the last time */
-    unsigned turns, look; /* of its loops since then, and with which to look again */
+    double begun, looked; /* begun: start of the work; looked: last look at the clock */
+    unsigned turns, look; /* turns of its loops since that look; turns until the next */
 } work;
 
 static void (*before)(void);
@@ -68,8 +68,8 @@ void progress_clear(void)
     tick_listener = NULL;
 }
 
-/* The words of the work in hand, and behind them for how long it is, where that is of interest. A line that the terminal broke in
- * two could not be wiped: so the words are cut, and the last column is the cursor's. */
+/* Shows the words of the work in hand and, behind them, how long it has taken (so_far, or ""). A line that the terminal
+ * broke in two could not be wiped, so the words are cut and the last column is left to the cursor. */
 static void show_work(const char *so_far)
 {
     size_t width = terminal_width(stderr), bytes = strlen(work.words);
@@ -85,7 +85,7 @@ static void show_work(const char *so_far)
     fflush(stderr);
 }
 
-/* A long loop goes on. Loops whose turns are short look at the clock at some turns only. */
+/* Receives the ticks of long loops. Loops with short turns look at the clock only at some turns. */
 static void on_tick(void)
 {
     enum { TURNS = 64 };
@@ -105,7 +105,7 @@ int progress_due(void)
 {
     double now = clock_now();
     terminal = isatty(STDERR_FILENO);
-    if (last < 0 && !terminal) last = now; /* a log has no line of what is done in no time */
+    if (last < 0 && !terminal) last = now; /* a log has no line for what is done at once */
     return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
 }
 

@@ -7,21 +7,22 @@
 
 #include <stddef.h>
 
-/* 1 where progress_show would write now: who is asked often makes no words before. */
+/* Returns 1 where progress_show would write now, so that a caller in a loop makes no words in vain. */
 int progress_due(void);
-/* A line of the work in hand, that the next one replaces; on a terminal at most 5 times a second, else once in 10 s. As
- * long as the work ticks (kernels/tick.h) it is shown again with the time it took so far, once a second or in 10 s. */
+/* Writes a line about the work in hand, which the next one replaces; on a terminal at most 5 times a second, else once
+ * in 10 s. As long as the work ticks (kernels/tick.h), the line is shown again with the time taken so far, once a
+ * second or once in 10 s. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A line that stays. */
+/* Writes a line that stays. */
 void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Called once, before the first line of either; NULL: nothing is. */
+/* Sets a function that is called once, before the first line of either; NULL: none. */
 void progress_before(void (*call)(void));
-/* Calls it now, if no line has come. */
+/* Makes that call now, if no line has come. */
 void progress_flush(void);
 /* Wipes the line progress_show left, and ends the work in hand. */
 void progress_clear(void);
 
-/* "8 s", "2 min 05 s", "3 h 20 min". Empty where it is not finite. */
+/* Writes a time as "8 s", "2 min 05 s", "3 h 20 min"; "" where it is not finite, negative or above 1e9. */
 void progress_time(double seconds, char out[32]);
 
 #endif

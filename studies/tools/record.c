@@ -1,4 +1,4 @@
-/* record.c: a row of commands.csv. */
+/* record.c: writes a row of commands.csv. */
 #include "studies/tools/record.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static const Column columns[] = {
     COLUMN(CommandRow, words, .words = "what was said on failing"),
     {0}};
 
-/* A word as a shell reads it back. */
+/* Writes a word so that a shell reads it back. */
 static void put_word(FILE *f, const char *word)
 {
     static const char plain[] =
@@ -53,7 +53,7 @@ static int command_line(int argc, char *const *argv, Output *o)
     return error_set(ERR_MEMORY, "out of memory");
 }
 
-/* "AMD EPYC ..., 2 threads"; no name that is the machine's own. */
+/* Writes "AMD EPYC ..., 2 threads" to out; it holds no host name. */
 static void find_machine(char out[256])
 {
     char line[200] = "", *name = NULL;
@@ -83,7 +83,7 @@ static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *
     return 0;
 }
 
-/* The row alone where there is a file, with the header before the first. */
+/* Writes the new row, with the header before it where the file is new. */
 static int new_rows(const Sheet *r, int header, Output *row)
 {
     TRY(output_open(row));
@@ -94,7 +94,7 @@ static int new_rows(const Sheet *r, int header, Output *row)
     return code;
 }
 
-/* 1 where `path` still names the open file. */
+/* Returns 1 where `path` still names the open file. */
 static int is_same(const char *path, int fd)
 {
     struct stat a, b;
@@ -102,8 +102,9 @@ static int is_same(const char *path, int fd)
            a.st_dev == b.st_dev;
 }
 
-/* Opens the file, making it where there is none, and locks it until it is closed: commands that end together add their rows
- * one after another. Each replaces the file, so one that waited opens it again. Where locks are refused, it goes on without. */
+/* Opens the file, or makes it, and locks it until it is closed, so that commands that end together add their rows one
+ * after another. Each command replaces the file, so one that waited opens it again. Where locks are refused, it goes on
+ * without. *made: the file is new. */
 static int lock(const char *path, int *made)
 {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -116,7 +117,7 @@ static int lock(const char *path, int *made)
     }
 }
 
-/* The old rows stay byte by byte: what reads them tells what is wrong with them. */
+/* Adds the row. The old rows stay byte by byte; a reader reports what is wrong with them. */
 static int add_to_file(const Sheet *r, const char *path)
 {
     char *before = NULL;

@@ -1,4 +1,4 @@
-/* regression.c: least squares within seeds (regression.h). */
+/* regression.c: computes least squares within seeds (regression.h). */
 #include "studies/tools/regression.h"
 
 #include <gsl/gsl_cdf.h>
@@ -9,7 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Rows of the runs, less the means of their seed; A (runs, K), b (runs). */
+/* Fills A (runs, K) and b (runs) with a row for each run, less the means of its seed. */
 static void fill_rows(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                       gsl_matrix *A, gsl_vector *b)
 {
@@ -59,7 +59,7 @@ static int fit(gsl_matrix *A, gsl_vector *b, size_t K, Slope *slope, Regression 
     if (code == 0 && rank < K)
         code = error_set(ERR_ACCURACY, "the levels do not tell %zu slopes apart", K);
     if (code == 0) {
-        /* GSL's covariance is for runs - K degrees of freedom; the seeds' means have taken some. */
+        /* GSL's covariance assumes runs - K degrees of freedom; the seeds' means use some of them. */
         double df = (double)out->df, share = ((double)out->runs - (double)K) / df;
         out->sd = out->df ? sqrt(square / df) : NAN;
         for (size_t k = 0; k < K; k++)
@@ -97,7 +97,7 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
     return code;
 }
 
-/* The fit on x, none where the runs are too few or x does not tell: df = 0. */
+/* Fits y on x; sets df = 0 where the runs are too few or x does not distinguish the slopes. */
 static int fit_alone(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                      Slope *slope, Regression *r)
 {
@@ -140,7 +140,7 @@ int regression_lack(const double *y, const double *x, size_t levels, size_t seed
 enum { X, E, Z, Y, COLUMNS_OF_RUNS };
 typedef double Run[COLUMNS_OF_RUNS];
 
-/* The runs that have both, less the means of their seed; run (levels seeds). */
+/* Gathers the runs that have both y and e, less the means of their seed; run (levels seeds) out. */
 static void gather_runs(const double *y, const double *e, const double *x, const double *z,
                         size_t levels, size_t seeds, Run *run, Regression *out)
 {
@@ -167,7 +167,7 @@ static double product(Run *run, size_t runs, int a, int b)
     return sum;
 }
 
-/* out = M^-1; 0 where there is none. */
+/* Sets out = M^-1; returns 0 where M has no inverse. */
 static int invert(double M[2][2], double out[2][2])
 {
     double det = M[0][0] * M[1][1] - M[0][1] * M[1][0];
@@ -178,7 +178,7 @@ static int invert(double M[2][2], double out[2][2])
     return 1;
 }
 
-/* Of the model of run[.][y] on x and `by`, with x and Z as instruments; by = Z: least squares. */
+/* Fits the model of run[.][y] on x and `by` with x and Z as instruments; by = Z gives least squares. */
 static int solve(Run *run, int y, int by, Slope slope[2], Regression *out)
 {
     size_t n = out->runs;

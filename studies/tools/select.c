@@ -1,4 +1,4 @@
-/* select.c: --scheme and --scheme-file. */
+/* select.c: reads --scheme and --scheme-file. */
 #include "studies/tools/select.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "kernels/memory.h"
 #include "studies/tools/command.h"
 
-/* A splitting that was given `solver` for want of a suffix gets it into its name. */
+/* Adds the suffix of `solver` to the name of a splitting that got it for want of a suffix. */
 static int name_solver(const Zoo *z, const char *solver, Table *t)
 {
     Table *exact;
@@ -41,7 +41,7 @@ static int append(const Table *t, Table ***list, size_t *count)
     return 0;
 }
 
-/* Adds a scheme, in the place of one of two colours its decoder where these are wanted. */
+/* Adds a scheme; where decoders are wanted, a scheme of two colours is replaced by its decoder. */
 static int add(const Table *t, const char *solver, int decoders, Selection *s)
 {
     Table *decoder;
@@ -67,7 +67,8 @@ static int add_list(const char *names, const char *solver, int decoders, Selecti
     return code;
 }
 
-/* Whether the schemes of the files are those meant: there are files, and nothing names a scheme. */
+/* Returns 1 where the schemes of the files are the chosen ones: there are files, and no option
+ * names a scheme. */
 static int files_alone(const Options *o)
 {
     static const char *const names[] = {"scheme", "encoder", "decoder", "pair"};

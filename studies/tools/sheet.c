@@ -1,4 +1,4 @@
-/* sheet.c: cells in one growing list, and CSV. */
+/* sheet.c: keeps cells in one growing list, and writes CSV. */
 #include "studies/tools/sheet.h"
 
 #include <assert.h>
@@ -10,7 +10,8 @@
 #include "kernels/memory.h"
 #include "studies/tools/sheet_cells.h"
 
-/* Columns that people see, in the order of their places; all where none has a place; none that is absent. */
+/* Chooses the columns that people see: those with a place in the order of their places, or all where none
+ * has one; never an absent one. */
 static void choose_view(Sheet *r)
 {
     short place = 0, next;
@@ -30,7 +31,7 @@ static void choose_view(Sheet *r)
         if (!r->slot[j].absent) r->view[r->shown++] = j;
 }
 
-/* Room for a row of so many cells. */
+/* Makes a sheet for rows of `columns` cells. */
 static int make(size_t columns, Sheet **out)
 {
     Sheet *r = memory_new(1, sizeof *r);
@@ -128,7 +129,7 @@ static void add_none(Sheet *r)
     add(r, "", "", 1);
 }
 
-/* y: the number as people see it, scaled. */
+/* Writes a number for people; y is already scaled. */
 static void show_number(const Column *c, double y, char out[SHEET_SHOWN])
 {
     int fixed = c->form == SHEET_FIXED, digits = c->digits || fixed ? c->digits : 6;
@@ -169,7 +170,7 @@ static void add_member(Sheet *r, const Slot *s, const void *member)
         add_scaled(r, s, *(const double *)member);
 }
 
-/* The column of this name; it must be one. */
+/* Returns the column of this name, which must exist. */
 static Slot *named(const Sheet *s, const char *name)
 {
     size_t j = 0;
@@ -237,7 +238,8 @@ int sheet_column(const Column *list, const char *name)
 
 /* ---- CSV ----------------------------------------------------------------------------------------- */
 
-/* RFC 4180: a field with a comma, a quote or a line end is quoted, quotes inside are doubled. */
+/* Writes a field as RFC 4180 has it: one with a comma, a quote or a line end is quoted, and quotes inside
+ * are doubled. */
 static void put_csv(FILE *f, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
@@ -264,7 +266,7 @@ void sheet_names(const Column *list, FILE *f)
     fputc('\n', f);
 }
 
-/* The cells of a row, or with SIZE_MAX the header. */
+/* Writes the cells of a row, or with SIZE_MAX the header. */
 static void csv_row(const Sheet *r, size_t first, FILE *f)
 {
     const char *gap = "";

@@ -1,8 +1,8 @@
 /* sheet.h: a table of results, written as CSV, as aligned text, as Markdown or as a LaTeX tabular.
  *
  * A number has two forms: the exact one, which reads back to the same double and goes into CSV, and the one people
- * read. An undefined value (NaN) is an empty cell; inf is written `inf`. Memory failures are kept and told by the
- * writers.
+ * read. An undefined value (NaN) is an empty cell; inf is written `inf`. The sheet keeps a memory failure, and the
+ * writers return it.
  */
 #ifndef TROTTER_SHEET_H
 #define TROTTER_SHEET_H
@@ -15,9 +15,10 @@ enum { SHEET_CSV, SHEET_PLAIN, SHEET_MARKDOWN, SHEET_LATEX };
 
 typedef struct Sheet Sheet;
 
-/* A row is a C struct; beside it stands one const list with a line a column. All that is told of a column stands in that
- * line: its name in CSV and in plots, its head and place in the table for people, how its number is shown there, and what
- * it holds, for the legend of `trotter report`. So a new column is one line here and the code that computes it:
+/* A row is a C struct; beside it stands one const list with one line for each column. That line describes the column
+ * completely: its name in CSV and in plots, its head and place in the table for people, how its number is shown there,
+ * and what it holds, for the legend of `trotter report`. So a new column is one line here and the code that computes
+ * it:
  *
  *   typedef struct { const char *scheme; size_t steps; double error; } Point;
  *   static const Column points[] = {
@@ -27,33 +28,34 @@ typedef struct Sheet Sheet;
  *       {0}};
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
-/* How digits count: significant; behind the point; none (yes, no). A text that is a formula in the program's notation,
- * which `trotter report` typesets. */
+/* What digits count: significant digits; digits behind the point; nothing (yes, no). SHEET_FORMULA is a text that holds
+ * a formula in the program's notation, which `trotter report` typesets. */
 enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA };
 
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
     const char *head; /* in tables for people; NULL: the name */
-    /* What it holds, with its unit; NULL: what a column of this name always holds (kind.h). */
+    /* What it holds, with its unit; NULL: the usual words for a column of this name (kind.h). */
     const char *words;
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
-    /* In tables for people: a column with this head stands behind it and has the way to that interval's upper end. */
+    /* In tables for people: head of a column behind it with the distance to that interval's upper end. */
     const char *half;
     size_t at;    /* offset of the member in the record */
-    double scale; /* people see so many times the number; 0: 1 */
-    /* In tables for people, from 1 from left to right; 0: not there; all 0: all in order. */
+    double scale; /* people see this multiple of the number; 0: 1 */
+    /* Place in tables for people, from 1, left to right; 0: not there; all 0: all in order. */
     short place;
     short digits; /* of a double; 0: 6 */
     unsigned char type, form;
     unsigned char sparse; /* 1: left out where no row has it (not of sheet_stream) */
-    /* The same in tables of `trotter report`, several may have one; all 0: those that have a place, else all. */
+    /* The place in tables of `trotter report`; several may have one place. All 0: those with a `place`, else all. */
     unsigned char page;
 } Column;
 
-/* The line of a member of a record, or of a member of a part of it (a.b), with the column's name; what else there is to
- * say follows as designators. Undefined are a text (const char *) of NULL, an int below 0, a size_t of SIZE_MAX, a NaN. */
+/* The line of a column for a member of a record, or for a member of a part of it (a.b), with the column's name. Other
+ * members of Column follow as designators. Undefined values are a text (const char *) of NULL, an int below 0, a size_t
+ * of SIZE_MAX, a NaN. */
 #define FIELD(Record, column, ...) FIELD_OF(Record, column, __VA_ARGS__, )
-/* The same where both have one name. */
+/* The same where the member and the column have one name. */
 #define COLUMN(Record, ...) COLUMN_OF(Record, __VA_ARGS__, )
 #define COLUMN_OF(Record, member, ...) FIELD_OF(Record, #member, member, __VA_ARGS__)
 #define FIELD_OF(Record, column, member, ...)                                                 \
@@ -64,35 +66,36 @@ typedef struct {
         __VA_ARGS__ \
     }
 
-/* A table of such rows. The list ends with a line of zeros and is borrowed until sheet_free. */
+/* Makes a table of such rows. The list ends with a line of zeros and is borrowed until sheet_free. */
 int sheet_new(const Column *list, Sheet **out);
-/* In tables for people the column of this name has another head, and so many times its numbers, 0: as its line says; before any row. */
+/* Gives the column of this name another head in tables for people, and another scale, where 0 keeps that of its line.
+ * Call it before any row. */
 void sheet_show(Sheet *s, const char *name, const char *head, double scale);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
-/* Adds a row of undefined cells but for the text of the first column and, of the others, those in `name` (ended by
- * NULL), which get `value` in turn. */
+/* Adds a row of undefined cells, except the text of the first column and the columns in `name` (ended by NULL), which
+ * get the numbers of `value` in turn. */
 void sheet_bound(Sheet *s, const char *first, const char *const *name, const double *value);
-/* The header of its CSV, for a table that is too long to be kept. */
+/* Writes the header of its CSV, for a table that is too long to be kept. */
 void sheet_names(const Column *list, FILE *f);
-/* Number, from 1, of a column in CSV; the name must be one. */
+/* Returns the number, from 1, of a column in CSV; the list must have a column of that name. */
 int sheet_column(const Column *list, const char *name);
 
 void sheet_free(Sheet *r);
 size_t sheet_rows(const Sheet *r);
 
-/* For people: header, rule, rows. A SHEET_PLAIN that a terminal is too narrow for has its long texts in several lines, or is
- * written in parts one below the other, each with the columns that name a row. LaTeX: a tabular that needs no package, or several
- * likewise. CSV as RFC 4180, lines ended by LF. */
+/* Writes the table. For people: header, rule, rows. A SHEET_PLAIN wider than the terminal has its long texts in several
+ * lines, or is written in parts one below the other, each with the columns that name a row. LaTeX: a tabular that needs
+ * no package, or several where it is too wide or long. CSV: as in RFC 4180, lines ended by LF. */
 int sheet_write(const Sheet *r, int form, FILE *f);
-/* CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
+/* Writes CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int sheet_stream(Sheet *r, FILE *f);
 
-/* A finite number of a column as tables for people have it. */
+/* Writes a finite number of a column as tables for people have it. */
 enum { SHEET_SHOWN = 352 }; /* bytes; the largest double has 309 places */
 void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN]);
 
-/* The shortest %.15g .. %.17g that reads back to x; empty for NaN, inf, -inf. */
+/* Writes the shortest of %.15g .. %.17g that reads back to x; "" for NaN; inf and -inf as such. */
 void sheet_number(double x, char out[32]);
 
 #endif

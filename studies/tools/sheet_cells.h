@@ -1,4 +1,5 @@
-/* sheet_cells.h: what a table holds, for sheet.c, which fills it, and sheet_people.c, which lays it out. */
+/* sheet_cells.h: the contents of a table, for sheet.c, which fills it, and sheet_people.c, which lays it
+ * out. */
 #ifndef TROTTER_SHEET_CELLS_H
 #define TROTTER_SHEET_CELLS_H
 
@@ -10,14 +11,14 @@ typedef struct {
     int number;
 } Cell;
 
-/* What a cell of a row is of. */
+/* The column that a cell of a row belongs to. */
 typedef struct {
     const Column *column;
     const char *name; /* in CSV; NULL: for people alone */
     const char *head; /* for people */
     int half;         /* 1: half of the column's interval */
     int absent;       /* a sparse column that no row has so far, or its half */
-    double scale;     /* people see so many times the number */
+    double scale;     /* people see this multiple of the number */
 } Slot;
 
 struct Sheet {
@@ -31,14 +32,15 @@ struct Sheet {
     int code;
 };
 
-/* What people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
+/* Returns what people read in the j-th shown column: its head, or the cell of the row that begins at
+ * `first`. */
 static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)
 {
     size_t column = r->view[j];
     return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
 }
 
-/* A table for people: text, Markdown, LaTeX (sheet_write). */
+/* Writes a table for people: text, Markdown, LaTeX (sheet_write). */
 int sheet_lay_out(const Sheet *r, int form, FILE *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* sheet_people.c: tables for people, in as many parts as a line or a page has room for: text, Markdown, LaTeX. */
+/* sheet_people.c: writes tables for people, in as many parts as fit a line or a page: text, Markdown, LaTeX. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 
 /* ---- what fits ------------------------------------------------------------------------------------ */
 
-/* Columns of the first bytes of a cell; in Markdown a bar in it, which would end it, has a backslash before it. LaTeX: its width. */
+/* Returns the columns of the first bytes of a cell. In Markdown a bar would end the cell, so it takes a backslash
+ * before it. LaTeX: returns the width. */
 static size_t cell_width(const char *text, size_t bytes, int form, int number)
 {
     if (form == SHEET_LATEX) return latex_width(text, number);
@@ -30,7 +31,7 @@ static int is_right(const Sheet *r, size_t column)
 typedef struct {
     size_t width;
     int right;
-    size_t least; /* the width below which it does not go */
+    size_t least; /* the width below which the column does not shrink */
 } Shape;
 
 static void shapes(const Sheet *r, int form, Shape *s)
@@ -47,12 +48,12 @@ static void shapes(const Sheet *r, int form, Shape *s)
     }
 }
 
-/* A line: its length, and what a character and the space between two columns take of it. */
+/* A line: its length, and how much of it a character and the space between two columns take. */
 typedef struct {
     double length, character, gap;
 } Line;
 
-/* The columns, of those shown, that a part of a table has. */
+/* The shown columns that a part of a table has. */
 typedef struct {
     size_t count, *column; /* (count), room for all */
 } Part;
@@ -69,7 +70,7 @@ static int is_same(const Sheet *r, size_t a, size_t b, size_t columns)
     return 1;
 }
 
-/* 1 where no two rows have the same in so many first columns. */
+/* Returns 1 where no two rows are equal in the first `columns` columns. */
 static int tells_apart(const Sheet *r, size_t columns)
 {
     for (size_t a = 0; a < r->cells; a += r->columns)
@@ -78,8 +79,8 @@ static int tells_apart(const Sheet *r, size_t columns)
     return 1;
 }
 
-/* Columns that name a row, which each part of a table has: the fewest first ones that tell the rows apart; the first alone where
- * those take more than half of a line, or rows are too many to be compared. */
+/* Returns the number of columns that name a row, which each part of a table has: the fewest first columns that tell the
+ * rows apart. It is 1 where those take more than half of a line, or there are too many rows to compare. */
 static size_t count_names(const Sheet *r, const Shape *s, const Line *l)
 {
     enum { MOST = 1000 };
@@ -92,8 +93,8 @@ static size_t count_names(const Sheet *r, const Shape *s, const Line *l)
     return 1;
 }
 
-/* The part that begins with column `from`: as many columns as fit, with the names before them; gives the first that does not. A
- * half of an interval, which has no column of its own, stays with what it is of. */
+/* Fills the part that begins with column `from`: as many columns as fit, after the name columns. Returns the first
+ * column that does not fit. Half of an interval, which has no column of its own in CSV, stays with its number. */
 static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t names, size_t from,
                         Part *p)
 {
@@ -115,9 +116,9 @@ static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t na
 
 /* ---- LaTeX ---------------------------------------------------------------------------------------- */
 
-/* Points: of an article's line at 10 pt, of a thousandth of the font's size (letters of 8 pt are wider for their size: cmr8.tfm), of
- * what stands between two columns. A table that is too wide is set smaller; one that is still too wide becomes several. So do rows,
- * as no page ends inside a tabular. */
+/* Points: the length of an article's line at 10 pt, a thousandth of the font's size (letters of 8 pt are wider for
+ * their size: cmr8.tfm), and the space between two columns. A table that is too wide is set smaller; one that is still
+ * too wide becomes several. So do many rows, as a page cannot end inside a tabular. */
 static const struct {
     const char *before, *behind;
     Line line;
@@ -178,7 +179,7 @@ static void put_line(FILE *f, const char *text, int n)
     while (n-- > 0) fputs(text, f);
 }
 
-/* What stands before, between and behind cells, and the rule below the header. */
+/* The text before, between and behind cells, and the dash of the rule below the header. */
 static const struct {
     const char *before, *between, *behind, *dash;
 } look[] = {
@@ -186,7 +187,8 @@ static const struct {
     [SHEET_MARKDOWN] = {"| ", " | ", " |", "-"},
 };
 
-/* Bytes of the first line of a cell so wide: up to a blank where it has one, else as many characters as fit. */
+/* Returns the bytes of the first line of a cell that is `columns` wide: up to a blank where there is one, else as many
+ * characters as fit. */
 static size_t first_line(const char *text, size_t columns)
 {
     size_t most = utf8_fit(text, columns), n = most;
@@ -205,7 +207,7 @@ static size_t longest_word(const char *text)
     return most;
 }
 
-/* The width below which a column does not go: its words stay whole, and short texts in one line. */
+/* Returns the width below which a column does not shrink: its words stay whole, and short texts stay in one line. */
 static size_t least_width(const Sheet *r, const Shape *s, size_t j)
 {
     enum { SHORT = 30 };
@@ -225,8 +227,8 @@ static double table_width(const Sheet *r, const Shape *s, const Line *l)
     return width;
 }
 
-/* For a line that the table is wider than. Long texts take several lines where it fits then: the widest column gives. Else all
- * stays, but for texts that are wider than what a part has room for. */
+/* Narrows columns for a line that is shorter than the table. If long texts in several lines make the table fit, the
+ * widest column shrinks step by step. Else only texts wider than the room of a part shrink. */
 static void narrow(const Sheet *r, Shape *s, const Line *l)
 {
     size_t can = 0, most = 0;
@@ -249,7 +251,8 @@ static void narrow(const Sheet *r, Shape *s, const Line *l)
         if (!s[j].right && s[j].width > most) s[j].width = most;
 }
 
-/* A line of a row; text (p->count): what is left of its cells, of which it takes a line. Whether more is left. */
+/* Writes a line of a row. text (p->count): the rest of its cells, from which it takes a line. Returns whether more is
+ * left. */
 static int put_texts(const Shape *s, const Part *p, int form, const char **text, FILE *f)
 {
     int more = 0;
@@ -293,7 +296,8 @@ static void put_rule(const Shape *s, const Part *p, int form, FILE *f)
     fprintf(f, "%s\n", look[form].behind);
 }
 
-/* As text or Markdown. What is wider than a terminal is written in parts, one below the other. text (shown): room. */
+/* Writes text or Markdown. A table wider than a terminal is written in parts, one below the other. text (shown):
+ * room. */
 static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char **text, FILE *f)
 {
     size_t width = form == SHEET_PLAIN ? terminal_width(f) : 0, names = 0;

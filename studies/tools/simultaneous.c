@@ -1,4 +1,5 @@
-/* simultaneous.c: Dunnett's and Tukey's distributions by sums, their critical values, what follows for a difference. */
+/* simultaneous.c: computes Dunnett's and Tukey's distributions by sums, their critical values, and intervals and p of a
+ * difference. */
 #include "studies/tools/simultaneous.h"
 
 #include <gsl/gsl_cdf.h>
@@ -15,9 +16,9 @@ static double upper(double x)
     return 0.5 * erfc(x * M_SQRT1_2);
 }
 
-/* P(any |l_i z + r_i e_i| >= w) over z and e, standard normal: even in z, so from 0 on. The step follows the narrowest
- * rise r / l of the factors. Beyond |w| + 9 the density is below exp(-40) of the tail at its peak. one_sided: the bound of
- * simultaneous_equivalence. */
+/* Returns P(any |l_i z + r_i e_i| >= w) over standard normal z and e_i; the integrand is even in z, so the sum begins
+ * at 0. The step follows the narrowest rise r / l of the factors. Beyond |w| + 9 the density is below exp(-40) of the
+ * tail at its peak. one_sided: computes the bound of simultaneous_equivalence. */
 static double dunnett_tail(const Simultaneous *s, double w, int one_sided)
 {
     if (fabs(w) > FAR) return w < 0;
@@ -38,7 +39,8 @@ static double dunnett_tail(const Simultaneous *s, double w, int one_sided)
     return PHI_0 * step * sum;
 }
 
-/* P(range of k standard normals >= w): 1 = k int phi Phi^(k-1), less the k int phi [Phi(z) - Phi(z - w)]^(k-1) inside. */
+/* Returns P(range of k standard normals >= w): it subtracts k int phi [Phi(z) - Phi(z - w)]^(k-1) from 1 = k int phi
+ * Phi^(k-1) inside the integral. */
 static double range_tail(double k, double w)
 {
     if (w > M_SQRT2 * FAR) return 0;
@@ -53,9 +55,9 @@ static double range_tail(double k, double w)
     return PHI_0 * step * k * sum;
 }
 
-/* The mean of either over S = exp(u), whose density in u is 2 (df/2)^(df/2) / Gamma(df/2) exp(df (u - S^2 / 2)). The tail
- * falls as exp(-t^2 S^2 / 2) at the fastest and moves the peak from u = 0 to -log(1 + t^2 / df) / 2; farther than the ends
- * are from the peaks the density is below exp(-40) of theirs. */
+/* Returns the mean of either tail over S = exp(u), whose density in u is 2 (df/2)^(df/2) / Gamma(df/2) exp(df (u - S^2
+ * / 2)). The tail falls at most as fast as exp(-t^2 S^2 / 2) and moves the peak from u = 0 to -log(1 + t^2 / df) / 2.
+ * Beyond the ends of the sum the density is below exp(-40) of that at the peaks. */
 static double mean_tail(const Simultaneous *s, double t, int one_sided)
 {
     if (!(s->df > 0) || (s->groups == 0 && s->designs < 2) || isnan(t)) return NAN;
@@ -79,8 +81,8 @@ double simultaneous_tail(const Simultaneous *s, double t)
     return mean_tail(s, t, 0);
 }
 
-/* Where the tail is .05, between the t of one comparison and that of Bonferroni's correction for all, by false position
- * on its logarithm (Illinois: Dowell, Jarratt 1971). */
+/* Finds t where the tail is .05, between the t of one comparison and that of Bonferroni's correction for all, by false
+ * position on the tail's logarithm (Illinois: Dowell, Jarratt 1971). */
 static double find_critical(const Simultaneous *s, double comparisons)
 {
     const double share = 0.05;
@@ -152,9 +154,10 @@ Difference simultaneous_difference(const Simultaneous *s, const Difference *alon
     return d;
 }
 
-/* Let s_i be the signs of the true differences. P(no s_i t_i >= t) = int phi(z) prod_i Phi((t S - s_i l_i z) / r_i) dz, and the
- * same with -z for z. Half of their sum is no less than int phi(z) prod_i sqrt(Phi((t S - l_i z) / r_i) Phi((t S + l_i z) /
- * r_i)) dz, the geometric mean, in which no sign is left. So is 1 - (comparisons) P(t_1 >= t), which is exact of one. */
+/* Let s_i be the signs of the true differences. P(no s_i t_i >= t) = int phi(z) prod_i Phi((t S - s_i l_i z) / r_i) dz,
+ * and the same with -z for z. Half of their sum is no less than int phi(z) prod_i
+ * sqrt(Phi((t S - l_i z) / r_i) Phi((t S + l_i z) / r_i)) dz, the geometric mean, which does not depend on the signs.
+ * 1 - (comparisons) P(t_1 >= t) is a lower bound too, and exact for one comparison. */
 double simultaneous_equivalence(const Simultaneous *s, const Difference *d, double margin)
 {
     double t = (margin - fabs(d->mean)) / d->error, comparisons = 0;

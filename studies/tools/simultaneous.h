@@ -1,6 +1,7 @@
-/* simultaneous.h: many differences told at once. A table of twelve differences has one that is none and yet stands out
- * of its own 95 % interval in about a third of all studies; these intervals hold all true differences of a table
- * together in 95 of 100 studies, and p is corrected likewise: p < .05 where the interval leaves out 0.
+/* simultaneous.h: intervals for many differences together. If each of twelve differences has a 95 % interval for itself
+ * and all true differences are 0, then in about a third of all studies at least one interval leaves out 0. These
+ * intervals hold all true differences of a table together in 95 of 100 studies, and p is corrected likewise: p < .05
+ * where the interval leaves out 0.
  *
  * The differences have one standard deviation s with df degrees of freedom (Pooled of statistics.h), t = difference /
  * (s sqrt(1 / n_a + 1 / n_b)), and S = sqrt(chi^2_df / df) is independent of the means:
@@ -31,22 +32,22 @@ typedef struct {
     double *loading, *count; /* (groups) */
 } Simultaneous;
 
-/* runs (n): n_i of each design; base: n_0. Those without a run are not counted. ERR_MEMORY; *out is freed by
- * simultaneous_free, which takes {0} too. */
+/* Fills *out for runs (n), the n_i of each design, and base, n_0. Designs without a run are not counted. ERR_MEMORY.
+ * simultaneous_free frees *out and takes {0} too. */
 int simultaneous_dunnett(size_t df, size_t base, const size_t *runs, size_t n, Simultaneous *out);
 void simultaneous_tukey(size_t df, size_t designs, Simultaneous *out);
 void simultaneous_free(Simultaneous *s);
 
-/* P(any |t_i| >= t) where no difference is any; t >= 0. */
+/* Returns P(any |t_i| >= t) if all true differences are 0; t >= 0. */
 double simultaneous_tail(const Simultaneous *s, double t);
 
-/* One of these differences, as statistics_difference made it, with an interval that holds together with the
- * others', and p. */
+/* Returns one of these differences, as statistics_difference made it, with the interval that holds together with the
+ * others' and the corrected p. */
 Difference simultaneous_difference(const Simultaneous *s, const Difference *alone);
 
-/* p of a difference from the baseline being `margin` > 0 or more, in either direction: the two one-sided tests (Schuirmann
- * 1987), corrected for the comparisons: in at most 5 of 100 studies any design that is at the margin or beyond has p < .05,
- * on whatever sides the designs are. Of one comparison it is the usual p. NaN as d->p. */
+/* Returns p of the hypothesis that a difference from the baseline is `margin` > 0 or more, in either direction: the two
+ * one-sided tests (Schuirmann 1987), corrected for the comparisons. In at most 5 of 100 studies any design at the
+ * margin or beyond has p < .05, whatever the directions are. For one comparison it is the usual p. NaN as d->p. */
 double simultaneous_equivalence(const Simultaneous *s, const Difference *d, double margin);
 
 #endif

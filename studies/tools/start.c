@@ -1,17 +1,15 @@
-/* start.c: runs ahead of the constructors of all libraries, two of which decide there what cannot be
- * changed later. The linker's list of such functions is .preinit_array (Source: System V ABI,
- * "Initialization and Termination Functions"). The C library has not begun either: only system calls
- * and functions of strings work here.
+/* start.c: runs before the constructors of all libraries, as two libraries make settings there that cannot be changed
+ * later. The linker's list of such functions is .preinit_array (Source: System V ABI, "Initialization and Termination
+ * Functions"). The C library is not initialised either: only system calls and string functions work here.
  *
  * Memory: OpenBLAS does not end its constructor where it gets no memory (kernels/threads.c).
  *
- * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it
- * sleeps. Where other processes want the processor, that takes it from those who are waited for. To
- * sleep at once costs little there, but much on a quiet machine, where a step waits a hundred times
- * for a thread to wake up. 1,000 spins last about as long as a wake-up, 20 us, so that they cost at
- * most about twice what the better of the two does, until waiting.c sees that others want the processors. libgomp reads the number from the environment in
- * its constructor; the program begins anew with it there, unless its user has said how threads are
- * to wait. */
+ * Waiting: libgomp lets a thread that waits for others spin 300,000 times, some 5 ms, before it sleeps. Where other
+ * processes want the processor, spinning takes it from the threads that are waited for. Sleeping at once costs little
+ * there, but much on a quiet machine, where a step waits a hundred times for a thread to wake up. 1,000 spins last
+ * about as long as a wake-up, 20 us, so they cost at most about twice as much as the better choice, until waiting.c
+ * sees that others want the processors. libgomp reads the number from the environment in its constructor. So the
+ * program starts itself again with the number in the environment, unless the user has said how threads wait. */
 #include "studies/tools/start.h"
 
 #include <limits.h>
@@ -24,7 +22,7 @@
 #include "kernels/error.h"
 #include "kernels/threads.h"
 
-/* libgomp skips the blank at the end, which tells this value from a user's. */
+/* libgomp skips the blank at the end, which distinguishes this value from a user's. */
 #define NAME "GOMP_SPINCOUNT"
 #define SPINS "1000 "
 
@@ -37,7 +35,8 @@ static const char *value(char *const *environment, const char *name)
     return NULL;
 }
 
-/* OpenBLAS begins with a buffer for each thread of OMP_NUM_THREADS that has a processor. */
+/* Ends the program where there is no room for OpenBLAS, which begins with a buffer for each thread of OMP_NUM_THREADS
+ * that has a processor. */
 static void check_room(char *const *environment)
 {
     const char *text = value(environment, "OMP_NUM_THREADS");
@@ -49,9 +48,9 @@ static void check_room(char *const *environment)
     _exit(error_status(code));
 }
 
-/* Where this fails the program goes on as it is. The second way is for a program whose file has no name any more (child.c),
- * and shows another name in lists of processes. It does not try where the dynamic linker was called as a
- * program (AT_BASE 0), which then is what /proc/self/exe names. */
+/* Starts the program again with the number of spins. Where this fails, the program goes on as it is. The second execve
+ * is for a program whose file has no name any more (child.c); it shows another name in lists of processes. Nothing is
+ * tried where the dynamic linker was called as a program (AT_BASE 0), as /proc/self/exe then names the linker. */
 static void begin_anew(char **arguments, char *const *environment)
 {
     char program[PATH_MAX];

@@ -1,9 +1,11 @@
-/* start.h: what is settled before any library of the program begins, and taken back once they have. */
+/* start.h: settings that are made before any library of the program begins, and taken back once they
+ * have begun. */
 #ifndef TROTTER_START_H
 #define TROTTER_START_H
 
-/* Takes from the environment what the program has set for its own libraries, so that a program it
- * starts sees what the user gave. main calls it first. 1: how threads wait is the program's choice. */
+/* Removes from the environment what the program has set for its own libraries, so that a program that
+ * it starts sees the user's environment. main calls it first. Returns 1 where the program chose how
+ * threads wait. */
 int start_restore(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* statistics.c: Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
+/* statistics.c: computes Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
 #include "studies/tools/statistics.h"
 
 #include <gsl/gsl_cdf.h>
@@ -63,16 +63,16 @@ Pooled statistics_pool(const Interval *design, size_t n)
     return s;
 }
 
-/* Expected length of an interval over sigma sqrt(1 / n_a + 1 / n_b): 2 t E(sd) / sigma, the mean of chi by Gamma
- * functions. */
+/* Returns the expected length of an interval over sigma sqrt(1 / n_a + 1 / n_b): 2 t E(sd) / sigma, with the mean of
+ * chi by Gamma functions. */
 static double expected_length(double df)
 {
     double mean = sqrt(2 / df) * exp(lgamma(0.5 * (df + 1)) - lgamma(0.5 * df));
     return 2 * gsl_cdf_tdist_Pinv(0.975, df) * mean;
 }
 
-/* Mean squares of seeds and of what is left give the choice. within: sum of squares within the n designs; square: of the
- * k seeds' means about theirs. */
+/* Chooses the estimate by the mean squares of seeds and of the rest. within: sum of squares within the n designs;
+ * square: sum of squares of the k seeds' means about their mean. */
 static void choose(Seeds *s, double within, double square, double n, double k)
 {
     const double most = 1.05, sure = 0.005;
@@ -164,8 +164,9 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Pairs drawn with replacement; draws without a correlation, of equal values, are drawn again by the next index. Where
- * more than one in 20 has none, as where one pair alone has another value, those that have do not tell the spread. */
+/* Draws pairs with replacement. A draw of equal values has no correlation and is replaced by the next one. No interval
+ * is given where more than one draw in 20 has none, as where only one pair differs: the other draws do not show the
+ * spread. */
 static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
 {
     size_t n = p->n, count = 0;
@@ -184,7 +185,7 @@ static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
     out->high = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.975);
 }
 
-/* |sum| of a permutation at least that of the data, up to rounding: ranks are halves of whole
+/* Returns 1 where |sum| of a permutation is at least that of the data, up to rounding: ranks are halves of whole
  * numbers. */
 static int is_extreme(double sum, double seen)
 {
@@ -198,7 +199,7 @@ static void swap(double *a, double *b)
     *b = t;
 }
 
-/* All orders of v (n), by Heap 1963. */
+/* Goes through all orders of v (n), by Heap 1963. Returns the share that is extreme. */
 static double count_all(Pairs *p, double seen)
 {
     size_t turn[EXACT_MOST] = {0}, all = 1;
@@ -279,7 +280,8 @@ int statistics_rank_from(size_t least, const double *x, const double *y, size_t 
 
 /* ---- distances --------------------------------------------------------------------------------- */
 
-/* D of the division whose second group is the set of bits; NaN where there is none. */
+/* Returns D of the division whose second group is the set of bits; NaN where no group has a pair or a group is
+ * empty. */
 static double apart(const double *distance, size_t n, uint64_t second)
 {
     double sum[2] = {0, 0}, count[2] = {0, 0};
@@ -292,7 +294,7 @@ static double apart(const double *distance, size_t n, uint64_t second)
     return sum[1] / count[1] - sum[0] / count[0];
 }
 
-/* The next larger number with as many bits (Gosper). */
+/* Returns the next larger number with as many bits set (Gosper). */
 static uint64_t next_set(uint64_t s)
 {
     uint64_t low = s & (~s + 1), ripple = s + low;

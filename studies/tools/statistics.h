@@ -1,5 +1,5 @@
-/* statistics.h: what a few trainings allow to be said: intervals of means, of differences
- * with a standard deviation pooled over designs, rank correlations. All at 95 %. */
+/* statistics.h: what can be said from a few trainings: intervals of means, of differences with a standard deviation
+ * pooled over designs, rank correlations. All are at 95 %. */
 #ifndef TROTTER_STATISTICS_H
 #define TROTTER_STATISTICS_H
 
@@ -8,38 +8,40 @@
 
 typedef struct {
     size_t n;
-    double mean, sd;  /* NaN with n = 0; with n < 2 */
+    double mean, sd;  /* mean: NaN with n = 0; sd: NaN with n < 2 */
     double low, high; /* mean -+ t_(0.975, n - 1) sd / sqrt(n); NaN with n < 2 */
-    /* Two-sided, of the mean being 0: of a t as large; 1 where all are 0; NaN with n < 2. */
+    /* Two-sided, of the mean being 0: P(a t as large); 1 where all are 0; NaN with n < 2. */
     double p;
 } Interval;
 
-/* Of x (n), stride numbers apart. NaN among them: not counted. Source: Student 1908. */
+/* Returns the interval of the mean of x (n), stride numbers apart. NaN among them is not counted. Source: Student
+ * 1908. */
 Interval statistics_mean(const double *x, size_t stride, size_t n);
-/* The same of positive numbers, as perplexities are: low is no less than 0, which two numbers far apart would take it below. An interval
- * that loses only values that cannot be covers as often as before. high - mean stays t sd / sqrt(n). */
+/* Returns the same for positive numbers, as perplexities are, with low not below 0; two numbers far apart would give a
+ * negative low. An interval that loses only impossible values holds the true mean as often as before. high - mean stays
+ * t sd / sqrt(n). */
 Interval statistics_positive(const double *x, size_t stride, size_t n);
-/* 1 where it would begin below 0. */
+/* Returns 1 where the interval would begin below 0. */
 int statistics_is_cut(Interval positive);
-/* What is said of low in a column's words, and below a table that has such an interval. */
+/* The words about low in a column's description, and the note below a table that has such an interval. */
 #define STATISTICS_POSITIVE_LOW "lower end of the 95 % interval (Student's t), no less than 0"
 #define STATISTICS_POSITIVE_CUT \
     "A ± that is larger than its mean: the interval begins at 0, as these numbers are positive.\n"
 
 /* ---- designs and seeds --------------------------------------------------------------------------
  *
- * Run j of design i is y_ij = mu_i + b_j + e_ij, j = 1 .. n_i: designs are fixed, what a seed does to all of them, b, is
- * random with standard deviation tau, the errors e are normal with sigma, the same in all designs. Two estimates:
+ * Run j of design i is y_ij = mu_i + b_j + e_ij, j = 1 .. n_i. Designs are fixed. The effect of a seed on all of them,
+ * b, is random with standard deviation tau. The errors e are normal with sigma, the same in all designs. Two estimates:
  *
  *   one-way   sd^2 = sum_i sum_j (y_ij - mean_i)^2 / df,                       df = sum_i (n_i - 1)
  *   two-way   sd^2 = sum_i sum_j (y_ij - mean_i - mean_j + mean)^2 / df,       df = (designs - 1) (seeds - 1)
  *   interval  mean_a - mean_b -+ t_(0.975, df) sd sqrt(1 / n_a + 1 / n_b)
  *
  * The two-way one pairs runs of one seed and needs every seed in every design; a difference is then free of b, and its
- * interval holds the true one in 95 of 100 studies whatever tau is. The one-way one is of sigma^2 + tau^2: it is exact where
- * tau = 0, has more degrees of freedom, and where tau > 0 its intervals are longer than they need be. Of a
- * table with missing runs only the one-way one is computed. A design of one run adds no degree of freedom to it, and is
- * compared with the standard deviation of the others.
+ * interval holds the true one in 95 of 100 studies whatever tau is. The one-way one estimates sigma^2 + tau^2: it is
+ * exact where tau = 0, has more degrees of freedom, and where tau > 0 its intervals are longer than necessary. A table
+ * with missing runs has only the one-way one. A design of one run adds no degree of freedom to it, and is compared with
+ * the standard deviation of the others.
  *
  * The rule is fixed before any figure is seen. Seeds are paired where that lengthens the expected interval by at most 5 %
  * if seeds do nothing, which follows from the numbers of designs and seeds alone (13 designs of 3 seeds: 0.3 %); in
@@ -58,26 +60,26 @@ typedef struct {
     double sd; /* NaN with df = 0 */
 } Pooled;
 
-/* One-way, over designs (n), each as statistics_mean gave it. */
+/* Returns the one-way estimate over designs (n), each as statistics_mean gave it. */
 Pooled statistics_pool(const Interval *design, size_t n);
 
 typedef struct {
-    Pooled pooled;     /* of the estimate that the rule takes */
+    Pooled pooled;     /* the estimate that the rule takes */
     int paired;        /* 1: two-way */
-    size_t incomplete; /* designs that lack a seed which another has: not 0, then one-way */
-    /* tau^2 / (tau^2 + sigma^2), estimated by mean squares, below 0 where these differ so (as REML
-     * where it is above); NaN: a seed or a design alone, or incomplete */
+    size_t incomplete; /* designs that lack a seed which another has; if not 0, one-way */
+    /* tau^2 / (tau^2 + sigma^2), estimated by mean squares; it may be below 0 (where it is above, it equals REML's).
+     * NaN: only one seed or one design, or incomplete */
     double correlation;
-    double p; /* of seeds doing nothing (F test); NaN so too */
-    /* Expected length of a two-way interval over that of a one-way one where tau = 0; NaN so too */
+    double p; /* of seeds having no effect (F test); NaN likewise */
+    /* Expected length of a two-way interval over that of a one-way one where tau = 0; NaN likewise */
     double longer;
 } Seeds;
 
-/* y (designs, seeds): NaN where there is no run. */
+/* Applies the rule to y (designs, seeds): NaN where there is no run. */
 Seeds statistics_seeds(const double *y, size_t designs, size_t seeds);
 
 typedef struct {
-    double mean, error; /* a - b, its standard error; NaN where a or b has no run */
+    double mean, error; /* mean: a - b; error: its standard error; NaN where a or b has no run */
     double low, high;   /* NaN with df = 0 */
     double p;           /* two-sided, of mu_a = mu_b; NaN with df = 0 */
 } Difference;
@@ -86,7 +88,7 @@ Difference statistics_difference(const Pooled *s, const Interval *a, const Inter
 
 /* ---- rank correlations ------------------------------------------------------------------------- */
 
-/* Of fewer pairs the bootstrap's intervals leave out 0 of unrelated numbers too often. */
+/* With fewer pairs the bootstrap's intervals of unrelated numbers leave out 0 too often. */
 enum { BOOTSTRAP_LEAST = 7 };
 
 typedef struct {
@@ -99,19 +101,20 @@ typedef struct {
                          them with n <= 8 (exact), else a sample with this one among it */
 } Correlation;
 
-/* Rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904;
- * Efron 1979; Pitman 1937. ERR_MEMORY. */
+/* Computes the rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904; Efron 1979;
+ * Pitman 1937. ERR_MEMORY. */
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out);
 
-/* The same with a bootstrap interval from `least` pairs on: a test shows by it why BOOTSTRAP_LEAST is no less. */
+/* Does the same with a bootstrap interval from `least` pairs on. A test shows with it why BOOTSTRAP_LEAST is no
+ * less. */
 int statistics_rank_from(size_t least, const double *x, const double *y, size_t n, uint64_t seed,
                          Correlation *out);
 
-/* Are two groups farther from each other than within? distance (n, n), read above its
- * diagonal; second (n): 1 for the second
- * group. With D the mean distance between groups less the mean of all pairs within one, *p is the share of the
- * divisions of the n in groups of these sizes with D at least as large; all of them where they are no more than 20,000 (exact), else
- * a sample with this one among it. NaN where no group has a pair. n <= 64. Source: Mielke, Berry, Johnson 1976. */
+/* Tests whether two groups are farther from each other than each is within itself. distance (n, n) is read above its
+ * diagonal; second (n): 1 for the second group. With D the mean distance between groups less the mean of all pairs
+ * within one, *p is the share of the divisions of the n in groups of these sizes with D at least as large: of all
+ * divisions where they are no more than 20,000 (exact), else of a sample that holds this one. NaN where no group has a
+ * pair. n <= 64. Source: Mielke, Berry, Johnson 1976. */
 void statistics_apart(const double *distance, const int *second, size_t n, uint64_t seed,
                       double *p);
 

@@ -1,4 +1,4 @@
-/* terminal.c: see terminal.h. */
+/* terminal.c: finds the width of the terminal (terminal.h). */
 #include "studies/tools/terminal.h"
 
 #include <stdlib.h>

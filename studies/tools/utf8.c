@@ -1,4 +1,5 @@
-/* utf8.c: see utf8.h. The widths are those of the C library, whose tables are Unicode's. */
+/* utf8.c: reads characters and their widths (utf8.h). The widths are those of the C library, whose tables are
+ * Unicode's. */
 #include "studies/tools/utf8.h"
 
 #include <locale.h>
@@ -23,8 +24,8 @@ uint32_t utf8_next(const char **text)
     return c;
 }
 
-/* The program runs in the locale C, which knows no width beyond ASCII, so that numbers have a point. Where the other is not
- * installed each character has one column. */
+/* Returns the columns of a character. The program runs in the locale C, so that numbers have a point; that locale knows
+ * no width beyond ASCII, so this uses C.UTF-8. Where C.UTF-8 is not installed, each character has one column. */
 static size_t columns_of(uint32_t c)
 {
     static locale_t unicode;

@@ -1,8 +1,10 @@
-/* waiting.c: how long the threads of this process wait for a processor, and what follows (waiting.h).
+/* waiting.c: measures how long the threads of this process wait for a processor, and adds or removes ballast
+ * (waiting.h).
  *
- * Linux counts for every thread the time that it was ready and did not run (/proc/self/task/TID/schedstat, the second number;
- * Linux, Documentation/scheduler/sched-stats.rst). On a machine without other work that is next to nothing. The threads here
- * have small stacks and allocate nothing themselves, so that they cost little where address space is short. */
+ * Linux counts for every thread the time in which it was ready and did not run (/proc/self/task/TID/schedstat, the
+ * second number; Linux, Documentation/scheduler/sched-stats.rst). On a machine without other work that time is almost
+ * 0. The threads here have small stacks and allocate nothing themselves, so they cost little where address space is
+ * short. */
 #include "studies/tools/waiting.h"
 
 #include <fcntl.h>
@@ -19,8 +21,9 @@
 
 #include "kernels/threads.h"
 
-/* A team that waits for a processor a twentieth of the time is held up by that. Ballast goes after CALM_LOOKS without; where
- * it had to come back at once, as short waits may have made the calm, after twice as many, to CALM_MOST. */
+/* A team that waits for a processor a twentieth of the time is held up. Ballast goes after CALM_LOOKS looks without
+ * such waiting. Where it had to come back at once, the short waits may have caused the calm; it then goes after twice
+ * as many looks, up to CALM_MOST. */
 enum { LOOK_MS = 50, SHARE = 20, CALM_LOOKS = 4, CALM_MOST = 64, STACK = 2 << 20 };
 
 /* ---- ballast ---------------------------------------------------------------------------------------- */
@@ -33,12 +36,12 @@ static struct {
     atomic_int begun;
 } ballast = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* The threads of a region that has ended sleep in their pool, which goes with this thread. */
+/* Keeps the ballast. The threads of a region that has ended sleep in their pool, which ends with this thread. */
 static void *stay(void *arg)
 {
     (void)arg;
 #pragma omp parallel num_threads(ballast.threads)
-    atomic_fetch_add(&ballast.begun, 1); /* a region without work would not begin threads */
+    atomic_fetch_add(&ballast.begun, 1); /* a region without work would start no threads */
     pthread_mutex_lock(&ballast.lock);
     ballast.there = 1;
     pthread_cond_broadcast(&ballast.changed);
@@ -48,7 +51,7 @@ static void *stay(void *arg)
     return NULL;
 }
 
-/* A thread with a small stack that takes no signals. 0: done. */
+/* Starts a thread with a small stack that takes no signals. Returns 0 where it has started. */
 static int begin_thread(pthread_t *thread, void *(*run)(void *))
 {
     pthread_attr_t small;
@@ -63,7 +66,7 @@ static int begin_thread(pthread_t *thread, void *(*run)(void *))
     return code;
 }
 
-/* libgomp ends the process where it gets no memory: there is to be much more than it needs. */
+/* Returns 1 where there is much more memory than libgomp needs: it ends the process where it gets none. */
 static int has_room(int threads)
 {
     size_t bytes = ((size_t)threads + 1) * (64 << 20);
@@ -112,7 +115,7 @@ static size_t read_whole(const char *path, char *text, size_t bytes)
     return n < 0 ? 0 : (size_t)n;
 }
 
-/* Nanoseconds that one thread was ready without a processor. */
+/* Returns the nanoseconds that one thread was ready without a processor. */
 static uint64_t waited_by(const char *tid)
 {
     char path[64], text[96], *end;
@@ -122,7 +125,7 @@ static uint64_t waited_by(const char *tid)
     return strtoull(end, NULL, 10);
 }
 
-/* The sum over all threads; the folder is read by its system call, as opendir allocates. */
+/* Returns the sum over all threads. It reads the folder by its system call, as opendir allocates. */
 static uint64_t waited(void)
 {
     struct entry {
