@@ -122,10 +122,11 @@ static int spare(const char *dir, const char *words, const char *way)
 static int spare_corpus(const Options *o, const char *dir)
 {
     const char *name = options_text(o, "corpus");
-    return error_set(ERR_INPUT,
-                     "%s holds a finished run of another text behind the name %s, which has changed "
-                     "since: give another --out, or remove %s first",
-                     dir, name, dir);
+    return error_set(
+        ERR_INPUT,
+        "%s holds a finished run of another text behind the name %s, which has changed "
+        "since: give another --out, or remove %s first",
+        dir, name, dir);
 }
 
 /* Sets the error for the same run, stopped, which a new training would destroy. */
