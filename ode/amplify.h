@@ -1,7 +1,7 @@
 /* amplify.h: the amplification factors of a table, for the precision its includer defines. Private to
  * stability.c (double) and limit.c (quadruple); everything is static.
  *
- *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-113
+ *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-112
  *     AMP_ABS, AMP_EXP         |complex|, exp(complex)
  *     AMP_COS, AMP_SIN, AMP_ATAN                   functions of AMP_REAL
  *

@@ -553,7 +553,7 @@ static int parse_sum(Parser *p, Row *out)
     return code;
 }
 
-/* ---- what scheme.c asks for ---------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------- */
 
 int expression_parse(Parser *p, Row *out)
 {

@@ -6,7 +6,7 @@
 
 enum { HALVINGS_MAX = 24 }; /* of the options of a study */
 
-/* n steps over a time T take n * step + T * time: a sub-flow that takes steps of its own costs by the time it covers,
+/* n steps over a time T take n * step + T * time: a sub-flow that takes its own steps costs by the time it covers,
  * whatever the scheme's step is. */
 typedef struct {
     double step, time; /* seconds */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { LOOPS_MAX = 64 }; /* of a number in such a name, but for letters */
+enum { LOOPS_MAX = 64 }; /* largest number in such a name, letters apart */
 
 /* Writes the text; *made = 0: the name has no such pattern. ERR_INPUT: the pattern does not take such a
  * name. */

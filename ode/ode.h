@@ -13,8 +13,8 @@
  *   adapt.c    steps by tolerance            dense.c    values within a step
  *   drift.c    energy over a long time
  *
- * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G. State
- * y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), for a decoder + C(y, t).
+ * Conventions: error = numerical - exact; order p means local error O(h^(p+1)); [F,G] = G'F - F'G.
+ * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), for a decoder + C(y, t).
  */
 #ifndef TROTTER_ODE_H
 #define TROTTER_ODE_H
@@ -68,19 +68,20 @@ typedef struct {
 /* Returns 1 where the name has this form; 0: it is another, and *out means nothing. */
 int zoo_dial(const char *name, Dial *out);
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c), word:sf..[:SOLVER], of a decoder
- * word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these with -decoder behind it (over.c); sandwich:N,K and
- * dial:S,THETA are the same names. A splitting without suffix takes `solver` ("exact": its flows
- * are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the nearest name. */
+/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c),
+ * word:sf..[:SOLVER], for a decoder word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these
+ * with -decoder behind it (over.c); sandwich:N,K and dial:S,THETA are the same names. A splitting without suffix
+ * takes `solver` ("exact": its flows are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the
+ * nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
 
 /* Does the same for a decoder's scheme: a scheme of two colours gets -decoder, before its sub-flow suffix. */
 int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
 
-/* Every name of "A, B,..." in order, blanks around names or not; "all" has the stored schemes of two colours
- * and their -layer (of embedded pairs it is left out), "decoders" these as decoders and the stored ones of three, all of
- * explicit stages or flows; "implicit" has the stored schemes with implicit stages, "exponential" those with phi functions.
- * Caller frees both levels. */
+/* Finds every name of "A, B,..." in order, with or without blanks around names. "all" has the stored schemes of two
+ * colours and their -layer (except of embedded pairs), "decoders" has these as decoders and the stored ones of three,
+ * all of explicit stages or flows; "implicit" has the stored schemes with implicit stages, "exponential" those with phi
+ * functions. Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
 /* ---- butcher.c: tableaus of Runge-Kutta methods --------------------------------------------------- */
@@ -108,7 +109,7 @@ int scheme_over(const Table *t, int op, const char *name, FILE *f);
 
 /* Writes the explicit scheme in which stages of t that need one another begin with their operators at y. They are then
  * put into their own rows `corrections` times (0 .. 64), each time from the slopes of the time before. `name` is for
- * messages. ERR_INPUT: no implicit stages, or learned names in their midst. */
+ * messages. ERR_INPUT: no implicit stages, a gate, or `corrections` out of range. */
 int scheme_fixed_point(const Table *t, int corrections, const char *name, FILE *f);
 
 /* ---- compose.c: schemes made of one-step schemes --------------------------------------------------- */
@@ -194,7 +195,7 @@ struct System {
 typedef struct {
     const char *name, *words;
     double initial, low, high; /* default and range, both ends included */
-    int flag;                  /* 0 or, where it is told, 1 */
+    int flag;                  /* 1: a flag, whose value is 1 where its name stands, else 0 */
 } SystemOption;
 
 /* Makes a system of a row of a const table; particles = dim = 0: its defaults. Options follow
@@ -244,8 +245,8 @@ enum { START_GIVEN, START_NETWORK };
 
 typedef struct Stepper Stepper;
 
-/* Makes a stepper of a frozen table (borrowed) on a system (borrowed). Nothing is allocated after
- * this. */
+/* Makes a stepper of a frozen table (borrowed) on a system (borrowed). After this only sub-flows
+ * without a closed form allocate. */
 int stepper_new(const Table *t, const System *s, Stepper **out);
 void stepper_free(Stepper *st);
 /* Begins at (t, y) with step h. START_GIVEN: history comes from `past`, states y(t - j h) for
@@ -393,11 +394,11 @@ typedef struct {
 int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
                    int zero_stable, Forecast *out);
 
-/* Whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
- * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared
- * (predicted is NaN, the slope is another, or the measured constant is known to no better than 15 %).
- * Vectors are compared, so direction and sign count: |leading - e| <= constant_off, at least 1 % of
- * it, + accuracy * predicted. A constant 0 is met by a higher order; another disagrees with one only where it lies
+/* Returns whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
+ * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared (predicted is NaN,
+ * the slope is another, or the measured constant is known to no better than 15 %). It compares vectors, so
+ * direction and sign count: |leading - e| <= constant_off, at least 1 % of it, + accuracy * predicted. A higher
+ * order, or a floor, agrees with a constant 0; a higher order disagrees with another constant only where that lies
  * outside of what is measured. */
 int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e);
 
@@ -408,7 +409,7 @@ const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps"
 
 typedef struct {
     double absolute,
-        relative; /* a step's error in coordinate i is held against absolute + relative |y_i| */
+        relative; /* in coordinate i an error is compared with absolute + relative |y_i| */
     double t_end;
     int estimate_order; /* q >= 0 of theory_embedded */
     double first;       /* first step; 0: by Hairer's rule */

@@ -192,7 +192,7 @@ static void next_power(Principal *p, int n)
     mpq_clear(x);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------ */
 
 /* Computes theta, the power that the exact solution has at z: the mean of the field's weights. */
 static void exact_power(const Table *t, mpq_t theta)

@@ -1,5 +1,6 @@
-/* program.h: the expressions of a system file as lists of stack operations, their compiler and what
- * runs them. Private to ode/ (system_file.c reads the file and describes the language).
+/* program.h: the expressions of a system file as lists of stack operations, their compiler, and the
+ * functions that run them. Private to ode/ (system_file.c reads the file and describes the
+ * language).
  *
  * One operation works on LANES particles at once (others j in F, particles i in G), so reading the
  * list costs little.

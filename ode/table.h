@@ -196,13 +196,14 @@ size_t table_evals(const Table *t, int op);
 int table_sets(const Table *t, int op);
 
 /* Computes the update's total weight on slopes of (op, set), at starting values. Past slopes count; those of
- * exponential stages do not. */
+ * exponential stages do not. For flows it is the sum of their fractions. */
 void table_weight(const Table *t, int op, int set, mpq_t out);
 
 /* Returns 1 where there are stages, each is of this operator, OP_F .. OP_A, and none is exponential. */
 int table_over(const Table *t, int op);
 
-/* Whether some stage is exponential, and the one an evaluation belongs to. */
+/* table_phi returns whether some stage is exponential. eval_point returns the point of an
+ * evaluation. */
 int table_phi(const Table *t);
 const Point *eval_point(const Table *t, int eval);
 
@@ -223,9 +224,9 @@ int table_equal(const Table *a, const Table *b);
 
 /* Returns 1 where a stage reads its own slope or that of a later stage. */
 int table_implicit(const Table *t);
-/* The points in blocks whose slopes need one another: block (points) out, the number of a point's block, from 0; a block
- * reads slopes of blocks before it and, where it must be solved for, its own: solved (points, as long as there are blocks)
- * out. count out: of blocks. */
+/* Groups the points in blocks whose slopes need one another. block (points) out: the number of a point's block, from 0.
+ * A block reads slopes of blocks before it and, where it must be solved for, its own: solved (points, as long as there
+ * are blocks) out. count out: the number of blocks. */
 int table_blocks(const Table *t, int *block, int *solved, size_t *count);
 
 /* ---- print.c ---- */

@@ -121,7 +121,7 @@ typedef struct {
     double bound;
     /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
     double error_norm2;
-    double error_norm2_one_colour; /* in one: of a field whose colours are not told apart;
+    double error_norm2_one_colour; /* in one colour: the field is not split into colours;
                                       NaN unless every stage is H */
     int zero_stable;
     int weakly_stable; /* zero-stable with more than one root on the unit circle */
@@ -140,15 +140,15 @@ int theory_search(const Table *t, int most, Theory *out);
 
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
 typedef struct {
-    int order;          /* of yhat, as Theory.order; -1: t is no pair, and the rest is not set */
+    int order;          /* of yhat, as Theory.order; -1: t is no pair, and the rest is unknown */
     int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
     int searched;       /* trees were looked at up to this order */
     /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
     double error_norm2;
 } Embedded;
 
-/* Looks at trees up to order `most`. A step by tolerance makes the estimate equal to it, so h ~
- * tol^(1/(q+1)). */
+/* Looks at trees up to order `most`. A step by tolerance makes the estimate equal to the tolerance,
+ * so h ~ tol^(1/(q+1)). */
 int theory_embedded(const Table *t, int most, Embedded *out);
 
 /* Computes defect (forest->count, initialised mpq): (numerical - exact)(t) / sigma(t), the factor
@@ -211,7 +211,7 @@ int bracket_area(const Table *t, int a, int b, mpq_t area);
  * as 1/0. */
 int terms_number(const char *text, mpq_t out);
 
-/* ---- structure.c, effective.c: what a table keeps ----------------------------------------------- */
+/* ---- structure.c, effective.c: conserved structure ---------------------------------------------- */
 
 enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
 
@@ -267,10 +267,10 @@ void stability_follow(Stability *s, const double z[][2], double factor[2]);
 
 /* ---- limit.c ------------------------------------------------------------------------------------ */
 
-/* Ends of the stability interval from 0 on the negative real and the positive imaginary axis, with
- * lambda the same share of lambda in every colour, lambda_F = lambda_G = lambda / 2, to 10 digits at least. real <= 0, may be -inf; imag >= 0, may be
- * inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
- * multiplications a value have 6 digits; NaN: above 10^7, or more than 255 factors, not told. */
+/* Finds the ends of the stability interval from 0 on the negative real and the positive imaginary axis, to 10 digits at
+ * least. lambda has the same share in every colour, lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >=
+ * 0, may be inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
+ * multiplications a value have 6 digits. NaN, unknown: above 10^7, or more than 255 factors. */
 int stability_limits(const Table *t, double *real, double *imag);
 
 /* ---- stiff.c: A-stability and stiff decay --------------------------------------------------------- */
@@ -279,12 +279,13 @@ int stability_limits(const Table *t, double *real, double *imag);
  * is of one colour (IMEX), lambda is 0 in the other colours; else it is the same in every colour, as in
  * stability_limits. */
 typedef struct {
-    /* TOLD_*: |R| <= 1 wherever Re z <= 0, decided exactly of one-step tables, with history where the search for alpha
-     * finds 90; TOLD_NOT: explicit with history, very long numbers. */
+    /* TOLD_*: |R| <= 1 wherever Re z <= 0. It is decided exactly for one-step tables; with history it holds where the
+     * search for alpha finds 90. TOLD_NOT: flows, exponential stages, explicit with history, too many stages. */
     int a_stable;
     int l_stable;      /* A-stable, and R(inf) = 0 */
-    double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: not told */
-    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha; of implicit stages, NaN: not told, or not zero-stable */
+    double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: unknown */
+    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages. NaN: unknown, or not
+     * zero-stable. */
     double alpha;
     int colour; /* the implicit one; -1: R is that of all */
 } Stiff;
@@ -292,10 +293,11 @@ int stability_stiff(const Table *t, Stiff *out);
 
 /* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
 
-/* On y' = i omega y, nu = omega h the sum of all colours, each with the same share, zeta the factor of a step that is 1 at
- * nu = 0: nu - arg zeta(i nu) = dispersion nu^(dispersion_order + 1) + ..., 1 - |zeta(i nu)| = dissipation
- * nu^(dissipation_order + 1) + ... Of words nu times the mean weight of the field is in the place of nu before "- arg". Orders
- * are inf where there is no error and NaN where that is not told. Source: van der Houwen, Sommeijer 1987. */
+/* On y' = i omega y, with nu = omega h the sum of all colours in equal shares, zeta is the factor of a step that is
+ * 1 at nu = 0: nu - arg zeta(i nu) = dispersion nu^(dispersion_order + 1) + ..., 1 - |zeta(i nu)| = dissipation
+ * nu^(dissipation_order + 1) + ... For words, nu times the mean weight of the field takes the place of nu before
+ * "- arg". Orders are inf where there is no error, and NaN where they are unknown. Source: van der Houwen, Sommeijer
+ * 1987. */
 typedef struct {
     double dispersion_order, dissipation_order;
     mpq_t dispersion, dissipation; /* 0 where the order is not finite */
