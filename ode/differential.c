@@ -18,7 +18,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { STEPS_MAX = 8 };            /* of differences tried */
+enum { STEPS_MAX = 8 };            /* most steps of differences tried */
 static const double enough = 1e-6; /* agreement asked for */
 static const double first_step = 0.08, step_ratio = 0.6;
 

@@ -13,9 +13,9 @@ typedef struct {
     const Forest *f; /* NULL: derivatives along directions alone */
     size_t N;
     int one;               /* one colour stands for the sum of all */
-    int colours;           /* of the forest, which `one` sums */
+    int colours;           /* colours of the forest, which `one` sums */
     char *needed;          /* (count): trees that leading terms or differ_mark ask for */
-    double speed[COLOURS]; /* of the clocks */
+    double speed[COLOURS]; /* speeds of the clocks */
     double weight[ORDER_MAX][PAIRS];
     double t, length, step; /* the point: time; size of y; step relative to it */
     const double *y;

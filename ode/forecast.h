@@ -4,7 +4,7 @@
 
 #include "ode/ode.h"
 
-enum { HALVINGS_MAX = 24 }; /* of the options of a study */
+enum { HALVINGS_MAX = 24 }; /* most halvings of a study */
 
 /* n steps over a time T take n * step + T * time: a sub-flow that takes its own steps costs by the time it covers,
  * whatever the scheme's step is. */

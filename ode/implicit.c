@@ -1,9 +1,9 @@
-/* implicit.c: solves for the stages of a step that need one another's slopes, block by block (block.c). Of a block's
- * points,
+/* implicit.c: solves for the stages of a step that need one another's slopes, block by block (block.c). The
+ * points of a block satisfy
  *
  *     Y_p = known_p + h sum over its evaluations e of a_pe f_e(Y_point(e)),
  *
- * the unknowns are the Y_p. Newton's method takes the derivatives J_e of the block's own operators, so in an IMEX
+ * and the unknowns are the Y_p. Newton's method takes the derivatives J_e of the block's own operators, so in an IMEX
  * scheme it never solves for the explicit operator. The slopes are k_e = f_e(Y) + J_e d, d the last correction, and not
  * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
  * 1996, IV.8).
@@ -27,7 +27,7 @@
 
 enum { TURNS = 60, RESTARTS = 10 };
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
-static const double difference = 0x1p-17; /* of a central difference, near eps^(1/3) */
+static const double difference = 0x1p-17; /* step of a central difference, near eps^(1/3) */
 static const double krylov_tolerance = 1e-5;
 
 typedef struct {
@@ -41,7 +41,7 @@ typedef struct {
 
 struct Implicit {
     const System *s;
-    size_t N, points, evals, largest; /* of a block, in points */
+    size_t N, points, evals, largest; /* largest: points of a block */
     double *a;                        /* (points, evals) weights of this step's slopes */
     double *node;                     /* (evals) */
     Eval *eval;

@@ -10,7 +10,7 @@
 typedef struct {
     const char *file;
     size_t line;       /* from 1 */
-    const char *begin; /* of the line; `end` is its end, comment cut off */
+    const char *begin; /* start of the line; `end` is its end, comment cut off */
     const char *at, *end;
 } Cursor;
 
@@ -26,7 +26,7 @@ typedef struct {
     size_t bindings;
     Binding *binding;
     size_t declared; /* stages of the whole scheme: their ops and evaluations are known at once */
-    int depth;       /* of parentheses */
+    int depth;       /* open parentheses */
     int in_update;   /* y[first] and k[all] are allowed */
     int in_stage;    /* slopes of any stage are allowed; the argument's own makes it implicit */
     Cursor error;    /* where an estimate of the error stands */

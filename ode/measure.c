@@ -68,10 +68,10 @@ typedef struct {
     int local, repeats;
     int forward; /* the history is the first steps' */
     double t_end, norm;
-    double agreement;     /* of the reference at t_end */
+    double agreement;     /* agreement of the reference at t_end */
     double drift;         /* rounding a step that repeats itself */
     double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
-    StepCost cost;        /* where somebody watches */
+    StepCost cost;        /* set where somebody watches */
     double done, planned; /* seconds, by cost, of the points so far, of all that are planned */
     double *exact;        /* (N) at t_end, or after one step */
     double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
@@ -138,8 +138,8 @@ static int timed_steps(Runs *r, OrderPoint *p)
     return 0;
 }
 
-/* Runs one point. A state, or a history, that is not finite is an outcome: error = inf; with a
- * state the point is unstable. */
+/* Runs one point. A state, or a history, that is not finite is an outcome: error = inf. Where it is
+ * the state, the point is unstable. */
 static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;

@@ -58,7 +58,7 @@ void zoo_close(Zoo *z);
 /* Writes a name as tables have it: sandwich:N-K for sandwich:N,K. ERR_INPUT: too long. */
 int zoo_name(const char *given, char name[TABLE_NAME]);
 
-enum { ZOO_LETTERS = 128 }; /* of a word:, at most */
+enum { ZOO_LETTERS = 128 }; /* most letters of a word: */
 
 /* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
 typedef struct {
@@ -345,7 +345,7 @@ typedef struct {
     double h;
     size_t steps, evals;
     double error;     /* RMS over coordinates at t-end; inf: not finite */
-    double agreement; /* of the references it is compared with and begins with */
+    double agreement; /* agreement of the references it is compared with and begins with */
     double floor;     /* part that may be rounding, or the reference's own error */
     double seconds;
     int unstable;         /* set by find_unstable (measure.c); no fit takes it */
@@ -479,7 +479,7 @@ typedef struct {
     size_t points;
     DriftPoint *point; /* (points); owned */
     double largest;    /* relative error of the energy */
-    double growth;     /* of the last quarter over the first: near 1 bounded, 4 linear; NaN: lost */
+    double growth;     /* last quarter over the first: near 1 bounded, 4 linear; NaN: lost */
     int lost;        /* 1: the energy is off by a tenth or more of itself, where errors saturate */
     double reversal; /* RMS of y - y_0 after running back; inf: not finite */
 } Drift;

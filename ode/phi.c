@@ -98,7 +98,7 @@ typedef struct {
     int J;
     const double *v;
     double *term, *next, *sum; /* (N) each */
-    double size, size_v;       /* of term, of v */
+    double size, size_v;       /* sizes of term, of v */
     size_t actions;
 } Phi;
 

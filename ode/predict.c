@@ -25,8 +25,8 @@
 #include "kernels/memory.h"
 
 enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
-enum { STEPS_MAX = 8 };                   /* of differences tried, */
-enum { PASSES_MIN = 2 };                  /* and at least, on one path */
+enum { STEPS_MAX = 8 };                   /* most steps of differences tried, */
+enum { PASSES_MIN = 2 };                  /* and fewest, on one path */
 const char work_prediction[] = "predicted constant";
 static const double first_step = 0.08, step_ratio = 0.6;
 static const double enough = 1e-4;     /* agreement asked for */
@@ -35,7 +35,7 @@ static const double work_max = 0x1p29; /* values of fields, coordinate by coordi
 
 typedef struct {
     Differ d;
-    int order;            /* of the trees of d */
+    int order;            /* order of the trees of d */
     double *defect;       /* (count), 0 where not of that order */
     double part[COLOURS]; /* weights of the field */
     double root;          /* rho'(1) */

@@ -22,8 +22,8 @@
 #include "kernels/memory.h"
 #include "kernels/tick.h"
 
-enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
-enum { MAX_STEPS = 1000000 }; /* of rk8pd between two times */
+enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */
+enum { MAX_STEPS = 1000000 }; /* most steps of rk8pd between two times */
 static const double tightest = 1e-14;
 const char work_solution[] = "reference solution", work_check[] = "check of the reference";
 
@@ -39,7 +39,7 @@ typedef struct {
     gsl_odeiv2_control *control;
     gsl_odeiv2_evolve *evolve;
     const char *what;      /* work_solution or work_check */
-    double passed, length; /* of its way to all times */
+    double passed, length; /* way passed, whole way to all times */
 } Walk;
 
 /* Tells the watch how far the work has come; t: where this march, from 0, is. */

@@ -46,9 +46,9 @@ struct Stepper {
     const Table *table;
     System system; /* n: rows of the window */
     Weighted word; /* the system with the table's weights; n: as above */
-    size_t n, N;   /* of the whole system */
+    size_t n, N;   /* sizes of the whole system */
     size_t block;  /* rows that the nearest cache has room for, of all arrays of a step */
-    size_t rows;   /* of a full window: n unless the particles are apart */
+    size_t rows;   /* rows of a full window: n unless the particles are apart */
     size_t at;     /* first coordinate of the window */
     size_t kept;   /* coordinates a slope is kept for: N, or a window's where no past is needed */
     int depth;     /* steps a full program looks back: max(past_y, past_k) */

@@ -17,7 +17,7 @@ typedef struct {
     SumPart *part;
     double node[COLOURS];
     int plain;
-    double scale; /* of an exponential stage */
+    double scale; /* scale of an exponential stage */
 } Sum;
 
 /* The sums of a table. */
@@ -25,7 +25,7 @@ typedef struct {
     size_t points;
     Sum *point; /* (points) */
     Sum update;
-    Sum error; /* of a pair */
+    Sum error; /* error of a pair */
 } Sums;
 
 /* Makes the sums of a table. joined (t->evals): 1 where evaluation e and the next are one slope, kept in that of e.

@@ -90,8 +90,8 @@ typedef struct {
     char name[TABLE_NAME];
     int kind;      /* SYMBOL_* */
     mpq_t start;   /* value in theory and on particle systems: 1/2 for sigmoid, 0 for tanh */
-    size_t inputs; /* of a gate */
-    Row *input;    /* what it reads */
+    size_t inputs; /* number of inputs of a gate */
+    Row *input;    /* rows that it reads */
 } Symbol;
 
 typedef struct Table {

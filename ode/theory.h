@@ -23,7 +23,7 @@
 enum { TREE_MAX = 8, TREE_MAX_3 = 6 }; /* highest order, in two colours, in three */
 
 typedef struct {
-    int colour; /* of the root */
+    int colour; /* colour of the root */
     int order;  /* vertices */
     int children;
     int child[TREE_MAX];        /* tree indices, rising */
@@ -72,7 +72,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
  * children or more somewhere, a second derivative, or a clock; and where the tree is a clock by itself. */
 int tree_vanishes(const Forest *f, size_t tree, int linear);
 
-/* Returns whether every vertex is an F, or its clock. Of all trees of one shape, one is. */
+/* Returns whether every vertex is an F, or its clock. One of all trees of one shape is. */
 int tree_is_F(const Forest *f, size_t tree);
 
 /* Adds the coefficients of a text, "1 y; 1/2 G'F - .5 F'G" (terms.c), to c (forest->count), and that of y to y. letters
@@ -140,7 +140,7 @@ int theory_search(const Table *t, int most, Theory *out);
 
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
 typedef struct {
-    int order;          /* of yhat, as Theory.order; -1: t is no pair, and the rest is unknown */
+    int order;          /* that of yhat, as Theory.order; -1: t is no pair, the rest is unknown */
     int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
     int searched;       /* trees were looked at up to this order */
     /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
