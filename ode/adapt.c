@@ -1,4 +1,4 @@
-/* adapt.c: an embedded pair with steps of such a length that the estimated error of each meets a tolerance.
+/* adapt.c: runs an embedded pair with steps of such a length that the estimated error of each meets a tolerance.
  *
  * With scale_i = absolute + relative max(|y_i|, |y'_i|) and the estimate e = y' - yhat = O(h^k), k = q + 1 for an
  * estimate of order q, a step is taken where
@@ -6,12 +6,13 @@
  *     err = sqrt(mean_i (e_i / scale_i)^2) <= 1,
  *
  * and the next one is h (safety) err^(-0.7/k) err_before^(0.4/k): a PI controller, whose second factor keeps the steps
- * smooth where stability bounds them (Gustafsson 1991, section 4; Hairer, Wanner 1996, section IV.2). A rejected step is
- * done again with h (safety) err^(-1/k), and the one behind it does not grow. The first step is that of Hairer, Norsett,
- * Wanner 1993, section II.4: it takes two evaluations of the field. What is not finite is rejected.
+ * smooth where stability bounds them (Gustafsson 1991, section 4; Hairer, Wanner 1996, section IV.2). A rejected step
+ * is done again with h (safety) err^(-1/k), and the one behind it does not grow. The first step is that of Hairer,
+ * Norsett, Wanner 1993, section II.4: it takes two evaluations of the field. A step that is not finite is rejected.
  *
- * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls p/k = 1,
- * that of pairs that go on with the higher order, tolerance proportionality. Between steps: dense.c. */
+ * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
+ * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality. dense.c has the values between
+ * steps. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;
 static const double proportional = 0.7, integral = 0.4; /* over k */
-/* Of err and of err_before: a step without error is taken, and not remembered. */
+/* Lower bounds of err and of err_before: a step without error is taken, and not remembered. */
 static const double least = 1e-10, remembered = 1e-4;
 
 static const char *const outcomes[] = {
@@ -35,7 +36,7 @@ const char *adapt_outcome(int outcome)
     return i < sizeof outcomes / sizeof *outcomes ? outcomes[i] : "unknown";
 }
 
-/* RMS of x / scale; z: the other state, whose size counts too. */
+/* Returns the RMS of x / scale; z: the other state, whose size counts too. */
 static double norm(const AdaptOptions *o, size_t N, const double *x, const double *y,
                    const double *z)
 {
@@ -47,7 +48,8 @@ static double norm(const AdaptOptions *o, size_t N, const double *x, const doubl
     return sqrt(sum / (double)N);
 }
 
-/* Hairer, Norsett, Wanner 1993, section II.4, "starting step size", (a) to (f); k = p + 1 there. */
+/* Chooses the first step by Hairer, Norsett, Wanner 1993, section II.4, "starting step size", (a)
+ * to (f); k = p + 1 there. */
 static double first_step(const AdaptOptions *o, const System *s, double k, double *work)
 {
     size_t N = s->n * s->d;
@@ -71,7 +73,7 @@ static double within(double low, double x, double high)
     return x < low ? low : x < high ? x : high;
 }
 
-/* The states asked for within the step tried, before it is taken. */
+/* Fills in the states asked for within the step tried, before it is taken. */
 static void fill(const AdaptOptions *o, const Stepper *st, double t, double end, size_t N,
                  size_t *filled)
 {

@@ -1,7 +1,7 @@
 /* amplify.h: the amplification factors of a table, for the precision its includer defines. Private to
  * stability.c (double) and limit.c (quadruple); everything is static.
  *
- *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-113
+ *     AMP_REAL, AMP_COMPLEX    the types           AMP_EPSILON    unit of rounding, 2^-53 or 2^-112
  *     AMP_ABS, AMP_EXP         |complex|, exp(complex)
  *     AMP_COS, AMP_SIN, AMP_ATAN                   functions of AMP_REAL
  *
@@ -39,7 +39,7 @@ typedef struct {
     AMP_COMPLEX z[COLOURS];
 } Amplifier;
 
-/* q as the nearest AMP_REAL: two further terms of 53 bits. */
+/* Returns the AMP_REAL nearest to q, by two further terms of 53 bits. */
 static AMP_REAL amp_value(const mpq_t q)
 {
     mpq_t rest, part;
@@ -79,7 +79,8 @@ static const Row *amp_row(const Table *t, size_t p)
     return p < t->points ? &t->point[p].row : &t->update;
 }
 
-/* Columns: 0 for y, one for every slope that an argument reads from the past. Returns the degree of P. */
+/* Numbers the columns: 0 for y, then one for every slope that an argument reads from the past. Returns
+ * the degree of P. */
 static size_t amp_columns(const Table *t, int *column, size_t *columns)
 {
     int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -134,7 +135,7 @@ static int amp_values(Amplifier *a)
     return 0;
 }
 
-/* Borrows t, a frozen table of stages. Too much history: ERR_INPUT. */
+/* Makes the Amplifier of t (borrowed), a frozen table of stages. ERR_INPUT: too much history. */
 static int amp_new(Amplifier *a, const Table *t)
 {
     *a = (Amplifier){.t = t};
@@ -150,7 +151,7 @@ static int amp_new(Amplifier *a, const Table *t)
     return code;
 }
 
-/* out (columns) = the row at w = unit[s]. */
+/* Computes out (columns), the row at w = unit[s]. */
 static void amp_combine(const Amplifier *a, size_t p, size_t s, int update, AMP_COMPLEX *out)
 {
     const Row *r = amp_row(a->t, p);
@@ -169,13 +170,13 @@ static void amp_combine(const Amplifier *a, size_t p, size_t s, int update, AMP_
     }
 }
 
-/* Size for comparisons; 0 only at 0. */
+/* Returns a size for comparisons, 0 only at 0. */
 static double amp_size(AMP_COMPLEX x)
 {
     return x == 0 ? 0 : fmax(cabs((double complex)x), 0x1p-1022);
 }
 
-/* Determinant by elimination with row pivots; m (n, n) is lost. */
+/* Computes the determinant by elimination with row pivots; m (n, n) is lost. */
 static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
 {
     AMP_COMPLEX d = 1;
@@ -199,8 +200,8 @@ static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
     return d;
 }
 
-/* phi_J(z): below |z| = 1 its series sum of z^k / (k + J)!, from 1 on phi_(j+1) = (phi_j - 1/j!) / z, where J <= 4 steps lose
- * a digit or two. */
+/* Computes phi_J(z): below |z| = 1 by its series sum of z^k / (k + J)!, from 1 on by phi_(j+1) = (phi_j - 1/j!) / z,
+ * where J <= 4 steps lose a digit or two. */
 static AMP_COMPLEX amp_phi(int J, AMP_COMPLEX z)
 {
     AMP_COMPLEX sum, term = 1;
@@ -218,7 +219,7 @@ static AMP_COMPLEX amp_phi(int J, AMP_COMPLEX z)
     return sum;
 }
 
-/* What a slope is times its row: h lambda, or phi_J. */
+/* Returns the factor of a slope over its row: h lambda, or phi_J. */
 static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
 {
     const Point *p = &a->t->point[e->point];
@@ -229,7 +230,8 @@ static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
     return amp_phi(p->phi - 1, a->scale[e->point] * z);
 }
 
-/* Solves in place: m (n, n + columns), its left part lost, its right part the solution. */
+/* Solves in place: the left part of m (n, n + columns) is lost, its right part becomes the
+ * solution. */
 static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
 {
     size_t wide = n + columns;
@@ -251,7 +253,7 @@ static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
     }
 }
 
-/* Every slope from K = z (known + a K) at w = unit[s]. */
+/* Computes every slope from K = z (known + a K) at w = unit[s]. */
 static void amp_solve_slopes(Amplifier *a, size_t s)
 {
     const Table *t = a->t;
@@ -277,7 +279,7 @@ static void amp_solve_slopes(Amplifier *a, size_t s)
         for (size_t j = 0; j < n; j++) a->k[e * n + j] = a->system[e * wide + evals + j];
 }
 
-/* P at w = unit[s]. */
+/* Returns P at w = unit[s]. */
 static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
 {
     const Table *t = a->t;
@@ -298,7 +300,7 @@ static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
     return amp_determinant(a->matrix, n);
 }
 
-/* Coefficients of P at z, one of each of the table's colours -> a->p. */
+/* Computes the coefficients of P at z, one z for each of the table's colours, into a->p. */
 static void amp_polynomial(Amplifier *a, const AMP_COMPLEX *z)
 {
     size_t n = a->samples;
@@ -311,7 +313,8 @@ static void amp_polynomial(Amplifier *a, const AMP_COMPLEX *z)
     }
 }
 
-/* Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; its size relative to the root. */
+/* Makes Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; returns its size relative
+ * to the root. */
 static double amp_correct(Amplifier *a, size_t d, size_t i)
 {
     AMP_COMPLEX x = a->root[i], f = a->p[0], g = 0, sum = 0;
@@ -330,7 +333,7 @@ static double amp_correct(Amplifier *a, size_t d, size_t i)
     return amp_size(step) / (amp_size(a->root[i]) + 1e-40 * amp_size(step));
 }
 
-/* Where the iteration begins: the roots found last, moved a little apart, or a circle. */
+/* Sets where the iteration begins: the roots found last, moved a little apart, or a circle. */
 static void amp_begin(Amplifier *a, size_t d)
 {
     double circle = 0;
@@ -343,7 +346,7 @@ static void amp_begin(Amplifier *a, size_t d)
     a->found = d;
 }
 
-/* Largest |zeta| from a->p; factors that are zero to rounding are dropped. */
+/* Returns the largest |zeta| from a->p; it drops factors that are zero to rounding. */
 static AMP_REAL amp_radius(Amplifier *a)
 {
     double largest = 0, change = 1;

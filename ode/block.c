@@ -1,6 +1,6 @@
-/* block.c: which points of a table need one another's slopes: the strongly connected blocks of "reads a slope of",
- * numbered so that each reads those before it and itself alone. A stage of an explicit or of a diagonally implicit method is
- * a block of its own; the stages of Gauss's methods are one.
+/* block.c: finds which points of a table need one another's slopes: the strongly connected blocks of "reads a slope
+ * of", numbered so that each reads those before it and itself alone. A stage of an explicit or of a diagonally implicit
+ * method is a block by itself; the stages of Gauss's methods are one block.
  * Source: Tarjan 1972, "Depth-first search and linear graph algorithms". */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -18,13 +18,13 @@ int table_implicit(const Table *t)
 
 typedef struct {
     const Table *t;
-    int *block, *solved; /* what table_blocks gives; block -1: not yet known */
+    int *block, *solved; /* as in table_blocks; block -1: not yet known */
     int *number, *low;   /* order of visits from 1, 0: not visited; the earliest one reached */
     int *stack;
     int visited, held, blocks;
 } Walk;
 
-/* The points from p on the stack are a block. */
+/* Makes the points from p on the stack a block. */
 static void close_block(Walk *w, int p, int itself)
 {
     int many = w->stack[w->held - 1] != p;

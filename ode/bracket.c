@@ -23,8 +23,8 @@ static int add_bracket(Brackets *b, const Words *p, size_t w, const mpq_t c)
     return 0;
 }
 
-/* Reads the coefficients of a Lie polynomial off, length by length. Inexact tables: what theory.c takes
- * for zero is no term. */
+/* Reads the coefficients of a Lie polynomial off, length by length. In inexact tables a coefficient
+ * that theory.c takes for zero is no term. */
 static int read_brackets(const Table *t, Words *p, Brackets *out)
 {
     mpq_t c;
@@ -94,7 +94,7 @@ int bracket_area(const Table *t, int a, int b, mpq_t area)
 
 /* ---- sums as texts ------------------------------------------------------------------------------------- */
 
-/* p (zero) = the commutator at the cursor in words, [a,b] = ab - ba; letters counts up. */
+/* Reads p (zero), the commutator at the cursor in words, [a,b] = ab - ba; letters counts up. */
 static int read_commutator(Cursor *at, int depth, Words *p, int *letters)
 {
     static const char *const name[] = {"FG", "FGC"}; /* in the order of colours */
@@ -131,7 +131,7 @@ static int read_commutator(Cursor *at, int depth, Words *p, int *letters)
     return code;
 }
 
-/* sum += c times the commutator at the cursor. */
+/* Adds c times the commutator at the cursor to the sum. */
 static int add_commutator(void *to, Cursor *at, const mpq_t c)
 {
     Words *sum = to, p = {0};

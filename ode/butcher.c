@@ -1,4 +1,4 @@
-/* butcher.c: tableaus of explicit Runge-Kutta methods, in two forms, to and from tables whose stages are all H.
+/* butcher.c: converts tableaus of Runge-Kutta methods, in two forms, to and from tables whose stages are all H.
  *
  *   JSON       {"name": "heun", "A": [[0, 0], [1, 0]], "b": ["1/2", "1/2"], "c": [0, 1]}
  *              rows of A may stop before their zeros; c may be missing; numbers or texts, "1/2" exact; an embedded
@@ -11,8 +11,9 @@
  *                   | 1/2  1/2          and of an embedded pair
  *                   | 1    0            the weights of yhat
  *
- * What is read becomes a text in the language of schemes, so that there is one reader of numbers; the text's places would
- * mislead, and so every entry is looked at before. Source: Butcher 1964; Hairer, Norsett, Wanner 1993, section II.1. */
+ * A tableau that is read becomes a text in the language of schemes, so that there is one reader of numbers. The text's
+ * places would mislead, so every entry is checked before. Source: Butcher 1964; Hairer, Norsett, Wanner 1993, section
+ * II.1. */
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
@@ -26,19 +27,20 @@
 enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
 typedef char Entry[ENTRY];
 
-/* A tableau as texts of numbers; what a row leaves out is "0", and c "" is not told. */
+/* A tableau as texts of numbers. A missing entry of a row is "0", a missing c is "". */
 typedef struct {
     const char *file;
     char name[TABLE_NAME];
     size_t stages, room;
     Entry *a; /* (room, room) */
     Entry *b, *c, *hat;
-    int pair; /* hat is told */
+    int pair; /* hat is given */
 } Tableau;
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-/* A number, a quotient of two, or what the language of schemes makes of roots: its letters are those of sqrt, e. */
+/* Returns whether a text is a number, a quotient of two, or what the language of schemes makes of roots: its
+ * letters are those of sqrt, e. */
 static int is_number(const char *text)
 {
     const char *d = text;
@@ -102,7 +104,7 @@ static int read_json_number(const Tableau *b, const json_t *x, Entry out, const 
     return put_entry(b, out, text, strlen(text), where);
 }
 
-/* out (most) from an array of `least` to `most` numbers. */
+/* Reads out (most) from an array of `least` to `most` numbers. */
 static int read_json_row(const Tableau *b, const json_t *row, size_t least, size_t most, Entry *out,
                          const char *where)
 {
@@ -148,7 +150,7 @@ static int parse_json(Tableau *b, const char *text, size_t bytes)
 
 /* ---- a drawing ------------------------------------------------------------------------------------ */
 
-/* A line of a drawing: what stands before the bar and behind it. */
+/* A line of a drawing: the part before the bar and the part behind it. */
 typedef struct {
     const char *text;
     size_t bytes, bar; /* bar == bytes: there is none */
@@ -179,7 +181,7 @@ static int is_rule(const DrawnLine *l)
     return dashes > 2;
 }
 
-/* out (most) from the words of a piece of a line; *count of them. */
+/* Reads out (most) from the words of a piece of a line; *count of them. */
 static int read_words(const Tableau *b, const DrawnLine *l, size_t from, size_t to, Entry *out,
                       size_t most, size_t *count)
 {
@@ -207,7 +209,7 @@ static size_t count_rows(const char *text, size_t bytes)
     return rows;
 }
 
-/* The first word before the first row. */
+/* Reads the name, the first word before the first row. */
 static void read_name(Tableau *b, const DrawnLine *l)
 {
     size_t i = 0, n = 0;
@@ -227,7 +229,7 @@ static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
     return read_words(b, l, l->bar + 1, l->bytes, b->a + row * b->room, b->stages, &n);
 }
 
-/* Those of y', then of yhat. */
+/* Reads the weights of y', then those of yhat. */
 static int read_weights(Tableau *b, const DrawnLine *l, int *seen)
 {
     size_t n;
@@ -262,7 +264,7 @@ static int parse_drawing(Tableau *b, const char *text, size_t bytes)
 
 /* ---- a tableau as a scheme ------------------------------------------------------------------------ */
 
-/* "y + (1/2)*k1 + ..." of the first n entries of a row. */
+/* Prints "y + (1/2)*k1 + ..." for the first n entries of a row. */
 static void print_row(const Entry *row, size_t n, FILE *f)
 {
     fputc('y', f);
@@ -270,7 +272,7 @@ static void print_row(const Entry *row, size_t n, FILE *f)
         if (!is_zero(row[j])) fprintf(f, " + (%s)*k%zu", row[j], j + 1);
 }
 
-/* "(1/2 - (1))*k1 + ...": y' - yhat. */
+/* Prints "(1/2 - (1))*k1 + ...", which is y' - yhat. */
 static void print_difference(const Tableau *b, FILE *f)
 {
     for (size_t j = 0; j < b->stages; j++)
@@ -278,7 +280,8 @@ static void print_difference(const Tableau *b, FILE *f)
             fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
 }
 
-/* A letter or digit; what a name cannot have is left out. "tableau" where nothing is left. */
+/* Keeps what a name can have, letters in lower case; the name is "tableau" where nothing is left or
+ * a digit comes first. */
 static void clean_name(Tableau *b)
 {
     size_t n = 0;
@@ -289,7 +292,8 @@ static void clean_name(Tableau *b)
     if (!scheme_named(b->name) || isdigit((unsigned char)b->name[0])) strcpy(b->name, "tableau");
 }
 
-/* c is the sum of its row of A: what a field that does not depend on time needs, and most authors mean. */
+/* Checks that c is the sum of its row of A: a field that does not depend on time needs that, and most
+ * authors mean it. */
 static int check_nodes(const Tableau *b, const Table *t)
 {
     for (size_t i = 0; i < t->stages; i++) {
@@ -361,7 +365,7 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
 
 /* ---- a table as a tableau ------------------------------------------------------------------------- */
 
-/* sum += or -= the coefficient of stage j's slope in a row. */
+/* Adds the coefficient of stage j's slope in a row to sum, or subtracts it. */
 static void add_entry(const Table *t, const Row *row, size_t j, int minus, mpq_t sum)
 {
     for (size_t k = 0; k < row->terms; k++)
@@ -388,7 +392,8 @@ static int check_table(const Table *t)
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }
 
-/* As a fraction; of an inexact table the shortest decimals of the double, so that 0.2 stays 0.2. */
+/* Writes a fraction, or for an inexact table the shortest decimals of the double, so that 0.2 stays
+ * 0.2. */
 static void put_number(const Table *t, const mpq_t q, Entry out)
 {
     if (t->exact)
@@ -400,7 +405,7 @@ static void put_number(const Table *t, const mpq_t q, Entry out)
         }
 }
 
-/* Row i of A, then b and bhat = b - error. */
+/* Writes an entry of row i: the rows of A, then b and bhat = b - error. */
 static void entry_of(const Table *t, size_t i, size_t j, Entry out)
 {
     const Row *row = i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
@@ -417,7 +422,7 @@ static void node_of(const Table *t, size_t i, Entry out)
     put_number(t, t->point[t->eval[t->stage[i].eval].point].c[OP_F], out);
 }
 
-/* Rows behind those of A. */
+/* Returns the number of rows behind those of A. */
 static size_t weights_of(const Table *t)
 {
     return t->error.terms ? 2 : 1;
@@ -452,7 +457,7 @@ static void print_json(const Table *t, FILE *f)
     fputs("]}\n", f);
 }
 
-/* A line of a drawing; from i = stages on the weights. */
+/* Draws a line; from i = stages on it is the weights. */
 static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
 {
     Entry x = "";

@@ -24,7 +24,7 @@ static inline uint64_t carry(double x)
     return (bits & 0x7ff0000000000000u) + 0x0010000000000000u;
 }
 
-/* name; and name_checked, which has bit 63 where a number of out is not finite. */
+/* Defines name, and name_checked, which returns bit 63 where a number of out is not finite. */
 #define COMBINATION(name, terms, sum)                                                             \
     SIMD_CLONES static void name(size_t N, const double *c, const double *const *x, double *out)  \
     {                                                                                             \
@@ -59,7 +59,8 @@ static Combination *const sums[TERMS + 1] = {NULL, sum1, sum2, sum3, sum4, sum5,
 static Checked *const checked_sums[TERMS + 1] = {
     NULL, sum1_checked, sum2_checked, sum3_checked, sum4_checked, sum5_checked, sum6_checked};
 
-/* One block at offset `at`: the first terms, then out and the next ones, and so on. With `check` the bits of the last sum. */
+/* Sums one block at offset `at`: the first terms, then out and the next ones, and so on. With `check` it returns the
+ * bits of the last sum. */
 static uint64_t block(size_t N, size_t parts, const double *c, const double *const *x, size_t at,
                       int check, double *out)
 {

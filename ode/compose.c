@@ -1,15 +1,17 @@
-/* compose.c: schemes made of one-step schemes: steps one after another, adjoints, conjugates, each a scheme in the language.
+/* compose.c: makes schemes of one-step schemes: steps one after another, adjoints, conjugates, each a scheme in the
+ * language.
  *
- * Steps S_i over c_i h are one table: flows one after another, times c_i, neighbours of an operator joined; or stages one
- * after another, where the point of a later step begins at the update Y of those before,
+ * Steps S_i over c_i h are one table: flows one after another, times c_i, neighbours of an operator joined; or stages
+ * one after another, where the point of a later step begins at the update Y of those before,
  *
  *     u y + sum a_e k_e    becomes    u Y + c_i sum a_e k_(base + e),    t + c h    becomes    t + (c_1 + ... + c_(i-1) + c_i c) h.
  *
  * A layer L(x) = F(x) + G(x + F(x)) over c h is F and then G at x + c F(x), two stages; so is A.
  *
- * The adjoint S*(h) = S(-h)^-1 of flows are the flows reversed. Of stages Y_i = y + sum a_ij k_j it has those from the new y,
- * y' - sum a_ij k_j, which is y + sum (b_j - a_ij) k_j: implicit where the stages are explicit. They stand in the opposite
- * order. The inverse of S(h) is its adjoint over -h. Source: Hairer, Lubich, Wanner 2006, sections II.3, II.4, theorem V.1.5; conjugates (processing): Butcher 1969; Blanes, Casas, Ros 1999. */
+ * The adjoint S*(h) = S(-h)^-1 of flows is the flows reversed. For stages Y_i = y + sum a_ij k_j it has their points
+ * from the new y, y' - sum a_ij k_j, which is y + sum (b_j - a_ij) k_j: implicit where the stages are explicit. They
+ * stand in the opposite order. The inverse of S(h) is its adjoint over -h. Source: Hairer, Lubich, Wanner 2006,
+ * sections II.3, II.4, theorem V.1.5; conjugates (processing): Butcher 1969; Blanes, Casas, Ros 1999. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +75,7 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
 
 /* ---- stages --------------------------------------------------------------------------------------------- */
 
-/* out = (state weights of r) Y + c (slopes of r), their numbers counted from base. */
+/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base. */
 static int shift_row(const Row *r, const Row *Y, const mpq_t c, int base, Row *out)
 {
     mpq_t x;
@@ -92,7 +94,7 @@ static int shift_row(const Row *r, const Row *Y, const mpq_t c, int base, Row *o
     return code;
 }
 
-/* A stage as it is, or, its evaluations in turn being over less or more than h, each as a stage. */
+/* Adds a stage as it is. Evaluations in turn over less or more than h become a stage each. */
 static void add_stage(Table *t, const Table *from, size_t i, int whole)
 {
     const Stage *s = &from->stage[i];
@@ -107,7 +109,7 @@ static void add_stage(Table *t, const Table *from, size_t i, int whole)
     }
 }
 
-/* One step over c h from the state Y at t + begin h; Y out: the state behind it. */
+/* Adds one step over c h from the state Y at t + begin h; Y out: the state behind it. */
 static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y)
 {
     int base = (int)t->evals, points = (int)t->points;
@@ -134,7 +136,8 @@ static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t be
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* The names joined by '+', or where that is too long "composition"; none is the name of a step. */
+/* Joins the names by '+', or where that is too long writes "composition"; none is the name of a
+ * step. */
 static void join_names(const Substep *step, size_t n, char name[TABLE_NAME])
 {
     size_t at = 0;
@@ -180,7 +183,7 @@ static void round_all(Table *t)
     round_row(&t->update);
 }
 
-/* What the table's text says: the language is the only way into a table. */
+/* Reads the table back from its text: the language is the only way into a table. */
 static int read_back(const Table *t, Table **out)
 {
     char *text = NULL;
@@ -214,7 +217,7 @@ static int make_room(Table *t, const Substep *step, size_t n)
     return (t->flow = memory_new(flows, sizeof(Flow))) ? 0 : ERR_MEMORY;
 }
 
-/* The field: of words the sum of c times the words'. */
+/* Sets the field; with words it is the sum of c times the words' fields. */
 static void add_field(Table *t, const Substep *step, size_t n)
 {
     mpq_t x;
@@ -255,7 +258,7 @@ static int add_steps(Table *t, const Substep *step, size_t n)
     return code;
 }
 
-/* name, title: NULL for those made of the steps'. */
+/* Composes the steps. name, title: NULL for those made from the steps. */
 static int compose(const Substep *step, size_t n, const char *name, const char *title, Table **out)
 {
     char joined[TABLE_NAME];
@@ -291,7 +294,7 @@ static void reverse_flows(const Table *t, Table *back)
     }
 }
 
-/* y plus slopes of this step. */
+/* Returns whether a row is y plus slopes of this step. */
 static int is_plain(const Row *r)
 {
     return r->terms > 0 && r->term[0].eval == TABLE_STATE && !r->term[0].past &&
@@ -311,7 +314,8 @@ static int check_adjoint(const Table *t)
                      t->name);
 }
 
-/* out = y + (slopes of the update) - (slopes of r), evaluation e being to[e]; r NULL: none. */
+/* Computes out = y + (slopes of the update) - (slopes of r), where evaluation e becomes to[e]; r
+ * NULL: none. */
 static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
 {
     mpq_t x;
@@ -328,7 +332,8 @@ static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
     return code;
 }
 
-/* The stages from the last to the first; to (evals): where each evaluation goes. A stage has one point. */
+/* Puts the stages from the last to the first; to (evals): where each evaluation goes. A stage has one
+ * point. */
 static int reverse_stages(const Table *t, Table *back, int *to)
 {
     int evals = 0;
@@ -402,7 +407,7 @@ int scheme_conjugate(const Table *P, const Table *S, Table **out)
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
-/* c before the last '*' of an item. */
+/* Reads c before the last '*' of an item. */
 static int read_weight(const char *item, const char *star, Substep *s)
 {
     Table *t = table_new("");
@@ -416,7 +421,8 @@ static int read_weight(const char *item, const char *star, Substep *s)
     return code;
 }
 
-/* The items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at its commas. */
+/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at its
+ * commas. */
 static int read_items(const Zoo *z, char *list, Substep *step, Table **scheme, size_t *n)
 {
     size_t weights = 0;

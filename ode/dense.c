@@ -6,12 +6,12 @@
  *
  *     sum_e beta_ed K_e(tree) = [d = order of the tree] a(tree),
  *
- * a(tree) being the exact flow's (series.c); with sum_d beta_ed = b_e the step ends where it does without. q is the largest
- * for which this can be met, at most the order p. Of all solutions the one with the least sum of squares is taken; where the
- * first slope is that at y and the last one that at y' (first same as last), among those whose derivative is continuous:
- * b_e'(0) and b_e'(1) are 1 for these two and 0 for the others. In x_d, the least solution by itself, and N, the solutions of
- * the conditions with 0 on the right, beta_d = x_d + n_d with n_d in N: the ends ask for sum n_d, the derivatives for
- * sum d n_d, and the least n_d are u + d v.
+ * where a(tree) is that of the exact flow (series.c); with sum_d beta_ed = b_e the step ends where it does without. q
+ * is the largest for which this can be met, at most the order p. Of all solutions the one with the least sum of squares
+ * is taken; where the first slope is that at y and the last one that at y' (first same as last), among those whose
+ * derivative is continuous: b_e'(0) and b_e'(1) are 1 for these two and 0 for the others. In x_d, the least solution by
+ * itself, and N, the solutions of the conditions with 0 on the right, beta_d = x_d + n_d with n_d in N: the ends ask
+ * for sum n_d, the derivatives for sum d n_d, and the least n_d are u + d v.
  *
  * Where all stages are H one field is enough, and a stage is one unknown. Everything is rational.
  * Source: Hairer, Norsett, Wanner 1993, section II.6. */
@@ -32,7 +32,7 @@ typedef struct {
     int one, q;          /* one: unknowns are stages */
     size_t n;            /* unknowns */
     size_t *eval;        /* (n) the evaluation of an unknown, or its first one */
-    size_t rows, wide;   /* conditions; wide = n + q columns: what is asked of x_1 .. x_q */
+    size_t rows, wide;   /* conditions; wide = n + q columns, the last for x_1 .. x_q */
     mpq_t *m;            /* (rows, wide), reduced to echelon form */
     size_t *pivot, rank; /* (rank) column of a row's leading 1 */
 } Search;
@@ -59,7 +59,7 @@ static void fill_conditions(Search *s, const Forest *f, Series **slope, const Se
     }
 }
 
-/* Gauss and Jordan's elimination. 0 where a condition cannot be met. */
+/* Eliminates by Gauss and Jordan. Returns 0 where a condition cannot be met. */
 static int reduce(Search *s)
 {
     mpq_t x, y;
@@ -91,7 +91,8 @@ static int reduce(Search *s)
     return met;
 }
 
-/* x (n) = the least x with E x = right (rank), E the reduced rows: E' (E E')^-1 right. g (rank, rank + 1): scratch. */
+/* Computes x (n), the least x with E x = right (rank), E the reduced rows: E' (E E')^-1 right. g (rank, rank + 1):
+ * scratch. */
 static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
 {
     size_t n = s->rank, wide = n + 1;
@@ -132,7 +133,7 @@ static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
 
 /* ---- the ends --------------------------------------------------------------------------------------- */
 
-/* The unknown whose slope is at y, or at y'; -1: none. */
+/* Returns the unknown whose slope is at y, or at y'; -1: none. */
 static int unknown_at(const Search *s, const Row *row)
 {
     const Table *t = s->t;
@@ -155,7 +156,7 @@ static int find_ends(const Search *s, int *first, int *last)
     return code;
 }
 
-/* to (n) += c times: 1 for unknown v. */
+/* Adds c to to (n) at unknown v; v < 0: nowhere. */
 static void add_unit(mpq_t *to, int v, int c)
 {
     mpq_t x;
@@ -165,8 +166,8 @@ static void add_unit(mpq_t *to, int v, int c)
     mpq_clear(x);
 }
 
-/* beta (n, q) holds the x_d: adds n_d = u + d v for d = low .. q, with sum n_d = end and, where there is slope (NULL: not
- * asked for), sum d n_d = slope; (n) each, spoilt. */
+/* Adds n_d = u + d v to the x_d in beta (n, q), for d = low .. q. sum n_d = end and, where there is slope (NULL: not
+ * asked for), sum d n_d = slope; both (n). */
 static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t *beta)
 {
     long S0 = 0, S1 = 0, S2 = 0;
@@ -196,7 +197,8 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
     mpq_clears(over, x, y, u, v, NULL);
 }
 
-/* beta (n, q) out. smooth: the derivative is continuous, first and last being the ends' unknowns. work (4 n + rank (rank + 2)). */
+/* Computes beta (n, q). smooth: the derivative is continuous, first and last being the ends' unknowns. work (4 n + rank
+ * (rank + 2)): scratch. */
 static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta, mpq_t *work)
 {
     size_t n = s->n, q = (size_t)s->q;
@@ -247,7 +249,7 @@ static int keep(const Search *s, int smooth, mpq_t *beta, Dense *out)
     return 0;
 }
 
-/* With the conditions reduced. */
+/* Solves once the conditions are reduced, and keeps the result. */
 static int finish(Search *s, Dense *out)
 {
     int first, last;
@@ -299,7 +301,8 @@ static int list_unknowns(Search *s)
     return 0;
 }
 
-/* Has it values between the ends: a one-step scheme of stages whose step adds slopes to y. */
+/* Returns whether a table has values between the ends: a one-step scheme of stages whose step adds
+ * slopes to y. */
 static int has_dense(const Table *t)
 {
     return !t->flows && !t->past_y && !t->past_k && t->evals && !table_phi(t) && t->update.terms &&

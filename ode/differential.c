@@ -1,12 +1,13 @@
 /* differential.c: derivatives of fields that are known by their values alone.
  *
  *     f^(k)(v1 .. vk) = 2^(1-k) sum over signs, s1 = 1, of s2 .. sk c_k(v1 + s2 v2 + ...),
- * c_k(w) the k-th Taylor coefficient of x -> f(y + x w) at 0, from PAIRS symmetric pairs of values:
- * exact up to x^(2 PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every
- * k. Elementary differentials are such derivatives of each other, from the leaves up.
+ * c_k(w) the k-th Taylor coefficient of x -> f(y + x w) at 0, from PAIRS symmetric pairs of values: exact up to x^(2
+ * PAIRS). Truncation ~ x^11 and rounding eps balance at x near eps^(1/11) for every k. Elementary differentials are
+ * such derivatives of each other, from the leaves up.
  *
- * Time: each operator has a clock of its own, a coordinate more. Where the forest has clocks as leaves they alone move these,
- * by 1; else a field's leaf moves its own, by 1 / weight (step.c), which comes to the same where nodes follow the rule.
+ * Time: each operator has its own clock, one more coordinate. Where the forest has clocks as leaves they alone move
+ * these, by 1; else a field's leaf moves its own, by 1 / weight (step.c), which comes to the same where nodes follow
+ * the rule.
  * Source: polarisation: Thomas 2014, "A polarization identity for multilinear maps".
  */
 #include "ode/differential.h"
@@ -17,13 +18,13 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { STEPS_MAX = 8 };            /* of differences tried */
+enum { STEPS_MAX = 8 };            /* most steps of differences tried */
 static const double enough = 1e-6; /* agreement asked for */
 static const double first_step = 0.08, step_ratio = 0.6;
 
 /* ---- fields and their derivatives ----------------------------------------------------------------- */
 
-/* dx (N) = field of a colour at y + c w, w (N + COLOURS). */
+/* Computes dx (N), the field of a colour at y + c w, w (N + COLOURS). */
 static void field(const Differ *m, int op, double c, const double *w, double *dx)
 {
     double t = m->t + c * w[m->N + (size_t)op];
@@ -36,7 +37,8 @@ static void field(const Differ *m, int op, double c, const double *w, double *dx
     }
 }
 
-/* Coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, .., PAIRS^2. */
+/* Returns the coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, ..,
+ * PAIRS^2. */
 static double lagrange(int j, int power)
 {
     double c[PAIRS] = {1};
@@ -50,8 +52,8 @@ static double lagrange(int j, int power)
     return c[power];
 }
 
-/* c_k = sum_j weight[k][j-1] (g(j) + (-1)^k g(-j) - [k even] 2 g(0)) / 2: the part of g of k's parity,
- * divided by x or x^2, is a polynomial in x^2, interpolated at 1, 4, ... */
+/* Finds the weights of c_k = sum_j weight[k][j-1] (g(j) + (-1)^k g(-j) - [k even] 2 g(0)) / 2: the
+ * part of g of k's parity, divided by x or x^2, is a polynomial in x^2, interpolated at 1, 4, ... */
 static void find_weights(Differ *m)
 {
     for (int k = 1; k < ORDER_MAX; k++)
@@ -59,7 +61,8 @@ static void find_weights(Differ *m)
             m->weight[k][j - 1] = lagrange(j, (k - 1) / 2) / (k % 2 ? j : j * j);
 }
 
-/* out (N) += c times the k-th Taylor coefficient of x -> op(y + x w); at0 (N) the field at y. */
+/* Adds c times the k-th Taylor coefficient of x -> op(y + x w) to out (N); at0 (N): the field at
+ * y. */
 static void add_taylor(Differ *m, int op, int k, double c, const double *w, const double *at0,
                        double *out)
 {
@@ -83,7 +86,8 @@ static double *value(const Differ *m, size_t tree)
     return m->value + tree * (m->N + COLOURS);
 }
 
-/* w (N + COLOURS) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
+/* Computes w (N + COLOURS) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2
+ * .. sk. */
 static double direction(const Differ *m, const Tree *t, unsigned signs)
 {
     double product = 1;
@@ -97,7 +101,8 @@ static double direction(const Differ *m, const Tree *t, unsigned signs)
     return product;
 }
 
-/* F(t)(y) of a tree whose children are known. A field's leaf is the tree of its colour's number. */
+/* Computes F(t)(y) of a tree whose children are known. A field's leaf is the tree of its colour's
+ * number. */
 static void evaluate(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
@@ -198,7 +203,8 @@ static void mark_order(Differ *m, int order)
         if (!m->one || tree_is_F(m->f, i)) differ_mark(m, i);
 }
 
-/* RMS change of the values of an order over the RMS of the values; 0 where all are rounding. */
+/* Returns the RMS change of the values of an order over the RMS of the values; 0 where all are
+ * rounding. */
 static double change(const Differ *m, int order, const double *last)
 {
     double off = 0, all = 0;
@@ -217,7 +223,7 @@ static void keep(const Differ *m, double *out)
         memcpy(out + i * m->N, value(m, i), m->N * sizeof *out);
 }
 
-/* The step shrinks until two in a row agree; the values of the best pair stay. */
+/* Shrinks the step until two in a row agree; the values of the best pair stay. */
 static void shrink(Differ *m, int order, double *last, Differentials *out)
 {
     out->accuracy = INFINITY;

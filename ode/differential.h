@@ -1,20 +1,21 @@
-/* differential.h: derivatives of fields by numbers, at work. Private to differential.c and predict.c. */
+/* differential.h: the working state of numerical derivatives of fields. Private to differential.c and
+ * predict.c. */
 #ifndef TROTTER_DIFFERENTIAL_H
 #define TROTTER_DIFFERENTIAL_H
 
 #include "ode/ode.h"
 
 enum { PAIRS = 5 };
-enum { ORDER_MAX = 6 }; /* of trees evaluated */
+enum { ORDER_MAX = 6 }; /* highest order of trees evaluated */
 
 typedef struct {
     const System *s;
     const Forest *f; /* NULL: derivatives along directions alone */
     size_t N;
     int one;               /* one colour stands for the sum of all */
-    int colours;           /* of the forest, which `one` sums */
+    int colours;           /* colours of the forest, which `one` sums */
     char *needed;          /* (count): trees that leading terms or differ_mark ask for */
-    double speed[COLOURS]; /* of the clocks */
+    double speed[COLOURS]; /* speeds of the clocks */
     double weight[ORDER_MAX][PAIRS];
     double t, length, step; /* the point: time; size of y; step relative to it */
     const double *y;
@@ -24,16 +25,16 @@ typedef struct {
 
 int differ_new(Differ *m, const System *s, const Forest *f, int one);
 void differ_free(Differ *m);
-/* The point where derivatives are taken; y (N) borrowed. m->step is for the caller to set. */
+/* Sets the point where derivatives are taken; y (N) is borrowed. The caller sets m->step. */
 void differ_stand(Differ *m, double t, const double *y);
-/* This tree, and those that it is made of, are needed. */
+/* Marks this tree, and those that it is made of, as needed. */
 void differ_mark(Differ *m, size_t tree);
-/* F(t)(y) of every needed tree. */
+/* Computes F(t)(y) of every needed tree. */
 void differ_evaluate(Differ *m);
 const double *differ_value(const Differ *m, size_t tree); /* (N) */
-/* out (N) += c times the derivative of the colour `op` along w (N + COLOURS). */
+/* Adds c times the derivative of the colour `op` along w (N + COLOURS) to out (N). */
 void differ_along(Differ *m, int op, double c, const double *w, double *out);
-/* Values of fields that differ_evaluate takes. */
+/* Returns the values of fields that differ_evaluate takes. */
 double differ_work(const Differ *m);
 
 #endif

@@ -1,15 +1,14 @@
-/* drift.c: what a scheme does to an invariant over a long time, and whether it runs back.
+/* drift.c: measures what a scheme does to an invariant over a long time, and whether it runs back.
  *
  *   energy      largest |E(y_n) - E(y_0)| / |E(y_0)| in each of equal parts of the run
  *   reversal    after all steps the scheme runs with -h from where it is, a multistep scheme with the
  *               later states as its history: RMS of what is left of y - y_0, when it is back
  *
  * Where the energy is off by a tenth of itself the solution is lost: a planet that has left keeps the energy that it
- * left with, so that a growth near 1 would say nothing. Of an energy that begins at 0 there is no such share.
+ * left with, so that a growth near 1 would say nothing. For an energy that begins at 0 there is no such share.
  *
- * A symplectic or symmetric scheme keeps the energy within O(h^p) for long (Hairer, Lubich, Wanner
- * 2006, IX.8 and XI.3), so its growth is near 1; others drift: near 4 when linear. A symmetric scheme
- * comes back to rounding.
+ * A symplectic or symmetric scheme keeps the energy within O(h^p) for long (Hairer, Lubich, Wanner 2006, IX.8 and
+ * XI.3), so its growth is near 1; others drift: near 4 when linear. A symmetric scheme comes back to rounding.
  */
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -34,7 +33,7 @@ static double off(const Walk *w)
     return w->energy0 != 0 ? fabs(e / w->energy0) : fabs(e);
 }
 
-/* One part of the run; its largest error, inf where the state leaves the numbers. */
+/* Runs one part; *largest: its largest error, inf where the state leaves the numbers. */
 static int run_part(Walk *w, size_t steps, double *largest)
 {
     for (size_t i = 0; i < steps; i++) {
@@ -51,7 +50,8 @@ static int run_part(Walk *w, size_t steps, double *largest)
     return 0;
 }
 
-/* The history of the way back are later states, those after step `steps`; out (N): the state there. */
+/* Turns back. The history of the way back is later states, those after step `steps`; y (N) out: the
+ * state there. */
 static int turn(Walk *w, double *y)
 {
     memcpy(y, stepper_state(w->stepper), w->N * sizeof *y);

@@ -1,15 +1,15 @@
-/* effective.c: the effective order of a splitting by exact flows: the order of the best conjugate
- * exp(chi) step exp(-chi), chi = sum h^k chi_k a series in brackets (Butcher 1969, "The effective order of
- * Runge-Kutta methods"; Blanes, Casas, Ros 1999, "Symplectic integration with processing").
+/* effective.c: the effective order of a splitting by exact flows: the order of the best conjugate exp(chi) step
+ * exp(-chi), chi = sum h^k chi_k a series in brackets (Butcher 1969, "The effective order of Runge-Kutta
+ * methods"; Blanes, Casas, Ros 1999, "Symplectic integration with processing").
  *
  * Degree by degree: when log(step) = A + R_d + ..., A = wF F + wG G (+ wC C), the conjugate has R_d + [chi, A] at
- * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. What earlier chi leave
- * free are multiples of A (what commutes with A in a free Lie algebra), and those change no solution. */
+ * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. Earlier chi leave free only
+ * multiples of A (which alone commute with A in a free Lie algebra), and those change no solution. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lie.h"
 
-/* Lyndon words of length d in the letters of A; word NULL: only counted. */
+/* Lists the Lyndon words of length d in the letters of A; word NULL: it only counts them. */
 static size_t lyndon_list(const Words *A, int d, size_t *word)
 {
     size_t n = 0;
@@ -21,7 +21,8 @@ static size_t lyndon_list(const Words *A, int d, size_t *word)
     return n;
 }
 
-/* Coordinates of the part of degree d of a Lie polynomial; p is changed. out[i * stride]. */
+/* Computes the coordinates of the part of degree d of a Lie polynomial, at out[i * stride]; p is
+ * changed. */
 static void coordinates(Words *p, const size_t *word, size_t n, mpq_t *out, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -63,7 +64,7 @@ static int solve_new(Solve *s, const Words *A, int d)
     return lie_new(A->letters, d, &s->right);
 }
 
-/* Column j: [A, B_j] = A B_j - B_j A. */
+/* Fills column j: [A, B_j] = A B_j - B_j A. */
 static void fill_column(Solve *s, const Words *A, size_t j)
 {
     mpq_t minus;
@@ -79,7 +80,7 @@ static void fill_column(Solve *s, const Words *A, size_t j)
     mpq_clear(minus);
 }
 
-/* a[k] -= x b[k] over a row. */
+/* Computes a[k] -= x b[k] over a row. */
 static void row_subtract(mpq_t *a, mpq_t *b, const mpq_t x, size_t n)
 {
     mpq_t q;
@@ -91,7 +92,8 @@ static void row_subtract(mpq_t *a, mpq_t *b, const mpq_t x, size_t n)
     mpq_clear(q);
 }
 
-/* Gauss and Jordan, in place; returns the rank. Afterwards each row of it begins with its pivot, 1. */
+/* Eliminates by Gauss and Jordan, in place; returns the rank. Afterwards each row of it begins with
+ * its pivot, 1. */
 static size_t eliminate(Solve *s)
 {
     size_t n = s->columns + 1, rank = 0;
@@ -114,7 +116,7 @@ static size_t eliminate(Solve *s)
     return rank;
 }
 
-/* The solution whose free unknowns are 0, as a Lie polynomial. */
+/* Collects the solution whose free unknowns are 0 in a Lie polynomial. */
 static void collect(Solve *s, size_t rank, Words *chi)
 {
     for (size_t i = 0; i < rank; i++) {
@@ -126,7 +128,8 @@ static void collect(Solve *s, size_t rank, Words *chi)
     }
 }
 
-/* chi (degree d - 1) with [A, chi] = the part of degree d of R; *found 0 where there is none. */
+/* Finds chi (degree d - 1) with [A, chi] = the part of degree d of R; *found 0 where there is
+ * none. */
 static int remove_degree(const Table *t, const Words *A, const Words *R, int d, Words *chi,
                          int *found)
 {
@@ -146,7 +149,7 @@ static int remove_degree(const Table *t, const Words *A, const Words *R, int d, 
     return code;
 }
 
-/* step := exp(chi) step exp(-chi); chi is lost. */
+/* Replaces step by exp(chi) step exp(-chi); chi is lost. */
 static int conjugate(Words *step, Words *chi, Words *work)
 {
     Words back = {0};
@@ -169,7 +172,7 @@ static int is_degree_zero(const Table *t, const Words *p, int d)
     return 1;
 }
 
-/* One degree: 1 in *met when it vanishes, or a conjugation makes it vanish. */
+/* Meets one degree: *met is 1 when it vanishes, or a conjugation makes it vanish. */
 static int meet_degree(const Table *t, const Words *A, Words *step, int d, int *met)
 {
     Words log = {0}, chi = {0};

@@ -16,7 +16,7 @@
 
 enum { STEPS_MAX = 10000000 }; /* minutes */
 
-/* NaN counts for nothing, as in fmax. */
+/* Returns the largest |x_i|; it ignores NaN, as fmax does. */
 SIMD_CLONES static double max_abs(size_t N, const double *x)
 {
     double m = 0;
@@ -25,7 +25,7 @@ SIMD_CLONES static double max_abs(size_t N, const double *x)
     return m;
 }
 
-/* term = h next / k, y += term. */
+/* Computes term = h next / k and y += term. */
 SIMD_CLONES static void add_term(size_t N, double h, int k, const double *next, double *term,
                                  double *y)
 {
@@ -33,8 +33,9 @@ SIMD_CLONES static void add_term(size_t N, double h, int k, const double *next, 
     for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
 }
 
-/* y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below rounding. term,
- * next (N): scratch. h (A term) comes before the division: exact where k! divides. */
+/* Computes y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below
+ * rounding. term, next (N): scratch. h (A term) comes before the division, which is then exact
+ * where k! divides. */
 static void exp_short(size_t N, Act *act, const void *context, double h, double *y, double *term,
                       double *next)
 {

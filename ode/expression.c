@@ -21,9 +21,9 @@
 enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
 enum { EXPONENT_MAX = 100 };
 enum { SIZE_MAX_BITS = 4096 }; /* numerators and denominators longer than this are refused */
-/* What a text may cost, in terms passed and bytes of coefficients: a second or two. Products of learned
- * sums grow with the fourth power of what is written. The longest scheme of 256 stages over H, every
- * slope in every row, costs about 2^24. */
+/* The most that a text may cost, in terms passed and bytes of coefficients: a second or two. Products
+ * of learned sums grow with the fourth power of what is written. The longest scheme of 256 stages over
+ * H, every slope in every row, costs about 2^24. */
 enum { WORK_MAX = 1 << 27 };
 
 /* ---- cursor ------------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static int check_size(const Cursor *c, const mpq_t q)
     return cursor_error(c, "expected a coefficient of fewer digits");
 }
 
-/* row_add, its work counted. */
+/* Calls row_add and counts its work. */
 static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symbols,
                     const int *symbol)
 {
@@ -135,7 +135,7 @@ static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symb
     return row_add(r, like->eval, like->past, c, symbols, symbol);
 }
 
-/* NUMBER: digits [ '.' digits ] [ e [sign] digits ]. */
+/* Parses NUMBER: digits [ '.' digits ] [ e [sign] digits ]. */
 static int parse_number(Parser *p, Row *out)
 {
     Cursor *c = &p->cursor;
@@ -184,7 +184,7 @@ static int parse_number(Parser *p, Row *out)
     return code;
 }
 
-/* x^(1/n) of x > 0: exact where it is rational, else floor(x^(1/n) 2^B) / 2^B. */
+/* Replaces x > 0 by x^(1/n): exact where it is rational, else floor(x^(1/n) 2^B) / 2^B. */
 static void root(mpq_t x, unsigned long n, int *exact)
 {
     mpz_t a, b;
@@ -244,7 +244,7 @@ void expression_round(mpq_t q)
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
-/* Sorted union of two symbol lists; < 0 when there are too many. */
+/* Writes the sorted union of two symbol lists; < 0 when there are too many. */
 static int merge_symbols(const Term *a, const Term *b, int *out)
 {
     int n = 0, i = 0, j = 0;
@@ -284,7 +284,7 @@ static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
     return code;
 }
 
-/* a += factor * b; b is emptied. Sums grow like products. */
+/* Adds factor * b to a; b is emptied. Sums grow like products. */
 static int add_scaled(Parser *p, Row *a, Row *b, long factor)
 {
     mpq_t c;
@@ -309,7 +309,7 @@ static int add_scaled(Parser *p, Row *a, Row *b, long factor)
 
 static int parse_sum(Parser *p, Row *out);
 
-/* [-j], [first] or [all] behind a state or slope. */
+/* Parses [-j], [first] or [all] behind a state or slope. */
 static int parse_past(Parser *p, const char *all, int *past)
 {
     Cursor *c = &p->cursor;
@@ -329,7 +329,7 @@ static int parse_past(Parser *p, const char *all, int *past)
     return cursor_expect(c, "]");
 }
 
-/* k<stage+1> as a row of its evaluations, `past` steps ago. */
+/* Adds k<stage+1> to a row as its evaluations, `past` steps ago. */
 static int stage_row(const Table *t, size_t stage, int past, Row *out)
 {
     const Stage *s = &t->stage[stage];
@@ -343,7 +343,8 @@ static int stage_row(const Table *t, size_t stage, int past, Row *out)
     return code;
 }
 
-/* kN[...]: in a stage's argument, and of the past, any stage of the scheme; elsewhere one that is set before. */
+/* Parses kN[...]. In a stage's argument, and of the past, it is any stage of the scheme; elsewhere it is one
+ * that is set before. */
 static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
 {
     int past;
@@ -407,7 +408,7 @@ static int parse_group(Parser *p, Row *out)
     return cursor_expect(&p->cursor, ")");
 }
 
-/* Runs f on x's number in place; x must be one. */
+/* Raises x's number to the exponent in place; x must be a number. */
 static int on_number(Parser *p, Row *x, const mpq_t exponent, const char *what)
 {
     mpq_t q;
@@ -448,7 +449,7 @@ static int parse_factor(Parser *p, Row *out)
     return parse_name(p, word, at, out);
 }
 
-/* A learned symbol to a whole power is a product. */
+/* Replaces a learned symbol's whole power by a product. */
 static int symbol_power(Parser *p, Row *x, const mpq_t e)
 {
     if (mpz_cmp_ui(mpq_denref(e), 1) != 0 || mpq_sgn(e) <= 0 || mpq_cmp_ui(e, TABLE_SYMBOLS, 1) > 0)
@@ -552,7 +553,7 @@ static int parse_sum(Parser *p, Row *out)
     return code;
 }
 
-/* ---- what scheme.c asks for ---------------------------------------------------------------------- */
+/* ---- entry points -------------------------------------------------------------------------------- */
 
 int expression_parse(Parser *p, Row *out)
 {

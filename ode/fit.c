@@ -1,5 +1,5 @@
 /* fit.c: the power of h that errors follow, and its factor. The power is the slope of a straight line
- * through (log h, log error). What could fool it, and what is done about it:
+ * through (log h, log error). Each of these could fool it, and has its remedy:
  *
  *   rounding        Points within `margin` times their floor are cut; what is left of the floor in
  *                   the others enters the tolerance through the weights of the fit.
@@ -15,15 +15,15 @@
  *
  * The factor is the value at h = 0 of error / h^order, a polynomial in h. It is extrapolated component
  * by component: these are smooth in h, the norm of a vector that turns as h falls is not. An entry of
- * Neville's table is off by no more than it differs from the two it is made of, which are of one
- * degree less, and from the one of its own degree a point finer, as long as the table converges; to
- * the largest of these come the floors, as far as the extrapolation magnifies them. The entry with
- * the least sum is taken: coarse points, points near the floor and the best degree sort themselves out.
+ * Neville's table is off by no more than it differs from the two it is made of, which are of one degree
+ * less, and from the one of its own degree a point finer, as long as the table converges; to the
+ * largest of these come the floors, as far as the extrapolation magnifies them. The entry with the
+ * least sum is taken: coarse points, points near the floor and the best degree sort themselves out.
  *
- * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope);
- * Frisch, Waugh 1933, "Partial time regressions" (regressing on what other regressors leave);
- * Neville 1934, "Iterative interpolation"; Ridders 1982, "Accurate computation of F'(x) and
- * F'(x)F''(x)" (the entry that differs least).
+ * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope); Frisch,
+ * Waugh 1933, "Partial time regressions" (regressing on what other regressors leave); Neville 1934,
+ * "Iterative interpolation"; Ridders 1982, "Accurate computation of F'(x) and F'(x)F''(x)" (the entry
+ * that differs least).
  */
 #include "ode/fit.h"
 
@@ -44,7 +44,7 @@ void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end)
     for (*first = *end; *first > 0 && fit_usable(&p[*first - 1]); --*first) continue;
 }
 
-/* x (n) minus its projection on u (n); returns the new x . x. */
+/* Subtracts from x (n) its projection on u (n); returns the new x . x. */
 static double project(size_t n, double *x, const double *u)
 {
     double xu = 0, uu = 0, xx = 0;
@@ -53,7 +53,7 @@ static double project(size_t n, double *x, const double *u)
     return xx;
 }
 
-/* x (n) minus its mean, which is returned. */
+/* Subtracts from x (n) its mean, and returns the mean. */
 static double centre(size_t n, double *x)
 {
     double mean = 0;
@@ -62,8 +62,8 @@ static double centre(size_t n, double *x)
     return mean;
 }
 
-/* Least squares of y = log e on 1, log h and, if `curved`, h. The slope is that of y on x, what is
- * left of log h after the others: weight_i = x_i / x.x (n) out, slope = weight . y; residual (n) out. */
+/* Fits y = log e by least squares on 1, log h and, if `curved`, h. The slope is that of y on x, the part
+ * of log h that the others leave: weight_i = x_i / x.x (n) out, slope = weight . y; residual (n) out. */
 static double regress(size_t n, const FitPoint *p, int curved, double *weight, double *residual)
 {
     double h[FIT_MAX], xx = 0, slope = 0;
@@ -86,7 +86,7 @@ static double regress(size_t n, const FitPoint *p, int curved, double *weight, d
     return slope;
 }
 
-/* Half the 95 % interval of a slope: t_{df} sqrt(residual^2 / df) |weight|. */
+/* Returns half the 95 % interval of a slope: t_{df} sqrt(residual^2 / df) |weight|. */
 static double t_interval(size_t n, size_t df, const double *weight, const double *residual)
 {
     double rr = 0, ww = 0;

@@ -7,7 +7,7 @@
 enum { FIT_WINDOW = 4 }; /* fewest points of a fit */
 enum { FIT_MAX = 40 };   /* most points given */
 
-/* Steps fall; error may be inf; floor > 0: what of the error may be rounding. */
+/* Steps fall. error may be inf. floor > 0 is the part of error that may be rounding. */
 typedef struct {
     double h, error, floor;
 } FitPoint;
@@ -17,18 +17,19 @@ typedef struct {
     double slope, tolerance;
 } Fit;
 
-/* Whether an error is finite and far enough above its floor. */
+/* Returns whether an error is finite and far enough above its floor. */
 int fit_usable(const FitPoint *p);
 
-/* Points of the last run of usable ones without a gap: *first .. *end - 1. */
+/* Finds the last run of usable points without a gap: *first .. *end - 1. */
 void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end);
 
-/* Slope of log error over log h with its tolerance, over the best window of p (n), n <= FIT_MAX. */
+/* Finds the slope of log error over log h with its tolerance, over the best window of p (n), n <=
+ * FIT_MAX. */
 Fit fit_order(const FitPoint *p, size_t n);
 
-/* constant (N) of the vectors error = h^order (constant + h c1 + h^2 c2 + ...), from those of the
- * window of f; error[i] (N) belongs to p[i]. *tolerance: RMS over N by which it may be off, absolute.
- * work (f->count, N). Without a window: constant untouched, *tolerance inf. */
+/* Finds constant (N) of the vectors error = h^order (constant + h c1 + h^2 c2 + ...), from those of
+ * the window of f; error[i] (N) belongs to p[i]. *tolerance: RMS over N by which it may be off,
+ * absolute. work (f->count, N): scratch. Without a window: constant untouched, *tolerance inf. */
 void fit_constant(const FitPoint *p, const double *const *error, size_t N, const Fit *f, int order,
                   double *work, double *constant, double *tolerance);
 

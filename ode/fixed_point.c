@@ -1,12 +1,13 @@
-/* fixed_point.c: the text of the explicit scheme in which implicit stages are iterated a fixed number of times.
+/* fixed_point.c: writes the text of the explicit scheme in which implicit stages are iterated a fixed number of times.
  *
- * The stages of a scheme fall into runs k_i .. k_j, each as short as it can be, in which no stage reads one behind its run. A
- * run that is one stage which does not read itself stays as it is. Of the others
+ * The stages of a scheme fall into runs k_i .. k_j, each as short as it can be, in which no stage reads one behind its
+ * run. A run that is one stage which does not read itself stays as it is. The others become
  *
  *     k^(0) = OP(y),   k^(r) = OP(its row, the run's slopes being those of k^(r-1)),   r = 1 .. corrections,
  *
- * every k^(r) a stage of its own, one k^(0) for all of a run with the same operator and set; what stands outside the run reads
- * the last ones. Each correction adds one order, up to that of the scheme (Hairer, Norsett, Wanner 1993, section II.7). */
+ * where every k^(r) is a separate stage, and stages of a run with the same operator and set share one k^(0). Rows
+ * outside the run read the last ones. Each correction adds one order, up to that of the scheme (Hairer, Norsett, Wanner
+ * 1993, section II.7). */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 enum { CORRECTIONS_MAX = 64 };
 
-/* Of a stage: its run, and the numbers in the new text, from 1, of k^(0) and of the run's first k^(1). */
+/* The run of a stage, and the numbers in the new text, from 1, of k^(0) and of the run's first k^(1). */
 typedef struct {
     size_t begin, end; /* the run is begin .. end - 1 */
     int iterated;
@@ -32,7 +33,7 @@ typedef struct {
     FILE *f;
 } Iterated;
 
-/* The last stage that stage i reads, or itself; *itself: it reads that. */
+/* Returns the last stage that stage i reads, or i itself; *itself: stage i reads itself. */
 static size_t last_read(const Table *t, size_t i, int *itself)
 {
     const Row *r = &t->point[t->eval[t->stage[i].eval].point].row;
@@ -83,8 +84,8 @@ static size_t number_of(const Iterated *x, size_t stage, size_t correction)
     return p->next + (correction - 1) * (p->end - p->begin) + stage - p->begin;
 }
 
-/* A piece of a line, its slopes k_j by their new numbers: of the run that holds `stage` those of a correction, else, and of
- * the past, the last. */
+/* Writes a piece of a line with the new numbers of its slopes k_j. In the run that holds `stage` they are those of a
+ * correction; elsewhere, and in the past, the last. */
 static void put_words(const Iterated *x, const char *at, const char *end, size_t stage,
                       size_t correction)
 {
@@ -104,7 +105,7 @@ static void put_words(const Iterated *x, const char *at, const char *end, size_t
     }
 }
 
-/* k = OP( of a stage, up to its row. */
+/* Writes k = OP( of a stage, up to its row. */
 static void put_head(const Iterated *x, size_t number, const Stage *s)
 {
     fprintf(x->f, "k%zu = %c", number, table_letters[s->op]);
@@ -112,7 +113,7 @@ static void put_head(const Iterated *x, size_t number, const Stage *s)
     fputc('(', x->f);
 }
 
-/* row (stages): the lines of the run's stages from behind "OP(" on. */
+/* Writes a run. row (stages): the lines of the run's stages from behind "OP(" on. */
 static void put_run(const Iterated *x, size_t begin, const char *const *row)
 {
     const Place *run = &x->place[begin];
@@ -130,7 +131,7 @@ static void put_run(const Iterated *x, size_t begin, const char *const *row)
         }
 }
 
-/* The text, line by line. */
+/* Writes the text, line by line. */
 static void put_text(const Iterated *x, const char *text, const char **row)
 {
     size_t stage = 0, begin = 0;

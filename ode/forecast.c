@@ -1,4 +1,5 @@
-/* forecast.c: how many steps an order study takes, and how long that will be, before it runs. */
+/* forecast.c: finds how many steps an order study takes, and how long that will be, before it
+ * runs. */
 #include "ode/forecast.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* h0 is rounded so that t_end is a whole number of coarsest steps. */
+/* Rounds h0 so that t_end is a whole number of coarsest steps. */
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
 {
     *t_end = o->t_end != 0 ? o->t_end : s->t_end;
@@ -26,7 +27,7 @@ int order_first_steps(const System *s, const OrderOptions *o, double *t_end, siz
     return 0;
 }
 
-/* Seconds of the second of two steps h: the first one meets cold caches. */
+/* Returns the seconds of the second of two steps h: the first one meets cold caches. */
 static double try_step(Stepper *st, const double *initial, double h, const double *past)
 {
     double seconds = 0;
@@ -66,7 +67,7 @@ int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int h
     return 0;
 }
 
-/* Of one operator of the field, on average. */
+/* Measures the seconds of one operator of the field, on average. */
 static int value_cost(const System *s, double *seconds)
 {
     size_t N = s->n * s->d;

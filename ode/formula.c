@@ -1,4 +1,4 @@
-/* formula.c: an expression of a system file becomes a program, by recursive descent.
+/* formula.c: compiles an expression of a system file into a program, by recursive descent.
  *
  *     sum     = [+] product { (+ | -) product }        power  = - power | factor [ ^ [-] factor ]
  *     product = power { (* | /) power }                factor = number | name | function ( sum ) | ( sum )
@@ -96,7 +96,7 @@ static int known_constant(const Reader *p, const char *word, double *value)
     return 0;
 }
 
-/* y3: component 3. */
+/* Returns the number of a component: 3 for y3; 0: there is none. */
 static int component(const char *word)
 {
     char *end;
@@ -176,7 +176,7 @@ static int parse_factor(Reader *p)
     return cursor_error(c, "expected a number, a name or '('");
 }
 
-/* -a^-b is -(a^(-b)). */
+/* Parses a power: -a^-b is -(a^(-b)). */
 static int parse_power(Reader *p)
 {
     Cursor *c = &p->cursor;

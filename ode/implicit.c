@@ -1,15 +1,18 @@
-/* implicit.c: solves for the stages of a step that need one another's slopes, block by block (block.c). Of a block's points,
+/* implicit.c: solves for the stages of a step that need one another's slopes, block by block (block.c). The
+ * points of a block satisfy
  *
  *     Y_p = known_p + h sum over its evaluations e of a_pe f_e(Y_point(e)),
  *
- * the unknowns are the Y_p: Newton's method, with the derivatives J_e of the block's own operators, so that of an IMEX scheme
- * the explicit operator is never solved for. The slopes are k_e = f_e(Y) + J_e d, d the last correction, and not values at
- * the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner 1996, IV.8).
+ * and the unknowns are the Y_p. Newton's method takes the derivatives J_e of the block's own operators, so in an IMEX
+ * scheme it never solves for the explicit operator. The slopes are k_e = f_e(Y) + J_e d, d the last correction, and not
+ * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
+ * 1996, IV.8).
  *
- * Up to IMPLICIT_DENSE unknowns J_e are matrices by central differences, and are kept as long as the iteration contracts by
- * REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond, corrections come from GMRES
- * (krylov.c) with differences along directions. An iteration ends where what is left, the contraction times the last
- * correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no longer fall. */
+ * Up to IMPLICIT_DENSE unknowns J_e are matrices by central differences, and are kept as long as the iteration
+ * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond,
+ * corrections come from GMRES (krylov.c) with differences along directions. An iteration ends where the error left, the
+ * contraction times the last correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no
+ * longer fall. */
 #include "ode/implicit.h"
 
 #include <gsl/gsl_errno.h>
@@ -24,7 +27,7 @@
 
 enum { TURNS = 60, RESTARTS = 10 };
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
-static const double difference = 0x1p-17; /* of a central difference, near eps^(1/3) */
+static const double difference = 0x1p-17; /* step of a central difference, near eps^(1/3) */
 static const double krylov_tolerance = 1e-5;
 
 typedef struct {
@@ -38,7 +41,7 @@ typedef struct {
 
 struct Implicit {
     const System *s;
-    size_t N, points, evals, largest; /* of a block, in points */
+    size_t N, points, evals, largest; /* largest: points of a block */
     double *a;                        /* (points, evals) weights of this step's slopes */
     double *node;                     /* (evals) */
     Eval *eval;
@@ -51,7 +54,7 @@ struct Implicit {
     Krylov krylov;
     int matrix_free;
     size_t count; /* values of fields */
-    /* what the action of the matrix reads */
+    /* The action of the matrix reads these. */
     const Block *now;
     double t, h, scale;
 };
@@ -196,7 +199,7 @@ static double rms(size_t n, const double *x)
     return sqrt(sum / (double)n);
 }
 
-/* A (n, n) = L U with rows exchanged, by GSL. */
+/* Factors A (n, n) = L U with rows exchanged, by GSL. */
 static void factor(size_t n, double *A, size_t *pivot)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
@@ -207,7 +210,7 @@ static void factor(size_t n, double *A, size_t *pivot)
     gsl_set_error_handler(handler);
 }
 
-/* A singular matrix leaves what is not finite. */
+/* Solves by the factors; a singular matrix leaves x not finite. */
 static void substitute(size_t n, const double *A, const size_t *pivot, double *x)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
@@ -230,7 +233,7 @@ static double weight(const Implicit *m, int p, int e)
     return m->a[(size_t)p * m->evals + (size_t)e];
 }
 
-/* The derivatives at Y. */
+/* Computes the derivatives at Y. */
 static void derive(Implicit *m, const Block *b)
 {
     size_t N = m->N;
@@ -244,7 +247,7 @@ static void derive(Implicit *m, const Block *b)
     }
 }
 
-/* 1 - h a J, factored. */
+/* Assembles 1 - h a J and factors it. */
 static void assemble(const Implicit *m, Block *b)
 {
     size_t N = m->N, n = b->points * N;
@@ -263,7 +266,7 @@ static void assemble(const Implicit *m, Block *b)
     b->h = m->h;
 }
 
-/* jd (N) = J_e v, v (N). */
+/* Computes jd (N) = J_e v, v (N). */
 static void along(Implicit *m, int e, const double *v)
 {
     size_t N = m->N;
@@ -287,7 +290,7 @@ static void along(Implicit *m, int e, const double *v)
     m->count += 2;
 }
 
-/* Ax = (1 - h a J) x of the block in hand. */
+/* Computes Ax = (1 - h a J) x of the block in hand. */
 static void apply(void *arg, const double *x, double *Ax)
 {
     Implicit *m = arg;
@@ -303,7 +306,7 @@ static void apply(void *arg, const double *x, double *Ax)
     }
 }
 
-/* out (N) += h sum of a_pe k_e over some evaluations. */
+/* Adds h sum of a_pe k_e over some evaluations to out (N). */
 static void add_slopes(const Implicit *m, int p, const int *eval, size_t evals, const double *k,
                        double *out)
 {
@@ -324,7 +327,7 @@ static void evaluate(Implicit *m, const Block *b, double *k)
     m->count += b->evals;
 }
 
-/* d = the correction of Y, by the derivatives that are there. */
+/* Computes d, the correction of Y, by the derivatives at hand. */
 static void correct(Implicit *m, Block *b, const double *k)
 {
     size_t N = m->N, n = b->points * N;
@@ -344,7 +347,7 @@ static void correct(Implicit *m, Block *b, const double *k)
     }
 }
 
-/* The slopes at the corrected point: k_e += J_e d. */
+/* Moves the slopes to the corrected point: k_e += J_e d. */
 static void finish(Implicit *m, const Block *b, double *k)
 {
     for (size_t i = 0; i < b->evals; i++) {
@@ -354,7 +357,7 @@ static void finish(Implicit *m, const Block *b, double *k)
     }
 }
 
-/* Newton's iteration from Y = base. 1: it met; 0: it did not; -1: not finite. */
+/* Runs Newton's iteration from Y = base. Returns 1: it met; 0: it did not; -1: not finite. */
 static int iterate(Implicit *m, Block *b, double *k)
 {
     size_t n = b->points * m->N;

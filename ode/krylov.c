@@ -1,5 +1,6 @@
-/* krylov.c: GMRES with restarts: the least residual b - A x with x in the span of r, A r, A^2 r, ..., whose basis is made
- * orthonormal as it grows; the small least squares problem is kept triangular by rotations. No preconditioner.
+/* krylov.c: GMRES with restarts: the least residual b - A x with x in the span of r, A r, A^2 r, ..., whose basis is
+ * made orthonormal as it grows; the small least squares problem is kept triangular by rotations. It has no
+ * preconditioner.
  * Source: Saad, Schultz 1986. */
 #include "ode/krylov.h"
 
@@ -44,7 +45,8 @@ static void rotate(double c, double s, double *x, double *y)
     *y = c * b - s * a;
 }
 
-/* The image of basis vector j, made orthogonal to those before: the next one; column j of H (M + 1). */
+/* Makes the image of basis vector j orthogonal to those before: the next one. Fills column j of H (M +
+ * 1). */
 static void extend(Krylov *k, int j, double *H)
 {
     double *next = k->basis + (size_t)(j + 1) * k->n;
@@ -58,7 +60,7 @@ static void extend(Krylov *k, int j, double *H)
     for (size_t i = 0; i < k->n && H[j + 1] > 0; i++) next[i] /= H[j + 1];
 }
 
-/* x += sum y_i q_i, with H y = g triangular. */
+/* Adds sum y_i q_i to x, with H y = g triangular. */
 static void take(const Krylov *k, int count, double H[M][M + 1], double *g, double *x)
 {
     for (int i = count - 1; i >= 0; i--) {
@@ -68,7 +70,8 @@ static void take(const Krylov *k, int count, double H[M][M + 1], double *g, doub
     }
 }
 
-/* Improves x by one space grown from the residual r, which is lost. Returns the residual's size that is left. */
+/* Improves x by one space grown from the residual r, which is lost. Returns the size of the residual that is
+ * left. */
 static double cycle(Krylov *k, const double *r, double wanted, double *x)
 {
     double H[M][M + 1], c[M], s[M], g[M + 1] = {0};

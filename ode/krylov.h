@@ -14,9 +14,10 @@ typedef struct {
     double *image; /* (n) scratch */
 } Krylov;
 
-int krylov_new(Krylov *k, size_t n); /* ERR_MEMORY; apply, arg are for the caller to set */
+int krylov_new(Krylov *k, size_t n); /* ERR_MEMORY; the caller sets apply, arg */
 void krylov_free(Krylov *k);
-/* x (n) out with |b - A x| <= tolerance |b| in the RMS, or as near as so many restarts come; b (n) is lost. */
+/* Finds x (n) with |b - A x| <= tolerance |b| in the RMS, or as near as so many restarts come; b (n) is
+ * lost. */
 void krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x);
 
 #endif

@@ -1,10 +1,10 @@
 /* lie.c: polynomials in words over {F, G} or {F, C, G}, their exponentials and logarithms, Lyndon brackets.
  *
- * By Lie derivatives "F then G" is exp(h F) exp(h G), first-applied on the left, in the algebra of
- * words. Basis of its Lie elements: Lyndon words with F < C < G, each bracketed at its longest proper Lyndon
- * suffix (Chen, Fox, Lyndon 1958; Reutenauer 1993, section 5.3). The expansion of the bracket of w
- * begins with w itself, coefficient 1, and goes on with larger words, so coefficients are read off in
- * rising order of w. */
+ * By Lie derivatives "F then G" is exp(h F) exp(h G), first-applied on the left, in the algebra of words.
+ * The basis of its Lie elements is the Lyndon words with F < C < G, each bracketed at its longest proper
+ * Lyndon suffix (Chen, Fox, Lyndon 1958; Reutenauer 1993, section 5.3). The expansion of the bracket of w
+ * begins with w itself, coefficient 1, and goes on with larger words, so coefficients are read off in rising
+ * order of w. */
 #include "ode/lie.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* letters^n. */
+/* Returns letters^n. */
 static size_t power(int letters, int n)
 {
     size_t p = 1;
@@ -37,7 +37,7 @@ int lie_length(const Words *p, size_t w)
     return n;
 }
 
-/* Colours in the order of letters. */
+/* Returns a colour's place in the order of letters. */
 static int digit(int letters, int op)
 {
     return op == OP_F ? 0 : op == OP_G ? letters - 1 : 1;
@@ -98,7 +98,7 @@ void lie_multiply(Words *out, const Words *a, const Words *b)
     mpq_clear(x);
 }
 
-/* e = exp(c op), op a colour: c^n / n! at the word op^n. */
+/* Computes e = exp(c op), op a colour: c^n / n! at the word op^n. */
 static void exp_letter(Words *e, int op, const mpq_t c)
 {
     mpq_t x, n;
@@ -116,7 +116,8 @@ static void exp_letter(Words *e, int op, const mpq_t c)
     mpq_clears(x, n, NULL);
 }
 
-/* sum over n of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential); x in, the sum out. */
+/* Computes the sum over n of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential); x in,
+ * the sum out. */
 static int lie_series(Words *x, int exponential)
 {
     Words power = {0}, next = {0}, sum = {0};
@@ -179,7 +180,7 @@ int lie_step(const Table *t, Words *p)
 
 /* ---- Lyndon words -------------------------------------------------------------------------------------- */
 
-/* out (length + 1) */
+/* Writes the letters of a word to out (length + 1). */
 static void word_letters(const Words *p, size_t w, char *out)
 {
     static const char letters[2][COLOURS + 1] = {"FG", "FCG"};
@@ -189,7 +190,7 @@ static void word_letters(const Words *p, size_t w, char *out)
         out[--n] = letters[p->letters - 2][w % (size_t)p->letters];
 }
 
-/* As strcmp, F < C < G. */
+/* Compares as strcmp does, with F < C < G. */
 static int compare(const char *a, const char *b)
 {
     static const char order[] = "FCG";
@@ -197,7 +198,7 @@ static int compare(const char *a, const char *b)
     return !*a || !*b ? *a - *b : (int)(strchr(order, *a) - strchr(order, *b));
 }
 
-/* Smaller than all its proper suffixes. */
+/* Returns whether a word is smaller than all its proper suffixes. */
 static int is_lyndon(const char *letters)
 {
     for (const char *s = letters + 1; *s; s++)
@@ -205,7 +206,7 @@ static int is_lyndon(const char *letters)
     return 1;
 }
 
-/* Where the longest proper Lyndon suffix begins. */
+/* Returns where the longest proper Lyndon suffix begins. */
 static size_t split_at(const char *letters)
 {
     size_t i = 1;
@@ -213,7 +214,7 @@ static size_t split_at(const char *letters)
     return i;
 }
 
-/* [a,b] written out; returns the bytes written. */
+/* Writes [a,b] out; returns the bytes written. */
 static size_t bracket_name(const char *letters, size_t n, char *out)
 {
     char part[LIE_MAX + 1];

@@ -1,11 +1,11 @@
 /* limit.c: how far the stability interval reaches from 0 along an axis.
  *
- * A one-step scheme has R(z) = P(z) / Q(z) with rational coefficients, Q = 1 of explicit stages (ratio.c), and |R| <= 1 is
- * told exactly: on the negative axis by P - Q and -P - Q, on the imaginary one by |P|^2 - |Q|^2, a polynomial in x^2
- * (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit circle,
- * as leapfrog has at i, still leaves 17 digits; the largest in double. So are exponential schemes, which have no polynomial.
- * With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R| begins to move counts as
- * none. */
+ * A one-step scheme has R(z) = P(z) / Q(z) with rational coefficients, Q = 1 for explicit stages (ratio.c), and
+ * |R| <= 1 is decided exactly: on the negative axis by P - Q and -P - Q, on the imaginary one by |P|^2 - |Q|^2, a
+ * polynomial in x^2 (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit
+ * circle, as leapfrog has at i, still leaves 17 digits. The largest, and exponential schemes, which have no polynomial,
+ * are searched in double. With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R|
+ * begins to move counts as none. */
 __extension__ typedef _Float128 Quad;
 __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_REAL Quad
@@ -21,7 +21,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #include "ode/ratio.h"
 
 enum { AXIS_REAL, AXIS_IMAG };
-static const double bound = 1 << 20; /* of exponential schemes */
+static const double bound = 1 << 20; /* in scales, of exponential and implicit schemes */
 
 /* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
 
@@ -38,7 +38,8 @@ static double poly_work(const Poly *p)
     return (double)bits * (double)p->degree * (double)p->degree;
 }
 
-/* An inexact table leaves rounding where order conditions would have left nothing. */
+/* Drops the rounding that an inexact table leaves where order conditions would have left
+ * nothing. */
 static void drop_rounding(const Table *t, Poly *p)
 {
     poly_trim(p);
@@ -49,7 +50,8 @@ static void drop_rounding(const Table *t, Poly *p)
     poly_trim(p);
 }
 
-/* sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole, before which |R| > 1. */
+/* Finds the end with sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole,
+ * before which |R| > 1. */
 static int real_side(const Table *t, const Ratio *r, int sign, double *end)
 {
     Poly f = {0};
@@ -80,7 +82,8 @@ static int imag_interval(const Table *t, const Ratio *r, double *end)
     return code;
 }
 
-/* *done = 0 where the numbers are too long for it. */
+/* Finds the limits exactly; *done = 0 where there is history, an exponential stage, or too much for
+ * it. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     Ratio r;
@@ -100,11 +103,11 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 
 /* ---- the others, by search ---------------------------------------------------------------------------- */
 
-/* Along the axis: |zeta| - 1 at distance x, and the size at which P begins to move. */
+/* The search along an axis: |zeta| - 1 at distance x, and the size at which P begins to move. */
 typedef struct {
     Amplifier a;
     int axis, colours;
-    Stability *fast; /* in its stead, in double precision: NULL or what is used */
+    Stability *fast; /* used in its place, in double precision; or NULL */
     Quad small;      /* |zeta| - 1 that is surely not rounding of simple roots */
     Quad slack;      /* the same with double roots */
     Quad scale;
@@ -130,7 +133,7 @@ static Quad excess(Axis *s, Quad x)
     return amp_radius(&s->a) - 1;
 }
 
-/* max over coefficients of |P(w; x) - P(w; 0)|; p (degree + 1): those at 0. */
+/* Returns the max over coefficients of |P(w; x) - P(w; 0)|; p (degree + 1): those at 0. */
 static Quad moved(Axis *s, const QuadComplex *p, Quad x)
 {
     Quad most = 0;
@@ -142,14 +145,14 @@ static Quad moved(Axis *s, const QuadComplex *p, Quad x)
     return most;
 }
 
-/* The same of |zeta| alone, where that is all there is. */
+/* Does the same for |zeta| alone, where that is all there is. */
 static Quad moved_fast(Axis *s, Quad x)
 {
     Quad m = excess(s, x) - excess(s, 0);
     return m < 0 ? -m : m;
 }
 
-/* The x = 2^k at which P has moved by about 1/32; 0: P does not depend on z. */
+/* Finds the x = 2^k at which P has moved by about 1/32; 0: P does not depend on z. */
 static int find_scale(Axis *s)
 {
     static const Quad far = (Quad)0x1p-5;
@@ -169,8 +172,9 @@ static int find_scale(Axis *s)
     return 0;
 }
 
-/* Unstable arbitrarily near 0? Where the growth is first seen, at x from far below the scale upwards,
- * |zeta| - 1 is then c x^m with a whole m; beyond a limit it is not. */
+/* Returns whether the scheme is unstable arbitrarily near 0. Where the growth is first seen, at x
+ * from far below the scale upwards, |zeta| - 1 is then c x^m with a whole m; beyond a limit it is
+ * not. */
 static int from_zero(Axis *s)
 {
     static const double deepest = 0x1p-44;
@@ -181,7 +185,7 @@ static int from_zero(Axis *s)
     return e[0] > s->small && low > 0.9 && fabs(high - low) < 0.3 && fabs(low - round(low)) < 0.2;
 }
 
-/* Where |zeta| - 1 passes the slack, less what the slack is worth at the slope there. */
+/* Finds where |zeta| - 1 passes the slack, less what the slack is worth at the slope there. */
 static Quad bisect(Axis *s, Quad low, Quad high)
 {
     Quad near = (Quad)0x1p-30;
@@ -197,7 +201,8 @@ static Quad bisect(Axis *s, Quad low, Quad high)
     return early > 0 && early < low * near ? low - early : low;
 }
 
-/* Steps up from far below the scale. P grows without bound, but with implicit and exponential stages. */
+/* Steps up from far below the scale. P grows without bound, except with implicit and exponential
+ * stages. */
 static double search(Axis *s)
 {
     Quad low = 0, high = s->scale * (Quad)0x1p-20;
@@ -215,8 +220,8 @@ static double search(Axis *s)
  * 300 values. */
 enum { QUAD_WORK = 100000, FAST_WORK = 10000000 };
 
-/* In quadruple precision where that is bearable; else in double, which costs nothing for a one-step
- * scheme and half the digits at a double root for others; else not told. */
+/* Opens the axis in quadruple precision where that is bearable; else in double, which costs nothing
+ * for a one-step scheme and half the digits at a double root for others; else *told is 0. */
 static int open_axis(Axis *s, const Table *t, int *told)
 {
     int code = stability_new(t, &s->fast), one_step = !t->past_y && !t->past_k;
@@ -249,7 +254,7 @@ static int searched_limit(const Table *t, int axis, double *end)
     return code;
 }
 
-/* |R| = exp(re of sum of c z): its sign decides. */
+/* Finds the limits of flows: |R| = exp(re of sum of c z), so the sign of the sum decides. */
 static void flow_limits(const Table *t, double *real, double *imag)
 {
     mpq_t sum;

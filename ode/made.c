@@ -1,4 +1,5 @@
-/* made.c: the texts of schemes whose names have a pattern: word:, sandwich:, looped:, repeat:, dial: (made.h). */
+/* made.c: writes the texts of schemes whose names have a pattern: word:, sandwich:, looped:, repeat:, dial:
+ * (made.h). */
 #include "ode/made.h"
 
 #include <ctype.h>
@@ -77,7 +78,7 @@ static int loop_count(const char *rest, const char *kind, int *n)
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 
-/* N times F/N, then G/N, Euler, one set. */
+/* Writes N times F/N, then G/N, by Euler, with one set. */
 static int write_looped(const char *rest, FILE *f)
 {
     int n;
@@ -114,7 +115,7 @@ static int write_repeat(const char *rest, FILE *f)
     return 0;
 }
 
-/* "3/8", "0.375" or ".375" as the p / q that it is; 0 where the text is something else. */
+/* Reads "3/8", "0.375" or ".375" as the p / q that it is; 0 where the text is something else. */
 static int read_theta(const char *text, unsigned long *p, unsigned long *q)
 {
     size_t whole = strspn(text, "0123456789"), rest = 0;
@@ -131,7 +132,7 @@ static int read_theta(const char *text, unsigned long *p, unsigned long *q)
     return *q != 0;
 }
 
-/* k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
+/* Writes k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
 static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
 {
     gmp_fprintf(f,
@@ -173,7 +174,7 @@ static int write_dial(const char *rest, FILE *f)
     return 0;
 }
 
-/* paired: the maker takes two numbers, which a comma may part as well as a '-'. */
+/* paired: the maker takes two numbers, which a comma may separate as well as a '-'. */
 static const struct {
     const char *prefix;
     int (*write)(const char *rest, FILE *f);
@@ -186,7 +187,7 @@ static const struct {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-/* The row whose prefix the name begins with, and *rest behind it; MAKERS: none. */
+/* Finds the row whose prefix the name begins with, and *rest behind it; MAKERS: none. */
 static size_t find_maker(const char *name, const char **rest)
 {
     size_t i = 0;

@@ -6,17 +6,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { LOOPS_MAX = 64 }; /* of a number in such a name, but for letters */
+enum { LOOPS_MAX = 64 }; /* largest number in such a name, letters apart */
 
-/* Writes the text; *made = 0: the name has no such pattern. What the pattern does not take: ERR_INPUT. */
+/* Writes the text; *made = 0: the name has no such pattern. ERR_INPUT: the pattern does not take such a
+ * name. */
 int made_write(const char *name, FILE *f, int *made);
-/* Behind "word:" and its like; the name itself where it has no pattern. */
+/* Returns what is behind "word:" and its like; the name itself where it has no pattern. */
 const char *made_rest(const char *name);
-/* Where a comma stands between the two numbers of a name, as sandwich:N,K; 0: nowhere. */
+/* Returns where a comma stands between the two numbers of a name, as sandwich:N,K; 0: nowhere. */
 size_t made_comma(const char *name);
-/* Digits alone, a number of at most `most`, and *at behind them; -1: it is none such. */
+/* Reads digits alone, a number of at most `most`, and moves *at behind them; -1: there is none
+ * such. */
 int made_number(const char **at, int most);
-/* ERR_INPUT, for a name that is longer than any. */
+/* Returns ERR_INPUT for a name that is longer than any can be. */
 int made_too_long(const char *name);
 
 #endif

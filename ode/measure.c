@@ -1,25 +1,24 @@
-/* measure.c: the order a scheme shows on a system.
+/* measure.c: measures the order that a scheme shows on a system.
  *
- * Global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the
- * power of h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees
- * within its tolerance, but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a
- * neighbour). Where the tolerance stays above 1/8, points are added: further halvings, or, where the
- * floor is in the way, steps between the coarse ones.
+ * It takes global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the power of
+ * h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees within its tolerance,
+ * but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a neighbour). Where the tolerance stays
+ * above 1/8, points are added: further halvings, or, where the floor is in the way, steps between the coarse ones.
  *
- * A step too large for the scheme's stability on the system says nothing of its order: the error is
- * some |R(h J)|^(t_end / h), which rises and falls by powers of ten with h. Such points are cut
- * (find_unstable), and every coarser one with them. Where too few are left the verdict is `unstable`.
+ * A step too large for the scheme's stability on the system says nothing of its order: the error is some
+ * |R(h J)|^(t_end / h), which rises and falls by powers of ten with h. Such points are cut (find_unstable), and
+ * every coarser one with them. Where too few are left the verdict is `unstable`.
  *
- * Every point has a floor, below which its error says nothing: the reference's own disagreement, the
- * random walk of rounding, and its drift, where errors rise at the finest points.
+ * Every point has a floor, below which its error says nothing: the reference's own disagreement, the random walk of
+ * rounding, and its drift, where errors rise at the finest points.
  *
  * Where the errors come near c h^p with a c that is known to be other than 0, that shows the order p, whatever a
- * line through steps says that are too coarse or too near to rounding for it (is_leading).
+ * line says through steps that are too coarse or too near to rounding for it (is_leading).
  *
- * History comes from the reference solution at negative times: no starting error, whole interval. Back in time a
- * stiff solution grows beyond all use; then the first steps are the history, and the scheme goes on from there. The
- * constant is the same, since those steps are a share of the way that vanishes with h. A study of the local error
- * takes one step from history at negative times, and the reference at its end.
+ * History comes from the reference solution at negative times, so there is no starting error, and the interval is
+ * whole. Back in time a stiff solution grows beyond all use; then the first steps are the history, and the scheme
+ * goes on from there. The constant is the same, since those steps are a share of the way that vanishes with h. A
+ * study of the local error takes one step from history at negative times, and the reference at its end.
  */
 #include "ode/fit.h"
 #include "ode/forecast.h"
@@ -38,9 +37,10 @@ enum { EXTRA = 8 }; /* most points added */
 _Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
 static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
-static const double known = 0.15; /* what the constant may be off, relative, to say anything */
+static const double known = 0.15; /* relative error at most, for the constant to say anything */
 
-/* Evaluations of the largest run that is added unasked; by reference flows, which cost hundreds. */
+/* Evaluations of the largest run that is added unasked; the second is for reference flows, which
+ * cost hundreds. */
 enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 
 const char work_steps[] = "steps";
@@ -68,10 +68,10 @@ typedef struct {
     int local, repeats;
     int forward; /* the history is the first steps' */
     double t_end, norm;
-    double agreement;     /* of the reference at t_end */
+    double agreement;     /* agreement of the reference at t_end */
     double drift;         /* rounding a step that repeats itself */
     double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
-    StepCost cost;        /* where somebody watches */
+    StepCost cost;        /* set where somebody watches */
     double done, planned; /* seconds, by cost, of the points so far, of all that are planned */
     double *exact;        /* (N) at t_end, or after one step */
     double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
@@ -85,14 +85,14 @@ static double rms(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-/* Steps that are history and not the scheme's. */
+/* Returns the steps that are history and not the scheme's. */
 static size_t given_steps(const Runs *r)
 {
     return r->forward ? (size_t)stepper_history(r->stepper) : 0;
 }
 
-/* State and history of a step h. How well they are known is the point's own: back in time a stiff system grows,
- * and only the coarse steps reach far back. */
+/* Finds the state and history of a step h. Each point has its own accuracy of these: back in time a stiff
+ * system grows, and only the coarse steps reach far back. */
 static int solve_past(Runs *r, double h, double *agreement)
 {
     size_t history = (size_t)stepper_history(r->stepper), given = given_steps(r);
@@ -104,7 +104,7 @@ static int solve_past(Runs *r, double h, double *agreement)
     return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
 }
 
-/* Seconds of `steps` steps h, as forecast. */
+/* Returns the seconds of `steps` steps h, as forecast. */
 static double cost_of(const Runs *r, size_t steps, double h)
 {
     return step_cost_of(&r->cost, (double)steps, (double)steps * h);
@@ -122,7 +122,7 @@ static int all_steps(Runs *r, size_t steps)
     return 0;
 }
 
-/* p->steps steps, or one; short runs again, for the time that nothing disturbed. */
+/* Takes p->steps steps, or one. Short runs are done again, for the time that nothing disturbed. */
 static int timed_steps(Runs *r, OrderPoint *p)
 {
     const double brief = 0.02;
@@ -138,7 +138,8 @@ static int timed_steps(Runs *r, OrderPoint *p)
     return 0;
 }
 
-/* A state, or a history, that is not finite is an outcome: error = inf; a state's is unstable. */
+/* Runs one point. A state, or a history, that is not finite is an outcome: error = inf. Where it is
+ * the state, the point is unstable. */
 static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
@@ -191,16 +192,18 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
     return 0;
 }
 
-/* Rounding of a step is some eps |y|, at random signs: eps sqrt(steps) |y|; 2 covers the sums of a
- * step and their growth along the solution (measured: 0.3 to 0.8, rk4 and ab5, 2^16 steps). */
+/* Returns the floor of a point. Rounding of a step is some eps |y|, at random signs: eps
+ * sqrt(steps) |y|; 2 covers the sums of a step and their growth along the solution (measured: 0.3
+ * to 0.8, rk4 and ab5, 2^16 steps). */
 static double floor_of(const Runs *r, const OrderPoint *p)
 {
     double steps = r->local ? 1 : (double)p->steps;
     return p->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
 }
 
-/* Rounding that is the same at every step adds up. It is seen at the finest points: errors below
- * 1e-9 |y| that rise with the number of steps, and by no more than twice as fast. */
+/* Returns the drift: rounding that is the same at every step adds up. It is seen at the finest
+ * points: errors below 1e-9 |y| that rise with the number of steps, and by no more than twice as
+ * fast. */
 static double drift_of(const Runs *r, const OrderStudy *o)
 {
     double drift = 0;
@@ -233,7 +236,8 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
-/* *reach: the largest |y(t) - y(0)| (RMS) of the exact solution; it may come back to its start. A few digits do. */
+/* Finds r->reach, the largest |y(t) - y(0)| (RMS) of the exact solution, which may come back to its start. A few
+ * digits do. */
 static int find_reach(Runs *r)
 {
     enum { TIMES = 16 };
@@ -248,8 +252,8 @@ static int find_reach(Runs *r)
     return code;
 }
 
-/* *forward: whether the history of a step h leaves, back in time, by more than `far` times what the solution goes in
- * all of the study. */
+/* Sets r->forward: whether the history of a step h leaves, back in time, by more than `far` times what the solution
+ * goes in all of the study. */
 static int choose_history(Runs *r, double h)
 {
     const double far = 4;
@@ -264,11 +268,11 @@ static int choose_history(Runs *r, double h)
     return 0;
 }
 
-/* Marks the points that are unstable. One is where the error is larger than the whole way of the exact
- * solution, and the next step's result is farther from it than that again: no number is being
- * approached. (A scheme that converges to another field's flow may err as much, but halving its step
- * changes little; a stable one errs less by then, or is so coarse that it is no loss.) With them go all coarser
- * ones: a few long steps may not have grown that far. A finest point is held against the one before it. The error of one step alone has no stability. */
+/* Marks the points that are unstable. A point is unstable where the error is larger than the whole way of the exact
+ * solution, and the next step's result is farther from it than that again: no number is being approached. (A scheme
+ * that converges to another field's flow may err as much, but halving its step changes little; a stable one errs less
+ * by then, or is so coarse that it is no loss.) All coarser ones are marked with them: a few long steps may not have
+ * grown that far. A finest point is compared with the one before it. The error of one step alone has no stability. */
 static int find_unstable(Runs *r, OrderStudy *o)
 {
     double way = rms(r->N, r->exact, r->system->initial); /* at most the reach */
@@ -288,7 +292,8 @@ static int find_unstable(Runs *r, OrderStudy *o)
     return 0;
 }
 
-/* The points as fit.c wants them, p (points) out: after the drift and the unstable ones are found. */
+/* Writes the points as fit.c wants them to p (points), after it finds the drift and the unstable
+ * ones. */
 static int fit_points(Runs *r, OrderStudy *o, FitPoint *p)
 {
     TRY(find_unstable(r, o));
@@ -301,8 +306,8 @@ static int fit_points(Runs *r, OrderStudy *o, FitPoint *p)
     return 0;
 }
 
-/* The widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap ends in
- * steps a < b, between which (a + b) / 2 lies. */
+/* Returns the widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap
+ * ends in steps a < b, between which (a + b) / 2 lies. */
 static int widest_gap(const OrderStudy *o, size_t first, size_t end)
 {
     int widest = -1;
@@ -316,8 +321,8 @@ static int widest_gap(const OrderStudy *o, size_t first, size_t end)
     return widest;
 }
 
-/* One more point where it helps most: beyond the finest, or, where that is rounding, in the widest
- * gap. *added = 0 where none does. */
+/* Adds one more point where it helps most: beyond the finest, or, where that is rounding, in the
+ * widest gap. *added = 0 where none does. */
 static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
 {
     const OrderPoint *last = &o->point[o->points - 1];
@@ -333,7 +338,8 @@ static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
     return add_point(r, o, (size_t)i + 1, (o->point[i].steps + o->point[i + 1].steps) / 2);
 }
 
-/* The finest run did worse by a factor 2 or more than the one before it, or left the numbers. */
+/* Returns whether the finest run did worse by a factor 2 or more than the one before it, or left
+ * the numbers. */
 static int grows(const OrderStudy *o)
 {
     const OrderPoint *last = &o->point[o->points - 1];
@@ -341,8 +347,9 @@ static int grows(const OrderStudy *o)
     return !isfinite(p.error) || (fit_usable(&p) && p.error >= 2 * last[-1].error);
 }
 
-/* Whether rounding is why the slope is wide: errors fall to it faster than by the order, or they are near their floors
- * all along and the interval does not lie below the order. A kink in the field makes errors scatter far above them. */
+/* Returns whether rounding is why the slope is wide: errors fall to it faster than by the order, or they are near
+ * their floors all along and the interval does not lie below the order. A kink in the field makes errors scatter far
+ * above them. */
 static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     const double near = 1e6; /* floors, in which four points of order 8 have room */
@@ -351,9 +358,9 @@ static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
     return f->slope + f->tolerance >= o->expected && coarsest->error <= near * coarsest->floor;
 }
 
-/* An order that could not be shown, for want of points above the floor or of a narrow slope, is not
- * agreed with: `disagree` asks for smaller steps or a smoother field, `floor` says that errors of smaller ones are
- * rounding, and `unstable`, of a scheme that would converge, is for want of stable ones. */
+/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not
+ * agree: `disagree` asks for smaller steps or a smoother field, `floor` says that errors of smaller ones are
+ * rounding, and `unstable` says that a scheme that would converge has too few stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
@@ -367,7 +374,7 @@ static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_
     return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
 
-/* Whether every sub-flow is the system's own closed one: step.c, sub_flow. */
+/* Returns whether every sub-flow is the system's own closed one: step.c, sub_flow. */
 static int flows_closed(const Table *t, const System *s)
 {
     Weighted w = system_weigh(s, t);
@@ -390,7 +397,7 @@ static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
     }
 }
 
-/* The constant and its vector, from the window of f. */
+/* Finds the constant and its vector, from the window of f. */
 static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     const double *error[FIT_MAX];
@@ -403,8 +410,9 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     return 0;
 }
 
-/* Whether the errors are seen to come near c h^p: c is known to be other than 0, and the finest error that is
- * used is c h^p but for a factor of 2. Errors of another power have no such c: it would be 0 or grow without end. */
+/* Returns whether the errors are seen to come near c h^p: c is known to be other than 0, and the finest error
+ * that is used is c h^p but for a factor of 2. Errors of another power have no such c: it would be 0 or grow
+ * without end. */
 static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     if (f->count == 0 || o->expected < 1 || !(o->constant_off <= known * o->constant)) return 0;
@@ -444,7 +452,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     return 0;
 }
 
-/* The order a local error has: p + 1, or 0 where the update does not reproduce y. */
+/* Returns the order a local error has: p + 1, or 0 where the update does not reproduce y. */
 static int local_order(const Table *t, int order)
 {
     double sum = t->flows ? 1 : 0;

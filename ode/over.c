@@ -1,21 +1,21 @@
-/* over.c: the text of a scheme over another operator.
+/* over.c: writes the text of a scheme over another operator.
  *
- * A scheme over H is written once and can be taken over L, or over one sublayer alone: the ODE
- * Transformer's ablation of the function F(., .) of its block (Li et al. 2022, section 5.2,
- * figure 4: SAN, FFN, or both). A layer keeps both sublayers; the one that the scheme is not
- * over takes an Euler sub-step of its own, attention before, feed-forward behind, as in the
- * Transformer layer:
+ * A scheme over H is written once and can be taken over L, or over one sublayer alone: the ODE Transformer's
+ * ablation of the function F(., .) of its block (Li et al. 2022, section 5.2, figure 4: SAN, FFN, or both). A layer
+ * keeps both sublayers; the one that the scheme is not over takes its own Euler sub-step, attention before,
+ * feed-forward behind, as in the Transformer layer:
  *
  *   over F   y* = the scheme over F,       y' = y* + G(y*)
  *   over G   y* = y + F(y),                y' = the scheme over G from y*
  *
- * A decoder layer has cross-attention C behind each attention F (Vaswani et al. 2017, section 3.1), so a
- * scheme becomes a decoder's by A(x) = F(x) + C(x + F(x)) in the place of every F, and a flow of F by that of F
- * and then that of C over the same time.
+ * A decoder layer has cross-attention C behind each attention F (Vaswani et al. 2017, section 3.1), so a scheme
+ * becomes a decoder's by A(x) = F(x) + C(x + F(x)) in the place of every F, and a flow of F by that of F and then
+ * that of C over the same time.
  *
- * An estimate of the error (error = ...) stays that of the same slopes: over one sublayer it is of that one's part.
+ * An estimate of the error (error = ...) keeps the same slopes: over one sublayer it estimates that sublayer's
+ * part.
  *
- * The text is rewritten word by word, so that what comes out is again a scheme in the language. */
+ * The text is rewritten word by word, so that the result is again a scheme in the language. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "kernels/error.h"
 #include "ode/ode.h"
 
-/* The one operator of all stages, or -1. */
+/* Returns the one operator of all stages, or -1. */
 static int only_operator(const Table *t)
 {
     for (size_t i = 1; i < t->stages; i++)
@@ -59,8 +59,8 @@ static int check(const Table *t, int op, const char *name)
     return 0;
 }
 
-/* What becomes of a text: its operator from -> to; over G, the state is y + k1 and slopes count
- * on. */
+/* How a text is rewritten: its operator `from` becomes `to`; over G, the state becomes y + k1 and
+ * slopes count on. */
 typedef struct {
     char from, to;
     int shift; /* 1 over G */
@@ -95,7 +95,7 @@ static void put_words(const Rewrite *r, const char *at, const char *end)
     }
 }
 
-/* Over F the update becomes a stage, where G takes its sub-step. */
+/* Writes the update over F: a stage in which G takes its sub-step, then y'. */
 static void put_update(const Rewrite *r, const Table *t, const char *row, const char *end)
 {
     fprintf(r->f, "k%zu = G(", t->stages + 1);
@@ -122,7 +122,8 @@ static void put_title(const char *line, const char *end, int op, FILE *f)
     fprintf(f, "%.*s%s\n", (int)(end - line), line, words[op]);
 }
 
-/* A decoder's line in the place of one of flow, field, or the first behind the head. */
+/* Writes `decoder` before the first line behind the head. Writes a flow of F and then that of C,
+ * and returns 1. */
 static int put_decoder(const char *at, const char *end, int begun, FILE *f)
 {
     const char *F = memchr(at, 'F', (size_t)(end - at));
@@ -133,7 +134,7 @@ static int put_decoder(const char *at, const char *end, int begun, FILE *f)
     return 1;
 }
 
-/* field a F b G: cross-attention comes as often as attention. */
+/* Writes field a F b G; cross-attention comes as often as attention. */
 static void put_field(const char *line, const char *end, int op, FILE *f)
 {
     const char *F = memchr(line, 'F', (size_t)(end - line));

@@ -1,5 +1,6 @@
-/* pair.c: embedded pairs: a table without the stages that only the estimate of the error reads, and what is made of the whole one:
- * yhat = y' - error and the error itself. Source: Hairer, Norsett, Wanner 1993, section II.4. */
+/* pair.c: makes the table of an embedded pair, without the stages that only the estimate of the error reads, and from
+ * the whole one the tables of yhat = y' - error and of the error itself. Source: Hairer, Norsett, Wanner 1993, section
+ * II.4. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -19,7 +20,7 @@ static size_t count_used(const Table *t, const char *used)
     return n;
 }
 
-/* Evaluations from `first` on move `count` places down. */
+/* Moves evaluations from `first` on by `count` places down. */
 static void move_terms(Row *r, int first, int count)
 {
     for (size_t i = 0; i < r->terms; i++)
@@ -33,7 +34,7 @@ static void delete_from(void *list, size_t *n, size_t at, size_t count, size_t s
     *n -= count;
 }
 
-/* A stage that no row reads, with its evaluations and points, which stand together. */
+/* Deletes a stage that no row reads, with its evaluations and points, which stand together. */
 static void delete_stage(Table *t, size_t i)
 {
     size_t e = (size_t)t->stage[i].eval, count = (size_t)stage_parts(t, t->stage[i].op)->count;
@@ -79,7 +80,7 @@ const Table *table_whole(const Table *t)
     return t->pair ? t->pair : t;
 }
 
-/* The pair's update becomes `of_update` times it plus `of_error` times the error. */
+/* Copies the pair with the update `of_update` times its own plus `of_error` times the error. */
 static Table *other_update(const Table *pair, int of_update, int of_error)
 {
     Table *t = table_copy(pair);

@@ -1,17 +1,19 @@
 /* phase.c: dispersion and dissipation of a table: its principal factor on y' = i omega y as a power series.
  *
- * With nu = omega h and the same share of i nu in every colour, the exact solution is multiplied by exp(i theta nu) in a
- * step (theta = 1, of words the mean weight of the field) and the scheme's by zeta(i nu), the factor that is 1 at 0.
+ * With nu = omega h and the same share of i nu in every colour, the exact solution is multiplied by exp(i theta nu) in
+ * a step (theta = 1; for words it is the mean weight of the field) and the scheme's by zeta(i nu), the factor that is 1
+ * at 0.
  *
  *     theta nu - arg zeta(i nu) = c nu^(q+1) + ...    dispersion of order q
  *     1 - |zeta(i nu)|          = d nu^(r+1) + ...    dissipation of order r
  *
- * Source: van der Houwen, Sommeijer 1987, "Explicit Runge-Kutta (-Nystrom) methods with reduced phase errors for computing
- * oscillating solutions", section 2.
+ * Source: van der Houwen, Sommeijer 1987, "Explicit Runge-Kutta (-Nystrom) methods with reduced phase errors for
+ * computing oscillating solutions", section 2.
  *
  * The coefficients of zeta(z), of w^j = zeta^-j, and of every slope and point are found together, one power of z after
- * another: a slope K_e = z / colours Y_point(e) needs smaller powers alone, and of the new coefficient x of zeta the update
- * says x = r - x sum j v_j, r what it is for x = 0. So one-step schemes and those with history are one recursion, exact in rationals. */
+ * another: a slope K_e = z / colours Y_point(e) needs smaller powers alone, and the update gives the new coefficient x
+ * of zeta by x = r - x sum j v_j, where r is its value for x = 0. So one-step schemes and those with history share one
+ * recursion, exact in rationals. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -43,8 +45,8 @@ static void principal_free(Principal *p)
 static int principal_new(Principal *p, const Table *t)
 {
     *p = (Principal){.t = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
-    /* |R(i nu)|^2 - 1, R = P / Q of degrees `points` at most, is a polynomial of no more powers than this over |Q|^2: with
-     * none of them it is 0. */
+    /* R = P / Q has degrees of `points` at most, so |R(i nu)|^2 - 1 is a polynomial of no more powers than this over
+     * |Q|^2. If all of them vanish it is 0. */
     size_t powers = 2 * t->points + 2;
     p->terms = p->depth || table_phi(t) ? TERMS_HISTORY
                : powers < TERMS_MAX     ? (int)powers
@@ -63,7 +65,7 @@ static int principal_new(Principal *p, const Table *t)
     return ERR_MEMORY;
 }
 
-/* out = sum over i of a[i] b[n - i]. */
+/* Computes out = sum over i of a[i] b[n - i]. */
 static void convolve(mpq_t *a, mpq_t *b, int n, mpq_t out)
 {
     mpq_t x;
@@ -76,7 +78,7 @@ static void convolve(mpq_t *a, mpq_t *b, int n, mpq_t out)
     mpq_clear(x);
 }
 
-/* out = coefficient n of a row; those of slopes and of w are there. */
+/* Computes out, coefficient n of a row; those of slopes and of w are known. */
 static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
 {
     size_t size = (size_t)p->terms + 1;
@@ -98,7 +100,7 @@ static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
     mpq_clear(x);
 }
 
-/* Coefficient n of w^j with the coefficient n of zeta still 0. */
+/* Computes coefficient n of w^j while coefficient n of zeta is still 0. */
 static void powers(Principal *p, int n)
 {
     size_t size = (size_t)p->terms + 1;
@@ -116,7 +118,7 @@ static void powers(Principal *p, int n)
     }
 }
 
-/* log zeta by n l_n = n zeta_n - sum over 0 < j < n of j l_j zeta_(n-j). */
+/* Computes log zeta by n l_n = n zeta_n - sum over 0 < j < n of j l_j zeta_(n-j). */
 static void logarithm(Principal *p, int n)
 {
     mpq_t x, j;
@@ -132,8 +134,8 @@ static void logarithm(Principal *p, int n)
     mpq_clears(x, j, NULL);
 }
 
-/* K[n] of an exponential stage, its row's coefficients Y up to n: sum over j of (scale n_A z / colours)^j / (j + J)!, n_A the
- * number of fields in A. */
+/* Computes K[n] of an exponential stage from its row's coefficients Y up to n. The factor is the sum over j of (scale
+ * n_A z / colours)^j / (j + J)!, n_A the number of fields in A. */
 static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
 {
     mpq_t factor, x;
@@ -157,7 +159,7 @@ static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n
     mpq_clears(factor, x, NULL);
 }
 
-/* Everything of the power n of z; coefficients below it are there. */
+/* Computes everything of the power n of z; coefficients below it are known. */
 static void next_power(Principal *p, int n)
 {
     const Table *t = p->t;
@@ -190,9 +192,9 @@ static void next_power(Principal *p, int n)
     mpq_clear(x);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------ */
 
-/* theta, the power that the exact solution has at z: the mean of the field's weights. */
+/* Computes theta, the power that the exact solution has at z: the mean of the field's weights. */
 static void exact_power(const Table *t, mpq_t theta)
 {
     mpq_t share;
@@ -204,7 +206,8 @@ static void exact_power(const Table *t, mpq_t theta)
     mpq_clear(share);
 }
 
-/* l, the coefficient of z^n in log zeta - theta z: odd n are the phase, even n the modulus, each once. */
+/* Records l, the coefficient of z^n in log zeta - theta z: odd n are the phase, even n the modulus, each
+ * once. */
 static void tell(const Table *t, int n, const mpq_t l, Phase *out)
 {
     double *order = n % 2 ? &out->dispersion_order : &out->dissipation_order;
@@ -236,8 +239,8 @@ static int find_terms(Principal *p, const mpq_t theta, Phase *out)
     return told;
 }
 
-/* |zeta(i nu)| = 1 for every nu? One step: no power of the polynomial |R|^2 - 1 is left. Linear multistep: symmetric, so
- * that 1 / zeta(-z) is a factor too, and the principal one, which is 1 at 0. */
+/* Finds whether |zeta(i nu)| = 1 for every nu. One step: no power of the polynomial |R|^2 - 1 is left. Linear
+ * multistep: the scheme is symmetric, so that 1 / zeta(-z) is a factor too, and the principal one, which is 1 at 0. */
 static int find_neutral(const Principal *p, Phase *out)
 {
     const Table *t = p->t;
@@ -272,7 +275,7 @@ static int find_stages(const Table *t, const mpq_t theta, Phase *out)
     return code;
 }
 
-/* zeta = exp(z sum c / colours). */
+/* Finds the errors of flows: zeta = exp(z sum c / colours). */
 static void find_flows(const Table *t, const mpq_t theta, Phase *out)
 {
     mpq_t sum, share;

@@ -1,17 +1,18 @@
-/* phi.c: phi functions of a field's derivative, by their action: what exponential stages are made of.
+/* phi.c: phi functions of a field's derivative, by their action, for exponential stages.
  *
  *     phi_0(z) = e^z,   phi_(j+1)(z) = (phi_j(z) - 1/j!) / z,   phi_j(z) = sum over k of z^k / (k + j)!
  *
- * x(s) = s^J phi_J(s A) v solves x' = A x + v s^(J-1) / (J-1)!, x(0) = 0, for J = 0 x' = A x, x(0) = v. On to s + d, with
- * g_k = s^(J-1-k) / (J-1-k)! d^k / k!, 0 from k = J on, the Taylor terms are
+ * x(s) = s^J phi_J(s A) v solves x' = A x + v s^(J-1) / (J-1)!, x(0) = 0; for J = 0 it solves x' = A x, x(0) = v. On
+ * the way to s + d, with g_k = s^(J-1-k) / (J-1-k)! d^k / k!, 0 from k = J on, the Taylor terms are
  *     x_0 = x(s),   x_k = d / k (A x_(k-1) + g_(k-1) v).
- * These are the terms of the exponential of a matrix with J more rows than A. No norm of A is known, so steps are halved until
- * their terms end, and without growing much, which would cost digits.
+ * These are the terms of the exponential of a matrix with J more rows than A. No norm of A is known, so steps are
+ * halved until their terms end, and without growing much, which would cost digits.
  *
- * A x is f(x) - f(0) where the system says that f is linear; else a central difference, whose relative error is about 1e-10.
+ * A x is f(x) - f(0) where the system says that f is linear; else a central difference, whose relative error is about
+ * 1e-10.
  *
- * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", theorem 2.1 and section 3; Saad 1992 for
- * J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", for what the functions are for.
+ * Source: Al-Mohy, Higham 2011, "Computing the action of the matrix exponential", theorem 2.1 and section 3; Saad 1992
+ * for J = 1. Hochbruck, Ostermann 2010, "Exponential integrators", for the use of the functions.
  */
 #include "ode/system.h"
 
@@ -35,7 +36,7 @@ static int is_linear(const Derivative *A)
     return (A->ops & ~A->system->linear_ops) == 0;
 }
 
-/* ax = sum of f(y + r x) over A's colours; work (2, N) of three is used. */
+/* Computes ax = sum of f(y + r x) over A's colours; it uses work (2, N) of three. */
 static void field_at(const Derivative *A, const double *y, double r, const double *x, double *ax)
 {
     size_t N = A->system->n * A->system->d;
@@ -81,7 +82,7 @@ void derivative_offsets(const System *s, double *work, double *offset)
 
 enum { PHI_TERMS = 48, PHI_HALVINGS = 23 };
 
-/* s^m / m!, 0 for m < 0. */
+/* Returns s^m / m!, 0 for m < 0. */
 static double power_over(double s, int m)
 {
     double p = m >= 0;
@@ -97,11 +98,11 @@ typedef struct {
     int J;
     const double *v;
     double *term, *next, *sum; /* (N) each */
-    double size, size_v;       /* of term, of v */
+    double size, size_v;       /* sizes of term, of v */
     size_t actions;
 } Phi;
 
-/* term = x_k from x_(k-1). */
+/* Computes term = x_k from x_(k-1). */
 static void next_term(Phi *p, double s, double d, int k)
 {
     double g = power_over(s, p->J - k) * power_over(d, k - 1);
@@ -113,8 +114,8 @@ static void next_term(Phi *p, double s, double d, int k)
     p->size = max_abs(p->N, p->term);
 }
 
-/* sum = x(s + d) from x = x(s). 0 where the terms grow beyond twice what goes in, which would cost digits, or do not end:
- * two in a row below rounding. */
+/* Computes sum = x(s + d) from x = x(s). Returns 0 where the terms grow beyond twice what goes in, which would cost
+ * digits, or do not end: two in a row below rounding. */
 static int phi_step(Phi *p, double s, double d, const double *x)
 {
     int small = 0;

@@ -101,7 +101,7 @@ static int chain_add(Chain *s, int room)
     return 0;
 }
 
-/* p, p', ... down to the greatest common divisor of the two. */
+/* Makes p, p', ... down to the greatest common divisor of the two. */
 static int chain_new(Chain *s, const Poly *p)
 {
     *s = (Chain){0};
@@ -133,7 +133,7 @@ static int variations(const Chain *s, const mpq_t x)
     return n;
 }
 
-/* Roots in (a, b]. */
+/* Counts the roots in (a, b]. */
 static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
 {
     return variations(s, a) - variations(s, b);
@@ -184,7 +184,7 @@ static void halve(const mpq_t a, const mpq_t b, mpq_t out)
     mpq_div_2exp(out, out, 1);
 }
 
-/* All roots are smaller in modulus: 1 + max |c_i / c_n| (Cauchy 1829). */
+/* Computes a bound that every root is below in modulus: 1 + max |c_i / c_n| (Cauchy 1829). */
 static void root_bound(const Poly *p, mpq_t out)
 {
     mpq_t x;
@@ -215,8 +215,8 @@ static int isolate(Search *s)
     return 1;
 }
 
-/* The sign of p between the root in (low, high] and the next. Where high is the root itself it looks
- * a little beyond. */
+/* Returns the sign of p between the root in (low, high] and the next. Where high is the root itself
+ * it looks a little beyond. */
 static int sign_after(Search *s)
 {
     if (poly_sign(&s->simple, s->high) != 0) return poly_sign(s->p, s->high);
@@ -258,7 +258,7 @@ static void search(Search *s, double *end)
     }
 }
 
-/* p / x^k with the lowest coefficient not zero. */
+/* Writes p / x^k, whose lowest coefficient is not zero. */
 static void drop_zero_roots(const Poly *p, Poly *out)
 {
     int k = 0;

@@ -4,14 +4,14 @@
  *     d(y) = sum over trees of order p + 1 of defect(t) F(t)(y),
  * and its global error is h^p e(T) + ..., with
  *     e' = J(y) e + d(y) / rho'(1),   e(0) = 0,   J = derivative of the field,
- * rho the polynomial of the update's state weights (rho'(1) = 1 for one-step schemes). A scheme of
- * order 0 follows another field, a F + b G (+ c C): there e(T) is the difference of two flows.
+ * rho the polynomial of the update's state weights (rho'(1) = 1 for one-step schemes). A scheme of order 0
+ * follows another field, a F + b G (+ c C): there e(T) is the difference of two flows.
  *
- * Elementary differentials are taken by differences (differential.c), whose step shrinks until two in a
- * row agree; how well is told.
+ * Elementary differentials are taken by differences (differential.c), whose step shrinks until two in a row
+ * agree; `accuracy` says how well.
  *
- * Time: each operator has a clock of its own, a coordinate more, of speed 1 / weight (step.c).
- * Where every stage is H one colour is enough, 37 trees up to order 6 in place of 1202, or of a decoder's 11220.
+ * Time: each operator has its own clock, one more coordinate, of speed 1 / weight (step.c). Where every stage is
+ * H one colour is enough, 37 trees up to order 6 in place of 1202, or 11220 for a decoder.
  * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep).
  */
 #include "ode/differential.h"
@@ -25,8 +25,8 @@
 #include "kernels/memory.h"
 
 enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
-enum { STEPS_MAX = 8 };                   /* of differences tried, */
-enum { PASSES_MIN = 2 };                  /* and at least, on one path */
+enum { STEPS_MAX = 8 };                   /* most steps of differences tried, */
+enum { PASSES_MIN = 2 };                  /* and fewest, on one path */
 const char work_prediction[] = "predicted constant";
 static const double first_step = 0.08, step_ratio = 0.6;
 static const double enough = 1e-4;     /* agreement asked for */
@@ -35,7 +35,7 @@ static const double work_max = 0x1p29; /* values of fields, coordinate by coordi
 
 typedef struct {
     Differ d;
-    int order;            /* of the trees of d */
+    int order;            /* order of the trees of d */
     double *defect;       /* (count), 0 where not of that order */
     double part[COLOURS]; /* weights of the field */
     double root;          /* rho'(1) */
@@ -43,7 +43,7 @@ typedef struct {
     int pass;             /* how often d was evaluated everywhere, with other steps */
 } Terms;
 
-/* d (N) = sum of defect F(t)(y). */
+/* Computes d (N) = sum of defect F(t)(y). */
 static void leading(Terms *m, double t, const double *y, double *d)
 {
     differ_stand(&m->d, t, y);
@@ -56,7 +56,7 @@ static void leading(Terms *m, double t, const double *y, double *d)
     }
 }
 
-/* ---- what is needed --------------------------------------------------------------------------------- */
+/* ---- defects ---------------------------------------------------------------------------------------- */
 
 static int find_defects(Terms *m, const Table *t)
 {
@@ -69,7 +69,7 @@ static int find_defects(Terms *m, const Table *t)
     return 0;
 }
 
-/* rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1. */
+/* Returns rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1. */
 static double root_slope(const Table *t)
 {
     double sum = 1;
@@ -132,7 +132,7 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
     return reference_within(solved, 0, t, p->intervals + 1, p->y, NULL);
 }
 
-/* k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0, 0). */
+/* Computes k (N) = J e + d / rho'(1) at node i; z = (e, 0, 0, 0). */
 static void error_slope(Terms *m, const Path *p, size_t i, double *k)
 {
     differ_stand(&m->d, p->t_end * (double)i / (double)p->intervals, p->y + i * m->d.N);
@@ -141,7 +141,8 @@ static void error_slope(Terms *m, const Path *p, size_t i, double *k)
         differ_along(&m->d, op, m->part[op], p->z, k);
 }
 
-/* e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride` intervals. */
+/* Computes e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride`
+ * intervals. */
 static void integrate(Terms *m, const Path *p, size_t stride, double *e)
 {
     static const double node[4] = {0, 1, 1, 2}, weight[4] = {1, 2, 2, 1};
@@ -167,14 +168,15 @@ static double rms(size_t N, const double *x)
     return sqrt(sum / (double)N);
 }
 
-/* share: of this pass. */
+/* Tells the watch how far the work has come; share: of this pass. */
 static void tell(const Terms *m, double share)
 {
     const Watch *w = m->d.s->watch;
     if (w) w->tell(w->arg, work_prediction, (m->pass + share) / fmax(m->pass + 1, PASSES_MIN));
 }
 
-/* Local and global constant with one step of differences; *off: what the integration may be off by. */
+/* Computes the local and global constant with one step of differences; *off: by how much the
+ * integration may be off. */
 static void constants(Terms *m, Path *p, int global, Prediction *out, double *off)
 {
     size_t N = m->d.N, last = global ? p->intervals : 0;
@@ -194,7 +196,8 @@ static void constants(Terms *m, Path *p, int global, Prediction *out, double *of
     *off = rms(N, p->half);
 }
 
-/* Relative difference of a and b; both vanish where they are below `zero`, which counts as agreed. */
+/* Returns the relative difference of a and b; both vanish where they are below `zero`, which counts
+ * as agreed. */
 static double apart(double a, double b, double zero)
 {
     if (a < zero && b < zero) return 0;
@@ -202,15 +205,16 @@ static double apart(double a, double b, double zero)
     return isfinite(r) ? r : INFINITY;
 }
 
-/* What cancels to within this is nothing: rounding of the differences, or the scheme's error is zero
- * on this system. */
+/* Returns the size below which a result is nothing: rounding of the differences, or the scheme's
+ * error is zero on this system. */
 static double nothing(const Terms *m, const Path *p)
 {
     return 1e-8 * (1 + rms(m->d.N, p->y));
 }
 
-/* *coarse: the share of the accuracy that is the integration's. Where that alone is too much, and `finer` says that a path of
- * more intervals is to come, one step of differences shows it: a stiff error equation is unstable on a coarse path. */
+/* Shrinks the steps of differences. *coarse: the share of the accuracy that is the integration's. Where that alone is
+ * too much, and `finer` says that a path of more intervals is to come, one step of differences shows it: a stiff error
+ * equation is unstable on a coarse path. */
 static void shrink_steps(Terms *m, Path *p, int global, int finer, Prediction *out, double *coarse)
 {
     Prediction last, now = {NAN, NAN, INFINITY};
@@ -244,7 +248,7 @@ static void shrink_steps(Terms *m, Path *p, int global, int finer, Prediction *o
 
 /* ---- order 0 ----------------------------------------------------------------------------------------- */
 
-/* Field that a scheme which expands, but is not consistent, converges to. */
+/* Finds the field that a scheme which expands, but is not consistent, converges to. */
 static Weighted limit_field(const Table *t, const System *s)
 {
     Weighted w = system_weigh(s, t);
@@ -280,7 +284,7 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
 
 /* ---- the whole ---------------------------------------------------------------------------------------- */
 
-/* On a path of so many intervals; *done where more of them would not help. */
+/* Predicts on a path of so many intervals; *done where more of them would not help. */
 static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
                       size_t intervals, int finer, Prediction *out, int *done)
 {
@@ -301,7 +305,7 @@ static size_t points_of(const Terms *m, int global, size_t intervals)
     return global && m->order > 1 ? intervals + 1 : 1;
 }
 
-/* Values of fields of a pass; infinite: too many, so there is no prediction. */
+/* Returns the values of fields of a pass; infinite: too many, so there is no prediction. */
 static double pass_values(const Terms *m, int global, size_t intervals)
 {
     double values = differ_work(&m->d) * (double)points_of(m, global, intervals);
@@ -320,7 +324,7 @@ static int predict(Terms *m, const Table *t, const System *s, double t_end, int 
     return 0;
 }
 
-/* The terms of a frozen table, f below them, where there is a prediction, else *f = NULL. */
+/* Opens the terms of a frozen table, f below them, where there is a prediction; else *f = NULL. */
 static int open_terms(const Table *t, const System *s, double t_end, int order, Terms *m,
                       Forest **f)
 {

@@ -1,5 +1,5 @@
-/* print.c: a table as a text of the language of schemes. A stage's evaluations (H, L, A) carry equal
- * weights wherever the text was parsed, so the first one speaks for the stage. */
+/* print.c: prints a table as a text of the language of schemes. A stage's evaluations (H, L, A)
+ * carry equal weights wherever the text was parsed, so the first one speaks for the stage. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/table.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does q > 0 have a finite decimal expansion? */
+/* Returns whether q > 0 has a finite decimal expansion. */
 static int is_decimal(mpq_srcptr q)
 {
     mpz_t d;
@@ -19,7 +19,7 @@ static int is_decimal(mpq_srcptr q)
     return yes;
 }
 
-/* q >= 0 with a decimal point: digits 10^D q are whole for some D. */
+/* Prints q >= 0 with a decimal point; 10^D q is whole for some D. */
 static void print_decimal(mpq_srcptr q, FILE *f)
 {
     mpz_t ten, n, whole, rest;
@@ -37,7 +37,8 @@ static void print_decimal(mpq_srcptr q, FILE *f)
     mpz_clears(ten, n, whole, rest, NULL);
 }
 
-/* What is written, and how a reader of the text sees that an inexact table is one: by the first of these that it has. */
+/* The table being written, and the mark by which a reader of the text sees that it is inexact: the first of these that
+ * it has. */
 typedef struct {
     const Table *t;
     FILE *f;
@@ -48,7 +49,7 @@ typedef struct {
     } mark; /* decimals of many digits; of few; 1.0* before the update */
 } Pen;
 
-enum { FRACTION_MAX = 1000 }; /* denominators beyond are of many digits */
+enum { FRACTION_MAX = 1000 }; /* larger denominators have many digits */
 
 static void find_mark(Pen *pen, mpq_srcptr c)
 {
@@ -87,7 +88,8 @@ static Pen pen_for(const Table *t, FILE *f)
     return pen;
 }
 
-/* Magnitude of a coefficient: p/q, or where the table is inexact the decimal that tells so. */
+/* Prints the magnitude of a coefficient: p/q, or where the table is inexact the decimal that shows
+ * so. */
 static void print_number(const Pen *pen, mpq_srcptr c)
 {
     mpq_t q;
@@ -101,7 +103,7 @@ static void print_number(const Pen *pen, mpq_srcptr c)
     mpq_clear(q);
 }
 
-/* Whether the table is inexact and none of its numbers says so. */
+/* Returns whether the table is inexact and none of its numbers shows so. */
 static int is_marked(const Pen *pen)
 {
     return !pen->t->exact && pen->mark == MARK_MADE;
@@ -165,7 +167,7 @@ static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int mark
     print_operator(op, set, pen->f);
 }
 
-/* The head of stage s at its first point. */
+/* Prints the head of stage s at its first point. */
 static void print_head(const Pen *pen, const Stage *s, const Point *p)
 {
     if (p->phi) {
@@ -177,7 +179,7 @@ static void print_head(const Pen *pen, const Stage *s, const Point *p)
     }
 }
 
-/* The stage after which a symbol can be set: all that a gate reads must be there. */
+/* Returns the stage after which a symbol can be set: all that a gate reads must be there. */
 static int ready_stage(const Pen *pen, const Symbol *s)
 {
     int last = -1;
@@ -206,7 +208,8 @@ static void print_symbol(const Pen *pen, const Symbol *s)
     fputc('\n', pen->f);
 }
 
-/* Symbols keep their order; one is printed once everything before it is. */
+/* Prints the symbols that are ready. They keep their order: one is printed once everything before
+ * it is. */
 static size_t print_symbols(const Pen *pen, size_t next, int stage)
 {
     for (; next < pen->t->symbols && ready_stage(pen, &pen->t->symbol[next]) <= stage; next++)
@@ -250,7 +253,7 @@ static void print_flows(const Pen *pen)
     }
 }
 
-/* A name that the language can read: what the language has no letter for becomes '-'. */
+/* Prints a name that the language can read: '-' stands for what the language has no letter for. */
 static void print_name(const Table *t, FILE *f)
 {
     fprintf(f, "scheme ");

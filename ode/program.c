@@ -14,7 +14,8 @@ const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {
 
 enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
 
-/* What a program runs on: lanes m = 0 .. count - 1, of particle i + m * di of y and other particle j + m of z. */
+/* The lanes that a program runs on: m = 0 .. count - 1, of particle i + m * di of y and other particle j + m of
+ * z. */
 typedef struct {
     const Formulas *formulas;
     const double *y, *z;
@@ -102,7 +103,7 @@ int program_operands(int code)
     return code < DO_ADD ? 0 : code <= DO_POW ? 2 : 1;
 }
 
-/* out (count) = value of a program in every lane. */
+/* Computes out (count), the value of a program in every lane. */
 static void run_program(const Lanes *l, const Program *p, double *out)
 {
     double stack[PROGRAM_STACK][PROGRAM_LANES];
@@ -138,7 +139,7 @@ static int leaf_degree(int code, int memory)
     }
 }
 
-/* Degree in y of op on one of degree a, and b where it takes two. */
+/* Returns the degree in y of op on one of degree a, and b where it takes two. */
 static int op_degree(const Op *op, int a, int b)
 {
     switch (op->code) {
@@ -153,7 +154,8 @@ static int op_degree(const Op *op, int a, int b)
     }
 }
 
-/* Of a program, as its operations tell: y*y - y*y has degree 2. Time counts as no degree. */
+/* Returns the degree of a program, as its operations tell: y*y - y*y has degree 2. Time counts as
+ * DEGREE_NO. */
 static int degree(const Formulas *f, const Program *p, int memory)
 {
     int stack[PROGRAM_STACK] = {0}, top = -1;
@@ -185,7 +187,7 @@ static size_t at_most(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sum of the n others' values on particle l->i, which is not its own other. */
+/* Sums the n others' values on particle l->i, which is not its own other. */
 static double add_others(Lanes *l, const Rule *r, size_t n)
 {
     double v[PROGRAM_LANES], sum = 0;
@@ -198,7 +200,7 @@ static double add_others(Lanes *l, const Rule *r, size_t n)
     return r->kind == OTHERS_MEAN ? sum / (double)n : sum;
 }
 
-/* With the largest score so far kept at 0, nothing overflows: Milakov, Gimelshein 2018. */
+/* Keeps the largest score so far at 0, so that nothing overflows: Milakov, Gimelshein 2018. */
 static double attend(Lanes *l, const Rule *r, size_t n)
 {
     double v[PROGRAM_LANES], s[PROGRAM_LANES], top = -INFINITY, sum = 0, weight = 0;
@@ -221,7 +223,7 @@ static double attend(Lanes *l, const Rule *r, size_t n)
     return sum / weight;
 }
 
-/* F on particle i, the others being z (n, d), or C. */
+/* Computes F on particle i, whose others are z (n, d), or C. */
 static void interact(const System *s, int which, double t, const double *y, size_t i,
                      const double *z, size_t n, double *dy)
 {
@@ -262,7 +264,7 @@ void program_remember(const System *s, int set, double t, const double *y, doubl
     interact_all(s, RULE_C, t, y, s->param + s->n * s->d, formulas->memory, dy);
 }
 
-/* out (n, d) = a rule without others, for every particle of y or of the memory. */
+/* Computes out (n, d) by a rule without others, for every particle of y or of the memory. */
 static void each(const System *s, int which, size_t n, double t, const double *y, uint64_t seed,
                  double *out)
 {

@@ -1,5 +1,6 @@
-/* program.h: the expressions of a system file as lists of stack operations, their compiler and what
- * runs them. Private to ode/ (system_file.c reads the file and tells the language).
+/* program.h: the expressions of a system file as lists of stack operations, their compiler, and the
+ * functions that run them. Private to ode/ (system_file.c reads the file and describes the
+ * language).
  *
  * One operation works on LANES particles at once (others j in F, particles i in G), so reading the
  * list costs little.
@@ -75,22 +76,23 @@ extern const struct ProgramFunction {
     double (*call)(double);
 } program_functions[PROGRAM_FUNCTIONS];
 
-/* 0, 1 or 2 values that an operation takes from the stack; it leaves one. */
+/* Returns how many values, 0, 1 or 2, an operation takes from the stack; it leaves one. */
 int program_operands(int code);
-/* a (count) in/out: a op b elementwise, or op a; b (count) is read by DO_ADD .. DO_POW alone, and is
- * not a. */
+/* Makes a (count) a op b elementwise, or op a. DO_ADD .. DO_POW alone read b (count), which is not
+ * a. */
 void program_apply(const Op *op, size_t count, double *a, const double *b);
 
-/* System.field of F, C and G: dy (n, d) out, y (n, d) in, not the same. */
+/* These are System.field of F, C and G: dy (n, d) out, y (n, d) in, not the same. */
 void program_interact(const System *s, int set, double t, const double *y, double *dy);
 void program_remember(const System *s, int set, double t, const double *y, double *dy);
 void program_drift(const System *s, int set, double t, const double *y, double *dy);
-/* out (n, d) = rule RULE_INITIAL, 0 where none is written; (memory, d) = rule RULE_MEMORY. */
+/* Computes out (n, d) by rule RULE_INITIAL, 0 where none is written; program_memory computes out
+ * (memory, d) by RULE_MEMORY. */
 void program_initial(const System *s, uint64_t seed, double *out);
 void program_memory(const System *s, uint64_t seed, double *out);
 
-/* 1 where the rule of F, G or C is A y + b in all of its d components, and free of time; told by its operations, so 0 may be
- * wrong and 1 never is. */
+/* Returns 1 where the rule of F, G or C is A y + b in all of its d components, and free of time. It judges by the
+ * operations, so 0 may be wrong and 1 never is. */
 int program_linear(const Formulas *f, int which, size_t d);
 
 /* ---- formula.c ------------------------------------------------------------------------------------ */
@@ -104,7 +106,7 @@ typedef struct {
 typedef struct {
     Cursor cursor;
     Formulas *formulas;
-    size_t n, d, n_given, d_given; /* as written; by the caller, 0: not */
+    size_t n, d, n_given, d_given; /* n, d: as written; the others: by the caller, 0: not */
     size_t memory;
     double t_end, h0;
     int begun, timed; /* an expression was read; t stands in a field */
@@ -119,9 +121,9 @@ extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "mem
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);
-/* A finite number without variables; `place` names it in messages. */
+/* Reads a finite number without variables; `place` names it in messages. */
 int formula_constant(Reader *p, const char *place, double *out);
-/* Whether a word has a meaning already. */
+/* Returns whether a word has a meaning already. */
 int formula_reserved(const Reader *p, const char *word);
 
 #endif

@@ -19,7 +19,7 @@
 enum { IMPLICIT_POINTS = 24 }; /* n^4 operations */
 static const double inexact_zero = 1e-12;
 
-/* Share of z in the slope of e. */
+/* Computes the share of z in the slope of e. */
 static void share_of(const Table *t, int colour, int e, mpq_t out)
 {
     if (colour < 0)
@@ -28,7 +28,8 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
         mpq_set_ui(out, t->eval[e].op == colour, 1);
 }
 
-/* Weights of a row on y and, times their shares, on the points of its slopes; at (points) zero before. */
+/* Adds the weights of a row on y and, times their shares, on the points of its slopes; at (points) is
+ * zero before. */
 static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_t *at)
 {
     mpq_t x;
@@ -47,7 +48,8 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_
     mpq_clear(x);
 }
 
-/* A sum of terms of this size in all that an inexact table leaves where there would be nothing is 0. */
+/* Sets a sum to 0 where it is only the rounding of an inexact table; size is that of its terms in
+ * all. */
 static void drop(const Table *t, mpq_t sum, double size)
 {
     if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
@@ -55,7 +57,7 @@ static void drop(const Table *t, mpq_t sum, double size)
 
 /* ---- explicit stages -------------------------------------------------------------------------------- */
 
-/* out = state + z sum of at_q Y_q. */
+/* Computes out = state + z sum of at_q Y_q. */
 static void substitute(const Table *t, const mpq_t state, mpq_t *at, const Poly *Y, Poly *out)
 {
     mpq_t x;
@@ -98,7 +100,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out)
 
 /* ---- implicit stages -------------------------------------------------------------------------------- */
 
-/* y (rows, columns) = A x, A (rows, rows). */
+/* Computes y (rows, columns) = A x, A (rows, rows). */
 static void multiply(size_t rows, size_t columns, mpq_t *A, mpq_t *x, mpq_t *y)
 {
     mpq_t z;
@@ -123,7 +125,7 @@ typedef struct {
     mpq_t v;
 } Work;
 
-/* c_k to Q, and from it M_(k+1). */
+/* Computes c_k into Q, and from it M_(k+1). */
 static void next_coefficient(const Table *t, size_t k, Work *w, Poly *Q)
 {
     size_t n = t->points;
@@ -208,7 +210,7 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
 
 /* ---- both --------------------------------------------------------------------------------------------- */
 
-/* a := gcd(a, b) by Euclid's algorithm; b is lost. */
+/* Replaces a by gcd(a, b), by Euclid's algorithm; b is lost. */
 static int common_factor(Poly *a, Poly *b)
 {
     Poly rest = {0};
@@ -234,7 +236,8 @@ static int divide_by(Poly *p, const Poly *d)
     return 0;
 }
 
-/* A factor of both is of stages that no step depends on; Q(0) stays 1. */
+/* Divides both by their common factor, which belongs to stages that no step depends on; Q(0) stays
+ * 1. */
 static int reduce(Ratio *r)
 {
     Poly a = {0}, b = {0};
@@ -277,7 +280,8 @@ void ratio_free(Ratio *r)
     poly_free(&r->Q);
 }
 
-/* f += sign |p|^2: sum over i = j mod 2 of (-1)^((i - j)/2) p_i p_j u^((i + j)/2); size: of the terms of each. */
+/* Adds sign |p|^2 to f: sum over i = j mod 2 of (-1)^((i - j)/2) p_i p_j u^((i + j)/2). size grows by the size of
+ * each one's terms. */
 static void add_square(const Poly *p, int sign, Poly *f, double *size)
 {
     mpq_t x;

@@ -6,15 +6,16 @@
 #include "ode/table.h"
 
 typedef struct {
-    Poly P, Q; /* without a common factor, Q(0) = 1; of explicit stages Q = 1 */
+    Poly P, Q; /* without a common factor, Q(0) = 1; explicit stages have Q = 1 */
 } Ratio;
 
-/* Of a frozen one-step table of stages. colour: the one whose h lambda is z, the others' being 0; -1: each has z / colours.
- * *told = 0, and nothing to free, where implicit stages are too many for it. ERR_MEMORY. */
+/* Finds R of a frozen one-step table of stages. colour: the one whose h lambda is z, the others' being 0; -1: each has
+ * z / colours. *told = 0, and nothing to free, where implicit stages are too many for it. ERR_MEMORY. */
 int ratio_new(const Table *t, int colour, Ratio *out, int *told);
 void ratio_free(Ratio *r); /* a zeroed struct is allowed */
-/* On the imaginary axis |P|^2 - |Q|^2 as a polynomial in y^2, and on the negative real one sign P - Q in -z, to f (zeroed),
- * which is the caller's to poly_free. Coefficients of implicit stages that are rounding of an inexact table are 0. */
+/* ratio_excess writes |P|^2 - |Q|^2 on the imaginary axis as a polynomial in y^2. ratio_below writes sign P - Q on the
+ * negative real axis in -z. f (zeroed) is the caller's to poly_free. Coefficients of implicit stages that are rounding
+ * of an inexact table are 0. */
 int ratio_excess(const Table *t, const Ratio *r, Poly *f);
 int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f);
 

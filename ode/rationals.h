@@ -7,7 +7,7 @@
 
 #include "kernels/memory.h"
 
-/* n zeros; NULL: out of memory. */
+/* Makes n zeros; NULL: out of memory. */
 static inline mpq_t *rationals_new(size_t n)
 {
     mpq_t *list = memory_new(n, sizeof(mpq_t));

@@ -1,12 +1,13 @@
 /* reference.c: reference solutions by two independent means, and sub-flows without a closed form.
  *
- *   1. GSL's rk8pd, an embedded Runge-Kutta pair of orders 8(7), step by step control of its own
+ *   1. GSL's rk8pd, an embedded Runge-Kutta pair of orders 8(7), with its own step control
  *   2. Gragg's modified midpoint rule, extrapolated in h^2 over 2, 4, 6, ... substeps; all sums in
  *      long double, so that what remains is the rounding of the field itself
  *
- * They share only the field. Where a system has a closed solution that takes the place of 2.
+ * They share only the field, and neither is for stiff fields. Where a system has a closed solution that
+ * takes the place of 2.
  * Source: Prince, Dormand 1981; Gragg 1965; Bulirsch, Stoer 1966; Hairer, Norsett, Wanner 1993,
- * "Solving ordinary differential equations I", II.9. Not for stiff fields.
+ * "Solving ordinary differential equations I", II.9.
  */
 #include "ode/system.h"
 
@@ -21,8 +22,8 @@
 #include "kernels/memory.h"
 #include "kernels/tick.h"
 
-enum { COLUMNS = 9 };         /* of the extrapolation table: order 18 */
-enum { MAX_STEPS = 1000000 }; /* of rk8pd between two times */
+enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */
+enum { MAX_STEPS = 1000000 }; /* most steps of rk8pd between two times */
 static const double tightest = 1e-14;
 const char work_solution[] = "reference solution", work_check[] = "check of the reference";
 
@@ -38,17 +39,17 @@ typedef struct {
     gsl_odeiv2_control *control;
     gsl_odeiv2_evolve *evolve;
     const char *what;      /* work_solution or work_check */
-    double passed, length; /* of its way to all times */
+    double passed, length; /* way passed, whole way to all times */
 } Walk;
 
-/* t: where this march, from 0, has come. */
+/* Tells the watch how far the work has come; t: where this march, from 0, is. */
 static void tell(const Walk *w, double t)
 {
     const Watch *watch = w->s->watch;
     if (watch && w->length > 0) watch->tell(watch->arg, w->what, (w->passed + fabs(t)) / w->length);
 }
 
-/* Begins a piece of work: each means has a speed of its own. */
+/* Begins a piece of work: each means has its own speed. */
 static void begin(Walk *w, const char *what, double length)
 {
     w->what = what;
@@ -57,7 +58,7 @@ static void begin(Walk *w, const char *what, double length)
     tell(w, 0);
 }
 
-/* dy = sum of the wanted operators at (t, y). */
+/* Computes dy = sum of the wanted operators at (t, y). */
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
     tick();
@@ -139,7 +140,7 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
     return all_finite(w->N, y) ? 0 : not_finite(t);
 }
 
-/* y (N) from time `from` to `to`. */
+/* Moves y (N) from time `from` to `to`. */
 static int rk8pd(Walk *w, double from, double to, double *y)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
@@ -156,7 +157,8 @@ static void slope_long(Walk *w, double t, const long double *z)
     slope(w, t, w->y, w->dy);
 }
 
-/* z0 = S(n): n midpoint steps of h = H/n from `state`, smoothed; its error has even powers only. */
+/* Computes z0 = S(n): n midpoint steps of h = H/n from `state`, smoothed; its error has even powers
+ * only. */
 static void midpoint(Walk *w, double t, double H, int n)
 {
     long double h = (long double)H / n;
@@ -177,8 +179,8 @@ static void midpoint(Walk *w, double t, double H, int n)
     for (size_t i = 0; i < w->N; i++) w->z0[i] = (w->z0[i] + w->z1[i] + h * w->dy[i]) / 2;
 }
 
-/* Row k of Neville's table over n_j = 2 (j + 1), from row k - 1 in `column` and T_k0 = z0. Returns
- * the largest |T_kk - T_k,k-1|, or NaN. */
+/* Computes row k of Neville's table over n_j = 2 (j + 1), from row k - 1 in `column` and T_k0 = z0.
+ * Returns the largest |T_kk - T_k,k-1|, or NaN. */
 static double extrapolate(Walk *w, int k)
 {
     double change = 0;
@@ -205,14 +207,15 @@ static double largest(const Walk *w)
     return m;
 }
 
-/* At a looser tolerance than the tightest a field may have kinks, which no column sees past: a step is
- * given up where the table converges slowly, and the next one is much smaller. */
+/* Returns whether a field may have kinks, which no column sees past: at a looser tolerance than the
+ * tightest. A step is then given up where the table converges slowly, and the next one is much
+ * smaller. */
 static int has_kinks(const Walk *w)
 {
     return w->tolerance > tightest;
 }
 
-/* One big step into row k of `column`; returns k, or -1 where no column met the tolerance. */
+/* Takes one big step into row k of `column`; returns k, or -1 where no column met the tolerance. */
 static int big_step(Walk *w, double t, double H, int whole)
 {
     double tolerance = fmax(4 * DBL_EPSILON, w->tolerance / 16) * largest(w), last = INFINITY;
@@ -226,8 +229,8 @@ static int big_step(Walk *w, double t, double H, int whole)
     return -1;
 }
 
-/* Big steps are halved where the table does not converge and doubled where it does early; a field
- * with kinks ends at steps of 2^-16, taken as they are. */
+/* Moves y by big steps. They are halved where the table does not converge and doubled where it does
+ * early; a field with kinks ends at steps of 2^-16, taken as they are. */
 static int gragg(Walk *w, double from, double to, double *y)
 {
     const double H_min = 0x1p-16, H_max = 0.25;
@@ -261,7 +264,8 @@ static int by_distance(const void *a, const void *b, void *times)
     return (x > y) - (x < y);
 }
 
-/* From the initial state at 0 to all times of one sign, nearest first, into their rows of out. */
+/* Marches from the initial state at 0 to all times of one sign, nearest first, into their rows of
+ * out. */
 static int march(Walk *w, Advance *advance, const double *t, const size_t *order, size_t count,
                  int negative, double *out)
 {
@@ -280,7 +284,7 @@ static int march(Walk *w, Advance *advance, const double *t, const size_t *order
     return 0;
 }
 
-/* From 0 to the farthest time of each sign. */
+/* Returns the way from 0 to the farthest time of each sign. */
 static double way(const double *t, size_t count)
 {
     double ahead = 0, behind = 0;
@@ -299,7 +303,8 @@ static int march_both(Walk *w, Advance *advance, const char *what, const double 
     return march(w, advance, t, order, count, 1, out);
 }
 
-/* In closed form, from 0 to each time anew: where that is an exponential its time is like |t|. */
+/* Solves in closed form, from 0 to each time anew. Where that is an exponential its time is like
+ * |t|. */
 static void close_all(Walk *w, const char *what, const double *t, size_t count, double *out)
 {
     double length = 0;
@@ -319,7 +324,8 @@ static double rms_difference(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-/* y by rk8pd; other (count, N; NULL: no check) by Gragg's rule, or in closed form, which then is the answer. */
+/* Solves for y by rk8pd, and for other (count, N; NULL: no check) by Gragg's rule, or in closed form, which
+ * then is the answer. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
                  double *other, double *agreement)
 {

@@ -1,7 +1,7 @@
-/* scheme.c: the language of schemes (ode.h), a line at a time. What a line says is statement.c's,
- * coefficients and linear combinations are expression.c's. A scheme's k lines are looked through once
- * before they are parsed, so that a slope may belong to a later stage (two-step Runge-Kutta
- * methods) or to the stage itself (implicit ones).
+/* scheme.c: the language of schemes (ode.h), a line at a time. statement.c reads what a line says,
+ * expression.c reads coefficients and linear combinations. A scheme's k lines are looked through once before
+ * they are parsed, so that a slope may belong to a later stage (two-step Runge-Kutta methods) or to the
+ * stage itself (implicit ones).
  *
  *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
  *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
@@ -41,7 +41,7 @@ size_t text_mark(const char *text, size_t bytes)
     return bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* The next line that holds a statement; 0 at the end. Texts keep their '#'. */
+/* Moves to the next line that holds a statement; 0 at the end. Texts keep their '#'. */
 static int next_line(Cursor *c, const char *stop)
 {
     while (c->end < stop || c->line == 0) {
@@ -64,7 +64,7 @@ static int next_line(Cursor *c, const char *stop)
     return 0;
 }
 
-/* Where the physical line of the cursor ends. */
+/* Moves c->end to where the physical line of the cursor ends. */
 static void leave_line(Cursor *c, const char *stop)
 {
     const char *newline = memchr(c->end, '\n', (size_t)(stop - c->end));
@@ -116,7 +116,8 @@ static int is_scheme_line(const Cursor *c)
     return cursor_word(&copy, word, sizeof word) && strcmp(word, "scheme") == 0;
 }
 
-/* Looks the k lines through, up to the next scheme, and for what makes it a decoder's. */
+/* Declares the stages of the k lines up to the next scheme, and looks for what makes the scheme a
+ * decoder's. */
 static int declare_stages(Parser *p, const char *stop)
 {
     Cursor keep = p->cursor;
@@ -141,7 +142,8 @@ static void round_row(Row *r)
     for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
 }
 
-/* Everything an inexact table holds is a small fraction or TABLE_DIGITS decimals. */
+/* Rounds an inexact table: everything it holds becomes a small fraction or TABLE_DIGITS
+ * decimals. */
 static void round_table(Table *t)
 {
     round_row(&t->update);
@@ -163,7 +165,8 @@ static void find_depth(Table *t, const Row *r)
     }
 }
 
-/* An estimate of the error is that of a one-step method of stages. */
+/* Refuses an estimate of the error unless the scheme is a one-step method of stages without learned
+ * names. */
 static int check_error(const Parser *p)
 {
     const Table *t = p->table;
@@ -178,7 +181,7 @@ static int check_error(const Parser *p)
                         t->name, what);
 }
 
-/* phi_J(h A) takes A at y, where the step begins. */
+/* Refuses exponential stages in other schemes: phi_J(h A) takes A at y, where the step begins. */
 static int check_phi(const Parser *p)
 {
     const Table *t = p->table;
@@ -224,7 +227,8 @@ static void parser_free(Parser *p)
     *p = (Parser){.cursor = p->cursor, .work = p->work};
 }
 
-/* One scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the end. */
+/* Parses one scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the
+ * end. */
 static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
 {
     char name[TABLE_NAME];

@@ -37,8 +37,8 @@ void series_free(Series *s)
     memory_free(s);
 }
 
-/* a(t) = prod over vertices of speed[colour] / gamma(t): from children to parents, with gamma(t) = |t| prod gamma(child).
- * speed: theta weight of the colours, then what their clocks go. */
+/* Computes a(t) = prod over vertices of speed[colour] / gamma(t), from children to parents, with gamma(t) = |t| prod
+ * gamma(child). speed: theta weight of the colours, then the advance of their clocks. */
 static void exact_flow(Series *s, mpq_t speed[2 * COLOURS])
 {
     mpq_t order;
@@ -75,7 +75,7 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
     speeds_free(speed);
 }
 
-/* out = sum over cuts of t of b(kept) prod a(cut), b(empty) given. */
+/* Computes out = sum over cuts of t of b(kept) prod a(cut), with b(empty) given. */
 static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
                          mpq_t out)
 {
@@ -101,7 +101,8 @@ void series_compose(Series *c, const Series *a, const Series *b)
         compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
 }
 
-/* out = the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut); c(0) = 0. */
+/* Computes out, the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut);
+ * c(0) = 0. */
 static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
 {
     mpq_t product, count;
@@ -185,7 +186,7 @@ static int flows_series(const Forest *f, const Table *t, Series **out)
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
-/* Values of everything in a table, by [index][tree]; past[e][j-1] for slopes of j steps ago. */
+/* Values of everything in a table, by [index][tree]; S[e][j-1] for slopes of j steps ago. */
 typedef struct {
     const Forest *forest;
     const Table *table;
@@ -247,7 +248,7 @@ static int work_new(Work *w, const Forest *f, const Table *t)
     return exact_pasts(w);
 }
 
-/* out = the row's value at tree i. */
+/* Computes out, the row's value at tree i. */
 static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 {
     mpq_t q;
@@ -264,7 +265,7 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
     mpq_clear(q);
 }
 
-/* K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
+/* Computes K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
 static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
 {
     const Tree *t = &w->forest->tree[i];
@@ -318,7 +319,7 @@ static void state_weight(const Row *r, mpq_t sum)
         if (r->term[k].eval == TABLE_STATE) mpq_add(sum, sum, r->term[k].c);
 }
 
-/* Is a sum of state weights 1? Inexact tables: to 1e-12. */
+/* Returns whether a sum of state weights is 1, in inexact tables to 1e-12. */
 static int is_one(const Table *t, const mpq_t sum)
 {
     double off = mpq_get_d(sum) - 1;
@@ -342,7 +343,7 @@ static int check_points(const Table *t)
                      t->name, t->eval[e].stage + 1);
 }
 
-/* All slopes and points of a table. Caller: work_free. */
+/* Computes all slopes and points of a table. Caller: work_free. */
 static int work_run(Work *w, const Forest *f, const Table *t)
 {
     TRY(check_points(t));

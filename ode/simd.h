@@ -17,11 +17,11 @@
 #define SIMD_CLONES
 #endif
 
-/* e^x, branch-free, for omp simd loops: relative error below 1e-15 on [-708, 709], held constant
- * outside; NaN stays NaN. e^x = 2^n e^r, n = round(x / ln 2), r = x - n ln 2, |r| <= ln(2)/2; e^r by
- * its Taylor sum to r^13/13!, remainder (ln(2)/2)^14 / 14! = 4.2e-18. ln 2 = HI + LO with n HI exact
- * (Cody, Waite 1980, chapter 6); adding 1.5 * 2^52 rounds to an integer and leaves it in the low
- * bits. */
+/* Returns e^x without branches, for omp simd loops. The relative error is below 1e-15 on [-708,
+ * 709]; e^x is held constant outside; NaN stays NaN. e^x = 2^n e^r, n = round(x / ln 2), r = x - n
+ * ln 2, |r| <= ln(2)/2; e^r by its Taylor sum to r^13/13!, remainder (ln(2)/2)^14 / 14! = 4.2e-18.
+ * ln 2 = HI + LO with n HI exact (Cody, Waite 1980, chapter 6); adding 1.5 * 2^52 rounds to an
+ * integer and leaves it in the low bits. */
 static inline double simd_exp(double x)
 {
     static const double c[] = {1.0 / 6227020800,
@@ -42,7 +42,7 @@ static inline double simd_exp(double x)
     x = x > 709 ? 709 : x;
     double t = x * 1.44269504088896340736 + 0x1.8p52, n = t - 0x1.8p52;
     double r = x - n * 0x1.62e42fefa0000p-1 - n * 0x1.cf79abc9e3b3ap-40, p = c[0], power;
-#pragma GCC unroll 16 /* before the vectoriser, which takes no inner loop */
+#pragma GCC unroll 16 /* unrolls before the vectoriser, which takes no inner loop */
     for (int k = 1; k < 14; k++) p = p * r + c[k];
     uint64_t bits;
     memcpy(&bits, &t, sizeof bits);

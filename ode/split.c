@@ -1,4 +1,4 @@
-/* split.c: a splitting by sub-flows, solved by a one-step method, as one stage table.
+/* split.c: turns a splitting by sub-flows, solved by a one-step method, into one stage table.
  *
  * The state of the step so far is a row Y over y and the slopes. A flow c OP with the solver's
  * tableau (a_ij, b_i) appends the stages
@@ -23,7 +23,8 @@ static int is_solver(const Table *s)
     return ok;
 }
 
-/* out = (state weight of r) Y + sum over the solver's slopes of c a k, k being evaluation base + stage. */
+/* Computes out = (state weight of r) Y + sum over the solver's slopes of c a k, where k is evaluation base
+ * + stage. */
 static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_t c, int base,
                      Row *out)
 {

@@ -2,9 +2,10 @@
  *
  *     C = sup { r >= 0 : K (I + r K)^-1 >= 0 and r K (I + r K)^-1 e <= e },   K = (A 0; b 0), e = (1, ..., 1)
  *
- * entry by entry: what Euler's method does not increase for h <= h0, as a total variation, the method does not increase for h
- * <= C h0. Both hold on all of [0, C], so C is found by bisection. It is at most the number of stages of an explicit method,
- * and infinite for implicit Euler. Source: Kraaijevanger 1991, theorem 4.2; Gottlieb, Ketcheson, Shu 2011, chapters 3 and 7. */
+ * entry by entry: a quantity, such as a total variation, that Euler's method does not increase for h <= h0 is not
+ * increased by the method for h <= C h0. Both hold on all of [0, C], so C is found by bisection. It is at most the
+ * number of stages of an explicit method, and infinite for implicit Euler. Source: Kraaijevanger 1991, theorem 4.2;
+ * Gottlieb, Ketcheson, Shu 2011, chapters 3 and 7. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -13,7 +14,7 @@
 
 enum { HALVINGS = 60 };
 
-/* K (n, n) of a table of stages H, y + slopes of this step alone; 0 where it is none. */
+/* Fills K (n, n) for a table of stages H, y + slopes of this step alone; 0 where it is none. */
 static int fill(const Table *t, double *K)
 {
     size_t n = t->stages + 1;
@@ -31,8 +32,8 @@ static int fill(const Table *t, double *K)
     return 1;
 }
 
-/* W (n, 2 n) out: I + r K, lost, and beside it M = (I + r K)^-1 K, which is K (I + r K)^-1, by elimination with row
- * pivots. 0: I + r K is singular. */
+/* Solves by elimination with row pivots. W (n, 2 n) out: I + r K, lost, and beside it M = (I + r K)^-1 K, which is
+ * K (I + r K)^-1. Returns 0 where I + r K is singular. */
 static int solve(const double *K, size_t n, double r, double *W)
 {
     size_t wide = 2 * n;
@@ -77,7 +78,8 @@ static int is_monotonic(const double *K, size_t n, double r, double *W)
     return holds;
 }
 
-/* The conditions are met to `tiny`, so r is known to some 1e-11: where a fraction of three digits lies within 1e-10 it is that, else r. */
+/* Returns a fraction of three digits where one lies within 1e-10 of r, else r. The conditions are met to `tiny`, so r
+ * is known to some 1e-11. */
 static double settle(double r)
 {
     double x = r, p = 1, q = 0, before = 0,

@@ -15,7 +15,7 @@
 
 /* ---- root condition ---------------------------------------------------------------------------------- */
 
-/* Largest modulus of the roots, and how many lie on the unit circle (to 1e-9). */
+/* Finds the largest modulus of the roots, and how many lie on the unit circle (to 1e-9). */
 static int poly_roots(const Poly *p, double *largest, int *on_circle)
 {
     *largest = 0;
@@ -41,7 +41,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     return code;
 }
 
-/* rho(x) = x^(q+1) - sum v_j x^(q-j). */
+/* Writes rho(x) = x^(q+1) - sum v_j x^(q-j). */
 static void characteristic(const Table *t, Poly *p)
 {
     mpq_set_ui(p->c[p->room], 1, 1);
@@ -114,7 +114,7 @@ size_t stability_work(const Stability *s)
            10 * s->a.degree * s->a.degree;
 }
 
-/* sum of c z over the flows. */
+/* Returns the sum of c z over the flows. */
 static double complex flow_exponent(const Table *t, const double complex *z)
 {
     double complex sum = 0;
@@ -136,7 +136,7 @@ double stability_at(Stability *s, const double lambda[][2])
     return amp_radius(&s->a);
 }
 
-/* A root of zeta^d + p_1 zeta^(d-1) + ..., p_0 = 1. */
+/* Follows a root of zeta^d + p_1 zeta^(d-1) + ..., p_0 = 1. */
 void stability_follow(Stability *s, const double lambda[][2], double factor[2])
 {
     double complex z[COLOURS] = {0}, x = factor[0] + factor[1] * I, step = 1;

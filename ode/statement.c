@@ -1,5 +1,5 @@
-/* statement.c: one statement of a scheme text into the table that is being built: stages, update, flows,
- * names. What stands on which line, and where a scheme begins and ends, is scheme.c's. */
+/* statement.c: reads one statement of a scheme text into the table that is being built: stages, update,
+ * flows, names. scheme.c finds the lines, and where a scheme begins and ends. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lexer.h"
@@ -20,7 +20,7 @@ static void *push(void *list, size_t *count, size_t size)
 
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
-/* OP[set], one of the first `most` operators with a set number, 1 by default. */
+/* Parses OP[set], one of the first `most` operators with a set number, 1 by default. */
 static int parse_operator(Parser *p, int most, int *op, int *set)
 {
     Cursor *c = &p->cursor;
@@ -39,7 +39,7 @@ static int parse_operator(Parser *p, int most, int *op, int *set)
     return 0;
 }
 
-/* Whether an operator stands at the cursor, and not a name that begins like one. */
+/* Returns whether an operator stands at the cursor, and not a name that begins like one. */
 static int operator_stands(const Cursor *c)
 {
     const char *p = c->at;
@@ -59,14 +59,14 @@ size_t statement_stage_head(Cursor *c)
     return number;
 }
 
-/* What stands before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op is
- * the first of them. */
+/* The part before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op
+ * is the first of them. */
 typedef struct {
     int op, set, phi, ops;
     mpq_t scale;
 } Head;
 
-/* phiJ([coefficient] OP[set]) behind "phi". */
+/* Parses phiJ([coefficient] OP[set]) behind "phi". */
 static int parse_phi(Parser *p, Head *h)
 {
     Cursor *c = &p->cursor;
@@ -116,7 +116,7 @@ static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, in
     return code;
 }
 
-/* The points of stage i, whose argument is `row`; its evaluations stand already. */
+/* Adds the points of stage i, whose argument is `row`; its evaluations stand already. */
 static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at, int timed)
 {
     mpq_t one;
@@ -149,7 +149,7 @@ int statement_declare(Parser *p)
 {
     Table *t = p->table;
     int op = OP_F,
-        set = 1; /* of an exponential stage, which has one evaluation, read_stage reads them */
+        set = 1; /* read_stage reads those of an exponential stage, which has one evaluation */
     if (!cursor_take(&p->cursor, "phi")) TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
@@ -184,7 +184,8 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
-/* The increment of an exponential stage; its operator, known by now, is its evaluation's. */
+/* Checks the increment of an exponential stage; gives the stage's evaluation its operator, known by
+ * now. */
 static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 {
     Table *t = p->table;
@@ -228,7 +229,7 @@ static int read_stage(Parser *p, size_t number)
     return code;
 }
 
-/* y[first] + sum c k[all] becomes y + sum c k, marked dense. */
+/* Turns y[first] + sum c k[all] into y + sum c k, marked dense. */
 static int fold_dense(Parser *p, Row *r)
 {
     Row out = {0};
@@ -266,7 +267,7 @@ static int read_update(Parser *p)
     return code == 0 ? fold_dense(p, &t->update) : code;
 }
 
-/* y' - yhat of an embedded pair; finish (scheme.c) looks at what the scheme is. */
+/* Reads y' - yhat of an embedded pair; finish (scheme.c) checks what the scheme is. */
 static int read_error(Parser *p)
 {
     Row *r = &p->table->error;
@@ -313,7 +314,7 @@ static int read_flow(Parser *p)
     return code == 0 && !grown ? ERR_MEMORY : code;
 }
 
-/* The weights of F, then of C in a decoder, then of G. */
+/* Reads the weights of F, then of C in a decoder, then of G. */
 static int read_field(Parser *p)
 {
     static const int order[] = {OP_F, OP_C, OP_G};
@@ -336,7 +337,7 @@ static int read_field(Parser *p)
     return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
 }
 
-/* linear OP: one of the operators that the scheme takes to be linear. */
+/* Reads `linear OP`: one of the operators that the scheme takes to be linear. */
 static int read_linear(Parser *p)
 {
     int op, set;
@@ -347,7 +348,8 @@ static int read_linear(Parser *p)
     return cursor_end(&p->cursor, "the end of the line after the operator");
 }
 
-/* Read before the stages are (scheme.c), so that H and L among them know. */
+/* Has only to check the end: scheme.c reads this line before the stages, so that H and L among them
+ * know. */
 static int read_decoder(Parser *p)
 {
     return cursor_end(&p->cursor, "the end of the line");
@@ -401,7 +403,7 @@ static int read_let(Parser *p)
     return code;
 }
 
-/* A new symbol, bound to its name. Returns it through *out. */
+/* Adds a new symbol, bound to its name; returns it through *out. */
 static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
 {
     Table *t = p->table;

@@ -1,34 +1,31 @@
 /* step.c: one stepper for every table: points, evaluations and update straight from its rows.
  *
- * A frozen table is compiled once: a row becomes a list of (double, slope or state, steps ago). Two
- * rings hold what a row may ask for: the last past_y + 1 states, and the values f_e of the last
- * past_k + 1 steps; k_e = h f_e is formed in the rows, whose coefficients take the h. A table of flows
- * applies sub-flows to the state instead. Nothing is allocated after stepper_new, but by
- * reference_flow where a system has no closed sub-flow.
+ * A frozen table is compiled once: a row becomes a list of (double, slope or state, steps ago). Two rings hold what a
+ * row may ask for: the last past_y + 1 states, and the values f_e of the last past_k + 1 steps; k_e = h f_e is formed
+ * in the rows, whose coefficients take the h. A table of flows applies sub-flows to the state instead. Nothing is
+ * allocated after stepper_new, except by reference_flow where a system has no closed sub-flow.
  *
- * Where the field is cheap a step costs what it moves through memory. So a row is one pass
- * (combine.c); F and G of a stage H that no row tells apart are one slope where the system has F + G
- * in one (`both`), and the row that comes next is formed from each block of it while that is in the
- * nearest cache; and where particles do not see each other (`apart`) a whole step is done for a window
- * of rows that fits this cache before the next window begins.
+ * Where the field is cheap a step costs what it moves through memory. So a row is one pass (combine.c); F and G of a
+ * stage H that no row tells apart are one slope where the system has F + G in one (`both`), and the row that comes next
+ * is formed from each block of it while that is in the nearest cache; and where particles do not see each other
+ * (`apart`) a whole step is done for a window of rows that fits this cache before the next window begins.
  *
- * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest
- * first. Where stage arguments use past slopes themselves (two-step Runge-Kutta), this recursion has
- * no end: it begins WARM steps deeper with the network's start, whose slopes are wrong by O(h^2).
- * A slope depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond
- * any order measured here.
+ * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest first. Where stage
+ * arguments use past slopes themselves (two-step Runge-Kutta), this recursion has no end: it begins WARM steps deeper
+ * with the network's start, whose slopes are wrong by O(h^2). A slope depends on the one before by a factor O(h), so
+ * the error left is O(h^(WARM + 2)), beyond any order measured here.
  *
  * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
- * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new state
- * an accepted one too (first same as last).
+ * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
+ * state an accepted one too (first same as last).
  *
- * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and t, and
- * each of its actions counts as evaluations.
- * Stages that name themselves or later ones are implicit.c's: it is given the rows without slopes of this step.
+ * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and
+ * t, and each of its actions counts as evaluations. implicit.c solves for stages that name themselves or later ones; it
+ * gets the rows without slopes of this step.
  *
- * Time and words: each operator has a clock of its own. A table whose field is a F + b G (+ c C) evaluates F
- * over a h and G over b h a step, in which the clocks advance by h: nodes are divided by a and b, and
- * a timed sub-flow with weight other than 1 is that of a F over its share of h, by reference_flow.
+ * Time and words: each operator has its own clock. A table whose field is a F + b G (+ c C) evaluates F over a h and G
+ * over b h a step, in which the clocks advance by h: nodes are divided by a and b, and a timed sub-flow with weight
+ * other than 1 is that of a F over its share of h, by reference_flow.
  */
 #include "ode/system.h"
 
@@ -49,9 +46,9 @@ struct Stepper {
     const Table *table;
     System system; /* n: rows of the window */
     Weighted word; /* the system with the table's weights; n: as above */
-    size_t n, N;   /* of the whole system */
+    size_t n, N;   /* sizes of the whole system */
     size_t block;  /* rows that the nearest cache has room for, of all arrays of a step */
-    size_t rows;   /* of a full window: n unless the particles are apart */
+    size_t rows;   /* rows of a full window: n unless the particles are apart */
     size_t at;     /* first coordinate of the window */
     size_t kept;   /* coordinates a slope is kept for: N, or a window's where no past is needed */
     int depth;     /* steps a full program looks back: max(past_y, past_k) */
@@ -71,7 +68,7 @@ struct Stepper {
     double t0, h;
     long step;
     size_t evals;
-    /* Evaluations a step, but those of exponential and implicit stages, which count their own */
+    /* Evaluations a step, except those of exponential and implicit stages, which count their own */
     size_t counted;
     double *error;       /* (N) of the last try; NULL: the table is no pair */
     size_t first;        /* evaluations at y and t itself, which stand first */
@@ -118,7 +115,7 @@ static int compile_all(Stepper *st)
     return code;
 }
 
-/* What stage arguments ask of the past, and the longest row of all. */
+/* Finds what stage arguments ask of the past; returns the longest row of all. */
 static size_t survey(Stepper *st)
 {
     const Table *t = st->table;
@@ -136,7 +133,7 @@ static size_t survey(Stepper *st)
     return longest;
 }
 
-/* Which slopes a try may keep for the next one. */
+/* Finds which slopes a try may keep for the next one. */
 static void survey_pair(Stepper *st)
 {
     const Table *t = st->table;
@@ -158,9 +155,9 @@ static void survey_pair(Stepper *st)
     }
 }
 
-/* Rows of a block or full window, of which the slopes of every point, the state, an argument and the result stay in the cache:
- * at d = 1 1024 for Euler's method, 576 for rk4. Whole vectors: what is left over is summed by other instructions, whose last bit
- * may be another. */
+/* Returns the rows of a block or full window, for which the slopes of every point, the state, an argument and the
+ * result stay in the cache: at d = 1 1024 for Euler's method, 576 for rk4. It takes whole vectors: other instructions
+ * sum what is left over, and their last bit may be another. */
 static size_t block_rows(const Table *t, size_t d)
 {
     size_t numbers = CACHE / (t->points + 3) / VECTORS * VECTORS;
@@ -231,7 +228,7 @@ void stepper_free(Stepper *st)
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */
 
-/* y[-past] from the window on; past = -1 is the slot of the state to come. */
+/* Returns y[-past] from the window on; past = -1 is the slot of the state to come. */
 static double *state(const Stepper *st, int past)
 {
     int slots = st->table->past_y + 2;
@@ -251,7 +248,7 @@ static size_t window_size(const Stepper *st)
     return st->system.n * st->system.d;
 }
 
-/* Weights and sources of a row in the window, to c and x. */
+/* Writes weights and sources of a row in the window to c and x. */
 static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
@@ -262,7 +259,8 @@ static void gather(const Stepper *st, const Sum *s)
     }
 }
 
-/* k = phi_J(scale h A) x / h, A the derivative at the state and time t the step begins with. */
+/* Computes k = phi_J(scale h A) x / h, A the derivative at the state and time t that the step
+ * begins with. */
 static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, double *k)
 {
     const Point *p = &st->table->point[e->point];
@@ -274,9 +272,9 @@ static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, dou
     for (size_t i = 0; i < N; i++) k[i] /= st->h;
 }
 
-/* Slope e at x, time t, and from it the row that comes next (NULL: none) to out: block by block where
- * the system has F + G of some rows, so that a slope is used before it leaves the nearest cache. 1
- * where out is finite, which is looked at where `check` says so. */
+/* Evaluates slope e at x, time t, and forms from it the row that comes next (NULL: none) in out. It
+ * goes block by block where the system has F + G of some rows, so that a slope is used before it
+ * leaves the nearest cache. Returns 1 where out is finite; it looks only where `check` says so. */
 static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
                    int check)
 {
@@ -302,17 +300,17 @@ static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *
     return finite;
 }
 
-/* The row to form once the evaluations before `after` are done: the next point, NULL where that is
- * still `point`, or the update. */
+/* Returns the row to form once the evaluations before `after` are done: the next point, NULL where
+ * that is still `point`, or the update. */
 static const Sum *next_row(const Table *t, const Sums *p, size_t after, int point)
 {
     if (after >= t->evals) return &p->update;
     return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
 }
 
-/* All slopes of the step from time t that are not ready, in the window, and the update to out (NULL: not wanted). Two
- * buffers take turns as argument: a block may read more of the old one than its own rows. 1 where out
- * is finite. */
+/* Evaluates all slopes of the step from time t that are not ready, in the window, and forms the update in out (NULL:
+ * not wanted). Two buffers take turns as argument: a block may read more of the old one than its own rows. Returns 1
+ * where out is finite. */
 static int evaluate(Stepper *st, const Sums *p, double t, double *out)
 {
     const Table *table = st->table;
@@ -341,7 +339,7 @@ static int evaluate(Stepper *st, const Sums *p, double t, double *out)
     return finite;
 }
 
-/* The slopes of a step with implicit stages. */
+/* Finds the slopes of a step with implicit stages. */
 static int solve_stages(Stepper *st, const Sums *p, double t)
 {
     for (size_t i = 0; i < p->points; i++) {
@@ -359,7 +357,7 @@ static int solve_stages(Stepper *st, const Sums *p, double t)
 /* A pass over one window; p: NULL for a table of flows. */
 typedef int Pass(Stepper *st, const Sums *p, double t);
 
-/* The pass over every window. */
+/* Makes the pass over every window. */
 static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
 {
     int code = 0;
@@ -373,7 +371,7 @@ static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
     return code;
 }
 
-/* The slopes become those of one step ago. */
+/* Makes the slopes those of one step ago. */
 static void shift_slopes(Stepper *st)
 {
     st->slope_at = (st->slope_at + 1) % (st->table->past_k + 1);
@@ -392,7 +390,7 @@ static void push_state(Stepper *st, const double *y)
 
 /* ---- start --------------------------------------------------------------------------------------- */
 
-/* Earlier steps whose slopes are evaluated on exact states. */
+/* Returns the number of earlier steps whose slopes are evaluated on exact states. */
 static int past_steps(const Stepper *st)
 {
     return st->table->past_k + (st->recursive ? WARM : 0);
@@ -444,7 +442,7 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-/* y over the fraction h of an operator, which is h / weight of its clock. */
+/* Moves y over the fraction h of an operator, which is h / weight of its clock. */
 static int sub_flow(const Stepper *st, int op, int set, double t, double h, double *y)
 {
     const System *s = &st->system;
@@ -461,7 +459,7 @@ static int not_finite(const Stepper *st)
                      st->table->name, st->step + 1);
 }
 
-/* Sub-flows one after another, each by its operator's clock. */
+/* Applies sub-flows one after another, each by its operator's clock. */
 static int flow_pass(Stepper *st, const Sums *p, double t)
 {
     double clock[COLOURS] = {0}, *y = state(st, -1);
@@ -507,7 +505,7 @@ static int try_pass(Stepper *st, const Sums *p, double t)
         gather(st, &p->update);
         combine(0, window_size(st), p->update.parts, st->c, st->x, state(st, -1));
     } else {
-        evaluate(st, p, t, state(st, -1)); /* what is not finite is seen behind the last window */
+        evaluate(st, p, t, state(st, -1)); /* values not finite are seen behind the last window */
     }
     gather(st, &p->error);
     combine(0, window_size(st), p->error.parts, st->c, st->x, st->error + st->at);
@@ -564,13 +562,14 @@ size_t stepper_evals(const Stepper *st)
     return st->evals;
 }
 
-/* Arrays a row moves: its sources and its result. */
+/* Counts the arrays a row moves: its sources and its result. */
 static size_t arrays(const Sum *s)
 {
     return s->plain ? 0 : s->parts + 1;
 }
 
-/* A pair's slope goes from the field to the row it is formed for through the nearest cache. */
+/* Counts the arrays a table moves. A pair's slope goes from the field to the row it is formed for
+ * through the nearest cache. */
 static size_t table_arrays(const Stepper *st)
 {
     const Table *t = st->table;

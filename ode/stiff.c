@@ -1,11 +1,13 @@
 /* stiff.c: A-stability and stiff decay of implicit tables, decided exactly where R = P / Q is (ratio.c).
  *
  * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle):
- * Q(-s) has its roots where Re s < 0, told by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, told by Sturm's
- * theorem (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3; Routh 1877.
+ * Q(-s) has its roots where Re s < 0, decided by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, decided by
+ * Sturm's theorem (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3;
+ * Routh 1877.
  *
- * A table with history has several factors, and its angle of A(alpha)-stability is searched in double precision: on each
- * ray the largest factor over |z| = 2^-10 .. 2^16, finest around the worst of 16 values an octave; the angle by bisection.
+ * A table with history has several factors, and its angle of A(alpha)-stability is searched in double precision: on
+ * each ray the largest factor over |z| = 2^-10 .. 2^16, finest around the worst of 16 values an octave; the angle is
+ * found by bisection.
  * Source: Widlund 1967; Hairer, Wanner 1996, section V.2. */
 #include <math.h>
 
@@ -15,7 +17,7 @@
 #include "ode/rationals.h"
 #include "ode/ratio.h"
 
-/* The colour of every slope that is solved for; -1: they have several, or none is. */
+/* Finds the colour of every slope that is solved for; -1: they have several, or none is. */
 static int implicit_colour(const Table *t, int *colour)
 {
     int *of = memory_new(2 * t->points, sizeof *of), several = 0;
@@ -33,7 +35,8 @@ static int implicit_colour(const Table *t, int *colour)
     return code;
 }
 
-/* Are all roots of q_0 + .. + q_n s^n where Re s < 0? row (2 (n + 2)) zero before: two rows of Routh's scheme in turn. */
+/* Returns whether all roots of q_0 + .. + q_n s^n have Re s < 0. row (2 (n + 2)), zero before, holds two rows of
+ * Routh's scheme in turn. */
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
     mpq_t *above = row, *below = row + n + 2, *swap, ratio, x;
@@ -98,7 +101,7 @@ static double radius(const Plane *p, double r, double angle)
     return stability_at(p->s, (const double(*)[2])z);
 }
 
-/* Largest factor on the ray, or the first that is seen above `enough`. */
+/* Returns the largest factor on the ray, or the first that is seen above `enough`. */
 static double worst_on(const Plane *p, double angle, double enough)
 {
     enum { OCTAVE = 16, LOW = -10, HIGH = 16, HALVINGS = 30 };
@@ -128,7 +131,8 @@ static double find_angle(const Plane *p)
     return low / right * 90;
 }
 
-/* lim of the largest factor R + a / z + ...; one that goes to 0 like z^(-1/k) has fallen much between 2^10 and 2^16. */
+/* Returns the limit of the largest factor R + a / z + ...; one that goes to 0 like z^(-1/k) has fallen much between
+ * 2^10 and 2^16. */
 static double find_infinity(const Plane *p)
 {
     double near = radius(p, 0x1p10, 0), half = radius(p, 0x1p15, 0), far = radius(p, 0x1p16, 0);
@@ -136,7 +140,8 @@ static double find_infinity(const Plane *p)
     return far > 1.5 * near ? INFINITY : 2 * far - half;
 }
 
-/* *angle: NaN where a value takes so many multiplications that thousands of them take too long. */
+/* Searches for the angle; *angle: NaN where a value takes so many multiplications that thousands of
+ * them take too long. */
 static int search_angle(const Table *t, int colour, double *angle, double *infinity)
 {
     const size_t work_max = 20000;

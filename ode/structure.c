@@ -1,11 +1,11 @@
 /* structure.c: symmetry, symplecticity and error constants, read off a table.
  *
- * Symmetry of one-step tables goes by series: S(-h) has the series (-1)^|t| a(t). A separable
- * Hamiltonian has F'F = G'G = 0, so only trees without an edge between equal colours remain.
- * Symplecticity: b_i a_ij + b_j a_ji = b_i b_j for all pairs of evaluations, on separable Hamiltonians for
- * the pairs of F with G (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that
- * are equal have been joined and those without effect dropped; so the condition is necessary too.
- * What is not told: symplecticity of methods with history. */
+ * Symmetry of one-step tables goes by series: S(-h) has the series (-1)^|t| a(t). A separable Hamiltonian
+ * has F'F = G'G = 0, so only trees without an edge between equal colours remain. Symplecticity: b_i a_ij +
+ * b_j a_ji = b_i b_j for all pairs of evaluations, on separable Hamiltonians for the pairs of F with G
+ * (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that are equal have been joined
+ * and those without effect dropped; so the condition is necessary too. Symplecticity of methods with
+ * history is not decided. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lie.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVALS_MAX = 256 }; /* above, symplecticity is not told */
+enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */
 
 static int differ(const Table *t, const mpq_t a, const mpq_t b)
 {
@@ -28,7 +28,8 @@ static int differ(const Table *t, const mpq_t a, const mpq_t b)
 
 /* ---- flows ------------------------------------------------------------------------------------------- */
 
-/* Neighbours of one operator are one flow, flows over time 0 none. op, c (t->flows) out; the count. */
+/* Joins neighbours of one operator into one flow and drops flows over time 0. op, c (t->flows) out;
+ * returns the count. */
 static size_t join_flows(const Table *t, int *op, mpq_t *c)
 {
     size_t n = 0;
@@ -60,7 +61,7 @@ static int is_palindrome(const Table *t, int *yes)
     return code;
 }
 
-/* Largest q with S(h) S(-h) = 1 up to words of length q. */
+/* Finds the largest q with S(h) S(-h) = 1 up to words of length q. */
 static int flows_symmetric_order(const Table *t, int most, int *order)
 {
     Words step = {0}, back = {0}, both = {0};
@@ -103,7 +104,8 @@ static int is_separable(const Forest *f, size_t tree)
     return 1;
 }
 
-/* The lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0: none. */
+/* Finds the lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0:
+ * none. */
 static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
 {
     Series *step = NULL, *back = NULL, *both = NULL;
@@ -130,7 +132,7 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     return code;
 }
 
-/* With forests as large as needed. */
+/* Searches with forests as large as needed. */
 static int find_symmetry(const Table *t, Structure *out)
 {
     int all = 0, separable = 0, code = 0;
@@ -141,7 +143,7 @@ static int find_symmetry(const Table *t, Structure *out)
         forest_free(f);
         if ((all && separable) || max >= out->searched) break;
     }
-    if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: not told */
+    if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: unknown */
     out->symmetric = !all;
     out->symmetric_separable = !separable;
     if (all) out->symmetric_order = all - 1;
@@ -150,7 +152,8 @@ static int find_symmetry(const Table *t, Structure *out)
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* Joined evaluations: a (n, n), b (n); rows of a hold what reaches the condition alone. */
+/* Joined evaluations: a (n, n), b (n). Rows of a hold only the coefficients that the condition
+ * reads. */
 typedef struct {
     const Table *t;
     int separable;
@@ -167,7 +170,7 @@ static int is_plain(const Row *r)
     return r->terms > 0 && r->term[0].eval == TABLE_STATE && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
 }
 
-/* y plus slopes everywhere, no history. */
+/* Returns whether every row is y plus slopes, without history. */
 static int is_runge_kutta(const Table *t)
 {
     int ok = !t->past_y && !t->past_k && is_plain(&t->update);
@@ -175,7 +178,8 @@ static int is_runge_kutta(const Table *t)
     return ok;
 }
 
-/* out (evals) = coefficients of a row by joined evaluation; `op` >= 0: only those of the other operator. */
+/* Computes out (evals), the coefficients of a row by joined evaluation; `op` >= 0: only those of the other
+ * operator. */
 static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
 {
     for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
@@ -196,7 +200,7 @@ static int find_equal(const Joined *s, int op, mpq_t *row)
     return -1;
 }
 
-/* Marks evaluations that used ones read; 0 where there were none to mark. */
+/* Marks evaluations that used ones read; returns 0 where there were none to mark. */
 static int mark_used(Joined *s)
 {
     size_t n = s->t->evals;
@@ -207,8 +211,9 @@ static int mark_used(Joined *s)
     return more;
 }
 
-/* At first all are one, then those of one operator that read as much of each; until that tells no more apart. Slopes that
- * are read before they are joined, as implicit stages do, are no exception (Hundsdorfer, Spijker 1981). */
+/* Joins equal evaluations. At first all are one, then those of one operator that read as much of each, until no more
+ * can be told apart. Slopes that are read before they are joined, as implicit stages do, are no exception (Hundsdorfer,
+ * Spijker 1981). */
 static void join_evaluations(Joined *s)
 {
     const Table *t = s->t;
@@ -231,7 +236,7 @@ static void join_evaluations(Joined *s)
     while (mark_used(s)) {}
 }
 
-/* b_i a_ij + b_j a_ji - b_i b_j = 0? */
+/* Returns whether b_i a_ij + b_j a_ji - b_i b_j = 0. */
 static int pair_holds(const Joined *s, size_t i, size_t j)
 {
     size_t n = s->t->evals;
@@ -295,7 +300,7 @@ static void multistep_free(Multistep *m)
     for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
 }
 
-/* Is every slope taken at some past state itself? */
+/* Returns whether every slope is taken at some past state itself. */
 static int is_linear(const Table *t)
 {
     for (size_t p = 0; p < t->points; p++)
@@ -327,7 +332,7 @@ static int multistep_new(const Table *t, Multistep *m)
     return 0;
 }
 
-/* Is there nothing j steps ago, j = i - 1? */
+/* Returns whether there is nothing j steps ago, j = i - 1. */
 static int is_empty(const Multistep *m, int i)
 {
     int empty = mpq_sgn(m->alpha[i]) == 0;
@@ -351,7 +356,7 @@ static int multistep_symmetric(const Table *t, const Multistep *m)
     return ok;
 }
 
-/* out = the coefficient of h^n y^(n) in numerical - exact:
+/* Computes out, the coefficient of h^n y^(n) in numerical - exact:
  * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
 static void error_term(const Multistep *m, int n, mpq_t out)
 {
@@ -376,7 +381,7 @@ static void error_term(const Multistep *m, int n, mpq_t out)
     mpq_clears(x, power, j, NULL);
 }
 
-/* All operators with the same weights, and consistent? Then the constant. */
+/* Finds the constant where all operators have the same weights and the table is consistent. */
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
     mpq_t sum, sigma;
@@ -433,7 +438,7 @@ int structure_find(const Table *t, int searched, Structure *out)
     if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
     if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
     if (code == 0 && is_linear(t)) code = find_multistep(t, out);
-    if (t->colours > 2) /* who kicks and who drifts is said of two fields */
+    if (t->colours > 2) /* kicks and drifts belong to two fields */
         out->symmetric_separable = out->symplectic_separable = TOLD_NOT;
     if (code != 0) structure_free(out);
     return code;

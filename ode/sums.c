@@ -1,4 +1,4 @@
-/* sums.c: rows of a table, their coefficients as doubles. */
+/* sums.c: compiles rows of a table, with their coefficients as doubles. */
 #include "ode/sums.h"
 
 #include "kernels/error.h"
@@ -9,7 +9,7 @@ static void sum_free(Sum *s)
     s->part = memory_free(s->part);
 }
 
-/* The second of two joined slopes is in the first. */
+/* Compiles a row. The second of two joined slopes is in the first. */
 static int sum_compile(const Row *r, const int *joined, Sum *s)
 {
     s->part = memory_new(r->terms, sizeof *s->part);
@@ -56,7 +56,7 @@ int sums_new(const Table *t, const int *joined, Sums *p)
     return sum_compile(&t->update, joined, &p->update);
 }
 
-/* Every term of slope e has its like of slope e + 1. */
+/* Returns whether every term of slope e has its like of slope e + 1. */
 static int row_pairs(const Row *r, int e)
 {
     size_t first = 0, second = 0, alike = 0;

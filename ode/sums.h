@@ -17,25 +17,27 @@ typedef struct {
     SumPart *part;
     double node[COLOURS];
     int plain;
-    double scale; /* of an exponential stage */
+    double scale; /* scale of an exponential stage */
 } Sum;
 
-/* Those of a table. */
+/* The sums of a table. */
 typedef struct {
     size_t points;
     Sum *point; /* (points) */
     Sum update;
-    Sum error; /* of a pair */
+    Sum error; /* error of a pair */
 } Sums;
 
-/* joined (t->evals): 1 where evaluation e and the next are one slope, kept in that of e. ERR_MEMORY; sums_free then too. */
+/* Makes the sums of a table. joined (t->evals): 1 where evaluation e and the next are one slope, kept in that of e.
+ * ERR_MEMORY; sums_free then too. */
 int sums_new(const Table *t, const int *joined, Sums *out);
 void sums_free(Sums *p);
 
 /* Leaves out the slopes of this step, which implicit.c adds. */
 void sum_known(Sum *s);
 
-/* 1 where evaluations e and e + 1 are F and G of one set at one point and time, told apart by no row. */
+/* Returns 1 where evaluations e and e + 1 are F and G of one set at one point and time, and no row tells
+ * them apart. */
 int sums_joined(const Table *t, int e);
 
 #endif

@@ -1,4 +1,4 @@
-/* system.c: particle systems by name: a const table of families, and what all of them share.
+/* system.c: particle systems by name: a const table of families, and their common parts.
  *
  * Every row is checked by tests/ode/test_systems.c: closed sub-flows and solutions against a reference
  * integrator, fields against the derivative of their flows. To add a system, add a row.
@@ -40,7 +40,7 @@ static const SystemKind *find_row(const char *name, size_t length)
     return NULL;
 }
 
-/* *options: what stands behind the row's name, from its colon on. */
+/* Finds the row of a name. *options: the text behind the row's name, from its colon on. */
 static const SystemKind *find(const char *name, const char **options)
 {
     const SystemKind *k = find_row(name, strlen(name));
@@ -49,7 +49,8 @@ static const SystemKind *find(const char *name, const char **options)
     return k ? k : find_row(name, length);
 }
 
-/* All names with a blank before each, for the message; cut off where it does not fit. */
+/* Lists all names for the message, with a blank before each; the list is cut off where it does not
+ * fit. */
 static int unknown(const char *name)
 {
     char list[512] = "";
@@ -72,7 +73,7 @@ static int check_sizes(const SystemKind *k, size_t n, size_t d)
 
 /* ---- options ---------------------------------------------------------------------------------------- */
 
-enum { OPTIONS_MAX = 8, OPTION_BYTES = 64 }; /* of a row; of one as it is written */
+enum { OPTIONS_MAX = 8, OPTION_BYTES = 64 }; /* most of a row; bytes of one as it is written */
 
 static size_t count_options(const SystemKind *k)
 {
@@ -100,7 +101,7 @@ static int refuse_option(const SystemKind *k, const char *text, size_t length)
                      k->base.name, list, (int)(length < 80 ? length : 80), text);
 }
 
-/* One option of `length` bytes into value[i], i its number; set[i] becomes 1. */
+/* Reads one option of `length` bytes into value[i], i its number; set[i] becomes 1. */
 static int read_option(const SystemKind *k, const char *text, size_t length, double *value,
                        int *set)
 {
@@ -124,7 +125,7 @@ static int read_option(const SystemKind *k, const char *text, size_t length, dou
     return refuse_option(k, text, length);
 }
 
-/* text: "" or ":NAME=NUMBER:NAME...". value (count_options) out. */
+/* Reads the options of text, "" or ":NAME=NUMBER:NAME...". value (count_options) out. */
 static int read_options(const SystemKind *k, const char *text, double *value)
 {
     int set[OPTIONS_MAX] = {0};
@@ -139,7 +140,7 @@ static int read_options(const SystemKind *k, const char *text, double *value)
 
 /* ---- systems ---------------------------------------------------------------------------------------- */
 
-/* The name with its options is the system's; a name without them is the row's own. */
+/* Keeps the name with its options as the system's; a name without them is the row's own. */
 static int keep_name(System *s, const char *name)
 {
     size_t bytes = strlen(name) + 1;
@@ -208,7 +209,7 @@ const char *system_default(void)
 
 /* ---- whom a table is for ---------------------------------------------------------------------------- */
 
-/* " A B ..." of the systems that have these operators linear. */
+/* Lists the systems that have these operators linear, as " A B ...". */
 static void list_linear(int ops, char *list, size_t bytes)
 {
     *list = '\0';

@@ -1,9 +1,10 @@
-/* system.h: what a family of particle systems (ode/systems) gives to the table in system.c. Private to ode/.
+/* system.h: the row that a family of particle systems (ode/systems) gives to the table in system.c. Private
+ * to ode/.
  *
- * A row is a System with its default sizes and functions filled in, the sizes it can have, and an
- * init that writes param and initial. The functions may use the tail of param as scratch: a System
- * serves one thread at a time (threads inside a field are its own). A row with options finds their
- * values at the head of param, in the order of its list.
+ * A row is a System with its default sizes and functions filled in, the sizes it can have, and an init that
+ * writes param and initial. The functions may use the tail of param as scratch: a System serves one thread
+ * at a time (threads inside a field are its own). A row with options finds their values at the head of
+ * param, in the order of its list.
  */
 #ifndef TROTTER_SYSTEM_H
 #define TROTTER_SYSTEM_H
@@ -34,15 +35,16 @@ extern const SystemKind system_transport;                     /* systems/transpo
 /* Streams of random numbers: the initial state, then a family's own draws from STREAM_PARAM on. */
 enum { STREAM_INITIAL = 1, STREAM_PARAM = 2 };
 
-/* x (count) out: scale times standard normal numbers of (seed, stream). */
+/* Fills x (count) with scale times standard normal numbers of (seed, stream). */
 void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_t stream);
 
-/* x (count) out: uniform in (low, high). */
+/* Fills x (count) with uniform numbers in (low, high). */
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* exponential.c: y (N) = exp(t A) y, A known by its action: act writes ax (N) = A x. norm: an upper
- * bound of some norm of A; work (2, N): scratch. About 18 |t| norm actions; NaN where |t| norm is above 1e7. */
+/* exponential.c: computes y (N) = exp(t A) y. A is known by its action: act writes ax (N) = A x. norm: an upper
+ * bound of some norm of A; work (2, N): scratch. It takes about 18 |t| norm actions; NaN where |t| norm is
+ * above 1e7. */
 typedef void Act(const void *context, const double *x, double *ax);
 void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
                        double *work);
@@ -55,29 +57,30 @@ typedef struct {
     const double *offset; /* (COLOURS, n, d): of derivative_offsets */
     double *work;         /* (3, n, d): scratch */
 } Derivative;
-/* An Act, of a Derivative; x is not 0. */
+/* This is an Act whose context is a Derivative; x is not 0. */
 void derivative_act(const void *derivative, const double *x, double *ax);
-/* Evaluations of F, G and C that an action takes. */
+/* Returns the evaluations of F, G and C that an action takes. */
 size_t derivative_evals(const Derivative *A);
-/* offset (COLOURS, n, d) out: f(0) of the system's linear operators, 0 of others; work (n, d): scratch. */
+/* Computes offset (COLOURS, n, d): f(0) of the system's linear operators, 0 for others; work (n, d):
+ * scratch. */
 void derivative_offsets(const System *s, double *work, double *offset);
 
-/* x (N) = phi_J(t A) v, v (N), J 0 .. 4, without a norm: steps are halved until their series end within rounding. Returns the
- * actions of A; NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
+/* Computes x (N) = phi_J(t A) v, v (N), J 0 .. 4, without a norm: steps are halved until their series end within
+ * rounding. Returns the actions of A; NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
 size_t exponential_phi(size_t N, Act *act, const void *context, double t, int J, const double *v,
                        double *x, double *work);
 
-/* solved.c: a question that has been answered: the times t (count), the tolerance, and whether it was checked by a second
- * means; the answer y (count, N) and *agreement, 0 where it was not checked. */
+/* solved.c: a question is the times t (count), the tolerance, and whether a second means checked the solution. Its
+ * answer is y (count, N) and *agreement, 0 where it was not checked. */
 typedef struct {
     double tolerance;
     int checked;
     const double *t;
     size_t count, N;
 } Question;
-/* 1 and the answer, or 0; of m NULL: 0. */
+/* Returns 1 and the answer, or 0; for m NULL 0. */
 int solved_find(const Solved *m, const Question *q, double *y, double *agreement);
-/* ERR_MEMORY. Nothing is kept in m NULL or in a full memory. */
+/* Keeps an answer; ERR_MEMORY. Nothing is kept in m NULL or in a full memory. */
 int solved_keep(Solved *m, const Question *q, const double *y, double agreement);
 
 #endif

@@ -1,4 +1,4 @@
-/* system_file.c: a particle system of the user's own, read from a text in the manner of schemes.
+/* system_file.c: reads a user's own particle system from a text in the manner of schemes.
  *
  *     system swarm                            # begins the file; the name in tables and plots
  *     title  Attraction at a distance, repulsion nearby
@@ -19,15 +19,15 @@
  *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
  *
- * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y
- * the coordinate in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where
- * j is of the memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c:
- * numbers of the particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in
- * (0, 1) and `normal`, a draw for each coordinate (--seed). What is not written is 0. There are no
- * closed sub-flows: exact ones come from the reference integrator.
+ * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
+ * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
+ * memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c: numbers of the
+ * particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in (0, 1) and
+ * `normal`, a draw for each coordinate (--seed). A rule that is not written is 0. There are no closed sub-flows: exact
+ * ones come from the reference integrator.
  *
- * This file reads the statements and builds the system; formula.c compiles the expressions and
- * program.c runs them. Limits: see the enums here and in program.h.
+ * This file reads the statements and builds the system; formula.c compiles the expressions and program.c runs them.
+ * Limits: see the enums here and in program.h.
  */
 #include <ctype.h>
 #include <math.h>
@@ -98,7 +98,7 @@ static int read_d(Reader *p)
     return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
 }
 
-/* `memory = ...` is a rule. */
+/* Reads `memory N`; `memory = ...` is a rule. */
 static int read_memory(Reader *p)
 {
     Cursor before = p->cursor;
@@ -168,7 +168,7 @@ static int read_rule(Reader *p, int which, Rule *r)
     return formula_read(p, which, &r->value);
 }
 
-/* `F = ...` is the rule of every component, `F2 = ...` that of one. */
+/* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one. */
 static int read_rules(Reader *p, int which, const char *number)
 {
     Rule rule = {.line = p->cursor.line};
@@ -195,7 +195,7 @@ static const struct {
                   {"n", read_n},         {"d", read_d},         {"param", read_param},
                   {"t-end", read_t_end}, {"h0", read_h0},       {"memory", read_memory}};
 
-/* Whether '=' follows the word of n bytes at the cursor: it is a rule. */
+/* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule. */
 static int is_rule(const Cursor *c, size_t n)
 {
     Cursor behind = *c;
@@ -203,7 +203,7 @@ static int is_rule(const Cursor *c, size_t n)
     return cursor_take(&behind, "=");
 }
 
-/* The word that begins a line, '-' included. */
+/* Reads the word that begins a line, '-' included. */
 static size_t first_word(const Cursor *c, char *out, size_t bytes)
 {
     size_t n = 0;
@@ -289,7 +289,7 @@ static int check(const Reader *p)
     return 0;
 }
 
-/* The first place where x (n, d) is not finite is told. */
+/* Reports the first place where x (n, d) is not finite. */
 static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
 {
     const Formulas *m = s->context;

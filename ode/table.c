@@ -1,4 +1,4 @@
-/* table.c: building, comparing, freezing and starting tables. No parsing, no theory.
+/* table.c: builds, compares, freezes and starts tables. It neither parses nor knows theory.
  *
  * Rows keep their terms sorted and merged, so equality of tables is equality of arrays. */
 #include "ode/table.h"
@@ -268,7 +268,8 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
-/* What a slope has of the clock of an operator: its own, or that of an exponential stage's increment. */
+/* Sets c to what a slope adds to the clock of an operator: 1 to its own, else 0; of an exponential stage
+ * the increment's node. */
 static void slope_time(const Table *t, int eval, int op, mpq_t c)
 {
     const Point *at = eval_point(t, eval);
@@ -278,7 +279,7 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-/* c = the node of a row by the rule, for one colour. */
+/* Sets c to the node of a row by the rule, for one colour. */
 static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     mpq_t w, x;
@@ -297,7 +298,7 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
     mpq_clears(w, x, NULL);
 }
 
-/* By the rule; an increment's is over J!. */
+/* Sets a point's node by the rule; that of an increment is over J!. */
 static void point_time(const Table *t, Point *p, int op)
 {
     mpq_t over;
@@ -356,7 +357,7 @@ Table *table_freeze(const Table *from)
 
 /* ---- start of a multistep scheme ----------------------------------------------------------------- */
 
-/* An argument with what `history` steps cannot give replaced; `ready`: evaluations computed before. */
+/* Replaces in an argument what `history` steps cannot give; `ready`: evaluations computed before. */
 static int start_argument(Row *r, int history, int ready)
 {
     Row out = {0};
@@ -372,7 +373,8 @@ static int start_argument(Row *r, int history, int ready)
     return code;
 }
 
-/* Sum of a row's weights on slopes of an operator, symbols at their starting values. */
+/* Sums a row's weights on slopes of an operator, with symbols at their starting values; set 0: of
+ * every set. */
 static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum)
 {
     mpq_t c;
@@ -389,7 +391,8 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     mpq_clear(c);
 }
 
-/* y' = y + K: past slopes become current ones, the weights of each colour are normalised to total 1. */
+/* Makes y' = y + K: past slopes become current ones, the weights of each colour are normalised to total
+ * 1. */
 static int start_update(const Table *t, Row *r)
 {
     Row out = {0};
@@ -462,7 +465,7 @@ void table_weight(const Table *t, int op, int set, mpq_t out)
         if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
 }
 
-/* A sum of the rule's in steps. */
+/* Turns a sum by the rule into steps. */
 static void node_in_steps(const Table *t, int op, mpq_t node)
 {
     if (mpq_sgn(t->weight[op]) != 0) mpq_div(node, node, t->weight[op]);

@@ -1,10 +1,10 @@
-/* terms.c: sums of terms as texts, "1/12 [F,[F,G]] - 1/24 [[F,G],G]" or "-1/2 F'G; .5 G'F".
+/* terms.c: reads sums of terms from texts, "1/12 [F,[F,G]] - 1/24 [[F,G],G]" or "-1/2 F'G; .5 G'F".
  *
  *   sum  = [ term { ( '+' | '-' | ';' ) term } [ ';' ] ] | '0'
  *   term = [ '+' | '-' ] [ product ] NAME
  *
- * A product is that of expression.c: 1/2, .5, 2/4, (1+1/3)/2. What a NAME is, the caller knows: a tree (tree.c) or a commutator
- * (bracket.c). Blanks may stand between any two of these. */
+ * A product is that of expression.c: 1/2, .5, 2/4, (1+1/3)/2. The caller knows what a NAME is: a tree (tree.c) or a
+ * commutator (bracket.c). Blanks may stand between any two of these. */
 #include "kernels/error.h"
 #include "ode/lexer.h"
 #include "ode/theory.h"
@@ -19,7 +19,7 @@ static int parser_open(const char *text, Parser *p)
     return p->table ? 0 : ERR_MEMORY;
 }
 
-/* One term at the cursor, with the sign before it. */
+/* Reads one term at the cursor, with the sign before it. */
 static int read_term(Parser *p, TermReader *read, void *to, mpq_t c)
 {
     Cursor *at = &p->cursor;

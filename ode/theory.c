@@ -22,7 +22,7 @@ void theory_state(const Table *t, mpq_t out)
     mpq_clear(c);
 }
 
-/* (numerical - exact) / sigma by tree; empty: sum of state weights - 1. */
+/* Computes (numerical - exact) / sigma by tree; empty: sum of state weights - 1. */
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
 {
     Series *step, *exact;
@@ -101,7 +101,8 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
     return code;
 }
 
-/* Is the defect zero? Keeps the largest residual that an inexact table is forgiven. */
+/* Returns whether the defect is zero. Keeps the largest residual that an inexact table is
+ * forgiven. */
 static int is_met(const Table *t, const mpq_t defect, Theory *out)
 {
     if (!theory_is_zero(t, defect)) return 0;
@@ -116,7 +117,8 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
     return 1;
 }
 
-/* In one colour, F stands for the sum of all: where every stage is H a defect depends on its tree's shape alone. */
+/* Sums the squares of one order's defects. In one colour, F stands for the sum of all: where every stage is H a
+ * defect depends on its tree's shape alone. */
 static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
 {
     mpq_t sum, q;
@@ -167,7 +169,7 @@ int theory_find(const Forest *f, const Table *t, Theory *out)
     return code;
 }
 
-/* With forests as large as needed. */
+/* Searches with forests as large as needed. */
 static int search(const Table *frozen, int most, int timed, Theory *out)
 {
     int code = 0;
@@ -194,7 +196,7 @@ int theory_search(const Table *t, int most, Theory *out)
     return code;
 }
 
-/* Fills *out from the forest; *vanishes: every tree of it. */
+/* Fills *out from the forest; *vanishes: the estimate is 0 on every tree of it. */
 static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, int *vanishes)
 {
     Series *s;

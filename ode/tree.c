@@ -1,10 +1,10 @@
 /* tree.c: all rooted trees with vertices of two or three colours, and the ways to cut each.
  *
- * A tree is a root colour and a multiset of smaller trees, kept as rising indices; within an order
- * trees are listed in lexicographic order of (colour, children), so one is found by bisection.
- * Cutting follows the recursion of the composition law (Hairer, Lubich, Wanner 2006, III.1.3): each
- * child is cut off whole, or kept with one of its own cuts. A clock is a leaf like others, but for where it may stand. Sources of the counts 2, 4, 14, 52, 214,
- * 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
+ * A tree is a root colour and a multiset of smaller trees, kept as rising indices; within an order trees are listed in
+ * lexicographic order of (colour, children), so one is found by bisection. Cutting follows the recursion of the
+ * composition law (Hairer, Lubich, Wanner 2006, III.1.3): each child is cut off whole, or kept with one of its own
+ * cuts. A clock is a leaf like others, except for where it may stand. Sources of the counts 2, 4, 14, 52, 214, 916, ...
+ * and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/lexer.h"
@@ -114,7 +114,7 @@ static int add_cut(Forest *f, size_t t, const Cut *c)
     return 0;
 }
 
-/* Cuts of tree t with the fate of its first i children decided in `kept` and `c`. */
+/* Adds the cuts of tree t for which `kept` and `c` decide the fate of its first i children. */
 static int cut_children(Forest *f, size_t t, int i, const Tree *kept, const Cut *c)
 {
     const Tree *tree = &f->tree[t];
@@ -236,7 +236,8 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-/* Whether a field of `linear` has a derivative somewhere that is none of the first, or by time. */
+/* Returns whether a field of `linear` has a derivative somewhere that is not a first one, or is by
+ * time. */
 static int has_zero(const Forest *f, size_t tree, int linear)
 {
     const Tree *t = &f->tree[tree];
@@ -263,7 +264,7 @@ int tree_is_F(const Forest *f, size_t tree)
 
 /* ---- sums as texts ------------------------------------------------------------------------------------- */
 
-/* What forest_read reads into. */
+/* The sum that forest_read reads into. */
 typedef struct {
     const Forest *f;
     const char *letters;
@@ -282,7 +283,7 @@ static int expected_tree(const TreeSum *s, const Cursor *at)
     return cursor_error(at, "expected a term in %s, as %c'%c or %c''(%c,%c)", which, a, b, a, a, b);
 }
 
-/* The tree at the cursor, of `left` vertices at most, which are counted down. */
+/* Reads the tree at the cursor, of at most `left` vertices, and counts them down. */
 static int read_tree(const TreeSum *s, Cursor *at, int *left, int *tree)
 {
     cursor_blanks(at);

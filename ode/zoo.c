@@ -56,7 +56,7 @@ void zoo_close(Zoo *z)
 
 /* ---- names that are texts --------------------------------------------------------------------------- */
 
-/* Parses the text in `stream` (of open_memstream) as one scheme and gives it `name`. */
+/* Parses a text (from open_memstream) as one scheme and gives it `name`. */
 static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
 {
     Table **list = NULL;
@@ -84,7 +84,7 @@ static const struct {
 
 static int find_base(const Zoo *z, const char *name, Table **out);
 
-/* NAME-decoder of any scheme NAME; *made = 0 where it is none. */
+/* Writes NAME-decoder for any scheme NAME; *made = 0 where the name is none. */
 static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
 {
     static const char suffix[] = "-decoder";
@@ -100,7 +100,8 @@ static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
     return code;
 }
 
-/* NAME-layer, NAME-F, NAME-G of a stored scheme NAME; *made = 0 where it is none of these. */
+/* Writes NAME-layer, NAME-F, NAME-G for a stored scheme NAME; *made = 0 where the name is none of
+ * these. */
 static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
     size_t n = strlen(name);
@@ -120,7 +121,8 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
 
-/* Edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein 1966). */
+/* Returns the edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein
+ * 1966). */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(b), row[TABLE_NAME + 1];
@@ -164,7 +166,7 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
     return made ? 0 : unknown(z, name);
 }
 
-/* A scheme by its name without sub-flow suffix. */
+/* Finds a scheme by its name without sub-flow suffix. */
 static int find_base(const Zoo *z, const char *name, Table **out)
 {
     const Table *t = stored(z, name);
@@ -194,7 +196,7 @@ static int solve_flows(const Zoo *z, const char *solver, Table **t)
     return 0;
 }
 
-/* Where the sub-flow suffix begins: the last ':' that is not a made name's own. */
+/* Returns where the sub-flow suffix begins: the last ':' that is not a made name's own. */
 static const char *find_suffix(const char *name)
 {
     return strrchr(made_rest(name), ':');
@@ -213,7 +215,7 @@ int zoo_name(const char *given, char name[TABLE_NAME])
 
 static const char fixed_point[] = ":fixed-point-";
 
-/* Where that suffix begins; NULL: there is none. */
+/* Returns where that suffix begins; NULL: there is none. */
 static const char *find_fixed_point(const char *name)
 {
     const char *suffix = strrchr(name, ':');
@@ -298,7 +300,8 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
     return 0;
 }
 
-/* A stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its name. */
+/* Adds a stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its
+ * name. */
 static int add_form(const Zoo *z, const Table *t, int colours, const char *form, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -309,7 +312,8 @@ static int add_form(const Zoo *z, const Table *t, int colours, const char *form,
     return form[0] && stored(z, name) ? 0 : add_found(z, name, solver, list, count);
 }
 
-/* A pair is there for steps by tolerance, which layers are not: over L it comes by its name alone. */
+/* Adds the explicit schemes, then their -layer. A pair serves steps by tolerance, which layers do not
+ * take, so over L it comes by its name alone. */
 static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
@@ -322,7 +326,7 @@ static int add_all(const Zoo *z, int colours, const char *solver, Table ***list,
     return 0;
 }
 
-/* Those of a kind, as they are stored. */
+/* Adds the schemes of a kind, as they are stored. */
 static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -350,7 +354,7 @@ static const struct {
                            [SCHEMES_IMPLICIT] = {add_implicit, 2},
                            [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
 
-/* The schemes of a name: one, or a group. */
+/* Adds the schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
@@ -359,7 +363,7 @@ static int add_named(const Zoo *z, const char *name, const char *solver, Table *
     return group[g].add(z, group[g].colours, solver, list, count);
 }
 
-/* Length of the first name of "A, B,...", with the blanks behind it. */
+/* Returns the length of the first name of "A, B,...", with the blanks behind it. */
 static size_t name_length(const char *at)
 {
     size_t comma = made_comma(at);

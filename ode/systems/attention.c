@@ -4,12 +4,12 @@
  *   G: y_i' = W2 tanh(W1 y_i + b), W1 (m, d), W2 (d, m), m = 2 d               no closed flow
  *   C: y_i' = sum_j p_ij V' z_j, p_i = softmax_j(<Q' y_i, K' z_j> / sqrt(d))   no closed flow
  *
- * z are n more particles, which do not move: the memory that a decoder's cross-attention reads. Its keys K' z and values
- * V' z are made once.
- * Smooth, nonlinear in both parts, not commuting, without a symmetry or invariant: the default of
- * order studies. From TILED particles on both parts go in tiles of rows, shared among threads: a tile's
- * scores stay in the second cache between the two products, and exponentials are vectorised. A
- * result does not depend on the number of threads. Entries N(0, g^2 / columns) with g near 1 keep the solution O(1) for t of order 1.
+ * z are n more particles, which do not move: the memory that a decoder's cross-attention reads. Its keys K' z and
+ * values V' z are made once.
+ * The system is smooth, nonlinear in both parts, not commuting, and without a symmetry or invariant, so it is the
+ * default of order studies. From TILED particles on both parts go in tiles of rows, shared among threads: a tile's
+ * scores stay in the second cache between the two products, and exponentials are vectorised. A result does not depend
+ * on the number of threads. Entries N(0, g^2 / columns) with g near 1 keep the solution O(1) for t of order 1.
  * Source: Vaswani et al. 2017, eq. 1; Lu et al. 2019 (the layer as convection-diffusion).
  */
 #include "ode/system.h"
@@ -72,7 +72,7 @@ static Weights weights(const System *s)
     return w;
 }
 
-/* With the queries Q' y, and the memory's keys and values. */
+/* Returns the weights with the memory's keys and values; q is for the queries Q' y. */
 static Weights of_memory(const System *s)
 {
     Weights w = weights(s);
@@ -81,7 +81,7 @@ static Weights of_memory(const System *s)
     return w;
 }
 
-/* C (r, c) = alpha A (r, k) B^T, B (c, k). */
+/* Computes C (r, c) = alpha A (r, k) B^T, B (c, k). */
 static void times_transposed(size_t r, size_t c, size_t k, double alpha, const double *A,
                              const double *B, double *C)
 {
@@ -89,7 +89,7 @@ static void times_transposed(size_t r, size_t c, size_t k, double alpha, const d
                 B, (int)k, 0, C, (int)c);
 }
 
-/* C (r, c) = A (r, k) B (k, c), B's rows ldb apart. */
+/* Computes C (r, c) = A (r, k) B (k, c), B's rows ldb apart. */
 static void times(size_t r, size_t c, size_t k, const double *A, const double *B, size_t ldb,
                   double *C)
 {
@@ -99,7 +99,7 @@ static void times(size_t r, size_t c, size_t k, const double *A, const double *B
 
 /* ---- few particles --------------------------------------------------------------------------------- */
 
-/* Each row of p (n, n) becomes its softmax. */
+/* Replaces each row of p (n, n) by its softmax. */
 static void softmax_rows(size_t n, double *p)
 {
     for (size_t i = 0; i < n; i++) {
@@ -128,11 +128,11 @@ static void drift_plain(size_t n, size_t d, Weights w, const double *y, double *
 
 /* ---- many particles, in tiles ---------------------------------------------------------------------- */
 
-/* Rows first .. first + rows - 1; p (TILE, max(n, m)): the thread's own. */
+/* Computes rows first .. first + rows - 1; p (TILE, max(n, m)): the thread's own. */
 typedef void Tile(size_t n, size_t d, const Weights *w, size_t first, size_t rows, const double *y,
                   double *p, double *dy);
 
-/* One BLAS thread in each: OpenBLAS is built with OpenMP and does not nest. */
+/* Runs all tiles with one BLAS thread in each: OpenBLAS is built with OpenMP and does not nest. */
 static void in_tiles(size_t n, size_t d, const Weights *w, Tile *tile, const double *y, double *dy)
 {
     size_t threads = least(least((size_t)omp_get_max_threads(), n / TILE), THREADS);
@@ -142,7 +142,7 @@ static void in_tiles(size_t n, size_t d, const Weights *w, Tile *tile, const dou
              w->p + (size_t)omp_get_thread_num() * TILE * longer(n, d), dy);
 }
 
-/* row (n) becomes exp(row - max); returns the sum. */
+/* Replaces row (n) by exp(row - max); returns the sum. */
 SIMD_CLONES static double exponentials(size_t n, double *row)
 {
     double top = row[0], sum = 0;
@@ -168,7 +168,7 @@ static void attend_tile(size_t n, size_t d, const Weights *w, size_t first, size
         for (size_t c = 0; c < d; c++) out[i * d + c] /= sum[i];
 }
 
-/* row (m) becomes tanh(row + b) = 1 - 2 / (e^{2 x} + 1). */
+/* Replaces row (m) by tanh(row + b) = 1 - 2 / (e^{2 x} + 1). */
 SIMD_CLONES static void bend(size_t m, const double *b, double *row)
 {
 #pragma omp simd

@@ -8,14 +8,14 @@
  *
  * Both have closed flows. F is diffusion, nu times the Laplacian in the limit of many particles: it moves nothing, is
  * linear in z, keeps sum V z, and the energy sum V z^2 / 2 falls by nu V^2 / (2 eps^2) sum_ij eta_eps (z_i - z_j)^2.
- * Its eigenvalues lie near 4 nu / eps^2 (e^{-k^2 eps^2 / 4} - 1), k the wave number, so between -4 nu / eps^2 and 0 where
- * particles are evenly spread. G is convection by a vortex whose core has radius 1 and whose largest speed is 1; it
- * changes distances (a rigid rotation would not, and would commute with F) and no volumes. With decay = 0 nothing in G
- * depends on what F changes: G'F = 0, and schemes whose leading error is of that form, as heun-layer, gain an order.
+ * Its eigenvalues lie near 4 nu / eps^2 (e^{-k^2 eps^2 / 4} - 1), k the wave number, so between -4 nu / eps^2 and 0
+ * where particles are evenly spread. G is convection by a vortex whose core has radius 1 and whose largest speed is 1;
+ * it changes distances (a rigid rotation would not, and would commute with F) and no volumes. With decay = 0 nothing in
+ * G depends on what F changes: G'F = 0, and schemes whose leading error is of that form, as heun-layer, gain an order.
  *
- * Peclet number 1 * 1 / nu. eps = 0 stands for 3/2 sqrt(V). The time of F grows like n where eps^2 does like 1/n: particles
- * are sorted into cells no narrower than CUT eps, beyond which eta is below rounding, and see those of 9 cells. With few
- * cells it grows like n^2.
+ * The Peclet number is 1 * 1 / nu. eps = 0 stands for 3/2 sqrt(V). The time of F grows like n where eps^2 does like
+ * 1/n: particles are sorted into cells no narrower than CUT eps, beyond which eta is below rounding, and see those of 9
+ * cells. With few cells it grows like n^2.
  *
  * Source: Degond, Mas-Gallic 1989, "The weighted particle method for convection-diffusion equations", part 1, (1.5) to
  * (1.7), with a Gaussian; Cottet, Koumoutsakos 2000, "Vortex methods", section 5.4. Winding by a vortex: Rhines, Young
@@ -70,7 +70,7 @@ static Cells cells_of(const System *s)
     return c;
 }
 
-/* Scratch of the exponential: (2, n). */
+/* Returns the scratch of the exponential: (2, n). */
 static double *work_of(const System *s)
 {
     return s->param + OPTIONS + 6 * s->n + 2;
@@ -86,7 +86,7 @@ static double eps_of(const System *s)
     return s->param[EPS] > 0 ? s->param[EPS] : 1.5 * sqrt(volume(s));
 }
 
-/* How many cells of at least `least` fit into `length`. Not a number: one. */
+/* Returns how many cells of at least `least` fit into `length`; one where that is not a number. */
 static size_t cells_along(double length, double least, size_t most)
 {
     double count = floor(length / least);
@@ -141,7 +141,7 @@ static Cells sort(const System *s, const double *y)
 
 /* ---- F: exchange ------------------------------------------------------------------------------------ */
 
-/* sum over particles from .. end - 1 of e^{-r^2/eps^2} (zs_j - z). */
+/* Returns the sum over particles from .. end - 1 of e^{-r^2/eps^2} (zs_j - z). */
 SIMD_CLONES static double exchange_row(const Cells *c, size_t from, size_t end, double by_eps2,
                                        double x, double y, double z, const double *zs)
 {
@@ -167,7 +167,8 @@ static Exchange exchange_open(const System *s, const double *y)
                       4 / pi * volume(s) * by_eps2 * by_eps2 / s->param[PECLET]};
 }
 
-/* What particles of cell k, which have `own`, get from those of strengths z in three cells of three rows. */
+/* Computes dz, what particles of cell k, which have `own`, get from those of strengths z in three cells of
+ * three rows. */
 static void exchange_cell(const Exchange *e, size_t k, const double *own, const double *z,
                           double *dz)
 {
@@ -185,7 +186,7 @@ static void exchange_cell(const Exchange *e, size_t k, const double *own, const 
     }
 }
 
-/* All (n) sorted. Few particles cost less than a parallel region does. */
+/* Does so for all (n), sorted. Few particles cost less than a parallel region does. */
 static void exchange_all(const Exchange *e, const double *own, const double *z, double *dz)
 {
     enum { MANY = 512 };
@@ -198,7 +199,7 @@ static void exchange_all(const Exchange *e, const double *own, const double *z, 
     for (size_t k = 0; k < cells; k++) exchange_cell(e, k, own, z, dz);
 }
 
-/* dz (n) = F of the strengths z (n), both sorted. */
+/* Computes dz (n) = F of the strengths z (n), both sorted. */
 static void exchange_act(const void *context, const double *z, double *dz)
 {
     exchange_all(context, z, z, dz);
@@ -215,7 +216,8 @@ static void exchange(const System *s, int set, double t, const double *y, double
     }
 }
 
-/* Row i of F's matrix sums, in absolute values, to less than twice what particle i, of strength 0, gets where all have 1. */
+/* Returns a bound of F's norm: row i of its matrix sums, in absolute values, to less than twice what particle i, of
+ * strength 0, gets where all have 1. */
 static double exchange_norm(const Exchange *e, double *work)
 {
     size_t n = e->cells.n;
@@ -270,7 +272,7 @@ static void convect_flow(const System *s, int set, double t, double h, double *y
 
 /* ---- the cloud -------------------------------------------------------------------------------------- */
 
-/* A disk filled evenly by a spiral, each particle a golden angle behind the one before; strengths are those of a
+/* Fills a disk evenly by a spiral, each particle a golden angle behind the one before; strengths are those of a
  * Gaussian blob that stands beside the vortex. The seed turns both. */
 static void init(System *s, uint64_t seed)
 {

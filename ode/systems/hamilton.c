@@ -5,10 +5,10 @@
  *   henon   V = |q|^2/2 + q1^2 q2 - q2^3/3: chaotic at higher energy
  *
  * Particles do not see each other. F'F = G'G = 0: trees with an edge between two vertices of one
- * colour vanish, so some schemes gain an order here; not a control. kepler's numbers in param are of
- * its solution only: the particles are apart.
- * Source: Hairer, Lubich, Wanner 2006, "Geometric numerical integration", I.2 and I.3; Henon, Heiles
- * 1964.
+ * colour vanish, so some schemes gain an order here, and this is no control. kepler's numbers in
+ * param serve its solution only, so the particles are apart.
+ * Source: Hairer, Lubich, Wanner 2006, "Geometric numerical integration", I.2 and I.3; Henon,
+ * Heiles 1964.
  */
 #include "ode/system.h"
 
@@ -17,7 +17,7 @@
 #include "kernels/random.h"
 #include "ode/simd.h"
 
-/* Inlined with their loops into the clones below. */
+/* Functions that are inlined with their loops into the clones below. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void kepler_force(double x, double y, double *fx, double *fy)
@@ -58,7 +58,7 @@ INLINE void kick_flow(size_t n, Force *force, double h, double *y)
     }
 }
 
-/* F + G. */
+/* Computes F + G. */
 INLINE void both(size_t n, Force *force, const double *y, double *dy)
 {
 #pragma omp simd
@@ -156,7 +156,8 @@ static double henon_energy(const System *s, const double *y)
     return H;
 }
 
-/* E - e sin E = M by Newton from M + e sin M; e < 1/2: 20 steps are far more than it takes. */
+/* Solves E - e sin E = M by Newton from M + e sin M; e < 1/2: 20 steps are far more than it
+ * takes. */
 static double eccentric_anomaly(double e, double M)
 {
     double E = M + e * sin(M);
@@ -164,7 +165,7 @@ static double eccentric_anomaly(double e, double M)
     return E;
 }
 
-/* param: eccentricity (n), angle of the perihelion (n). */
+/* Reads from param: eccentricity (n), angle of the perihelion (n). */
 static void kepler_solution(const System *s, double t, double *y)
 {
     for (size_t i = 0; i < s->n; i++, y += 4) {

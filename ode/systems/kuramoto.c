@@ -14,8 +14,8 @@
 static const double coupling = 1.5;
 static const double pinning = 0.5;
 
-/* K/n sum_j sin(theta_j - theta_i) = K (S cos theta_i - C sin theta_i), C + i S the mean of
- * exp(i theta): n + n sines in place of n^2. */
+/* Computes K/n sum_j sin(theta_j - theta_i) = K (S cos theta_i - C sin theta_i), C + i S the mean
+ * of exp(i theta): n + n sines in place of n^2. */
 static void attract(const System *s, int set, double t, const double *y, double *dy)
 {
     size_t d = s->d, N = s->n * d;
@@ -34,7 +34,7 @@ static void pin(const System *s, int set, double t, const double *y, double *dy)
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = s->param[i] + pinning * sin(2 * y[i]);
 }
 
-/* The angle of (x, y) on the branch nearest `near`. */
+/* Returns the angle of (x, y) on the branch nearest `near`. */
 static double angle(double x, double y, double near)
 {
     const double turn = 6.283185307179586476925286766559;
@@ -42,9 +42,9 @@ static double angle(double x, double y, double near)
     return a + turn * round((near - a) / turn);
 }
 
-/* With W = sqrt(w^2 - a^2), the linear map (cos, sin) -> (W cos, a cos + w sin) carries theta to psi
- * with psi' = W: turn psi by W h and go back. The map has a positive determinant and turns no vector
- * by as much as pi, so the branch nearest to the old angle is the continuous one. */
+/* Turns psi by W h and goes back. With W = sqrt(w^2 - a^2), the linear map (cos, sin) -> (W cos, a
+ * cos + w sin) carries theta to psi with psi' = W. The map has a positive determinant and turns no
+ * vector by as much as pi, so the branch nearest to the old angle is the continuous one. */
 static void pin_flow(const System *s, int set, double t, double h, double *y)
 {
     double a = pinning;

@@ -1,15 +1,14 @@
-/* linear.c: y' = A y + B y, y of N = n d coordinates. Closed sub-flows and solution.
+/* linear.c: y' = A y + B y, y of N = n d coordinates. Sub-flows and solution are closed.
  *
- *   linear            A dense, B one dense (d, d) block a particle: they do not commute; of a decoder's scheme + C y,
+ *   linear            A dense, B one dense (d, d) block a particle: they do not commute; for a decoder + C y,
  *                     C blocks like those of B, as cross-attention to a memory at rest sees each particle alone
  *   linear:commuting  A = M, B = (M^2 + M)/2 of one dense M: every splitting error vanishes
  *   nilpotent         A = E12, B = E23: 3x3, commutators of depth 2 and more vanish
  *   nilpotent:4       A = E12 + E34, B = E23: 4x4, commutators of depth 3 and more vanish
  *
- * Flows are exp(h A) y (exponential.c); on nilpotent matrices its series ends and is exact in
- * floating point for dyadic h (start values are whole numbers; y4 is a multiple of 12, so that
- * division by 3! and 12 is exact). linear:commuting is there to show what a bad test problem hides;
- * its B mixes particles.
+ * Flows are exp(h A) y (exponential.c); on nilpotent matrices its series ends and is exact in floating point for
+ * dyadic h (start values are whole numbers; y4 is a multiple of 12, so that division by 3! and 12 is exact).
+ * linear:commuting is there to show what a bad test problem hides; its B mixes particles.
  *
  * Source: nilpotent oracles: design, section 5.
  */
@@ -34,13 +33,13 @@ static size_t params(size_t n, size_t d)
     return MATRICES * n * d * n * d + 2 * n * d;
 }
 
-/* Matrix `which` (N, N) of the system; MATRICES gives the scratch (2, N) behind them. */
+/* Returns matrix `which` (N, N) of the system; MATRICES gives the scratch (2, N) behind them. */
 static double *matrix(const System *s, int which)
 {
     return s->param + (size_t)which * size(s) * size(s);
 }
 
-/* y (N) = A x. */
+/* Computes y (N) = A x. */
 static void multiply(size_t N, const double *A, const double *x, double *y)
 {
     int n = (int)N;
@@ -65,7 +64,7 @@ static void act(const void *matrix, const double *x, double *ax)
     multiply(m->N, m->A, x, ax);
 }
 
-/* y (N) = exp(t M) y. */
+/* Computes y (N) = exp(t M) y. */
 static void exp_apply(const System *s, int which, double t, double *y)
 {
     Matrix m = {size(s), matrix(s, which)};

@@ -1,12 +1,13 @@
-/* reaction.c: logistic growth in every coordinate, with two ways of mixing. Closed sub-flows.
+/* reaction.c: logistic growth in every coordinate, with two ways of mixing. The sub-flows are
+ * closed.
  *
  *   fisher  F: diffusion on a periodic line, u_i' = D (u_{i-1} - 2 u_i + u_{i+1})
  *           G: u' = r_c u (1 - u), rate r_c of column c
  *   forced  F: pull to the mean, u_i' = cos(2 t) (mean u - u_i)
  *           G: u_i' = r_i(t) u_i (1 - u_i), r_i(t) = 1 + sin(3 t + i) / 2
  *
- * The d columns are d species that do not see each other. In `forced` both parts depend on time,
- * so it tests every scheme's time nodes.
+ * The d columns are d species that do not see each other. In `forced` both parts depend on time, so
+ * it tests every scheme's time nodes.
  * Source: Fisher 1937; Kolmogorov, Petrovskii, Piskunov 1937. `forced` is our own.
  */
 #include "ode/system.h"
@@ -20,7 +21,7 @@
 static const double diffusion = 0.5;
 static const double turn = 6.283185307179586476925286766559; /* 2 pi */
 
-/* Solution of u' = r(t) u (1 - u) when r has integral R over the step. */
+/* Returns the solution of u' = r(t) u (1 - u) when r has integral R over the step. */
 static double logistic(double u, double R)
 {
     return u / (u + (1 - u) * exp(-R));
@@ -97,12 +98,12 @@ SIMD_CLONES static void grow_flow(const System *s, int set, double t, double h, 
         for (size_t c = 0; c < d; c++) y[i + c] = y[i + c] / (y[i + c] + (1 - y[i + c]) * decay[c]);
 }
 
-/* First column of the circulant exp(h F) - 1, which convolves with e^{-x} I_m(x), x = 2 D h, I_m the
- * modified Bessel functions (e^{x cos a} = I_0 + 2 sum I_m cos(m a), Abramowitz, Stegun 1964, 9.6.34),
- * over all images m + k n. Backward recurrence I_{m-1} = I_{m+1} + (2 m / x) I_m, normalised by that
- * series at a = 0 (Miller; Gautschi 1967). It gives the middle as minus the others too, so rounding is
- * of size h eps; with the 1, eps at every step would add up. |x| <= FLOW_MAX. Returns M, the farthest
- * m of any size. */
+/* Computes the first column of the circulant exp(h F) - 1, which convolves with e^{-x} I_m(x), x = 2 D
+ * h, I_m the modified Bessel functions (e^{x cos a} = I_0 + 2 sum I_m cos(m a), Abramowitz, Stegun
+ * 1964, 9.6.34), over all images m + k n. It takes the backward recurrence I_{m-1} = I_{m+1} + (2 m /
+ * x) I_m, normalised by that series at a = 0 (Miller; Gautschi 1967). It gives the middle as minus the
+ * others too, so rounding is of size h eps; with the 1, eps at every step would add up. |x| <=
+ * FLOW_MAX. Returns M, the farthest m of any size. */
 enum { FLOW_MAX = 32 };
 
 static size_t heat_kernel(size_t n, double h, double *kernel)
@@ -151,7 +152,8 @@ static void diffuse_flow(const System *s, int set, double t, double h, double *y
     for (double k = 0; k < parts; k++) diffuse_short(s, h / parts, y);
 }
 
-/* A smooth wave a species: rough data would blow up backwards in time, where histories lie. */
+/* Starts with a smooth wave a species: rough data would blow up backwards in time, where histories
+ * lie. */
 static void fisher_init(System *s, uint64_t seed)
 {
     size_t n = s->n, d = s->d;
@@ -199,7 +201,7 @@ static void pull(const System *s, int set, double t, const double *y, double *dy
     }
 }
 
-/* The mean stays, deviations shrink by exp of the integral of cos(2 t) = sin h cos(2 t + h). */
+/* Keeps the mean; deviations shrink by exp of the integral of cos(2 t) = sin h cos(2 t + h). */
 static void pull_flow(const System *s, int set, double t, double h, double *y)
 {
     double shrink = exp(-sin(h) * cos(2 * t + h));
@@ -217,7 +219,7 @@ static void pump(const System *s, int set, double t, const double *y, double *dy
         dy[i] = (1 + 0.5 * sin(3 * t + (double)(i / s->d))) * y[i] * (1 - y[i]);
 }
 
-/* Integral of r_i over (t, t + h): h + sin(3 h / 2) sin(3 t + i + 3 h / 2) / 3. */
+/* Takes the integral of r_i over (t, t + h): h + sin(3 h / 2) sin(3 t + i + 3 h / 2) / 3. */
 static void pump_flow(const System *s, int set, double t, double h, double *y)
 {
     (void)set;

@@ -3,17 +3,18 @@
  *   F: u_i' = nu (u_{i-1} - 2 u_i + u_{i+1}) / dx^2
  *   G: u_i' = (a_{i-1} u_{i-1} - a_{i+1} u_{i+1}) / (2 dx),  a(x) = 1 + wave sin x
  *
- * Between ends held at 0, dx = 2 pi / (n + 1), or `periodic`, dx = 2 pi / n: the ring. Peclet number 1 * 1 / nu. Both parts
- * are linear and couple neighbours. Flows and solution are exponentials (exponential.c), which take a time like n times
- * |h| (4 nu / dx^2 or max a / dx), so a solution here is that of the ordinary equations: no error of space is in it.
+ * The ends are held at 0, with dx = 2 pi / (n + 1), or the grid is `periodic`, a ring, with dx = 2 pi / n. The Peclet
+ * number is 1 * 1 / nu. Both parts are linear and couple neighbours. Flows and solution are exponentials
+ * (exponential.c), which take a time like n times |h| (4 nu / dx^2 or max a / dx), so a solution here is that of the
+ * ordinary equations: no error of space is in it.
  *
  * Between ends F and G do not commute, and [F, G], concentrated at the ends, grows as dx falls: orders of splittings
- * fall from 2 for steps above dx^2. On the ring with wave = 0 both are circulant and commute, which hides every splitting
- * error: a bad control, as linear:commuting. On the ring with a wave they do not commute and there is no boundary: the
- * order stays.
+ * fall from 2 for steps above dx^2. On the ring with wave = 0 both are circulant and commute, which hides every
+ * splitting error: a bad control, as linear:commuting. On the ring with a wave they do not commute and there is no
+ * boundary: the order stays.
  *
- * Source: Hundsdorfer, Verwer 2003, "Numerical solution of time-dependent advection-diffusion-reaction equations", I.3 and
- * IV.2.
+ * Source: Hundsdorfer, Verwer 2003, "Numerical solution of time-dependent advection-diffusion-reaction equations", I.3
+ * and IV.2.
  */
 #include "ode/system.h"
 
@@ -53,13 +54,13 @@ static double *work_of(const System *s)
     return s->param + OPTIONS + s->n;
 }
 
-/* What F and G are multiplied by, of a sum of them: 1 or 0. */
+/* Factors of F and G in their sum, each 1 or 0. */
 typedef struct {
     const System *s;
     double F, G;
 } Share;
 
-/* The new value of a point from those at its left and right, with nu / dx^2 and 1 / (2 dx). */
+/* Returns du of a point from u there and at its left and right, with nu / dx^2 and 1 / (2 dx). */
 static double point(double spread, double carry, double left, double u, double right, double a_left,
                     double a_right)
 {
@@ -88,7 +89,8 @@ static void act(const void *context, const double *u, double *du)
     du[last] = point(spread, carry, u[last - 1], u[last], ring * u[0], a[last - 1], a[0]);
 }
 
-/* u (n) = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx in the norm of sums of columns. */
+/* Computes u (n) = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx in the norm of sums of
+ * columns. */
 static void carry_on(Share p, double h, double *u)
 {
     double dx = step(p.s);
@@ -126,7 +128,7 @@ static void solution(const System *s, double t, double *y)
     carry_on((Share){s, 1, 1}, t, y);
 }
 
-/* A smooth wave, between ends under an arch that is 0 there. */
+/* Starts with a smooth wave, between ends under an arch that is 0 there. */
 static void init(System *s, uint64_t seed)
 {
     int ring = s->param[PERIODIC] != 0;

@@ -14,7 +14,7 @@ static const double strain = 0.5;
 static const double core2 = 0.25; /* delta^2 */
 static const double two_pi = 6.283185307179586476925286766559;
 
-/* F on vortex i. */
+/* Computes F on vortex i. */
 static void induce_one(const System *s, const double *z, size_t i, double *dz)
 {
     const double *Gamma = s->param;
@@ -29,7 +29,7 @@ static void induce_one(const System *s, const double *z, size_t i, double *dz)
     dz[2 * i + 1] = v / two_pi;
 }
 
-/* Few vortices cost less than a parallel region does, be it of one thread. */
+/* Few vortices cost less than a parallel region does, even one of one thread. */
 static void induce(const System *s, int set, double t, const double *z, double *dz)
 {
     enum { MANY = 256 };
