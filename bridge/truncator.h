@@ -64,7 +64,7 @@ struct Truncator {
     ExactFlow *flow;
     Watch watch; /* progress of the flows' system */
     double solved, solving,
-        wanted; /* time of the exact flows: solved, being solved, all for this scheme */
+        wanted; /* time along the exact flows: solved, being solved, all for this scheme */
     Kept *kept;
     double *error, *leading; /* (points, N), (N) scratch */
 };
