@@ -30,7 +30,7 @@ static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d
     each_row(N, D, wide(D, x, b), BiasDrop{D, (float *)x, (const float *)b, keep_of(&drop)});
 }
 
-/* dx = keep times the sum of terms, and its column sums. Without `written` dx is that already. */
+/* dx = keep times the sum of terms, and its column sums. Without `written` dx holds the result already. */
 struct DropBack {
     enum { SUMS = 1 };
     size_t D;
@@ -119,7 +119,7 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
              BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
 }
 
-/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 just where u + b was and was
+/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 exactly where u + b was > 0 and was
  * kept. */
 struct ReluBack {
     enum { SUMS = 1 };
