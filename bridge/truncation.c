@@ -215,7 +215,7 @@ static int all_steps(Truncator *u, const ExactFlow *f, Stepper *st, Truncation *
     return 0;
 }
 
-/* ---- what the points say ---------------------------------------------------------------------------- */
+/* ---- conclusions from the points -------------------------------------------------------------------- */
 
 static double neighbour_slope(const FitPoint *p)
 {

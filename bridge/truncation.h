@@ -63,14 +63,15 @@ typedef struct {
     int side;     /* SIDE_* of the layers */
     /* Table that the other side was trained with; NULL: the model is a language model. */
     const Table *other;
-    double tolerance; /* of the integrators, relative to |y|; 0: 1e-13, for a ReLU model 1e-8 */
-    Watch watch;      /* progress of truncator_measure; tell NULL: not reported */
+    /* Tolerance of the integrators, relative to |y|; 0: 1e-13, for a ReLU model 1e-8. */
+    double tolerance;
+    Watch watch; /* progress of truncator_measure; tell NULL: not reported */
 } TruncationOptions;
 
 typedef struct {
     double h;
     double error;        /* inf: the step is not finite; NaN: no such point */
-    double displacement; /* of the exact flow over this step */
+    double displacement; /* displacement of the exact flow over this step */
     double relative;     /* error / displacement; 0 where both are 0 */
     double remainder;    /* RMS of error - leading terms, / displacement; NaN: not computed */
     double floor;        /* an error below this is rounding or comes from the reference */
@@ -170,10 +171,11 @@ typedef struct {
     /* Share of the pairs with a leading term for which truncation_governed is 1; NaN: there are none. */
     double governed;
     double time[COLOURS]; /* as in Truncation */
-    Spread slope;         /* of the error over its asymptotic window; NaN where there is none */
-    double smooth;        /* share of pairs whose step at h = 1 is in the asymptotic regime */
-    double agreement;     /* largest of all */
-    double check;         /* largest check of truncator_sentence */
+    /* Slope of the error over its asymptotic window; NaN where there is none. */
+    Spread slope;
+    double smooth;    /* share of pairs whose step at h = 1 is in the asymptotic regime */
+    double agreement; /* largest of all */
+    double check;     /* largest check of truncator_sentence */
 } TruncationSummary;
 
 /* Summarises one scheme over all sentences and layers; `compare` shows this for the model's own trained scheme. */

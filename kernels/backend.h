@@ -235,8 +235,9 @@ struct Backend {
      * be the x of a term; db (D) accumulates its column sums. */
     void (*bias_drop_back)(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
                            void *dx, void *db);
-    /* In one pass over memory bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k the x of
-     * some; and with w, y (N, D) and stats as by norm of r, w, c, y: factors. k need not be left unless `kept`. */
+    /* Fuses, in one pass over memory, bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k
+     * being the x of some; and with w the norm of r, with w, c, y (N, D) and stats as for norm; y: factors. k need not
+     * be left unless `kept`. */
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
                      const LinTerm *term, void *r, const void *w, const void *c, void *y,
                      void *stats);

@@ -28,8 +28,7 @@ static struct {
     size_t *sends;
     int packs; /* 1: sends wait, to go together */
     char *next,
-        /* Addresses of the next buffers, of numbers and of factors; those of factors begin at FACTORS. */
-        *next_factor;
+        *next_factor; /* addresses of the next buffers: of numbers, and of factors, which begin at FACTORS */
     const char *weights;
     size_t weight_bytes;
     int bf16;

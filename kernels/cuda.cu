@@ -31,7 +31,7 @@
 #include "kernels/cuda_adam.cuh"
 #include "kernels/cuda_ranks.cuh"
 
-/* ---- whether it runs here ----------------------------------------------------------------------- */
+/* ---- can it run here? --------------------------------------------------------------------------- */
 
 static char arch[16] = "cuda"; /* architecture of the device: sm_90 */
 

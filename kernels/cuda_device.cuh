@@ -37,8 +37,8 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. A template's name
- * stands in parentheses. `where`: the call that a failure is told of. */
+/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's name
+ * stands in parentheses. `where`: the call that a failure names. */
 #define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
     do {                                                                                \
         if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \
@@ -48,7 +48,7 @@ static inline void cuda_check(cudaError_t code, const char *where)
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
 #define CALLER \
-    const char *where = __builtin_FUNCTION() /* last parameter of what others launch by */
+    const char *where = __builtin_FUNCTION() /* last parameter of functions that launch */
 
 static inline size_t blocks_for(size_t n, size_t per_block)
 {

@@ -37,9 +37,9 @@ struct DropBack {
     Keep keep;
     Out dx;
     size_t written;
-    Terms
-        terms; /* last: g++ clears the wrong padding of what stands behind a list, and the stand-in looks at it */
-    __device__ void begin() {} /* what it wrote to would be a copy of all terms in local memory */
+    /* Last member: g++ clears the wrong padding behind a list, and the stand-in checks it. */
+    Terms terms;
+    __device__ void begin() {} /* writing to a member would copy all terms to local memory */
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         Keep here = keep;

@@ -136,7 +136,7 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
     float *dE = (float *)dE_;
     size_t blocks = blocks_for(N, PLACES), sums = 2 * blocks * D;
     int passes = 1, w = wide(D, dh, dE);
-    while (V >= (size_t)1 << passes * DIGIT_BITS) passes++; /* NO_ROW, all ones, differs from V */
+    while (V >= (size_t)1 << passes * DIGIT_BITS) passes++; /* NO_ROW, all ones, is then no token */
     if (N == 0 || D == 0) return;
     float *partial = (float *)cuda_scratch(sums * sizeof *partial + 2 * N * sizeof(int32_t));
     if (!partial) return;

@@ -88,7 +88,7 @@ static void factor_forget(const void *p)
     }
 }
 
-/* ---- what kernels write and read ---------------------------------------------------------------- */
+/* ---- outputs and inputs of kernels -------------------------------------------------------------- */
 
 typedef struct {
     float *x;

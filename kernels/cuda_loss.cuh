@@ -136,7 +136,7 @@ static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t
             out_of(dz), (float *)nll);
 }
 
-/* ---- what a step leaves ------------------------------------------------------------------------- */
+/* ---- results of a step -------------------------------------------------------------------------- */
 
 static __device__ inline void not_finite(Step *s, uint64_t fault)
 {

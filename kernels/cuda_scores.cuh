@@ -49,7 +49,7 @@ static __device__ inline OneHead head_of(const Heads *p, size_t item)
     return h;
 }
 
-/* ---- what is seen ---------------------------------------------------------------------------------- */
+/* ---- visible columns ------------------------------------------------------------------------------- */
 
 /* Returns the last column that row i sees. */
 static __device__ inline int last_column(const OneHead *h, int i)
@@ -184,7 +184,7 @@ static __device__ inline void scores(float (*s)[COLS], const Heads *p, const One
     if (p->relative) add_relative(s, p, h, m, i0, j0, held);
 }
 
-/* ---- their adjoint ------------------------------------------------------------------------------ */
+/* ---- adjoints of the scores --------------------------------------------------------------------- */
 
 /* Return a thread's part of a group: row i of the tile, every second row of the group. */
 static __device__ inline int far_row(void)

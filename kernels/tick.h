@@ -5,7 +5,7 @@
 #ifndef TROTTER_TICK_H
 #define TROTTER_TICK_H
 
-extern _Thread_local void (*tick_listener)(void); /* NULL: nobody */
+extern _Thread_local void (*tick_listener)(void); /* NULL: no listener */
 
 static inline void tick(void)
 {

@@ -209,7 +209,7 @@ void beam_free(Beam *b)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }
 
-/* ---- what a hypothesis may not have ---------------------------------------------------------------- */
+/* ---- forbidden tokens ------------------------------------------------------------------------------ */
 
 /* Adds REPEATS to the marks of tokens that would end n tokens which stand in y (t) already (on 0: removes it); returns
  * how many there are at most. */

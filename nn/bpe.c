@@ -168,7 +168,7 @@ int bpe_words(const BpeText *t, Words *w)
     return 0;
 }
 
-/* ---- their file --------------------------------------------------------------------------------- */
+/* ---- the file of codes -------------------------------------------------------------------------- */
 
 static int parse_merge(Bpe *b, const char *file, size_t number, const char *line, size_t bytes)
 {
@@ -272,7 +272,7 @@ uint64_t bpe_hash(const Bpe *b)
 /* Room for the pieces of one word. */
 typedef struct {
     uint32_t *symbol;
-    size_t *end; /* where each ends in the word */
+    size_t *end; /* end of each piece in the word */
     size_t room;
 } Pieces;
 

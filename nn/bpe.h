@@ -42,8 +42,8 @@ uint64_t bpe_hash(const Bpe *b); /* FNV-1a of what bpe_write writes */
  * would look like a piece. */
 int bpe_check(const BpeText *t);
 
-/* *out = the text with every word in pieces, line by line. Of several blanks between words one stays; blanks at both
- * ends of a line all stay. bpe_check's errors, but a tab is a character. Caller: memory_free. */
+/* *out = the text with every word in pieces, line by line. Several blanks between words become one; blanks at both ends
+ * of a line all stay. bpe_check's errors, but a tab is a character. Caller: memory_free. */
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes);
 
 /* Joins the pieces of a line in place: removes "@@ ", and "@@" at the end. Returns the bytes that are left; line has no

@@ -34,7 +34,7 @@ typedef struct {
     size_t pairs, room;
     Numbers of; /* number of a pair */
     Numbers
-        here; /* a pair's number, a word's: twice how often it is there, plus whether it is listed */
+        here; /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
     uint32_t *alive; /* (living) pairs with a count */
     size_t living, alive_room;
     uint32_t *old; /* (longest) a word before a merge */

@@ -370,7 +370,7 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
     return 0;
 }
 
-/* ---- what comes next ------------------------------------------------------------------------------ */
+/* ---- next tokens ---------------------------------------------------------------------------------- */
 
 /* Finds the K largest of z (V), on the host; it sets those taken to -infinity. */
 static void best_of_host(size_t V, size_t K, double *z, int32_t *index, double *value)

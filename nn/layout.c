@@ -341,7 +341,7 @@ static void need_mixes(Pieces *o)
     Model *m = o->m;
     size_t wide = rows_of(m, SIDE_TARGET, m->config.width),
            narrow = rows_of(m, SIDE_TARGET, m->tails.tail[0].width);
-    size_t all = (filled_most(m) * m->config.width + 15) / 16 * 16; /* of all clusters at once */
+    size_t all = (filled_most(m) * m->config.width + 15) / 16 * 16; /* for all clusters at once */
     const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
     for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
         Mix *x = &m->tails.mix[i];

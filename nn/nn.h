@@ -35,7 +35,7 @@ typedef struct {
 } Vocab;
 
 typedef struct {
-    char *file;                   /* where it came from, for messages */
+    char *file;                   /* the text's origin, for messages */
     size_t tokens;                /* <eos> included */
     int32_t *id;                  /* (tokens) */
     size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
@@ -491,8 +491,8 @@ typedef struct {
     int schedule;      /* SCHEDULE_*, from there on */
     double end_rate;   /* for a schedule that ends, else 0 */
     size_t accumulate; /* batches whose gradients make one step; 0 is 1 */
-    long average;      /* 2 and more: the model is the mean of the last so many epochs' ends */
-    AdamConfig adam;   /* its rate is set by the schedule */
+    long average;      /* 2 and more: the model is the mean of that many last epochs' ends */
+    AdamConfig adam;   /* the schedule sets its rate */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
     /* Steps between the validations that are added to those at epochs' ends. Each may give the best model, writes a row
@@ -522,12 +522,13 @@ typedef struct {
 } TrainConfig;
 
 typedef struct {
-    long best_epoch;                /* the last one averaged, where the model is a mean */
-    long averaged;                  /* epochs' ends in the mean; 0: the model is the best epoch's */
-    double valid_ppl, test_ppl;     /* of the model; test: read once, NaN without one */
+    long best_epoch; /* the last one averaged, where the model is a mean */
+    long averaged;   /* epochs' ends in the mean; 0: the model is the best epoch's */
+    /* Perplexities of the model; test: read once, NaN without one. */
+    double valid_ppl, test_ppl;
     double valid_exact, test_exact; /* the share of exact sequences (evaluation_exact) */
     double tokens_per_s;            /* training only, without evaluation */
-    size_t peak_bytes;              /* of the process */
+    size_t peak_bytes;              /* peak memory of the process */
     uint64_t steps;                 /* done; in `begin`: of the whole training */
     struct {
         uint64_t steps;

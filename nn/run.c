@@ -58,7 +58,7 @@ typedef struct {
     TrainConfig train;
     ModelConfig model;
     uint64_t plan, corpus; /* hashes */
-    uint64_t steps;        /* of the whole run */
+    uint64_t steps;        /* steps of the whole run */
     int ends;              /* the rates depend on it */
     int judged;
 } Facts;

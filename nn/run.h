@@ -23,7 +23,7 @@ typedef struct {
     size_t sum_tokens;
     double sum_nll; /* since the last row */
     double grad_norm;
-    double seconds; /* of training alone */
+    double seconds; /* time of training alone */
     double best_ppl;
     long best_epoch;   /* 0: none yet */
     double best_score; /* for runs with a judge */
@@ -39,7 +39,7 @@ typedef struct {
     FILE *log, *json;      /* log.csv; t->log */
     char *file;            /* room for a file name in the run directory */
     char recipe[RUN_LINE]; /* a resumed run must agree in it */
-    uint64_t steps;        /* of the whole run */
+    uint64_t steps;        /* steps of the whole run */
     double reported;       /* time of the last report */
     int files;             /* 1: this process reads and writes the directory */
     int stop;              /* 1: a rank was asked to stop, as of the last step */

@@ -24,7 +24,7 @@ typedef struct {
     size_t count;
     json_t *root;
     const char *data; /* place in bytes */
-    size_t size;      /* of the data */
+    size_t size;      /* size of the data */
 } Opened;
 
 /* A tensor of the file, checked. */
@@ -32,7 +32,7 @@ typedef struct {
     const char *name;
     const json_t *shape;
     int element;
-    size_t begin, end; /* in the data */
+    size_t begin, end; /* place in the data */
 } Entry;
 
 /* Reads the length of the header, which must lie in a file of `count` bytes. */
