@@ -82,8 +82,8 @@ int flow_find(Truncator *u, const double weight[COLOURS], int history, const Exa
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);
 
-/* truncation_terms.c. leading (N) out: the sum of coefficient * differential at y; *accuracy is relative. Names and
- * sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */
+/* truncation_terms.c. Computes leading (N), the sum of coefficient * differential at y; *accuracy is relative. Names
+ * and sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
 

@@ -231,8 +231,8 @@ struct Backend {
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
-    /* dy (N, D), the sum of n <= LIN_FUSED terms as by lin, to the adjoint before dropout: dx (N, D) out, factors, which may
-     * be the x of a term; db (D) accumulates its column sums. */
+    /* Turns dy (N, D), the sum of n <= LIN_FUSED terms as by lin, into the adjoint before dropout: dx (N, D) out,
+     * factors, which may be the x of a term; db (D) accumulates its column sums. */
     void (*bias_drop_back)(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
                            void *dx, void *db);
     /* Fuses, in one pass over memory, bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k

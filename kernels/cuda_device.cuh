@@ -37,8 +37,8 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's name
- * stands in parentheses. `where`: the call that a failure names. */
+/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's
+ * name stands in parentheses. `where`: the call that a failure names. */
 #define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
     do {                                                                                \
         if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \

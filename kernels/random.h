@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <Random123/philox.h>
 
-/* out (4): four independent uniform 32-bit words. */
+/* Writes out (4), four independent uniform 32-bit words. */
 static inline void random_words(uint64_t seed, uint64_t stream, uint64_t index, uint32_t out[4])
 {
     philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
@@ -31,7 +31,7 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t index);
  * 2^64. */
 uint64_t random_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t n);
 
-/* order (n), out: a permutation of 0 .. n-1 (Fisher and Yates), a function of (seed, stream). */
+/* Draws order (n), a permutation of 0 .. n-1 (Fisher and Yates), a function of (seed, stream). */
 void random_permutation(uint64_t seed, uint64_t stream, size_t n, uint32_t *order);
 
 #endif

@@ -113,7 +113,7 @@ void corpus_files_free(char *file[SPLITS]);
 
 /* ---- single.c ---- */
 
-/* True for pipes too: for anything that exists and is no directory. */
+/* Returns 1 for anything that exists and is no directory, so for a pipe too. */
 int corpus_is_file(const char *path);
 /* Returns the place that is `lines` lines behind `at` in a text that goes on to `end`. */
 const char *single_skip(const char *at, const char *end, size_t lines);

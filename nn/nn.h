@@ -343,7 +343,7 @@ int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, i
 size_t model_memory(const Model *m, int kind);
 const char *model_memory_name(int kind);
 
-/* Flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
+/* Return flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
 void *model_data(Model *m);
 void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
@@ -392,7 +392,8 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. Runs model_forward with train 0 and counts the sequences whose target is the most probable token in every
  * row (among equals the least id, as in greedy decoding). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* exact.c. z (S, C) host out, dropout off: logits of classes for the batch's sequences or, with C = 1, numbers. */
+/* exact.c. Computes z (S, C) host out, dropout off: logits of classes for the batch's sequences or, with C = 1,
+ * numbers. */
 int model_classes(Model *m, const Batch *b, double *z);
 /* Runs model_forward with train 0 and counts the sequences whose label is the most probable class (the first among
  * equals). Allocates (S, C) numbers. */
@@ -415,8 +416,8 @@ int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
  * a_i0 .. a_ii, sum 1, and zeros behind; in a bidirectional plan a_i0 .. a_i,N-1. They are those of kernels/backend.h,
  * with relative positions and spans. Tokens as model_embed. Allocates (N, 3 D) numbers. */
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
-/* spans.c. For a model with spans: z (A, H) host doubles out, the spans in tokens of the A attention slots in plan
- * order; *loss (may be NULL) = their term in the loss. */
+/* spans.c. For a model with spans, gives z (A, H) host out, the spans in tokens of the A attention slots in plan order;
+ * *loss (may be NULL) = their term in the loss. */
 void model_spans(const Model *m, double *z, double *loss);
 
 /* ---- store.c: safetensors ---------------------------------------------------------------------- */

@@ -211,7 +211,8 @@ static uint64_t name_stream(const char *name)
     return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
 }
 
-/* Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010, equation 16. */
+/* Draws a starting value. Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010,
+ * equation 16. */
 static double start_value(const Param *p, const Start *s, uint64_t seed, uint64_t stream, size_t i)
 {
     if (s->kind == START_NORMAL) return s->value * random_normal(seed, stream, i);
