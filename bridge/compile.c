@@ -13,19 +13,19 @@
 #include <string.h>
 
 typedef struct {
-    Row row; /* of the table, symbols included */
+    Row row; /* row of the table, symbols included */
     int reg;
 } Known;
 
 typedef struct {
-    const Table *table; /* of the layer now compiled */
+    const Table *table; /* table of the layer that is compiled */
     const BridgeOptions *options;
     Plan *plan;
-    int side;   /* SIDE_TARGET, SIDE_SOURCE: of the layers now compiled */
-    int memory; /* register that cross-attention reads; of a plan of two sides */
+    int side;   /* SIDE_TARGET or SIDE_SOURCE of the layers that are compiled */
+    int memory; /* register that cross-attention reads, in a plan of two sides */
     size_t inner;
     int substeps; /* steps a layer, of size 1 / substeps */
-    int step;     /* now compiled, counted over all layers */
+    int step;     /* the step that is compiled, counted over all layers */
     int *y;       /* (steps+1) register of the state entering a step */
     int *k;       /* (steps, evals) register of an evaluation */
     int *symbol;  /* (symbols) scalar or gate index in this layer, -1: not yet */
@@ -34,7 +34,7 @@ typedef struct {
     int draws;
 } Compiler;
 
-/* The layer whose weights a step reads. */
+/* Returns the layer whose weights a step reads. */
 static int layer_of(const Compiler *c)
 {
     return c->step / c->substeps;
@@ -71,7 +71,7 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
         t->name, o->inner, o->width, f + c, g);
 }
 
-/* A new slot of cross-attention has its keys and values made at once, of the memory. */
+/* Finds or makes a slot. A new slot of cross-attention gets its keys and values at once, from the memory. */
 static int find_slot(Compiler *c, const Eval *e)
 {
     static const int kinds[COLOURS] = {
@@ -93,7 +93,7 @@ static int find_slot(Compiler *c, const Eval *e)
 
 static int row_register(Compiler *c, const Row *r);
 
-/* Index of a symbol's scalar or gate in this layer; made at its first use. */
+/* Returns the index of a symbol's scalar or gate in this layer, and makes it at its first use. */
 static int find_symbol(Compiler *c, int index)
 {
     const Symbol *s = &c->table->symbol[index];
@@ -119,8 +119,8 @@ static int source_register(const Compiler *c, const Term *s, int step)
                                   : c->k[(size_t)step * c->table->evals + (size_t)s->eval];
 }
 
-/* A term of a row, its source read in step `from`; `element` of its learned vectors. A slope is the
- * step size times what a sublayer gives. */
+/* Makes a term of a row whose source was made in step `from`, with `element` of its learned vectors. A slope is the
+ * step size times a sublayer's output. */
 static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
 {
     double h = s->eval == TABLE_STATE ? 1 : 1.0 / c->substeps;
@@ -137,14 +137,14 @@ static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanT
     return 0;
 }
 
-/* The present element of a learned vector: the last. */
+/* Returns the current element of a learned vector: the last. */
 static size_t present(const Compiler *c)
 {
     return c->table->dense ? (size_t)c->step : 0;
 }
 
-/* `base` (if >= 0) plus the terms of r as one LIN. A row of no terms, as y - y[-1] is in a first layer, is 0 y: what a
- * line reads tells its side. */
+/* Writes `base` (if >= 0) plus the terms of r as one LIN. A row without terms, such as y - y[-1] in a first layer, is
+ * written as 0 y, because a line's side is that of the registers it reads. */
 static int write_lin(Compiler *c, int base, const Row *r)
 {
     PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
@@ -160,7 +160,7 @@ static int write_lin(Compiler *c, int base, const Row *r)
     return reg;
 }
 
-/* difference = r - q. */
+/* Computes difference = r - q. */
 static int subtract(const Row *r, const Row *q, Row *difference)
 {
     mpq_t minus;
@@ -179,7 +179,7 @@ static int subtract(const Row *r, const Row *q, Row *difference)
     return code;
 }
 
-/* r as a LIN, from the known row that leaves the fewest terms. */
+/* Writes r as a LIN, from the known row that leaves the fewest terms. */
 static int write_row(Compiler *c, const Row *r)
 {
     Row best = {0};
@@ -216,7 +216,8 @@ static int remember(Compiler *c, const Row *r, int reg)
     return subtract(r, &(Row){0}, &k->row);
 }
 
-/* The register of an evaluation holds the sublayer's value, which is the slope of a whole step. */
+/* Tells whether a register holds a row already. The register of an evaluation holds the sublayer's value, which is the
+ * slope of a whole step. */
 static int is_register(const Compiler *c, const Row *r)
 {
     const Term *s = r->term;
@@ -224,7 +225,7 @@ static int is_register(const Compiler *c, const Row *r)
            (s->eval == TABLE_STATE || c->substeps == 1);
 }
 
-/* Register that holds a row of this step; a code < 0 on failure. */
+/* Returns the register that holds a row of this step; a code < 0 on failure. */
 static int row_register(Compiler *c, const Row *r)
 {
     if (is_register(c, r)) return source_register(c, &r->term[0], c->step - r->term[0].past);
@@ -236,7 +237,7 @@ static int row_register(Compiler *c, const Row *r)
     return code == 0 ? reg : code;
 }
 
-/* y[first] + sum over layers l so far of c w[l] k of layer l. */
+/* Writes y[first] + sum over layers l so far of c w[l] k of layer l. */
 static int dense_update(Compiler *c)
 {
     const Row *r = &c->table->update;
@@ -263,7 +264,7 @@ static void forget(Compiler *c)
     for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
 }
 
-/* EVAL of evaluation e at x, kept as its slope. */
+/* Adds the EVAL of evaluation e at x and keeps it as its slope. */
 static int evaluate(Compiler *c, size_t e, int x, int *slot)
 {
     *slot = find_slot(c, &c->table->eval[e]);
@@ -275,7 +276,7 @@ static int evaluate(Compiler *c, size_t e, int x, int *slot)
     return c->k[(size_t)c->step * c->table->evals + e] = y;
 }
 
-/* The term that leads from the argument of evaluation e to the next argument, or to the update: a
+/* Finds the term that leads from the argument of evaluation e to the next argument, or to the update. It must be a
  * multiple of that slope alone. */
 static int sub_step(const Table *t, size_t e, Row *difference)
 {
@@ -298,7 +299,7 @@ static int is_state(const Row *r)
            mpq_cmp_ui(s->c, 1, 1) == 0;
 }
 
-/* x <- LN(x + c F(x)), evaluation by evaluation. */
+/* Compiles x <- LN(x + c F(x)), evaluation by evaluation. */
 static int compile_post(Compiler *c)
 {
     const Table *t = c->table;
@@ -336,7 +337,7 @@ static int compile_step(Compiler *c)
     return 0;
 }
 
-/* `layers` layers of t from the register c->y[0]. */
+/* Compiles `layers` layers of t from the register c->y[0]. */
 static int compile(Compiler *c, const Table *t, size_t layers)
 {
     int steps = (int)layers * c->substeps;
@@ -384,8 +385,8 @@ static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
     return 0;
 }
 
-/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as bridge_plan_states has
- * it, or NULL. */
+/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as in bridge_plan_states,
+ * or NULL. */
 static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t layers, int side,
                       int begin, int memory, int *draws, int *state)
 {
@@ -457,7 +458,7 @@ static int check_pair(const Table *encoder, const Table *decoder)
     return 0;
 }
 
-/* The encoder's output, under a norm of its own where none was put behind the last sum. */
+/* Returns the encoder's output; where no norm stands behind the last sum it adds one with a separate slot. */
 static int add_memory(Plan *plan)
 {
     if (plan->post) return plan->output;

@@ -9,10 +9,10 @@
 typedef struct {
     Model *model;
     LayerOf of;
-    int failed; /* a sublayer's error code: fields cannot return one */
+    int failed; /* error code of a sublayer, because fields cannot return one */
 } Network;
 
-/* A failure shows as NaN, which every stepper stops at. */
+/* Evaluates a sublayer. A failure gives NaN, at which every stepper stops. */
 static void evaluate(const System *s, int kind, int set, const double *y, double *dy)
 {
     Network *net = s->context;

@@ -2,9 +2,10 @@
  *
  * Central differences: with a step of e = 1e-5 of the state's size the
  * truncation is of the order e^2 and the rounding eps / e, both below 1e-9 of the Jacobian.
- * Attention of a language model or a decoder is causal, and networks and cross-attention see one token, so the first
- * tokens are a system by themselves, and token i's block of rows has no columns of later tokens. An encoder's is not.
- * Source: Golub, Van Loan 2013, 7.1 (eigenvalues of block triangular matrices), 7.3 (power iteration).
+ * Attention of a language model or a decoder is causal, and feed-forward networks and cross-attention read one token
+ * of it. So the first tokens are a system by themselves, and token i's block of rows is zero in the columns of later
+ * tokens. An encoder's attention is not causal. Source: Golub, Van Loan 2013, 7.1 (eigenvalues of block triangular
+ * matrices), 7.3 (power iteration).
  */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
@@ -20,15 +21,15 @@ enum { POWER_MOST = 200 };
 static const double power_enough = 1e-6;
 
 typedef struct {
-    const System *s; /* of the first n tokens */
+    const System *s; /* system of the first n tokens */
     size_t N, d;
-    size_t block; /* coordinates of a block of the diagonal, behind which there is nothing */
+    size_t block; /* coordinates of a diagonal block; the columns behind it are zero */
     int colours;
     double *y, *step, *work; /* (N), (N), (2, N) */
     gsl_matrix *J;           /* (N, N) */
 } Columns;
 
-/* Square root of the largest eigenvalue of J^T J; NaN: out of memory. */
+/* Returns the square root of the largest eigenvalue of J^T J; NaN: out of memory. */
 static double largest_singular(const gsl_matrix *J)
 {
     size_t N = J->size1;
@@ -50,7 +51,7 @@ static double largest_singular(const gsl_matrix *J)
     return norm;
 }
 
-/* Eigenvalues (d) of the diagonal block of d at coordinate `at`; the matrix is spoilt. */
+/* Computes the eigenvalues (d) of the diagonal block of size d at coordinate `at`; overwrites the matrix. */
 static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)[2])
 {
     gsl_matrix_view block = gsl_matrix_submatrix(J, at, at, d, d);
@@ -69,7 +70,7 @@ static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)
     return code;
 }
 
-/* total += J, of which the diagonal blocks are kept. */
+/* Adds J to total, and keeps its diagonal blocks. */
 static int gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
 {
     size_t b = c->block;

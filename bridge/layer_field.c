@@ -8,7 +8,8 @@
 
 /* ---- which layer ---------------------------------------------------------------------------------- */
 
-/* Weights hold from t = l on; a time that rounding has put just below l counts as l. */
+/* Chooses the layer of a time. Weights hold from t = l on; a time that rounding has put just below l
+ * counts as l. */
 static void stand(const LayerField *f, double t)
 {
     const double rounding = 1e-9;
@@ -40,7 +41,7 @@ static void pair_G(const System *s, int set, double t, const double *y, double *
     own(s, f->paired[1].op, f->paired[1].set, t, y, dy);
 }
 
-/* dy = c times the mean of an operator's sets at y. */
+/* Computes dy = c times the mean of an operator's sets at y. */
 static void weighted(const LayerField *f, int op, double c, double t, const double *y, double *dy)
 {
     memset(dy, 0, f->N * sizeof *dy);
@@ -67,7 +68,8 @@ static void whole(const System *s, int op, int set, double t, const double *y, d
     weighted(f, op, f->weight[op], t, y, dy);
 }
 
-/* L(y): each operator at y and what those before it gave, the sum of them; and nothing. */
+/* Computes L(y) as the first operator: each operator is applied to y plus the sum of those before it, and
+ * all are added. The other operators give zero. */
 static void layer(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     static const int turn[COLOURS] = {OP_F, OP_C, OP_G};
@@ -90,7 +92,7 @@ static void layer_flow(const System *s, int op, int set, double t, const double 
     for (size_t i = 0; i < f->N; i++) dy[i] *= f->weight[OP_F];
 }
 
-/* The fields of a system from one function of the operator. */
+/* Makes the fields of a system from one function of the operator. */
 #define FIELDS(name)                                                                      \
     static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
     {                                                                                     \

@@ -1,4 +1,5 @@
-/* path.c: the exact path of a sentence through the depth of a network, beside its own steps. */
+/* path.c: the exact path of a sentence through the depth of a network, and the network's own steps.
+ * */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -8,7 +9,7 @@ const double *truncator_states(const Truncator *u)
     return u->state;
 }
 
-/* Layer by layer: parts + 1 states, the last of which is the next one's first. */
+/* Goes layer by layer: each has parts + 1 states, the last of which is the first of the next. */
 int truncator_path(Truncator *u, size_t parts, double *path)
 {
     static const double weight[COLOURS] = {1, 1, 1};

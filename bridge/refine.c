@@ -13,10 +13,10 @@ typedef struct {
     Table *to;
     const Table *trained;
     int sets[COLOURS];
-    int *first; /* (from->evals) where its copies begin */
+    int *first; /* (from->evals) first of its copies */
 } Spreading;
 
-/* Every slope becomes the mean of its copies'. */
+/* Replaces every slope by the mean of its copies. */
 static int spread_row(const Spreading *s, const Row *from, Row *to)
 {
     mpq_t c;
@@ -58,7 +58,7 @@ static int spread_evals(Spreading *s)
     return spread_row(s, &s->from->update, &s->to->update);
 }
 
-/* A frozen table that reads the sets of `trained`, each as it is or all as their mean. */
+/* Makes a frozen table that reads the sets of `trained`, each as it is or all as their mean. */
 static int read_means(const Table *frozen, const Table *trained, Table **out)
 {
     Spreading s = {.from = frozen,
@@ -76,7 +76,7 @@ static int read_means(const Table *frozen, const Table *trained, Table **out)
 
 /* ---- weights ---------------------------------------------------------------------------------------- */
 
-/* Every tensor of `to` from its like in `from`. */
+/* Copies every tensor of `to` from the one with its name in `from`. */
 static int copy_weights(Model *from, Model *to)
 {
     const Param *list;

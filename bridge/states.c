@@ -1,5 +1,5 @@
-/* states.c: the states between the layers of a network, by following its plan in host doubles (nn/walk.c),
- * sublayer by sublayer. What comes out must be what nn/ computes in one pass. */
+/* states.c: computes the states between the layers of a network. It follows the plan in host doubles
+ * (nn/walk.c), sublayer by sublayer. The result must equal that of nn/ in one pass. */
 #include "bridge/layer_field.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* n numbers of tensor "layers.<layer>.scheme.<name><suffix>" of a side from `first` on. */
+/* Reads n numbers, from `first` on, of tensor "layers.<layer>.scheme.<name><suffix>" of a side. */
 static int learned(Model *m, int side, int layer, const char *name, const char *suffix,
                    size_t first, size_t n, double *out)
 {
@@ -29,7 +29,7 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
     return learned(v->arg, s->side, s->layer, s->name, "", f->element, 1, value);
 }
 
-/* EVAL, NORM; KEYS: keys stand for the memory that they are made of. */
+/* Runs an EVAL or a NORM. A KEYS copies the memory, which stands for the keys made of it. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -70,7 +70,7 @@ static int gate(void *arg, const PlanInstr *in)
     return code;
 }
 
-/* The trained plan, not folded: every state is there. */
+/* Makes the trained plan, not folded, so that every state is there. */
 static int make_plan(const Model *m, const States *s, Plan **plan, PairStates *p)
 {
     const size_t *layers = model_plan(m)->layers;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double near_slope = 0.25; /* neighbours this near to order + 1 follow it */
+static const double near_slope = 0.25; /* neighbours this close to order + 1 follow it */
 
 const char *truncation_field(int field)
 {
@@ -77,7 +77,7 @@ void truncator_free(Truncator *u)
     memory_free(u);
 }
 
-/* The network from the field's parts against nn/'s forward pass. */
+/* Compares the network put together from the field's parts with nn/'s forward pass. */
 static int check_field(Truncator *u, const Sentence *s, double *check)
 {
     size_t n = s->n[SIDE_TARGET], N = n * model_config(u->model)->width;
@@ -96,7 +96,7 @@ static int check_field(Truncator *u, const Sentence *s, double *check)
     return code;
 }
 
-/* The states of both sides, and what the decoder remembers. */
+/* Computes the states of both sides, and the decoder's memory. */
 static int find_states(Truncator *u, const Sentence *s)
 {
     size_t d = model_config(u->model)->width;
@@ -144,7 +144,7 @@ int truncator_sentence(Truncator *u, const Sentence *s, double *check)
     return code;
 }
 
-/* The system that a scheme steps on. */
+/* Returns the system that a scheme steps on. */
 static const System *steps_on(const Truncator *u, const Scheme *s)
 {
     if (u->options.field == FIELD_LAYER) return &u->field->layer;
@@ -153,7 +153,7 @@ static const System *steps_on(const Truncator *u, const Scheme *s)
 
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
-/* The flow over step j; the error of a step is above its floor. */
+/* Computes the flow over step j, and the floor of the step's error. */
 static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
@@ -163,7 +163,7 @@ static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint
     p->floor = f->agreement + 4 * DBL_EPSILON * truncation_rms(u->N, end);
 }
 
-/* The error (N) of a step that ends in y. */
+/* Computes the error (N) of a step that ends in y. */
 static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y, TruncationPoint *p)
 {
     const double *end = flow_state(u, f, j, 0);
@@ -173,7 +173,7 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
     p->relative = p->error == 0 ? 0 : p->error / p->displacement;
 }
 
-/* A step of size h_j. */
+/* Makes a step of size h_j. */
 static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *begin = flow_state(u, f, j, 1);
@@ -187,7 +187,8 @@ static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, Truncat
     return 0;
 }
 
-/* From the state that enters the layer: what the flow does, and with `network` its own step beside it. */
+/* Measures from the state that enters the layer: the flow, and with `network` also the network's own
+ * step. */
 static int first_step(Truncator *u, const double weight[COLOURS], int network, TruncationPoint *p)
 {
     const ExactFlow *f;
@@ -214,14 +215,14 @@ static int all_steps(Truncator *u, const ExactFlow *f, Stepper *st, Truncation *
     return 0;
 }
 
-/* ---- what the points say ---------------------------------------------------------------------------- */
+/* ---- conclusions from the points -------------------------------------------------------------------- */
 
 static double neighbour_slope(const FitPoint *p)
 {
     return log(p[0].error / p[1].error) / log(p[0].h / p[1].h);
 }
 
-/* Is the leading term what the error is made of, where it is told? */
+/* Tells whether the error is mostly its leading term; yes where the remainder is not known. */
 static int leads(const Truncation *t, const TruncationPoint *p)
 {
     double leading = t->leading * t->point[0].displacement * pow(p->h, t->order + 1);
@@ -239,13 +240,13 @@ int truncation_governed(const Truncation *t)
     return t->network ? -1 : truncation_governs(t->point[0].relative, t->leading);
 }
 
-/* From which point on all are of one scheme. */
+/* Returns the first point from which on all belong to one scheme. */
 static size_t first_point(const Truncation *t)
 {
     return t->network ? 1 : 0;
 }
 
-/* Largest h from which all points down to the finest usable follow h^(order + 1). */
+/* Finds the largest h from which all points down to the finest usable follow h^(order + 1). */
 static void find_asymptotic(Truncation *t)
 {
     FitPoint p[TRUNCATION_POINTS];
@@ -263,7 +264,7 @@ static void find_asymptotic(Truncation *t)
     }
 }
 
-/* Points that are there, to p; their number. A NaN floor would let any error pass. */
+/* Copies the points that exist to p and returns their number. A NaN floor would let any error pass. */
 static size_t fit_points(const Truncation *t, FitPoint *p)
 {
     size_t n = 0;
@@ -282,7 +283,7 @@ static void judge(Truncation *t)
     t->tolerance = f.tolerance;
 }
 
-/* What is left of the errors without their leading terms; `accuracy` of these is its floor. */
+/* Judges the remainder: the errors without their leading terms. The `accuracy` of these is its floor. */
 static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
 {
     FitPoint p[TRUNCATION_POINTS];
@@ -309,7 +310,7 @@ static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncati
     int told = 0, looks_back = f->history > 0;
     const double *y = u->state + (size_t)u->layer * u->N;
     if (u->options.depth == DEPTH_PIECEWISE) {
-        if (looks_back) return 0; /* it steps across the jump: no expansion */
+        if (looks_back) return 0; /* it steps across the jump, so there is no expansion */
         y = flow_state(u, f, 0, 1);
     }
     int kinks = !model_smooth(u->model); /* no second derivative */
@@ -331,7 +332,8 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     int frozen = u->options.depth == DEPTH_FROZEN;
     u->solved = 0;
     u->wanted = (frozen ? flow_time(u, 0) : 0) + flow_time(u, stepper_history(st));
-    int code = frozen ? flow_find(u, weight, 0, &f) : 0; /* first: one more would move the next */
+    /* First, because one more flow would move the next. */
+    int code = frozen ? flow_find(u, weight, 0, &f) : 0;
     if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);
     if (code == 0) code = all_steps(u, f, st, t);
     stepper_free(st);

@@ -1,6 +1,6 @@
 /* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/reference.c),
- * kept for all schemes that need the same of it. Piecewise in depth, each layer's stretch is solved by
- * itself from the end of the one before: no integrator steps across the jump. */
+ * kept for all schemes that need the same flow. With weights piecewise in depth, each layer's stretch is
+ * solved by itself from the end of the one before: no integrator steps across the jump. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -9,9 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Times a and b apart by rounding alone. */
+/* Times that differ by less differ by rounding alone. */
 static const double rounding = 1e-12;
-/* So far from the layer's own state a step may begin: a scheme of five steps at h = 1. */
+/* Largest distance from the layer's own state at which a step may begin: that of a scheme of five steps
+ * at h = 1. */
 static const double farthest = 4;
 
 System *flow_system(Truncator *u, const double weight[COLOURS])
@@ -45,7 +46,7 @@ double flow_time(const Truncator *u, int history)
     return (history + 1) * h;
 }
 
-/* Nearly all work on a scheme is its flows'. */
+/* Reports progress on a scheme by its flows, which are nearly all of the work. */
 static void tell(void *arg, const char *what, double share)
 {
     const Truncator *u = arg;
@@ -53,7 +54,7 @@ static void tell(void *arg, const char *what, double share)
     w->tell(w->arg, what, fmin(u->solved + share * u->solving, u->wanted) / u->wanted);
 }
 
-/* All times (count) on the flow from y0 with the weights of one layer. */
+/* Solves the flow from y0 with the weights of one layer, at all times (count). */
 static int solve(Truncator *u, System *s, int layer, const double *y0, const double *t,
                  size_t count, double *y, double *agreement)
 {
@@ -72,14 +73,16 @@ static int solve(Truncator *u, System *s, int layer, const double *y0, const dou
     return 0;
 }
 
-/* Which layer's stretch a time lies in: its end belongs to the next, but for the last. */
+/* Returns the layer in whose stretch a time lies. The end of a stretch belongs to the next, except the
+ * last. */
 static int stretch(double t, int last)
 {
     int l = (int)floor(t + rounding);
     return l < last ? l : last;
 }
 
-/* Stretch l from y0 (N): the times in it, and y0 := its end. t, y, which: room for count + 1. */
+/* Solves stretch l from y0 (N) at the times in it, and sets y0 to its end. t, y, which: room for count +
+ * 1. */
 static int solve_stretch(Truncator *u, System *s, int l, double *y0, const double *time,
                          size_t count, ExactFlow *f, double *t, double *y, size_t *which)
 {
@@ -113,7 +116,8 @@ static int solve_piecewise(Truncator *u, System *s, const double *time, size_t c
     return code;
 }
 
-/* Row r of point j is at time end - r h: 0 the end, 1 the beginning of the step. */
+/* Sets the times of the rows. Row r of point j is at time end - r h: 0 is the end, 1 the beginning of
+ * the step. */
 static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
     int rows = f->history + 2;

@@ -1,5 +1,5 @@
-/* truncation_scheme.c: a scheme made ready for a trained layer: the table that steps on the field, which
- * sets it reads, its exact order there and the coefficients of its leading error terms (truncator.h). */
+/* truncation_scheme.c: prepares a scheme for a trained layer: the table that steps on the field, the sets it reads,
+ * its exact order there and the coefficients of its leading error terms (truncator.h). */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -16,7 +16,7 @@ void scheme_free(Scheme *s)
     s->pair = memory_free(s->pair);
 }
 
-/* Slopes of L's later parts go, those of its first become L's own. */
+/* Removes slopes of L's later parts; those of its first part become L's slopes. */
 static void join_row(const int *map, Row *r)
 {
     size_t kept = 0;
@@ -31,7 +31,7 @@ static void join_row(const int *map, Row *r)
     r->terms = kept;
 }
 
-/* Points that no evaluation stands at go: a table has none. */
+/* Removes points at which nothing is evaluated: a table has none. */
 static void drop_points(Table *t)
 {
     size_t kept = 0;
@@ -50,7 +50,8 @@ static void drop_points(Table *t)
     t->points = kept;
 }
 
-/* A table over L, as one over F that stands for L frozen: its evaluations, two or three a stage, become one. */
+/* Turns a table over L into one over F, which stands for L, frozen: its evaluations, two or three a stage, become
+ * one. */
 static int join_parts(Table *t)
 {
     int *map = memory_new(t->evals, sizeof *map);
@@ -81,8 +82,8 @@ static int state_adds_up(const Table *t)
     return zero;
 }
 
-/* The update's slopes of an operator over one step of the flow, which the states of the past stretch: the time c with
- * c = sum over slopes / (1 + sum over past states y[-j] of j times their weight). */
+/* Computes the update's slopes of an operator over one step of the flow, which past states lengthen: the time c = sum
+ * over slopes / (1 + sum over past states y[-j] of j times their weight). */
 static void slope_weight(const Table *t, int op, mpq_t out)
 {
     mpq_t part, below;
@@ -105,8 +106,8 @@ static void slope_weight(const Table *t, int op, mpq_t out)
     mpq_clears(part, below, NULL);
 }
 
-/* A scheme that is not consistent with its field over h may be with the same over a time of its own, T h: it is if its
- * order is 1 or more with the weights T. Then these are what it is measured against. */
+/* Gives a scheme the time that it goes. A scheme that is not consistent with its field over h may be consistent over
+ * another time T h: it is if its order is at least 1 with the weights T. Then it is measured against these. */
 static int take_own_time(Table *t, int most, Theory *theory)
 {
     mpq_t kept[COLOURS];
@@ -130,7 +131,7 @@ static int take_own_time(Table *t, int most, Theory *theory)
     return code;
 }
 
-/* Exact order and the coefficients of the leading terms. */
+/* Computes the exact order and the coefficients of the leading terms. */
 static int expand(Scheme *s, int terms)
 {
     Theory theory;

@@ -1,8 +1,8 @@
 /* truncation_sets.c: leading terms where the sets of an operator differ, as in a trained Macaron layer.
- * Colours are (operator, set). At h^2 every tree is a chain x'y, whose coefficient no third colour
- * enters: the scheme less all slopes but those of x and y is a scheme of two colours, and ode/ expands
- * that. Schemes of higher order with different sets are of order 1 in general; where all chains are met
- * nothing is told of the terms beyond. */
+ * Colours are (operator, set). At h^2 every tree is a chain x'y, and no third colour enters its
+ * coefficient: with only the slopes of x and y left, the scheme has two colours, and ode/ expands it.
+ * Schemes of higher order with different sets have order 1 in general; where all chains are met the terms
+ * beyond are not computed. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -17,7 +17,7 @@ static size_t count_colours(const Table *t)
     return n;
 }
 
-/* Operator and set of colour i: F1, F2, .., G1, .., C1, .. */
+/* Returns operator and set of colour i: F1, F2, .., G1, .., C1, .. */
 static Eval colour(const Table *t, size_t i)
 {
     Eval e = {.op = OP_F};
@@ -31,7 +31,7 @@ static int is_colour(const Eval *e, const Eval *c)
     return e->op == c->op && e->set == c->set;
 }
 
-/* Leaves the states and the slopes of x and y. */
+/* Keeps only the states and the slopes of x and y. */
 static void restrict_row(const Table *t, Row *r, const Eval *x, const Eval *y)
 {
     size_t kept = 0;
@@ -49,20 +49,20 @@ static void restrict_row(const Table *t, Row *r, const Eval *x, const Eval *y)
     r->terms = kept;
 }
 
-/* Weight of a colour in the field: the scheme's share of it times the operator's weight. */
+/* Computes the weight of a colour in the field: the scheme's share of it times the operator's weight. */
 static void field_weight(const Table *t, const Eval *c, mpq_t out)
 {
     layer_field_share(t, c->op, c->set, out);
     mpq_mul(out, out, t->weight[c->op]);
 }
 
-/* Of a pair's chains: x'y and y'x, or x'x where x = y. */
+/* Tells whether a chain is one of the pair's: x'y or y'x, or x'x where x = y. */
 static int is_wanted(size_t i, size_t j, int root, int leaf)
 {
     return i == j ? root == OP_F && leaf == OP_F : root != leaf;
 }
 
-/* The coefficients of a pair's chains. */
+/* Computes the coefficients of a pair's chains. */
 static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
 {
     const Table *t = s->table;
@@ -131,7 +131,7 @@ static void add_pair(const Truncator *u, const Scheme *s, size_t i, size_t j, co
     term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
 }
 
-/* x'y, y'x of one pair of colours, x'x where they are one. */
+/* Adds x'y and y'x of a pair of colours, or x'x where they are the same. */
 static int pair_terms(Truncator *u, const Scheme *s, const Forest *f, size_t i, size_t j,
                       const double *at, double displacement, Truncation *t, double *accuracy)
 {

@@ -31,10 +31,10 @@ Spread spread_of(double *x, size_t n)
     return s;
 }
 
-/* What is collected: room for every pair of sentence and layer. */
+/* Collected numbers, with room for every pair of sentence and layer. */
 typedef struct {
     double *relative, *leading, *slope;
-    size_t told; /* pairs with a leading term to compare with */
+    size_t told; /* pairs with a leading term to compare */
     TruncationSummary *sum;
 } Collection;
 

@@ -1,6 +1,6 @@
 /* truncation_terms.c: the leading terms of a truncation error: coefficients from the scheme's exact
  * expansion (ode/theory.c), elementary differentials of the trained layer by differences along
- * directions (ode/differential.c), kept for all schemes of that order. */
+ * directions (ode/differential.c), which are kept for all schemes of that order. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Values of the field that each shrinking of the differences may take. */
+/* Most values of the field that each refinement of the differences may take. */
 static const double work_most = 4096;
 
 static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out)

@@ -1,10 +1,10 @@
-/* truncator.h: what the parts of the truncation error share. Private to bridge/.
+/* truncator.h: shared by the parts of the truncation error. Private to bridge/.
  *
  *   truncation.c          one scheme in one layer of one sentence
- *   truncation_scheme.c   schemes made ready
+ *   truncation_scheme.c   schemes prepared for measuring
  *   truncation_flow.c     the exact flow at the times that a scheme asks for
  *   truncation_terms.c    the leading terms of the error
- *   truncation_sets.c     those of a scheme that reads different sets by themselves
+ *   truncation_sets.c     the same for a scheme that reads different sets separately
  *   truncation_summary.c  medians over sentences and layers
  */
 #ifndef TROTTER_TRUNCATOR_H
@@ -15,28 +15,28 @@
 #include "bridge/layer_field.h"
 #include "bridge/truncation.h"
 
-/* A scheme made ready once for all layers and sentences. */
+/* A scheme, prepared once for all layers and sentences. */
 typedef struct {
     const Table *scheme; /* as given */
-    Table *table;        /* frozen; of FIELD_LAYER over F alone, which stands for L */
-    int network;         /* the model's own scheme, and it has learned coefficients */
-    int own;             /* reads the layer's sets by themselves, and there are several */
-    char one;            /* one colour tells all, and its name: H or L; else 0 */
+    Table *table;        /* frozen; with FIELD_LAYER over F alone, which stands for L */
+    int network;         /* 1: the model's own scheme, with learned coefficients */
+    int own;             /* 1: it reads each set of the layer by itself, and there are several */
+    char one;            /* name of the colour if one is enough: H or L; else 0 */
     int order;           /* for this field; -1: state weights do not sum to 1 */
     Forest *forest;      /* up to order + 1; NULL: no leading terms */
-    double *coefficient; /* (forest->count) of the leading terms */
+    double *coefficient; /* (forest->count) coefficients of the leading terms */
     double *pair;        /* own: (colours, colours) coefficients of x'y; else NULL */
     size_t colours;
 } Scheme;
 
-/* The exact flow as one scheme needs it: for every step h_j the states at the step's end, at its
- * beginning, and `history` steps before that, nearest first. */
+/* The exact flow as one scheme needs it: for every step h_j the states at the step's end and at its beginning, and at
+ * `history` steps before that, the nearest first. */
 typedef struct {
     double weight[COLOURS];
     int history;
     double *y;        /* (points, history + 2, N) */
     int *missing;     /* (points) */
-    double agreement; /* of the two integrators */
+    double agreement; /* difference of the two integrators */
 } ExactFlow;
 
 /* Elementary differentials of a layer's field at the state where its steps begin. */
@@ -51,47 +51,49 @@ struct Truncator {
     const Table *trained;
     TruncationOptions options;
     size_t points, layers, schemes;
-    int colours;    /* of the field: 2, of a decoder's layer 3 */
+    int colours;    /* colours of the field: 2; 3 for a decoder's layer */
     Scheme *scheme; /* (schemes) */
     LayerField *field;
     LayerOf of;
     size_t n, N;
     double *states[SIDES],
-        *memory;   /* of either side (layers + 1, n d); what cross-attention reads */
+        *memory;   /* states of either side (layers + 1, n d); memory of cross-attention */
     double *state; /* the measured side's (layers + 1, N) */
-    int layer;     /* that flow and kept are of */
+    int layer;     /* layer of `flow` and `kept` */
     size_t flows, keeps;
     ExactFlow *flow;
-    Watch watch; /* of the flows' system */
+    Watch watch; /* progress of the flows' system */
     double solved, solving,
-        wanted; /* time on the exact flows: done, in hand, all for this scheme */
+        wanted; /* time along the exact flows: solved, being solved, all for this scheme */
     Kept *kept;
     double *error, *leading; /* (points, N), (N) scratch */
 };
 
-/* truncation_scheme.c: from the cache, or made ready now; borrowed until the next one is. */
+/* truncation_scheme.c. Finds a scheme in the cache or prepares it; borrowed until the next one is prepared. */
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
 
-/* truncation_flow.c: the system whose flow is exact, its operators so weighted. */
+/* truncation_flow.c. Returns the system whose flow is computed, with these weights of its operators. */
 System *flow_system(Truncator *u, const double weight[COLOURS]);
-/* From the cache, or solved now; borrowed until the next sentence or layer. flow_time: how much time that is. */
+/* flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
+ * time it covers. */
 double flow_time(const Truncator *u, int history);
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);
 
-/* truncation_terms.c: leading (N) out: the sum of coefficient * differential at y; *accuracy relative; names and sizes into
- * t, over `displacement`. *told = 0: nothing is told. */
+/* truncation_terms.c. Computes leading (N), the sum of coefficient * differential at y; *accuracy is relative. Names
+ * and sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
 
-/* truncation_sets.c: the coefficients of x'y where sets differ, and whether any is not zero. */
+/* truncation_sets.c. sets_prepare computes the coefficients of x'y where sets differ; *differ tells whether any is not
+ * zero. */
 int sets_prepare(Scheme *s, int *differ);
 int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
               double *accuracy);
 
-/* Root mean square of x (N). */
+/* Returns the root mean square of x (N). */
 static inline double truncation_rms(size_t N, const double *x)
 {
     double sum = 0;

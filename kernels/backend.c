@@ -1,4 +1,4 @@
-/* backend.c: the list of backends, and the choice of one by name and by what the processor runs. */
+/* backend.c: the list of backends; it chooses one by name and by the processor's abilities. */
 #include "kernels/backend.h"
 #include "kernels/error.h"
 
@@ -13,7 +13,7 @@
 extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3, cpu_f64_v4,
     cpu_bf16_v4, cpu_bf16_amx;
 
-/* cuda.cu, in a build with CUDA; else their addresses are NULL. */
+/* These are in cuda.cu, in a build with CUDA; else their addresses are NULL. */
 extern const Backend cuda_f32 __attribute__((weak)), cuda_tf32 __attribute__((weak)),
     cuda_bf16 __attribute__((weak));
 extern int cuda_ready(void) __attribute__((weak));
@@ -26,7 +26,7 @@ static int needs(const char *what)
     return error_set(ERR_INPUT, "this processor does not run %s", what);
 }
 
-/* 0, or ERR_INPUT with words. The built-in takes nothing but a literal. */
+/* Return 0, or ERR_INPUT with words. The built-in takes only a literal. */
 static int runs_v2(void)
 {
     return __builtin_cpu_supports("x86-64-v2") ? 0 : needs("x86-64-v2");
@@ -51,8 +51,8 @@ static int runs_cuda(void)
                      "this build has no CUDA backend (nvcc was not found when it was built)");
 }
 
-/* Tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22); Linux lets a process use the tiles'
- * registers once it has asked (documentation: x86/xstate.rst, since 5.16). */
+/* Checks for tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22). Linux lets a process use
+ * the tiles' registers once it has asked (documentation: x86/xstate.rst, since 5.16). */
 static int runs_amx(void)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
@@ -65,7 +65,7 @@ static int runs_amx(void)
     return needs("amx_tile and amx_bf16");
 }
 
-/* Of one name, the best kernel first. */
+/* Backends; among those of one name the best kernel comes first. */
 static const struct {
     const char *name, *kernel; /* NULL: there is no choice of kernels */
     const Backend *backend;
@@ -85,7 +85,7 @@ static const struct {
 };
 enum { LIST = sizeof list / sizeof *list };
 
-/* "x86-64-v3", or its end "v3" or "-v3". */
+/* Compares a kernel's name with "x86-64-v3", or its end "v3" or "-v3". */
 static int kernel_is(const char *kernel, const char *asked)
 {
     if (!kernel || !asked) return 1;
@@ -93,7 +93,7 @@ static int kernel_is(const char *kernel, const char *asked)
     return strcmp(kernel, asked) == 0 || strcmp(end, asked) == 0 || strcmp(end + 1, asked) == 0;
 }
 
-/* The last failure, of `name`. */
+/* Reports the last failure as one of `name`. */
 static int not_here(const char *name)
 {
     char words[512];

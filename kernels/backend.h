@@ -1,20 +1,20 @@
-/* backend.h: what runs on the hardware. Precision and device are one choice, a backend: a const
- * table of functions. nn/ knows no other way to touch a number of a model.
+/* backend.h: the interface to the hardware. Precision and device are one choice, a backend: a const table of functions.
+ * nn/ knows no other way to touch a number of a model.
  *
  * Buffers live where the backend computes and hold its element type (double for cpu-f64,
  * else float); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
  * are row-major. Shapes are checked when a plan or model is built; kernels assume them. Unless a
  * line says otherwise, outputs do not overlap inputs. In backward functions dx is the adjoint of x
- * and *accumulates* (+=); a NULL adjoint is not wanted and is skipped.
+ * and *accumulates* (+=); a NULL adjoint is skipped.
  *
  * Sizes: N = rows (tokens) of a batch, D width, M inner width, V vocabulary, H heads, E = D / H.
  * Tokens of a batch are packed: S sequences one after another, sequence s has the rows
- * start[s] .. start[s+1]-1 (start (S+1), start[S] = N). No padding exists. Tokens, positions, targets
- * and starts live where the backend computes too.
+ * start[s] .. start[s+1]-1 (start (S+1), start[S] = N). There is no padding. Tokens, positions, targets and starts live
+ * where the backend computes too.
  *
- * Calls return before their work is done where the backend is a device; they are done in order. `get`
- * and `receive` wait. What changes from step to step of a training (Step) is in backend memory, so
- * that the calls of a step are the same each time and can be recorded and replayed.
+ * On a device calls return before their work is done; the work is done in order. `get` and `receive` wait. Values that
+ * change from step to step of a training (Step) are in backend memory, so that the calls of a step are the same each
+ * time and can be recorded and replayed.
  *
  * Dropout with rate p keeps an element where a random word >= p * 2^32 and divides it by 1 - p. The
  * word is a pure function of (seed, stream and step, element index), so the mask of a forward pass is
@@ -30,18 +30,19 @@
 extern "C" {
 #endif
 
-/* Losses whose adjoints have a factor each: of words, of labels of sequences. */
+/* Losses whose adjoints each have a factor: words, labels of sequences. */
 enum { GRAD_WORDS, GRAD_LABELS, GRADS };
 
-/* What changes from step to step of a training, and what a step leaves. In backend memory. */
+/* Values that change from step to step of a training, and results of a step, in backend memory. */
 typedef struct {
     uint64_t step;      /* in: from 1; numbers Adam's corrections */
-    double rate;        /* in: Adam's */
-    double grad[GRADS]; /* in: what the adjoints of losses are times (cross_entropy) */
+    double rate;        /* in: Adam's rate */
+    double grad[GRADS]; /* in: factors of the adjoints of losses (cross_entropy) */
     double loss;        /* out: sums of nll accumulate */
-    double norm;        /* out: of the gradient */
-    uint64_t fault;     /* out: FAULT_LOSS or FAULT_NORM once one was not finite; Adam rests then */
-    uint64_t fault_step; /* out: the step when that was so first */
+    double norm;        /* out: norm of the gradient */
+    /* out: FAULT_LOSS or FAULT_NORM once one was not finite; then Adam does nothing. */
+    uint64_t fault;
+    uint64_t fault_step; /* out: the first step where that happened */
 } Step;
 enum { FAULT_LOSS = 1, FAULT_NORM };
 
@@ -49,9 +50,9 @@ enum { DROPOUT_STEP = 24 }; /* streams of a step: 2^24 */
 
 typedef struct {
     double rate;          /* p in [0, 1); 0: no dropout, nothing is drawn */
-    uint64_t seed;        /* of the run */
-    uint64_t stream;      /* of the place in the network; NULL step: any */
-    const uint64_t *step; /* backend memory or NULL; times 2^24 added to stream */
+    uint64_t seed;        /* seed of the run */
+    uint64_t stream;      /* stream of the place in the network; NULL step: any */
+    const uint64_t *step; /* backend memory or NULL; *step * 2^24 is added to stream */
     uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
 } Dropout;
 
@@ -62,12 +63,11 @@ enum {
     ACT_TANH
 }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
-/* What stands in a list of rows, or of targets, where there is none: no row; no target; a row that fills a matrix up and has
- * no loss at all. */
+/* Marks in lists of rows or targets: no row; no target; a row that only fills a matrix up and has no loss at all. */
 enum { NO_ROW = -1, NO_TARGET = -1, FILLER = -2 };
 
-/* What cross_entropy compares a row's softmax with: q has `hit` on the row's target (NO_TARGET: on none),
- * `all` on each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
+/* Labels q that cross_entropy compares a row's softmax with: `hit` on the row's target (NO_TARGET: on none), `all` on
+ * each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
 enum { LABEL_EXTRAS = 8 };
 typedef struct {
     double hit, all;
@@ -75,7 +75,8 @@ typedef struct {
     double extra[LABEL_EXTRAS];
 } Labels;
 
-/* Most learned factors of one term of a linear combination; most terms where one is made on the way to something else. */
+/* Most learned factors of one term of a linear combination; most terms of a combination that another kernel makes on
+ * its way. */
 enum { LIN_FACTORS = 4, LIN_FUSED = 16 };
 
 /* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one
@@ -103,16 +104,16 @@ typedef struct {
  * Joulin 2019. Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
  *
  * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
- * k = q + D, v = q + 2D. Every length is at least 1. Not defined, and for models to refuse: causal or
- * relative with memory, and a span where not causal. All but drelative and dspan of a sequence does not
- * depend on the others in its batch, to the bit. */
+ * k = q + D, v = q + 2D. Every length is at least 1. Models must refuse what is not defined: causal or relative with
+ * memory, and a span without causal. The results for a sequence, except drelative and dspan, do not depend on the other
+ * sequences in its batch, to the bit. */
 typedef struct {
     size_t S;             /* sequences */
     const size_t *start;  /* (S+1) rows of queries */
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
-    int causal;           /* row i sees j <= i alone */
+    int causal;           /* row i sees only j <= i */
     size_t longest;       /* Tmax >= every length of keys */
-    size_t rows, keys;    /* attention_rows, _keys, which blocks are made for; 0: Tmax */
+    size_t rows, keys;    /* attention_rows, _keys, the sizes that blocks are made for; 0: Tmax */
     size_t D, H;          /* width, heads; H divides D */
     const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
     const void *k, *v;    /* (M, D), row stride ldk */
@@ -120,13 +121,14 @@ typedef struct {
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
     const void *span;     /* (H) u, or NULL; below 0 it counts as 0, above 1 as 1 */
-    size_t longest_span;  /* z where u = 1 */
+    size_t longest_span;  /* z for u = 1 */
     size_t ramp;          /* R >= 1 with span */
-    Dropout drop;         /* of the weights a_ij */
+    Dropout drop;         /* dropout of the weights a_ij */
 } Attention;
 
 /* Attention of single queries to listed rows, for decoding a token at a time: query n sees the rows key[n * ld + j], j <
- * count[n], of k and v, in this order. It stands at the last place, so that key j is count[n] - 1 - j before it:
+ * count[n], of k and v, in this order. The query is at the last place, so that key j is count[n] - 1 - j places before
+ * it:
  *     s_j = q_n . (k_j + r_{clip - min(count-1-j, clip)}) / sqrt(E),  out_n = sum_j m_h(count-1-j) exp(s_j) v_j / sum_k m_h exp(s_k)
  * with r and m as above. Lists may share rows. A query's output does not depend on other queries, to the bit. */
 typedef struct {
@@ -138,7 +140,7 @@ typedef struct {
     const void *q;        /* (N, D), row stride ldq */
     const void *k, *v;    /* (rows, D), row stride ldk */
     size_t ldq, ldk;
-    const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are met */
+    const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are read */
     size_t clip;          /* 0 with NULL */
     const void *span;     /* (H) u, or NULL */
     size_t longest_span, ramp;
@@ -151,49 +153,49 @@ struct Backend {
     const char *name;   /* cpu-f32 */
     const char *kernel; /* instruction set or device the kernels were compiled for */
     size_t size;        /* bytes of an element: 4 or 8 */
-    double eps;         /* of gemm: relative error of a product that enters a sum; 2^-8 in bf16 */
-    /* A block of logits has at most so many rows and numbers: a processor's should stay in its caches, a device's
-     * should be few calls. */
+    double eps;         /* gemm's relative error of a product that enters a sum; 2^-8 in bf16 */
+    /* Most rows and numbers of a block of logits: on a processor it should stay in its caches, on a device it should
+     * need few calls. */
     size_t logit_rows, logit_numbers;
-    /* Where the words of a batch decide how many rows a product has, rows are filled up to the next of so many sizes in each
-     * octave (nn/filled.c), so that few shapes are recorded; 0: they are not. */
+    /* Sizes per octave. Where the words of a batch decide how many rows a product has, rows are filled up to the next
+     * of these sizes (nn/filled.c), so that few shapes are recorded; 0: they are not filled up. */
     size_t row_sizes;
 
-    /* ERR_SYSTEM with words where a call since the last wait failed; all are done then. */
+    /* Waits for all calls. ERR_SYSTEM with words where one failed since the last wait. */
     int (*wait)(void);
-    /* Between record and recorded calls are noted, not run; replay runs them all. NULL where nothing
-     * is gained by it. alloc, release, put, get, send, receive, wait cannot be recorded. */
+    /* Between record and recorded, calls are noted and not run; replay runs them all. NULL where that gains nothing.
+     * alloc, release, put, get, send, receive, wait cannot be recorded. */
     int (*record)(void);
     int (*recorded)(Recording **out); /* caller: recording_free */
     int (*replay)(Recording *r);
     void (*recording_free)(Recording *r); /* NULL allowed */
 
-    /* Sums of r are of this backend's memory from now on (ranks_join); each rank has a device of its own.
-     * Collective, with one outcome: ERR_INPUT where this build or machine cannot. A failure of a device ends
-     * all ranks then. NULL: its memory is the processor's, which all engines sum. */
+    /* Makes r sum memory of this backend from now on (ranks_join); each rank has a separate device. Collective, with
+     * one outcome: ERR_INPUT where this build or machine cannot. A failure of a device then ends all ranks. NULL: its
+     * memory is the processor's, which all engines sum. */
     int (*join)(Ranks *r);
 
-    /* Memory: zeroed; NULL with error_set when short. */
+    /* alloc returns zeroed memory; NULL with error_set when memory is short. */
     void *(*alloc)(size_t n);
     void (*release)(void *p); /* NULL allowed */
-    /* Host doubles to and from the element type; exact for what the type can hold. */
+    /* Copy host doubles to the element type and back; exact for what the type can hold. */
     void (*put)(void *x, const double *host, size_t n);
     void (*get)(double *host, const void *x, size_t n);
-    /* x (n) are weights, which many products read, and which put, send, fill, copy, clamp and adam alone write: the
-     * backend keeps them in `twin` too, of n * twin_size bytes, as its products want them, until either is released.
-     * ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
+    /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy, clamp and adam write.
+     * The backend keeps them also in `twin` (n * twin_size bytes), in the form its products want, until either is
+     * released. ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
     int (*weights)(const void *x, size_t n, void *twin);
     size_t twin_size;
-    /* Memory for n factors: numbers that products alone read, kept as they want them, in factor_size bytes each. Zeroed;
-     * NULL with error_set when short. What a line below calls a factor may be there or be a plain number, and the backend
-     * knows by the address which of the two; gemm's A and B may be factors, and so may copy's y and x. NULL, and factor_size
-     * 0: products want numbers as they are. */
+    /* Allocates memory for n factors: numbers that only products read, kept in the form they want, in factor_size bytes
+     * each. It is zeroed; NULL with error_set when memory is short. Below, a factor may be in such memory or be a plain
+     * number; the backend sees by the address which it is. gemm's A and B may be factors, and so may copy's y and x.
+     * NULL, and factor_size 0: products take plain numbers. */
     void *(*factors)(size_t n);
     size_t factor_size;
-    /* Bytes as they are; host may be used again on return. */
+    /* Copies bytes unchanged; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
-    /* Between pack(1) and pack(0) nothing but send is called, none of it of weights, and all goes in one copy. NULL: nothing is
-     * gained by it. */
+    /* Between pack(1) and pack(0) only send is called, never on weights, and all goes in one copy. NULL: packing gains
+     * nothing. */
     void (*pack)(int on);
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
@@ -229,20 +231,21 @@ struct Backend {
 
     /* x (N, D) += b (D) by rows; then dropout. In place. Index of an element: row * D + column. */
     void (*bias_drop)(size_t N, size_t D, void *x, const void *b, Dropout drop);
-    /* dy (N, D), the sum of n <= LIN_FUSED terms as by lin, to the adjoint before dropout: dx (N, D) out, factors, which may
-     * be the x of a term; db (D) accumulates its column sums. */
+    /* Turns dy (N, D), the sum of n <= LIN_FUSED terms as by lin, into the adjoint before dropout: dx (N, D) out,
+     * factors, which may be the x of a term; db (D) accumulates its column sums. */
     void (*bias_drop_back)(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
                            void *dx, void *db);
-    /* In one pass over memory bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k the x of
-     * some; and with w, y (N, D) and stats as by norm of r, w, c, y: factors. k need not be left unless `kept`. */
+    /* Fuses, in one pass over memory, bias_drop of k (N, D); r (N, D) = the sum of n <= LIN_FUSED terms as by lin, k
+     * being the x of some; and with w the norm of r, with w, c, y (N, D) and stats as for norm; y: factors. k need not
+     * be left unless `kept`. */
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
                      const LinTerm *term, void *r, const void *w, const void *c, void *y,
                      void *stats);
     /* y (N, M) = dropout(act(u + b)), factors; act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for
      * backward; ReLU leaves u alone, and y may be u. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u, y as forward left them; ReLU reads y only, the others u only. dy (N, M) in, du (N, M) out, factors, which may be
-     * dy; db (M) accumulates. */
+    /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
+     * be dy; db (M) accumulates. */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           const void *dy, void *du, void *db);
 
@@ -262,29 +265,30 @@ struct Backend {
      * E (V, D); P (longest, D) or NULL. */
     void (*embed)(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
                   double scale, const void *P, Dropout drop, void *h);
-    /* dE (V, D) accumulates, in a fixed order of rows, those of NO_ROW left out; dh (N, D) in. */
+    /* dE (V, D) accumulates, in a fixed order of rows, without those of NO_ROW; dh (N, D) in. */
     void (*embed_back)(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                        Dropout drop, const void *dh, void *dE);
 
-    /* nll (N) out: -sum_v q_v log softmax(z)_v, q as labels say: {1} has -log softmax(z)_target,
-     * {1 - E, E / V} labels smoothed by E (Szegedy et al. 2016, section 7). With grad, which is in backend memory, dz =
-     * *grad * (Q softmax(z) - q), Q the row's sum of q. Of a FILLER nll and dz are 0, whatever z is. z, dz (N, V),
-     * target (N); dz: factors, and may be z. */
+    /* nll (N) out: -sum_v q_v log softmax(z)_v, with the labels q: {1} gives -log softmax(z)_target, {1 - E, E / V}
+     * smooths by E (Szegedy et al. 2016, section 7). With grad, which is in backend memory, dz = *grad * (Q softmax(z)
+     * - q), Q the row's sum of q. For a FILLER nll and dz are 0, whatever z is. z, dz (N, V), target (N); dz: factors,
+     * and may be z. */
     void (*cross_entropy)(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                           const double *grad, void *dz, void *nll);
-    /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z) there,
-     * falling; of equal ones the least column first. Of a row with NaN or infinity no value is finite, its columns are any. */
+    /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z)
+     * there, falling; among equals the least column first. A row with NaN or infinity has no finite value, and its
+     * columns are arbitrary. */
     void (*best)(size_t N, size_t V, size_t K, const void *z, int32_t *index, void *value);
     /* s->loss += the sum of nll (N), in double. */
     void (*loss)(size_t N, const void *nll, Step *s);
     /* s->norm = sqrt(the sum of squares), in double, in a fixed order for a given number of threads. */
     void (*norm2)(size_t n, const void *g, Step *s);
 
-    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root, and decay
-     * >= 0 decoupled from it: p -= rate (m^ / (sqrt v^ + eps) + decay p) (Loshchilov, Hutter 2019,
-     * algorithm 2, their schedule times their alpha being our rate, and alpha times our decay their
-     * lambda); decay 0: the bits of Adam. Rate and step of s. p, m, v (n) in/out; g (n) in, scaled to the
-     * norm clip where s->norm is above it (clip 0: not). With s->fault nothing changes. */
+    /* Adam with bias correction (Kingma, Ba 2015, algorithm 1), eps outside the corrected root, and decoupled decay >=
+     * 0: p -= rate (m^ / (sqrt v^ + eps) + decay p) (Loshchilov, Hutter 2019, algorithm 2: our rate is their schedule
+     * times their alpha, and alpha times our decay is their lambda); decay 0: the bits of Adam. s has rate and step. p,
+     * m, v (n) in/out; g (n) in, scaled to the norm clip where s->norm is above it (clip 0: not scaled). With s->fault
+     * nothing changes. */
     void (*adam)(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
                  double eps, double clip, double decay, const Step *s);
 };
@@ -294,7 +298,7 @@ static inline void *backend_at(const Backend *b, const void *p, size_t i)
     return (char *)p + i * b->size;
 }
 
-/* No queries, no keys of a sequence of this batch are more. */
+/* Return bounds of the queries and keys of a sequence in this batch. */
 static inline size_t attention_rows(const Attention *a)
 {
     return a->rows ? a->rows : a->longest;
@@ -305,7 +309,7 @@ static inline size_t attention_keys(const Attention *a)
     return a->keys ? a->keys : a->longest;
 }
 
-/* The sum of q of a row of V columns but for its target's. */
+/* Returns the sum of q over a row of V columns, without the target's `hit`. */
 static inline double labels_rest(const Labels *q, size_t V)
 {
     double sum = q->all * (double)V;
@@ -319,33 +323,33 @@ static inline void *backend_factor_at(const Backend *b, const void *p, size_t i)
     return (char *)p + i * (b->factor_size ? b->factor_size : b->size);
 }
 
-/* Elements that hold so many bytes. */
+/* Returns the elements that hold `bytes` bytes. */
 static inline size_t backend_elements(const Backend *b, size_t bytes)
 {
     return (bytes + b->size - 1) / b->size;
 }
 
-/* The backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but products of matrices round their factors
- * to bf16 (processors with avx512_bf16); cuda-f32, cuda-tf32, cuda-bf16: a device of NVIDIA's, f32 but
- * for the factors of products. kernel: NULL for the best this processor runs, or "x86-64-v2", "-v3",
- * "-v4", of bf16 also "-amx"; it concerns the processor's alone. ERR_INPUT, with a line of words that says what is missing,
- * where it is not to be had here. */
+/* Finds the backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but matrix products round their factors to bf16
+ * (processors with avx512_bf16); cuda-f32, cuda-tf32, cuda-bf16: an NVIDIA device, f32 but for the factors of products.
+ * kernel: NULL for the best that this processor runs, or "x86-64-v2", "-v3", "-v4", for bf16 also "-amx"; it concerns
+ * CPU backends alone. ERR_INPUT, with a line of words that says what is missing, where the backend is not available
+ * here. */
 int backend_find(const char *name, const char *kernel, const Backend **out);
 
-/* All names, in order, whether or not they are to be had here: entry i, or NULL past the end. */
+/* Returns entry i of all names, in order, whether or not they are available here; NULL past the end. */
 const char *backend_name(size_t i);
 
-/* The device that the cuda backends compute on: number n of those there are, round and round (0 before this).
- * Called before one of them is found first. */
+/* Chooses the device of the cuda backends: number n modulo the count of devices (0 before this). Call it before one of
+ * them is found for the first time. */
 void backend_device(int n);
 
-/* Number of devices for the cuda backends; 0 without. */
+/* Returns the number of devices for the cuda backends; 0 without. */
 int backend_devices(void);
 
-/* Bytes of memory, free and all, of the device that the cuda backends compute on; 0, 0 without one. */
+/* Gives the bytes of memory, free and total, of the cuda backends' device; 0, 0 without one. */
 void backend_room(size_t *free, size_t *total);
 
-/* Threads of the CPU kernels (0: leave as it is); returns the number in force. */
+/* Sets the threads of the CPU kernels (0: leaves them as they are); returns the number in force. */
 int backend_threads(int n);
 
 #ifdef __cplusplus

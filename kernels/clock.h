@@ -1,10 +1,11 @@
-/* clock.h: how long things take. */
+/* clock.h: a clock for measuring time. */
 #ifndef TROTTER_CLOCK_H
 #define TROTTER_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some moment in the past, never backwards. Source: clock_gettime(2), CLOCK_MONOTONIC. */
+/* Returns the seconds since some moment in the past; it never goes backwards. Source: clock_gettime(2),
+ * CLOCK_MONOTONIC. */
 static inline double clock_now(void)
 {
     struct timespec t;

@@ -1,6 +1,6 @@
-/* counts.c: what a training step asks of a device, counted (counts.h). One function for each kernel of backend.h: its kernels
- * as the CUDA backends launch them (tests/cuda/test_counts.c compares with what the stand-in for a device was asked for), and
- * the bytes that it reads and writes at least once, caches aside. */
+/* counts.c: counts what a training step asks of a device (counts.h). Each kernel of backend.h has one function here. It
+ * counts the kernels that the CUDA backends launch (tests/cuda/test_counts.c compares with the calls to the stand-in
+ * for a device), and the bytes that must be read and written at least once, without caches. */
 #include "kernels/counts.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ const char *const count_names[COUNTS] = {
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
 enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
-/* As in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
+/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
 enum {
     LIN_TERMS = 16,
     GATE_INPUTS = 64,
@@ -26,7 +26,7 @@ static struct {
     const Speeds *speeds;
     Count *count;
     size_t *sends;
-    int packs; /* sends wait to go at once */
+    int packs; /* 1: sends wait, to go together */
     char *next,
         *next_factor; /* addresses of the next buffers: of numbers, and of factors, which begin at FACTORS */
     const char *weights;
@@ -49,13 +49,13 @@ static void add(int kind, size_t kernels, double bytes, double flops, double rat
         s->launch * (double)(kernels + products) + fmax(bytes / s->bandwidth, flops / rate);
 }
 
-/* numbers f32 pass. */
+/* Counts a pass of this many f32 numbers. */
 static void add_numbers(int kind, size_t kernels, double numbers)
 {
     add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
 }
 
-/* bytes, of so many numbers. */
+/* Counts these bytes, for so many numbers. */
 static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
 {
     add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
@@ -94,7 +94,7 @@ static int is_factor(const void *x)
     return (const char *)x >= (char *)NULL + FACTORS;
 }
 
-/* Bytes of a number at x. */
+/* Returns the bytes of a number at x. */
 static double size_of(const void *x)
 {
     return is_factor(x) ? BF16 : F32;
@@ -130,7 +130,7 @@ static void send(void *x, const void *host, size_t bytes)
     if (all.sends && !all.packs) ++*all.sends;
 }
 
-/* One copy, and one kernel that takes its pieces to their places. */
+/* Counts one copy, and one kernel that takes its pieces to their places. */
 static void pack(int on)
 {
     all.packs = on;
@@ -170,7 +170,8 @@ static void clamp(size_t n, void *x, double low, double high)
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
-/* A factor's bytes in a product; rounded before, where it is none yet and has no twin, or rows that are not aligned. */
+/* Returns a factor's bytes in a product. It is rounded first if it is a plain number without a twin, or its rows are
+ * not aligned. */
 static double factor(size_t rows, size_t columns, const void *x, size_t ld)
 {
     double n = (double)rows * (double)columns;
@@ -221,14 +222,14 @@ static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int 
     add_bytes(COUNT_LINEAR, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 2));
 }
 
-/* Keys that are seen, over all rows. */
+/* Returns the number of keys that are seen, over all rows. */
 static double seen(const Attention *a)
 {
     double T = (double)attention_keys(a);
     return (double)a->S * T * (a->causal ? (T + 1) / 2 : T);
 }
 
-/* On tensor cores (cuda_matrix.cuh). */
+/* Tells whether attention runs on tensor cores (cuda_matrix.cuh). */
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
@@ -247,7 +248,7 @@ static void attention(const Attention *a, void *out, void *lse)
     add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
 }
 
-/* Sequences longer than a tile have one kernel for keys and one for queries. */
+/* Counts backward of attention. Sequences longer than a tile have one kernel for keys and one for queries. */
 static void attention_back(const Attention *a, const void *out, const void *lse, const void *dout,
                            void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
 {
@@ -299,7 +300,7 @@ static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
         add_numbers(COUNT_LINEAR, launches, (double)(N * D) * (double)(n + 2 * launches - 1));
 }
 
-/* Of terms i .. end-1: adjoints, and those of factors, of which scalars are summed by one more kernel. */
+/* Counts the adjoints of terms i .. end-1 and of their factors; one more kernel sums those of scalars. */
 static void lin_back_piece(size_t N, size_t D, size_t i, size_t end, const LinTerm *term)
 {
     size_t wanted = 0, dots = 0, scalars = 0;

@@ -1,15 +1,15 @@
-/* counts.h: a backend without a device, which does nothing and counts what a CUDA backend would do: kernels, products, copies
- * from the host, bytes that must pass through the device's memory, and operations. Any size costs nothing.
+/* counts.h: a backend without a device. It computes nothing and counts what a CUDA backend would do: kernels, products,
+ * copies from the host, bytes that must pass through the device's memory, and operations. Any size costs nothing.
  */
 #ifndef TROTTER_COUNTS_H
 #define TROTTER_COUNTS_H
 
 #include "kernels/backend.h"
 
-/* Kinds of calls, by what they are for. */
+/* Kinds of calls, by purpose. */
 enum {
     COUNT_PRODUCT,
-    COUNT_ROUND, /* factors of products to bf16 */
+    COUNT_ROUND, /* rounding of factors of products to bf16 */
     COUNT_ATTENTION,
     COUNT_NORM,
     COUNT_LINEAR,
@@ -22,7 +22,7 @@ enum {
 };
 extern const char *const count_names[COUNTS];
 
-/* Of all calls of a kind since counts_begin. seconds: by counts_begin's numbers. */
+/* Totals over all calls of a kind since counts_begin. seconds follow from counts_begin's speeds. */
 typedef struct {
     size_t calls, kernels, products;
     double bytes, flops, seconds;
@@ -34,13 +34,13 @@ typedef struct {
     double bandwidth, products, vector, launch;
 } Speeds;
 
-/* The counting twin of cuda-f32, cuda-tf32 or cuda-bf16; NULL: another name. It lives as long as the program. Buffers are
- * addresses alone: nothing may read or write them. Sequences count as long as the longest of them, attention's scores are
- * those that are seen. One model at a time. */
+/* Returns the counting twin of cuda-f32, cuda-tf32 or cuda-bf16; NULL: another name. It lives as long as the program.
+ * Buffers are only addresses: nothing may read or write them. Every sequence counts as long as the longest of its
+ * batch; only the attention scores that are seen count. It serves one model at a time. */
 const Backend *counts_backend(const char *name);
 
-/* Begins anew: count (COUNTS) gets all that is asked for until counts_end; *sends the copies from the host. A call takes launch
- * for each kernel and product, and the longer of bytes / bandwidth and operations / rate. Borrows both. */
+/* Begins anew: count (COUNTS) gets all calls until counts_end, *sends the copies from the host. A call takes `launch`
+ * for each kernel and product, plus the longer of bytes / bandwidth and operations / rate. Borrows both. */
 void counts_begin(const Speeds *s, Count *count, size_t *sends);
 void counts_end(void);
 

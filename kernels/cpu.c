@@ -2,9 +2,9 @@
  * instruction sets; each object exports one table, cpu_f32_v2 ... cpu_f64_v4, and backend.c chooses.
  * One more, cpu_bf16_v4, is f32 in all but its matrix product.
  *
- * Rows, heads or panels of a matrix are dealt to OpenMP threads in a fixed way and every sum has a
- * fixed order, so a result is a function of the input and the number of threads. No kernel allocates:
- * what a thread needs for itself is a tile on its stack.
+ * OpenMP threads get rows, heads or panels of a matrix in a fixed way and every sum has a fixed order, so
+ * a result is a function of the input and the number of threads. No kernel allocates: each thread has a
+ * tile on its stack.
  *
  * In reading order: cpu_math.h (type, exponential, sums), cpu_product.h and cpu_bf16.h (matrix products),
  * cpu_drop.h (Philox, dropout, activations), cpu_norm.h, cpu_linear.h (combinations, gates),
@@ -23,7 +23,7 @@
 #ifdef PRECISION_bf16
 #include "kernels/cpu_bf16.h"
 #define GEMM_OF_TABLE bf16_gemm
-#define GEMM_EPS 0x1p-8 /* two factors, each to 2^-9 */
+#define GEMM_EPS 0x1p-8 /* two factors, each exact to 2^-9 */
 #else
 #define GEMM_OF_TABLE cpu_gemm
 #define GEMM_EPS (sizeof(real) == 4 ? 0x1p-24 : 0x1p-53)
@@ -77,7 +77,8 @@ static void cpu_clamp(size_t n, void *x_, double low, double high)
     for (size_t i = 0; i < n; i++) x[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
 }
 
-/* m and v are running means of g and g^2; divided by 1 - beta^step they are unbiased. */
+/* Makes a step of Adam. m and v are running means of g and g^2; divided by 1 - beta^step they are
+ * unbiased. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)
 {

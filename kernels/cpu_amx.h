@@ -1,11 +1,11 @@
-/* cpu_amx.h: the inside of the bf16 product on processors with AMX: tiles of 16 x 16 sums in registers
- * of their own, 16 x 16 x 32 products an instruction. Part of cpu_bf16.h, which packs and cuts.
+/* cpu_amx.h: the inside of the bf16 product on processors with AMX: tiles of 16 x 16 sums in special
+ * registers, 16 x 16 x 32 products an instruction. Part of cpu_bf16.h, which packs and cuts.
  *
  * Four tiles of C at a time take two of A (16 rows of 16 words) and two of B (16 word rows of 16
- * columns): each is loaded once for two instructions. Tiles read whole multiples of 16 words, so that
- * packing fills up with zeros; rows of A that are not there hold anything, and give rows of C that
- * nobody reads. Source: Intel, "Architecture instruction set extensions programming reference", chapter
- * "Intel AMX instruction set reference" (TDPBF16PS).
+ * columns): each is loaded once for two instructions. Tiles read whole multiples of 16 words, so
+ * packing fills up with zeros; missing rows of A hold any numbers, and give rows of C that are not
+ * read. Source: Intel, "Architecture instruction set extensions programming reference", chapter "Intel
+ * AMX instruction set reference" (TDPBF16PS).
  */
 #ifndef TROTTER_CPU_AMX_H
 #define TROTTER_CPU_AMX_H
@@ -13,7 +13,7 @@
 enum { TILE_ROWS = 16, ROWS = 2 * TILE_ROWS, MC = 5 * ROWS };
 enum { STRIDE = WORDS + LANES }; /* not a multiple of the cache's sets */
 
-/* Every tile 16 rows of 64 bytes, in this thread. */
+/* Sets every tile to 16 rows of 64 bytes, in this thread. */
 static inline void tiles_begin(void)
 {
     struct {
@@ -30,7 +30,8 @@ static inline void tiles_end(void)
     _tile_release();
 }
 
-/* A block (m, k) of the transpose of A, stored (k, m): turned, so that its words run along rows. */
+/* Packs a block (m, k) of the transpose of A, stored (k, m), and turns it, so that its words run along
+ * rows. */
 static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
     for (size_t i = 0; i < m; i += LANES)
@@ -47,7 +48,7 @@ static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out
         }
 }
 
-/* s (ROWS, COLS) = A B over `words` words: a rows of STRIDE words, b word rows of COLS. */
+/* Computes s (ROWS, COLS) = A B over `words` words: a rows of STRIDE words, b word rows of COLS. */
 static inline void tile_sums(int turned, size_t words, const Word *a, const Word *b,
                              Sums s[ROWS][2])
 {

@@ -1,10 +1,10 @@
 /* cpu_attention.h: attention of packed sequences without a (T, T) matrix in memory. Part of cpu.c.
  *
- * A work item is one head of one sequence. Its scores are made BLOCK x BLOCK at a time on the stack
- * of its thread; the softmax over a row is carried from tile to tile with a running maximum and
- * denominator (Milakov, Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3;
- * Dao et al. 2022, FlashAttention, algorithm 1). A tile's products are made on the strided windows of
- * q, k and v, STRIP rows at a time, and only as far as these rows may see.
+ * A work item is one head of one sequence. Its scores are made BLOCK x BLOCK at a time on the stack of its thread; the
+ * softmax over a row goes from tile to tile with a running maximum and denominator (Milakov, Gimelshein 2018, "Online
+ * normalizer calculation for softmax", algorithm 3; Dao et al. 2022, FlashAttention, algorithm 1). A tile's products
+ * are made on the strided windows of q, k and v, STRIP rows at a time, and only over the columns that these rows may
+ * see.
  *
  * Backward. With S_ij the scaled scores, P_ij = exp(S_ij - lse_i), m_ij the dropout factor (0 or
  * 1/(1-p)), A = m P and out_i = sum_j A_ij v_j:
@@ -20,10 +20,10 @@
  * with the rows lo .. hi of `relative`, and is spread over the tile by distance; backward gathers dS
  * by distance into W (same shape as B), and dq += scale W r, dr += scale W^T q.
  *
- * A span's mask is a term of the scores: m exp(s) = exp(s + log m). So maximum, denominator and lse are
- * those of what is seen, however large the scores of what is not; a row sees its own key (m(0) = 1).
- * Keys with m = 0 are UNSEEN, and tiles of nothing else are not made. With log m = log((R + z - x) / R),
- * dz = sum over i, j with 0 < m < 1 of dS_ij / (R + z - x).
+ * A span's mask is a term of the scores: m exp(s) = exp(s + log m). So maximum, denominator and lse come from the keys
+ * that are seen, however large the other scores are; a row sees its own key (m(0) = 1). Keys with m = 0 are UNSEEN, and
+ * tiles that have only such keys are not made. With log m = log((R + z - x) / R), dz = sum over i, j with 0 < m < 1 of
+ * dS_ij / (R + z - x).
  */
 #ifndef TROTTER_CPU_ATTENTION_H
 #define TROTTER_CPU_ATTENTION_H
@@ -75,7 +75,7 @@ static Head head_of(const Attention *a, size_t item)
     return p;
 }
 
-/* The first key that row i sees, and the tile that it is in. */
+/* Return the first key that row i sees, and the tile that has it. */
 static inline size_t first_key(const Head *p, size_t i)
 {
     return i < p->reach ? 0 : i + 1 - p->reach;
@@ -86,17 +86,17 @@ static inline size_t first_tile(const Head *p, size_t i0)
     return first_key(p, i0) / BLOCK * BLOCK;
 }
 
-/* The last key that row i sees. */
+/* Returns the last key that row i sees. */
 static inline size_t last_key(const Head *p, size_t i)
 {
     return p->a->causal ? i : p->M - 1;
 }
 
-/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1; row i0 sees no column behind `last`, row i0+1
- * none behind last+1, and so on. */
+/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1. Row i0 sees no column behind `last`, row i0+1 none behind
+ * last+1, and so on. */
 typedef struct {
     size_t i0, m, j0, n, last;
-    size_t lo, bands; /* rows lo .. lo+bands-1 of `relative` are met */
+    size_t lo, bands; /* it meets rows lo .. lo+bands-1 of `relative` */
 } Tile;
 
 static inline size_t relative_row(const Attention *a, size_t i, size_t j)
@@ -113,7 +113,7 @@ static Tile tile_of(const Head *p, size_t i0, size_t j0)
     return t;
 }
 
-/* Columns unseen .. seen-1 of the tile are those that row i may see. */
+/* Bound the columns of the tile that row i may see: unseen .. seen-1. */
 static inline size_t seen(const Tile *t, size_t i)
 {
     return least(t->n, t->last + i + 1 - t->j0);
@@ -125,7 +125,7 @@ static inline size_t unseen(const Head *p, const Tile *t, size_t i)
     return first > t->j0 ? least(t->n, first - t->j0) : 0;
 }
 
-/* Of the strip that begins at row i: its rows, and the columns that its last row may see. */
+/* Return the rows of the strip that begins at row i, and the columns that its last row may see. */
 static inline size_t strip_rows(const Tile *t, size_t i)
 {
     return least(STRIP, t->m - i);
@@ -136,14 +136,14 @@ static inline size_t strip_seen(const Tile *t, size_t i)
     return seen(t, i + strip_rows(t, i) - 1);
 }
 
-/* The first row of the tile that sees column j. */
+/* Returns the first row of the tile that sees column j. */
 static inline size_t first_row(const Tile *t, size_t j)
 {
     return t->j0 + j > t->last ? t->j0 + j - t->last : 0;
 }
 
-/* S (m, n), row stride BLOCK, out: c X Y^T for X (m, E) and Y (n, E); what a row may not see is
- * left meaningless. Y is turned CHUNK of its columns at a time. */
+/* Computes S (m, n), row stride BLOCK, out: c X Y^T for X (m, E) and Y (n, E). Entries that a row may not see are
+ * meaningless. Y is turned CHUNK of its columns at a time. */
 static void products_of_rows(const Tile *t, size_t E, real c, const real *X, size_t ldx,
                              const real *Y, size_t ldy, real *S)
 {
@@ -159,7 +159,7 @@ static void products_of_rows(const Tile *t, size_t E, real c, const real *X, siz
     }
 }
 
-/* Y (m, E) = (add ? Y : 0) + c S X: S as above, zero where a row may not see; X (n, E). */
+/* Computes Y (m, E) = (add ? Y : 0) + c S X: S as above, zero where a row may not see; X (n, E). */
 static void combine_rows(const Tile *t, size_t E, real c, const real *S, const real *X, size_t ldx,
                          int add, real *Y, size_t ldy)
 {
@@ -168,7 +168,7 @@ static void combine_rows(const Tile *t, size_t E, real c, const real *S, const r
                      ldx, add, Y + i * ldy, ldy);
 }
 
-/* Y (n, E) = (add ? Y : 0) + c S^T X: X (m, E). */
+/* Computes Y (n, E) = (add ? Y : 0) + c S^T X: X (m, E). */
 static void combine_columns(const Tile *t, size_t E, real c, const real *S, const real *X,
                             size_t ldx, int add, real *Y, size_t ldy)
 {
@@ -179,7 +179,7 @@ static void combine_columns(const Tile *t, size_t E, real c, const real *S, cons
     }
 }
 
-/* Distances between rows and columns of a causal tile: near .. far. */
+/* Return the distances near .. far between rows and columns of a causal tile. */
 static inline size_t near_of(const Tile *t)
 {
     return t->i0 - least(t->i0, t->j0 + t->n - 1);
@@ -190,7 +190,7 @@ static inline size_t far_of(const Tile *t)
     return t->i0 + t->m - 1 - t->j0;
 }
 
-/* S += log m. */
+/* Adds log m to S. */
 static void mask_scores(const Head *p, const Tile *t, real *S)
 {
     real log_m[BAND];
@@ -204,7 +204,7 @@ static void mask_scores(const Head *p, const Tile *t, real *S)
             S[i * BLOCK + j] += log_m[t->i0 + i - t->j0 - j - near];
 }
 
-/* dz of one tile, from dS. */
+/* Returns dz of one tile, from dS. */
 static real span_back(const Head *p, const Tile *t, const real *dS)
 {
     double sum[BAND] = {0}, dz = 0;
@@ -218,8 +218,8 @@ static real span_back(const Head *p, const Tile *t, const real *dS)
     return (real)dz;
 }
 
-/* The columns 0 .. end-1 of a tile that its row i may see, by the rows of `relative` that they meet: those
- * before `near` all meet the tile's first, those from `far` on its last, and those between meet one after
+/* The columns 0 .. end-1 of a tile that its row i may see, grouped by the rows of `relative` that they meet: those
+ * before `near` all meet the tile's first row, those from `far` on its last, and those between meet one row after
  * another, from its row `row` on. */
 typedef struct {
     size_t near, far, end, row;
@@ -235,7 +235,7 @@ static inline Bands bands_of(const Head *p, const Tile *t, size_t i)
     return b;
 }
 
-/* S += scale q r^T by distance; q: the tile's first row. */
+/* Adds scale q r^T to S by distance; q: the tile's first row. */
 static void add_relative(const Head *p, const Tile *t, const real *q, real *S)
 {
     real B[BLOCK * BAND];
@@ -251,7 +251,7 @@ static void add_relative(const Head *p, const Tile *t, const real *q, real *S)
     }
 }
 
-/* S (m, n), row stride BLOCK, out: scaled scores; entries a row may not see are left meaningless. */
+/* Computes S (m, n), row stride BLOCK, out: scaled scores; entries that a row may not see are meaningless. */
 static void scores(const Head *p, const Tile *t, real *S)
 {
     const real *q = p->q + t->i0 * p->ldq;
@@ -260,8 +260,8 @@ static void scores(const Head *p, const Tile *t, real *S)
     mask_scores(p, t, S);
 }
 
-/* Rows of a tile are worked on in strips of STRIP numbers, so that no loop has a remainder. What is
- * not seen, before and behind n up to the strip's end, is UNSEEN, whose exponential vanishes beside the 1 of the largest, and the
+/* Prepares a row of scores for strips of STRIP numbers, so that no loop has a remainder. Keys that are not seen, before
+ * and behind n up to the strip's end, become UNSEEN, whose exponential vanishes beside the 1 of the largest; their
  * dropout factor is 0. */
 #define UNSEEN (-EXP_MOST * REAL(1e30))
 
@@ -287,8 +287,8 @@ static real strip_max(size_t end, const real *S, real top)
     return top;
 }
 
-/* Row of scores S becomes dropped exp(S - max), zero beyond; *max and *sum (of the undropped) are
- * carried on. Returns what earlier sums have to be multiplied by. */
+/* Replaces a row of scores S by dropped exp(S - max), zero beyond, and updates *max and *sum (of the undropped).
+ * Returns the factor for earlier sums. */
 static real softmax_row(size_t end, const real *keep, real *S, real *max, real *sum)
 {
     real top = strip_max(end, S, *max), lane[STRIP] = {0}, add = 0;
@@ -313,7 +313,7 @@ static void scale_row(size_t n, real c, real *x)
     for (size_t i = 0; i < n; i++) x[i] *= c;
 }
 
-/* Rows i0 .. of a head: out (row stride D) and lse (row stride H) at the first of these rows. */
+/* Computes rows i0 .. of a head: out (row stride D) and lse (row stride H) at the first of these rows. */
 static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
 {
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
@@ -348,15 +348,15 @@ static void cpu_attention(const Attention *a, void *out, void *lse)
     }
 }
 
-/* What backward knows of a head (before head_back: of all): windows of out, lse, dout and of dq, dk, dv, and
- * where dr and du accumulate; more: dk and dv accumulate too. */
+/* Windows for backward of a head (before head_back: of all heads): out, lse, dout and dq, dk, dv, and the places where
+ * dr and du accumulate; more: dk and dv accumulate too. */
 typedef struct {
     const real *out, *lse, *dout;
     real *dq, *dk, *dv, *drelative, *dspan;
     int more;
 } HeadBack;
 
-/* P (scores in) becomes A = m P, G (g in) becomes dS; both zero where a row may not see. */
+/* Replaces P (scores in) by A = m P and G (g in) by dS; both are zero where a row may not see. */
 static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const real *delta, real *P,
                       real *G)
 {
@@ -377,7 +377,7 @@ static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const rea
     }
 }
 
-/* The relative term's share in dq and dr of one tile, from dS. */
+/* Adds the relative term's share in dq and dr of one tile, from dS. */
 static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const real *dS)
 {
     real W[BLOCK * BAND] = {0};
@@ -397,8 +397,8 @@ static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const
                  b->drelative + t->lo * p->E, p->E);
 }
 
-/* Rows i0 .. of a head. dq of these rows is first written by their first tile, dk and dv of a tile of columns
- * by the first tile of rows that sees it (causal: i0 = j0): nothing needs to be zeroed. */
+/* Goes back through rows i0 .. of a head. The first tile of rows i0 writes their dq, and the first tile of rows that
+ * sees a tile of columns (causal: i0 = j0) writes its dk and dv: nothing needs to be zeroed. */
 static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
 {
     size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E;
@@ -437,8 +437,8 @@ static void head_back(const Attention *a, size_t item, const HeadBack *all)
     for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
 }
 
-/* Threads take every `panels`-th item; each sums dr and du of its items on its stack, and the sums are
- * added in order. A table of relative positions too large for that is summed by one thread. */
+/* Runs backward. Threads take every `panels`-th item; each sums dr and du of its items on its stack, and the sums are
+ * added in order. If a table of relative positions is too large for that, one thread sums it. */
 static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
                                const void *dout, void *dq, void *dk, void *dv, int more,
                                void *drelative, void *dspan)

@@ -1,14 +1,13 @@
 /* cpu_bf16.h: the matrix product of the bf16 backend. Part of cpu.c, where PRECISION_bf16 is set.
  *
- * Operands are f32 and are rounded to bf16 (8 bits of significand, nearest even) while they are
- * packed for the cache, so that nothing is converted, kept or made stale. The product of two bf16
- * numbers is exact in f32; sums are f32. A result is off by at most 2^-8 of sum |a||b|, and its bits
- * depend neither on the number of threads nor on the cut into panels: the order of the sum over k
- * is that of k.
+ * Operands are f32 and are rounded to bf16 (8 bits of significand, nearest even) while they are packed
+ * for the cache, so no converted copy exists that could become stale. The product of two bf16 numbers
+ * is exact in f32; sums are f32. A result is off by at most 2^-8 of sum |a||b|, and its bits depend
+ * neither on the number of threads nor on the cut into panels: the sum goes in the order of k.
  *
- * The instruction adds to each of 16 sums two products at once, so operands are kept in words: two
- * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers, or
- * where the processor has AMX in registers of tiles (cpu_amx.h).
+ * The instruction adds two products at once to each of 16 sums, so operands are kept in words: two
+ * numbers that follow each other along k. A tile of C is ROWS x COLS sums in 28 of 32 registers; with
+ * AMX it is in registers of tiles (cpu_amx.h).
  *   B  panel of K words x NC columns, shared: strips of COLS columns, a word row [COLS] after another
  *   A  block of MC rows, each thread's own: rows of words; transposed, strips [K][LANES] (not for AMX)
  * Source: Goto, van de Geijn 2008, "Anatomy of high-performance matrix multiplication", figure 8.
@@ -22,7 +21,7 @@
 #include "kernels/cpu_tile.h"
 
 typedef float Sums __attribute__((vector_size(64)));
-typedef uint32_t Word; /* number of k in the low half, of k + 1 in the high half */
+typedef uint32_t Word; /* number of k in the low half, that of k + 1 in the high half */
 typedef Word Words __attribute__((vector_size(64)));
 
 enum { LANES = 16, COLS = 32, WORDS = 512, NC = 128 * COLS };
@@ -34,7 +33,7 @@ static inline __mmask16 lanes(size_t n)
 
 /* ---- packing ------------------------------------------------------------------------------------ */
 
-/* 16 words of a row that runs along k; n of its numbers are there, the others 0. */
+/* Loads 16 words of a row that runs along k; n of its numbers exist, the others are 0. */
 static inline Words words_along(const float *x, size_t n)
 {
     __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
@@ -42,7 +41,7 @@ static inline Words words_along(const float *x, size_t n)
     return (Words)_mm512_cvtne2ps_pbh(high, low);
 }
 
-/* A word from each of 16 columns (n are there); k runs down the rows, of which `rows` are there. */
+/* Loads a word from each of 16 columns (n exist); k runs down the rows, of which `rows` exist. */
 static inline Words words_across(const float *x, size_t ld, size_t rows, size_t n)
 {
     __m512 low = _mm512_maskz_loadu_ps(lanes(n), x);
@@ -56,13 +55,14 @@ static inline Words words_across(const float *x, size_t ld, size_t rows, size_t 
 #include "kernels/cpu_amx.h"
 #else
 enum { ROWS = 14, MC = 12 * ROWS };
-/* Row stride of a block: room for a strip in ROWS rows, and no two rows in one set of the cache. */
+/* Row stride of a block: it has room for a strip in ROWS rows, and no two rows share a set of the
+ * cache. */
 enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
 
 static inline void tiles_begin(void) {}
 static inline void tiles_end(void) {}
 
-/* A block (m, k) of the transpose of A, stored (k, m): strips. */
+/* Packs a block (m, k) of the transpose of A, stored (k, m), in strips. */
 static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
     for (size_t i = 0; i < m; i += ROWS)
@@ -71,7 +71,7 @@ static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out
                 words_across(A + p * ld + i, ld, k - p, least(ROWS, m - i));
 }
 
-/* s (ROWS, COLS) = A B over `words` words; the word of row i is a[i * row + p * step]. */
+/* Computes s (ROWS, COLS) = A B over `words` words; the word of row i is a[i * row + p * step]. */
 static inline __attribute__((always_inline)) void sums_of_words(size_t words, const Word *a,
                                                                 size_t row, size_t step,
                                                                 const Word *b, Sums s[ROWS][2])
@@ -100,7 +100,7 @@ static inline void tile_sums(int turned, size_t words, const Word *a, const Word
 }
 #endif
 
-/* A block (m, k) of A, k numbers along: rows of words. */
+/* Packs a block (m, k) of A, k numbers along, in rows of words. */
 static void pack_rows(size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
     for (size_t i = 0; i < m; i++)
@@ -108,7 +108,8 @@ static void pack_rows(size_t m, size_t k, const float *A, size_t ld, Word *out)
             *(Words *)(out + i * STRIDE + p / 2) = words_along(A + i * ld + p, k - p);
 }
 
-/* A strip of op(B), n <= COLS columns; missing ones, and rows to a multiple of 16 words, are 0. */
+/* Packs a strip of op(B), n <= COLS columns; missing ones, and rows up to a multiple of 16 words, are
+ * 0. */
 static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld, Word *out)
 {
     for (size_t h = 0; h < COLS; h += LANES) {
@@ -123,7 +124,7 @@ static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld,
 #pragma GCC unroll 16
             for (size_t j = 0; j < LANES; j++)
                 r[j] = (Lane)(j < here ? words_along(B + (h + j) * ld + p, k - p) : (Words){0});
-            transpose(r); /* words, whatever a lane is said to hold */
+            transpose(r); /* these are words, although a lane's type holds numbers */
 #pragma GCC unroll 16
             for (size_t q = 0; q < LANES; q++)
                 *(Words *)(out + (p / 2 + q) * COLS + h) = (Words)r[q];
@@ -133,7 +134,7 @@ static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld,
 
 /* ---- a tile of C -------------------------------------------------------------------------------- */
 
-/* C (m, n) = alpha s + beta C; beta = 0 does not read C. */
+/* Computes C (m, n) = alpha s + beta C; beta = 0 does not read C. */
 static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float beta, float *C,
                      size_t ldc)
 {
@@ -147,7 +148,8 @@ static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float bet
         }
 }
 
-/* C's lines are wanted when the sums are ready: without this a twentieth of the time is waiting. */
+/* Prefetches C's lines, which are needed when the sums are ready: without this a twentieth of the time
+ * is waiting. */
 static void tile_fetch(size_t m, const float *C, size_t ldc)
 {
     for (size_t i = 0; i < m; i++)
@@ -165,7 +167,8 @@ typedef struct {
     size_t lda, ldb, ldc;
 } Product;
 
-/* Rows i0 .. i0+m-1 of C, columns j0 .. j0+n-1, k numbers from k0, with a packed panel of B. */
+/* Computes rows i0 .. i0+m-1 of C, columns j0 .. j0+n-1, over k numbers from k0, with a packed panel
+ * of B. */
 static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size_t n, size_t k0,
                           size_t k, const Word *panel)
 {
@@ -186,9 +189,9 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
         }
 }
 
-/* The strips of each panel of B are dealt out to be packed, then blocks of rows of C, as many to each
- * thread. Whoever is free takes the next: a thread that lost its processor holds up nobody, and no
- * number depends on who made it. */
+/* Multiplies panel by panel. Threads take the strips of each panel of B for packing, then blocks of
+ * rows of C, as many to each. A free thread takes the next: a thread that lost its processor delays no
+ * other, and no number depends on which thread made it. */
 static void panels_product(const Product *p, Word *panel)
 {
     tiles_begin();
@@ -210,7 +213,7 @@ static void panels_product(const Product *p, Word *panel)
     tiles_end();
 }
 
-/* One product at a time has the panel; a small one needs no team. */
+/* Multiplies; one product at a time has the panel, and a small one needs no team. */
 static void bf16_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                       size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {

@@ -1,5 +1,5 @@
-/* cpu_decode.h: what decoding a token at a time needs beside the kernels of training: attention of single queries to
- * listed rows, and the best of a row of logits. Part of cpu.c. */
+/* cpu_decode.h: kernels for decoding a token at a time, beside those of training: attention of single queries to listed
+ * rows, and the best of a row of logits. Part of cpu.c. */
 #ifndef TROTTER_CPU_DECODE_H
 #define TROTTER_CPU_DECODE_H
 
@@ -8,15 +8,15 @@
 
 /* ---- attention to listed rows ------------------------------------------------------------------- */
 
-/* log m of a key that is x tokens back; end = z + R. */
+/* Returns log m of a key that is x tokens back; end = z + R. */
 static inline real listed_mask(double end, double ramp, size_t x)
 {
     double m = (end - (double)x) / ramp;
     return m < 1 ? (real)log(m) : 0;
 }
 
-/* Head h of query n, BLOCK keys at a time, the maximum and the denominator carried on as in attend_rows. Keys that are not
- * seen are all at the list's beginning. */
+/* Computes head h of query n, BLOCK keys at a time, with a running maximum and denominator as in attend_rows. Keys that
+ * are not seen are all at the list's beginning. */
 static void attend_listed(const Listed *a, size_t n, size_t h, real *out)
 {
     size_t E = a->D / a->H, count = (size_t)a->count[n], at = h * E, first = 0;
@@ -55,13 +55,13 @@ static void cpu_attend(const Listed *a, void *out)
 
 /* ---- the best of a row --------------------------------------------------------------------------- */
 
-/* 1 where column i with x comes behind column j with y. */
+/* Returns 1 where column i with x comes behind column j with y. */
 static inline int is_behind(real x, int32_t i, real y, int32_t j)
 {
     return x < y || (x == y && i > j);
 }
 
-/* A heap of n, the last in order on top, whose top was changed. */
+/* Restores a heap of n, the last in order on top, after a change of its top. */
 static void heap_down(size_t n, real *x, int32_t *index)
 {
     for (size_t i = 0, c; (c = 2 * i + 1) < n; i = c) {
@@ -86,7 +86,7 @@ static void heap_up(size_t i, real *x, int32_t *index)
     }
 }
 
-/* 1 where one of n numbers is above low. */
+/* Returns 1 where one of n numbers is above low. */
 static inline int any_above(size_t n, const real *z, real low)
 {
     int any = 0;
@@ -95,8 +95,8 @@ static inline int any_above(size_t n, const real *z, real low)
     return any;
 }
 
-/* The outputs are the heap: the K best columns so far. A column enters it when it is above the last of them; most
- * strips of a row have none. Then the last of the heap goes to its end, K times. */
+/* Finds the best of a row. The outputs are the heap: the K best columns so far. A column enters it when it is above the
+ * last of them; most strips of a row have none. In the end the last of the heap moves to its end, K times. */
 static void best_row(size_t V, size_t K, const real *z, int32_t *index, real *value)
 {
     real top = row_max(V, z);

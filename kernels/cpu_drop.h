@@ -1,10 +1,10 @@
 /* cpu_drop.h: dropout masks and the elementwise kernels around a linear layer. Part of cpu.c.
  *
  * Element i (counted from drop->first) is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
- * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors
- * here because Random123's own function does not vectorise; the tests hold them equal. A round needs
- * 32 x 32 -> 64 bit products, which every level of x86 has as one instruction on 64-bit lanes but gcc
- * does not find in plain loops (up to 3 times slower), hence one intrinsic a level.
+ * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors here because the
+ * function of Random123 does not vectorise; the tests check that both are equal. A round needs 32 x 32 -> 64 bit
+ * products, which every level of x86 has as one instruction on 64-bit lanes but gcc does not find in plain loops (up to
+ * 3 times slower), hence one intrinsic a level.
  */
 #ifndef TROTTER_CPU_DROP_H
 #define TROTTER_CPU_DROP_H
@@ -28,7 +28,7 @@ typedef uint64_t Lanes __attribute__((vector_size(8 * WIDE)));
 /* Two vectors of blocks at a time hide the latency of the products. */
 enum { PAIR = 2, BLOCKS = PAIR * WIDE };
 
-/* out (4 * WIDE): words 0 .. 3 of each lane, which are the low halves of c0 .. c3, lane by lane. */
+/* Stores words 0 .. 3 of each lane, which are the low halves of c0 .. c3, lane by lane; out (4 * WIDE). */
 static inline void store_lanes(Lanes c0, Lanes c1, Lanes c2, Lanes c3, uint32_t *out)
 {
     Lanes first = (c0 & UINT32_MAX) | c1 << 32, second = (c2 & UINT32_MAX) | c3 << 32;
@@ -43,8 +43,8 @@ static inline void store_lanes(Lanes c0, Lanes c1, Lanes c2, Lanes c3, uint32_t 
     memcpy(out + 2 * WIDE, &high, sizeof high);
 }
 
-/* out (4 * BLOCKS): the words of blocks `block` .. `block` + BLOCKS - 1, in order. A number lives in
- * the low half of a 64-bit lane; what is above it is never used. */
+/* Computes the words of blocks `block` .. `block` + BLOCKS - 1, in order; out (4 * BLOCKS). A number is in the low half
+ * of a 64-bit lane; the upper half is never used. */
 static void philox(uint64_t seed, uint64_t stream, uint64_t block, uint32_t *restrict out)
 {
     const Lanes zero = {0}, m0 = zero + 0xD2511F53u, m1 = zero + 0xCD9E8D57u;
@@ -66,8 +66,8 @@ static void philox(uint64_t seed, uint64_t stream, uint64_t block, uint32_t *res
     for (int u = 0; u < PAIR; u++) store_lanes(c0[u], c1[u], c2[u], c3[u], out + 4 * u * WIDE);
 }
 
-/* keep (n <= TILE), out: the factor of elements index .. index + n - 1, 0 or 1 / (1 - p); all 1
- * without dropout. Multiplying by it leaves a NaN visible. */
+/* Fills keep (n <= TILE) with the factor of elements index .. index + n - 1, 0 or 1 / (1 - p); all 1 without dropout.
+ * Multiplying by it leaves a NaN visible. */
 static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restrict keep)
 {
     if (!(drop->rate > 0)) {
@@ -86,10 +86,9 @@ static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restr
     for (size_t i = 0; i < n; i++) keep[i] = word[skip + i] > limit ? scale : 0;
 }
 
-/* y = act(u + b) keep and dy *= keep act'(u), n numbers. ReLU leaves u alone, and its backward reads
- * no mask: y > 0 just where u + b was and was kept. GELU's tanh form (Hendrycks, Gimpel 2016) is
- * u s with s = sigmoid(2 a (u + b u^3)), a = sqrt(2/pi), b = 0.044715; its derivative is
- * s + u s (1 - s) 2 a (1 + 3 b u^2). */
+/* Compute y = act(u + b) keep and dy *= keep act'(u), n numbers. ReLU does not change u, and its backward reads no
+ * mask: y > 0 exactly where u + b was > 0 and was kept. GELU's tanh form (Hendrycks, Gimpel 2016) is u s with s =
+ * sigmoid(2 a (u + b u^3)), a = sqrt(2/pi), b = 0.044715; its derivative is s + u s (1 - s) 2 a (1 + 3 b u^2). */
 #define GELU_2A REAL(1.59576912160573071176)
 #define GELU_B REAL(0.044715)
 
@@ -136,7 +135,7 @@ static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout 
     }
 }
 
-/* tanh is of few numbers, so it is the library's, in double. */
+/* Computes tanh by the library, in double, because it serves few numbers. */
 static void tanh_row(size_t n, real *u, const real *b, const real *keep, real *y)
 {
     for (size_t i = 0; i < n; i++) {
@@ -157,7 +156,7 @@ static void tanh_row_back(size_t n, const real *u, const real *y, const Dropout 
     }
 }
 
-/* No activation: dy *= keep. */
+/* Computes dy *= keep, for no activation. */
 static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
                           uint64_t index, real *dy)
 {
@@ -202,7 +201,7 @@ static void cpu_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout dr
     for (size_t r = 0; r < N; r++) bias_drop_row(D, r, x, b, &drop);
 }
 
-/* Row by row, while it is in the cache. */
+/* Works row by row, while a row is in the cache. */
 static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
                          size_t n, const LinTerm *term, void *r, const void *w, const void *c,
                          void *y, void *stats)
@@ -232,8 +231,8 @@ static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, 
         }
 }
 
-/* The sum of the terms becomes the adjoint of what went into the activation, du (N, M), which may be the x of one; db (M) +=
- * its column sums. */
+/* Replaces the sum of the terms by the adjoint of the activation's input, du (N, M), which may be the x of one; db (M)
+ * += its column sums. */
 static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, const real *y,
                       const Dropout *drop, size_t terms, const LinTerm *term, real *du, real *db)
 {

@@ -9,7 +9,7 @@ static inline real factor_at(const LinTerm *t, int f, size_t row)
     return ((const real *)t->factor[f].p)[row * t->factor[f].stride];
 }
 
-/* c times the factors of a row, but factor `but` (-1: all). */
+/* Returns c times the factors of a row, without factor `but` (-1: all). */
 static real coefficient(const LinTerm *t, size_t row, int but)
 {
     real c = (real)t->c;
@@ -18,7 +18,7 @@ static real coefficient(const LinTerm *t, size_t row, int but)
     return c;
 }
 
-/* y (w) = columns c .. c + w - 1 of a row of the sum. */
+/* Computes y (w), columns c .. c + w - 1 of a row of the sum. */
 static inline void lin_row(size_t D, size_t c, size_t w, size_t n, const LinTerm *term, size_t row,
                            real *y)
 {
@@ -33,7 +33,7 @@ static void cpu_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
     for (size_t row = 0; row < N; row++) lin_row(D, 0, D, n, term, row, (real *)r + row * D);
 }
 
-/* A row's share in the adjoints of x and of the factors with one number a row. */
+/* Adds a row's share to the adjoints of x and of the factors with one number a row. */
 static void lin_row_back(size_t D, const LinTerm *t, size_t row, const real *dr)
 {
     if (t->dx) add_scaled(D, coefficient(t, row, -1), dr, (real *)t->dx + row * D);
@@ -43,7 +43,7 @@ static void lin_row_back(size_t D, const LinTerm *t, size_t row, const real *dr)
                 coefficient(t, row, f) * dot(D, (const real *)t->x + row * D, dr);
 }
 
-/* The adjoint of scalar factor f of a term: sum over rows of (c, other factors) <x, dr>. */
+/* Adds the adjoint of scalar factor f of a term: sum over rows of (c, other factors) <x, dr>. */
 static void lin_scalar_back(size_t N, size_t D, const LinTerm *t, int f, const real *dr)
 {
     int panels = panels_of(N);
@@ -73,7 +73,7 @@ static void cpu_lin_back(size_t N, size_t D, size_t n, const LinTerm *term, cons
                 lin_scalar_back(N, D, term + i, f, dr);
 }
 
-/* Gates: few numbers, so the activation is the library's, in double. */
+/* Computes a gate. Gates are few numbers, so the library computes the activation, in double. */
 static double gate_value(int act, double z)
 {
     return act == ACT_SIGMOID ? 1 / (1 + exp(-z)) : tanh(z);
@@ -101,7 +101,7 @@ static inline real gate_dz(int act, const real *g, const real *dg, size_t r)
     return (real)((double)dg[r] * gate_slope(act, (double)g[r]));
 }
 
-/* dw (D) += sum over rows of dz x; *db += sum of dz where db is given. */
+/* Adds to dw (D) the sum over rows of dz x; *db += sum of dz where db is given. */
 static void gate_sums(size_t N, size_t D, const real *x, int act, const real *g, const real *dg,
                       real *dw, real *db)
 {

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu_drop.h"
 
-/* E NULL: zeros. */
+/* Embeds a row; E NULL: zeros. */
 static void embed_row(size_t D, const real *E, real scale, const real *P, const Dropout *drop,
                       uint64_t index, real *h)
 {
@@ -28,8 +28,8 @@ static void cpu_embed(size_t N, size_t D, const int32_t *token, const int32_t *p
                   (real *)h + r * D);
 }
 
-/* Thread t owns the tokens that are t modulo the number of threads, and adds its rows in the order
- * of the batch: no two threads meet, and the sums do not depend on how many there are. */
+/* Adds the rows. Thread t owns the tokens that are t modulo the number of threads, and adds its rows in the order
+ * of the batch: no two threads add to one token, and the sums do not depend on the number of threads. */
 static void cpu_embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                            Dropout drop, const void *dh_, void *dE)
 {
@@ -56,8 +56,8 @@ static real row_max(size_t n, const real *z)
     return top;
 }
 
-/* Sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double, so that the error
- * does not grow with the vocabulary. */
+/* Returns the sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double, so the error does not
+ * grow with the vocabulary. */
 static double exp_sum(size_t n, const real *z, real top, real *e)
 {
     double sum = 0;
@@ -79,7 +79,7 @@ static double exp_sum(size_t n, const real *z, real top, real *e)
     return sum;
 }
 
-/* Sum of z - top, in chunks as exp_sum. */
+/* Returns the sum of z - top, in chunks as exp_sum. */
 static double sum_below(size_t n, const real *z, real top)
 {
     double sum = 0;
@@ -93,7 +93,7 @@ static double sum_below(size_t n, const real *z, real top)
     return sum;
 }
 
-/* sum q (z - top). */
+/* Returns sum q (z - top). */
 static double label_sum(size_t V, const real *z, int32_t target, const Labels *q, real top)
 {
     double sum = target < 0 ? 0 : q->hit * ((double)z[target] - (double)top);
@@ -103,8 +103,8 @@ static double label_sum(size_t V, const real *z, int32_t target, const Labels *q
     return sum;
 }
 
-/* nll = Q log sum exp(z) - sum q z; dz, if given, = grad (Q softmax - q). Three passes over a row that stays in the
- * cache, four where all columns have labels. */
+/* Returns nll = Q log sum exp(z) - sum q z; dz, if given, = grad (Q softmax - q). It makes three passes over a row
+ * that stays in the cache, four where all columns have labels. */
 static double cross_entropy_row(size_t V, const real *z, int32_t target, const Labels *q,
                                 double grad, real *dz)
 {

@@ -45,10 +45,10 @@ enum { EXP_TERMS = 13, EXP_FRACTION = 52 };
 #error "define PRECISION_f32, PRECISION_f64 or PRECISION_bf16"
 #endif
 
-/* e^x, branch-free, for loops that the compiler vectorises: relative error below 2 eps for |x| <= EXP_MOST, held
- * constant outside; NaN stays NaN. Compilers work out for every number what a loop does with the two
- * constants, and choose afterwards: products with them have to stay far from subnormal numbers, each of which
- * takes 100 cycles. */
+/* Returns e^x, branch-free, for loops that the compiler vectorises: relative error below 2 eps for |x| <=
+ * EXP_MOST, constant outside; NaN stays NaN. Compilers compute a loop's results for the two constants too, for
+ * every number, and choose afterwards. So products with the constants must stay far from subnormal numbers, each
+ * of which takes 100 cycles. */
 static inline real fast_exp(real x)
 {
     static const real c[] = {1,
@@ -80,7 +80,7 @@ static inline real fast_exp(real x)
     return p * power;
 }
 
-/* Part t of `parts` of 0 .. n-1, cut at multiples of 16 so that panels of a matrix stay aligned. */
+/* Part t of `parts` of 0 .. n-1, cut at multiples of 16, so that panels of a matrix stay aligned. */
 typedef struct {
     size_t lo, hi;
 } Range;
@@ -97,10 +97,10 @@ static inline size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sums over rows: rows are cut into one panel per thread, a panel is summed in order on the stack of
- * its thread, and the panels are added in order (`omp ordered`). So a sum is a function of the data
- * and the number of threads, and needs no memory. Columns go SUMS at a time, and what is
- * drawn or kept for a row TILE at a time. */
+/* Sums over rows: rows are cut into one panel per thread, a panel is summed in order on the stack of its thread,
+ * and the panels are added in order (`omp ordered`). So a sum is a function of the data and the number of
+ * threads, and needs no memory. SUMS columns are summed at a time; TILE numbers of a row are drawn or kept at a
+ * time. */
 enum { TILE = 256, SUMS = 4096 };
 
 static inline int panels_of(size_t rows)

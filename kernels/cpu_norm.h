@@ -47,7 +47,7 @@ static void norm_row_back(size_t D, const real *x, const real *w, const real sta
     for (size_t i = 0; i < D; i++) dx[i] += rstd * (dy[i] * w[i] - s - (x[i] - mean) * sx);
 }
 
-/* dw, db (n) += the sums of rows `rows` and columns c .. c + n - 1. */
+/* Adds to dw, db (n) the sums of rows `rows` and columns c .. c + n - 1. */
 static void norm_sums(Range rows, size_t D, size_t c, size_t n, const real *x, const real *stats,
                       const real *dy, real *restrict dw, real *restrict db)
 {

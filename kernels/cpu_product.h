@@ -1,9 +1,10 @@
-/* cpu_product.h: matrix products by a library: f32 by oneDNN where the build found it (6 to 13 %
- * faster than OpenBLAS on the shapes of a training step on Zen 4, and much more on Intel's processors with AMX, where OpenBLAS 0.3.21 is slow), else and in f64 by OpenBLAS. Part of cpu.c.
+/* cpu_product.h: matrix products by a library. f32 uses oneDNN where the build found it (6 to 13 % faster than OpenBLAS
+ * on the shapes of a training step on Zen 4, and much faster on Intel's processors with AMX, where OpenBLAS 0.3.21 is
+ * slow). Otherwise, and in f64, it is OpenBLAS. Part of cpu.c.
  *
- * A library's sums of a row depend on how many rows there are and which one it is. In f64, the precision of proofs, C = A B^T
- * is made here, every number as one sum in the order of k: a sequence has the same bits alone and in any batch.
- */
+ * A library's sums of a row depend on the number of rows and on the row's place. In f64, the precision of proofs, this
+ * file computes C = A B^T, every number as one sum in the order of k: a sequence has the same bits alone and in any
+ * batch. */
 #ifndef TROTTER_CPU_PRODUCT_H
 #define TROTTER_CPU_PRODUCT_H
 
@@ -14,8 +15,8 @@
 
 #include "kernels/cpu_tile.h"
 
-/* One call of the library, for one thread. oneDNN works in memory of its own; where it gets none,
- * OpenBLAS, which has its own from the start, does the product. */
+/* Calls the library once, for one thread. oneDNN allocates working memory; where it gets none, OpenBLAS, which has its
+ * memory from the start, does the product. */
 static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real alpha, const real *A,
                             size_t lda, const real *B, size_t ldb, real beta, real *C, size_t ldc)
 {
@@ -32,7 +33,8 @@ static inline void gemm_one(int ta, int tb, size_t m, size_t n, size_t k, real a
 #ifdef PRECISION_f64
 enum { DEPTH = 256 };
 
-/* Rows of C (m, n) = alpha A B^T + beta C, B (n, k), two vectors of columns at a time: these of B are turned, DEPTH deep. */
+/* Computes rows of C (m, n) = alpha A B^T + beta C, B (n, k), two vectors of columns at a time. Those of B are turned,
+ * DEPTH deep. */
 static void gemm_rows(size_t m, size_t n, size_t k, real alpha, const real *A, size_t lda,
                       const real *B, size_t ldb, real beta, real *C, size_t ldc)
 {
@@ -50,8 +52,8 @@ static void gemm_rows(size_t m, size_t n, size_t k, real alpha, const real *A, s
 }
 #endif
 
-/* C is cut into one panel of rows a thread, or of columns where rows are few; each panel is one call
- * of the library, which runs single-threaded inside a parallel region. */
+/* Cuts C into one panel of rows a thread, or of columns where rows are few. Each panel is one call of the library,
+ * which runs single-threaded inside a parallel region. */
 static inline void cpu_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
                             const void *A_, size_t lda, const void *B_, size_t ldb, double beta,
                             void *C_, size_t ldc)

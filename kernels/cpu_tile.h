@@ -1,8 +1,8 @@
 /* cpu_tile.h: products of small windows of matrices, for attention. Part of cpu.c.
  *
- * A library's product of 64 x 64 numbers spends half of its time on the way in, and cannot leave out
- * what a causal mask hides. Here R x W vectors of sums stay in registers, a number of A is spread over
- * a vector of B's row, and A may be walked by rows or by columns.
+ * A library's product of 64 x 64 numbers spends half of its time in the call, and cannot leave out the
+ * entries that a causal mask hides. Here R x W vectors of sums stay in registers, a number of A is
+ * multiplied with a vector of B's row, and A may be read by rows or by columns.
  */
 #ifndef TROTTER_CPU_TILE_H
 #define TROTTER_CPU_TILE_H
@@ -21,7 +21,8 @@ typedef real Lane __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may
 
 typedef realbits Mask __attribute__((vector_size(VECTOR)));
 
-/* r, LANE x LANE numbers: squares off the diagonal change places, the largest first (Eklundh 1972). */
+/* Transposes r, LANE x LANE numbers: squares off the diagonal change places, the largest first
+ * (Eklundh 1972). */
 static inline __attribute__((always_inline)) void transpose(Lane r[LANE])
 {
     for (int s = LANE / 2; s; s /= 2) {
@@ -40,8 +41,8 @@ static inline __attribute__((always_inline)) void transpose(Lane r[LANE])
     }
 }
 
-/* y (m, n) by columns, ldy apart = x (n, m) by rows, ldx apart; columns n .. of y, up to a multiple of
- * LANE, become 0. */
+/* Transposes x (n, m), rows ldx apart, into y (m, n), rows ldy apart; columns n .. of y, up to a
+ * multiple of LANE, become 0. */
 static void turn(size_t m, size_t n, const real *x, size_t ldx, real *y, size_t ldy)
 {
     size_t whole = m / LANE * LANE, j = 0;
@@ -67,7 +68,7 @@ typedef struct {
     size_t row, col;
 } Window;
 
-/* C (r, w vectors) = (add ? C : 0) + c A B: r <= R rows of A, B's row p at B + p * ldb. */
+/* Computes C (r, w vectors) = (add ? C : 0) + c A B: r <= R rows of A, B's row p at B + p * ldb. */
 static inline __attribute__((always_inline)) void tile_block(int r, int w, size_t k, real c,
                                                              Window A, const real *B, size_t ldb,
                                                              int add, real *C, size_t ldc)
@@ -85,7 +86,7 @@ static inline __attribute__((always_inline)) void tile_block(int r, int w, size_
         }
 }
 
-/* Rows of one column of blocks, R at a time and then one by one. */
+/* Computes the rows of one column of blocks, R at a time and then one by one. */
 static inline __attribute__((always_inline)) void tile_column(int w, size_t m, size_t k, real c,
                                                               Window A, const real *B, size_t ldb,
                                                               int add, real *C, size_t ldc)
@@ -96,7 +97,7 @@ static inline __attribute__((always_inline)) void tile_column(int w, size_t m, s
     for (; i < m; i++, A.x += A.row, C += ldc) tile_block(1, w, k, c, A, B, ldb, add, C, ldc);
 }
 
-/* C (m, n) = (add ? C : 0) + c A B: A (m, k) a window, B (k, n) by rows. */
+/* Computes C (m, n) = (add ? C : 0) + c A B: A (m, k) a window, B (k, n) by rows. */
 static void tile_product(size_t m, size_t n, size_t k, real c, Window A, const real *B, size_t ldb,
                          int add, real *C, size_t ldc)
 {

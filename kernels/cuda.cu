@@ -1,10 +1,10 @@
-/* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix
- * product and in how they keep what it reads, and cuda-bf16 in its attention (cuda_matrix.cuh). One translation unit, as cpu.c:
- * what each kernel computes is told there.
+/* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix product and
+ * in the form of its operands; cuda-bf16 differs in its attention too (cuda_matrix.cuh). It is one translation unit,
+ * like cpu.c, which says what each kernel computes.
  *
- * One device (backend_device says which), one stream: calls are done in order. Every sum has a fixed order and
- * no kernel adds to memory by atomics, so that the same input gives the same bits on the same device. No
- * kernel allocates, but for scratch memory that a first step finds.
+ * There is one device (backend_device chooses it) and one stream: calls are done in order. Every sum has a fixed order
+ * and no kernel adds to memory by atomics, so the same input gives the same bits on the same device. No kernel
+ * allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
  * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh and cuda_twin.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
@@ -31,11 +31,12 @@
 #include "kernels/cuda_adam.cuh"
 #include "kernels/cuda_ranks.cuh"
 
-/* ---- whether it runs here ----------------------------------------------------------------------- */
+/* ---- can it run here? --------------------------------------------------------------------------- */
 
-static char arch[16] = "cuda"; /* of the device: sm_90 */
+static char arch[16] = "cuda"; /* architecture of the device: sm_90 */
 
-/* Versions are 1000 major + 10 minor. A driver serves all runtimes of its major version and older. */
+/* Checks the driver. Versions are 1000 major + 10 minor. A driver serves all runtimes of its major version and
+ * older. */
 static int driver_serves(void)
 {
     int driver = 0, runtime = 0;
@@ -90,7 +91,7 @@ static int stream_ready(void)
                      cudaGetErrorString(code));
 }
 
-/* 0, or ERR_INPUT with a line that says what is missing. What the backends share is made once. */
+/* Returns 0, or ERR_INPUT with a line that says what is missing. It makes once what the backends share. */
 extern "C" int cuda_ready(void)
 {
     TRY(driver_serves());
@@ -113,7 +114,7 @@ extern "C" int cuda_count(void)
     return count;
 }
 
-/* Bytes of device memory that are free, and all; 0 where that is not known. */
+/* Gives the bytes of device memory that are free, and all; 0 where they are not known. */
 extern "C" void cuda_room(size_t *free, size_t *total)
 {
     if (cudaMemGetInfo(free, total) == cudaSuccess) return;
@@ -123,8 +124,8 @@ extern "C" void cuda_room(size_t *free, size_t *total)
 
 /* ---- the tables --------------------------------------------------------------------------------- */
 
-/* eps: two factors, each off by half of it. Those of tf32 may be cut to 10 bits behind the point and not rounded: cuBLAS does
- * not tell. */
+/* eps: two factors, each off by half of it. Those of tf32 may be cut to 10 bits behind the point and not rounded:
+ * cuBLAS does not say which. */
 #define TABLE(table, name_, eps_, gemm_, attention_, weights_, factors_, half_) \
     extern "C" const Backend table;                                             \
     const Backend table = {                                                     \

@@ -1,6 +1,6 @@
 /* cuda.h: the CUDA runtime, and two macros through which kernels are launched and find their shared
- * memory, so that the same source compiles with nvcc and, for tests on a machine without a device,
- * with g++ against the stand-in of tests/cuda (-x c++ -DTROTTER_CUDA_HOST -Itests/cuda).
+ * memory, so that the same source compiles with nvcc and, in tests on a machine without a device, with g++ against
+ * the stand-in of tests/cuda (-x c++ -DTROTTER_CUDA_HOST -Itests/cuda).
  *
  *     CUDA_LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)
  *         kernel<<<grid, block, shared_bytes, stream>>>(arguments...); a template's name stands in

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda_rows.cuh"
 
-/* What the host knows of a step of Adam. */
+/* Numbers of a step of Adam that the host knows. */
 typedef struct {
     double beta1, beta2, eps, clip, decay;
 } Decay;
@@ -44,7 +44,7 @@ static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const
     store(v_ + i, v);
 }
 
-/* The powers in double are taken once a block. */
+/* Runs Adam. The powers in double are computed once a block. */
 static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, float *m, float *v,
                                    uint16_t *twin, Decay d, const Step *s)
 {

@@ -1,29 +1,28 @@
 /* cuda_attention.cuh: attention of packed sequences without a (T, T) matrix in memory. Part of
- * cuda.cu. What is computed, and the formulas of backward: kernels/cpu_attention.h. cuda-bf16 has it on tensor cores where they
+ * cuda.cu. kernels/cpu_attention.h has the formulas, also those of backward. cuda-bf16 uses tensor cores where they
  * serve: cuda_matrix.cuh.
  *
- * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). The widths of q, k, v
- * beyond SIDE are taken chunk by chunk; results of a row of tiles stay in registers while E <= SIDE
- * (KEPT), else in the memory that they are for. Registers are short: dk and dv that accumulate over calls
- * are not KEPT.
+ * A block works on SIDE x SIDE tiles of one head of one sequence (cuda_tile.cuh). Widths of q, k, v beyond SIDE are
+ * taken chunk by chunk; results of a row of tiles stay in registers while E <= SIDE (KEPT), else in their final memory.
+ * Registers are scarce: dk and dv that accumulate over calls are not KEPT.
  *
  * Forward: a block takes SIDE rows and walks over the columns with a running maximum and denominator
- * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: delta_i = dout_i . out_i first,
- * which waits in dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk
- * and dv; then a block takes SIDE rows, reads its delta and sums dq. Where one tile holds queries and keys of
- * every sequence, the first of the two does all. dr is summed in a slice of scratch for each block, du (of a
- * head's span) in one for each warp, and the slices are added in order (cuda_scores.cuh). Nothing is added
- * to by two blocks, so the bits are the same each time.
+ * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: first delta_i = dout_i . out_i, which waits in
+ * dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk and dv; then a block takes SIDE
+ * rows, reads its delta and sums dq. Where one tile holds queries and keys of every sequence, the first of the two
+ * kernels does all. Each block sums dr in a slice of scratch, each warp sums du (of a head's span) in one, and the
+ * slices are added in order (cuda_scores.cuh). No two blocks add to the same number, so the bits are the same each
+ * time.
  *
  * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8,
  * causal). Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
  * 3 x 16 KiB, writes 16 KiB and 0.25 KiB: 34 MB, 18 flop a byte. Backward: 5 products and a half,
- * 2.9 Mflop a head, 1.5 Gflop; reads q, k, v, out, dout, writes dq, dk, dv: 67 MB, 22 flop a byte. An
- * H100 SXM has by its data sheet 67 Tflop/s in f32 and 3.35 TB/s, 20 flop a byte; an H200 4.8 TB/s, 14 flop
- * a byte. So memory and arithmetic would each take about 9 + 10 us forward and 22 + 20 us backward, less
- * what of the 50 MB of L2 still holds q, k and v; the exponential, the ten rounds of Philox for each four
- * weights (some 130 integer instructions, 0.5 M for 1.0 M multiply-adds of the two products) and 512
- * blocks on 132 multiprocessors, which is no whole number of waves, come on top: arithmetic bounds it.
+ * 2.9 Mflop a head, 1.5 Gflop; reads q, k, v, out, dout, writes dq, dk, dv: 67 MB, 22 flop a byte. By its data sheet an
+ * H100 SXM has 67 Tflop/s in f32 and 3.35 TB/s, 20 flop a byte; an H200 has 4.8 TB/s, 14 flop a byte. So memory and
+ * arithmetic would take about 9 + 10 us forward and 22 + 20 us backward, less where the 50 MB of L2 still hold q, k and
+ * v. The exponential, the ten rounds of Philox for each four weights (some 130 integer instructions, 0.5 M for 1.0 M
+ * multiply-adds of the two products) and 512 blocks on 132 multiprocessors, which is no whole number of waves, come on
+ * top: arithmetic bounds it.
  */
 #ifndef TROTTER_CUDA_ATTENTION_CUH
 #define TROTTER_CUDA_ATTENTION_CUH
@@ -33,12 +32,12 @@
 #include "kernels/cuda_scores.cuh"
 
 enum {
-    TILES_MOST = 256, /* tiles of a sequence that have blocks of their own */
+    TILES_MOST = 256, /* most tiles of a sequence that have separate blocks */
     BLOCKS_MOST = 0x7fffffff,
-    SLICES_MOST = 1 << 23 /* numbers in all slices */
+    SLICES_MOST = 1 << 23 /* most numbers in all slices */
 };
 
-/* What backward is told too. */
+/* Further arguments of backward. */
 typedef struct {
     const float *lse, *dout;
     float *dq, *dk, *dv;
@@ -49,7 +48,7 @@ typedef struct {
 
 /* ---- forward ------------------------------------------------------------------------------------- */
 
-/* Over the threads that share a row. */
+/* Return the maximum and the sum over the threads that share a row. */
 static __device__ inline float row_max(float x)
 {
     for (int d = LANES / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync((unsigned)ALL_LANES, x, d));
@@ -62,8 +61,8 @@ static __device__ inline float row_sum(float x)
     return x;
 }
 
-/* Scores of tile (i0, j0) become dropped exp(s - max); max and this thread's share of sum (of the
- * undropped) are carried on; shrink: what earlier sums have to be multiplied by. */
+/* Replaces scores of tile (i0, j0) by dropped exp(s - max), and updates max and this thread's share of sum (of the
+ * undropped); shrink: the factors for earlier sums. */
 static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, const OneHead *h,
                                            int i0, int j0, float *max, float *sum, float *shrink)
 {
@@ -88,7 +87,7 @@ static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, con
     }
 }
 
-/* Rows i0 .. of a head. */
+/* Computes rows i0 .. of a head. */
 template <int KEPT>
 static __device__ inline void attend_rows(const Heads *p, const OneHead *h, const Room *m, int i0,
                                           float *out, float *lse)
@@ -118,7 +117,7 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
     }
 }
 
-/* The longest rows first, of all heads. */
+/* Runs over all heads, the longest rows first. */
 template <int KEPT>
 static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float *out, float *lse)
 {
@@ -145,7 +144,7 @@ static __device__ inline const float *dout_of(const Heads *p, const HeadsBack *b
     return b->dout + (h->first + (size_t)i) * p->D + h->head * (size_t)p->E;
 }
 
-/* dout as the products of a backward pass take it. */
+/* Gives dout to the products of backward unchanged. */
 struct AsItIs {
     static __device__ float of(float x)
     {
@@ -153,7 +152,7 @@ struct AsItIs {
     }
 };
 
-/* delta_i = dout_i . out_i, left in dq_i's first number: a warp a row. */
+/* Computes delta_i = dout_i . out_i and leaves it in dq_i's first number: a warp a row. */
 template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
 {
     int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
@@ -170,7 +169,7 @@ template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b,
     }
 }
 
-/* lse and delta of this thread's rows of a tile; 0 past the end. */
+/* Reads lse and delta of this thread's rows of a tile; 0 past the end. */
 static __device__ inline void row_numbers(const Heads *p, const HeadsBack *b, const OneHead *h,
                                           int i0, float *lse, float *delta)
 {
@@ -181,7 +180,7 @@ static __device__ inline void row_numbers(const Heads *p, const HeadsBack *b, co
     }
 }
 
-/* Scores s of tile (i0, j0) become P = exp(s - lse), 0 where a row may not see or is past the end. */
+/* Replaces scores s of tile (i0, j0) by P = exp(s - lse), 0 where a row may not see or is past the end. */
 static __device__ inline void weights(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
                                       int j0, const float *lse)
 {
@@ -193,7 +192,7 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
         }
 }
 
-/* P in s becomes scale dS = scale P (m g - delta), g = dout v^T made here; m: dropout's factors. */
+/* Replaces P in s by scale dS = scale P (m g - delta). It computes g = dout v^T; m: dropout's factors. */
 static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, const HeadsBack *b,
                                              const OneHead *h, const Room *m, int i0, int j0,
                                              uint32_t kept, const float *delta)
@@ -206,7 +205,7 @@ static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, c
             s[r][c] *= p->scale * (keep_factor(p, kept, r, c) * g[r][c] - delta[r]);
 }
 
-/* A block's slice, cleared. */
+/* Returns a block's slice, cleared. */
 static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
 {
     if (!b->slices) return NULL;
@@ -216,7 +215,7 @@ static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
     return slice;
 }
 
-/* A warp's share of a block's du, cleared; its first thread alone adds to it. */
+/* Returns a warp's share of a block's du, cleared; only its first thread adds to it. */
 static __device__ inline float *span_slice(const Heads *p, const HeadsBack *b)
 {
     if (!b->spans) return NULL;
@@ -231,7 +230,7 @@ static __device__ inline void span_add(const Heads *p, const OneHead *h, float *
     if (threadIdx.x % WARP == 0) slice[h->head] += p->longest_span * dz;
 }
 
-/* d (size) += the sum of n slices, in order by eights: 32 numbers a block of 256. */
+/* Adds to d (size) the sum of n slices, in order by eights: 32 numbers a block of 256. */
 static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
 {
     CUDA_DYNAMIC(float4, attention_shared);
@@ -248,7 +247,7 @@ static __global__ void attend_slices_sum(size_t n, size_t size, const float *sli
 
 /* ---- backward: columns and rows ------------------------------------------------------------------ */
 
-/* dq where one tile is all rows and columns; dS is in s. */
+/* Computes dq where one tile is all rows and columns; dS is in s. */
 static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const HeadsBack *b,
                                          const OneHead *h, const Room *m, float *slice)
 {
@@ -263,8 +262,8 @@ static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const
     far_spread<0>(dq, p, h, m, 0, held, slice, y);
 }
 
-/* dk and dv of columns j0 .. of a head, `more` only where not KEPT; ALONE: no sequence is longer than a tile, dq
- * too, and nothing is KEPT because nothing is added to. */
+/* Computes dk and dv of columns j0 .. of a head, `more` only where not KEPT. ALONE: no sequence is longer than a tile;
+ * then it computes dq too, and nothing is KEPT because nothing is added to. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                            const Room *m, int j0, float *slice, float *spans)
@@ -296,7 +295,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
     write_rows(dv, yv.at, yv.ld, yv.rows, 0, p->E, p->wide);
 }
 
-/* The longest columns first, of all heads. */
+/* Runs over all heads, the longest columns first. */
 template <int KEPT, int ALONE>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
 {
@@ -310,7 +309,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(He
     }
 }
 
-/* dq of rows i0 .. of a head. */
+/* Computes dq of rows i0 .. of a head. */
 template <int KEPT>
 static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                         const Room *m, int i0, float *slice, float *spans)
@@ -360,13 +359,14 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Rows of `relative` that are met: causal rows see nothing behind them. */
+/* Returns the rows of `relative` that are read: causal rows see nothing behind them. */
 static size_t rows_met(const Attention *a)
 {
     return (a->causal ? 1 : 2) * a->clip + 1;
 }
 
-/* At most `most` blocks for `length` rows or columns, each of tiles of `side`. What they leave over, they do in turn. */
+/* Describes the heads, with at most `most` blocks for `length` rows or columns, each of tiles of `side`. Blocks take
+ * what is left over in turn. */
 static Heads heads_of(const Attention *a, size_t most, size_t length, size_t side)
 {
     Heads p = {a->start,
@@ -401,7 +401,7 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
     return p;
 }
 
-/* Without slices. */
+/* Collects backward's arguments, without slices. */
 static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
 {
     return (HeadsBack){(const float *)lse,
@@ -429,7 +429,7 @@ static void cuda_attention(const Attention *a, void *out, void *lse)
         RUN((attend<0>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
 }
 
-/* Backward of sequences of several tiles. */
+/* Runs backward for sequences of several tiles. */
 template <int KEPT>
 static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b)
 {

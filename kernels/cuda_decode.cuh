@@ -1,4 +1,4 @@
-/* cuda_decode.cuh: what decoding a token at a time needs beside the kernels of training: attention of single queries to
+/* cuda_decode.cuh: kernels for decoding a token at a time, beside those of training: attention of single queries to
  * listed rows, and the best of a row of logits. Part of cuda.cu. Formulas: backend.h. */
 #ifndef TROTTER_CUDA_DECODE_CUH
 #define TROTTER_CUDA_DECODE_CUH
@@ -12,12 +12,13 @@ static __device__ inline size_t least_of(size_t a, size_t b)
 
 /* ---- attention to listed rows ------------------------------------------------------------------- */
 
-/* A warp has a head of a query, and takes WARP keys at a time: first a lane a key, for the scores and their exponentials;
- * then a lane a column, for the sum of values, which waits in `out` for the next keys. */
+/* Computes attention of single queries. A warp has a head of a query, and takes WARP keys at a time: first a lane a
+ * key, for the scores and their exponentials; then a lane a column, for the sum of values, which waits in `out` for the
+ * next keys. */
 static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
 {
     size_t item = blockIdx.x * (size_t)(BLOCK_THREADS / WARP) + threadIdx.x / WARP;
-    if (item >= a.N * a.H) return; /* the whole warp */
+    if (item >= a.N * a.H) return; /* this holds for the whole warp */
     size_t n = item / a.H, h = item % a.H, E = a.D / a.H, lane = threadIdx.x % WARP;
     size_t count = (size_t)a.count[n], first = 0;
     const int32_t *key = a.key + n * a.ld;
@@ -65,7 +66,7 @@ static void cuda_attend(const Listed *a, void *out)
 
 /* ---- the best of a row --------------------------------------------------------------------------- */
 
-/* A number of a row and its column, -1: none. */
+/* A number of a row and its column; -1: none. */
 typedef struct {
     float z;
     int32_t i;
@@ -77,7 +78,7 @@ static __device__ inline Found better(Found a, Found b)
     return second ? b : a;
 }
 
-/* Every thread gets the best of the block. All threads call it; room: one a warp, shared. */
+/* Returns the best of the block to every thread. All threads call it; room: one a warp, shared. */
 static __device__ inline Found block_best(Found x, Found *room)
 {
     for (int d = WARP / 2; d > 0; d /= 2) {
@@ -93,7 +94,8 @@ static __device__ inline Found block_best(Found x, Found *room)
     return x;
 }
 
-/* A block has a row, and finds in K passes the best that comes behind the one before. */
+/* Finds the best of a row. A block has one row; in each of K passes it finds the best that comes behind the one
+ * before. */
 static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t *index,
                                    float *value)
 {
@@ -114,7 +116,7 @@ static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t 
         }
         last = block_best(mine, room);
         if (threadIdx.x > 0) continue;
-        index[blockIdx.x * K + k] = last.i < 0 ? 0 : last.i; /* fewer than K are numbers */
+        index[blockIdx.x * K + k] = last.i < 0 ? 0 : last.i; /* fewer than K entries are numbers */
         value[blockIdx.x * K + k] = (float)-(log(sum) - ((double)last.z - (double)all));
     }
 }

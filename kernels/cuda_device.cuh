@@ -1,9 +1,9 @@
-/* cuda_device.cuh: what the CUDA kernels share: the stream and its failures, launches, sums within a
- * warp and a block, dropout. Part of cuda.cu.
+/* cuda_device.cuh: shared by the CUDA kernels: the stream and its failures, launches, sums within a warp
+ * and a block, dropout. Part of cuda.cu.
  *
- * Blocks are one-dimensional, of a multiple of 32 threads. Every sum has a fixed order: no kernel adds
- * to memory that another block adds to, so the same input gives the same bits. The sources compile
- * with nvcc, and for the host (tests/cuda) where threads are fibres.
+ * Blocks are one-dimensional, of a multiple of 32 threads. Every sum has a fixed order: no two blocks of
+ * a kernel add to the same memory, so the same input gives the same bits. The sources compile with nvcc,
+ * and for the host (tests/cuda) where threads are fibres.
  */
 #ifndef TROTTER_CUDA_DEVICE_CUH
 #define TROTTER_CUDA_DEVICE_CUH
@@ -16,16 +16,16 @@ enum { WARP = 32, BLOCK_THREADS = 256 };
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device, one stream. `failed` keeps the first failure until it is told (cuda_memory.cuh); nothing
- * is launched meanwhile. `blas`: cuBLAS's own status, where that is what failed. `processors`:
- * multiprocessors of the device. */
+/* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
+ * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
+ * of the device. */
 static struct {
     cudaStream_t stream;
-    int chosen, device, devices; /* device: the chosen one, round and round, of those there are */
-    Ranks *ranks;                /* that have joined (cuda_ranks.cuh), or NULL */
+    int chosen, device, devices; /* device: the chosen number modulo the count of devices */
+    Ranks *ranks;                /* ranks that have joined (cuda_ranks.cuh), or NULL */
     cudaError_t failed;
     int blas;
-    const char *where; /* cuda_norm */
+    const char *where; /* function that failed: cuda_norm */
     int ready, recording;
     size_t processors, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
@@ -37,8 +37,8 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* kernel<<<blocks, threads, bytes>>>(...) on the stream; nothing to do: blocks = 0. A template's name
- * stands in parentheses. `where`: the call that a failure is told of. */
+/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's
+ * name stands in parentheses. `where`: the call that a failure names. */
 #define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
     do {                                                                                \
         if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \
@@ -48,7 +48,7 @@ static inline void cuda_check(cudaError_t code, const char *where)
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
 #define CALLER \
-    const char *where = __builtin_FUNCTION() /* last parameter of what others launch by */
+    const char *where = __builtin_FUNCTION() /* last parameter of functions that launch */
 
 static inline size_t blocks_for(size_t n, size_t per_block)
 {
@@ -60,13 +60,13 @@ static inline size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Device memory for what passes from one launch of a call to the next: at least `bytes`, aligned to 256,
- * until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
+/* Returns device memory for results that pass from one launch of a call to the next: at least `bytes`,
+ * aligned to 256, until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
 static void *cuda_scratch(size_t bytes);
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 
-/* Every lane gets the sum (the largest) of its warp. */
+/* Return the sum (the largest) of a warp to every lane. */
 template <typename T> static __device__ inline T warp_sum(T x)
 {
     for (int d = WARP / 2; d > 0; d /= 2) x += __shfl_xor_sync(ALL_LANES, x, d);
@@ -79,7 +79,8 @@ static __device__ inline float warp_max(float x)
     return x;
 }
 
-/* Every thread gets the sum over the block. All threads call it; room: one number a warp, shared. */
+/* Returns the sum over the block to every thread. All threads call it; room: one number a warp,
+ * shared. */
 template <typename T> static __device__ inline T block_sum(T x, T *room)
 {
     int warps = (int)blockDim.x / WARP, warp = (int)threadIdx.x / WARP;
@@ -94,7 +95,7 @@ template <typename T> static __device__ inline T block_sum(T x, T *room)
 
 /* ---- dropout ------------------------------------------------------------------------------------ */
 
-/* Dropout as a kernel takes it. The mask: kernels/backend.h. */
+/* Dropout as an argument of kernels. The mask: kernels/backend.h. */
 typedef struct {
     int on;
     uint32_t limit; /* kept: word > limit */
@@ -113,7 +114,7 @@ static inline Keep keep_of(const Dropout *d)
     return k;
 }
 
-/* The stream of this step; a kernel asks once a thread, here or by keep_begin. */
+/* Returns the stream of this step; a kernel calls it once a thread, here or by keep_begin. */
 static __device__ inline uint64_t keep_stream(const Keep *k)
 {
     return k->stream + (k->step ? *k->step << DROPOUT_STEP : 0);
@@ -129,8 +130,8 @@ typedef struct {
     uint32_t v[4];
 } Words;
 
-/* The words of elements 4 block .. 4 block + 3: ten rounds of Philox4x32. Source: Salmon, Moraes, Dror,
- * Shaw 2011, section 3.3 and table 2. */
+/* Returns the words of elements 4 block .. 4 block + 3: ten rounds of Philox4x32. Source: Salmon,
+ * Moraes, Dror, Shaw 2011, section 3.3 and table 2. */
 static __device__ inline Words keep_words(const Keep *k, uint64_t stream, uint64_t block)
 {
     uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
@@ -146,7 +147,7 @@ static __device__ inline Words keep_words(const Keep *k, uint64_t stream, uint64
     return w;
 }
 
-/* The factor of element i: 0 or 1 / (1 - p). */
+/* Returns the factor of element i: 0 or 1 / (1 - p). */
 static __device__ inline float keep_at(const Keep *k, uint64_t stream, uint64_t i)
 {
     if (!k->on) return 1;
@@ -154,7 +155,7 @@ static __device__ inline float keep_at(const Keep *k, uint64_t stream, uint64_t 
     return w.v[i % 4] > k->limit ? k->scale : 0;
 }
 
-/* The factors of elements 4 block .. 4 block + 3. */
+/* Returns the factors of elements 4 block .. 4 block + 3. */
 static __device__ inline float4 keep_four(const Keep *k, uint64_t stream, uint64_t block)
 {
     if (!k->on) return make_float4(1, 1, 1, 1);

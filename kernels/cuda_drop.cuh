@@ -30,16 +30,16 @@ static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d
     each_row(N, D, wide(D, x, b), BiasDrop{D, (float *)x, (const float *)b, keep_of(&drop)});
 }
 
-/* dx = keep times the sum of terms, and its column sums. Without `written` dx is that already. */
+/* dx = keep times the sum of terms, and its column sums. Without `written` dx holds the result already. */
 struct DropBack {
     enum { SUMS = 1 };
     size_t D;
     Keep keep;
     Out dx;
     size_t written;
-    Terms
-        terms; /* last: g++ clears the wrong padding of what stands behind a list, and the stand-in looks at it */
-    __device__ void begin() {} /* what it wrote to would be a copy of all terms in local memory */
+    /* Last member: g++ clears the wrong padding behind a list, and the stand-in checks it. */
+    Terms terms;
+    __device__ void begin() {} /* writing to a member would copy all terms to local memory */
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         Keep here = keep;
@@ -119,7 +119,7 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
              BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
 }
 
-/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 just where u + b was and was
+/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 exactly where u + b was > 0 and was
  * kept. */
 struct ReluBack {
     enum { SUMS = 1 };

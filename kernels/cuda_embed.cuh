@@ -1,10 +1,10 @@
 /* cuda_embed.cuh: the adjoint of the embedding, dE[token] += rows of dh. Part of cuda.cu.
  *
- * One block sorts the rows by token, equal ones in their order: a radix sort by digits of 4 bits, least first (Knuth, The
- * Art of Computer Programming 3, 5.2.5, algorithm R). Then blocks sum runs of equal tokens, PLACES places of the sorted list
- * each. A run that passes a block's end leaves partial sums, which the last launch adds in order. The work is linear in the
- * rows, a frequent word is shared by many blocks, and every sum has a fixed order. Rows of NO_ROW, whose digits are all
- * ones, come last and are left out.
+ * One block sorts the rows by token and keeps the order of equal ones: a radix sort by digits of 4 bits, least first
+ * (Knuth, The Art of Computer Programming 3, 5.2.5, algorithm R). Then blocks sum runs of equal tokens, PLACES places
+ * of the sorted list each. A run that passes a block's end leaves partial sums, which the last launch adds in order.
+ * The work is linear in the rows, many blocks share a frequent word, and every sum has a fixed order. Rows of NO_ROW,
+ * whose digits are all ones, come last and are left out.
  */
 #ifndef TROTTER_CUDA_EMBED_CUH
 #define TROTTER_CUDA_EMBED_CUH
@@ -15,7 +15,7 @@
 
 enum { SORT_THREADS = 512, DIGIT_BITS = 4, DIGITS = 1 << DIGIT_BITS, PLACES = 32 };
 
-/* count (DIGITS, SORT_THREADS) becomes the sums of all before each; sums (SORT_THREADS). All threads call it. */
+/* Replaces each count (DIGITS, SORT_THREADS) by the sum of all before it; sums (SORT_THREADS). All threads call it. */
 static __device__ inline void sums_before(unsigned *count, unsigned *sums)
 {
     unsigned t = threadIdx.x, own = 0, *mine = count + t * DIGITS;
@@ -37,8 +37,8 @@ static __device__ inline void sums_before(unsigned *count, unsigned *sums)
     __syncthreads();
 }
 
-/* One block: order (N) = the rows by token; `passes` digits, an odd number of which leaves it in other (N). A thread has
- * neighbouring places, so that what is equal keeps its order. */
+/* Sorts in one block: order (N) = the rows by token; `passes` digits; an odd number of passes leaves the result in
+ * other (N). A thread has neighbouring places, so that equal tokens keep their order. */
 static __global__ void sort_kernel(size_t N, const int32_t *token, int passes, int32_t *order,
                                    int32_t *other)
 {
@@ -68,15 +68,15 @@ static __global__ void sort_kernel(size_t N, const int32_t *token, int passes, i
 
 /* ---- sums of runs ------------------------------------------------------------------------------- */
 
-/* The token at place i of the sorted list; -1 outside of it. */
+/* Returns the token at place i of the sorted list; -1 outside of it. */
 static __device__ inline int32_t token_at(size_t N, const int32_t *token, const int32_t *order,
                                           size_t i)
 {
     return i < N ? token[order[i]] : -1;
 }
 
-/* A block has PLACES places. partial (blocks, 2, D): of the run that goes on behind them, if it begins here, and of the
- * one that began before. */
+/* Sums runs; a block has PLACES places. partial (blocks, 2, D): the sum of the run that goes on behind them, if it
+ * begins here, and of the one that began before. */
 template <int W>
 static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, const int32_t *order,
                                    float scale, Keep keep, const float *dh, float *dE,
@@ -111,7 +111,8 @@ static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, con
         }
 }
 
-/* A block has the places of one of runs_kernel, and adds the run that begins there and goes on behind them. */
+/* Joins runs. A block has the places of one block of runs_kernel, and adds the run that begins there and goes on behind
+ * them. */
 static __global__ void join_kernel(size_t N, size_t D, const int32_t *token, const int32_t *order,
                                    const float *partial, float *dE)
 {
@@ -135,7 +136,7 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
     float *dE = (float *)dE_;
     size_t blocks = blocks_for(N, PLACES), sums = 2 * blocks * D;
     int passes = 1, w = wide(D, dh, dE);
-    while (V >= (size_t)1 << passes * DIGIT_BITS) passes++; /* NO_ROW, of ones alone, is another */
+    while (V >= (size_t)1 << passes * DIGIT_BITS) passes++; /* NO_ROW, all ones, is then no token */
     if (N == 0 || D == 0) return;
     float *partial = (float *)cuda_scratch(sums * sizeof *partial + 2 * N * sizeof(int32_t));
     if (!partial) return;

@@ -1,9 +1,9 @@
-/* cuda_factor.cuh: factors of products as tensor cores want them: memory of numbers in bf16 (Backend.factors). Part of
- * cuda.cu.
+/* cuda_factor.cuh: factors of products in the form of tensor cores: memory of numbers in bf16 (Backend.factors). Part
+ * of cuda.cu.
  *
- * What only products read is written in bf16 by the kernel that makes it, so that no launch rounds it and half the bytes move.
- * The address tells: memory that cuda_factors gave holds bf16, all other memory f32. An Out is where a kernel writes, an In
- * where it reads, whichever of the two it is.
+ * Numbers that only products read are written in bf16 by the kernel that makes them, so no launch rounds them and half
+ * the bytes move. The address tells the form: memory from cuda_factors holds bf16, all other memory f32. A kernel
+ * writes to an Out and reads from an In, which may be either of the two.
  */
 #ifndef TROTTER_CUDA_FACTOR_CUH
 #define TROTTER_CUDA_FACTOR_CUH
@@ -11,7 +11,7 @@
 #include "kernels/cuda_memory.cuh"
 #include "kernels/cuda_rows.cuh"
 
-/* The upper half of a float, rounded to nearest even; a NaN stays one. */
+/* Returns the upper half of a float, rounded to nearest even; a NaN stays one. */
 static __device__ inline uint16_t bf16_of(float x)
 {
     uint32_t u = __float_as_uint(x);
@@ -88,11 +88,11 @@ static void factor_forget(const void *p)
     }
 }
 
-/* ---- what kernels write and read ---------------------------------------------------------------- */
+/* ---- outputs and inputs of kernels -------------------------------------------------------------- */
 
 typedef struct {
     float *x;
-    uint16_t *factor; /* else NULL */
+    uint16_t *factor; /* bf16 memory, else NULL */
 } Out;
 
 typedef struct {
@@ -123,7 +123,7 @@ template <int W> static __device__ inline Pack<W> load(In x, size_t i)
     return x.factor ? bf16_load<W>(x.factor + i) : load<W>(x.x + i);
 }
 
-/* y = x, rounded where y is factors. */
+/* y = x, rounded where y holds factors. */
 struct CopyFlat {
     In x;
     Out y;
@@ -134,7 +134,7 @@ struct CopyFlat {
     }
 };
 
-/* 0: neither is factors, and nothing was copied. */
+/* Copies where x or y holds factors. Returns 0 where neither does, and copies nothing. */
 static int factor_copy(void *y, const void *x, size_t n, CALLER)
 {
     if (!is_factor(x) && !is_factor(y)) return 0;

@@ -1,5 +1,5 @@
-/* cuda_gate.cuh: gates, one learned number a row. Part of cuda.cu. Formulas: cpu_linear.h. Few numbers,
- * so the activation is in double. */
+/* cuda_gate.cuh: gates, one learned number a row. Part of cuda.cu. Formulas: cpu_linear.h. Gates are
+ * few numbers, so the activation is in double. */
 #ifndef TROTTER_CUDA_GATE_CUH
 #define TROTTER_CUDA_GATE_CUH
 
@@ -7,7 +7,7 @@
 
 enum { GATE_INPUTS = 64 };
 
-/* Some of a gate's inputs, as a kernel takes them. */
+/* Some of a gate's inputs, as an argument of kernels. */
 typedef struct {
     int n;
     const float *x[GATE_INPUTS];
@@ -30,14 +30,15 @@ static __device__ inline double gate_value(int act, double z)
     return act == ACT_SIGMOID ? 1 / (1 + exp(-z)) : tanh(z);
 }
 
-/* dg times the slope where the gate is g. */
+/* Returns dg times the slope where the gate is g. */
 static __device__ inline float gate_dz(int act, float g, float dg)
 {
     double v = (double)g;
     return (float)((double)dg * (act == ACT_SIGMOID ? v * (1 - v) : 1 - v * v));
 }
 
-/* A block has a row. first: starts from b, else from what is in g; last: ends with the activation. */
+/* Computes a gate; a block has a row. first: starts from b, else from the sum in g; last: ends with the
+ * activation. */
 static __global__ void gate_kernel(size_t D, Inputs in, const float *w, const float *b, int act,
                                    int first, int last, float *g)
 {
@@ -50,7 +51,7 @@ static __global__ void gate_kernel(size_t D, Inputs in, const float *w, const fl
             dot += w[(size_t)i * D + c] * in.x[i][row * D + c];
         z += (double)block_sum(dot, room);
     }
-    __syncthreads(); /* all have read g */
+    __syncthreads(); /* all threads have read g */
     if (threadIdx.x == 0) g[row] = (float)(last ? gate_value(act, z) : z);
 }
 
@@ -65,7 +66,7 @@ static void cuda_gate(size_t N, size_t D, size_t n, const void *const *x, const 
     }
 }
 
-/* dx_i += dz w_i, in order: two may be the same. */
+/* dx_i += dz w_i, in order, because two may be the same. */
 struct GateBack {
     size_t D;
     Inputs in;
@@ -85,7 +86,7 @@ struct GateBack {
     }
 };
 
-/* dw_i = sum over rows of dz x_i; without x the bias's, whose x is 1. */
+/* dw_i = sum over rows of dz x_i; without x the bias's sum, as if x were 1. */
 struct GateSums {
     enum { SUMS = 1 };
     size_t D;

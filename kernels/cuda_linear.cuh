@@ -1,7 +1,7 @@
 /* cuda_linear.cuh: linear combinations with learned factors. Part of cuda.cu. Formulas: cpu_linear.h.
  *
- * Terms travel by value with the launch, LIN_TERMS at a time, so that a recording keeps them. Where
- * no factor is one number a row, the matrix is one long row.
+ * Terms are passed by value with the launch, LIN_TERMS at a time, so that a recording keeps them. Where
+ * no factor has one number a row, the matrix is one long row.
  */
 #ifndef TROTTER_CUDA_LINEAR_CUH
 #define TROTTER_CUDA_LINEAR_CUH
@@ -10,12 +10,12 @@
 
 enum { LIN_TERMS = LIN_FUSED };
 
-/* Some of the terms of a combination, as a kernel takes them. */
+/* Some of the terms of a combination, as an argument of kernels. */
 typedef struct {
-    int n, rows; /* rows: some factor is one number a row */
+    int n, rows; /* rows: 1 where some factor has one number a row */
     struct {
         float c;
-        int factors, by_row; /* by_row: bits of the factors that are */
+        int factors, by_row; /* by_row: bits of the factors with one number a row */
         const float *x;
         float *dx;
         const float *factor[LIN_FACTORS];
@@ -40,7 +40,7 @@ static Terms terms_of(size_t n, const LinTerm *t)
     return out;
 }
 
-/* c times the factors of a row, but factor `but` (-1: all). */
+/* Returns c times the factors of a row, without factor `but` (-1: all). */
 static __device__ inline float coefficient(const Terms *t, int i, size_t row, int but)
 {
     float c = t->term[i].c;
@@ -49,7 +49,7 @@ static __device__ inline float coefficient(const Terms *t, int i, size_t row, in
     return c;
 }
 
-/* W numbers of the sum from offset f on, which lies in row `row`. */
+/* Returns W numbers of the sum from offset f on, which lies in row `row`. */
 template <int W> static __device__ inline Pack<W> terms_at(const Terms *t, size_t row, size_t f)
 {
     Pack<W> sum;
@@ -62,7 +62,7 @@ template <int W> static __device__ inline Pack<W> terms_at(const Terms *t, size_
     return sum;
 }
 
-/* 1 where all x of terms can be taken 4 at a time. */
+/* Returns 1 where all x of terms can be read 4 numbers at a time. */
 static int terms_wide(const Terms *t)
 {
     int w = 1;
@@ -70,7 +70,8 @@ static int terms_wide(const Terms *t)
     return w;
 }
 
-/* Blocks take (row, chunk) pairs; a block's coefficients are shared. `more` adds to r. */
+/* Computes the sum. Blocks take (row, chunk) pairs; a block's coefficients are in shared memory. `more`
+ * adds to r. */
 template <int W>
 static __global__ void lin_kernel(size_t D, size_t chunks, Terms t, int more, float *r)
 {
@@ -93,7 +94,7 @@ static __global__ void lin_kernel(size_t D, size_t chunks, Terms t, int more, fl
     }
 }
 
-/* Every term's dx += coefficient dr, in order: two may be the same. */
+/* Adds coefficient dr to every term's dx, in order, because two may be the same. */
 template <int W>
 static __global__ void lin_back_kernel(size_t D, size_t chunks, Terms t, const float *dr)
 {
@@ -113,7 +114,7 @@ static __global__ void lin_back_kernel(size_t D, size_t chunks, Terms t, const f
     }
 }
 
-/* How (N, D) is dealt to blocks. */
+/* Division of (N, D) among blocks. */
 typedef struct {
     size_t rows, D, chunks;
     unsigned lanes;
@@ -148,14 +149,15 @@ static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_
 
 /* ---- adjoints of factors ------------------------------------------------------------------------ */
 
-/* For which factors of Terms an adjoint is wanted, and where; scalars have a column of `partial` each. */
+/* Addresses of the adjoints of Terms' factors, where they are computed; scalars have a column of
+ * `partial` each. */
 typedef struct {
     int scalars;
     float *dp[LIN_TERMS][LIN_FACTORS];
 } Factors;
 
-/* A block has a row: <x, dr> of every term with wanted factors. dp of numbers a row is added to; for
- * scalars partial (N, scalars). */
+/* Computes adjoints of factors. A block has a row and computes <x, dr> of every term with such factors.
+ * dp of numbers a row is added to; for scalars it writes partial (N, scalars). */
 static __global__ void factor_kernel(size_t D, Terms t, Factors f, const float *dr, double *partial)
 {
     __shared__ float room[SLOTS];
@@ -180,7 +182,7 @@ static __global__ void factor_kernel(size_t D, Terms t, Factors f, const float *
     }
 }
 
-/* One block: sums over the rows in order, scalar by scalar, since two may have the same adjoint. */
+/* Sums in one block over the rows in order, scalar by scalar, because two may have the same adjoint. */
 static __global__ void scalar_kernel(size_t N, Terms t, Factors f, const double *partial)
 {
     __shared__ double room[SLOTS];

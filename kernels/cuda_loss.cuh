@@ -37,8 +37,8 @@ static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *
 
 /* ---- cross-entropy ------------------------------------------------------------------------------ */
 
-/* The largest number of a row and the sum of e^(z - largest), over what a thread sees of it in one
- * pass. Source: Milakov, Gimelshein 2018, algorithm 3. A NaN ends in the sum. */
+/* Computes the largest number of a row and the sum of e^(z - largest), over this thread's part of it, in one pass.
+ * Source: Milakov, Gimelshein 2018, algorithm 3. A NaN ends in the sum. */
 template <int W>
 static __device__ inline void online_sum(size_t V, const float *z, float *top, float *sum)
 {
@@ -65,7 +65,7 @@ static __device__ inline float block_max(float x, float *room)
     return x;
 }
 
-/* The sum of z - top over a row; all threads call it and have it. */
+/* Returns the sum of z - top over a row; all threads call it and get it. */
 template <int W>
 static __device__ inline double sum_below(size_t V, const float *z, float top, double *room)
 {
@@ -77,8 +77,8 @@ static __device__ inline double sum_below(size_t V, const float *z, float top, d
     return block_sum(sum, room);
 }
 
-/* A block has a row: nll = Q log sum e^(z - top) - sum q (z - top); dz = grad (Q softmax - q). rest: Q
- * without a target. */
+/* Computes cross-entropy; a block has a row: nll = Q log sum e^(z - top) - sum q (z - top); dz = grad (Q softmax -
+ * q). rest: Q without a target. */
 template <int W>
 static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int32_t *target,
                                             Labels q, double rest, const double *factor, Out dz,
@@ -89,8 +89,8 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     const float *z = z_ + blockIdx.x * V;
     float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
-    size_t first = V - q.extras; /* column with labels of its own */
-    if (t == FILLER) {           /* all threads of the block */
+    size_t first = V - q.extras; /* first column with extra labels */
+    if (t == FILLER) {           /* true for all threads of the block */
         Pack<W> none;
         for (int i = 0; i < W; i++) none.x[i] = 0;
         if (threadIdx.x == 0) nll[blockIdx.x] = 0;
@@ -136,7 +136,7 @@ static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t
             out_of(dz), (float *)nll);
 }
 
-/* ---- what a step leaves ------------------------------------------------------------------------- */
+/* ---- results of a step -------------------------------------------------------------------------- */
 
 static __device__ inline void not_finite(Step *s, uint64_t fault)
 {

@@ -1,16 +1,16 @@
-/* cuda_matrix.cuh: attention on tensor cores, forward, and what backward (cuda_matrix_back.cuh) shares with it. Part of
+/* cuda_matrix.cuh: attention on tensor cores, forward, and parts that backward (cuda_matrix_back.cuh) uses too. Part of
  * cuda.cu.
  *
- * For heads of E <= 128, a multiple of 16, without relative positions and spans, in memory that can be read four numbers at
- * a time; all else is cuda_attention.cuh's. Factors of products are rounded to bf16 (cuda_mma.cuh), sums and the softmax are
- * in f32. A warp has 16 rows; a block has SIDE = 16, 32 or 64 of them, by the longest sequence of the batch. What a row
- * gets does not depend on it: the softmax goes KEYS columns at a time from column 0, and products skip what nobody sees in
- * steps of 16, which adds zeros elsewhere. A weight is kept or dropped by a word that is drawn once a pass: four words of
- * a block of Philox by one lane, which others of its warp read.
+ * It serves heads of E <= 128, a multiple of 16, without relative positions and spans, in memory that can be read four
+ * numbers at a time; cuda_attention.cuh serves all others. Factors of products are rounded to bf16 (cuda_mma.cuh), sums
+ * and the softmax are in f32. A warp has 16 rows; a block has SIDE = 16, 32 or 64 of them, by the longest sequence of
+ * the batch. A row's result does not depend on SIDE: the softmax goes KEYS columns at a time from column 0, and
+ * products skip columns that no row sees in steps of 16, which would only add zeros. A word that is drawn once a pass
+ * keeps or drops a weight: one lane draws four words of a block of Philox, and others of its warp read them.
  *
  * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, causal; 10 of 16 pieces of 16 x 16 are made). Forward: 2 products of
  * 2 x 64^3 x 10/16 flop, 0.66 Mflop a head, 0.34 Gflop; memory as in cuda_attention.cuh, 34 MB, 10 flop a byte. Backward:
- * 5 products, 0.84 Gflop, 67 MB and what delta reads, 33 MB. An H100 SXM has by its data sheet 990 Tflop/s in bf16 and
+ * 5 products, 0.84 Gflop, 67 MB and another 33 MB for delta. By its data sheet an H100 SXM has 990 Tflop/s in bf16 and
  * 3.35 TB/s, 295 flop a byte: memory bounds it (10 and 30 us), then the exponential (2.1 M forward, 16 a clock and
  * multiprocessor) and, with dropout, Philox, some 130 integer instructions for four weights.
  */
@@ -22,19 +22,19 @@
 
 static constexpr int KEYS = 32;         /* columns of a step of the softmax */
 static constexpr int MATRIX_SIDE = 64;  /* rows of a tile of k and v */
-static constexpr int MATRIX_MOST = 128; /* E */
+static constexpr int MATRIX_MOST = 128; /* largest E */
 #define LOG2_E 1.4426950408889634f
 #define LOG_2 0.6931471805599453f
 
-/* Numbers from one row of a tile (.., E) of bf16 to the next: rows that a warp reads together meet in no bank. */
+/* Numbers from one row of a tile (.., E) of bf16 to the next: rows that a warp reads together use different banks. */
 template <int E> static constexpr int pitch = E + 8;
 
-/* Warps of a multiprocessor: registers bound them. */
+/* Most warps of a multiprocessor; registers bound them. */
 template <int E> static constexpr int WARPS_MOST = E > 64 ? 8 : 12;
 
 /* ---- tiles and fragments of memory ---------------------------------------------------------------- */
 
-/* Four numbers of memory as two words of bf16. */
+/* Return four numbers of memory as two words of bf16. */
 static __device__ inline uint2 four_halves(const float *x)
 {
     float4 v = *(const float4 *)x;
@@ -57,7 +57,7 @@ static __device__ inline uint32_t two_halves(const uint16_t *x)
     return *(const uint32_t *)x;
 }
 
-/* to (room, E) in shared memory: `rows` rows of X (.., width); else 0. */
+/* Reads `rows` rows of X (.., width) into to (room, E) in shared memory; the rest becomes 0. */
 template <int E, typename T>
 static __device__ inline void tile_read(uint16_t *to, const T *X, size_t ld, int rows, int room,
                                         int width)
@@ -69,7 +69,7 @@ static __device__ inline void tile_read(uint16_t *to, const T *X, size_t ld, int
     }
 }
 
-/* a of 16 rows of X (.., width) in memory, of which there are `rows`, along all of their depth. */
+/* Reads fragment a of 16 rows of X (.., width) in memory, of which `rows` exist, along all of their depth. */
 template <int E, typename T>
 static __device__ inline void rows_read(uint32_t (*a)[4], const T *X, size_t ld, int rows,
                                         int width)
@@ -82,7 +82,8 @@ static __device__ inline void rows_read(uint32_t (*a)[4], const T *X, size_t ld,
     }
 }
 
-/* Y (.., width), 16 rows of which there are `rows`, = c d + (more ? Y : 0); c: a factor of rows g and one of rows g + 8. */
+/* Writes Y (.., width), 16 rows of which `rows` exist, = c d + (more ? Y : 0); c: a factor of rows g and one of rows g
+ * + 8. */
 template <int N>
 static __device__ inline void rows_write(float *Y, size_t ld, int rows, int width,
                                          const float (*d)[4], const float *c, int more)
@@ -102,7 +103,7 @@ template <int N> static __device__ inline void zero(float (*d)[4])
     UNROLL for (int n = 0; n < N; n++) d[n][0] = d[n][1] = d[n][2] = d[n][3] = 0;
 }
 
-/* Pieces of 16 that begin below n. */
+/* Returns the number of pieces of 16 that begin below n. */
 static __device__ inline int steps(int n)
 {
     return n > 0 ? (n + STEP - 1) / STEP : 0;
@@ -113,7 +114,7 @@ static __device__ inline int steps(int n)
 /* Bits of a lane of a piece of 16 x 16: bit 4 n + x of number x of d[n]. */
 static constexpr uint32_t KEPT_ALL = 0xff;
 
-/* Weights (i, j ..): four, from a column j that is a multiple of 4. */
+/* Returns the bits of four weights (i, j ..), from a column j that is a multiple of 4. */
 static __device__ inline uint32_t keep_four_bits(const Heads *p, const OneHead *h, int i, int j)
 {
     Keep keep = p->keep;
@@ -122,8 +123,8 @@ static __device__ inline uint32_t keep_four_bits(const Heads *p, const OneHead *
                      ((h->first + (size_t)i) * p->H + h->head) * p->longest + (size_t)j);
 }
 
-/* Rows i .., columns j ..: a lane draws two times four weights of row g (t even) or g + 8, and has the others of its
- * neighbour. */
+/* Returns the bits of rows i .., columns j ..: a lane draws two times four weights of row g (t even) or g + 8, and gets
+ * the others from its neighbour. */
 static __device__ inline uint32_t keep_piece(const Heads *p, const OneHead *h, int i, int j)
 {
     if (!p->keep.on) return KEPT_ALL;
@@ -134,7 +135,7 @@ static __device__ inline uint32_t keep_piece(const Heads *p, const OneHead *h, i
     return (low >> 2 * odd & 0x33) | (high >> 2 * odd & 0x33) << 2;
 }
 
-/* Of pieces in a row, in a byte each. Drawn in turn, before anything else needs registers. */
+/* Returns the bits of pieces in a row, in a byte each. They are drawn in turn, before anything else needs registers. */
 static __device__ inline uint32_t keep_pieces(const Heads *p, const OneHead *h, int i, int j,
                                               int pieces)
 {
@@ -151,7 +152,7 @@ static __device__ inline float kept_or_0(uint32_t kept, int n, int x, float valu
 
 /* ---- forward ------------------------------------------------------------------------------------- */
 
-/* Over the four lanes that share a row. */
+/* Return the maximum and the sum over the four lanes that share a row. */
 static __device__ inline float four_max(float x)
 {
     x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 1));
@@ -164,14 +165,15 @@ static __device__ inline float four_sum(float x)
     return x + __shfl_xor_sync(ALL_LANES, x, 2);
 }
 
-/* What a warp knows of its 16 rows, each lane of rows g and g + 8. */
+/* Registers of a warp for its 16 rows; each lane has rows g and g + 8. */
 template <int E> struct Rows16 {
     uint32_t q[E / STEP][4];
     float acc[E / 8][4];
-    float max[2], sum[2]; /* of scores in units of log 2; of this lane's columns */
+    float max[2], sum[2]; /* max: of scores in units of log 2; sum: of this lane's columns */
 };
 
-/* Scores of rows i .. with `pieces` pieces of columns j .., in units of log 2; -inf where a row may not see. */
+/* Computes scores of rows i .. with `pieces` pieces of columns j .., in units of log 2; -inf where a row may not
+ * see. */
 template <int E>
 static __device__ inline void piece_scores(float (*s)[4], const Heads *p, const OneHead *h,
                                            const uint32_t (*q)[4], Shared K, int i, int j,
@@ -197,7 +199,7 @@ static __device__ inline void piece_scores(float (*s)[4], const Heads *p, const 
     }
 }
 
-/* Scores become exp(s - max); max and sum are carried on, and what was summed so far is shrunk. */
+/* Replaces scores by exp(s - max), updates max and sum, and shrinks earlier sums. */
 template <int E> static __device__ inline void piece_softmax(float (*s)[4], Rows16<E> *w)
 {
     UNROLL for (int r = 0; r < 2; r++)
@@ -222,7 +224,7 @@ template <int E> static __device__ inline void piece_softmax(float (*s)[4], Rows
     }
 }
 
-/* Rows i .. of a warp against columns j .. of a tile. */
+/* Computes rows i .. of a warp against columns j .. of a tile. */
 template <int E>
 static __device__ inline void attend_tile(Rows16<E> *w, const Heads *p, const OneHead *h, Shared K,
                                           Shared V, int i, int j)
@@ -248,7 +250,7 @@ static __device__ inline void attend_tile(Rows16<E> *w, const Heads *p, const On
     }
 }
 
-/* Rows i0 .. of a head; room: rows of a tile of K and of V in shared memory. */
+/* Computes rows i0 .. of a head; room: rows of a tile of K and of V in shared memory. */
 template <int E, int WARPS, typename T>
 static __device__ inline void attend_matrix_rows(const Heads *p, const OneHead *h, uint16_t *K,
                                                  int room, const T *k, const T *v, int i0,
@@ -284,7 +286,7 @@ static __device__ inline void attend_matrix_rows(const Heads *p, const OneHead *
                       p->E, w.acc, c, 0);
 }
 
-/* The longest rows first, of all heads. */
+/* Runs over all heads, the longest rows first. */
 template <int E, int WARPS>
 static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
     attend_matrix(Heads p, int room, float *out, float *lse)
@@ -306,7 +308,7 @@ static int matrix_serves(const Attention *a, const Heads *p)
     return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative && !a->span;
 }
 
-/* Warps of a block: of 16, 32 or 64 rows. */
+/* Returns the warps of a block, for 16, 32 or 64 rows. */
 static int warps_for(size_t length)
 {
     return length <= STEP ? 1 : length <= 2 * STEP ? 2 : 4;

@@ -1,24 +1,24 @@
-/* cuda_matrix_back.cuh: attention on tensor cores, backward. Part of cuda.cu. When: cuda_matrix.cuh.
+/* cuda_matrix_back.cuh: attention on tensor cores, backward. Part of cuda.cu. cuda_matrix.cuh says when it serves.
  *
- * As cuda_attention.cuh has it: delta_i = dout_i . out_i first, left in dq_i's first number. Then a block takes a tile of
- * columns, each warp 16 of them, walks down the rows 16 at a time and sums dk and dv in registers; its scores are turned,
- * S^T = K Q^T, so that P^T and dS^T are left factors as they come. Then a block takes a tile of rows and sums dq; where
- * one tile holds all keys (ALONE) the first does that too, from dS that its warps leave in shared memory. Sums go over the
- * same pieces of 16 in the same order either way. Between the two kernels the words of dropout stay in scratch memory, a
- * bit a weight, so that they are drawn once (KEPT_BYTES_MOST: beyond it, twice).
+ * It works like cuda_attention.cuh: first delta_i = dout_i . out_i, left in dq_i's first number. Then a block takes a
+ * tile of columns, each warp 16 of them, walks down the rows 16 at a time and sums dk and dv in registers. Its scores
+ * are turned, S^T = K Q^T, so that P^T and dS^T can be left factors directly. Then a block takes a tile of rows and
+ * sums dq; where one tile holds all keys (ALONE) the first kernel does that too, from dS that its warps leave in shared
+ * memory. Sums go over the same pieces of 16 in the same order either way. Between the two kernels the words of dropout
+ * stay in scratch memory, a bit a weight, so that they are drawn once (KEPT_BYTES_MOST: beyond it, twice).
  */
 #ifndef TROTTER_CUDA_MATRIX_BACK_CUH
 #define TROTTER_CUDA_MATRIX_BACK_CUH
 
 #include "kernels/cuda_matrix.cuh"
 
-/* Warps of a block. In shared memory it has K, V, q and dout, and dS of ALONE: below 48 KiB. */
+/* Warps of a block. Its shared memory has K, V, q and dout, and dS of ALONE: below 48 KiB. */
 template <int E> static constexpr int BACK_WARPS = E > 64 ? 2 : 4;
 
 static constexpr size_t KEPT_BYTES_MOST = (size_t)256 << 20;
 
-/* out was made of rounded v; with dout rounded too delta is the mean of what dP is made of, and what is equal for all
- * keys leaves nothing in dS. */
+/* Rounds dout. out was made of rounded v; with dout rounded too, delta is the mean of the numbers that dP is made of,
+ * and a part that is equal for all keys leaves nothing in dS. */
 struct Rounded {
     static __device__ float of(float x)
     {
@@ -52,15 +52,15 @@ template <int E> static size_t back_bytes(int warps, int alone)
 
 /* ---- dropout ------------------------------------------------------------------------------------- */
 
-/* The words of a piece of 16 keys by 16 queries, of which the rows lie down the columns: lane (g, t) draws four keys from
- * 4 (g / 2) of queries 2 t + g % 2 and 8 more, a nibble each. */
+/* Draws the words of a piece of 16 keys by 16 queries, whose rows lie down the columns: lane (g, t) draws four keys
+ * from 4 (g / 2) of queries 2 t + g % 2 and 8 more, a nibble each. */
 static __device__ inline uint32_t draw_turned(const Heads *p, const OneHead *h, int i, int j)
 {
     int g = lane_row(), query = i + 2 * lane_pair() + g % 2, key = j + g / 2 * 4;
     return keep_four_bits(p, h, query, key) | keep_four_bits(p, h, query + 8, key) << 4;
 }
 
-/* Bit 4 n + 2 r + c of a lane: key g + 8 r, query 8 n + 2 t + c. */
+/* Returns a lane's bits: bit 4 n + 2 r + c is key g + 8 r, query 8 n + 2 t + c. */
 static __device__ inline uint32_t keep_turned(uint32_t drawn)
 {
     uint32_t kept = 0;
@@ -85,7 +85,7 @@ static __device__ inline uint8_t *kept_at(const Kept *k, size_t item, int i, int
     return k->at + piece * WARP;
 }
 
-/* As keep_piece, of what draw_turned drew. */
+/* Returns the bits as keep_piece does, from the words that draw_turned drew. */
 static __device__ inline uint32_t keep_stored(const uint8_t *words)
 {
     uint32_t kept = 0;
@@ -101,12 +101,12 @@ static __device__ inline uint32_t keep_stored(const uint8_t *words)
 
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
-/* Left factors of a warp's 16 rows of K or of V: in registers while they fit, else read where they are needed. */
+/* Left factors of a warp's 16 rows of K or of V: in registers while they fit, else read when they are needed. */
 template <int E> struct Left {
     uint32_t a[E <= 64 ? E / STEP : 1][4];
 };
 
-/* The address of a warp's rows of K; those of V lie `side` rows behind. */
+/* Returns the address of a warp's rows of K; those of V lie `side` rows behind. */
 template <int E> static __device__ inline Shared left_at(const BackRoom<E> *m)
 {
     return down(m->K + warp_of() * STEP * pitch<E>, pitch<E>);
@@ -118,7 +118,7 @@ template <int E> static __device__ inline void left_begin(Left<E> *f, Shared at,
         matrix_load(f->a[k], at, row * pitch<E> + k * STEP);
 }
 
-/* d = L R^T: 16 rows of `right` (.., E) from row i; L from row `row` of `at`. */
+/* Computes d = L R^T: 16 rows of `right` (.., E) from row i; L from row `row` of `at`. */
 template <int E>
 static __device__ inline void piece_product(float (*d)[4], Left<E> *left, Shared at, int row,
                                             Shared right, int i)
@@ -133,7 +133,7 @@ static __device__ inline void piece_product(float (*d)[4], Left<E> *left, Shared
     }
 }
 
-/* acc (16, E) += a X, X: 16 rows (.., E) from row i. */
+/* Adds a X to acc (16, E), X: 16 rows (.., E) from row i. */
 template <int E>
 static __device__ inline void piece_add(float (*acc)[4], const uint32_t *a, Shared X, int i)
 {
@@ -145,13 +145,13 @@ static __device__ inline void piece_add(float (*acc)[4], const uint32_t *a, Shar
     }
 }
 
-/* P = exp(s - lse) of a score, in units of log 2. */
+/* Returns P = exp(s - lse) of a score, in units of log 2. */
 static __device__ inline float piece_weight(const Heads *p, int sees, float s, float lse)
 {
     return sees ? exp2f(__fmaf_rn(s, p->scale * LOG2_E, -lse)) : 0;
 }
 
-/* dS = P (m g - delta), of which `scale` is left to the end. */
+/* Returns dS = P (m g - delta); the factor `scale` comes at the end. */
 static __device__ inline float piece_adjoint(float P, float m, float g, float delta)
 {
     return __fmul_rn(P, __fmaf_rn(m, g, -delta));
@@ -159,13 +159,14 @@ static __device__ inline float piece_adjoint(float P, float m, float g, float de
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
-/* What a warp sums over rows: of its 16 columns. */
+/* Sums of a warp over rows, for its 16 columns. */
 template <int E> struct Columns16 {
     Left<E> k, v;
     float dk[E / 8][4], dv[E / 8][4];
 };
 
-/* Rows i .. of a tile's q and dout (r: their first there) against columns j .. of a warp; ALONE: dS^T is left in S. */
+/* Goes back through rows i .. of a tile's q and dout (r: their first there) against columns j .. of a warp; ALONE:
+ * leaves dS^T in S. */
 template <int E, int ALONE>
 static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const OneHead *h,
                                          const BackRoom<E> *m, int i, int r, int j, uint32_t drawn)
@@ -200,7 +201,7 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
     }
 }
 
-/* A tile's q, dout, lse and delta. */
+/* Reads a tile's q, dout, lse and delta. */
 template <int E, typename T>
 static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, const HeadsBack *b,
                                          const OneHead *h, const T *q, const T *dout, int i0)
@@ -214,13 +215,13 @@ static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, c
     }
 }
 
-/* 1: some row of the 16 from i sees some column of the 16 from j. */
+/* Returns 1 where some row of the 16 from i sees some column of the 16 from j. */
 static __device__ inline int piece_seen(const OneHead *h, int i, int j)
 {
     return i < h->T && j < h->M && (!h->causal || i + STEP > j);
 }
 
-/* dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time, of E = 128 16. */
+/* Computes dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time, 16 for E = 128. */
 template <int E>
 static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, const OneHead *h,
                                          const BackRoom<E> *m, int i0, const float *c)
@@ -247,7 +248,7 @@ static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, con
     }
 }
 
-/* dk and dv of columns j0 .. of a head; ALONE: dq of all rows too. */
+/* Computes dk and dv of columns j0 .. of a head; ALONE: dq of all rows too. */
 template <int E, int ALONE>
 static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBack *b,
                                                   const OneHead *h, const BackRoom<E> *m,
@@ -280,14 +281,14 @@ static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBac
         __syncthreads(); /* dS is written */
         rows_alone<E>(p, b, h, m, i0, ck);
     }
-    NOT_BEFORE(item); /* else where results go is kept in registers throughout */
+    NOT_BEFORE(item); /* else registers hold the addresses of the results throughout */
     OneHead to = head_of(p, item);
     size_t at = (to.key + (size_t)j) * p->ldk + to.head * (size_t)p->E;
     rows_write<E / 8>(b->dk + at, p->ldk, h->M - j, p->E, w.dk, ck, b->more);
     rows_write<E / 8>(b->dv + at, p->ldk, h->M - j, p->E, w.dv, cv, b->more);
 }
 
-/* The longest columns first, of all heads. */
+/* Runs over all heads, the longest columns first. */
 template <int E, int WARPS, int ALONE>
 static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E>) / WARPS)
     attend_matrix_columns(Heads p, HeadsBack b, Kept kept)
@@ -306,13 +307,13 @@ static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* What a warp knows of its 16 rows, each lane of rows g and g + 8. */
+/* Registers of a warp for its 16 rows; each lane has rows g and g + 8. */
 template <int E> struct RowsBack16 {
     uint32_t q[E / STEP][4], g[E / STEP][4];
     float dq[E / 8][4], lse[2], delta[2];
 };
 
-/* d = L R^T, L in registers: 16 rows of `right` (.., E) from row i. */
+/* Computes d = L R^T, L in registers: 16 rows of `right` (.., E) from row i. */
 template <int E>
 static __device__ inline void piece_product_of(float (*d)[4], const uint32_t (*left)[4],
                                                Shared right, int i)
@@ -326,7 +327,7 @@ static __device__ inline void piece_product_of(float (*d)[4], const uint32_t (*l
     }
 }
 
-/* Rows i .. of a warp against columns j .., which are c .. of the tile. */
+/* Goes back through rows i .. of a warp against columns j .., which are c .. of the tile. */
 template <int E>
 static __device__ inline void piece_rows_back(RowsBack16<E> *w, const Heads *p, const OneHead *h,
                                               const BackRoom<E> *m, int i, int c, int j,
@@ -348,7 +349,7 @@ static __device__ inline void piece_rows_back(RowsBack16<E> *w, const Heads *p, 
     piece_add<E>(w->dq, a, down(m->K, pitch<E>), c);
 }
 
-/* dq of rows i0 .. of a head. */
+/* Computes dq of rows i0 .. of a head. */
 template <int E>
 static __device__ inline void matrix_rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                                const BackRoom<E> *m, const Kept *kept, size_t item,
@@ -399,7 +400,7 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
 
 /* ---- the host's side ----------------------------------------------------------------------------- */
 
-/* All keys of a sequence in one tile. */
+/* Runs backward where all keys of a sequence are in one tile. */
 template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
 {
     Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
@@ -407,7 +408,8 @@ template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBa
         p, b, Kept{NULL, 0, 0});
 }
 
-/* Room for the words of all heads, a bit a weight. Of another text the rows may be more than Tmax. */
+/* Finds room for the words of all heads, a bit a weight. With the keys of another text the rows may be more than
+ * Tmax. */
 static Kept kept_for(const Attention *a, const Heads *p)
 {
     const size_t most = (size_t)1 << 16;
@@ -419,7 +421,7 @@ static Kept kept_for(const Attention *a, const Heads *p)
     return k;
 }
 
-/* Several tiles. */
+/* Runs backward over several tiles. */
 template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
 {
     constexpr int WARPS = BACK_WARPS<E>;

@@ -1,9 +1,7 @@
-/* cuda_memory.cuh: device memory, what passes between it and the host, recordings, and how a failure
- * is told. Part of cuda.cu.
+/* cuda_memory.cuh: device memory, copies between it and the host, recordings, and reports of failures. Part of cuda.cu.
  *
- * Every allocation has a record on the host (memory.h), so that leaks and failing allocations are
- * counted and tested as all others are. What this file keeps for itself (scratch, pinned buffers)
- * lives as long as the process.
+ * Every allocation has a record on the host (memory.h), so that leaks and failing allocations are counted and tested
+ * like all others. Internal memory of this file (scratch, pinned buffers) lives as long as the process.
  */
 #ifndef TROTTER_CUDA_MEMORY_CUH
 #define TROTTER_CUDA_MEMORY_CUH
@@ -30,7 +28,7 @@ static int out_of_memory(size_t bytes)
         (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
 }
 
-/* Errors after which every later call fails too. Source: CUDA Runtime API, cudaError_t. */
+/* Tells whether every later call fails too after this error. Source: CUDA Runtime API, cudaError_t. */
 static int device_lost(cudaError_t code)
 {
     static const cudaError_t lost[] = {cudaErrorECCUncorrectable, cudaErrorIllegalAddress,
@@ -41,9 +39,9 @@ static int device_lost(cudaError_t code)
     return 0;
 }
 
-/* cuBLAS's name and words of cuda.blas. cuda_product.cuh. */
+/* Return cuBLAS's name and words of cuda.blas. cuda_product.cuh. */
 static const char *blas_status_name(void), *blas_status_words(void);
-static int blas_short(void); /* it is for want of memory */
+static int blas_short(void); /* 1: it failed for lack of memory */
 
 #define SAVED "the last saved state is intact, use --resume"
 
@@ -63,8 +61,8 @@ static int failure_words(cudaError_t code, const char *where)
                      cudaGetErrorName(code), cudaGetErrorString(code));
 }
 
-/* The first failure since the last time, in words; it is forgotten. Where ranks have joined it ends them all,
- * as they would wait for this one's part of their sums. */
+/* Reports the first failure since the last report in words, and forgets it. Where ranks have joined it ends them all,
+ * because they would wait for this one's part of their sums. */
 static int cuda_tell(void)
 {
     cudaError_t code = cuda.failed;
@@ -80,8 +78,8 @@ static int cuda_tell(void)
 /* Ends all ranks, where there are any, if one of their sums has failed. cuda_ranks.cuh. */
 static void cuda_ranks_check(void);
 
-/* Waits for an event, or for all of the stream (NULL). A sum that other ranks have left never ends: with
- * ranks it is asked about meanwhile. */
+/* Waits for an event, or for all of the stream (NULL). A sum that other ranks have left never ends, so with ranks it
+ * checks for that meanwhile. */
 static cudaError_t cuda_reach(cudaEvent_t event)
 {
     cudaError_t code = cudaErrorNotReady;
@@ -90,7 +88,7 @@ static cudaError_t cuda_reach(cudaEvent_t event)
     while (code == cudaErrorNotReady) {
         cuda_ranks_check();
         code = event ? cudaEventQuery(event) : cudaStreamQuery(cuda.stream);
-        if (code == cudaErrorNotReady) (void)cudaGetLastError(); /* no failure */
+        if (code == cudaErrorNotReady) (void)cudaGetLastError(); /* not a failure */
     }
     return code;
 }
@@ -103,7 +101,7 @@ static int cuda_wait(void)
 
 /* ---- scratch ------------------------------------------------------------------------------------ */
 
-/* A block that became too small is kept: recordings have its address. */
+/* Returns scratch memory. A block that became too small is kept, because recordings have its address. */
 static void *cuda_scratch(size_t bytes)
 {
     static void *block;
@@ -152,12 +150,12 @@ static void *cuda_alloc(size_t n)
     return a->p;
 }
 
-/* Weights are written, or their memory is released. cuda_twin.cuh, cuda_factor.cuh. */
+/* Report that weights are written, or their memory is released. cuda_twin.cuh, cuda_factor.cuh. */
 static void twin_written(const void *x, size_t bytes);
 static void twin_forget(const void *p);
 static void factor_forget(const void *p);
 
-/* What still runs may use it, so cudaFree waits. */
+/* Releases memory. Running kernels may use it, so cudaFree waits. */
 static void cuda_release(void *p)
 {
     twin_forget(p);
@@ -174,8 +172,8 @@ static void cuda_release(void *p)
 
 /* ---- to and from the host ----------------------------------------------------------------------- */
 
-/* Pinned memory, so that the device can take what was sent while the host goes on. It is used round
- * and round in PARTS; an event tells when the device has taken all of a part. */
+/* Pinned memory, so that the device can copy what was sent while the host goes on. Its PARTS are used in turn; an event
+ * tells when the device has copied all of a part. */
 enum { PARTS = 4, PART_BYTES = 1 << 20 };
 
 static struct {
@@ -198,7 +196,7 @@ static int ring_ready(void)
     return error_set(ERR_MEMORY, "out of pinned memory: %d bytes", PARTS * PART_BYTES);
 }
 
-/* Room for bytes <= PART_BYTES; what is there is sent before the room is given again. */
+/* Returns room for bytes <= PART_BYTES. The earlier content is sent before the room is given again. */
 static char *ring_room(size_t bytes)
 {
     if (ring.used + bytes > PART_BYTES) {
@@ -220,8 +218,8 @@ static void ring_send(void *x, const char *room, size_t bytes, const char *where
 
 /* ---- several at once ---------------------------------------------------------------------------- */
 
-/* What a step sends is small, and a copy costs as much as a kernel: so it goes in one copy, of neighbouring room in the
- * ring, to a block on the device, and one kernel takes it from there to its places. */
+/* A step sends small pieces, and a copy costs as much as a kernel. So they go in one copy, from neighbouring room in
+ * the ring, to a block on the device, and one kernel moves them from there to their places. */
 enum { PACK_PIECES = 16, PACK_BLOCKS = 8 }; /* most pieces; blocks for each */
 
 typedef struct {
@@ -232,7 +230,7 @@ typedef struct {
 static struct {
     int on, count;
     Pieces piece;
-    char *room; /* of the first piece */
+    char *room; /* room of the first piece */
     size_t bytes;
     uint32_t *block; /* (PART_BYTES) on the device */
 } pack;
@@ -240,7 +238,7 @@ static struct {
 static int pack_ready(void)
 {
     if (cudaMalloc((void **)&pack.block, PART_BYTES) == cudaSuccess) return 0;
-    pack.block = NULL; /* then all goes by itself */
+    pack.block = NULL; /* then every piece goes alone */
     (void)cudaGetLastError();
     return 0;
 }
@@ -264,13 +262,14 @@ static void pack_send(const char *where)
     pack.bytes = 0;
 }
 
-/* Whether the bytes can wait, and behind those that do. */
+/* Tells whether the bytes can wait, behind those that wait already. */
 static int pack_takes(const void *x, size_t bytes)
 {
     return pack.on && pack.block && bytes % 4 == 0 && (size_t)x % 4 == 0 && bytes <= PART_BYTES;
 }
 
-/* What waits is sent before the ring goes on to its next part, whose event tells of all copies before. */
+/* Adds a piece. Waiting pieces are sent before the ring goes on to its next part, because the part's event covers all
+ * copies before it. */
 static void pack_add(void *x, const void *host, size_t bytes, const char *where)
 {
     if (pack.count == PACK_PIECES || ring.used + bytes > PART_BYTES) pack_send(where);
@@ -319,7 +318,7 @@ static void cuda_put(void *x_, const double *host, size_t n)
     twin_written(x, n * sizeof *x);
 }
 
-/* bytes <= PART_BYTES from the device, now; zeros after a failure. */
+/* Copies bytes <= PART_BYTES from the device, now; zeros after a failure. */
 static const char *ring_receive(const void *x, size_t bytes, const char *where)
 {
     char *room = ring_room(bytes);

@@ -1,4 +1,4 @@
-/* cuda_mma.cuh: what a warp asks of the tensor cores, and fragments of tiles in shared memory. Part of cuda.cu.
+/* cuda_mma.cuh: a warp's calls to the tensor cores, and fragments of tiles in shared memory. Part of cuda.cu.
  *
  *     bf16_pair(x, y)               both rounded to nearest even, x in the lower half of the word
  *     matrix_load(r, row, n)        four 8 x 8 matrices of bf16 from shared memory. Lane 8 m + i names row i of matrix m,
@@ -10,7 +10,7 @@
  *                                   and + 8. d[2 r + c]: row g + 8 r, column 2 t + c
  *
  * Source of the layouts: NVIDIA, PTX ISA 9.0, 9.7.14.5 (mma.m16n8k16, ldmatrix), 9.7.9.21 (cvt). With
- * TROTTER_CUDA_HOST the stand-in has the same names (tests/cuda/matrix.h). This is the one place with inline PTX.
+ * TROTTER_CUDA_HOST the stand-in has the same names (tests/cuda/matrix.h). Inline PTX is only here.
  */
 #ifndef TROTTER_CUDA_MMA_CUH
 #define TROTTER_CUDA_MMA_CUH
@@ -24,7 +24,8 @@
 #else
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
-/* What is made of x is made from here on: else a compiler keeps the ten keys of Philox in registers throughout. */
+/* Delays everything computed from x to this place; otherwise a compiler keeps the ten keys of Philox in registers
+ * throughout. */
 #define NOT_BEFORE(x) asm volatile("" : "+l"(x))
 
 static __device__ inline uint32_t bf16_pair(float x, float y)
@@ -34,7 +35,7 @@ static __device__ inline uint32_t bf16_pair(float x, float y)
     return r;
 }
 
-/* An address in shared memory: 32 bits, to which a number that is known is added for nothing. */
+/* An address in shared memory: 32 bits; adding a known number to it costs nothing. */
 typedef uint32_t Shared;
 
 static __device__ inline Shared shared_at(const uint16_t *x)
@@ -81,7 +82,7 @@ static __device__ inline int warp_of(void)
     return (int)threadIdx.x / WARP;
 }
 
-/* Row g and pair t of a lane, as above. */
+/* Return row g and pair t of a lane, as above. */
 static __device__ inline int lane_row(void)
 {
     return lane_of() / 4;
@@ -92,7 +93,7 @@ static __device__ inline int lane_pair(void)
     return lane_of() % 4;
 }
 
-/* The row that a lane names of 16 x 16 numbers from x: matrices down the rows first, or along them first.
+/* Return the row that a lane names of 16 x 16 numbers from x: matrices down the rows first, or along them first.
  *
  *     a of x (16 rows, 16 depth)       matrix_load         down
  *     a of x (16 depth, 16 rows)       matrix_load_turned  along
@@ -109,14 +110,14 @@ static __device__ inline Shared along(const uint16_t *x, int pitch)
     return shared_at(x + (lane_of() % 8 + lane_of() / 16 * 8) * pitch + lane_of() / 8 % 2 * 8);
 }
 
-/* d (16, 16) += a b. */
+/* Adds a b to d (16, 16). */
 static __device__ inline void multiply(float (*d)[4], const uint32_t *a, const uint32_t *b)
 {
     matrix_multiply(d[0], a, b);
     matrix_multiply(d[1], a, b + 2);
 }
 
-/* a of a product's d (16, 16), its columns the depth. */
+/* Makes a from a product's d (16, 16), whose columns become the depth. */
 static __device__ inline void a_of(uint32_t *a, const float (*d)[4])
 {
     a[0] = bf16_pair(d[0][0], d[0][1]);

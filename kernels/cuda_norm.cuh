@@ -1,4 +1,4 @@
-/* cuda_norm.cuh: layer norm by rows, forward and backward, alone and with what stands beside it in a network. Part of
+/* cuda_norm.cuh: layer norm by rows, forward and backward, alone and fused with its neighbours in a network. Part of
  * cuda.cu. Formulas: cpu_norm.h. */
 #ifndef TROTTER_CUDA_NORM_CUH
 #define TROTTER_CUDA_NORM_CUH
@@ -7,7 +7,7 @@
 
 #define NORM_EPS 1e-5f
 
-/* What a norm reads and leaves but for x; w NULL: there is none. */
+/* Inputs and outputs of a norm except x; w NULL: there is no norm. */
 typedef struct {
     const float *w, *b;
     Out y;
@@ -19,7 +19,8 @@ static Norm norm_of(const void *w, const void *b, void *y, void *stats)
     return (Norm){(const float *)w, (const float *)b, out_of(y), (float *)stats};
 }
 
-/* y of a row x whose numbers have this sum, of which each thread brings what it knows. All threads of the block call it. */
+/* Computes y of a row x from the sum of its numbers, to which each thread gives its part. All threads of the block call
+ * it. */
 template <int W>
 static __device__ inline void norm_row(size_t D, const float *x, float sum, Norm n, float *room)
 {
@@ -38,7 +39,7 @@ static __device__ inline void norm_row(size_t D, const float *x, float sum, Norm
     if (threadIdx.x == 0) n.stats[2 * blockIdx.x] = mean, n.stats[2 * blockIdx.x + 1] = rstd;
 }
 
-/* A block, as wide as the row asks for, has one row. */
+/* Norms a row; a block, as wide as the row needs, has one row. */
 template <int W> static __global__ void norm_kernel(size_t D, const float *x, Norm n)
 {
     __shared__ float room[SLOTS];
@@ -72,8 +73,8 @@ typedef struct {
     int kept;
 } Behind;
 
-/* A block has one row: k = (k + b) keep, r = the sum of terms, k among them, and the norm of r. A thread reads back what it
- * wrote itself. */
+/* Computes k = (k + b) keep, r = the sum of terms, k among them, and the norm of r; a block has one row. A thread reads
+ * back only its own writes. */
 template <int W>
 static __global__ void residual_kernel(size_t D, Behind s, Terms t, float *r, Norm n)
 {
@@ -115,7 +116,7 @@ static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout dr
 
 /* ---- backward ------------------------------------------------------------------------------------- */
 
-/* What a norm's adjoint reads. dx begins as the sum of terms or, with `more`, as it is; NULL: it is not wanted. */
+/* Inputs of a norm's adjoint. dx begins as the sum of terms or, with `more`, as it is; NULL: dx is not computed. */
 typedef struct {
     const float *x, *w, *stats, *dy;
     float *dx;
@@ -148,7 +149,7 @@ static __device__ inline void norm_row_back(size_t D, size_t r, const NormBack *
     }
 }
 
-/* dw and db of a row, each thread into the sums of its own columns: (2, D). */
+/* Adds dw and db of a row, each thread to the sums of its columns: (2, D). */
 template <int W>
 static __device__ inline void norm_row_sums(size_t D, size_t r, const NormBack *b, float *sums)
 {
@@ -162,8 +163,8 @@ static __device__ inline void norm_row_sums(size_t D, size_t r, const NormBack *
     }
 }
 
-/* A block has a panel of rows, one after another; partial (panels, 2, D) or NULL. Sums wait in shared memory where that has
- * room for them. */
+/* Goes back through a panel of rows, one after another, in each block; partial (panels, 2, D) or NULL. Sums wait in
+ * shared memory where they fit. */
 template <int W>
 static __global__ void norm_back_kernel(size_t N, size_t D, size_t rows, NormBack b, size_t shared,
                                         float *partial)

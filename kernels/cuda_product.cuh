@@ -1,10 +1,10 @@
-/* cuda_product.cuh: matrix products by cuBLAS, which is found when the program runs, so that the program
- * starts where it is missing. Part of cuda.cu.
+/* cuda_product.cuh: matrix products by cuBLAS. The program finds cuBLAS when it runs, so it also starts where cuBLAS is
+ * missing. Part of cuda.cu.
  *
- * cuBLAS stores matrices by columns; ours by rows are their transposes, and C^T = op(B)^T op(A)^T is
- * the same call with the factors changed over. f32: products and sums in f32. tf32: the same with
- * factors rounded, or cut, to 11 bits of significand by the hardware. bf16: both factors are rounded to 8
- * bits (nearest even) into scratch memory, sums are f32.
+ * cuBLAS stores matrices by columns; ours by rows are their transposes, and C^T = op(B)^T op(A)^T is the same call with
+ * the factors exchanged. f32: products and sums in f32. tf32: the same with factors rounded, or cut, to 11 bits of
+ * significand by the hardware. bf16: both factors are rounded to 8 bits (nearest even) into scratch memory, sums are
+ * f32.
  */
 #ifndef TROTTER_CUDA_PRODUCT_CUH
 #define TROTTER_CUDA_PRODUCT_CUH
@@ -18,13 +18,13 @@
 #include "kernels/error.h"
 #include "kernels/installed.h"
 
-/* cublasGemmEx has two forms in C++; the library has this one. */
+/* cublasGemmEx has two forms in C++; the library has only this one. */
 typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n,
                                 int k, const void *alpha, const void *A, cudaDataType, int lda,
                                 const void *B, cudaDataType, int ldb, const void *beta, void *C,
                                 cudaDataType, int ldc, cublasComputeType_t, cublasGemmAlgo_t);
 
-/* X(member, type, function): what is called of it. */
+/* X(member, type, function): functions of the library that are called. */
 #define BLAS_LIST(X)                                                          \
     X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                    \
     X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)          \
@@ -40,13 +40,13 @@ static struct {
     cublasHandle_t handle;
 } blas;
 
-/* The library's name, beside the toolkit's version that this was built with. */
+/* The library's name, with the toolkit version of this build. */
 #define BLAS_TEXT_(x) #x
 #define BLAS_TEXT(x) BLAS_TEXT_(x)
 #define BLAS_NAME "libcublas.so." BLAS_TEXT(CUBLAS_VER_MAJOR)
 
-/* Workspace of its own, so that nothing is allocated while calls are recorded; 32 MiB is what NVIDIA
- * advises for Hopper. The stand-in needs none. */
+/* Workspace for cuBLAS, so that nothing is allocated while calls are recorded; NVIDIA advises 32 MiB for Hopper. The
+ * stand-in needs none. */
 #ifdef TROTTER_CUDA_HOST
 enum { BLAS_WORKSPACE = 1 << 12 };
 
@@ -87,7 +87,7 @@ static int blas_ready(void)
     if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle, cuda.stream);
     if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&workspace, BLAS_WORKSPACE) == cudaSuccess)
         code = blas.set_workspace(blas.handle, workspace, BLAS_WORKSPACE);
-    (void)cudaGetLastError(); /* without room for it cuBLAS keeps its own */
+    (void)cudaGetLastError(); /* without room for it cuBLAS keeps the default workspace */
     if (code == CUBLAS_STATUS_SUCCESS) return 0;
     blas.handle = NULL;
     return error_set(ERR_INPUT, "cuBLAS does not start (%s: %s)", blas.name(code),
@@ -109,7 +109,7 @@ static int blas_short(void)
     return cuda.blas == CUBLAS_STATUS_ALLOC_FAILED;
 }
 
-/* cuBLAS may have met an error of CUDA, which says more where the device was lost. */
+/* Checks a call. cuBLAS may have met an error of CUDA, which says more where the device was lost. */
 static void product_check(cublasStatus_t code, const char *where)
 {
     if (code == CUBLAS_STATUS_SUCCESS) return;
@@ -118,7 +118,7 @@ static void product_check(cublasStatus_t code, const char *where)
     cuda_check(error != cudaSuccess ? error : cudaErrorUnknown, where);
 }
 
-/* op(A) (m, k), op(B) (k, n), both of `type`, as for Backend.gemm. */
+/* Multiplies op(A) (m, k) and op(B) (k, n), both of `type`, as Backend.gemm does. */
 static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                          size_t lda, const void *B, size_t ldb, cudaDataType type, double beta,
                          void *C, size_t ldc, cublasComputeType_t compute, CALLER)
@@ -162,7 +162,7 @@ struct Round {
     }
 };
 
-/* Rows of tensor cores' operands begin at multiples of 16 bytes. */
+/* Returns the stride of a row: rows of tensor cores' operands begin at multiples of 16 bytes. */
 static inline size_t bf16_stride(size_t columns)
 {
     return (columns + 7) / 8 * 8;
@@ -173,8 +173,8 @@ static void bf16_round(size_t rows, size_t columns, const void *x, size_t ldx, u
     each_row(rows, columns, wide(columns | ldx, x), Round{in_of(x), ldx, y, bf16_stride(columns)});
 }
 
-/* A factor (rows, ld) for tensor cores: x itself where it is one, the twin of weights, or rounded into `room`, whose part is
- * then used up. So is one whose rows are not aligned for tensor cores. */
+/* A factor (rows, ld) for tensor cores: x itself where it is a factor, the twin of weights, or numbers rounded into
+ * `room`, which uses a part of it. A factor whose rows are not aligned for tensor cores is copied there too. */
 typedef struct {
     const uint16_t *x;
     size_t ld, used;

@@ -1,18 +1,18 @@
 /* cuda_ranks.cuh: sums over ranks that have a device each, by NCCL (ranks.h; Backend.join). Part of cuda.cu.
  *
- * Compiled against NCCL's header where the compiler finds it; the library is looked for when ranks join, so
- * that all others need neither. What is small (losses, agreement) stays with the engine that started the
+ * It is compiled against NCCL's header where the compiler finds it. The library is searched when ranks join,
+ * so that all others need neither. Small data (losses, agreement) stay with the engine that started the
  * ranks.
  *
- * Sums run on a stream of their own, so that backward goes on beside them: a sum waits for what the kernels'
- * stream had been given when it was begun, and what that stream is given after `wait` waits for all sums.
+ * Sums run on a separate stream, so that backward goes on beside them: a sum waits for the calls that the
+ * kernels' stream had when the sum was begun, and calls that the stream gets after `wait` wait for all sums.
  * The host waits for neither. `seconds` has the time between the end of backward and that of the sums, by the
- * device's clock. A failure of NCCL or of the device ends all ranks, in words: the others may
- * be in a sum that will never end.
+ * device's clock. A failure of NCCL or of the device ends all ranks, with words: the others may be in a sum
+ * that will never end.
  *
- * NCCL gives all ranks the same bits, and the same again for the same numbers and ranks, but where switches
- * do the sums (NVLS), whose order is not fixed: that is left out, unless NCCL_NVLS_ENABLE is set.
- * Source: NCCL user guide, "Using NCCL" (communicators, stream semantics, errors); NCCL's authors on NVLS:
+ * NCCL gives all ranks the same bits, and repeats them for the same numbers and ranks, except where switches
+ * do the sums (NVLS), whose order is not fixed. That is switched off, unless NCCL_NVLS_ENABLE is set. Source:
+ * NCCL user guide, "Using NCCL" (communicators, stream semantics, errors); NCCL's authors on NVLS:
  * github.com/NVIDIA/nccl, issue 1497.
  */
 #ifndef TROTTER_CUDA_RANKS_CUH
@@ -43,9 +43,10 @@ static struct {
     void *handle;
     ncclComm_t comm;
     cudaStream_t stream;
-    cudaEvent_t ready, done, from, until; /* gradients, sums; between them kernels wait */
-    int timed; /* from and until are of a wait that is not in `seconds` */
-    void (*sum)(Ranks *r, double *x, size_t n); /* of the engine that started the ranks */
+    /* Gradients are ready, sums are done; kernels wait between `from` and `until`. */
+    cudaEvent_t ready, done, from, until;
+    int timed; /* 1: from and until belong to a wait that is not in `seconds` */
+    void (*sum)(Ranks *r, double *x, size_t n); /* sum of the engine that started the ranks */
     void (*close)(Ranks *r);
 } nccl;
 
@@ -103,7 +104,7 @@ static void nccl_wait(Ranks *r)
     r->seconds += clock_now() - begun;
 }
 
-/* What ranks tell each other after a step, when the device has done it. */
+/* Sums what ranks exchange after a step, when the device has done it. */
 static void nccl_sum(Ranks *r, double *x, size_t n)
 {
     float ms = 0;
@@ -169,8 +170,8 @@ static int nccl_streams(void)
     return error_set(ERR_SYSTEM, "the device has no stream for sums (%s)", cudaGetErrorName(code));
 }
 
-/* Its place among all machines' devices, as a whole number that a double holds: machine < 2^20 (a rank's
- * number), PCI domain < 2^16, bus < 2^8, device < 2^5. */
+/* Computes the device's place among all machines' devices, as a whole number that a double holds: machine <
+ * 2^20 (a rank's number), PCI domain < 2^16, bus < 2^8, device < 2^5. */
 static int place_of_device(const Ranks *r, double *place)
 {
     int pci[3] = {0, 0, 0};
@@ -185,7 +186,7 @@ static int place_of_device(const Ranks *r, double *place)
     return 0;
 }
 
-/* A rank must not have the device of another. place (size): of all. */
+/* Checks that no other rank has this rank's device. place (size): of all ranks. */
 static int alone(const Ranks *r, const double *place)
 {
     for (int k = 0; k < r->size; k++)
@@ -210,7 +211,7 @@ static int devices_differ(Ranks *r)
     return code;
 }
 
-/* All ranks, or none: each step is agreed upon before the next, but for the last. */
+/* Prepares all ranks or none: they agree on each step before the next, except the last. */
 static int prepare(Ranks *r, ncclUniqueId *id)
 {
     TRY(ranks_agree(r, nccl_find()));

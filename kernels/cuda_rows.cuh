@@ -1,13 +1,13 @@
 /* cuda_rows.cuh: matrices by rows, 4 numbers at a time where they are aligned: element by element, and
  * sums over columns. Part of cuda.cu.
  *
- * What is done is a plain struct F with
+ * The operation is a plain struct F with
  *     void begin()                         once a thread
  *     template <int W> void at(r, c)       columns c .. c + W - 1 of row r; W is 4 or 1
  * so that one source serves both widths. c is a multiple of W.
  *
- * Sums over rows come in two launches: panels of rows to partial sums, those to the result, both in
- * a fixed order, so that the bits do not depend on what else runs.
+ * Sums over rows take two launches: panels of rows to partial sums, and these to the result. Both have
+ * a fixed order, so the bits do not depend on other work.
  */
 #ifndef TROTTER_CUDA_ROWS_CUH
 #define TROTTER_CUDA_ROWS_CUH
@@ -38,7 +38,7 @@ template <int W> static __device__ inline void store(float *p, Pack<W> v)
         *p = v.x[0];
 }
 
-/* The dropout factors of elements i .. i + W - 1; i is a multiple of W, keep_begin is done. */
+/* Returns the dropout factors of elements i .. i + W - 1; i is a multiple of W, keep_begin is done. */
 template <int W> static __device__ inline Pack<W> keep_pack(const Keep *k, uint64_t i)
 {
     Pack<W> v;
@@ -52,7 +52,7 @@ template <int W> static __device__ inline Pack<W> keep_pack(const Keep *k, uint6
     return v;
 }
 
-/* 1 where rows of D numbers can be taken 4 at a time; NULL is aligned. */
+/* Returns 1 where rows of D numbers can be read 4 at a time; NULL counts as aligned. */
 static inline int wide(size_t D, const void *a, const void *b = NULL, const void *c = NULL,
                        const void *d = NULL)
 {
@@ -61,7 +61,8 @@ static inline int wide(size_t D, const void *a, const void *b = NULL, const void
 
 /* ---- element by element ------------------------------------------------------------------------- */
 
-/* Threads that share a row: enough for one pass over it, at most a block; they divide a block. */
+/* Returns the threads that share a row: enough for one pass over it, at most a block; they divide a
+ * block. */
 static inline unsigned lanes_for(size_t D, int W)
 {
     unsigned lanes = WARP;
@@ -79,7 +80,7 @@ static __global__ void each_kernel(size_t N, size_t D, unsigned lanes, F f)
             f.template at<W>(r, c);
 }
 
-/* f at every element of (N, D); w: what wide() says of its arrays. */
+/* Applies f to every element of (N, D); w: result of wide() for its arrays. */
 template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
 {
     unsigned lanes = lanes_for(D, w ? 4 : 1);
@@ -90,7 +91,7 @@ template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
         RUN_FOR(where, (each_kernel<1, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
 }
 
-/* Four neighbours at a time where w, the last n % 4 by themselves. */
+/* Applies f to a list: four neighbours at a time where w, the last n % 4 one by one. */
 template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
 {
     size_t threads = (size_t)gridDim.x * blockDim.x;
@@ -100,13 +101,14 @@ template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
     for (size_t i = whole + t; i < n; i += threads) f.template at<1>(0, i);
 }
 
-/* Blocks that keep the device busy with n packs; a thread takes several where there are many. */
+/* Returns the blocks that keep the device busy with n packs; a thread takes several where there are
+ * many. */
 static inline size_t flat_blocks(size_t n)
 {
     return least(blocks_for(n, BLOCK_THREADS), 16 * cuda.processors);
 }
 
-/* f at every element of a list; w: what wide(0, ...) says of its arrays. */
+/* Applies f to every element of a list; w: result of wide(0, ...) for its arrays. */
 template <class F> static void each_flat(size_t n, int w, F f, CALLER)
 {
     RUN_FOR(where, (flat_kernel<F>), flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, f);
@@ -114,10 +116,10 @@ template <class F> static void each_flat(size_t n, int w, F f, CALLER)
 
 /* ---- sums of columns ---------------------------------------------------------------------------- */
 
-/* A block: 32 packs of columns, 8 rows at a time. */
+/* A block has 32 packs of columns, 8 rows at a time. */
 enum { SLOTS = BLOCK_THREADS / WARP, PANEL_ROWS = 64, PANELS = 256 };
 
-/* F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
+/* Makes F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
  * out (panels, SUMS, D). */
 template <int W, class F>
 static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
@@ -144,12 +146,12 @@ static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t r
     }
 }
 
-/* Where the sums are added; NULL: not wanted. */
+/* Arrays to which the sums are added; NULL: none. */
 template <int S> struct Targets {
     float *x[S];
 };
 
-/* A block: 32 columns of one sum, 8 panels at a time. */
+/* Adds the partial sums; a block has 32 columns of one sum, 8 panels at a time. */
 template <int S>
 static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
                                           const float *partial, Targets<S> to)
@@ -168,7 +170,8 @@ static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
         if ((size_t)k == s && to.x[k]) to.x[k][c] += total;
 }
 
-/* to.x[s] (D) += sum s of f over the rows of (N, D). Elements are met once, so that f may write. */
+/* Adds sum s of f over the rows of (N, D) to to.x[s] (D). Each element is visited once, so f may
+ * write. */
 template <class F>
 static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
 {
@@ -193,7 +196,7 @@ static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CAL
 
 enum { SUM_BLOCKS = 1024 };
 
-/* The sum of f(i), i < n, in double: a block's strided share to out[block]. */
+/* Sums f(i), i < n, in double: a block's strided share goes to out[block]. */
 template <class F> static __global__ void total_kernel(size_t n, F f, double *out)
 {
     __shared__ double room[SLOTS];
@@ -205,7 +208,7 @@ template <class F> static __global__ void total_kernel(size_t n, F f, double *ou
     if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-/* One block: the partial sums in order, and what becomes of their sum: f.end(sum). */
+/* Sums the partial sums in order in one block and gives the result to f.end(sum). */
 template <class F>
 static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
 {
@@ -216,7 +219,7 @@ static __global__ void total_end_kernel(size_t blocks, const double *partial, F 
     if (threadIdx.x == 0) f.end(sum);
 }
 
-/* The number of blocks is one of n alone, and so are the bits. */
+/* Sums all. The number of blocks depends on n alone, and so do the bits. */
 template <class F> static void sum_all(size_t n, F f, CALLER)
 {
     size_t blocks = least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS);

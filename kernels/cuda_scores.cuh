@@ -1,9 +1,9 @@
-/* cuda_scores.cuh: what the kernels of attention share: heads, scores with relative positions and spans and
+/* cuda_scores.cuh: shared by the kernels of attention: heads, scores with relative positions and spans and
  * their adjoint, dropout of a tile. Part of cuda.cu.
  *
- * Relative positions: of the rows of `relative` that a tile meets, GROUP at a time: near = q r^T (SIDE,
- * GROUP) is made once while the group stays the same, which for clip < GROUP is once a row of tiles,
- * and spread by distance. Backward gathers dS by distance into `far` of the same shape, and when the
+ * Relative positions: the rows of `relative` that a tile meets are taken GROUP at a time. near = q r^T
+ * (SIDE, GROUP) is made once while the group stays the same, which for clip < GROUP is once a row of tiles,
+ * and is spread by distance. Backward gathers dS by distance into `far` of the same shape, and when the
  * group changes, dq += far r, dr += far^T q; dr into a slice of scratch that belongs to the block.
  */
 #ifndef TROTTER_CUDA_SCORES_CUH
@@ -11,14 +11,14 @@
 
 #include "kernels/cuda_tile.cuh"
 
-/* What a kernel is told. Distances of q, k, v in memory are counted in floats. */
+/* Arguments of a kernel. Distances of q, k, v in memory are counted in floats. */
 typedef struct {
-    const size_t *start, *keys; /* rows of queries, and of keys and values */
+    const size_t *start, *keys; /* first rows of queries, and of keys and values */
     const float *q, *k, *v, *relative, *span;
     size_t ldq, ldk, H, D, longest, heads; /* heads: S H */
-    size_t lanes;                          /* heads that have blocks of their own */
+    size_t lanes;                          /* heads that have separate blocks */
     int tiles;                             /* blocks of a head */
-    int E, clip, rows, causal;             /* rows: those of `relative` that are met */
+    int E, clip, rows, causal;             /* rows: those of `relative` that are read */
     int wide;                              /* rows can be read four numbers at a time */
     float scale;
     float longest_span, ramp;
@@ -32,7 +32,7 @@ typedef struct {
     const float *q, *k, *v;
     uint64_t stream;
     float end; /* z + R: m > 0 at distances below it */
-    int reach; /* which are 0 .. reach-1 */
+    int reach; /* these distances are 0 .. reach-1 */
 } OneHead;
 
 static __device__ inline OneHead head_of(const Heads *p, size_t item)
@@ -49,21 +49,21 @@ static __device__ inline OneHead head_of(const Heads *p, size_t item)
     return h;
 }
 
-/* ---- what is seen ---------------------------------------------------------------------------------- */
+/* ---- visible columns ------------------------------------------------------------------------------- */
 
-/* The last column that row i sees. */
+/* Returns the last column that row i sees. */
 static __device__ inline int last_column(const OneHead *h, int i)
 {
     return h->causal ? min(i, h->M - 1) : h->M - 1;
 }
 
-/* But for spans. */
+/* Tells whether row i sees column j, without spans. */
 static __device__ inline int row_sees(const OneHead *h, int i, int j)
 {
     return j <= last_column(h, i);
 }
 
-/* The first row of tiles that sees columns j0 ... */
+/* Returns the first row of tiles that sees columns j0 ... */
 static __device__ inline int first_row(const OneHead *h, int j0)
 {
     return h->causal ? j0 : 0;
@@ -71,20 +71,20 @@ static __device__ inline int first_row(const OneHead *h, int j0)
 
 /* ---- spans ----------------------------------------------------------------------------------------- */
 
-/* The first tile of columns that rows i0 .. see. */
+/* Returns the first tile of columns that rows i0 .. see. */
 static __device__ inline int first_tile(const OneHead *h, int i0)
 {
     int first = i0 + 1 - h->reach;
     return first > 0 ? first / SIDE * SIDE : 0;
 }
 
-/* Rows i0 .. see columns of the tile at j0. */
+/* Tells whether rows i0 .. see columns of the tile at j0. */
 static __device__ inline int tile_seen(const OneHead *h, int i0, int j0)
 {
     return i0 - (j0 + SIDE - 1) < h->reach;
 }
 
-/* log m at a distance x >= 0, see kernels/cpu_attention.h. */
+/* Returns log m at a distance x >= 0, see kernels/cpu_attention.h. */
 static __device__ inline float log_mask(const Heads *p, const OneHead *h, int x)
 {
     if (!p->span) return 0;
@@ -93,7 +93,7 @@ static __device__ inline float log_mask(const Heads *p, const OneHead *h, int x)
     return m < 1 ? logf(m) : 0;
 }
 
-/* This thread's share of dz of tile (i0, j0), s being scale dS, 0 where a row may not see. */
+/* Returns this thread's share of dz of tile (i0, j0); s is scale dS, 0 where a row may not see. */
 static __device__ inline float span_back(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
                                          int j0)
 {
@@ -114,7 +114,7 @@ static __device__ inline int relative_row(const Heads *p, int i, int j)
     return p->clip + max(min(j - i, p->clip), -p->clip);
 }
 
-/* The groups of rows of `relative` that tile (i0, j0) meets. */
+/* Return the first and last group of rows of `relative` that tile (i0, j0) meets. */
 static __device__ inline int group_first(const Heads *p, int i0, int j0)
 {
     return relative_row(p, i0 + SIDE - 1, j0) / GROUP;
@@ -126,13 +126,13 @@ static __device__ inline int group_last(const Heads *p, int i0, int j0)
     return relative_row(p, i0, p->causal ? min(i0, j) : j) / GROUP;
 }
 
-/* Rows of `relative` in a group. */
+/* Returns the rows of `relative` in a group. */
 static __device__ inline int group_rows(const Heads *p, int group)
 {
     return min(GROUP, p->rows - group * GROUP);
 }
 
-/* near = q r^T: two rows and four columns a thread. */
+/* Computes near = q r^T: two rows and four columns a thread. */
 static __device__ inline void group_products(const Heads *p, const OneHead *h, const Room *m,
                                              int i0, int group)
 {
@@ -158,7 +158,7 @@ static __device__ inline void group_products(const Heads *p, const OneHead *h, c
     __syncthreads();
 }
 
-/* s += q r^T by distance. *held: the group that near holds for these rows, -1 for none. */
+/* Adds q r^T to s by distance. *held: the group that near holds for these rows, -1 for none. */
 static __device__ inline void add_relative(float (*s)[COLS], const Heads *p, const OneHead *h,
                                            const Room *m, int i0, int j0, int *held)
 {
@@ -174,7 +174,8 @@ static __device__ inline void add_relative(float (*s)[COLS], const Heads *p, con
     }
 }
 
-/* s = q (k + r)^T of tile (i0, j0), not yet scaled; what a row may not see is meaningless. */
+/* Computes s = q (k + r)^T of tile (i0, j0), not yet scaled; entries that a row may not see are
+ * meaningless. */
 static __device__ inline void scores(float (*s)[COLS], const Heads *p, const OneHead *h,
                                      const Room *m, int i0, int j0, int *held)
 {
@@ -183,9 +184,9 @@ static __device__ inline void scores(float (*s)[COLS], const Heads *p, const One
     if (p->relative) add_relative(s, p, h, m, i0, j0, held);
 }
 
-/* ---- their adjoint ------------------------------------------------------------------------------ */
+/* ---- adjoints of the scores --------------------------------------------------------------------- */
 
-/* A thread's part of a group: row i of the tile, every second row of the group. */
+/* Return a thread's part of a group: row i of the tile, every second row of the group. */
 static __device__ inline int far_row(void)
 {
     return (int)(threadIdx.x % SIDE);
@@ -198,8 +199,8 @@ static __device__ inline int far_column(void)
 
 enum { FAR_STEP = TILE_THREADS / SIDE };
 
-/* far += sums over the columns of one distance of dS in the tile, its column first; distances beyond
- * the clip are one. */
+/* Adds to far the sums over the columns of one distance of dS in the tile, whose column comes first;
+ * distances beyond the clip count as one. */
 static __device__ inline void far_gather(const Heads *p, const Room *m, int i0, int j0, int group)
 {
     int i = far_row(), last = i0 + i - p->clip - j0; /* the last column at the clip or before */
@@ -213,14 +214,14 @@ static __device__ inline void far_gather(const Heads *p, const Room *m, int i0, 
     }
 }
 
-/* dq += far r, dr += far^T q of one group. */
+/* Adds far r to dq and far^T q to dr, for one group. */
 template <int KEPT>
 static __device__ inline void far_spread(float (*acc)[COLS], const Heads *p, const OneHead *h,
                                          const Room *m, int i0, int group, float *slice, Rows dq)
 {
     int rows = group_rows(p, group), E = p->E, left = min(SIDE, h->T - i0);
     const float *r = p->relative + (size_t)group * GROUP * (size_t)E;
-    __syncthreads(); /* far is gathered */
+    __syncthreads(); /* all have gathered into far */
     for (int e = 0; e < E; e += SIDE) {
         int j = e + my_column();
         if (!KEPT) read_rows(acc, dq.at, dq.ld, dq.rows, e, E, p->wide);
@@ -249,7 +250,8 @@ static __device__ inline void far_clear(const Room *m)
     for (int c = far_column(); c < GROUP; c += FAR_STEP) m->far[far_row() * PITCH + c] = 0;
 }
 
-/* The relative term's share of tile (i0, j0) in dq and dr. *held: the group that far sums, -1: none. */
+/* Adds the relative term's share of tile (i0, j0) to dq and dr. *held: the group that far sums, -1:
+ * none. */
 template <int KEPT>
 static __device__ inline void relative_back(float (*acc)[COLS], const Heads *p, const OneHead *h,
                                             const Room *m, int i0, int j0, float *slice, Rows dq,
@@ -267,7 +269,7 @@ static __device__ inline void relative_back(float (*acc)[COLS], const Heads *p, 
 
 /* ---- dropout ------------------------------------------------------------------------------------- */
 
-/* Bit c: element index + c is kept, c < 4. */
+/* Returns the bits of four elements; bit c: element index + c is kept, c < 4. */
 static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint64_t index)
 {
     index += k->first;
@@ -279,7 +281,8 @@ static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint
     return bits >> shift & 15;
 }
 
-/* Bit COLS r + c: weight (r, c) of this thread's is kept. Those that a row may not see are not asked. */
+/* Returns bits of a tile; bit COLS r + c: this thread's weight (r, c) is kept. Weights that a row may not
+ * see are not drawn. */
 static __device__ inline uint32_t keep_tile(const Heads *p, const OneHead *h, int i0, int j0)
 {
     if (!p->keep.on) return 0xffffffffu;

@@ -2,8 +2,8 @@
  *
  * A block has TILE_THREADS threads; each holds ROWS x COLS numbers of a tile in registers. A product is
  * made of two pieces of shared memory that are DEPTH deep: 32 multiply-adds for 12 numbers read. A piece
- * has the depth first, so what memory has the other way round is turned on its way in, and its columns
- * are exchanged by `cell` so that lanes that store together meet in no bank.
+ * has the depth first. So a matrix that is stored the other way round is turned when it is read, and
+ * `cell` exchanges columns so that lanes that store together use different banks.
  *
  * Matrices in device memory have E columns, or a window of E columns of rows that are ld apart.
  */
@@ -21,7 +21,7 @@ enum {
     TILE_THREADS = SIDE * SIDE / (ROWS * COLS),
     TILE_WARPS = TILE_THREADS / WARP,
     GROUP = 16,
-    PITCH = GROUP + 1 /* of near and far */
+    PITCH = GROUP + 1 /* row stride of near and far */
 };
 
 /* A block's shared memory. */
@@ -42,7 +42,7 @@ static __device__ inline Room room_of(void *shared)
 
 /* ---- pieces of shared memory --------------------------------------------------------------------- */
 
-/* The first row and column of a tile that are this thread's. */
+/* Return the first row and column of this thread in a tile. */
 static __device__ inline int my_row(void)
 {
     return (int)(threadIdx.x / LANES) * ROWS;
@@ -53,13 +53,15 @@ static __device__ inline int my_column(void)
     return (int)(threadIdx.x % LANES) * COLS;
 }
 
-/* Where number i of depth k of a piece lies; four numbers from a multiple of 4 stay neighbours. */
+/* Returns the place of number i of depth k of a piece; four numbers from a multiple of 4 stay
+ * neighbours. */
 static __device__ inline int cell(int k, int i)
 {
     return k * SIDE + (i ^ (k >> 2 & 7) << 2);
 }
 
-/* The first n of four numbers, zeros behind them. wide: n is a multiple of 4 and x aligned to it. */
+/* Returns the first n of four numbers, zeros behind them. wide: n is a multiple of 4 and x is aligned to
+ * it. */
 static __device__ inline float4 read_four(const float *x, int n, int wide)
 {
     if (wide && n > 0) return *(const float4 *)x;
@@ -75,7 +77,8 @@ static __device__ inline void write_four(float *x, const float *y, int n, int wi
             if (c < n) x[c] = y[c];
 }
 
-/* to (DEPTH, room): numbers e .. e + DEPTH - 1 of each of `rows` rows of X (.., E); else 0. */
+/* Reads numbers e .. e + DEPTH - 1 of each of `rows` rows of X (.., E) into to (DEPTH, room); the rest
+ * becomes 0. */
 static __device__ inline void stage_turned(float *to, const float *X, size_t ld, int rows, int room,
                                            int e, int E, int wide)
 {
@@ -89,7 +92,8 @@ static __device__ inline void stage_turned(float *to, const float *X, size_t ld,
     }
 }
 
-/* to (DEPTH, SIDE): `rows` rows of X (.., E), of each the numbers e .. e + SIDE - 1; else 0. */
+/* Reads `rows` rows of X (.., E), of each the numbers e .. e + SIDE - 1, into to (DEPTH, SIDE); the rest
+ * becomes 0. */
 static __device__ inline void stage_rows(float *to, const float *X, size_t ld, int rows, int e,
                                          int E, int wide)
 {
@@ -99,7 +103,7 @@ static __device__ inline void stage_rows(float *to, const float *X, size_t ld, i
             read_four(X + (size_t)j * ld + e + l, j < rows ? E - e - l : 0, wide);
 }
 
-/* acc += A^T B, A and B pieces; depth is rounded up to 4. */
+/* Adds A^T B to acc, A and B pieces; depth is rounded up to 4. */
 static __device__ inline void tile_product(float (*acc)[COLS], const float *A, const float *B,
                                            int depth)
 {
@@ -125,7 +129,7 @@ static __device__ inline void clear(float (*acc)[COLS])
         for (int c = 0; c < COLS; c++) acc[r][c] = 0;
 }
 
-/* acc = X Y^T: X (m, E), Y (n, E). */
+/* Computes acc = X Y^T: X (m, E), Y (n, E). */
 static __device__ inline void products_of_rows(float (*acc)[COLS], const Room *m, const float *X,
                                                size_t ldx, int rows, const float *Y, size_t ldy,
                                                int columns, int E, int wide)
@@ -171,7 +175,8 @@ typedef struct {
     int rows;
 } Rows;
 
-/* Y = (begun ? c Y : 0) + the tile, its depth first, times X (n, E); c: a number a row or NULL for 1. */
+/* Computes Y = (begun ? c Y : 0) + the tile, its depth first, times X (n, E); c: a number a row or NULL
+ * for 1. */
 template <int KEPT>
 static __device__ inline void combine(float (*acc)[COLS], const Room *m, const float *X, size_t ldx,
                                       int n, int E, int wide, int begun, const float *c, Rows Y)
@@ -190,7 +195,7 @@ static __device__ inline void combine(float (*acc)[COLS], const Room *m, const f
     }
 }
 
-/* tile = s, the row first or (turned) the column first. */
+/* Write tile = s, the row first or (turned) the column first. */
 static __device__ inline void tile_write(const Room *m, float (*s)[COLS])
 {
     for (int r = 0; r < ROWS; r++)

@@ -1,9 +1,9 @@
-/* cuda_twin.cuh: weights that are kept in bf16 too, so that products need not round them (Backend.weights). Part of
+/* cuda_twin.cuh: weights that are also kept in bf16, so that products need not round them (Backend.weights). Part of
  * cuda.cu.
  *
- * The twin has an element for every number of the weights, at the same place. Adam writes both; whoever else writes weights
- * (put, send, fill, copy, clamp) has the numbers rounded again behind it, on the same stream. So a product reads the bits that
- * rounding at its own time would give.
+ * The twin has an element for every number of the weights, at the same place. Adam writes both. After any other write
+ * to weights (put, send, fill, copy, clamp) the numbers are rounded again, on the same stream. So a product reads the
+ * same bits as if it rounded the weights itself.
  */
 #ifndef TROTTER_CUDA_TWIN_CUH
 #define TROTTER_CUDA_TWIN_CUH

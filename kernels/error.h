@@ -1,4 +1,4 @@
-/* error.h: what can go wrong, in one list.
+/* error.h: the list of all failures.
  *
  * A fallible function returns int: 0 done; > 0 an outcome the caller may act on (its arguments are
  * untouched); < 0 misuse or environment. Library code never prints, exits or aborts on data: it
@@ -32,13 +32,13 @@ enum {
 #undef X
 };
 
-/* Keeps the line of words (printf style, at most 1023 bytes) for this thread and returns `code`. */
+/* Keeps one line of words (printf style, at most 1023 bytes) for this thread and returns `code`. */
 int error_set(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The last line kept in this thread ("" if none). Borrowed until the next error_set. */
+/* Returns the last line kept in this thread ("" if none). Borrowed until the next error_set. */
 const char *error_text(void);
 
-/* Text of a code, and the exit status a command that ends with it has. */
+/* Return the text of a code, and the exit status of a command that ends with it. */
 const char *error_name(int code);
 int error_status(int code);
 

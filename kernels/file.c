@@ -1,10 +1,10 @@
-/* file.c: a file appears whole or not at all. The bytes go to a temporary file in the same folder,
- * are synced to the disk, and take the name by rename, which POSIX makes atomic; then the folder is
- * synced, so that the name, too, survives a power cut. A process that dies in between leaves the old
- * file and, at worst, FILE.tmp-PID, which the next training in that directory takes away.
+/* file.c: writes a file whole or not at all. The bytes go to a temporary file in the same folder and
+ * are synced to the disk. A rename, which POSIX makes atomic, gives them the name; then the folder
+ * is synced, so that the name also survives a power cut. A process that dies in between leaves the
+ * old file and, at worst, FILE.tmp-PID, which the next training in that directory removes.
  *
- * Where the size limit of the process or its user is met, the system sends SIGXFSZ, which ends a
- * program that does not ignore it; ignored, it is an ordinary error here. */
+ * At the size limit of the process or its user the system sends SIGXFSZ, which ends a program that
+ * does not ignore it. If it is ignored, it is an ordinary error here. */
 #include "kernels/file.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ static int fill(int fd, const char *file, Next next, void *arg)
     return fsync(fd) == 0 ? 0 : failed("sync", file);
 }
 
-/* A fresh file; one left by a dead process of our number is replaced. */
+/* Creates a fresh file; it replaces one that a dead process with our number left. */
 static int create(const char *temporary)
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -59,7 +59,8 @@ static int create(const char *temporary)
     return fd;
 }
 
-/* Syncs the folder of `file`, cut off in place in `path`. Some file systems know no such thing. */
+/* Syncs the folder of `file`, which is cut off in place in `path`. Some file systems cannot do
+ * that. */
 static int sync_folder(const char *file, char *path)
 {
     char *slash = strrchr(path, '/');
@@ -85,7 +86,7 @@ static int replace(const char *file, char *temporary, Next next, void *arg)
 int file_stream(const char *file, Next next, void *arg)
 {
     struct stat s;
-    if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would take the place of /dev/null */
+    if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would replace /dev/null */
         return error_set(ERR_SYSTEM, "cannot write %s: it is not a regular file", file);
     size_t bytes = strlen(file) + 32;
     char *temporary = memory_new(bytes, 1);
@@ -104,7 +105,7 @@ static int next_once(void *arg, FilePart *part)
     return part->count > 0;
 }
 
-/* PID of NAME.tmp-PID; 0: not of this form, exactly. */
+/* Returns the PID of NAME.tmp-PID; 0 if the name has not exactly this form. */
 static pid_t writer_of(const char *name)
 {
     static const char mark[] = ".tmp-";

@@ -9,16 +9,16 @@ typedef struct {
     size_t count;
 } FilePart;
 
-/* Writes bytes to a file, which has them all or is as it was (but for a folder that cannot be synced: then the new
- * one is there, though perhaps not for good). ERR_SYSTEM. */
+/* Writes bytes to a file. The file then has all of them or is as it was (but if the folder cannot be synced, the new
+ * file is there, though perhaps not durably). ERR_SYSTEM. */
 int file_replace(const char *file, const void *bytes, size_t count);
 
-/* The same of a file that comes part by part: writes what `next` gives while it gives 1. A negative code of its own
- * ends that: it is passed up, and an old file stays. */
+/* Writes a file part by part, in the same way: `next` gives the parts while it returns 1. A negative code from it
+ * ends the writing and is returned, and an old file stays. */
 int file_stream(const char *file, int (*next)(void *arg, FilePart *part), void *arg);
 
-/* Removes what writers that died on this machine left in a directory: files NAME.tmp-PID, PID as it is printed, where
- * there is no such process. It is for a caller who alone writes there: a writer on another machine looks dead. */
+/* Removes what dead writers of this machine left in a directory: files NAME.tmp-PID where no process has the number
+ * PID, as it is printed. Only a caller who alone writes there may use it: a writer on another machine looks dead. */
 void file_sweep(const char *dir);
 
 #endif

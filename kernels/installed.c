@@ -1,7 +1,7 @@
-/* installed.c: a search for shared libraries in folders that the loader does not know.
+/* installed.c: searches for shared libraries in folders that the loader does not know.
  *
- * Source: NVIDIA, "CUDA Installation Guide for Linux" (folders of the toolkit); its wheels for Python hold a library of
- * each kind in nvidia/KIND/lib, from CUDA 13 on all in nvidia/cu13/lib. */
+ * Source: NVIDIA, "CUDA Installation Guide for Linux" (folders of the toolkit); its wheels for Python hold each kind of
+ * library in nvidia/KIND/lib, from CUDA 13 on all of them in nvidia/cu13/lib. */
 #include "kernels/installed.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static const char *const wheels[] = {"lib/python3*/site-packages/nvidia/*/lib",
 static const char *const toolkit[] = {"cuda/lib64", "cuda/targets/x86_64-linux/lib", "cuda-*/lib64",
                                       NULL};
 
-/* Opens every library of a folder, so that one that needs others of it finds them. */
+/* Opens every library of a folder, so that libraries that need each other find them. */
 static void open_beside(const char *folder)
 {
     char pattern[PATH_MAX];
@@ -45,7 +45,7 @@ static void *open_in(const char *folder, const char *const *names)
     return NULL;
 }
 
-/* Behind a prefix that is NULL, empty or no path from the root nothing is looked for. */
+/* Opens a library behind a prefix. It does not search where the prefix is NULL, empty or not a path from the root. */
 static void *open_behind(const char *prefix, const char *const *patterns, const char *const *names)
 {
     void *library = NULL;
@@ -63,7 +63,8 @@ static void *open_behind(const char *prefix, const char *const *patterns, const 
     return library;
 }
 
-/* The prefixes of every python3 on the PATH, PREFIX/bin/python3, as it is named there and without links. */
+/* Searches the prefixes of every python3 on the PATH, PREFIX/bin/python3, both as it is named there and without
+ * links. */
 static void *open_of_python(const char *const *names)
 {
     const char *at = getenv("PATH");
@@ -93,7 +94,7 @@ void *installed_open(const char *const *names)
     for (const char *const *n = names; !library && *n; n++) {
         library = dlopen(*n, RTLD_NOW | RTLD_LOCAL);
         const char *why = library ? NULL : dlerror();
-        if (why && !strstr(why, "No such file")) return NULL; /* it is there */
+        if (why && !strstr(why, "No such file")) return NULL; /* the library exists */
     }
     if (!library) library = open_behind("/usr/local", toolkit, names);
     for (size_t i = 0; !library && i < sizeof variable / sizeof *variable; i++)

@@ -6,13 +6,13 @@
 extern "C" {
 #endif
 
-/* dlopen of the first of these names (NULL at the end) that is to be had: where the loader looks, then in the CUDA
- * toolkit's folders, then where Python's packages put them: site-packages/nvidia/NAME/lib of python3 on the PATH, of a
- * virtual environment (VIRTUAL_ENV, CONDA_PREFIX), of the user and of the system. A library there may need another one
- * beside it; those are opened too. NULL: none, or the one that the loader finds cannot be loaded. */
+/* Opens with dlopen the first of these names (NULL at the end) that is available: where the loader looks, then in the
+ * CUDA toolkit's folders, then where Python's packages put them: site-packages/nvidia/NAME/lib of python3 on the PATH,
+ * of a virtual environment (VIRTUAL_ENV, CONDA_PREFIX), of the user and of the system. A library there may need
+ * another one beside it; those are opened too. NULL: none, or the one that the loader finds cannot be loaded. */
 void *installed_open(const char *const *names);
 
-/* Where it looks, for messages. */
+/* The places it searches, for messages. */
 #define INSTALLED_PLACES "the loader's path, the CUDA toolkit, Python's packages"
 
 #ifdef __cplusplus

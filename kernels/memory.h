@@ -1,4 +1,5 @@
-/* memory.h: every allocation of the library, so that tests can make each one fail once. */
+/* memory.h: all allocations of the library go through here, so that tests can make each one fail
+ * once. */
 #ifndef TROTTER_MEMORY_H
 #define TROTTER_MEMORY_H
 
@@ -8,24 +9,24 @@
 extern "C" {
 #endif
 
-/* n objects of `size` bytes, zeroed, 64-byte aligned; NULL (with error_set) when n * size overflows
- * or memory is short. n = 0 gives a valid pointer. Free with memory_free. */
+/* Allocates n objects of `size` bytes, zeroed, 64-byte aligned; NULL (with error_set) when n * size
+ * overflows or memory is short. n = 0 gives a valid pointer. Free with memory_free. */
 void *memory_new(size_t n, size_t size);
 
 /* Grows p, which held `old` objects, to n > old objects; the new ones are zeroed. p stays valid
  * when NULL is returned. */
 void *memory_grow(void *p, size_t old, size_t n, size_t size);
 
-/* A copy of a string, or NULL. */
+/* Returns a copy of a string, or NULL. */
 char *memory_string(const char *s);
 
 /* Frees p (NULL is allowed); always returns NULL: p = memory_free(p). */
 void *memory_free(void *p);
 
-/* For tests: the k-th allocation from now fails (k = 1: the next; 0: none does). */
+/* Makes the k-th allocation from now fail (k = 1: the next; 0: none), for tests. */
 void memory_fail_at(size_t k);
 
-/* Allocations alive now, and the calls made since the program began. */
+/* Return the allocations alive now, and the calls made since the program began. */
 size_t memory_live(void);
 size_t memory_calls(void);
 

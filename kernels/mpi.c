@@ -1,10 +1,11 @@
-/* mpi.c: ranks by Open MPI (ranks.h). Compiled against its header; the library is looked for when mpirun
- * started more than one process, so that all others neither need it nor wait for it.
+/* mpi.c: ranks by Open MPI (ranks.h). It is compiled against the header of Open MPI. The library is
+ * searched only when mpirun started more than one process, so that all others neither need it nor wait
+ * for it.
  *
  * Its predefined handles are the addresses of variables of the library, found by name like its functions.
- * Open MPI moves a sum on only while one of its functions runs, hence `push`. Sums are in its own
- * algorithms' order, which depends on the number of ranks and of numbers alone.
- * Source: MPI 3.1, chapters 5.9 (Allreduce), 5.12 (Iallreduce), 6.4.2 (Comm_split_type).
+ * Open MPI continues a sum only while one of its functions runs, hence `push`. Its algorithms decide the
+ * order of sums, which depends only on the number of ranks and of numbers. Source: MPI 3.1, chapters 5.9
+ * (Allreduce), 5.12 (Iallreduce), 6.4.2 (Comm_split_type).
  */
 #include "kernels/ranks.h"
 
@@ -12,7 +13,7 @@
 
 #include "kernels/error.h"
 
-/* How many processes mpirun started; 1 where it did not. */
+/* Returns how many processes mpirun started; 1 without mpirun. */
 static int started(void)
 {
     const char *text = getenv("OMPI_COMM_WORLD_SIZE");
@@ -58,7 +59,7 @@ const int ranks_built = 1;
 /* clang-format on */
 
 enum { PENDING = 64 };               /* sums on their way at a time */
-static const size_t piece = 1 << 28; /* numbers of a call at most: it counts in int */
+static const size_t piece = 1 << 28; /* most numbers in a call, which counts in int */
 
 typedef struct {
     Ranks ranks; /* first: a Ranks * is one of these */
@@ -136,7 +137,7 @@ static void close_all(Ranks *r)
 {
     Mpi *m = (Mpi *)r;
     m->Finalize();
-    memory_free(m); /* the library stays: it has handlers of its own at the process's end */
+    memory_free(m); /* the library stays, because it has handlers at the process's end */
 }
 
 /* ---- opening ------------------------------------------------------------------------------------- */
@@ -155,7 +156,7 @@ static int find(void *library, const char *name, void *where)
     return 0;
 }
 
-/* Plugins of the library look for its symbols among the program's: RTLD_GLOBAL. */
+/* Loads the library with RTLD_GLOBAL, because its plugins look for its symbols among the program's. */
 static int load(Mpi *m)
 {
     m->library = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
@@ -169,7 +170,8 @@ static int load(Mpi *m)
     return 0;
 }
 
-/* Processors for this rank: those it may run on, by the ranks of this machine that may too. */
+/* Returns the processors for this rank: those it may run on, divided by the ranks of this machine that
+ * may too. */
 static int share(Mpi *m, MPI_Comm machine)
 {
     cpu_set_t mine, common;
@@ -188,7 +190,7 @@ static int share(Mpi *m, MPI_Comm machine)
     return CPU_COUNT(&mine) > sharing ? CPU_COUNT(&mine) / sharing : 1;
 }
 
-/* The ranks that share memory with this one are those of its machine, in the order of all. */
+/* Finds the ranks of this machine: they share memory with this one, and keep the order of all. */
 static void find_machine(Mpi *m)
 {
     MPI_Comm machine;

@@ -1,4 +1,4 @@
-/* ranks.c: what ranks do whatever the engine is (ranks.h). */
+/* ranks.c: functions of ranks that are the same for all engines (ranks.h). */
 #include "kernels/ranks.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ void ranks_close(Ranks *r)
     if (r) r->close(r);
 }
 
-/* The first rank that failed, when some did. */
+/* Returns the first rank that failed, after some did. */
 static int first_failed(Ranks *r, int code)
 {
     for (int k = 0;; k++) {
@@ -70,7 +70,7 @@ int ranks_follows(void)
     return rank && atoi(rank) > 0;
 }
 
-/* Open MPI's names, PMIx's, through which its processes find each other, and PMI's. */
+/* Removes the names of Open MPI, of PMIx, by which its processes find each other, and of PMI. */
 void ranks_forget(void)
 {
     static const char *const prefix[] = {"OMPI_", "PMIX_", "PMI_"};

@@ -1,10 +1,10 @@
-/* ranks.h: the processes that train one model together, and what they say to each other.
+/* ranks.h: the processes that train one model together, and their messages.
  *
- * A Ranks is a table of functions and what they keep, as a Backend is; NULL stands for a process alone.
- * Every function is collective: all ranks call it, in the same order and with the same sizes, and the
- * values differ. Sums give the same bits on every rank. An engine that fails ends all ranks.
- * mpi.c: Open MPI, of which nothing is loaded by a process that mpirun did not start. cuda_ranks.cuh: NCCL
- * for what lies on devices, beside MPI for the rest.
+ * A Ranks is a table of functions with their data, like a Backend; NULL stands for a process alone. Every
+ * function is collective: all ranks call it, in the same order and with the same sizes; the values may differ.
+ * Sums give the same bits on every rank. An engine that fails ends all ranks. mpi.c uses Open MPI, and loads
+ * nothing of it in a process that mpirun did not start. cuda_ranks.cuh uses NCCL for memory on devices, beside
+ * MPI for the rest.
  */
 #ifndef TROTTER_RANKS_H
 #define TROTTER_RANKS_H
@@ -21,14 +21,15 @@ extern "C" {
 struct Ranks {
     int rank, size; /* rank < size, size > 1 */
     int machine;    /* the first rank of this machine */
-    int local;      /* which of this machine's ranks, from 0 */
-    int threads;    /* processors for each: the least that any rank has to itself */
-    size_t worth; /* numbers for which a sum is begun before backward ends; 0: 2^20, 4 MB of f32 */
+    int local;      /* index among this machine's ranks, from 0 */
+    int threads;    /* processors for each rank: the least number that any rank has to itself */
+    /* Least numbers for which a sum is begun before backward ends; 0: 2^20, 4 MB of f32. */
+    size_t worth;
 
-    /* x (n) of element bytes (4: float, 8: double) += those of the other ranks; x lies where the backend that
-     * was joined computes. `begin` returns at once, and x is not touched until `wait`, which ends all that was
-     * begun (on a device: before what it is given from then on); `push` moves it on, for engines that work only
-     * when they are called. */
+    /* x (n) of element bytes (4: float, 8: double) += those of the other ranks; x lies where the joined backend
+     * computes. `begin` returns at once, and x must not be touched until `wait`, which ends all sums begun (on
+     * a device: before the calls that follow); `push` makes progress, for engines that work only when they are
+     * called. */
     void (*begin)(Ranks *r, void *x, size_t n, size_t element);
     void (*push)(Ranks *r);
     void (*wait)(Ranks *r);
@@ -39,11 +40,11 @@ struct Ranks {
     /* Ends all ranks, whatever they do, with this exit status; does not return. */
     void (*abandon)(Ranks *r, int status);
     void (*close)(Ranks *r);
-    /* Tells the words of a failure by which one rank ends all; NULL: nobody does. Set by the caller. */
+    /* Reports a failure by which one rank ends all; NULL: not reported. The caller sets it. */
     void (*tell)(int code);
 
-    /* What has been summed by `begin`, and the time in the functions above; on a device, the time its
-     * kernels wait for sums. */
+    /* Bytes summed by `begin`, and the time in the functions above; on a device, the time that its kernels wait
+     * for sums. */
     uint64_t bytes;
     double seconds;
 };
@@ -51,27 +52,26 @@ struct Ranks {
 /* 1 where this build has MPI: without it ranks_open refuses the processes of mpirun. */
 extern const int ranks_built;
 
-/* *out = the ranks that mpirun started this process as one of, or NULL where it is alone. ERR_INPUT where
- * there are others and this build, or this machine, has no MPI. Caller: ranks_close (NULL allowed), once
- * all ranks are done. */
+/* *out = the ranks of this run of mpirun, or NULL where this process is alone. ERR_INPUT where there are others
+ * and this build, or this machine, has no MPI. Caller: ranks_close (NULL allowed), once all ranks are done. */
 int ranks_open(Ranks **out);
 void ranks_close(Ranks *r);
 
-/* Sums are of memory of b from now on. Collective; one outcome: ERR_INPUT where ranks have other backends, or
- * b's devices cannot sum (Backend.join). NULL: done. */
+/* Makes r sum memory of b from now on. Collective, with one outcome: ERR_INPUT where ranks have other backends,
+ * or b's devices cannot sum (Backend.join). NULL: nothing to do. */
 int ranks_join(Ranks *r, const Backend *b);
 
-/* Ends all ranks with the failure `code`, of this rank alone, once its words are told. Does not return. */
+/* Ends all ranks with the failure `code`, of this rank alone, after reporting its words. Does not return. */
 void ranks_end(Ranks *r, int code);
 
-/* Whether one of the ranks failed: 0, or the code of the first that did, with its words, on all ranks.
- * NULL: gives `code`. */
+/* Tells whether one of the ranks failed: 0, or on all ranks the code and words of the first that did. NULL:
+ * returns `code`. */
 int ranks_agree(Ranks *r, int code);
 
-/* 1 where mpirun started this process as another than the first. */
+/* Returns 1 where mpirun started this process as another rank than the first. */
 int ranks_follows(void);
 
-/* Takes from the environment what tells a child that it is a rank. */
+/* Removes from the environment what makes a child process take itself for a rank. */
 void ranks_forget(void);
 
 #ifdef __cplusplus

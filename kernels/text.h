@@ -1,4 +1,4 @@
-/* text.h: the text of a number that a macro stands for, so that words of help and tables need not tell it a second time. */
+/* text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it. */
 #ifndef TROTTER_TEXT_H
 #define TROTTER_TEXT_H
 

@@ -1,10 +1,10 @@
 /* threads.c: processors, and the address space that a thread costs (threads.h).
  *
  * OpenBLAS maps a buffer for each thread when it begins and another when the thread first calls it,
- * and asks again for ever where it gets none. libgomp and oneDNN end the process, each in its own
- * way. So whoever may be short of memory has to look before they do. A limit on address space (ulimit
- * -v) or on data (ulimit -d), and a system that promises no more memory than it has, all refuse a
- * large mapping; therefore one is tried, rather than any limit read. */
+ * and asks again for ever where it gets none. libgomp and oneDNN end the process then, in different
+ * ways. So a program that may be short of memory has to look before they do. A limit on address space
+ * (ulimit -v) or on data (ulimit -d), and a system that promises no more memory than it has, all
+ * refuse a large mapping. So this file tries one and reads no limit. */
 #include "kernels/threads.h"
 
 #include <sched.h>
@@ -12,8 +12,8 @@
 
 #include "kernels/error.h"
 
-/* Source: OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, malloc/arena.c, HEAP_MAX_SIZE; a
- * stack as Linux gives it unless told otherwise. */
+/* Source: OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, malloc/arena.c, HEAP_MAX_SIZE;
+ * the default stack of Linux. */
 static const size_t buffer = 128 << 20, arena = 64 << 20, stack = 8 << 20;
 
 int threads_processors(void)

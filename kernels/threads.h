@@ -1,4 +1,4 @@
-/* threads.h: how many threads this machine has processors and memory for. */
+/* threads.h: the number of threads that processors and memory allow. */
 #ifndef TROTTER_THREADS_H
 #define TROTTER_THREADS_H
 
@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* Processors that this process may run on, at least 1. */
+/* Returns the number of processors that this process may run on, at least 1. */
 int threads_processors(void);
 
-/* 0 where there is address space for n >= 1 threads, with all that the libraries map for each, and for
- * `bytes` besides; else ERR_MEMORY, with words. It may be called before any library has begun; later
- * calls count as mapped what the libraries map when they begin. */
+/* Returns 0 where there is address space for n >= 1 threads, with all that the libraries map for each,
+ * and for `bytes` more; else ERR_MEMORY, with words. It may be called before any library has begun;
+ * later calls count as mapped what the libraries map when they begin. */
 int threads_room(int n, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* tick.c: who listens to long loops (tick.h). */
+/* tick.c: the listener to long loops (tick.h). */
 #include "kernels/tick.h"
 
 #include <stddef.h>

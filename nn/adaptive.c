@@ -1,35 +1,35 @@
 /* adaptive.c: adaptive input embeddings and adaptive softmax: rare words have narrow embeddings.
  *
- * The ids, which fall in frequency, are cut in clusters: the head, 0 .. cut[0]-1, and tails 1 .. k. A word
- * of tail i has an embedding of w = D / factor^i numbers, and the tail a matrix P_i (D, w) that widens it:
+ * The ids, which are sorted by falling frequency, are cut in clusters: the head, 0 .. cut[0]-1, and tails 1 .. k. A
+ * word of tail i has an embedding of w = D / factor^i numbers, and the tail a matrix P_i (D, w) that widens it:
  *
  *   input   x = E_0[word] in the head, P_i e, e = E_i[word] (w), in tail i; then as every embedding
  *   output  over the head's words and k entries, which stand for the tails: p = softmax(h [E_0; C]^T)
  *           of a word of tail i: p(entry i) softmax(P_i^T h E_i^T)_word
  *   loss    -log p: cross-entropy of the head, in every row, and of the tail, in rows whose target it has
  *
- * Words and projections are shared by input and output; the entries C (k, D) are the output's own. In files:
- * embed.weight (cut[0], D), embed.entry.weight (k, D), embed.tail.i.weight (words, w),
- * embed.tail.i.project.weight (D, w), i = 1 .. k. Untied, the output has all of its own: output.weight,
- * output.entry.weight (in place of embed.entry.weight), output.tail.i.weight, output.tail.i.project.weight, of
- * the same shapes, and starting as those do. Without tails this is the plain model, and no code of this file runs.
+ * Input and output share words and projections; only the output has the entries C (k, D). In files: embed.weight
+ * (cut[0], D), embed.entry.weight (k, D), embed.tail.i.weight (words, w), embed.tail.i.project.weight (D, w), i = 1 ..
+ * k. Untied, the output has separate tensors: output.weight, output.entry.weight (in place of embed.entry.weight),
+ * output.tail.i.weight, output.tail.i.project.weight, with the same shapes and starting values. Without tails this is
+ * the plain model, and no code of this file runs.
  *
  * Labels smoothed by E, in training passes: the target is q = (1 - E) onehot(y) + E / V over all V words, exactly.
- * With log p(w) = log p(entry i) + log p(w | i) the loss -sum_w q_w log p(w) falls apart:
+ * With log p(w) = log p(entry i) + log p(w | i) the loss -sum_w q_w log p(w) is a sum of:
  *
  *   head    labels q of its words, and of entry i the sum of q over tail i
  *   tail i  labels q of its words: in every row, as no word is without labels
  *
- * so that a pass costs what a full softmax of such narrow tails costs: every row's product with every tail.
- * (fairseq has no smoothing with an adaptive softmax.)
+ * so a pass costs as much as a full softmax with such narrow tails: every row's product with every tail. (fairseq has
+ * no smoothing with an adaptive softmax.)
  *
  * Source: Grave et al. 2017, sections 4.2, 4.3; Baevski, Auli 2019, sections 3 and 4, factor 4, tied
  * embeddings and projections; Szegedy et al. 2016, section 7, for the labels.
- * The head has no projection, here.
+ * Here the head has no projection.
  *
- * Rows are sorted by cluster on the host, so that each cluster's products are dense (with smoothed labels those
- * of the input alone); where steps are recorded, clusters are filled up to few numbers of rows (filled.c). Gathering rows is the kernel `embed` without scale and positions, scattering them is
- * `embed_back`: there are no other kernels. */
+ * Rows are sorted by cluster on the host, so that each cluster's products are dense (with smoothed labels only those of
+ * the input). Where steps are recorded, clusters are filled up to few numbers of rows (filled.c). The kernel `embed`,
+ * without scale and positions, gathers rows, and `embed_back` scatters them: there are no other kernels. */
 #include <math.h>
 
 #include "kernels/error.h"
@@ -82,7 +82,7 @@ void adaptive_shapes(Model *m)
 
 /* ---- rows by cluster ---------------------------------------------------------------------------- */
 
-/* 0: the head; i: tail i. */
+/* Returns 0 for the head, i for tail i. */
 static size_t cluster_of(const Model *m, int32_t word)
 {
     size_t i = 0;
@@ -90,8 +90,9 @@ static size_t cluster_of(const Model *m, int32_t word)
     return i;
 }
 
-/* at[c] .. at[c + 1]-1 are the places of the rows of cluster c of the words (N), in their order, filled up: the head to N, of
- * which no products are made, so that the shape depends on the tails alone; the head has none where `head` is 0. */
+/* Counts the rows of each cluster of the words (N): cluster c has the places at[c] .. at[c + 1]-1, in the words' order,
+ * filled up. The head is filled up to N, so that the shape depends on the tails alone (it has no products); it has no
+ * rows where `head` is 0. */
 static void count_rows(const Model *m, const Pass *p, const int32_t *word, int head, size_t *at)
 {
     size_t n[TAILS_MOST + 1] = {0};
@@ -118,7 +119,7 @@ static void sort_inputs(const Model *m, const Batch *x, const size_t *in, int32_
     }
 }
 
-/* Behind the head's words come the entries, in order. */
+/* Sorts the targets. The entries come behind the head's words, in order. */
 static void sort_targets(const Model *m, const Batch *x, const size_t *out, int32_t *target,
                          int32_t *row, int32_t *in_tail)
 {
@@ -133,13 +134,13 @@ static void sort_targets(const Model *m, const Batch *x, const size_t *out, int3
     }
 }
 
-/* 1 where every row has labels in every tail. */
+/* Returns 1 where every row has labels in every tail. */
 static int is_smoothed(const Model *m, const Pass *p)
 {
     return p->train && m->tails.labels > 0;
 }
 
-/* label[i] (max N): the target's number in tail i + 1, or NO_TARGET. */
+/* Sends label[i] (max N): the target's number in tail i + 1, or NO_TARGET. */
 static void send_labels(const Model *m, const Batch *x)
 {
     size_t most = m->config.max_tokens;
@@ -192,7 +193,7 @@ static void embed(const Model *m, const Pass *p, int side)
         m->backend->gemm(0, 1, n, D, w, 1, x->narrow, w, data(m, t->project), w, 0,
                          row_of(m, x->wide, D, at), D);
     }
-    ends_embed(m, p, side, m->tails.place, x->wide); /* the target, as there is no source */
+    ends_embed(m, p, side, m->tails.place, x->wide); /* the target, because there is no source */
 }
 
 static void embed_back(const Model *m, const Pass *p)
@@ -218,7 +219,7 @@ static void embed_back(const Model *m, const Pass *p)
 
 /* ---- output ------------------------------------------------------------------------------------- */
 
-/* m->out.logits (n, words) = q E^T for rows at .. of narrow (., w). */
+/* Computes m->out.logits (n, words) = q E^T, q (., w) being rows from `at` on of narrow. */
 static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_t at, size_t n)
 {
     size_t w = t->width;
@@ -226,8 +227,8 @@ static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_
                      data(m, t->output), w, 0, m->out.logits, t->words);
 }
 
-/* nll (N) of a tail for n rows, whose h P are in narrow, with their targets and labels q, in blocks; with
- * back the adjoints of h P in other, dE added. */
+/* Computes nll (N) of a tail in blocks, for n rows whose h P are in narrow, with their targets and labels q. With back
+ * it also writes the adjoints of h P in other, and adds dE. */
 static void tail_rows(const Model *m, const Tail *t, const int32_t *target, const Labels *q,
                       size_t n, void *nll, int back)
 {
@@ -248,7 +249,7 @@ static void tail_rows(const Model *m, const Tail *t, const int32_t *target, cons
     }
 }
 
-/* narrow (n, w) = h P of n rows h (n, D). */
+/* Computes narrow (n, w) = h P for n rows h (n, D). */
 static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
 {
     size_t D = m->config.width, w = t->width;
@@ -256,7 +257,7 @@ static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
                      m->tails.mix[MIX_LOSS].narrow, w);
 }
 
-/* With the adjoints of n rows' h P in other: dP += h^T other, then dh = other P^T + keep dh; dh may be h. */
+/* Goes back from the adjoints of n rows' h P, in other: dP += h^T other, then dh = other P^T + keep dh; dh may be h. */
 static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, double keep, void *dh)
 {
     const Backend *b = m->backend;
@@ -266,7 +267,7 @@ static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, do
     b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, keep, dh, D);
 }
 
-/* Rows whose target is in the tail. */
+/* Adds the loss of a tail over the rows whose target is in it. */
 static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
 {
     const Tail *t = &m->tails.tail[i];
@@ -282,7 +283,7 @@ static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
     ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 
-/* All rows. */
+/* Adds the loss of a tail over all rows. */
 static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
 {
     const Tail *t = &m->tails.tail[i];
@@ -294,8 +295,8 @@ static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
     if (back) tail_back(m, t, p->N, m->out.hidden, 1, m->out.dhidden);
 }
 
-/* The head's loss, then the tails'. Where labels are smoothed, an entry has those of all its tail's words: one as every
- * column has, and the others as extra. */
+/* Computes the head's loss, then the tails'. Where labels are smoothed, an entry has the labels of all words of its
+ * tail: one as every column has, and the others as extra. */
 static void loss(const Model *m, const Pass *p, int back)
 {
     size_t tails = m->config.tails, all = p->out[tails + 1];
@@ -310,7 +311,7 @@ static void loss(const Model *m, const Pass *p, int back)
 
 /* ---- probabilities ------------------------------------------------------------------------------ */
 
-/* z (n) becomes z - log sum e^z. */
+/* Replaces z (n) by z - log sum e^z. */
 static void log_softmax(size_t n, double *z)
 {
     double top = z[0], sum = 0;
@@ -319,7 +320,7 @@ static void log_softmax(size_t n, double *z)
     for (size_t v = 0; v < n; v++) z[v] -= top + log(sum);
 }
 
-/* A tail's first word keeps log p(entry) until its turn comes. */
+/* Writes log p. A tail's first word holds log p(entry) until its turn comes. */
 static int logits(const Model *m, size_t at, size_t n, double *log_p)
 {
     const Backend *b = m->backend;

@@ -1,4 +1,4 @@
-/* arena.c: placing pieces of memory by their lives: the largest first, each at the lowest place that
+/* arena.c: places pieces of memory by their lives: the largest first, each at the lowest place that
  * is free while it lives. Source: Pisarchyk, Lee 2020, "Efficient memory management for deep neural
  * net inference", algorithm 3 (greedy by size). */
 #include "nn/arena.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Falling size, ties by time, so that the order is one of the pieces alone. */
+/* Sorts by falling size, ties by time, so that the order depends on the pieces alone. */
 static int by_size(const void *x, const void *y)
 {
     const Piece *a = x, *b = y;
@@ -21,7 +21,7 @@ static int meet(const Piece *a, const Piece *b)
     return a->begin <= b->end && b->begin <= a->end;
 }
 
-/* The lowest free place for p among `count` pieces in order of their offsets. */
+/* Returns the lowest free place for p among `count` pieces in order of their offsets. */
 static size_t lowest(size_t count, const Piece *placed, const Piece *p)
 {
     size_t at = 0;
@@ -66,7 +66,7 @@ static size_t sum_at(int time, size_t count, const Piece *piece, size_t kinds, s
     return sum;
 }
 
-/* A sum can only grow where a life begins. */
+/* Looks only where a life begins: a sum can grow nowhere else. */
 size_t arena_peak(size_t count, const Piece *piece, size_t kinds, size_t *by_kind)
 {
     size_t most = 0;

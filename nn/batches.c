@@ -1,26 +1,25 @@
-/* batches.c: a text in batches. Let x be the text begun with one <eos>. A window [first, first +
- * length) of the text is a sequence whose targets are the window's tokens and whose inputs are the
- * tokens before each of them, x shifted by one. Both contexts are a list of windows:
+/* batches.c: cuts a text in batches. Let x be the text begun with one <eos>. A window [first, first + length) of the
+ * text is a sequence whose targets are the window's tokens and whose inputs are the tokens before each of them, x
+ * shifted by one. Both contexts are a list of windows:
  *
  *   stream    the text cut every T tokens; in training the first cut is at a random offset
- *   sentence  the text cut behind every <eos>, and every T tokens within a line; blank lines left out
+ *   sentence  the text cut behind every <eos>, and every T tokens within a line, without blank lines
  *
- * An encoder alone is asked: a sequence is <cls> and its rows as they stand, nothing shifted, of one or two segments (Asking,
- * nn.h), at most T rows in all:
+ * For an encoder alone (Asking, nn.h) a sequence is <cls> and one or two segments, not shifted, at most T rows in all:
  *
  *   masked, stream     the text cut every T - 1 tokens, as above
  *   masked, sentence   a line, cut every T - 1 tokens
- *   masked, next       two segments of whole lines, up to (T - 1) / 2 tokens each: what follows the first, or with
- *                      probability 1/2 the second segment of another sequence
+ *   masked, next       two segments of whole lines, up to (T - 1) / 2 tokens each; the second follows the first in the
+ *                      text, or with probability 1/2 is the second segment of another sequence
  *   label              line i of the text, and of the second text if there is one
  *
- * With a source a sequence is a line of the text and the same line of the source, whole and as it stands: of n words
- * the source has n + 1 rows, <eos> the last. A pair that is longer than T on either side is refused.
+ * With a source a sequence is a whole line of the text and the same line of the source, which is not shifted: n words
+ * of the source make n + 1 rows, the last of them <eos>. A pair that is longer than T on either side is refused.
  *
  * An epoch orders the sequences, packs them in that order while both sides fit, and orders the batches.
  * Evaluation keeps both orders. Training shuffles both; sentences are sorted by length (both sides' sum) in between.
- * No state is carried from block to block, so a row of the stream is nothing but blocks: they are
- * shuffled one by one. Every token is trained on exactly once an epoch. */
+ * No state goes from block to block, so the blocks of the stream are shuffled one by one. Every token is trained on
+ * exactly once an epoch. */
 #include "nn/corpus.h"
 
 #include <string.h>
@@ -35,9 +34,9 @@ typedef struct {
 } Window;
 
 typedef struct {
-    Window target, source; /* the source, or second segment, of length 0 where there is none */
-    /* Of a label: its line; of next: 1 where the second segment is what follows, else 0; of masks one by one: the
-     * token that is masked. */
+    Window target, source; /* the source, or second segment; length 0 where there is none */
+    /* For a label its line; for next 1 where the second segment follows the first, else 0; with masks one by one the
+     * masked token. */
     size_t number;
 } Sequence;
 
@@ -49,11 +48,11 @@ struct Batches {
     int context;
     uint64_t seed;
     long epoch;
-    size_t T;       /* longest window, at most the text; of a segment pair the longest of either */
+    size_t T;       /* longest window, at most the text; for a segment pair the longest of either */
     size_t longest; /* most tokens of a sequence, both sides together */
     size_t tokens, rows;       /* most tokens of a side, most sequences of a batch */
     size_t sequences, batches; /* in this epoch */
-    Sequence *sequence, *cut;  /* in this epoch's order; in the text's */
+    Sequence *sequence, *cut;  /* in this epoch's order; in the text's order */
     uint32_t *order;           /* (sequences) scratch: the shuffle */
     size_t *bucket;            /* (longest+2) scratch of the sort by length */
     size_t *begin;             /* (batches+1) first sequence of each batch */
@@ -68,7 +67,7 @@ static uint64_t stream_of(long epoch, int draw)
     return UINT64_C(0x4261746368000000) + (uint64_t)epoch * DRAWS + (uint64_t)draw;
 }
 
-/* Another stream than those above, so that they stay what they are. */
+/* Returns a stream that differs from those above, so that those do not change. */
 static uint64_t stream_of_segments(long epoch)
 {
     return UINT64_C(0x5365676d00000000) + (uint64_t)(epoch + 1);
@@ -79,7 +78,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* End of the window that begins at i: behind the first <eos> before `end`, or there. */
+/* Returns the end of the window that begins at i: behind the first <eos> before `end`, or `end`. */
 static size_t line_end(const Text *t, int32_t eos, size_t i, size_t end)
 {
     while (i < end && t->id[i] != eos) i++;
@@ -92,7 +91,7 @@ static int is_blank(const Batches *b, size_t i)
     return id[i] == b->eos && (i == 0 || id[i - 1] == b->eos);
 }
 
-/* Rows of a sequence on the target's side, and on the source's. An encoder alone has all on one. */
+/* Return the rows of a sequence on the target's side, and on the source's. An encoder alone has all on one side. */
 static size_t target_rows(const Batches *b, const Sequence *s)
 {
     return b->ask.what == ASK_NEXT ? s->target.length : 1 + s->target.length + s->source.length;
@@ -108,14 +107,14 @@ static size_t both_lengths(const Batches *b, const Sequence *s)
     return target_rows(b, s) + source_rows(b, s);
 }
 
-/* End of the window that begins at i, at most `length` tokens, and in sentences a line. */
+/* Returns the end of the window that begins at i: at most `length` tokens and, with sentences, one line. */
 static size_t window_end(const Batches *b, size_t i, size_t length)
 {
     size_t end = least(i + length, b->text->tokens);
     return b->context == CONTEXT_SENTENCE ? line_end(b->text, b->eos, i, end) : end;
 }
 
-/* out: the sequences of the text, or NULL: they are counted. offset: length of the stream's first. */
+/* Cuts the text in sequences, into out; NULL: only counts them. offset: length of the stream's first. */
 static size_t cut_windows(const Batches *b, size_t offset, Sequence *out)
 {
     int sentence = b->context == CONTEXT_SENTENCE;
@@ -130,7 +129,7 @@ static size_t cut_windows(const Batches *b, size_t offset, Sequence *out)
     return n;
 }
 
-/* Line i of both texts, the longer one cut until they fit into T - 1 rows. */
+/* Takes line i of both texts, and cuts the longer one until they fit into T - 1 rows. */
 static size_t cut_labelled(const Batches *b, Sequence *out)
 {
     size_t n = 0, tokens = b->text->tokens;
@@ -145,7 +144,7 @@ static size_t cut_labelled(const Batches *b, Sequence *out)
     return n;
 }
 
-/* From i whole lines of at most T tokens together; of a line that is longer, a part. */
+/* Returns the end of the whole lines from i on that have at most T tokens together; a longer line gives a part. */
 static size_t segment_end(const Batches *b, size_t i)
 {
     size_t tokens = b->text->tokens, most = least(i + b->T, tokens), end = i, next = i;
@@ -156,7 +155,7 @@ static size_t segment_end(const Batches *b, size_t i)
     return end > i ? end : most;
 }
 
-/* An odd segment at the end has no second one, and is left out. */
+/* Cuts the text in pairs of segments. An odd segment at the end has no second one and is left out. */
 static size_t cut_segments(const Batches *b, Sequence *out)
 {
     size_t n = 0, tokens = b->text->tokens;
@@ -170,7 +169,7 @@ static size_t cut_segments(const Batches *b, Sequence *out)
     return n;
 }
 
-/* Every token of every window by itself: as many sequences as tokens that can be masked. */
+/* Makes a sequence of every token of every window: as many sequences as tokens that can be masked. */
 static size_t cut_each(const Batches *b, Sequence *out)
 {
     size_t n = 0;
@@ -193,7 +192,7 @@ static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
     return cut_windows(b, offset, out);
 }
 
-/* Half of the sequences have the second segment of another one. `sequence` is scratch. */
+/* Gives half of the sequences the second segment of another one. `sequence` is scratch. */
 static void exchange_segments(Batches *b, long epoch)
 {
     uint64_t seed = epoch < 0 ? 0 : b->seed, stream = stream_of_segments(epoch);
@@ -206,7 +205,7 @@ static void exchange_segments(Batches *b, long epoch)
     }
 }
 
-/* sequence = cut in the order given, sorted by length (counting sort, stable) if `sort`. */
+/* Sets sequence to cut in the order given, sorted by length if `sort` (counting sort, stable). */
 static void order_sequences(Batches *b, int sort)
 {
     memset(b->bucket, 0, (b->longest + 2) * sizeof *b->bucket);
@@ -259,20 +258,20 @@ void batches_epoch(Batches *b, long epoch)
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
 
-/* An array of a Batches: where its address goes, and its size. */
+/* An array of a Batches: the place of its address, and its size. */
 typedef struct {
-    void *to; /* of a pointer */
+    void *to; /* points to a pointer */
     size_t count, each;
 } Room;
 enum { ROOMS = 18 };
 
-/* Whether rows have segments told apart. */
+/* Tells whether rows belong to different segments. */
 static int has_segments(const Batches *b)
 {
     return b->ask.what != ASK_NEXT && (b->ask.next || b->source);
 }
 
-/* All it takes, for the most sequences of an epoch. */
+/* Lists all arrays, for the most sequences of an epoch. */
 static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
 {
     int asked = b->ask.what != ASK_NEXT, masked = b->ask.what == ASK_MASKED;
@@ -356,7 +355,7 @@ static int check_sizes(const Text *t, int context, size_t batch_tokens, size_t T
     return t->tokens ? 0 : error_set(ERR_INPUT, "%s holds no tokens", t->file);
 }
 
-/* Rows of <cls> and a segment, or of two. */
+/* Returns the rows of <cls> and one segment, or two. */
 static size_t least_rows(const Asking *ask, const Text *source)
 {
     return ask->next || (source && source->tokens) ? 3 : 2;
@@ -387,7 +386,7 @@ int batches_check(const Text *t, const Text *source, const Vocab *v, const Askin
     return source && source->tokens ? check_pairs(t, source, v->eos, context, T) : 0;
 }
 
-/* Of a text that was checked. */
+/* Sets the fields for a text that was checked. */
 static Batches fields(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
                       int context, size_t batch_tokens, size_t T)
 {
@@ -452,7 +451,7 @@ size_t batches_tokens(const Batches *b, size_t i)
     return N;
 }
 
-/* 1 where token i of a sequence is asked; *input stands in its place. */
+/* Returns 1 where token i of a sequence is asked; *input stands in its place. */
 static int is_asked(const Batches *b, const Sequence *q, size_t i, int32_t *input)
 {
     int32_t id = b->text->id[i];
@@ -489,7 +488,7 @@ static void add_row(const Batches *b, int32_t id, size_t position, int32_t segme
     d->N++;
 }
 
-/* The tokens of a window, behind `position` rows. What a label is of ends in <eos>, cut or not. */
+/* Adds the tokens of a window, behind `position` rows. A labelled window ends in <eos>, also where it was cut. */
 static void add_window(const Batches *b, const Sequence *q, const Text *t, Window w,
                        int32_t segment, size_t position, Batch *d)
 {

@@ -1,17 +1,17 @@
 /* beam.c: beam search over sentences of a batch, all at the same step (search.h).
  *
- * The score of a hypothesis y_1 .. y_t that lives is s = sum_i log p(y_i | y_1 .. y_(i-1), source). All of a sentence have
- * one t, so that a penalty would not change their order. At each step:
+ * The score of a live hypothesis y_1 .. y_t is s = sum_i log p(y_i | y_1 .. y_(i-1), source). All hypotheses of a
+ * sentence have one t, so a penalty would not change their order. At each step:
  *
- *   1. every live hypothesis gives its 2 beam most probable tokens, but for those that it may not have: banned ones, <eos>
- *      before the shortest length, a token that would end n tokens that it has already; at the longest length <eos> alone
+ *   1. every live hypothesis gives its 2 beam most probable tokens, without forbidden ones: banned tokens, <eos> before
+ *      the shortest length, a token that would end n tokens that it has already; at the longest length <eos> alone
  *   2. of all these the 2 beam best by s are the sentence's candidates, in order
- *   3. a candidate that is <eos> is finished where it is among the first `beam`, and else forgotten; the first `beam` others
+ *   3. a candidate that is <eos> is finished if it is among the first `beam`, else forgotten; the first `beam` others
  *      live on
  *
- * 2 beam candidates leave `beam` that are not <eos>, because each hypothesis gives <eos> once. A sentence whose finished
- * hypotheses are `beam` ends: they are ranked by s / penalty(length). So the first to finish, which is the shortest, wins
- * only where its score is best. Sums are in double.
+ * 2 beam candidates leave `beam` that are not <eos>, because each hypothesis gives <eos> once. A sentence ends when
+ * `beam` hypotheses are finished; these are ranked by s / penalty(length). So the first to finish, which is the
+ * shortest, wins only if its score is best. Sums are in double.
  *
  * Source: the algorithm of fairseq's sequence_generator.py (Ott et al. 2019); Wu et al. 2016, section 7, for the penalty;
  * Paulus, Xiong, Socher 2018, section 2.5, for n-grams. */
@@ -28,11 +28,11 @@ enum { ALPHA_MOST = 10 };
 typedef struct {
     size_t sentence;
     double sum;
-    int32_t *token; /* (t) of its output */
+    int32_t *token; /* (t) tokens of its output */
     double *log_p;  /* (t) */
 } Live;
 
-/* Hypothesis `from` of the live ones and a token more. */
+/* Hypothesis `from` of the live ones with one more token. */
 typedef struct {
     double sum, log_p;
     size_t from;
@@ -40,9 +40,9 @@ typedef struct {
 } Candidate;
 
 typedef struct {
-    size_t shortest, longest; /* of outputs */
+    size_t shortest, longest; /* lengths of outputs */
     size_t finished;
-    Hypothesis *best; /* (ends) the finished, best first */
+    Hypothesis *best; /* (ends) the finished hypotheses, best first */
 } Sentence;
 
 struct Beam {
@@ -51,16 +51,16 @@ struct Beam {
     int pairs;
     size_t V, rows, ask,
         ends;      /* ask: most tokens of decoding_best; ends: most finished of a sentence */
-    Live *live[2]; /* (rows) of this step and the next */
+    Live *live[2]; /* (rows) for this step and the next */
     size_t count[2];
     int32_t *token[2];           /* (rows, max_length) */
     double *log_p[2];            /* (rows, max_length) */
     Sentence *sentence;          /* (sentences) */
     Hypothesis *best;            /* (sentences, ends) */
     int32_t *ended;              /* (sentences, ends, max_length + 1) */
-    double *ended_log_p;         /* the same */
+    double *ended_log_p;         /* (sentences, ends, max_length + 1) */
     Candidate *candidate;        /* (beam, 2 beam) */
-    int32_t *next, *parent, *of; /* (rows) what decoding_step reads */
+    int32_t *next, *parent, *of; /* (rows) lists for decoding_step */
     int32_t *index, *eos;        /* (rows, ask), (rows) */
     double *value, *eos_log_p;   /* (rows, ask), (rows) */
     unsigned char *mark;         /* (V) BANNED, REPEATS */
@@ -121,7 +121,7 @@ int beam_check(const Model *m, const BeamConfig *c)
     return 0;
 }
 
-/* Tokens to ask for: 2 beam that are not banned in some way. */
+/* Counts the tokens to ask for, so that 2 beam of them are not forbidden. */
 static size_t ask_for(const Model *m, const BeamConfig *c)
 {
     size_t V = model_config(m)->vocab;
@@ -129,7 +129,7 @@ static size_t ask_for(const Model *m, const BeamConfig *c)
     return n < V ? n : V;
 }
 
-/* The host's arrays; b NULL: only their size is told. */
+/* Allocates the host's arrays; b NULL: only counts their size. */
 static size_t arrays(const Model *m, const BeamConfig *c, Beam *b, int *code)
 {
     size_t R = c->beam * c->sentences, T = c->max_length, ask = ask_for(m, c), sum = 0;
@@ -209,9 +209,9 @@ void beam_free(Beam *b)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }
 
-/* ---- what a hypothesis may not have ---------------------------------------------------------------- */
+/* ---- forbidden tokens ------------------------------------------------------------------------------ */
 
-/* Adds `bits` to (or takes them from) the marks of tokens that would end n tokens which stand in y (t) already; gives
+/* Adds REPEATS to the marks of tokens that would end n tokens which stand in y (t) already (on 0: removes it); returns
  * how many there are at most. */
 static size_t mark_repeats(Beam *b, size_t t, const int32_t *y, int on)
 {
@@ -227,7 +227,7 @@ static size_t mark_repeats(Beam *b, size_t t, const int32_t *y, int on)
     return marked;
 }
 
-/* Tokens to ask for at step t, of all live hypotheses. */
+/* Counts the tokens to ask for at step t, for all live hypotheses. */
 static size_t asked(Beam *b, size_t t)
 {
     size_t most = 0, open = 0;
@@ -262,7 +262,8 @@ static int add(Beam *b, size_t *n, size_t r, size_t t, int32_t token, double log
     return 0;
 }
 
-/* The candidates of live hypotheses first .. end-1, all of one sentence, in order; K: tokens that were asked for. */
+/* Lists the candidates of live hypotheses first .. end-1, all of one sentence, in order; K: tokens that were asked
+ * for. */
 static int list_candidates(Beam *b, size_t first, size_t end, size_t t, size_t K, size_t *n)
 {
     const Sentence *s = &b->sentence[b->live[0][first].sentence];
@@ -289,7 +290,7 @@ static int list_candidates(Beam *b, size_t first, size_t end, size_t t, size_t K
     return 0;
 }
 
-/* Into its place among the finished: behind those that are as good. */
+/* Inserts a candidate into the finished ones, behind those that are as good. */
 static void finish(Beam *b, Sentence *s, const Candidate *c, size_t t)
 {
     const Live *l = &b->live[0][c->from];
@@ -321,7 +322,7 @@ static void go_on(Beam *b, const Candidate *c, size_t t)
     b->of[r] = (int32_t)old->sentence;
 }
 
-/* The live hypotheses first .. end-1 of a sentence after their step. */
+/* Advances the live hypotheses first .. end-1 of a sentence by one step. */
 static int advance(Beam *b, size_t first, size_t end, size_t t, size_t K, BeamDone *done, void *arg)
 {
     size_t number = b->live[0][first].sentence, n, before = b->count[1];
@@ -369,7 +370,7 @@ static int step(Beam *b, size_t t, BeamDone *done, void *arg)
     return 0;
 }
 
-/* Of its source, <eos> at the end does not count. */
+/* Returns the longest output of a sentence. The <eos> at the end of its source does not count. */
 static size_t longest_of(const Beam *b, const Batch *x, size_t s)
 {
     const BeamConfig *c = &b->c;

@@ -1,4 +1,4 @@
-/* bpe.c: the codes of byte-pair encoding, their file, and a text cut by them (bpe.h). */
+/* bpe.c: codes of byte-pair encoding: it reads and writes their file and cuts texts by them (bpe.h). */
 #include "nn/bpe.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- codes -------------------------------------------------------------------------------------- */
 
-/* *id = the symbol's number; it is added where it is new. */
+/* *id = the symbol's number; a new symbol is added. */
 static int symbol_add(Bpe *b, const char *text, size_t bytes, uint32_t *id)
 {
     int32_t found = words_find(&b->symbol, text, bytes);
@@ -80,7 +80,7 @@ void bpe_free(Bpe *b)
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-/* A line without its end; *at goes on behind it. 0: the text is over. */
+/* Gives a line without its end; *at goes on behind it. Returns 0 when the text is over. */
 static int next_line(const char **at, const char *end, const char **line, size_t *bytes)
 {
     if (*at == end) return 0;
@@ -91,7 +91,7 @@ static int next_line(const char **at, const char *end, const char **line, size_t
     return 1;
 }
 
-/* Blanks and '\r' at both ends taken off. */
+/* Removes blanks and '\r' at both ends. */
 static void strip(const char **line, size_t *bytes)
 {
     const char *p = *line;
@@ -109,7 +109,7 @@ static size_t line_of(const BpeText *t, const char *at)
     return line;
 }
 
-/* UTF-8, without NUL and with a '\r' at ends of lines alone. */
+/* Checks for UTF-8 without NUL, and with '\r' only at ends of lines. */
 static int check_bytes(const BpeText *t)
 {
     const char *end = t->bytes + t->count;
@@ -168,7 +168,7 @@ int bpe_words(const BpeText *t, Words *w)
     return 0;
 }
 
-/* ---- their file --------------------------------------------------------------------------------- */
+/* ---- the file of codes -------------------------------------------------------------------------- */
 
 static int parse_merge(Bpe *b, const char *file, size_t number, const char *line, size_t bytes)
 {
@@ -272,7 +272,7 @@ uint64_t bpe_hash(const Bpe *b)
 /* Room for the pieces of one word. */
 typedef struct {
     uint32_t *symbol;
-    size_t *end; /* where each ends in the word */
+    size_t *end; /* end of each piece in the word */
     size_t room;
 } Pieces;
 
@@ -287,8 +287,8 @@ static int pieces_grow(Pieces *p, size_t room)
     return p->room ? 0 : ERR_MEMORY;
 }
 
-/* p->end (*n) = the ends of the word's pieces. The merge of the lowest rank is done wherever it can be, from the left,
- * until none can. */
+/* p->end (*n) = the ends of the word's pieces. The merge of the lowest rank is done wherever possible, from the left,
+ * until no merge is possible. */
 static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, size_t *count)
 {
     size_t n = 0;
@@ -325,7 +325,8 @@ static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, s
     return 0;
 }
 
-/* Every distinct word is split once: (words) where the pieces of each begin among the ends of all. */
+/* The pieces of all distinct words, each split once. first (words) is where the ends of a word begin among all
+ * ends. */
 typedef struct {
     Words word;
     size_t *first;
@@ -374,7 +375,7 @@ static size_t put_word(const Split *s, const char *word, size_t bytes, char *to)
     return n;
 }
 
-/* The text in pieces to `to`, or with NULL only its bytes. */
+/* Writes the text in pieces to `to`, or with NULL only counts its bytes. */
 static size_t put_text(const Split *s, const BpeText *t, char *to)
 {
     const char *at = t->bytes, *end = t->bytes + t->count, *line;

@@ -1,10 +1,10 @@
-/* bpe_learn.c: merges are learned from texts (bpe.h).
+/* bpe_learn.c: learns merges from texts (bpe.h).
  *
- * Learning keeps the count of every pair of neighbouring symbols, and for every pair the words where it is. A merge changes
- * these words alone. The largest count is looked for among the pairs above a threshold; the counts below it wait in `rest`
- * until no pair is left above. What a pair's count is when it comes back from there follows subword-nmt's learn_bpe.py to the
- * letter, also where a symbol is made in two ways and a waiting count is overwritten, as only then the codes are the same for
- * every text. */
+ * Learning keeps the count of every pair of neighbouring symbols, and for every pair the words where it occurs. A merge
+ * changes only these words. The largest count is searched among the pairs above a threshold; counts below it wait in
+ * `rest` until no pair is left above. The count of a pair that comes back from there follows subword-nmt's learn_bpe.py
+ * to the letter, also where a symbol is made in two ways and a waiting count is overwritten: only then are the codes
+ * the same for every text. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -19,10 +19,10 @@ typedef struct {
 
 typedef struct {
     uint32_t a, b;
-    int64_t count, rest; /* above the threshold; below it */
+    int64_t count, rest; /* count above the threshold; count below it */
     int alive;           /* it has a count above */
-    size_t place;        /* among those */
-    uint32_t *word;      /* (words) where it is or was */
+    size_t place;        /* place among the alive pairs */
+    uint32_t *word;      /* (words) words where it occurs or did occur */
     size_t words, room;
 } Pair;
 
@@ -32,9 +32,9 @@ typedef struct {
     size_t words;
     Pair *pair; /* (pairs) */
     size_t pairs, room;
-    Numbers of; /* a pair's number */
+    Numbers of; /* number of a pair */
     Numbers
-        here; /* a pair's number, a word's: twice how often it is there, plus whether it is listed */
+        here; /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
     uint32_t *alive; /* (living) pairs with a count */
     size_t living, alive_room;
     uint32_t *old; /* (longest) a word before a merge */
@@ -85,7 +85,7 @@ static void make_dead(Learner *l, uint32_t p)
     l->pair[p].count = 0;
 }
 
-/* The pair (a, b) is `times` more often in word j. */
+/* Counts the pair (a, b) `times` more often in word j. */
 static int count_pair(Learner *l, uint32_t a, uint32_t b, uint32_t j, int times)
 {
     uint32_t p;
@@ -115,7 +115,7 @@ static int often(uint32_t here)
     return (int32_t)here >> 1 >= 1;
 }
 
-/* Counts below the threshold go to the rest. A negative one is a loss of what is there already. */
+/* Moves counts below the threshold to the rest. A negative count reduces what is there already. */
 static void prune(Learner *l)
 {
     for (size_t i = 0; i < l->living;) {
@@ -129,7 +129,7 @@ static void prune(Learner *l)
     }
 }
 
-/* Bytewise, as code points are ordered. */
+/* Compares bytewise, which is the order of code points. */
 static int compare_symbols(const Learner *l, uint32_t x, uint32_t y)
 {
     const Word *a = &l->bpe->symbol.word[x], *b = &l->bpe->symbol.word[y];
@@ -152,7 +152,7 @@ static uint32_t most_frequent(const Learner *l)
     return best;
 }
 
-/* Every pair has its whole count again. */
+/* Gives every pair its whole count again. */
 static int bring_back(Learner *l)
 {
     prune(l);
@@ -164,7 +164,7 @@ static int bring_back(Learner *l)
     return 0;
 }
 
-/* Word j with every (a, b) made one; the neighbours' counts follow. */
+/* Replaces every (a, b) in word j by one symbol, and adjusts the neighbours' counts. */
 static int merge_in_word(Learner *l, uint32_t j, const Merge *m)
 {
     Spelling *w = &l->word[j];
@@ -182,7 +182,7 @@ static int merge_in_word(Learner *l, uint32_t j, const Merge *m)
             continue;
         }
         if (i) TRY(count_pair(l, old[i - 1], old[i], j, -1));
-        /* In a b a b the middle pair is the left neighbour of the second. */
+        /* In a b a b the middle pair counts as the left neighbour of the second. */
         if (i + 2 < n && (old[i + 2] != m->a || i + 3 >= n || old[i + 3] != m->b))
             TRY(count_pair(l, old[i + 1], old[i + 2], j, -1));
         i += 2;
@@ -199,7 +199,7 @@ static int merge_pair(Learner *l, uint32_t p)
 {
     TRY(bpe_merge(l->bpe, l->pair[p].a, l->pair[p].b));
     Merge m = l->bpe->merge[l->bpe->merges - 1];
-    /* The pair's list begins anew: what its words give it is behind `words`, taken off before. */
+    /* The pair's list begins anew, because merging may add words to it. `word` is the old list. */
     uint32_t *word = l->pair[p].word;
     size_t words = l->pair[p].words;
     l->pair[p].word = NULL;
@@ -241,7 +241,7 @@ static int learn_merges(Learner *l, size_t merges)
     return 0;
 }
 
-/* Falling count, then order of appearance: a merge sort, as qsort need not keep that order. */
+/* Sorts by falling count, then order of appearance: a merge sort, because qsort need not keep that order. */
 static int sort_words(Words *w)
 {
     Word *other = memory_new(w->size, sizeof *other);

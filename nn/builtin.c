@@ -1,5 +1,5 @@
-/* builtin.c: the King James text inside the program, so that it needs no file to show what it does.
- * The assembler reads nn/kjv/ (paths from the repository's root); see nn/kjv/README. */
+/* builtin.c: holds the King James text inside the program, so that examples need no file. The
+ * assembler reads nn/kjv/ (paths from the repository's root); see nn/kjv/README. */
 #include "nn/corpus.h"
 
 #define EMBED(name, file)                             \

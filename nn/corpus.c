@@ -1,4 +1,5 @@
-/* corpus.c: three texts (or three pairs of texts) under one vocabulary, from a directory, from one file or from inside the program. */
+/* corpus.c: opens three texts (or three pairs of texts) under one vocabulary, from a directory, from one file or from
+ * inside the program. */
 #include "nn/corpus.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "nn/hash.h"
 #include "nn/masking.h"
 
-/* Adds a text in the form it is to have; vocabulary and merges are those of the training text, which is the first. */
+/* Adds a text in its final form. The training text comes first; vocabulary and merges are made from it. */
 static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus *c)
 {
     Text *out = &c->text[split];
@@ -20,7 +21,7 @@ static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus
     return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
 }
 
-/* Of ends of lines alone nothing is learnt. */
+/* Refuses a text of blank lines alone: it teaches nothing. */
 static int check_words(const BpeText *t)
 {
     for (size_t i = 0; i < t->count; i++)
@@ -94,7 +95,7 @@ static size_t name_proper(const char *name)
     return strcspn(name, ":");
 }
 
-/* Words that are drawn are numbers, and as many as the name says. */
+/* Checks the choices for a drawn corpus. Its words are numbers, and the name tells how many. */
 static int check_drawn(const char *name, CorpusChoice w)
 {
     if (w.level == LEVEL_CHAR)
@@ -121,7 +122,7 @@ static int open_reverse(const char *name, CorpusChoice w, Corpus *c)
     return reverse_corpus(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
 }
 
-/* The name proper ends at a colon. A directory of that name is reached as ./name. */
+/* Built-in corpora by name; a colon ends the name proper. A directory with such a name is reached as ./name. */
 static const struct {
     const char *name;
     int (*open)(const char *name, CorpusChoice w, Corpus *c);
@@ -133,7 +134,8 @@ const char *corpus_builtin(size_t i)
     return i < BUILTINS ? builtin[i].name : NULL;
 }
 
-/* A figure of less than the texts is not to be taken for one of the whole. */
+/* Names the corpus. The name tells if only part of the texts is read, so that nobody takes a figure for one of the
+ * whole. */
 static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 {
     size_t bytes = strlen(name) + 160;
@@ -178,7 +180,7 @@ static int open_any(const char *name, CorpusChoice w, Corpus *c)
         name);
 }
 
-/* The rate is that of a next token. */
+/* Adds <cls> and <mask>. The entropy rate is that of a next token, so it is unknown then. */
 static int add_marks(Corpus *c)
 {
     if (c->source[SPLIT_TRAIN].tokens)
@@ -226,7 +228,7 @@ uint64_t corpus_checksum(const Corpus *c)
     return h;
 }
 
-/* p(w) = (count of w in train + 1) / (N + V), Laplace 1814. */
+/* Uses p(w) = (count of w in train + 1) / (N + V), Laplace 1814. */
 double corpus_unigram(const Corpus *c, int split)
 {
     const Text *train = &c->text[SPLIT_TRAIN], *t = &c->text[split];

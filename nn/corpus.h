@@ -1,4 +1,4 @@
-/* corpus.h: what the files behind corpus.c share; nn.h is what others read.
+/* corpus.h: shared by the files behind corpus.c; others include nn.h.
  *
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
@@ -14,19 +14,19 @@
 
 #define WORD_EOS "<eos>"
 #define WORD_UNK "<unk>"
-#define CHAR_BLANK "_" /* between words, where characters are tokens */
+#define CHAR_BLANK "_" /* stands between words where characters are tokens */
 
 /* ---- read.c ---- */
 
-/* The first `most` bytes of a file, or all (SIZE_MAX); *bytes is followed by a NUL of ours. A file
- * that cannot be read: ERR_INPUT. Caller: memory_free. */
+/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. A file that cannot be read:
+ * ERR_INPUT. Caller: memory_free. */
 int read_file(const char *file, size_t most, char **bytes, size_t *count);
 
-/* As read_file, for a text: an empty file or one with a NUL byte (line told) is ERR_INPUT. */
+/* Reads a text as read_file does. An empty file or one with a NUL byte: ERR_INPUT (with its line). */
 int read_text(const char *file, char **bytes, size_t *count);
 
-/* As read_text, of a text by name: "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are those inside the
- * program; anything else is a file (one of such a name is reached as ./NAME). */
+/* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside
+ * the program; anything else is a file (write ./NAME for a file of such a name). */
 int read_named(const char *name, char **bytes, size_t *count);
 
 /* A text word by word. Words are separated by blanks and tabs; a line ends at '\n', at "\r\n" (so a
@@ -34,16 +34,16 @@ int read_named(const char *name, char **bytes, size_t *count);
  * its word. */
 typedef struct {
     const char *at, *end; /* not read yet */
-    size_t lines;         /* ended so far: the current line's number less one */
+    size_t lines;         /* lines ended so far: the current line's number minus one */
     int open;             /* the current line has begun */
     int level;        /* LEVEL_CHAR: words come character by character, CHAR_BLANK between them */
-    const char *rest; /* of such a word */
-    size_t left;      /* its bytes */
-    int inside;       /* a word of this line has come */
+    const char *rest; /* rest of the word that comes by characters */
+    size_t left;      /* bytes of rest */
+    int inside;       /* this line already gave a word */
 } Scan;
 
 Scan scan_begin(const char *bytes, size_t count, int level);
-/* The next token, or *bytes = 0 for the end of a line; 0 when the text is over. */
+/* Gives the next token, or *bytes = 0 at the end of a line. Returns 0 when the text is over. */
 int scan_next(Scan *s, const char **word, size_t *bytes);
 
 /* ---- words.c ---- */
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t count;
 } Word;
 
-/* Distinct words in order of their first appearance; all zero is an empty table. */
+/* Distinct words in order of their first appearance; a table of zeros is empty. */
 typedef struct {
     Word *word; /* (size) */
     size_t size;
@@ -69,13 +69,15 @@ void words_free(Words *w);
 
 /* ---- vocab.c ---- */
 
-/* Vocabulary of a training text, cut to `limit` words (0: not cut); unknown: of words, too, with <unk> in any case. */
+/* Builds the vocabulary of a training text, cut to `limit` words (0: not cut). unknown: a vocabulary of words has <unk>
+ * in any case, too. */
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
-/* Appends n words, none of which is there; v stays after an error. */
+/* Appends n words, none of which is there yet; after an error v is unchanged. */
 int vocab_append(Vocab *v, const char *const *word, size_t n);
-/* <eos>, then the prefix with 1, 2, .. n - 1 behind it. */
+/* Makes a vocabulary of <eos>, then the prefix followed by 1, 2, .. n - 1. */
 int vocab_numbered(const char *prefix, size_t n, Vocab *v);
-/* V of a corpus "NAME:V", or `usual` of "NAME"; anything else, or V below `least` or above `most` < 10^7: ERR_INPUT. */
+/* Reads V from a corpus name "NAME:V", or gives `usual` for "NAME". Anything else, or V below `least` or above `most` <
+ * 10^7: ERR_INPUT. */
 int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
 
 /* ---- markov.c ---- */
@@ -94,37 +96,38 @@ typedef struct {
     double rate;      /* entropy rate -sum_i pi_i sum_j p_ij ln p_ij, nats a token */
 } Markov;
 
-/* A chain of V states, 2 <= V <= 2^20, a function of (V, seed) alone. */
+/* Draws a chain of V states, 2 <= V <= 2^20, a function of (V, seed) alone. */
 int markov_new(size_t V, uint64_t seed, Markov *m);
 void markov_free(Markov *m);
-/* "markov" or "markov:V" as a corpus: the first so many splits, of valid and test whole lines of at least `most`
- * tokens, or all. */
+/* Makes a corpus of "markov" or "markov:V" with the first `splits` splits; valid and test have whole lines up to at
+ * least `most` tokens, or all. */
 int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
 
 /* ---- folder.c ---- */
 
 int corpus_is_folder(const char *path);
-/* file (SPLITS) out: the paths of the three texts of a directory, of a language those of pairs. Caller:
- * corpus_files_free. */
+/* Finds the three texts of a directory: file (SPLITS) out are their paths; with a language they are those of its side
+ * of the pairs. Caller: corpus_files_free. */
 int corpus_files(const char *dir, const char *language, char *file[SPLITS]);
 void corpus_files_free(char *file[SPLITS]);
 
 /* ---- single.c ---- */
 
-int corpus_is_file(const char *path); /* or a pipe: anything that is there and no directory */
-/* Behind so many more lines of a text that goes on to `end`. */
+/* Returns 1 for anything that exists and is no directory, so for a pipe too. */
+int corpus_is_file(const char *path);
+/* Returns the place that is `lines` lines behind `at` in a text that goes on to `end`. */
 const char *single_skip(const char *at, const char *end, size_t lines);
-/* text (SPLITS) out: windows of a file's bytes, line by line its three parts; shares are above 0. A part without a line:
- * ERR_INPUT. */
+/* Cuts a file's bytes, line by line, in three parts; text (SPLITS) out: windows of the bytes. Shares are above 0. A
+ * part without a line: ERR_INPUT. */
 int single_cut(const char *file, const char *bytes, size_t count, const double parts[SPLITS],
                BpeText text[SPLITS]);
 
-/* What a token of it is, once its merges are there. */
+/* Returns the level of the tokens, once the merges are there. */
 static inline int corpus_level(const CorpusChoice *w, const Corpus *c)
 {
     return c->bpe ? LEVEL_PIECE : w->level;
 }
-/* Splits that are read, and how many tokens of valid and test. */
+/* Return the number of splits to read, and how many tokens of valid and test. */
 static inline int corpus_splits(const CorpusChoice *w)
 {
     return w->untested ? SPLIT_TEST : SPLITS;
@@ -136,36 +139,35 @@ static inline size_t corpus_most(const CorpusChoice *w)
 
 /* ---- pieces.c ---- */
 
-/* ERR_INPUT where both merges and codes are chosen, or one of them with characters. */
+/* Checks the choice of pieces. ERR_INPUT where both merges and codes are chosen, or one of them with characters. */
 int pieces_check(const CorpusChoice *w);
-/* The option that cuts words in pieces, bpe or codes; NULL: none is chosen. */
+/* Returns the name of the option that cuts words in pieces, bpe or codes; NULL: none is chosen. */
 const char *pieces_option(const CorpusChoice *w);
-/* *bpe = the merges that are chosen, those learned being of the training texts; left alone where none are. */
+/* *bpe = the chosen merges: learned from the training texts, or read. It is left alone where none are chosen. */
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe);
-/* *pieces (*count) = a text in pieces, once bpe_check took it; bpe NULL: it is checked, *pieces = NULL. Caller:
- * memory_free. */
+/* *pieces (*count) = a text in pieces, after bpe_check. bpe NULL: only checks, *pieces = NULL. Caller: memory_free. */
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count);
-/* 1 for a piece whose word goes on with the next one. */
+/* Returns 1 for a piece whose word goes on with the next one. */
 int piece_goes_on(const Vocab *v, const char *word, size_t bytes);
 
 /* ---- pairs.c ---- */
 
-/* ERR_INPUT where the languages chosen are not both there, or do not go together. */
+/* Checks the languages. ERR_INPUT where one of the two is missing, or they do not go together. */
 int pairs_check(const CorpusChoice *w);
-/* The texts of a split: source, target; owned. */
+/* The texts of a split, source and target, owned. */
 typedef struct {
     char *file[2], *bytes[2];
     size_t count[2];
 } PairFiles;
-/* Adds a split to a corpus, the training texts first, which merges and vocabulary are of. f's bytes become pieces. */
+/* Adds a split to a corpus. The training texts come first and give merges and vocabulary. f's bytes become pieces. */
 int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c);
-/* A directory as a corpus of pairs. */
+/* Opens a directory as a corpus of pairs. */
 int pairs_open(const char *dir, const CorpusChoice *w, Corpus *c);
 
 /* ---- reverse.c ---- */
 
-/* "reverse" or "reverse:V" as a corpus of pairs, a function of (V, seed); splits and most as above, of the targets'
- * tokens. */
+/* Makes a corpus of pairs of "reverse" or "reverse:V", a function of (V, seed). splits and most as for markov_corpus;
+ * most counts the targets' tokens. */
 int reverse_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
 
 /* ---- builtin.c ---- */
@@ -176,9 +178,9 @@ typedef struct {
     size_t count;
 } BuiltinText;
 
-/* The King James text of a split. */
+/* Returns the King James text of a split. */
 BuiltinText builtin_kjv(int split);
-/* The legend that goes with it: whoever passes the program on passes this on. */
+/* Returns the legend of the text. Whoever passes the program on passes the legend on. */
 BuiltinText builtin_kjv_legend(void);
 
 #endif

@@ -1,15 +1,15 @@
-/* decode.c: the plan a token at a time (search.h).
+/* decode.c: runs the plan a token at a time (search.h).
  *
- * Every instruction is of a side. Those of the source are done once, by decoding_begin, and those of the target at every
- * step on a row for each hypothesis, in the model's own registers: all but attention is row by row, so it is what a pass
- * does. Attention of the new row i of a hypothesis is
+ * Every instruction belongs to a side. decoding_begin runs those of the source once. Every step runs those of the
+ * target on one row for each hypothesis, in the model's registers: all but attention works row by row, so the code is
+ * that of a pass. Attention of the new row i of a hypothesis is
  *
  *   self    k_i, v_i = K(x_i) are written into the cache of this EVAL; out = attend(q(x_i); rows of the cache listed for
  *           the hypothesis)
  *   cross   KEYS of the slot has written its rows once; out = attend(q(x_i); all rows of the sentence)
  *
- * and the same as in a whole pass because a target's row sees no later one: rows of a beginning do not change when it
- * grows. An EVAL, not a slot, has a cache: in k1 = F(y), k2 = F(y + k1) one slot gives keys of y and of y + k1.
+ * and equals that of a whole pass because a target's row sees no later one: existing rows do not change when the text
+ * grows. An EVAL, not a slot, has a cache: in k1 = F(y), k2 = F(y + k1) one slot makes keys of y and of y + k1.
  *
  * The rows of the hypotheses of one step are neighbours in every cache, at the same place in all: `used` .. used + N - 1. */
 #include "kernels/error.h"
@@ -34,7 +34,7 @@ static size_t cells(const Decoding *d)
     return d->rows * d->length;
 }
 
-/* y (N, n) = x (N, D) W^T + b, of rows `from` .. of the slot's first matrix. */
+/* Computes y (N, n) = x (N, D) W^T + b, with the rows `from` .. of the slot's first matrix. */
 static void project(const Model *m, const SlotParams *o, size_t N, size_t from, size_t n,
                     const void *x, void *y)
 {
@@ -43,7 +43,7 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
     m->backend->bias_drop(N, n, y, data(m, o->in_b + from), no_drop);
 }
 
-/* The attention of an EVAL, w->normed (N, D) to w->core (N, D). */
+/* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, D). */
 static void attend(const Decoding *d, const PlanInstr *in, const Work *w)
 {
     const Model *m = d->m;
@@ -79,7 +79,7 @@ static void attend(const Decoding *d, const PlanInstr *in, const Work *w)
     core_factors(m, N, w);
 }
 
-/* EVAL of the target: as in pass.c, but for attention. */
+/* Runs an EVAL of the target: as in pass.c, except for attention. */
 static int eval(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
@@ -98,7 +98,7 @@ static int eval(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* KEYS: as in pass.c, but into memory of the Decoding: registers are overwritten. */
+/* Runs a KEYS as in pass.c, but into memory of the Decoding, because registers are overwritten. */
 static int keys(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
@@ -114,7 +114,7 @@ static int keys(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* The instructions of a side, in order. */
+/* Runs the instructions of a side, in order. */
 static int run(const Pass *p, int side)
 {
     const Plan *plan = p->m->plan;
@@ -131,7 +131,7 @@ static int run(const Pass *p, int side)
 
 /* ---- memory --------------------------------------------------------------------------------------- */
 
-/* Numbers the EVALs of self-attention of the target and the slots of cross-attention. */
+/* Numbers the EVALs of the target's self-attention and the slots of cross-attention. */
 static void count_caches(const Model *m, int *cache_of, int *memory_of, size_t *caches,
                          size_t *memories)
 {
@@ -293,7 +293,7 @@ static int check_step(const Decoding *d, size_t N, const int32_t *token, const i
     return 0;
 }
 
-/* Lists of this step from those of the step before; each has its parent's rows and its own. */
+/* Makes the lists of this step from those of the step before; each has its parent's rows and a new one. */
 static void list_own(Decoding *d, size_t N, const int32_t *parent)
 {
     size_t ld = 1;
@@ -311,7 +311,7 @@ static void list_own(Decoding *d, size_t N, const int32_t *parent)
     d->self.ld = d->ld[1] = ld;
 }
 
-/* Lists of the rows of the sources. */
+/* Lists the rows of the sources. */
 static void list_sources(Decoding *d, size_t N, const int32_t *sentence)
 {
     size_t ld = 1;
@@ -337,7 +337,7 @@ static void send_lists(const Decoding *d, size_t N)
     b->send(d->cross.count, d->sizes, N * word);
 }
 
-/* What is of this step becomes that of the step before. */
+/* Makes this step's lists those of the step before. */
 static void exchange(Decoding *d)
 {
     int32_t *list = d->list[0], *count = d->count[0], *sentence = d->sentence[0];
@@ -370,9 +370,9 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
     return 0;
 }
 
-/* ---- what comes next ------------------------------------------------------------------------------ */
+/* ---- next tokens ---------------------------------------------------------------------------------- */
 
-/* The K largest of z (V), the host's; z that were taken become -infinity. */
+/* Finds the K largest of z (V), on the host; it sets those taken to -infinity. */
 static void best_of_host(size_t V, size_t K, double *z, int32_t *index, double *value)
 {
     for (size_t k = 0; k < K; k++) {
@@ -385,7 +385,7 @@ static void best_of_host(size_t V, size_t K, double *z, int32_t *index, double *
     }
 }
 
-/* Of rows at .. at+n-1, whose ends_logits are made, by a model whose log p is the host's. */
+/* Finds the best of rows at .. at+n-1, after ends_logits, in a model whose log p is computed on the host. */
 static int best_with_tails(Decoding *d, size_t at, size_t n, size_t K, int32_t *index,
                            double *value, const int32_t *only, double *log_p)
 {

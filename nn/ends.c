@@ -1,5 +1,5 @@
-/* ends.c: both ends of a network, words in and a loss out, and the plain ones: a row of the embedding for every
- * word, and one softmax over all words. Those with narrow rare words, adaptive.c, are made of the same parts. */
+/* ends.c: both ends of a network, words in and a loss out. The plain ends have a row of the embedding for every word,
+ * and one softmax over all words. adaptive.c, with narrow rare words, uses the same parts. */
 #include "nn/engine.h"
 
 #include <math.h>
@@ -59,7 +59,7 @@ static int drops_words(const Model *m, const Pass *p, int side)
     return side == SIDE_SOURCE && p->train && m->config.word_dropout > 0;
 }
 
-/* A term of which row i is kept[i] x_i. */
+/* Returns a term whose row i is kept[i] x_i. */
 static LinTerm kept_rows(const Model *m, const void *x)
 {
     LinTerm t = {.c = 1, .x = x, .factors = 1};
@@ -68,7 +68,7 @@ static LinTerm kept_rows(const Model *m, const void *x)
     return t;
 }
 
-/* The source's register = drop(kept sqrt(D) E[word] + position). */
+/* Makes the source's register = drop(kept sqrt(D) E[word] + position). */
 static void embed_dropped(const Model *m, const Pass *p)
 {
     const Backend *b = m->backend;
@@ -99,7 +99,7 @@ static void embed_dropped_back(const Model *m, const Pass *p)
 
 /* ---- a loss -------------------------------------------------------------------------------------- */
 
-/* Rows of out.asked from `at` on. */
+/* Returns the rows of out.asked from `at` on. */
 static void *asked_at(const Model *m, size_t at)
 {
     size_t i = at * m->config.width;
@@ -117,7 +117,8 @@ size_t ends_logits(const Model *m, const Pass *p, size_t at)
     return n;
 }
 
-/* With the logits' adjoint in dlogits, with a bias in their own place: dasked = dz E and dE += dz^T asked, for n rows. */
+/* Goes back from the logits' adjoint, in dlogits (with a bias, in the place of the logits): dasked = dz E and dE +=
+ * dz^T asked, for n rows. */
 static void logits_back(const Model *m, size_t at, size_t n)
 {
     const Backend *b = m->backend;
@@ -137,7 +138,7 @@ Labels ends_labels(const Model *m, const Pass *p)
     return (Labels){.hit = 1 - smooth, .all = smooth / (double)m->config.vocab};
 }
 
-/* In blocks of rows, so that no (N, V) exists. */
+/* Works in blocks of rows, so that no (N, V) exists. */
 void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
 {
     const Backend *b = m->backend;
@@ -160,7 +161,7 @@ static void send(const Model *m, const Batch *x, Pass *p)
     m->backend->send(m->batch.target, x->target, x->N * sizeof *x->target);
 }
 
-/* One matrix for the words of both sides. */
+/* Embeds words; both sides use one matrix. */
 static void embed(const Model *m, const Pass *p, int side)
 {
     if (drops_words(m, p, side))

@@ -4,7 +4,7 @@
 #include "kernels/error.h"
 #include "nn/run.h"
 
-/* Batch i, or this rank's share of it, before which there are first[side] rows. */
+/* Gets batch i, or this rank's share of it; first[side] rows of the batch come before the share. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES])
 {
     first[SIDE_TARGET] = first[SIDE_SOURCE] = 0;
@@ -24,7 +24,7 @@ int evaluate_sides(const Model *m, const char *name, int pairs)
 
 enum { SUM_NLL, SUM_TOKENS, SUM_PAIRS, SUM_EXACT, SUMS };
 
-/* total (SUMS): of all batches, or of this rank's shares; stop may be NULL. */
+/* Sums over all batches, or over this rank's shares, into total (SUMS); stop may be NULL. */
 static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, double *total)
 {
     for (size_t i = 0; i < batches_count(b); i++) {

@@ -1,9 +1,10 @@
-/* exact.c: of the sequences of a batch, how many the most probable tokens get right in every row, or the most probable class. */
+/* exact.c: counts the sequences of a batch that the most probable tokens get right in every row, or the most probable
+ * class. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
 
-/* 1 where z (V) is largest at the target, and at none before it; not so where it is no number. */
+/* Returns 1 where z (V) is largest at the target and smaller before it; 0 where a z is NaN. */
 static int is_best(size_t V, const double *z, size_t target)
 {
     for (size_t v = 0; v < V; v++)
@@ -16,7 +17,7 @@ size_t model_exact_bytes(size_t V)
     return LOGIT_LEAST * V * sizeof(double);
 }
 
-/* The rows that model_forward left in out.hidden, so many at a time that the room on the host is small. */
+/* Reads the rows that model_forward left in out.hidden, so few at a time that the room on the host is small. */
 int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 {
     size_t V = m->config.vocab, s = 0;

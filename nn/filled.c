@@ -1,10 +1,10 @@
-/* filled.c: rows whose number the words of a batch decide, filled up to few numbers of them.
+/* filled.c: fills up rows whose number depends on the words of a batch, so that few different numbers occur.
  *
- * How many words of a batch lie in a cluster (adaptive.c), or are masked (heads.c), is another number in every batch, and
- * would be another shape of products to record (recorded.c). So a backend that records has such rows filled up, in training, to
- * the next of a few sizes: of 64, 96, 128, 192, 256, ... with row_sizes 2, at most half more than there are. Rows that
- * fill up have no number in lists (NO_ROW) and no loss (FILLER). Gathered they are zeros, their adjoints are zeros, and nothing
- * is scattered from them: sums have zeros more, all at their end. */
+ * The number of a batch's words that lie in a cluster (adaptive.c), or are masked (heads.c), differs from batch to
+ * batch, and each number would need a new recording of the products (recorded.c). So in training, for a backend that
+ * records, such rows are filled up to the next of a few sizes: 64, 96, 128, 192, 256, ... with row_sizes 2, at most
+ * half more than there are. Added rows have no number in lists (NO_ROW) and no loss (FILLER). Gathering gives zeros for
+ * them, their adjoints are zeros, and nothing is scattered from them: sums only get zeros at their end. */
 #include "nn/engine.h"
 
 enum { LEAST = 64 };

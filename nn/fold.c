@@ -1,19 +1,19 @@
-/* fold.c: long lines summed ahead of time, so that what they sum need not all wait for them.
+/* fold.c: sums long lines ahead of time, so that their terms need not all wait for them.
  *
- * A line r = y + c1 k1 + ... + cn kn at the end of a layer keeps every k alive until it comes. Where
- * an EVAL (or NORM or KEYS, here and below) still comes before the line, those k that nothing else reads any more are summed first:
+ * A line r = y + c1 k1 + ... + cn kn at the end of a layer keeps every k alive until it comes. Where an EVAL (or NORM
+ * or KEYS, here and below) still comes before the line, those k that nothing else reads any more are summed before it:
  *     s1 = c1 k1 + c2 k2,   s2 = s1 + c3 k3 + c4 k4,   ...   r = y + s
- * Terms with learned factors stay, as gates are known late; so do registers that an EVAL, NORM or
- * GATE reads, which are kept in any case. The sum is the same, its order is not. */
+ * Terms with learned factors stay, because gates are known late; so do registers that an EVAL, NORM or GATE reads,
+ * which are kept in any case. The sum is the same, but its order changes. */
 #include "nn/plan.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Per register of the old plan. The line that reads it last may take it early, if it was last touched
- * before at `ripe`. */
+/* A register of the old plan. The line that reads it last may take it early, if the instruction that touched it before
+ * that, `ripe`, is done. */
 typedef struct {
-    int map;        /* its number in the new plan */
+    int map;        /* number in the new plan */
     int line, ripe; /* the last two instructions that touch it, or -1 */
     int kept, taken;
 } Reg;
@@ -22,7 +22,7 @@ typedef struct {
     const Plan *old;
     Plan *new;
     Reg *reg;       /* (registers) */
-    int *sum;       /* (instrs) of a line: the register of its sum so far, or -1 */
+    int *sum;       /* (instrs) for a line: the register of its sum so far, or -1 */
     PlanTerm *term; /* room for the longest line and one more */
 } Folder;
 
@@ -48,7 +48,7 @@ static void find_lives(const Plan *p, Reg *reg)
     }
 }
 
-/* Before instruction i: what line l can have by then, if that makes fewer registers. */
+/* Adds to line l, before instruction i, the terms that are known by then, if that makes fewer registers. */
 static int fold_line(Folder *f, int l, int i)
 {
     const PlanInstr *in = &f->old->instr[l];
@@ -69,7 +69,7 @@ static int fold_line(Folder *f, int l, int i)
     return f->sum[l] < 0 ? f->sum[l] : 0;
 }
 
-/* Before the EVAL i: lines of the registers touched since the EVAL before. */
+/* Folds, before the EVAL i, the lines of the registers touched since the EVAL before. */
 static int fold_before(Folder *f, int i)
 {
     const Plan *p = f->old;
@@ -82,7 +82,7 @@ static int fold_before(Folder *f, int i)
     return 0;
 }
 
-/* Instruction i over the new registers, with a sum in place of the terms taken into it. */
+/* Copies instruction i to the new registers, with a sum in place of the terms taken into it. */
 static int copy_instr(Folder *f, int i)
 {
     PlanInstr in = f->old->instr[i];

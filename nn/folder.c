@@ -1,8 +1,8 @@
-/* folder.c: the files of a directory that are the texts of a corpus.
+/* folder.c: finds the files of a directory that are the texts of a corpus.
  *
- * The first of the layouts that finds all three texts is taken, so that a folder which holds the same corpus in several
- * forms (PTB's by words and by characters) is read in one form. A '*' must find one file: with two it is an error that
- * names both. */
+ * It takes the first layout that finds all three texts, so that a folder which holds the same corpus in several forms
+ * (PTB by words and by characters) is read in one form. A '*' must find one file: with two it is an error that names
+ * both. */
 #include "nn/corpus.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* %s: the split's name. Behind those of pairs come a dot and the language. */
+/* %s is the split's name. A dot and the language follow for pairs. */
 enum { LAYOUTS = 7, PATTERN = 64 };
 static const char *const text_layouts[LAYOUTS] = {
     "%s.txt", "ptb.%s.txt", "wiki.%s.tokens", "%s.tokens", "%s", "*%s*.txt", "*%s*.tokens"};
@@ -26,7 +26,7 @@ static void make_pattern(const char *layout, const char *name, const char *langu
     if (language) snprintf(pattern + n, PATTERN - (size_t)n, ".%s", language);
 }
 
-/* The names a split goes by. */
+/* Names of the splits. */
 static const char *const spelling[SPLITS][3] = {{"train"}, {"valid", "val", "dev"}, {"test"}};
 
 int corpus_is_folder(const char *path)
@@ -35,7 +35,7 @@ int corpus_is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* dir/name in fresh memory, or NULL. */
+/* Returns dir/name in fresh memory, or NULL. */
 static char *join(const char *dir, const char *name)
 {
     size_t bytes = strlen(dir) + strlen(name) + 2;
@@ -54,7 +54,7 @@ static int matches(const char *layout, const char *language, int split, const ch
     return 0;
 }
 
-/* Adds a directory's entry to the file of its split. */
+/* Takes a directory's entry as the file of its split, if its name fits. */
 static int take(const char *dir, const char *name, const char *layout, const char *language,
                 int split, char **file)
 {
@@ -88,7 +88,7 @@ void corpus_files_free(char *file[SPLITS])
     for (int i = 0; i < SPLITS; i++) file[i] = memory_free(file[i]);
 }
 
-/* Which texts are not there under any name, and what was looked for. */
+/* Reports the texts that no name finds, and the names that were tried. */
 static int missing(const char *dir, const char *const layouts[LAYOUTS], const char *language,
                    const int found[SPLITS])
 {

@@ -1,10 +1,11 @@
-/* fuse.c: what a pass forward does in one pass over memory, and not in as many as a plan has instructions.
+/* fuse.c: fuses instructions, so that forward makes fewer passes over memory than the plan has instructions.
  *
- * Behind the second product of a sublayer stand its bias and dropout, mostly the LIN that adds it to a state, and mostly the
- * norm of that state, before the next sublayer or the loss. Where the plan has them one after another, the EVAL does all of it
- * (Backend.residual), and the LIN and the norm find their work done. Numbers are those of one call for each, to the bit. What
- * belongs to later instructions is written earlier, so layout.c has it live from the EVAL on; where works are not kept for
- * backward two of them would live at a time, and nothing is done together. */
+ * A sublayer's second product is followed by its bias and dropout, mostly by the LIN that adds it to a state, and
+ * mostly by the norm of that state, before the next sublayer or the loss. Where these stand in the plan one after
+ * another, the EVAL does all of it (Backend.residual), and the LIN and the norm have nothing left to do. The numbers
+ * are those of separate calls, to the bit. Results of later instructions are written earlier, so layout.c lets them
+ * live from the EVAL on. Where works are not kept for backward, two of them would live at a time, and nothing is
+ * fused. */
 #include "nn/engine.h"
 
 static int reads(const PlanInstr *in, int r)
@@ -14,7 +15,7 @@ static int reads(const PlanInstr *in, int r)
     return 0;
 }
 
-/* Whether register r is wanted by others than terms without learned factors of LIN i, which adds it. */
+/* Tells whether register r is read by anything but terms of LIN i, which adds it, without learned factors. */
 static int kept(const Plan *p, size_t i, int r)
 {
     const PlanInstr *line = &p->instr[i];
@@ -26,7 +27,7 @@ static int kept(const Plan *p, size_t i, int r)
     return 0;
 }
 
-/* The instruction with a norm of what LIN i wrote, if it is the next; 0: there is none. */
+/* Returns the instruction with a norm of LIN i's register, if it is the next; 0: there is none. */
 static size_t norm_behind(const Model *m, size_t i)
 {
     const Plan *p = m->plan;

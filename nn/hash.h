@@ -9,7 +9,7 @@
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* h continued over n bytes at p; begin with HASH_START. */
+/* Continues h over n bytes at p; begin with HASH_START. */
 static inline uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
 {
     const unsigned char *b = p;

@@ -1,19 +1,18 @@
-/* heads.c: both ends of an encoder alone: what it is asked is not every row's next word.
+/* heads.c: both ends of an encoder alone, which does not predict every row's next word.
  *
- *   words    of the rows that a batch lists: what stood there before it was hidden.
+ *   words    for the rows that a batch lists: the words that stood there before they were hidden.
  *              a = LN(gelu(h W_d^T + b_d)),   z = a E^T + b,   nll = -log softmax(z)_word
- *   label    of every sequence, from its first row: one of C classes, or with C = 1 a number y.
+ *   label    for every sequence, from its first row: one of C classes, or with C = 1 a number y.
  *              p = drop(tanh(h W_p^T + b_p)),   z = p W_c^T + b_c,   nll = -log softmax(z)_label or (z - y)^2
  *
- * h are rows of the output under its norm, E is the output's matrix. The loss is the sum over the words, by their number,
- * plus the mean over the sequences of a batch; without words it is the mean over the sequences. Labels are not smoothed,
- * words as config.smoothing says. Where a model has segments, a row's embedding is sqrt(D) (E[word] + S[segment]) +
- * position.
+ * h are rows of the output under its norm, E is the output's matrix. The loss is the mean over the words plus the mean
+ * over the sequences of a batch; without words it is the mean over the sequences. config.smoothing applies to words,
+ * not to labels. Where a model has segments, a row's embedding is sqrt(D) (E[word] + S[segment]) + position.
  *
- * Rows are gathered and scattered by the kernels of the embedding, as in adaptive.c: there are no other kernels.
+ * The kernels of the embedding gather and scatter rows, as in adaptive.c: there are no other kernels.
  *
- * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4 and its public code, from which the layer before the
- * words' matrix and its bias are. */
+ * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4, and its public code, the source of the layer
+ * before the words' matrix and of its bias. */
 #include "nn/engine.h"
 
 #include <math.h>
@@ -83,7 +82,8 @@ int heads_batch(const Model *m, const Batch *x)
     return check_words(m, x);
 }
 
-/* y as numbers of the backend; `room` is on the host, (n) numbers of f32. They are sent, so that they go with the others. */
+/* Sends y as numbers of the backend; `room` is on the host, (n) numbers of f32. `send` puts them in one copy with the
+ * others. */
 static void send_values(const Model *m, const double *y, size_t n, void *room)
 {
     float *single = room;
@@ -97,7 +97,7 @@ static void send_list(const Model *m, int32_t *to, const int32_t *from, size_t n
     if (n) m->backend->send(to, from, n * sizeof *from);
 }
 
-/* `list` is on the host, (max N). */
+/* Sends the first rows of sequences; `list` is on the host, (max N). */
 static void send_firsts(const Model *m, const Batch *x, int32_t *list)
 {
     for (size_t s = 0; s < x->S; s++) list[s] = (int32_t)x->start[s];
@@ -110,7 +110,7 @@ static void send_segments(const Model *m, const Batch *x, int32_t *list)
     send_list(m, m->heads.segment, x->asked.segment ? x->asked.segment : list, x->N);
 }
 
-/* Rows and words that are asked, filled up so that nll of labels still fits behind. */
+/* Sends the rows and words that are asked. They are filled up so that nll of labels still fits behind. */
 static void send_asked(const Model *m, const Batch *x, const Pass *p, int32_t *list)
 {
     size_t n = x->asked.count, bytes = n * sizeof *list;
@@ -140,7 +140,7 @@ static void send(const Model *m, const Batch *x, Pass *p)
 
 /* ---- input -------------------------------------------------------------------------------------- */
 
-/* r0 = drop(scale (E + S) + positions): the sum is made before anything is dropped. */
+/* Makes r0 = drop(scale (E + S) + positions); the sum is made before dropout. */
 static void embed(const Model *m, const Pass *p, int side)
 {
     const Backend *b = m->backend;
@@ -185,7 +185,7 @@ static Dropout drop_pool(const Model *m, const Pass *p)
     return d;
 }
 
-/* act (n, D) = act(h W^T + b) of n rows. */
+/* Computes act (n, D) = act(h W^T + b) for n rows. */
 static void dense(const Model *m, const Head *h, size_t n, int act, Dropout drop)
 {
     const Backend *b = m->backend;
@@ -195,7 +195,7 @@ static void dense(const Model *m, const Head *h, size_t n, int act, Dropout drop
     b->bias_act(n, D, h->dense, data(m, h->dense_b), act, drop, h->act);
 }
 
-/* With the adjoint of act in dact: gradients, and dhidden's rows. Spoils act and dact. */
+/* Goes back from the adjoint of act, in dact: gradients, and rows of dhidden. Overwrites act and dact. */
 static void dense_back(const Model *m, const Pass *p, const Head *h, size_t n, int act,
                        Dropout drop)
 {
@@ -219,7 +219,7 @@ static void label_head(const Model *m, const Pass *p)
     b->bias_drop(p->S, C, m->heads.z, data(m, h->b), no_drop);
 }
 
-/* nll (S) = (z - y)^2; back: z becomes grad 2 (z - y). */
+/* Computes nll (S) = (z - y)^2; back: z becomes grad 2 (z - y). */
 static void square_error(const Model *m, size_t S, double grad, void *nll, int back)
 {
     const Backend *b = m->backend;
@@ -238,7 +238,7 @@ double heads_grad(const Pass *p)
     return p->tokens ? p->label_weight / (double)p->tokens : 0;
 }
 
-/* The nll of labels stand behind those of words. */
+/* Computes the nll of labels; they stand behind those of words. */
 static void label_loss(const Model *m, const Pass *p, int back)
 {
     const Backend *b = m->backend;

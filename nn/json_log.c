@@ -1,10 +1,10 @@
-/* json_log.c: the rows of log.csv as JSON lines too, in a file of the caller's (TrainConfig.log).
+/* json_log.c: writes the rows of log.csv also as JSON lines, in a file that the caller names (TrainConfig.log).
  *
  * A line is an object with numbers alone, null where a number is not known:
  *
  *   {"step": 40, "epoch": 2, "seconds": 1.25, "tokens": 10240, "train_loss": 2.5, "valid_ppl": null, ...}
  *
- * A run that goes on leaves the lines that its state knows, whatever wrote behind them, so none is there twice. */
+ * A resumed run keeps the lines that its state knows and cuts off any that follow, so none is there twice. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static int failed(const char *file)
     return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
 }
 
-/* The step of the next line of f, or 0 where there is no whole line of this kind. */
+/* Returns the step of the next line of f, or 0 where there is no whole line of this kind. */
 static uint64_t read_step(FILE *f)
 {
     uint64_t step;
@@ -52,7 +52,7 @@ int train_log_check(const char *file)
                      file);
 }
 
-/* Leaves the lines up to this step. */
+/* Keeps the lines up to this step. */
 static int cut(const char *file, uint64_t last)
 {
     FILE *f = fopen(file, "r");
@@ -68,7 +68,7 @@ int json_open(Run *r)
     const char *file = r->t->log;
     const Progress *p = &r->p;
     if (!file) return 0;
-    /* The row of the state's own step is written yet if its mean has begun anew. */
+    /* The row of the state's step is already written if its mean has begun anew. */
     uint64_t last = p->sum_tokens ? p->step - 1 : p->step;
     if (r->t->resume && is_regular(file)) TRY(cut(file, last));
     r->json = fopen(file, r->t->resume ? "a" : "w");

@@ -11,7 +11,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* *p = a zeroed device buffer of n elements, freed with the model; none where it is only counted. */
+/* *p = a zeroed device buffer of n elements, freed with the model; a model that is only counted gets none. */
 static int reserve(Model *m, void **p, size_t n)
 {
     if (m->counted) return 0;
@@ -33,7 +33,7 @@ static int time_loss(const Plan *p)
     return 1 + (int)p->instrs;
 }
 
-/* instr -1: the embedding; `instrs`: the final norm. */
+/* Returns the time of backward; instr -1: the embedding; `instrs`: the final norm. */
 static int time_back(const Plan *p, int instr)
 {
     return 2 * (int)p->instrs + 1 - instr;
@@ -44,8 +44,8 @@ static void extend(int *end, int time)
     if (time > *end) *end = time;
 }
 
-/* written[r]: the instruction that writes it, an embedding: -1. pull[r]: the first of the backward list that needs its adjoint
- * for adding to it, or else the one that writes it; see pass.c. */
+/* Finds written[r], the instruction that writes register r (-1 for an embedding), and pull[r], the first instruction in
+ * backward's order that adds to its adjoint, or else the one that writes r; see pass.c. */
 static void find_pulls(const Plan *p, int *written, int *pull)
 {
     for (int side = 0; side < p->sides; side++) written[side] = pull[side] = -1;
@@ -57,8 +57,8 @@ static void find_pulls(const Plan *p, int *written, int *pull)
     pull[p->output] = (int)p->instrs;
 }
 
-/* end[r]: the last time a register is read. Backward reads what EVALs and GATEs read, and what
- * learned factors are products with. */
+/* Finds end[r], the last time that register r is read. Backward reads what EVALs and GATEs read, and what learned
+ * factors multiply. */
 static void find_ends(const Plan *p, int training, const int *written, int *end)
 {
     for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
@@ -72,8 +72,8 @@ static void find_ends(const Plan *p, int training, const int *written, int *end)
     extend(&end[p->output], time_loss(p));
 }
 
-/* end[r]: the last time an adjoint is read: where its register was written, or by what is pulled from
- * it. */
+/* Finds end[r], the last time that an adjoint is read: where its register was written, or where another adjoint pulls
+ * from it. */
 static void find_adjoint_ends(const Plan *p, const int *written, const int *pull, int *end)
 {
     for (size_t r = 0; r < p->registers; r++) end[r] = time_back(p, written[r]);
@@ -86,7 +86,7 @@ static void find_adjoint_ends(const Plan *p, const int *written, const int *pull
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
-/* Of numbers, and of factors where these are kept apart. */
+/* Pieces of numbers, and of factors where these are kept apart. */
 enum { NUMBERS, FACTORS, ARENAS };
 typedef struct {
     Model *m;
@@ -96,7 +96,7 @@ typedef struct {
     } of[ARENAS];
 } Pieces;
 
-/* cols numbers for each row of a side of a batch; pieces begin at multiples of 16 elements. */
+/* Returns the size of cols numbers for each row of a side of a batch; pieces begin at multiples of 16 elements. */
 static size_t rows_of(const Model *m, int side, size_t cols)
 {
     return (cols * most_rows(m, side) + 15) / 16 * 16;
@@ -122,7 +122,8 @@ static int factors_of(const Model *m)
     return keeps_factors(m) ? FACTORS : NUMBERS;
 }
 
-/* When what instruction i writes into a register is written, and an EVAL's norm: by an EVAL before, where fuse.c says so. */
+/* Return the time when instruction i's register is written, and the time of its norm. An EVAL before does either where
+ * fuse.c says so. */
 static int time_written(const Model *m, int i)
 {
     if (i >= 0 && m->fuse[i].normed && m->plan->instr[i].op == PLAN_NORM) return time_of(i - 2);
@@ -141,7 +142,8 @@ static void need_registers(Pieces *o, const int *written, const int *end)
              MEMORY_ACTIVATIONS);
 }
 
-/* Nobody reads that of an EVAL's register but the EVAL, which pulls it and writes factors. */
+/* Lays out the adjoints. That of an EVAL's register needs no memory where only the EVAL reads it, pulling it as
+ * factors. */
 static void need_adjoints(Pieces *o, const int *written, const int *end)
 {
     Model *m = o->m;
@@ -154,7 +156,7 @@ static void need_adjoints(Pieces *o, const int *written, const int *end)
     }
 }
 
-/* ReLU keeps no input: its backward needs its output. */
+/* Tells whether a slot keeps no input: backward of ReLU needs only its output. */
 static int forgets(const Model *m, int slot)
 {
     return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && activation(m, slot) == ACT_RELU;
@@ -164,14 +166,14 @@ typedef struct {
     size_t of[ARENAS];
 } Sizes;
 
-/* Lays the pieces of one Work out in w->base and w->factors (NULL: only measures); gives their sizes. Where factors are
- * numbers ReLU works in place, and attention's output is the factor itself. */
+/* Lays the pieces of one Work out in w->base and w->factors (NULL: only measures) and returns their sizes. Where
+ * factors are numbers ReLU works in place, and attention's output is the factor itself. */
 static Sizes lay_work(const Model *m, int slot, Work *w)
 {
     const SlotParams *o = &m->slot[slot];
     const PlanSlot *s = &m->plan->slot[slot];
     size_t D = m->config.width, H = plan_attends(s) ? m->config.heads : 0;
-    int normed = !m->plan->post; /* else the register is what the sublayer reads */
+    int normed = !m->plan->post; /* else the sublayer reads the register itself */
     int apart = keeps_factors(m), factors = factors_of(m);
     void *base[ARENAS] = {w->base, w->factors};
     Sizes at = {{0}};
@@ -195,7 +197,7 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
     return at;
 }
 
-/* A Work that lives from begin to end; what an activation forgets lives while it is made. */
+/* Lays out a Work that lives from begin to end; the input that an activation forgets lives only while it is made. */
 static void need_work_of(Pieces *o, int slot, Work *w, int begin, int now, int end)
 {
     const Model *m = o->m;
@@ -208,7 +210,7 @@ static void need_work_of(Pieces *o, int slot, Work *w, int begin, int now, int e
              MEMORY_ACTIVATIONS);
 }
 
-/* Of the adjoints inside an EVAL: lay_again. */
+/* Lays out the adjoints inside an EVAL: see lay_again. */
 static void need_inside(Pieces *o, int i)
 {
     Model *m = o->m;
@@ -226,7 +228,7 @@ static void need_inside(Pieces *o, int i)
     }
 }
 
-/* What instruction i, an EVAL, needs: forward, and in a model with training backward. */
+/* Lays out the memory of instruction i, an EVAL: forward and, in a model with training, backward. */
 static void need_work(Pieces *o, int i)
 {
     Model *m = o->m;
@@ -238,7 +240,7 @@ static void need_work(Pieces *o, int i)
     need_inside(o, i);
 }
 
-/* The adjoint of keys and values as products read it. */
+/* Lays out the adjoint of keys and values as factors for the products. */
 static void need_keys(Pieces *o, int i)
 {
     Model *m = o->m;
@@ -248,7 +250,7 @@ static void need_keys(Pieces *o, int i)
                 back, back, MEMORY_ADJOINTS);
 }
 
-/* What a NORM leaves for its backward. */
+/* Lays out what a NORM leaves for its backward. */
 static void need_stats(Pieces *o, int i)
 {
     Model *m = o->m;
@@ -288,7 +290,7 @@ static void need_loss(Pieces *o)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }
 
-/* A dense layer over up to max N rows. */
+/* Lays out a dense layer over up to max N rows. */
 static void need_head(Pieces *o, Head *h)
 {
     Model *m = o->m;
@@ -300,7 +302,7 @@ static void need_head(Pieces *o, Head *h)
     if (m->training) need(o, &h->dact, size, now, now, MEMORY_ADJOINTS);
 }
 
-/* What an encoder alone needs at both ends. */
+/* Lays out both ends of an encoder alone. */
 static void need_heads(Pieces *o)
 {
     Model *m = o->m;
@@ -321,7 +323,7 @@ static void need_heads(Pieces *o)
     need(o, &h->off, rows_of(m, SIDE_TARGET, 1), now, now, MEMORY_ACTIVATIONS);
 }
 
-/* What a source needs whose words are dropped. */
+/* Lays out the buffers of a source whose words are dropped. */
 static void need_dropped(Pieces *o)
 {
     Model *m = o->m;
@@ -333,13 +335,13 @@ static void need_dropped(Pieces *o)
     if (m->training) need(o, &d->dwords, wide, back, back, MEMORY_WORKSPACE);
 }
 
-/* What the tails of an adaptive softmax need at both ends. */
+/* Lays out the buffers of an adaptive softmax's tails at both ends. */
 static void need_mixes(Pieces *o)
 {
     Model *m = o->m;
     size_t wide = rows_of(m, SIDE_TARGET, m->config.width),
            narrow = rows_of(m, SIDE_TARGET, m->tails.tail[0].width);
-    size_t all = (filled_most(m) * m->config.width + 15) / 16 * 16; /* of all clusters at once */
+    size_t all = (filled_most(m) * m->config.width + 15) / 16 * 16; /* for all clusters at once */
     const int time[MIXES] = {0, time_loss(m->plan), time_back(m->plan, -1)};
     for (int i = 0; i < (m->training ? MIXES : MIX_BACK); i++) {
         Mix *x = &m->tails.mix[i];
@@ -374,10 +376,10 @@ static void need_all(Pieces *o, int *written, int *end)
 
 /* ---- buffers ------------------------------------------------------------------------------------ */
 
-/* What backward reads is what forward left, or is made again. Where factors are kept apart, they have dy and din, and of the
- * numbers dqkv stands behind dcore, whose place dnormed takes in the end. Elsewhere all three are what they are made
- * of: dy the adjoint of the register, din that of the core, which in attention stands behind dcore and in GELU takes
- * the place of the output, which is not needed then; dnormed takes that of normed. */
+/* Sets the buffers that backward reads: forward left them, or they are made again. Where factors are kept apart, dy and
+ * din are factors; among the numbers dqkv stands behind dcore, and dnormed takes dcore's place in the end. Elsewhere
+ * they share: dy is the adjoint of the register; din is that of the core, behind dcore in attention, and in the place
+ * of the output in GELU, which is not needed then; dnormed takes the place of normed. */
 static void lay_again(const Model *m, int i)
 {
     const Backend *b = m->backend;
@@ -415,7 +417,7 @@ static void lay_works(Model *m)
     }
 }
 
-/* Kinds of the moment when most is alive; what the placement wastes is workspace. */
+/* Counts each kind at the moment when most memory is alive; what the placement wastes counts as workspace. */
 static void count_pieces(Model *m, const Pieces *o, int k, size_t bytes)
 {
     size_t by_kind[MEMORY_KINDS];
@@ -472,7 +474,7 @@ static int lay_arena(Model *m)
     return code;
 }
 
-/* Buffers that live as long as the model. */
+/* Allocates the buffers that live as long as the model. */
 static int lay_flat(Model *m)
 {
     size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;

@@ -1,9 +1,9 @@
-/* lists.c: lists on the host that a model has as long as it lives, sized by its plan. */
+/* lists.c: host lists that live as long as the model, sized by its plan. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
 
-/* The LINs that read a register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
+/* Lists the LINs that read each register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
 static void list_readers(Model *m)
 {
     const Plan *p = m->plan;
@@ -17,7 +17,7 @@ static void list_readers(Model *m)
             m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
 }
 
-/* Of each slot, its first instruction. */
+/* Finds the first instruction of each slot. */
 static void find_firsts(Model *m)
 {
     for (size_t i = m->plan->instrs; i-- > 0;)
@@ -31,7 +31,7 @@ static size_t count_terms(const Plan *p)
     return terms;
 }
 
-/* Each is freed by model_free whether or not the others were had. */
+/* Allocates the lists. After a failure lists_free frees those that were allocated. */
 int lists_make(Model *m)
 {
     const Plan *p = m->plan;

@@ -4,12 +4,12 @@
  *     <eos>               with probability 1/16 (not from <eos>: no line is blank),
  *     min(i + 1, V - 1)   and up to four words drawn at random,
  * the latter sharing the rest in proportion to weights 1/10 - ln u, u uniform. So 0 -> 1 -> ... -> V-1
- * reaches every state and every state reaches 0: the chain is irreducible; and V - 1 -> V - 1 is a
- * cycle of length 1: it is aperiodic. Hence one stationary distribution pi, the limit of power
- * iteration, and the entropy rate (Shannon 1948, theorem 5; Cover, Thomas 2006, theorem 4.2.4)
+ * reaches every state and every state reaches 0: the chain is irreducible. V - 1 -> V - 1 is a cycle
+ * of length 1, so the chain is aperiodic. Hence it has one stationary distribution pi, the limit of
+ * power iteration, and the entropy rate (Shannon 1948, theorem 5; Cover, Thomas 2006, theorem 4.2.4)
  *     H = -sum_i pi_i sum_j p_ij ln p_ij.
- * As a line depends on the lines before it through <eos> alone, H is the rate of a model that sees
- * single sentences, too. Ids are state numbers, not by count: no word can be missing by chance. */
+ * A line depends on the lines before it only through <eos>, so H is also the rate of a model that sees
+ * single sentences. Ids are state numbers, not by count: no word can be missing by chance. */
 #include "nn/corpus.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static const uint64_t STREAM_CHAIN = UINT64_C(0x4d61726b6f760000); /* + 1 + spli
 static const double P_EOS = 1.0 / 16;
 static const size_t SIZE[SPLITS] = {200000, 20000, 20000}; /* least tokens of a split */
 
-/* e (MARKOV_DEGREE) out: the successors of state i. */
+/* Draws e (MARKOV_DEGREE), the successors of state i. */
 static void draw_row(size_t V, uint64_t seed, size_t i, MarkovEdge *e)
 {
     double sum = 0;
@@ -43,7 +43,7 @@ static void draw_row(size_t V, uint64_t seed, size_t i, MarkovEdge *e)
     for (size_t k = 1; k < MARKOV_DEGREE; k++) e[k].p *= (1 - e[0].p) / sum;
 }
 
-/* next = pi P; returns the L1 distance of the two. */
+/* Computes next = pi P; returns the L1 distance of the two. */
 static double sweep(const Markov *m, const double *pi, double *next)
 {
     double change = 0;
@@ -56,10 +56,10 @@ static double sweep(const Markov *m, const double *pi, double *next)
     return change;
 }
 
-/* Power iteration from <eos>, normalised at the end. In two steps every state is at <eos> with
- * probability 15/256 at least (0 -> word -> 0: 1/16; word -> word -> 0: 15/16 * 1/16), so distances
- * shrink by 1 - 15/256 (Doeblin) and a change of 1e-14 leaves an error of at most 1e-14 * 2 * 256/15
- * < 1e-12 in L1. Roundings are relative to terms that sum to 1: they stay below 1e-14. */
+/* Computes pi by power iteration from <eos>, normalised at the end. In two steps every state reaches
+ * <eos> with probability at least 15/256 (0 -> word -> 0: 1/16; word -> word -> 0: 15/16 * 1/16). So
+ * distances shrink by 1 - 15/256 (Doeblin), and a change of 1e-14 leaves an error of at most 1e-14 * 2
+ * * 256/15 < 1e-12 in L1. Roundings are relative to terms that sum to 1: they stay below 1e-14. */
 static int find_stationary(Markov *m, double *next)
 {
     double change = 1, sum = 0;
@@ -111,7 +111,8 @@ void markov_free(Markov *m)
     *m = (Markov){0};
 }
 
-/* The state after i, where u in (0, 1) falls; rounding of the sum falls to the last edge. */
+/* Returns the state after i, where u in (0, 1) falls; what rounding leaves of the sum goes to the last
+ * edge. */
 static uint32_t next_state(const Markov *m, uint32_t i, double u)
 {
     const MarkovEdge *e = m->edge + i * MARKOV_DEGREE;
@@ -125,8 +126,8 @@ static uint32_t next_state(const Markov *m, uint32_t i, double u)
     return last;
 }
 
-/* Starts behind <eos> and goes on to the first <eos> at or past the wanted size, so that the text is
- * whole lines. */
+/* Draws a text that starts behind <eos> and goes on to the first <eos> at or past the wanted size, so
+ * it has whole lines. */
 static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *t)
 {
     static const char *const file[SPLITS] = {"markov train", "markov valid", "markov test"};

@@ -7,7 +7,7 @@
 #include "kernels/random.h"
 #include "nn/corpus.h"
 
-/* Of the choices, and of the words drawn. */
+/* Streams of the choices, and of the words drawn. */
 enum { DRAW_CHOICE = 0x4d61736b, DRAW_WORD = 0x576f7264 };
 
 static uint64_t stream_of(uint64_t draw, long epoch)

@@ -49,7 +49,7 @@ static int check_lists(const Plan *p)
     return 0;
 }
 
-/* What an encoder with its decoder has not. */
+/* Refuses what an encoder with its decoder cannot have. */
 static int check_sides(const ModelConfig *c, const Plan *p)
 {
     if (p->sides == 1 || (c->span == 0 && c->tails == 0)) return 0;
@@ -90,7 +90,7 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     return 0;
 }
 
-/* The network runs a folded plan. */
+/* Folds the plan; the network runs the folded one. */
 static int fold(Model *m)
 {
     Plan *folded;

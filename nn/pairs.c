@@ -1,7 +1,7 @@
-/* pairs.c: a directory of parallel text as a corpus: line i of a source is translated by line i of its target. Both
- * languages share one vocabulary, so that one embedding serves the encoder, the decoder and the output (Vaswani et al. 2017,
- * section 3.4), and one list of merges (Sennrich, Haddow, Birch 2016, section 3.2: joint BPE), learned from training text
- * alone. */
+/* pairs.c: reads a directory of parallel text as a corpus: line i of the target translates line i of the source. Both
+ * languages share one vocabulary, so that one embedding serves the encoder, the decoder and the output (Vaswani et al.
+ * 2017, section 3.4), and one list of merges (Sennrich, Haddow, Birch 2016, section 3.2: joint BPE), learned from
+ * training text alone. */
 #include "nn/corpus.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ static int read_pair(PairFiles *f)
     return 0;
 }
 
-/* Both texts are checked; with merges words become pieces. */
+/* Checks both texts; with merges it replaces words by pieces. */
 static int cut_pair(const Bpe *bpe, PairFiles *f)
 {
     for (int i = 0; i < 2; i++) {
@@ -98,7 +98,7 @@ static int find_merges(const CorpusChoice *w, const PairFiles *train, Bpe **bpe)
     return pieces_find(w, t, 2, bpe);
 }
 
-/* One vocabulary of both training texts. */
+/* Builds one vocabulary from both training texts. */
 static int find_words(const CorpusChoice *w, int level, const PairFiles *train, Vocab *v)
 {
     size_t n = train->count[0], m = train->count[1];
@@ -119,7 +119,7 @@ static int encode(const PairFiles *f, int side, size_t count, const Vocab *v, Te
     return text_encode(f->file[side], f->bytes[side], count, v, t);
 }
 
-/* Both texts up to the line of the target's `most`-th token. */
+/* Encodes both texts up to the line of the target's `most`-th token. */
 static int cut_lines(const PairFiles *f, size_t most, const Vocab *v, Text *const side[2])
 {
     const Text *target = side[1];
@@ -138,7 +138,7 @@ static int cut_lines(const PairFiles *f, size_t most, const Vocab *v, Text *cons
     return 0;
 }
 
-/* Pairs are checked whole, also where a part of them is asked for. */
+/* Encodes a split. Whole pairs are checked, also where only a part is wanted. */
 static int encode_pair(const CorpusChoice *w, const PairFiles *f, int split, Corpus *c)
 {
     Text *const side[2] = {&c->source[split], &c->text[split]};

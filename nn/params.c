@@ -18,7 +18,7 @@ enum { CHUNK = 1 << 16 };
 
 enum { START_VALUE, START_NORMAL, START_XAVIER };
 
-/* Appends a tensor and gives its offset; the list is long enough (lists_make). */
+/* Appends a tensor and returns its offset; the list is long enough (lists_make). */
 __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, size_t cols,
                                                         int kind, double value, const char *name,
                                                         ...)
@@ -37,7 +37,8 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     return p->offset;
 }
 
-/* What a kind of sublayer calls its two matrices, and their inner width: so many times D, or the slot's own. */
+/* Names of the two matrices of each kind of sublayer, and their inner widths I and O as multiples of D; 0: the
+ * slot's inner width. */
 static const struct {
     const char *in, *out;
     size_t I, O;
@@ -85,7 +86,7 @@ static void add_gate(Model *m, const PlanGate *g, GateParams *o)
     o->b = add(m, 1, 0, START_VALUE, 0, "%slayers.%d.scheme.%s.bias", side, g->layer, g->name);
 }
 
-/* Both such that an entry of sqrt(D) E W^T has variance 1, as the head's has. */
+/* Scales both such that an entry of sqrt(D) E W^T has variance 1, as in the head. */
 static void add_tail(Model *m, const char *end, int i, const Tail *t, size_t *embed,
                      size_t *project)
 {
@@ -107,7 +108,7 @@ static void add_tails(Model *m)
     }
 }
 
-/* The output's head is one matrix: words, then an entry a tail. */
+/* Adds an end's head, which is one matrix: words, then one entry per tail. */
 static size_t add_head(Model *m, const char *end, int kind, int entries)
 {
     size_t D = m->config.width, tails = m->config.tails;
@@ -124,7 +125,7 @@ static void add_dense(Model *m, Head *h, const char *name)
     h->dense_b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
 }
 
-/* What an encoder alone has at its ends (heads.c). */
+/* Adds the tensors of an encoder alone at both ends (heads.c). */
 static void add_heads(Model *m)
 {
     Heads *h = &m->heads;
@@ -145,7 +146,7 @@ static void add_heads(Model *m)
     if (c->masked) m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
 }
 
-/* One behind the other, as they are clamped in one call. */
+/* Adds all spans one behind another, so that one call clamps them. */
 static void add_spans(Model *m)
 {
     m->spans.first = m->size;
@@ -175,7 +176,7 @@ static void list_stretches(Model *m)
     }
 }
 
-/* Tensors of odd sizes come last, so that the others stay aligned. */
+/* Lists all tensors. Those of odd sizes come last, so that the others stay aligned. */
 void params_list(Model *m)
 {
     const Plan *p = m->plan;
@@ -203,13 +204,15 @@ void params_list(Model *m)
 
 /* ---- starting values ---------------------------------------------------------------------------- */
 
-/* Stream of a tensor's draws: a hash of its name, top bit set; dropout's streams have it clear. */
+/* Returns the stream of a tensor's draws: a hash of its name with the top bit set; dropout's streams have it
+ * clear. */
 static uint64_t name_stream(const char *name)
 {
     return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
 }
 
-/* Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010, equation 16. */
+/* Draws a starting value. Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010,
+ * equation 16. */
 static double start_value(const Param *p, const Start *s, uint64_t seed, uint64_t stream, size_t i)
 {
     if (s->kind == START_NORMAL) return s->value * random_normal(seed, stream, i);
@@ -236,8 +239,8 @@ static void init_param(Model *m, size_t k, double *chunk)
     }
 }
 
-/* P(i, c) = sin(i w_c), P(i, D/2 + c) = cos(i w_c), w_c = 10000^(-c / (D/2 - 1)), c < D/2 (w_0 = 1
- * where D = 2). Source: Vaswani et al. 2017, section 3.5, in tensor2tensor's arrangement. */
+/* Writes P(i, c) = sin(i w_c), P(i, D/2 + c) = cos(i w_c), w_c = 10000^(-c / (D/2 - 1)), c < D/2 (w_0 = 1 where
+ * D = 2). Source: Vaswani et al. 2017, section 3.5, in tensor2tensor's arrangement. */
 static void init_positions(Model *m, double *row)
 {
     size_t D = m->config.width, half = D / 2;

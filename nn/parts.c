@@ -1,10 +1,10 @@
-/* parts.c: parts of a model by themselves, dropout off, of one sequence a side in host doubles: a sublayer, the plan without
- * its ends, an embedding. For the bridge, for looking at a model, and for tests. */
+/* parts.c: parts of a model by themselves, dropout off, on one sequence a side in host doubles: a sublayer, the plan
+ * without its ends, an embedding. They serve the bridge, tests, and looking at a model. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/engine.h"
 
-/* One sequence of N rows, and of two sides of M, without dropout. */
+/* Begins a pass over one sequence of N rows and, with two sides, one of M, without dropout. */
 static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
 {
     size_t begins[2] = {0, N}, source[2] = {0, M};
@@ -20,7 +20,7 @@ static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
     return 0;
 }
 
-/* The first instruction of a slot, which must be of `op`; NULL with words. */
+/* Returns the first instruction of a slot that has this op; NULL with words where there is none. */
 static const PlanInstr *find_instr(const Model *m, int slot, int op)
 {
     const Plan *p = m->plan;
@@ -56,7 +56,7 @@ int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const d
     if (!in) return ERR_MISUSE;
     m->backend->put(m->state[k->term[0].x], memory, M * D);
     TRY(pass_op[PLAN_KEYS](&p, k));
-    m->backend->put(m->state[in->term[0].x], x, N * D); /* keys live on here, memory need not */
+    m->backend->put(m->state[in->term[0].x], x, N * D); /* keys stay in place, memory need not */
     TRY(pass_op[PLAN_EVAL](&p, in));
     m->backend->get(y, m->state[in->out], N * D);
     return m->backend->wait();

@@ -1,13 +1,12 @@
 /* pass.c: forward and backward over a plan. Nothing is allocated here; every buffer was laid out by
  * layout.c.
  *
- * Backward. The plan read in reverse is a plan again. A register's adjoint is the sum over those who
- * read it; the LINs among them are linear maps, so their share is itself one LIN over the adjoints of
- * what they wrote: it is *pulled*, in one pass over memory and without zeroing, when the adjoint is
- * first needed: before the last EVAL or GATE that reads the register adds its own share, or at the
- * instruction that wrote it. A LIN that stands before such an EVAL adds its share when its turn comes.
- * Adjoints of a sublayer's inside are written. Where the kernel that needs the adjoint first can make the sum itself, it
- * does (pass_pulls). */
+ * Backward. The plan read in reverse is a plan again. A register's adjoint is the sum over the instructions that read
+ * it. The LINs among them are linear maps, so their share is itself one LIN over the adjoints of the registers they
+ * wrote. This share is *pulled*, in one pass over memory and without zeroing, when the adjoint is first needed: before
+ * the last EVAL or GATE that reads the register adds its share, or at the instruction that wrote it. A LIN that stands
+ * before such an EVAL adds its share when its turn comes. Adjoints inside a sublayer are written, not added. Where the
+ * kernel that first needs the adjoint can make the sum itself, it does (pass_pulls). */
 #include "nn/engine.h"
 
 #include <math.h>
@@ -37,7 +36,7 @@ static void *gate_value(const Model *m, void *gates, size_t g)
     return backend_at(m->backend, gates, g * gate_rows(m));
 }
 
-/* The kernel's term c f_1 f_2 ... x; adjoints are not wanted. */
+/* Returns the kernel's term c f_1 f_2 ... x, without adjoints. */
 static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
 {
     LinTerm l = {t->c, x, NULL, t->factors, {{0}}};
@@ -51,14 +50,14 @@ static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
     return l;
 }
 
-/* m->term from a LIN. */
+/* Sets m->term from a LIN. */
 static void line_terms(const Model *m, const PlanInstr *in)
 {
     for (size_t k = 0; k < in->terms; k++)
         m->term[k] = lin_term(m, &in->term[k], m->state[in->term[k].x]);
 }
 
-/* m->term from the LINs behind instruction i that read r, whose sum is its adjoint; gives how many there are. */
+/* Sets m->term from the LINs behind instruction i that read r; their sum is r's adjoint. Returns their number. */
 static size_t pull_terms(const Model *m, int r, int i)
 {
     size_t n = 0;
@@ -75,8 +74,8 @@ static void pull(const Model *m, const Pass *p, int r, int i)
     m->backend->lin(rows(p, m->plan->reg[r].side), columns(m, r), n, m->term, m->adjoint[r]);
 }
 
-/* Whether the kernel that needs the adjoint of a register first makes that sum itself: where instruction i is an EVAL or a
- * NORM, of what it wrote (an EVAL alone) and of what its norm reads. */
+/* Tells whether the kernel that first needs the adjoint of a register makes that sum itself. It does where instruction
+ * i is an EVAL or a NORM, for the register that it wrote (an EVAL alone) and for the one that its norm reads. */
 int pass_pulls(const Model *m, size_t i, int r)
 {
     const PlanInstr *in = &m->plan->instr[i];
@@ -86,7 +85,7 @@ int pass_pulls(const Model *m, size_t i, int r)
     return (wrote || normed) && m->pull[r] == (int)i && m->from[r + 1] - m->from[r] <= LIN_FUSED;
 }
 
-/* Adjoints that are first needed at instruction i. */
+/* Pulls the adjoints that are first needed at instruction i. */
 static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
@@ -99,7 +98,7 @@ static void pull_adjoints(const Model *m, const Pass *p, int i)
 
 /* ---- sublayers in a training ---------------------------------------------------------------------- */
 
-/* Weights of the norm inside an instruction, and what it leaves; instruction `instrs`: the final norm. */
+/* Weights and outputs of the norm inside an instruction; instruction `instrs`: the final norm. */
 typedef struct {
     const void *w, *b;
     void *y, *stats;
@@ -117,7 +116,7 @@ static NormOf norm_of(const Model *m, size_t i)
                     in->op == PLAN_NORM ? m->state[in->out] : w->normed, w->stats};
 }
 
-/* An EVAL with what stands behind it (fuse.c). */
+/* Runs an EVAL with the instructions fused into it (fuse.c). */
 static int eval_fused(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
@@ -138,7 +137,7 @@ static int eval_fused(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* m->term from what an EVAL reads of its output's adjoint: their number. */
+/* Sets m->term from what an EVAL reads of its output's adjoint; returns their number. */
 static size_t dy_terms(const Model *m, size_t i)
 {
     int r = m->plan->instr[i].out;
@@ -147,7 +146,8 @@ static size_t dy_terms(const Model *m, size_t i)
     return 1;
 }
 
-/* The adjoint of register x from dy, that of its norm inside instruction i: added to what there is, or to what is pulled. */
+/* Makes the adjoint of register x from dy, the adjoint of the norm inside instruction i. It is added to what is there,
+ * or to what is pulled. */
 static void norm_adjoint(const Model *m, const Pass *p, size_t i, const void *dy)
 {
     const PlanInstr *in = &m->plan->instr[i];
@@ -179,7 +179,7 @@ static int lin(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* What is not pulled: adjoints of learned factors, and of a register that a later EVAL or GATE reads. */
+/* Adds what is not pulled: adjoints of learned factors, and of a register that a later EVAL or GATE reads. */
 static void lin_back(const Pass *p, const PlanInstr *in)
 {
     const Model *m = p->m;
@@ -213,7 +213,7 @@ static int norm(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* The same where an EVAL before may have done it. */
+/* Run the instruction unless an EVAL before has done it. */
 static int lin_fused(void *arg, const PlanInstr *in)
 {
     const Model *m = ((const Pass *)arg)->m;
@@ -232,7 +232,7 @@ static void norm_back(const Pass *p, const PlanInstr *in)
     norm_adjoint(p->m, p, index_of(p->m, in), p->m->adjoint[in->out]);
 }
 
-/* r (M, 2D) = x (M, D) K^T + b: keys, then values. */
+/* Makes r (M, 2D) = x (M, D) K^T + b: keys, then values. */
 static int keys(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
@@ -296,7 +296,7 @@ PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,
                                    [PLAN_NORM] = norm,
                                    [PLAN_KEYS] = keys};
 
-/* What pass_forward does. */
+/* Operations of pass_forward. */
 static PlanOp *const fused_op[PLAN_OPS] = {[PLAN_LIN] = lin_fused,
                                            [PLAN_EVAL] = eval_fused,
                                            [PLAN_GATE] = gate,
@@ -310,7 +310,7 @@ static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
                                           [PLAN_NORM] = norm_back,
                                           [PLAN_KEYS] = keys_back};
 
-/* From the output's adjoint to those of the embeddings. */
+/* Goes from the output's adjoint back to those of the embeddings. */
 static void run_back(const Model *m, const Pass *p)
 {
     for (size_t i = m->plan->instrs; i-- > 0;) {
@@ -333,7 +333,7 @@ void pass_end(const Model *m, const Pass *p)
                      data(m, m->out.norm_b), m->out.hidden, m->out.stats);
 }
 
-/* Nobody has added to the output's adjoint before. */
+/* Writes the output's adjoint; nothing has added to it before. */
 static void final_norm_back(const Model *m, const Pass *p)
 {
     static const LinTerm nothing = {0};
@@ -408,7 +408,8 @@ int pass_source(const Model *m, const Batch *x)
     return 0;
 }
 
-/* The longest of S sequences, up to the next 16 2^i or the model's most: so that few shapes of batches differ by it. */
+/* Returns the longest of S sequences, rounded up to the next 16 2^i or the model's most, so that batches have few
+ * different shapes. */
 static size_t longest_of(size_t S, const size_t *start, size_t most)
 {
     size_t longest = 16;
@@ -471,7 +472,7 @@ void pass_gradient(const Model *m, const Pass *p)
     share_rest(m, p);
 }
 
-/* Those of words, then those of labels, which stand behind words that are filled up. */
+/* Gets the losses of words, then those of labels, which stand behind words that are filled up. */
 static void get_losses(const Model *m, const Pass *p, double *nll)
 {
     const Backend *b = m->backend;

@@ -1,6 +1,6 @@
-/* pieces.c: words of a corpus in pieces, of a text and of pairs of texts alike. Merges are learned from training text alone,
- * or read from a file, and cut every text of the corpus (Sennrich, Haddow, Birch 2016, section 3.2). A piece is a token; one
- * that does not end its word is marked (bpe.h), so that words can be counted in pieces. */
+/* pieces.c: cuts the words of a corpus in pieces, in single texts and in pairs. Merges are learned from training text
+ * alone, or read from a file, and cut every text of the corpus (Sennrich, Haddow, Birch 2016, section 3.2). A piece is
+ * a token. A piece that does not end its word is marked (bpe.h), so words can be counted in a text of pieces. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ int piece_goes_on(const Vocab *v, const char *word, size_t bytes)
            memcmp(word + bytes - MARK, BPE_MARK, MARK) == 0;
 }
 
-/* ppl^predicted is 1 over the text's probability, whatever its tokens are. */
+/* Computes ppl per word: ppl^predicted is 1 over the text's probability, for any tokens. */
 double text_word_ppl(const Text *t, size_t predicted, double ppl)
 {
     return pow(ppl, (double)predicted / (double)(predicted - t->goes_on));

@@ -1,5 +1,5 @@
-/* plan.c: building, checking, printing and costing a network plan (plan.h). A plan is data: nothing
- * here touches a number of a model. */
+/* plan.c: builds, checks, prints and costs a network plan (plan.h). A plan is data: nothing here touches a
+ * number of a model. */
 #include "nn/plan.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* ---- building ----------------------------------------------------------------------------------- */
 
-/* Appends *item to p->list; the list grows by one, plans being built once. Gives 0 or ERR_MEMORY. */
+/* Appends *item to p->list; the list grows by one, because plans are built once. Gives 0 or ERR_MEMORY. */
 #define PUSH(p, list, count, item) push(p, offsetof(Plan, list), &(p)->count, sizeof(item), &(item))
 
 static int push(Plan *p, size_t field, size_t *count, size_t size, const void *item)
@@ -27,7 +27,7 @@ static int push(Plan *p, size_t field, size_t *count, size_t size, const void *i
     return 0;
 }
 
-/* With the embedding of every side. */
+/* Makes a plan with the embedding of every side. */
 static Plan *make(int sides, size_t target, size_t source)
 {
     Plan *p = memory_new(1, sizeof *p);
@@ -103,7 +103,8 @@ int plan_scalar(Plan *p, int side, int layer, const char *name, size_t size, dou
     return (int)p->scalars - 1;
 }
 
-/* The side is that of the first register read; what reads none, or one that is not there, is the target's. */
+/* Describes the register that an instruction writes. Its side is that of the first register read; an
+ * instruction that reads none, or one that is not there, writes on the target's side. */
 static PlanRegister written_by(const Plan *p, const PlanInstr *in)
 {
     int x = in->terms ? in->term[0].x : -1;
@@ -239,7 +240,7 @@ static int check_slots(const Plan *p)
     return 0;
 }
 
-/* The i-th learned name: scalars first, then gates. */
+/* Returns the i-th learned name: scalars first, then gates. */
 static const char *learned(const Plan *p, size_t i, int *side, int *layer)
 {
     size_t g = i - p->scalars;
@@ -282,7 +283,7 @@ static int check_learned(const Plan *p)
 
 enum { SEEN_EVAL = 1, SEEN_NORM = 2, SEEN_KEYS = 4 };
 
-/* What has been seen so far, going down the list. */
+/* Records what the check has seen so far, going down the list. */
 typedef struct {
     char *written; /* (registers) */
     char *slot;    /* (slots) bits: evaluated, normed, keys made */
@@ -296,7 +297,7 @@ static int check_source(const Plan *p, const Seen *seen, size_t i, int x)
     return 0;
 }
 
-/* A learned number is of the side whose rows it multiplies. */
+/* Checks a factor. A learned number belongs to the side whose rows it multiplies. */
 static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f)
 {
     int side = p->reg[p->instr[i].term[0].x].side;
@@ -317,7 +318,8 @@ static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f
     return 0;
 }
 
-/* The side of a register that instruction i reads, and whether it is keys: those of the slot, behind x. */
+/* Checks the side of a register that instruction i reads, and whether it is keys: behind x those of the
+ * slot. */
 static int check_side(const Plan *p, size_t i, size_t k)
 {
     const PlanInstr *in = &p->instr[i];
@@ -348,7 +350,7 @@ static int check_terms(const Plan *p, Seen *seen, size_t i)
     return 0;
 }
 
-/* EVAL, NORM or KEYS. */
+/* Checks an EVAL, NORM or KEYS. */
 static int check_of_slot(const Plan *p, Seen *seen, size_t i)
 {
     static const char bit[PLAN_OPS] = {
@@ -475,7 +477,7 @@ static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
     for (size_t k = 0; k < in->terms; k++) print_term(p, &in->term[k], k == 0, f);
 }
 
-/* EVAL, NORM or KEYS. */
+/* Prints an EVAL, NORM or KEYS. */
 static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
 {
     const PlanSlot *s = &p->slot[in->slot];

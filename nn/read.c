@@ -1,5 +1,5 @@
-/* read.c: files taken in whole, and the scan for words and line ends. No line is too long: a line is
- * never copied, a word is a window of the file's bytes. */
+/* read.c: reads whole files, and scans for words and line ends. No line is too long: lines are not copied, a word
+ * is a window of the file's bytes. */
 #include "nn/corpus.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Bytes a file is likely to have; a pipe grows from a page. */
+/* Estimates the bytes of a file; a pipe starts with a page and grows. */
 static size_t size_hint(FILE *f, size_t most)
 {
     struct stat s;
@@ -26,7 +26,7 @@ static int read_stream(const char *file, FILE *f, size_t most, char **bytes, siz
     while (p && n < most) {
         size_t want = room - 1 < most ? room - 1 : most;
         n += fread(p + n, 1, want - n, f);
-        int c = n < want || n == most ? EOF : getc(f); /* a byte more: the hint was short */
+        int c = n < want || n == most ? EOF : getc(f); /* one byte more: the hint was short */
         if (c == EOF) break;
         char *q = memory_grow(p, n, 2 * room, 1);
         if (!q) {
@@ -80,7 +80,8 @@ int read_text(const char *file, char **bytes, size_t *count)
     return code;
 }
 
-/* The King James text's part that a name has; 0: it has none, ERR_INPUT: it begins like one and no file has it. */
+/* Finds the part of the King James text that a name means. 0: none; ERR_INPUT: the name begins like one, and there
+ * is no such part or file. */
 static int find_builtin(const char *name, BuiltinText *b)
 {
     static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};
@@ -135,8 +136,8 @@ static int next_word(Scan *s, const char **word, size_t *bytes)
     return 1;
 }
 
-/* Bytes of the UTF-8 character at p, which has `left`: its lead byte tells; 1 where what follows it is
- * no such character. Source: RFC 3629, section 3. */
+/* Returns the bytes of the UTF-8 character at p, of which `left` are there, from its lead byte; 1 where no such
+ * character follows. Source: RFC 3629, section 3. */
 static size_t character(const char *p, size_t left)
 {
     unsigned char c = (unsigned char)*p;

@@ -1,9 +1,9 @@
-/* recorded.c: the calls of training steps, by the shape of their batches, to be replayed.
+/* recorded.c: records the calls of training steps, by the shape of their batches, and replays them.
  *
- * On several ranks a step is cut where sums begin and where they are waited for: the pieces between are recorded, the sums are
- * asked for each time. NCCL's sums could be recorded too, but only if all ranks record the same step and replay the same
- * recording (NCCL user guide, "Using NCCL with CUDA Graphs"), and here each rank has shapes of its own. Sums begin while
- * backward goes on, replayed or not. */
+ * On several ranks a step is cut where sums begin and where they are waited for. The pieces between are recorded; the
+ * sums are begun anew each time. NCCL's sums could be recorded too, but only if all ranks record the same step and
+ * replay the same recording (NCCL user guide, "Using NCCL with CUDA Graphs"), and here the ranks have different shapes.
+ * Sums begin while backward goes on, replayed or not. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/ranks.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* No padding is between its members. */
+/* Compares two shapes as bytes. There is no padding between their members. */
 static int same(const StepShape *a, const StepShape *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
@@ -37,7 +37,7 @@ Recorded *recorded_find(Model *m, const StepShape *s)
     return oldest;
 }
 
-/* The other ranks would wait for this one's sums. */
+/* Ends all ranks on a failure: the others would wait for this one's sums. */
 static int end_ranks(Ranks *ranks, int code)
 {
     if (code && ranks) ranks_end(ranks, code);
@@ -49,7 +49,7 @@ int recorded_begin(const Model *m, Ranks *ranks)
     return end_ranks(ranks, m->backend->record());
 }
 
-/* Adds what was recorded, with nothing behind it. */
+/* Adds the recorded calls as a piece, with no sums behind it. */
 static int add_piece(const Model *m, Recorded *r)
 {
     Recording *calls;

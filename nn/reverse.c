@@ -1,11 +1,12 @@
 /* reverse.c: a corpus of pairs that shows whether a model of two sides reads its source. A source is n symbols drawn
- * uniformly, its target the same from the last to the first, each exchanged by a permutation pi drawn from the seed:
+ * uniformly. Its target is the same symbols from the last to the first, each exchanged by a permutation pi drawn
+ * from the seed:
  *     y_i = pi(x_{n+1-i}),  i = 1 .. n.
  * A target follows from its source, so the least loss is 0; a model that does not see the source knows where <eos>
  * stands and nothing else: ln V nats a symbol, and one sequence in V^n is exact by chance.
  *
- * Every sequence belongs to one split, by its hash alone: what is drawn for a split and belongs to another is drawn
- * again. So no validation or test pair occurs in training, whatever the seed. */
+ * Every sequence belongs to one split, by its hash alone. A sequence that is drawn for a split and belongs to
+ * another is drawn again. So no validation or test pair occurs in training, whatever the seed. */
 #include "nn/corpus.h"
 
 #include "kernels/error.h"
@@ -15,10 +16,11 @@
 
 enum { LENGTH = 12, SYMBOLS = 26, SYMBOLS_MAX = 10000, SHARES = 16 };
 
-static const uint64_t STREAM_REVERSE = UINT64_C(0x5265766572730000); /* pi; + 1 + split: sources */
+/* Stream of pi; + 1 + split: of the sources. */
+static const uint64_t STREAM_REVERSE = UINT64_C(0x5265766572730000);
 static const size_t PAIRS[SPLITS] = {20000, 500, 500};
 
-/* Validation and test have one share in 16 each. */
+/* Returns the split of a sequence; validation and test have one share in 16 each. */
 static int split_of(const int32_t *x)
 {
     uint64_t share = (hash_bytes(HASH_START, x, LENGTH * sizeof *x) >> 32) % SHARES;
@@ -35,7 +37,7 @@ static int text_new(const char *split, const char *side, size_t lines, Text *t)
     return t->file && t->id ? 0 : ERR_MEMORY;
 }
 
-/* pi (V) exchanges symbol i + 1 for pi[i] + 1; 0 is <eos>. */
+/* Draws pairs. pi (V) exchanges symbol i + 1 for pi[i] + 1; 0 is <eos>. */
 static int draw_pairs(size_t V, uint64_t seed, const uint32_t *pi, int split, size_t pairs,
                       Text *source, Text *target)
 {

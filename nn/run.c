@@ -1,4 +1,4 @@
-/* run.c: what a training run leaves in its directory: state, log, vocabulary (run.h). */
+/* run.c: keeps the directory of a training run: state, log, vocabulary (run.h). */
 #include "nn/run.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ const char *run_file(Run *r, const char *name)
     return r->file;
 }
 
-/* Doubles in hexadecimal: exact. */
+/* Prints doubles in hexadecimal, which is exact. */
 static void print_progress(const Progress *p, int judged, char line[RUN_LINE])
 {
     int n = snprintf(line, RUN_LINE, "%" PRIu64 " %" PRIu64 " %ld %zu %zu %zu %zu %a %a %a %a %ld",
@@ -53,19 +53,19 @@ static int hash_plan(const Plan *p, uint64_t *hash)
     return failed ? error_set(ERR_MEMORY, "out of memory: a plan's text") : 0;
 }
 
-/* All that decides a run, in one record. */
+/* Everything that decides a run, in one record. */
 typedef struct {
     TrainConfig train;
     ModelConfig model;
     uint64_t plan, corpus; /* hashes */
-    uint64_t steps;        /* of the whole run */
+    uint64_t steps;        /* steps of the whole run */
     int ends;              /* the rates depend on it */
     int judged;
 } Facts;
 
-/* The recipe is the words and number of each fact whose `when` is above `above`. What a plain run does without comes
- * behind and is left out of its recipe, so that states of before it was there are still those of their runs: a new
- * choice is a line at the end. */
+/* The recipe has the words and the number of each fact whose `when` is above `above`. Facts that a plain run lacks
+ * stand at the end and are left out of its recipe, so states from before such a fact existed still belong to their
+ * runs: a new choice is a line at the end. */
 #define OF(member) MEMBER(Facts, member)
 static const struct {
     const char *words;
@@ -98,7 +98,8 @@ static const struct {
     {", average ", OF(train.average), .when = OF(train.average), .above = 1},
     {", smoothing ", OF(model.smoothing), .when = OF(model.smoothing)},
     {", decay ", OF(train.adam.decay), .when = OF(train.adam.decay)},
-    {", adaptive ", OF(model.cut), .when = OF(model.tails)}, /* so many numbers */
+    /* As many numbers as there are tails. */
+    {", adaptive ", OF(model.cut), .when = OF(model.tails)},
     {" by ", OF(model.factor), .when = OF(model.tails)},
     {", span ", OF(model.span), .when = OF(model.span)},
     {", ramp ", OF(model.ramp), .when = OF(model.span)},
@@ -124,7 +125,7 @@ static double member_value(const void *record, Member m)
                                    : *(const double *)at;
 }
 
-/* Doubles so that they read back the same; a list has n numbers. */
+/* Prints doubles with enough digits to read back the same; a list has n numbers. */
 static void print_member(FILE *f, const void *record, Member m, size_t n)
 {
     const void *at = (const char *)record + m.at;
@@ -136,7 +137,7 @@ static void print_member(FILE *f, const void *record, Member m, size_t n)
         fprintf(f, "%s%zu", i ? " " : "", ((const size_t *)at)[i]);
 }
 
-/* All that decides a run but its length (and that, where the rates depend on it). */
+/* Prints everything that decides a run except its length (and that too, where the rates depend on it). */
 static int print_recipe(Run *r)
 {
     Facts s = {.train = *r->t,
@@ -195,8 +196,8 @@ int train_saved_step(const char *file, uint64_t *step)
     return read == 1 ? 0 : error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
 }
 
-/* A file can hold any numbers: these are some that a run can have, and that an end is ahead of. A batch is behind
- * the last one only until the epoch has its validation. */
+/* Tells whether the numbers of a state are possible for this run, with its end still ahead; a file can hold any
+ * numbers. The batch is behind the last one only until the epoch has its validation. */
 static int is_progress(const Run *r)
 {
     const Progress *p = &r->p;
@@ -293,7 +294,7 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
-/* Leaves the header and the first `rows` whole lines after it. Gives 0 where nothing is left. */
+/* Keeps the header and the first `rows` whole lines after it. Returns 0 where nothing is left. */
 static int log_cut(const char *file, size_t rows)
 {
     FILE *f = fopen(file, "r");
@@ -324,8 +325,8 @@ static int log_open(Run *r)
 
 /* ---- epochs' ends -------------------------------------------------------------------------------- */
 
-/* Each is written before the state that knows of it and removed after one that does not need it, so that
- * the files of the last epochs of any state are there. */
+/* Names the file of an epoch's end. Each is written before the state that knows of it, and removed after one that
+ * does not need it. So the files of the last epochs of any state exist. */
 static const char *epoch_file(Run *r, long epoch)
 {
     char name[48];
@@ -339,7 +340,7 @@ int checkpoint_add(Run *r)
     return store_save(r->m, epoch_file(r, r->p.epoch), r->t->meta, r->t->meta_count);
 }
 
-/* The last epoch that has an end, be it that of a run cut short. */
+/* Returns the last epoch that has an end, which may be the end of a run cut short. */
 static long last_epoch(const Run *r)
 {
     return r->p.batch ? r->p.epoch : r->p.epoch - 1;
@@ -382,7 +383,7 @@ int run_average(Run *r, long *count)
 
 /* ---- ranks -------------------------------------------------------------------------------------- */
 
-/* x (n) of the first to all, by way of the host: the engine sends what processors see. */
+/* Sends x (n) from the first rank to all, through the host: the engine sends memory of the processor. */
 static void send_numbers(Run *r, void *x, size_t n)
 {
     enum { PIECE = 1 << 18 };
@@ -402,7 +403,7 @@ void run_send(Run *r)
     if (r->t->ranks) send_numbers(r, model_data(r->m), model_size(r->m));
 }
 
-/* Ranks stay one model only where each rounds as the others do. */
+/* Checks that all ranks agree. They stay one model only if all round in the same way. */
 static int same_ranks(Run *r)
 {
     Ranks *k = r->t->ranks;
@@ -454,8 +455,8 @@ static int make_directory(const char *path)
     return made ? 0 : error_set(ERR_SYSTEM, "%s: %s", path, strerror(error));
 }
 
-/* A run directory: made if need be; of an older run the state goes, as it could be taken for this
- * one's, and the model stays until there is a better one. */
+/* Opens a run directory and makes it if needed. It removes the state of an older run, which could be mistaken for
+ * this run's; the model stays until there is a better one. */
 int run_open(Run *r)
 {
     TRY(print_recipe(r));
@@ -468,7 +469,7 @@ int run_open(Run *r)
     } else {
         TRY(make_directory(r->t->out));
         unlink(run_file(r, "state.safetensors"));
-        forget(r, LONG_MAX); /* of another run */
+        forget(r, LONG_MAX); /* those of another run */
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
     if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));

@@ -1,25 +1,24 @@
-/* same.c: do two plans compute the same function, whatever the weights?
+/* same.c: tells whether two plans compute the same function for all weights.
  *
- * Both are followed in numbers (walk.c) from one random point. A sublayer, a norm and a gate are random functions:
- * of each there is a list of the arguments that either plan has given it, with the values drawn for them. At an
- * argument of its list a function has the value listed; at any other a new one is drawn. A learned scalar is a
- * random number. So an output is a polynomial in numbers drawn independently, and plans whose outputs agree
- * compute the same polynomial: registers, their order, lines split, folded or multiplied out, evaluations done
- * twice do not count. (Smooth functions in place of lists would make differences fade, or roundings grow, from
- * layer to layer; a list forgets both.)
+ * It follows both in numbers (walk.c) from one random point. A sublayer, a norm and a gate are random functions: each
+ * has a list of the arguments that either plan has given it, with the values drawn for them. At an argument of its list
+ * a function has the value listed; at any other a new value is drawn. A learned scalar is a random number. So an output
+ * is a polynomial in numbers drawn independently, and plans whose outputs agree compute the same polynomial. The order
+ * of registers, lines that are split, folded or multiplied out, and repeated evaluations do not matter. (With smooth
+ * functions in place of lists, differences would fade, or roundings grow, from layer to layer; a list forgets both.)
  *
- * What is one function: sublayers first used as the n-th of their side and kind, with the same inner width, norm inside or
- * not; gates of one number and activation; scalars of one number, element and start. Names of layers and sets do not
- * count, so that a layer of `sfsf` is two layers of `sf`; dropout masks neither. Plans that use their slots
- * in another order are told different.
+ * These count as one function: sublayers first used as the n-th of their side and kind, with the same inner width, norm
+ * inside or not; gates with the same number and activation; scalars with the same number, element and start. Names of
+ * layers and sets do not count, so a layer of `sfsf` is two layers of `sf`; dropout masks do not count either. Plans
+ * that use their slots in another order count as different.
  *
- * Tolerance. Two numbers agree where they differ by at most 1e-11 of the larger, or of 1. Roundings stay below:
- * at most 2^13 lines (model.c), each rounded by 2^-53 or two of its terms' size, come to 2e-12.
+ * Tolerance. Two numbers agree where they differ by at most 1e-11 of the larger, or of 1. Roundings stay below it: at
+ * most 2^13 lines (model.c), each rounded by one or two times 2^-53 of its terms' size, add up to 2e-12.
  *
- * How likely equal is wrong. The outputs are then different polynomials. Where a coefficient differs by c, one
+ * How likely is a wrong "equal"? The outputs are then different polynomials. Where a coefficient differs by c, one
  * coordinate agrees with probability about 2e-11 / c, as every draw is uniform on an interval of length 1; all 4
- * coordinates under both seeds, if c is 1e-6, with (2e-5)^8 = 3e-38. Differences below 1e-11 of the largest state are
- * told equal: no run could see them. */
+ * coordinates under both seeds, if c is 1e-6, with (2e-5)^8 = 3e-38. Differences below 1e-11 of the largest state count
+ * as equal: no run could see them. */
 #include <math.h>
 #include <string.h>
 
@@ -43,12 +42,12 @@ typedef struct {
     uint64_t seed;
     size_t draws;
     Draw *draw;
-    /* Of the plan now followed: a slot's number among those of its kind, from 1, 0 where it is not met yet; and
-     * how many of a side and kind are met. */
+    /* For the plan now followed: the number of each slot among those of its kind, from 1 (0: not met yet), and how many
+     * of a side and kind are met. */
     size_t *number, met[SIDES][SLOT_KINDS];
 } Draws;
 
-/* In (1/2, 3/2), so that long products neither fade nor grow. */
+/* Returns a number in (1/2, 3/2), so that long products neither fade nor grow. */
 static double random_number(const Draws *d, uint64_t stream, size_t i)
 {
     return 0.5 + random_uniform(d->seed, stream, i);
@@ -61,7 +60,8 @@ static int agree(size_t n, const double *a, const double *b)
     return 1;
 }
 
-/* y (WIDTH) = function `key` at (x, z), listed now where that is new; z NULL: of x alone. z == y allowed. */
+/* Computes y (WIDTH) = function `key` at (x, z), and lists it where it is new. z NULL: the function has x alone. z == y
+ * allowed. */
 static int look_up(Draws *d, const size_t key[KEYS], const double *x, const double *z, double *y)
 {
     Draw at = {0};
@@ -83,7 +83,7 @@ static int look_up(Draws *d, const size_t key[KEYS], const double *x, const doub
     return 0;
 }
 
-/* EVAL, NORM or KEYS. */
+/* Evaluates an EVAL, NORM or KEYS. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -98,7 +98,8 @@ static int sublayer(void *arg, const PlanInstr *in)
     return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
 }
 
-/* A function of many arguments is one of the last and of another of those before. */
+/* Evaluates a gate. A function of many arguments is a function of the last one and of another function of those
+ * before. */
 static int gate(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -120,7 +121,7 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
     return 0;
 }
 
-/* out (WIDTH): a plan's output under the draws listed. */
+/* Computes out (WIDTH), a plan's output with the values drawn so far. */
 static int follow(Draws *d, const Plan *p, double *out)
 {
     double begin[SIDES][WIDTH];

@@ -1,11 +1,12 @@
-/* sample.c: a token drawn from logits z (V) (search.h).
+/* sample.c: draws a token from logits z (V) (search.h).
  *
- * The tokens by falling z, of equal ones the least first, have weights w_i = exp((z_i - z_1) / temperature). Kept are the
- * first K of them, and of these the nucleus: the least n with w_1 + ... + w_n >= p (w_1 + ... + w_K). The draw is the
- * first kept token, now by number, with which the kept weights pass u of their sum.
+ * The tokens are sorted by falling z, among equals the least first, and have weights w_i = exp((z_i - z_1) /
+ * temperature). The first K of them are kept, and of these the nucleus: the least n with w_1 + ... + w_n >= p (w_1 +
+ * ... + w_K). Then the kept tokens are taken by number; the draw is the first one with which their weights pass the
+ * share u of their sum.
  *
- * Source: Holtzman, Buys, Du, Forbes, Choi 2020 (ICLR), section 3.1, equations 2 and 3, of top-p; Fan, Lewis, Dauphin
- * 2018 (ACL), section 5.1, of top-k. That top-k and temperature come before top-p is our choice. */
+ * Source: Holtzman, Buys, Du, Forbes, Choi 2020 (ICLR), section 3.1, equations 2 and 3, for top-p; Fan, Lewis, Dauphin
+ * 2018 (ACL), section 5.1, for top-k. That top-k and temperature come before top-p is our choice. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ static Ranked likeliest(const double *z, size_t V)
     return best;
 }
 
-/* The last candidate that is kept. */
+/* Returns the last candidate that is kept. */
 static Ranked last_kept(const double *z, size_t V, const Sampling *s, Ranked *order)
 {
     size_t K = s->top && s->top < V ? s->top : V, n = 0;

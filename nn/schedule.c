@@ -1,4 +1,4 @@
-/* schedule.c: learning rates of a run's steps: one table, a row for each way down from the peak. */
+/* schedule.c: learning rates of a run's steps. One table has a row for each way down from the peak. */
 #include <math.h>
 
 #include "nn/nn.h"
@@ -14,10 +14,10 @@ static double linear(const Schedule *s, double x)
     return s->end + (s->peak - s->end) * (1 - x);
 }
 
-/* Behind the warm-up of w steps, at step s of T. */
+/* Rates after the warm-up of w steps, at step s of T. */
 static const struct {
     const char *name;
-    double (*to_end)(const Schedule *s, double x); /* NULL: does not know of an end */
+    double (*to_end)(const Schedule *s, double x); /* NULL: the schedule has no end */
 } schedules[SCHEDULES] = {
     /* peak sqrt(w / s), or peak where w = 0. Vaswani et al. 2017, eq. 3, with the peak as the unit */
     [SCHEDULE_INVERSE_SQRT] = {"inverse-sqrt", NULL},

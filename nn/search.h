@@ -1,10 +1,10 @@
 /* search.h: text out of a model, a token at a time (decode.c), drawn (sample.c), and the best texts by beam search (beam.c).
  *
  * A hypothesis is a target's beginning: <eos>, then tokens of the output. A step extends N hypotheses by one token each.
- * Only the new token's row is computed; keys and values of older tokens are in a cache, those of each EVAL of
- * self-attention in one of its own (the stages of a Runge-Kutta layer share weights, but not what these are applied to), keys
- * and values of the source one for each slot of cross-attention. A cache's row is written once. A hypothesis has a list
- * of the rows of its own tokens, so that nothing is copied when hypotheses fork.
+ * Only the new token's row is computed; caches hold the keys and values of older tokens. Each EVAL of self-attention
+ * has a separate cache (the stages of a Runge-Kutta layer share weights, but apply them to different states); each slot
+ * of cross-attention has one for the source. A cache's row is written once. A hypothesis lists the rows of its tokens,
+ * so that nothing is copied when hypotheses fork.
  */
 #ifndef TROTTER_SEARCH_H
 #define TROTTER_SEARCH_H
@@ -15,54 +15,57 @@
 
 typedef struct Decoding Decoding;
 
-/* Room for steps of at most `rows` hypotheses of at most `length` tokens, <eos> at the beginning included, rows * length
- * tokens in all from one decoding_begin to the next, and decoding_best of at most `best` tokens. m: built without training,
- * borrowed until decoding_free, not to be used otherwise between decoding_begin and the last step. rows and length are at
- * most max_tokens and max_length of the model, best at most its vocabulary, else ERR_MISUSE. Allocates
- * decoding_bytes of the backend's memory, and no later call allocates but decoding_best of a model with tails. */
+/* Makes room for steps of at most `rows` hypotheses of at most `length` tokens, the first <eos> included, rows * length
+ * tokens in all from one decoding_begin to the next, and for decoding_best of at most `best` tokens. m must be built
+ * without training; it is borrowed until decoding_free and must not be used otherwise between decoding_begin and the
+ * last step. rows and length are at most max_tokens and max_length of the model, best at most its vocabulary, else
+ * ERR_MISUSE. Allocates decoding_bytes of the backend's memory. No later call allocates, except decoding_best of a
+ * model with tails. */
 int decoding_new(Model *m, size_t rows, size_t length, size_t best, Decoding **out);
 size_t decoding_bytes(const Model *m, size_t rows, size_t length, size_t best);
 void decoding_free(Decoding *d); /* NULL allowed */
 
-/* Begins anew. x has sources of x->S sentences, all else of it is not read: the source's instructions of the plan are
- * done, once. A language model has no source: x is NULL. ERR_MISUSE: a batch that the model has no room for. */
+/* Begins anew. x has the sources of x->S sentences; nothing else of it is read. It runs the source's instructions of
+ * the plan, once. A language model has no source: x is NULL. A batch that does not fit the model: ERR_MISUSE. */
 int decoding_begin(Decoding *d, const Batch *x);
 
-/* Hypothesis n of this step is hypothesis parent[n] of the step before (-1: nothing) and token[n]; sentence[n] is its
- * source's number (not read in a language model; a child's is its parent's). Hypotheses need not be of one length. N of
- * 1 .. rows. What is outside the model, or has more tokens than there is room for: ERR_MISUSE, nothing is done. */
+/* Extends hypotheses. Hypothesis n of this step is hypothesis parent[n] of the step before (-1: nothing) and token[n];
+ * sentence[n] is its source's number (not read in a language model; a child has its parent's). Hypotheses may differ in
+ * length. N is 1 .. rows. Anything outside the model, or more tokens than there is room for: ERR_MISUSE, nothing is
+ * done. */
 int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *parent,
                   const int32_t *sentence);
 
-/* Of the N hypotheses of the last step the K most probable next tokens: index (N, K), log p (N, K) falling, of equal ones
- * the least token first; K of 0 .. best. only (N) or NULL: log_p (N) out is that of the tokens `only`. A row with a logit
- * that is not finite has NaN for every log p. ERR_MEMORY with tails alone. */
+/* Gives the K most probable next tokens of each of the N hypotheses of the last step: index (N, K), log p (N, K)
+ * falling, among equals the least token first; K of 0 .. best. only (N) or NULL: log_p (N) out is that of the tokens
+ * `only`. A row with a logit that is not finite has NaN for every log p. ERR_MEMORY with tails alone. */
 int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,
                   double *log_p);
-/* The last step's logits (N, V), as model_logits has them. */
+/* Writes the last step's logits (N, V), as model_logits does. */
 int decoding_logits(Decoding *d, double *logits);
 
 /* ---- sample.c: draws ------------------------------------------------------------------------------ */
 
 typedef struct {
-    double temperature; /* >= 0; 0: always the likeliest token, of equal ones the least */
+    double temperature; /* >= 0; 0: always the likeliest token, among equals the least */
     size_t top;         /* only among the K likeliest; 0: among all */
-    /* And only among the fewest of them that have this share of their probability; 1: all. 0 .. 1 */
+    /* Then keep only the fewest of them that have this share of their probability, 0 .. 1; 1: all. */
     double top_p;
 } Sampling;
 
-/* Room for sorting. */
+/* Room for sorting the tokens. */
 typedef struct {
     double z;
     size_t token;
 } Ranked;
 
-/* A token drawn by u in [0, 1) from the softmax of z (V) / temperature, z finite, cut as s has it. order (V): room. */
+/* Draws a token with u in [0, 1) from the softmax of z (V) / temperature, cut as s says. z is finite. order (V):
+ * room. */
 size_t sample_token(const double *z, size_t V, const Sampling *s, double u, Ranked *order);
 
 /* ---- beam.c: beam search -------------------------------------------------------------------------- */
 
-/* By what the sum of log p of a finished hypothesis is divided; its length l counts <eos>, as fairseq does.
+/* Divisor of the sum of log p of a finished hypothesis; its length l counts <eos>, as in fairseq.
  *   none    1
  *   power   l^alpha (fairseq, Marian, CTranslate2)
  *   gnmt    ((5 + l) / 6)^alpha (Wu et al. 2016, equation 14) */
@@ -89,35 +92,38 @@ typedef struct {
     const volatile int *stop; /* set by a signal handler: ERR_INTERRUPTED; NULL: none */
 } BeamConfig;
 
-/* A finished one. */
+/* A finished hypothesis. */
 typedef struct {
     size_t length;        /* tokens, of which the last is <eos> */
     const int32_t *token; /* (length) */
     const double *log_p;  /* (length) natural logarithms */
-    double sum, score;    /* of log_p; that by the penalty */
+    double sum, score;    /* sum of log_p; score = sum divided by the penalty */
 } Hypothesis;
 
-/* Is given the best hypotheses of a sentence as soon as it is finished, best first, 1 <= count <= nbest (fewer where fewer
- * exist). Borrowed during the call. Sentences finish in any order. Not 0 ends the search with this code. */
+/* Gets the best hypotheses of a sentence as soon as it is finished, best first, 1 <= count <= nbest (fewer where fewer
+ * exist). They are borrowed during the call. Sentences finish in any order. A return value other than 0 ends the search
+ * with this code. */
 typedef int BeamDone(void *arg, size_t sentence, size_t count, const Hypothesis *best);
 
 typedef struct Beam Beam;
 
-/* m: as decoding_new has it, of max_tokens >= sentences * beam and max_length >= max_length of the configuration + 1. A
- * configuration that cannot be: ERR_INPUT with words. What config points to is borrowed. */
+/* Makes a search. m as for decoding_new, with max_tokens >= sentences * beam and max_length >= the configuration's
+ * max_length + 1. A configuration that is not possible: ERR_INPUT with words. What config points to is borrowed. */
 int beam_new(Model *m, const BeamConfig *config, Beam **out);
 void beam_free(Beam *b); /* NULL allowed */
-/* What beam_new would refuse, and the bytes that it would take, on the host and of the backend. */
+/* beam_check returns beam_new's error, or 0. beam_bytes counts the bytes that beam_new would allocate, on the host and
+ * on the backend. */
 int beam_check(const Model *m, const BeamConfig *config);
 size_t beam_bytes(const Model *m, const BeamConfig *config);
 
-/* The best outputs for the sources of x (decoding_begin); of a language model, of x->S texts without a source. Of each
- * sentence, at every step, of the 2 beam best extensions of its live hypotheses (of equal ones the first hypothesis' and the
- * least token), those with <eos> among the first `beam` are finished, and the first `beam` without live on. A sentence ends
- * as soon as `beam` hypotheses are finished, or when all live ones were ended at the longest length; what is finished is
- * then sorted by score. A sentence that has ended is computed no longer. Results do not depend on the other sentences
- * of the batch: in f64 not in one bit. ERR_NUMERIC: a log p is not finite. ERR_INPUT: no output is allowed. Those that were
- * finished before an error, or before `stop`, were given to `done`. Allocates nothing (but decoding_best). */
+/* Finds the best outputs for the sources of x (decoding_begin); for a language model, of x->S texts without a source.
+ * At every step each sentence takes the 2 beam best extensions of its live hypotheses (among equals the first
+ * hypothesis and the least token): those with <eos> among the first `beam` are finished, and the first `beam` without
+ * live on. A sentence ends as soon as `beam` hypotheses are finished, or when all live ones end at the longest length;
+ * its finished ones are then sorted by score. A sentence that has ended is computed no longer. Results do not depend on
+ * the other sentences of the batch: in f64 not in one bit. ERR_NUMERIC: a log p is not finite. ERR_INPUT: no output is
+ * allowed. Hypotheses finished before an error, or before `stop`, were given to `done`. Allocates nothing (except in
+ * decoding_best). */
 int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg);
 
 #endif

@@ -1,10 +1,11 @@
-/* share.c: training by ranks (kernels/ranks.h): who has which rows of a batch, and the sums of their
+/* share.c: training by ranks (kernels/ranks.h): the rows of a batch that each rank has, and the sums of their
  * gradients.
  *
- * Gradients are one buffer, and backward is done with the slots' windows of it mostly from the last to
- * the first. A window joins the one that waits if the two touch; what waits is summed once it is large, while
- * backward goes on with the earlier slots. What all rows of backward add to until its end (the embedding,
- * scalars, gates) is summed last. The order of the sums is the plan's alone, hence the same on all ranks.
+ * Gradients are one buffer, and backward finishes the slots' windows of it mostly from the last to the first.
+ * A window joins the waiting one if the two touch. The waiting window is summed once it is large, while
+ * backward goes on with the earlier slots. Gradients that backward adds to until its end (the embedding,
+ * scalars, gates) are summed last. The plan alone decides the order of the sums, so it is the same on all
+ * ranks.
  */
 #include "nn/engine.h"
 
@@ -12,8 +13,8 @@ enum { WORTH = 1 << 20 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-/* End of the share of rank r, which begins at sequence `begin`: the nearest to (r + 1) / size of the tokens
- * that leaves a sequence for each rank after it. */
+/* Returns the end of rank r's share, which begins at sequence `begin`: the nearest to (r + 1) / size of the
+ * tokens that leaves a sequence for each rank after it. */
 static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
 {
     if (x->S <= size) return begin < x->S ? begin + 1 : begin;
@@ -22,7 +23,8 @@ static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
     return end;
 }
 
-/* Of what an encoder alone is asked: the words of rows row .. end-1, the labels of sequences from begin. */
+/* Shares what an encoder alone is asked: the words of rows row .. end-1, the labels of sequences from begin
+ * on. */
 static void share_asked(const Batch *x, size_t begin, size_t row, size_t end, Batch *out)
 {
     size_t from = 0, to;
@@ -69,7 +71,8 @@ void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SI
     *out = share;
 }
 
-/* An end is off its ideal place by half a sequence at most, or the share is one sequence. */
+/* Returns the most rows of a share. Its end is off the ideal place by half a sequence at most, or the share
+ * is one sequence. */
 size_t share_most(size_t batch_tokens, size_t sequence, int size)
 {
     size_t most = batch_tokens / (size_t)size + 1 + sequence;
@@ -123,7 +126,7 @@ void share_nothing(const Model *m, const Pass *p)
     for (size_t i = m->plan->instrs; i-- > 0;) share_after(m, p, i);
 }
 
-/* A slot that no instruction reads has no gradient. */
+/* Sums the rest. A slot that no instruction reads has no gradient. */
 void share_rest(const Model *m, const Pass *p)
 {
     size_t slots = m->plan->slots;

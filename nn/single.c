@@ -1,9 +1,10 @@
-/* single.c: one file as the three texts of a corpus: its lines in order, the first of them for training, then validation,
- * then test.
+/* single.c: cuts one file in the three texts of a corpus: the first of its lines for training, then validation, then
+ * test.
  *
- * Of L lines, training has the first round(a L), training and validation the first round((a + b) L), where a, b, c are
- * CorpusChoice.parts divided by their sum. Parts are contiguous, so that no sentence is cut and neighbours in the text are
- * neighbours in a part. The file is one text: an end without '\n' is a line, and messages count the file's lines. */
+ * Training has the first round(a L) of L lines, training and validation together the first round((a + b) L), where a,
+ * b, c are CorpusChoice.parts divided by their sum. Parts are contiguous, so no sentence is cut, and neighbours in the
+ * text are neighbours in a part. The file is one text: an end without '\n' ends a line, and messages count the file's
+ * lines. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

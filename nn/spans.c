@@ -4,17 +4,17 @@
  *
  *   a_ij = m(i-j) exp(s_ij) / sum_k m(i-k) exp(s_ik),   m(x) = clamp((R + z - x) / R, 0, 1)
  *
- * (the kernels' part, kernels/backend.h). The loss gets, for the sake of short spans,
+ * (the kernels compute them, kernels/backend.h). To keep spans short, the loss has the term
  *
  *   lambda sum over slots of 1/H sum_h z_h,   d / du_h = lambda S / H
  *
- * the mean over the heads of a slot, summed over slots; it is added to the mean loss of a token of the step,
- * once a step whatever the parts and ranks. All u begin at 0 and are put back into [0, 1] after each step of Adam. u, not z, is the
- * parameter because Adam moves a number by about its rate a step. In files: layers.l.attn.s.span.weight (H),
+ * which is the mean over the heads of a slot, summed over slots. It is added to the step's mean loss of a token, once a
+ * step for any number of parts and ranks. All u begin at 0 and are put back into [0, 1] after each step of Adam. u, not
+ * z, is the parameter because Adam moves a number by about its rate a step. In files: layers.l.attn.s.span.weight (H),
  * the u; S and R are the model's configuration.
  *
- * Source: Sukhbaatar, Grave, Bojanowski, Joulin 2019, "Adaptive Attention Span in Transformers"; the mean over
- * a layer's heads is theirs, and so are a start at 0 and a sum over layers. */
+ * Source: Sukhbaatar, Grave, Bojanowski, Joulin 2019, "Adaptive Attention Span in Transformers"; from there are the
+ * mean over a layer's heads, the start at 0 and the sum over layers. */
 #include "kernels/error.h"
 #include "nn/engine.h"
 

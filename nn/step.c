@@ -1,11 +1,11 @@
 /* step.c: a step of training: gradient, its norm, Adam.
  *
- * A step has parts, one mostly: the first zeroes the gradients, each adds its own, and after the last come
+ * A step has parts, mostly one: the first zeroes the gradients, each adds to them, and after the last come
  * norm and Adam. On a backend that can record, the calls of a part are recorded when a batch of its shape
- * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then
- * on (recorded.c). Of more than RECORDED_MOST shapes the least recently used one is forgotten. Batch,
- * step number, masks' number and rate are data of the backend, sent before. The loss stays there until
- * somebody asks (model_tally), so that the backend may be steps behind. */
+ * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then on
+ * (recorded.c). With more than RECORDED_MOST shapes the least recently used one is forgotten. Batch, step
+ * number, masks' number and rate are data of the backend, sent before. The loss stays there until model_tally
+ * asks for it, so the backend may be steps behind. */
 #include "nn/engine.h"
 
 #include <stddef.h>
@@ -54,7 +54,7 @@ static StepShape shape(const Pass *p, const AdamConfig *a, int role)
     return s;
 }
 
-/* Ranks' sums begin while the last part goes on, or are noted in what is recorded. */
+/* Runs a part. Ranks' sums begin during the last part, or are noted in the recording. */
 static void run(const Model *m, Pass *p, const StepShape *s, Ranks *ranks, Recorded *recorded)
 {
     Sums sums = {.ranks = ranks, .recorded = recorded};
@@ -89,7 +89,8 @@ static int check_part(const Batch *x, const StepPart *part)
                      part->parts, part->most, asked, part->tokens);
 }
 
-/* A rank that has no rows, or cannot take them, does what the others do with none: they would wait for it. */
+/* Begins a part. A rank that has no rows, or cannot take them, still does what the others do, who would wait
+ * for it. */
 static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
 {
     int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
@@ -134,7 +135,7 @@ int model_step(Model *m, const Batch *x, const AdamConfig *a, uint64_t step)
                            step);
 }
 
-/* What is left in Step, with words where something was not finite. */
+/* Reads the Step, and sets words where something was not finite. */
 int model_tally(Model *m, Step *s)
 {
     m->backend->receive(s, m->step, sizeof *s);

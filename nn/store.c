@@ -1,4 +1,5 @@
-/* store.c: what writing (store_out.c) and reading (store_in.c) a file share; the format: store.h. */
+/* store.c: functions for both writing (store_out.c) and reading (store_in.c) a file; the format:
+ * store.h. */
 #include "nn/store.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* store.h: named tensors in safetensors files, without a model; nn.h is what others read.
+/* store.h: named tensors in safetensors files, without a model; others include nn.h.
  *
  * A file is: header length n (8 bytes, little-endian), header (n bytes of JSON, padded with blanks so
  * that 8 + n is a multiple of 8), data. The header maps a tensor's name to
@@ -6,11 +6,10 @@
  * with offsets in the data, which the tensors fill without a gap; "__metadata__" maps strings to
  * strings. Source: github.com/huggingface/safetensors, README, section "Format".
  *
- * Files of ours have a metadata value "checksum": 32 hexadecimal digits, the first 16 of hash(data),
- * the last 16 of the sum mod 2^64, over all other metadata, of hash(key NUL value NUL); hash = FNV-1a
- * (hash.h). A sum does not depend on the order of the metadata, which tools change, and whoever reads
- * the header alone can check that.
- * Names, shapes and places are not in it: the reader knows what they must be. */
+ * Our files have a metadata value "checksum": 32 hexadecimal digits, the first 16 of hash(data), the last 16 of the sum
+ * mod 2^64, over all other metadata, of hash(key NUL value NUL); hash = FNV-1a (hash.h). The sum does not depend on the
+ * order of the metadata, which tools may change, and a reader of the header alone can check it. The checksum leaves out
+ * names, shapes and places: the reader knows what they must be. */
 #ifndef TROTTER_STORE_H
 #define TROTTER_STORE_H
 
@@ -22,8 +21,8 @@
 #define STORE_CHECKSUM "checksum"
 
 enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
-enum { STORE_DIGITS = 32 };                           /* of a checksum */
-/* What a reader insists on; MORE: the file may hold other tensors too. */
+enum { STORE_DIGITS = 32 };                           /* hexadecimal digits of a checksum */
+/* Demands of a reader; MORE: the file may hold other tensors too. */
 enum { STORE_SEALED = 1, STORE_FINITE = 2, STORE_MORE = 4 };
 
 typedef struct {
@@ -31,9 +30,9 @@ typedef struct {
     size_t rows, cols; /* cols = 0: a vector of `rows` */
     double *data;      /* (rows, cols) host */
     const Backend *backend;
-    /* With a backend: the numbers are there, in its element type, and data is not read. */
+    /* With a backend: the numbers are here, in its element type, and data is not read. */
     void *device;
-    int may_miss; /* 1: it stays as it is where a file lacks it */
+    int may_miss; /* 1: it keeps its values where a file lacks it */
 } Tensor;
 
 enum { STORE_CHUNK = 4096 }; /* numbers that pass through the host at a time */
@@ -45,24 +44,26 @@ static inline size_t tensor_numbers(const Tensor *t)
 
 /* ---- store.c: what both directions share ---- */
 
-int store_element(const char *dtype); /* bytes of "F32", "F64"; 0: another */
-const char *store_dtype(int element); /* the reverse; NULL: none */
-/* digits out: the checksum above, NUL behind; data_hash: hash(data); meta, a map of strings, may hold one, not read. */
+int store_element(const char *dtype); /* returns the bytes of "F32", "F64"; 0: another type */
+const char *store_dtype(int element); /* returns the name; NULL: none */
+/* digits out: the checksum above and a NUL. data_hash: hash(data). meta, a map of strings, may hold a checksum, which
+ * is not read. */
 void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DIGITS + 1]);
-int store_no_memory(void); /* ERR_MEMORY where jansson has none */
+int store_no_memory(void); /* returns ERR_MEMORY: jansson has no memory */
 
 /* ---- store_out.c ---- */
 
-/* Writes the tensors in the order given, atomically (file_replace). Values are rounded to the element.
- * A name or a key twice, the key "checksum": ERR_MISUSE; text that is not UTF-8: ERR_INPUT. */
+/* Writes the tensors in the order given, atomically (file_replace). Values are rounded to the element type. A name or a
+ * key twice, the key "checksum": ERR_MISUSE; text that is not UTF-8: ERR_INPUT. */
 int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas);
 
 /* ---- store_in.c ---- */
 
-/* Fills t (count)'s data from a file that holds these names and shapes, and but with STORE_MORE no others. element: that
- * of the file, or STORE_ANY. The checksum is verified where there is one; wanted: bits of STORE_SEALED (there must
- * be one), STORE_FINITE (every number is), STORE_MORE. Anything wrong: ERR_INPUT, no data is changed. */
+/* Fills t (count)'s data from a file that holds these names and shapes, and (except with STORE_MORE) no others.
+ * element: that of the file, or STORE_ANY. The checksum is verified where there is one. wanted: bits of STORE_SEALED
+ * (there must be one), STORE_FINITE (every number is finite), STORE_MORE. Anything wrong: ERR_INPUT, no data is
+ * changed. */
 int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted);
 
 #endif

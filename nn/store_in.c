@@ -1,6 +1,6 @@
-/* store_in.c: tensors from a safetensors file, which is not trusted: every length is bounded by the
- * bytes that are there, every product checked, and nothing is handed over before all of it fits. What
- * JSON itself may be (depth, UTF-8, numbers, names once) jansson checks. */
+/* store_in.c: reads tensors from a safetensors file and does not trust it: every length is bounded by
+ * the bytes that are there, every product is checked, and nothing is handed over before all of it
+ * fits. jansson checks the JSON itself (depth, UTF-8, numbers, unique names). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data come in as they 
 
 enum { HEADER_MOST = 100000000 };
 
-/* A file taken apart. */
+/* A file, split in its parts. */
 typedef struct {
     const char *file; /* name, for messages */
     char *bytes;
     size_t count;
     json_t *root;
-    const char *data; /* in bytes */
-    size_t size;      /* of the data */
+    const char *data; /* place in bytes */
+    size_t size;      /* size of the data */
 } Opened;
 
 /* A tensor of the file, checked. */
@@ -32,10 +32,10 @@ typedef struct {
     const char *name;
     const json_t *shape;
     int element;
-    size_t begin, end; /* in the data */
+    size_t begin, end; /* place in the data */
 } Entry;
 
-/* Length of the header, which must lie in a file of `count` bytes. */
+/* Reads the length of the header, which must lie in a file of `count` bytes. */
 static int header_length(const char *file, const char *bytes, size_t count, size_t *n)
 {
     uint64_t length = 0;
@@ -60,9 +60,9 @@ static int check_metadata(const char *file, const json_t *root)
     return 0;
 }
 
-/* root out: the header of n bytes, an object with sound metadata. Where memory is short jansson 2.14
- * has no words, or calls the token it was at invalid (that ends as ERR_INPUT), or shortens it (the
- * checksum finds that). */
+/* Parses the header of n bytes; root out: an object with valid metadata. When memory is short, jansson
+ * 2.14 gives no words, or calls the current token invalid (then the result is ERR_INPUT), or shortens
+ * it (the checksum finds that). */
 static int parse_header(const char *file, const char *header, size_t n, json_t **root)
 {
     json_error_t e;
@@ -78,7 +78,7 @@ static int bad_entry(const Opened *o, const char *name, const char *what)
     return error_set(ERR_INPUT, "%s: tensor '%s': %s", o->file, name, what);
 }
 
-/* A whole number >= 0 of an array, or SIZE_MAX (no length of anything here). */
+/* Returns a whole number >= 0 of an array, or SIZE_MAX (which is no length here). */
 static size_t whole(const json_t *array, size_t i)
 {
     json_t *x = json_array_get(array, i);
@@ -86,7 +86,7 @@ static size_t whole(const json_t *array, size_t i)
                                                             : SIZE_MAX;
 }
 
-/* Bytes of a shape, or SIZE_MAX where they are no size. */
+/* Returns the bytes of a shape, or SIZE_MAX where they fit no size. */
 static size_t bytes_of(const json_t *shape, int element)
 {
     size_t n = (size_t)element;
@@ -120,7 +120,7 @@ static int by_place(const void *x, const void *y)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* The tensors lie one behind another and fill the data. */
+/* Checks that the tensors lie one behind another and fill the data. */
 static int check_places(const Opened *o, Entry *e, size_t n)
 {
     size_t at = 0;
@@ -131,7 +131,7 @@ static int check_places(const Opened *o, Entry *e, size_t n)
     return error_set(ERR_INPUT, "%s: %zu bytes behind the last tensor", o->file, o->size - at);
 }
 
-/* e (n) out: every tensor of the file; n = tensors of the header. */
+/* Reads every tensor of the file into e (n); n = tensors of the header. */
 static int read_entries(const Opened *o, Entry *e, size_t n)
 {
     const char *name;
@@ -142,7 +142,8 @@ static int read_entries(const Opened *o, Entry *e, size_t n)
     return check_places(o, e, n);
 }
 
-/* from: 0, all of the checksum; STORE_DIGITS / 2, that of the metadata, where data were not read. */
+/* Checks the checksum. from 0: all of it; STORE_DIGITS / 2: only the metadata's half, where data were
+ * not read. */
 static int check_sum(const Opened *o, int from)
 {
     const json_t *meta = json_object_get(o->root, STORE_METADATA);
@@ -169,7 +170,8 @@ static int has_shape(const Entry *e, const Tensor *t)
            (!t->cols || whole(e->shape, 1) == t->cols);
 }
 
-/* The entry of a tensor, by a walk around e (n) from *from: files are mostly in our order. */
+/* Finds the entry of a tensor by a walk around e (n) from *from, because most files are in our
+ * order. */
 static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
@@ -181,7 +183,7 @@ static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const cha
     return NULL;
 }
 
-/* An entry that none of the tensors has asked for. */
+/* Reports an entry that none of the tensors asked for. */
 static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count)
 {
     for (size_t i = 0; i < n; i++) {
@@ -192,7 +194,8 @@ static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, siz
     return error_set(ERR_MISUSE, "a tensor was asked for twice");
 }
 
-/* match (count) out: the entry of each tensor; NULL: the file lacks it, as it may. */
+/* Finds the entry of each tensor: match (count) out; NULL: the file lacks it, which the tensor
+ * allows. */
 static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count,
                      int element, int wanted, const Entry **match)
 {
@@ -270,7 +273,7 @@ static int load_opened(const Opened *o, const Tensor *t, size_t count, int eleme
     return code;
 }
 
-/* At most `most` bytes of the file (the header is what counts), taken apart. */
+/* Reads at most `most` bytes of the file and splits it in its parts; the header must be among them. */
 static int open_file(const char *file, size_t most, Opened *o)
 {
     size_t n = 0;
@@ -288,8 +291,8 @@ static void close_file(Opened *o)
     memory_free(o->bytes);
 }
 
-/* A file is read whole, so one that could hold the tensors many times over is not: of a sparse one the
- * length costs nothing. A model's state holds thrice its numbers. */
+/* Refuses a file that could hold the tensors many times over, because files are read whole, and a
+ * sparse one can have any length. A model's state holds three times its numbers. */
 static int check_length(const char *file, const Tensor *t, size_t count)
 {
     struct stat s;
@@ -310,7 +313,7 @@ int tensors_read(const char *file, const Tensor *t, size_t count, int element, i
     return code;
 }
 
-/* Bytes up to the end of the header, as the file's first eight say (whatever they say: bounded). */
+/* Gives the bytes up to the end of the header, as the file's first eight bytes say, bounded. */
 static int header_end(const char *file, size_t *end)
 {
     char *bytes;
@@ -323,7 +326,7 @@ static int header_end(const char *file, size_t *end)
     return 0;
 }
 
-/* value out: a copy of the metadata of a header. */
+/* Copies the metadata of a header into value. */
 static int copy_text(const Opened *o, const char *key, char **value)
 {
     TRY(check_sum(o, STORE_DIGITS / 2));

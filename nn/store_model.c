@@ -1,4 +1,4 @@
-/* store_model.c: a model as a list of tensors, for store.c. Everything passes through host doubles,
+/* store_model.c: lists a model as tensors, for store.c. All numbers pass through host doubles,
  * which hold every element type exactly, a chunk at a time. */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +16,8 @@ typedef struct {
     char (*name)[NAME];
 } Listing;
 
-/* Buffer 0: parameters; 1, 2: moments. Reading a model's numbers does not change it: the accessor
- * has one form only, which is not const. */
+/* Returns buffer 0, the parameters, or 1 or 2, the moments. Reading a model's numbers does not
+ * change it, but the accessor has no const form. */
 static void *buffer(const Model *m, int i)
 {
     return i ? model_moment((Model *)m, i - 1) : model_data((Model *)m);
@@ -115,7 +115,7 @@ int store_load_encoder(Model *m, const char *file)
     return code;
 }
 
-/* sum (size of m) += the numbers of a file; x (size) scratch. */
+/* Adds the numbers of a file to sum (size of m); x (size) scratch. */
 static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
 {
     TRY(tensors_read(file, l->tensor, l->count, STORE_ANY, STORE_FINITE));
@@ -123,7 +123,7 @@ static int add_file(const Listing *l, const char *file, const double *x, double 
     return 0;
 }
 
-/* l's tensors are windows of x, as they are of m's data. */
+/* Makes l's tensors windows of x, where they were windows of m's data. */
 static void list_on_host(const Model *m, double *x, Listing *l)
 {
     const Param *p;

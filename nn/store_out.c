@@ -1,5 +1,5 @@
-/* store_out.c: tensors to a safetensors file. The header is built as JSON, so that every name and text
- * is escaped by jansson; the order of the tensors is the order given. */
+/* store_out.c: writes tensors to a safetensors file. The header is built as JSON, so jansson escapes
+ * every name and text; the tensors keep their order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +27,13 @@ typedef struct {
     const Tensor *t;
     size_t count;
     int element;
-    FilePart header; /* not written yet; count 0: it is */
+    FilePart header; /* not written yet; count 0: it is written */
     size_t i, at;    /* the next number */
     double x[STORE_CHUNK];
     char out[STORE_CHUNK * sizeof(double)];
 } Stream;
 
-/* 1 with the next part, 0 at the end, or an error. */
+/* Returns 1 with the next part, 0 at the end, or an error. */
 static int stream_next(void *arg, FilePart *part)
 {
     Stream *s = arg;
@@ -74,7 +74,7 @@ static int stream_hash(Stream *s, uint64_t *hash)
     return next;
 }
 
-/* Why `text` did not become a JSON string: it is no UTF-8, or memory was short just then. */
+/* Finds out why `text` did not become a JSON string: it is not UTF-8, or memory was short. */
 static int bad_text(const char *key, const char *text)
 {
     json_t *sound = json_string(text), *any = json_string_nocheck(text);
@@ -93,7 +93,7 @@ static int add_text(json_t *meta, const char *key, const char *value)
     return json_object_set_new(meta, key, s) == 0 ? 0 : bad_text(key, key);
 }
 
-/* meta, a fresh object: the texts, and the checksum behind them. */
+/* Fills meta, a fresh object, with the texts and then the checksum. */
 static int add_metadata(json_t *meta, const StoreText *text, size_t texts, uint64_t data_hash)
 {
     for (size_t i = 0; i < texts; i++) {
@@ -118,7 +118,7 @@ static int add_tensor(json_t *root, const Tensor *t, int element, size_t begin)
     return json_object_set_new(root, t->name, entry) == 0 ? 0 : store_no_memory();
 }
 
-/* header out: length, JSON, blanks. */
+/* Prints the header: length, JSON, blanks. */
 static int print_header(const json_t *root, char **header, size_t *bytes)
 {
     size_t n = json_dumpb(root, NULL, 0, JSON_COMPACT), padded = (n + 7) / 8 * 8;

@@ -1,6 +1,6 @@
-/* sublayer.c: what is inside an EVAL: norm, product, core, product, forward and backward. engine.h has the shapes.
+/* sublayer.c: the inside of an EVAL: norm, product, core, product, forward and backward. engine.h has the shapes.
  *
- * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place, n numbering the passes of a training (the step, where it has one
+ * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place; n numbers the passes of a training (the step, if it has one
  * part): place 0 is the embedding, 1 + 4 draw + kind an EVAL of that draw number, kind as below. Equal draws in a pass
  * share their masks. */
 #include "nn/engine.h"
@@ -21,7 +21,8 @@ static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t co
 
 /* ---- sublayers ---------------------------------------------------------------------------------- */
 
-/* Self-attention has q, k, v in w->in (N, 3D); cross-attention q alone, k and v in the register of its KEYS. */
+/* Describes the attention of an EVAL. Self-attention has q, k, v in w->in (N, 3D); cross-attention has q there, and k
+ * and v in the register of its KEYS. */
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const ModelConfig *c = &m->config;
@@ -53,7 +54,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
 }
 
-/* The core of a sublayer, w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
+/* The core of a sublayer: w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
 typedef struct {
     void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
     void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
@@ -108,7 +109,7 @@ static const Core *core_of(const Model *m, const PlanInstr *in)
     return &core[m->plan->slot[in->slot].kind];
 }
 
-/* All of w from x (N, D); normed: what the norm makes is there. */
+/* Makes all of w from x (N, D); normed: the norm's output is there already. */
 static void inside(const Model *m, const Pass *p, const PlanInstr *in, const void *x, int normed,
                    const Work *w)
 {

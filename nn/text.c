@@ -1,5 +1,6 @@
-/* text.c: a text as ids under a vocabulary. Every line ends in <eos>, a blank one too. The word
- * "<eos>" written inside a line is that same id, and so ends a sentence as a line's end does. */
+/* text.c: encodes a text as ids of a vocabulary. Every line ends in <eos>, a blank one too. The
+ * word "<eos>" written inside a line has the same id, so it ends a sentence as the end of a line
+ * does. */
 #include "nn/corpus.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static size_t count_tokens(const char *bytes, size_t count, int level)
     return tokens;
 }
 
-/* A limit is advised, not taken: it changes the vocabulary, and so what every perplexity means. */
+/* Reports an unknown word. It only advises a limit: a limit changes the vocabulary, and so the
+ * meaning of every perplexity. */
 static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
 {
     char advice[160] = "";

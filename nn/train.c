@@ -1,8 +1,8 @@
-/* train.c: the training loop: batches, schedule, validation, and when what is saved (run.h).
+/* train.c: the training loop: batches, schedule, validation, and saving (run.h).
  *
- * Order of the files at an epoch's end: model (if best), log, state. A crash in between leaves a
- * state that is older than the rest; the log is cut back to it, and the epoch runs again to the same
- * model. */
+ * Order of the files at an epoch's end: model (if best), log, state. A crash in between leaves a state
+ * that is older than the other files. Then the log is cut back to it, and the epoch runs again to the
+ * same model. */
 #include "nn/run.h"
 
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 
 enum { ROWS_PER_EPOCH = 20 };
 
-/* Steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule that ends
- * counts them all; else the first epoch speaks for all. */
+/* Counts the steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule
+ * that ends counts them all; else the first epoch stands for all. */
 static uint64_t steps_of_all(const Run *r)
 {
     const TrainConfig *t = r->t;
@@ -72,7 +72,7 @@ static void report(Run *r, double loss, double valid_ppl, double valid_exact, do
 
 /* ---- the loop ----------------------------------------------------------------------------------- */
 
-/* A validation within an epoch is asked for behind this step, and was not yet. */
+/* Tells whether a validation within an epoch is due after this step and not done yet. */
 static int validation_due(const Run *r)
 {
     const Progress *p = &r->p;
@@ -80,7 +80,7 @@ static int validation_due(const Run *r)
            p->checked != p->step && !epoch_over(r);
 }
 
-/* The failure so far, with the place where it happened. */
+/* Adds to the words of a failure the place where it happened. */
 static int failed_at(const Run *r, int code, uint64_t step)
 {
     char words[RUN_LINE];
@@ -102,7 +102,7 @@ static int tally_own(Run *r, Step *s)
     return 0;
 }
 
-/* After every step the ranks tell each other their losses, and whether one failed or is to stop. */
+/* Exchanges losses between ranks after every step, and whether one failed or is to stop. */
 static int tally_ranks(Run *r, int code, const Step *s)
 {
     Ranks *k = r->t->ranks;
@@ -115,7 +115,7 @@ static int tally_ranks(Run *r, int code, const Step *s)
     return 0;
 }
 
-/* code: of the step. */
+/* Reads loss and norm after a step; code: the step's result. */
 static int tally(Run *r, int code)
 {
     Step s = {0};
@@ -129,7 +129,7 @@ static int tally(Run *r, int code)
     return code;
 }
 
-/* The backend's sum of losses goes on from that of the run; ranks begin a new one after each step. */
+/* Sets the backend's sum of losses to that of the run; ranks begin a new sum after each step. */
 static void tally_begin(Run *r)
 {
     model_tally_set(r->m, r->t->ranks ? 0 : r->p.sum_nll, r->p.grad_norm);
@@ -143,7 +143,7 @@ static int interrupted(Run *r)
                      r->t->out ? r->t->out : "", r->t->out ? "; --resume goes on from there" : "");
 }
 
-/* The batches of the next step. */
+/* Returns the parts of the next step, one a batch. */
 static StepPart parts_of_step(const Run *r)
 {
     size_t K = r->t->accumulate > 1 ? r->t->accumulate : 1;
@@ -153,7 +153,8 @@ static StepPart parts_of_step(const Run *r)
     return s;
 }
 
-/* Every part is taken, also behind a failure: other ranks wait for the sums of the last. */
+/* Makes a step. With ranks it takes every part even after a failure: other ranks wait for the sums of the
+ * last. */
 static int gradient_step(Run *r)
 {
     Batch x;
@@ -183,20 +184,21 @@ static int train_step(Run *r)
     return code;
 }
 
-/* Steps done in this epoch. */
+/* Returns the steps done in this epoch. */
 static size_t epoch_step(const Run *r)
 {
     return run_epoch_steps(r->t, r->p.batch);
 }
 
-/* A backend that records is asked rarely: it would wait for us, and we for it. */
+/* Tells whether to read the loss now. A backend that records is asked rarely, because asking makes it and
+ * us wait. */
 static int tally_due(const Run *r, size_t every)
 {
     return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
            epoch_over(r) || validation_due(r) || clock_now() - r->reported >= r->t->log_seconds;
 }
 
-/* What is written after a step that ended in `code`. */
+/* Writes the log and reports progress after a step that ended in `code`. */
 static int after_step(Run *r, int code, size_t every)
 {
     if (!tally_due(r, every)) return code;
@@ -210,7 +212,7 @@ static int after_step(Run *r, int code, size_t every)
     return 0;
 }
 
-/* Ranks stop together: by what they told each other after the step. */
+/* Tells whether to stop. Ranks stop together: they exchanged it after the step. */
 static int stopped(const Run *r)
 {
     return r->t->ranks ? r->stop : r->t->stop && *r->t->stop;
@@ -233,7 +235,7 @@ static int keep_best(Run *r, double ppl, double score)
     return 0;
 }
 
-/* Validation, after the last step of an epoch or within one; files: model (if best), epoch's end, log. */
+/* Validates after the last step of an epoch or within one; files: model (if best), epoch's end, log. */
 static int validate(Run *r)
 {
     Progress *p = &r->p;
@@ -269,7 +271,7 @@ static int epoch_end(Run *r)
     return 0;
 }
 
-/* The state is saved too, as at an epoch's end. */
+/* Validates within an epoch, and saves the state as at an epoch's end. */
 static int validate_within(Run *r)
 {
     TRY(validate(r));
@@ -285,7 +287,8 @@ static int epoch_steps(Run *r)
     if (every == 0) every = 1;
     tally_begin(r);
     while (!epoch_over(r)) {
-        if (validation_due(r)) TRY(validate_within(r)); /* also of a run that was stopped in one */
+        /* A run that was stopped during one does it here too. */
+        if (validation_due(r)) TRY(validate_within(r));
         if (stopped(r)) {
             TRY(tally(r, 0));
             return interrupted(r);
@@ -297,7 +300,7 @@ static int epoch_steps(Run *r)
     return 0;
 }
 
-/* Enough whole epochs have passed since the best one. */
+/* Tells whether enough whole epochs have passed since the best one. */
 static int out_of_patience(const Run *r)
 {
     const Progress *p = &r->p;
@@ -387,7 +390,7 @@ static size_t peak_bytes(void)
     return getrusage(RUSAGE_SELF, &u) == 0 ? (size_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* The mean of the last epochs' ends, which takes the place of the best epoch's model. */
+/* Replaces the best epoch's model by the mean of the last epochs' ends. */
 static int take_average(Run *r, TrainResult *result)
 {
     Evaluation e;
@@ -410,13 +413,13 @@ static int take_model(Run *r, TrainResult *result)
     TRY(agree(r, load_best(r)));
     run_send(r);
     if (!run_has_exact(r)) return 0;
-    /* The progress of a run has the best perplexity and not what was exact. */
+    /* The progress of a run holds the best perplexity, but not the count of exact sequences. */
     TRY(evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e));
     result->valid_exact = evaluation_exact(&e);
     return 0;
 }
 
-/* NaN where there is no test text. */
+/* Evaluates the test text; NaN where there is none. */
 static int read_test(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
@@ -434,7 +437,7 @@ static int read_test(Run *r, TrainResult *result)
     return 0;
 }
 
-/* The one reading of the test text, if there is one, with the weights that are the model's in the end. */
+/* Takes the final model and reads the test text, if there is one, for the only time. */
 static int finish(Run *r, TrainResult *result)
 {
     TRY(take_model(r, result));

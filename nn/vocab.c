@@ -1,7 +1,7 @@
-/* vocab.c: words to ids and back. Ids are by falling count in the training text, ties bytewise, so
- * that the most frequent words have the same ids under every cut. A cut vocabulary of V words keeps
+/* vocab.c: words to ids and back. Ids follow the falling count in the training text, ties bytewise,
+ * so the most frequent words have the same ids under every cut. A cut vocabulary of V words keeps
  * <eos>, <unk> and the V - 2 most frequent others; the counts of the words cut off go to <unk>,
- * which then stands in the order where its count puts it. */
+ * whose new count decides its place in the order. */
 #include "nn/corpus.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "nn/hash.h"
 #include "nn/masking.h"
 
-/* Vocab.index: the table, and the bytes of every word, NUL behind each. */
+/* Inside of Vocab.index: the table, and the bytes of every word, with a NUL behind each. */
 typedef struct {
     Words words;
     char *arena;
@@ -56,7 +56,8 @@ static int words_of(const char *bytes, size_t count, int level, Words *w)
     return 0;
 }
 
-/* Keeps `limit` words. Sorting leaves the slots of w behind: only its list may be read on. */
+/* Keeps `limit` words. Sorting makes the slots of w invalid: afterwards only its list may be
+ * read. */
 static int words_cut(Words *w, size_t limit)
 {
     if (limit < 2)
@@ -70,7 +71,7 @@ static int words_cut(Words *w, size_t limit)
     return 0;
 }
 
-/* <eos>, <unk> and the words that are there twice or more. */
+/* Counts <eos>, <unk> and the words that occur twice or more. */
 static size_t words_repeated(const Words *w)
 {
     size_t n = 2;
@@ -100,7 +101,7 @@ static int fill(const Word *list, size_t n, Vocab *v)
     return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
 }
 
-/* Vocabulary of n distinct words, by id; <eos> must be among them. */
+/* Makes a vocabulary of n distinct words, by id; <eos> must be among them. */
 static int make(const Word *list, size_t n, Vocab *v)
 {
     *v = (Vocab){0};
@@ -193,7 +194,7 @@ void vocab_free(Vocab *v)
     *v = (Vocab){0};
 }
 
-/* One word a line, each once. */
+/* Reads one word a line, each once. */
 static int words_listed(const char *file, const char *bytes, size_t count, Words *w)
 {
     const char *word;

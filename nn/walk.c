@@ -1,6 +1,7 @@
-/* walk.c: the one reading of a plan (plan.h). Training (pass.c), the states between layers (bridge/states.c) and
- * the equality of maps (same.c) differ in what an instruction does, not in how the list is followed. Backward alone
- * follows it from its end (pass.c): around every instruction it pulls adjoints and begins sums over ranks. */
+/* walk.c: follows a plan (plan.h); all readers use it. Training (pass.c), the states between layers
+ * (bridge/states.c) and the equality of maps (same.c) differ in what an instruction does, not in how they follow
+ * the list. Only backward follows it from its end (pass.c): around every instruction it pulls adjoints and begins
+ * sums over ranks. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -15,7 +16,7 @@ int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)
 
 /* ---- in host doubles ------------------------------------------------------------------------- */
 
-/* out (rows, D) += term, its scalars' values in f, where a gate's are read row by row. */
+/* Adds a term to out (rows, D). f holds the values of its scalars; a gate's values are read row by row. */
 static void add_term(const PlanValues *v, size_t rows, const PlanTerm *t, const double *f,
                      double *out)
 {

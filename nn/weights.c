@@ -1,6 +1,6 @@
-/* weights.c: where attention looks. A pass keeps no weights (kernels work tile by tile), so they are made
- * again here, in double precision, from the queries and keys that each evaluation of an attention sublayer
- * leaves: for looking at a model, not for training it. */
+/* weights.c: where attention looks. A pass keeps no weights (kernels work tile by tile), so they are computed again
+ * here, in double precision, from the queries and keys that each evaluation of an attention sublayer leaves. This
+ * serves looking at a model, not training it. */
 #include "nn/engine.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "kernels/memory.h"
 
 typedef struct {
-    double *qkv;      /* (N, 3 D) of one evaluation */
-    double *relative; /* (2 clip + 1, E) of its slot */
-    double *span;     /* (H) of its slot */
+    double *qkv;      /* (N, 3 D) one evaluation */
+    double *relative; /* (2 clip + 1, E) its slot's */
+    double *span;     /* (H) its slot's */
     double *next;     /* weights of the next evaluation, (H, N, N) */
 } Watch;
 
-/* q . (k + r) / sqrt(E) of head h; r NULL: none. */
+/* Returns q . (k + r) / sqrt(E) of a head; r NULL: none. */
 static double score(const double *q, const double *k, const double *r, size_t E)
 {
     double sum = 0;
@@ -24,7 +24,7 @@ static double score(const double *q, const double *k, const double *r, size_t E)
     return sum / sqrt((double)E);
 }
 
-/* Scores a (n) become weights of sum 1; those of -inf 0. */
+/* Turns scores a (n) into weights of sum 1; a score of -inf gives 0. */
 static void softmax(double *a, size_t n)
 {
     double most = a[0], sum = 0;
@@ -33,14 +33,15 @@ static void softmax(double *a, size_t n)
     for (size_t j = 0; j < n; j++) a[j] /= sum;
 }
 
-/* log m at a distance under a head's span (spans.c). */
+/* Returns log m at a distance under a head's span (spans.c). */
 static double log_mask(const ModelConfig *c, double u, size_t distance)
 {
     double R = (double)c->ramp, z = (double)c->span * fmin(fmax(u, 0), 1);
     return log(fmin(fmax((R + z - (double)distance) / R, 0), 1));
 }
 
-/* w (N, N): head h of x->qkv. The key at distance j - i has the relative row of that distance (kernels/backend.h). */
+/* Computes w (N, N), the weights of head h of x->qkv. The key at distance j - i uses the relative row of that
+ * distance (kernels/backend.h). */
 static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
 {
     size_t D = m->config.width, E = m->E, clip = m->config.clip;

@@ -1,5 +1,5 @@
 /* words.c: distinct words and their counts. Open addressing with linear probing, at most half full
- * (Knuth 1998, volume 3, section 6.4, algorithm L); nothing is ever taken out. */
+ * (Knuth 1998, volume 3, section 6.4, algorithm L); nothing is ever removed. */
 #include "nn/corpus.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "kernels/memory.h"
 #include "nn/hash.h"
 
-/* The slot that holds the word, or the empty one where it belongs. slots > 0. */
+/* Returns the slot that holds the word, or the empty one where it belongs. slots > 0. */
 static size_t find_slot(const Words *w, const char *text, size_t bytes)
 {
     size_t mask = w->slots - 1;
