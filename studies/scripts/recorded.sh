@@ -28,6 +28,7 @@ cd "$work"
 recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400 --activation gelu
         --precision bf16 --threads 1"
 treebank="--corpus ptb --sequence 64"
+sentences=4 # the truncation errors are of so many
 long="--epochs 8" brief="--epochs 2 --schedule linear"
 
 # take FOLDER FILE...: copies those new files that the folder already has.
@@ -49,7 +50,7 @@ again() {
     name=$1 schemes=$2 from=
     for f in $3; do from="$from --from $results/$f"; done
     shift 3
-    make_new compare $recipe $treebank --truncation 4 "$@" $from --scheme "$schemes"
+    make_new compare $recipe $treebank --truncation $sentences "$@" $from --scheme "$schemes"
     # runs.csv stays as recorded, except for the table that takes its runs from other folders
     runs=
     [ "$name" != one-layer ] || runs=runs.csv
@@ -93,6 +94,9 @@ recorded tables/controls $long --seeds 3
 recorded tables/controls/seed1 $long --seeds 1
 recorded tables/designs $brief --seeds 1 --layers 4
 recorded tables/layers $brief --seeds 3 --layers 2
+sentences=64
+recorded tables/layers-long $long --seeds 3 --layers 2
+sentences=4
 recorded tables/baseline $brief --seeds 1
 recorded tables/sentences $brief --seeds 1 --context sentence
 recorded tables/relative $brief --seeds 1 --positions both

@@ -89,7 +89,7 @@ if [ $full = 1 ]; then
 else
     recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
             --activation gelu ${device:+--device $device }--precision ${precision:-bf16} --threads 1"
-    seeds=3 context=stream other=sentence errors=4
+    seeds=3 context=stream other=sentence errors=64
     long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
     letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
