@@ -475,7 +475,8 @@ static const Kind kinds[] = {
     {.command = "attention",
      .title = "Where models look",
      .about =
-         "Shows attention weights in a few sentences: each row is a token, and the shading shows what it looks at.",
+         "Shows attention weights in a few sentences: each row is a token, and the shading shows "
+         "what it looks at.",
      .table = {{"maps", map_columns, "Attention weights.", 0}},
      .plot =
          {{"map-*",
@@ -484,7 +485,7 @@ static const Kind kinds[] = {
 
 const Command command_attention = {
     .name = "attention",
-    .purpose = "where trained models look: distances, and pictures",
+    .purpose = "show where trained models look: distances and pictures",
     .about =
         "Measures how differently trained models spread their attention (Press, Smith, Levy 2020, section\n"
         "6). At every token it matches the heads of two models' i-th attention sublayers so that the sum of\n"

@@ -67,10 +67,10 @@ const Column regression_columns[] = {
            .words =
                "p of the hypothesis that the levels' means lie on this line (F test of lack of "
                "fit); small: they do not, and the slopes say less than the levels"),
-    COLUMN(
-        RegressionRow, first, .digits = 3,
-        .words =
-            "F of the instrument in the first stage; below 10 the instrument is weak and the interval is not reliable"),
+    COLUMN(RegressionRow, first, .digits = 3,
+           .words =
+               "F of the instrument in the first stage; below 10 the instrument is weak and the "
+               "interval is not reliable"),
     {0}};
 
 typedef struct {

@@ -32,7 +32,8 @@ static const Option search_options[] = {
     {"starts", OPTION_SIZE, "8", "N",
      "start from the form's own values and from N - 1 draws about them", 1, 10000},
     {"evaluations", OPTION_SIZE, "4000", "N",
-     "evaluations of the objective, shared by the starts; each start finishes its simplex step, and rounding takes more",
+     "evaluations of the objective, shared by the starts; each start finishes its simplex step, and "
+     "rounding takes more",
      1, 1e9},
     {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
     {"within", OPTION_REAL, "4", "X", "keep coefficients in [-X, X]", 1e-3, 100},

@@ -15,7 +15,8 @@ static const Option scheme_options[] = {
      "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, with --modified and brackets to h^(N-1); at most 8 in trees (default: one more than each scheme's order)",
+     "terms of h^1 to h^N, with --modified and brackets to h^(N-1); at most 8 in trees (default: one "
+     "more than each scheme's order)",
      1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
      "print elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},

@@ -307,7 +307,7 @@ static const Kind kinds[] = {
 
 const Command command_stability = {
     .name = "stability",
-    .purpose = "stability limits and regions of schemes",
+    .purpose = "find stability limits and regions of schemes",
     .about =
         "Shows |R|, the largest amplification factor of one step on y' = lambda_F y + lambda_G y. Columns\n"
         "of --csv: scheme,re,im,modulus, z = h lambda with lambda_F = lambda_G = lambda/2; with --split:\n"
@@ -320,8 +320,9 @@ const Command command_stability = {
         "= omega h and R the factor that is 1 at nu = 0. The phase error is nu - arg R(i nu) =\n"
         "dispersion_constant nu^(dispersion_order+1) + ..., positive where the scheme lags behind. The\n"
         "amplitude's error is 1 - |R(i nu)| = dissipation_constant nu^(dissipation_order+1) + ..., positive\n"
-        "where the scheme damps. For a word with weights of F and G, nu times their mean replaces nu. inf:\n"
-        "no error; empty: not known. trotter stability --scheme rk4 prints 4, 1/120 and 5, 1/144.\n"
+        "where the scheme damps. For a word with weights of F and G, nu times their mean replaces nu. inf\n"
+        "means no error; an empty cell means not known. trotter stability --scheme rk4 prints 4, 1/120 and\n"
+        "5, 1/144.\n"
         "\n"
         "ssp is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
         "Ketcheson, Shu 2011). For implicit stages a_stable, l_stable and r_infinity, |R| at infinity, are\n"

@@ -267,7 +267,7 @@ static const Kind kinds[] = {
 
 const Command command_truncation = {
     .name = "truncation",
-    .purpose = "the true truncation error of a trained network's layers",
+    .purpose = "measure the true truncation error of a trained network's layers",
     .about =
         "A layer of a trained model is a vector field, so the command can compute the exact flow that the\n"
         "layer's step stands for. On real sentences it compares each scheme's step from the state that\n"
@@ -283,9 +283,9 @@ const Command command_truncation = {
         "`leading` is the part of the error at h = 1 that theory predicts, from elementary differentials of\n"
         "the trained field; `remainder` is the rest, whose slope must be one more. `governs` shows whether\n"
         "the error at h = 1 is within " TRUNCATION_PERCENT
-        " of `leading`; where it is not, h = 1 is not in\n"
-        "the asymptotic regime and the order does not govern. With ReLU the field has kinks, and slopes\n"
-        "above 2.5 are not seen: verdict kinks.\n"
+        " of `leading`; where it is not, h = 1 is not in the asymptotic\n"
+        "regime and the order does not govern. With ReLU the field has kinks, and slopes above 2.5 are not\n"
+        "seen (verdict kinks).\n"
         "\n"
         "The field is F + G; for a decoder's layer it is F + C + G with the encoder's output at rest. F is\n"
         "the layer's attention sets, weighted as its own scheme weighs them, and G its feed-forward sets. A\n"
