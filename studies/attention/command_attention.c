@@ -20,7 +20,7 @@ static const Option study_options[] = {
      "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances",
      0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS, 0, 0},
-    {"tokens", OPTION_SIZE, "2000", "N", "of the text, up to the end of a block", 1, 1e12},
+    {"tokens", OPTION_SIZE, "2000", "N", "tokens of the text, up to the end of a block", 1, 1e12},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone", 0, 0},
     {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
@@ -31,16 +31,16 @@ static const Option study_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "every pair of models as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, .md; and of "
-     "each model maps.csv with pictures",
+     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, "
+     ".md; and for each model maps.csv with pictures",
      0, 0},
-    {"sentences", OPTION_SIZE, "1", "N", "pictures of the first N lines of the text; 0: none", 0,
-     1000},
-    {"longest", OPTION_SIZE, "20", "T", "tokens of such a line, at most", 1, 64},
+    {"sentences", OPTION_SIZE, "1", "N", "draw pictures of the first N lines of the text; 0: none",
+     0, 1000},
+    {"longest", OPTION_SIZE, "20", "T", "tokens of such a line at most", 1, 64},
     {"by-head", OPTION_FLAG, NULL, NULL,
-     "a picture of each attention sublayer with a map for each head; else the mean over heads is drawn",
+     "draw a picture of each attention sublayer with a map for each head (otherwise the mean over heads)",
      0, 0},
     PLOT_FIGURE,
     {0},
@@ -105,8 +105,10 @@ static const Column scheme_columns[] = {
     COLUMN(SchemeRow, low, .digits = 5, .words = "end of the 95 % interval over pairs"),
     COLUMN(SchemeRow, high, .digits = 5, .words = "end of the 95 % interval over pairs"),
     COLUMN(SchemeRow, matched_once, .digits = 5, .words = ONCE),
-    COLUMN(SchemeRow, p_apart, .digits = 2,
-           .words = "p of the models of two schemes being no farther apart than models of one"),
+    COLUMN(
+        SchemeRow, p_apart, .digits = 2,
+        .words =
+            "p of the hypothesis that models of two schemes are no farther apart than models of one"),
     {0}};
 
 typedef struct {
@@ -462,19 +464,19 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "attention",
      .title = "Distances between models' attention",
-     .about = "Earth mover's distance between the attention distributions "
-              "of two models' heads, heads matched one to one, over "
-              "tokens and sublayers.",
+     .about = "Shows the earth mover's distance between the attention distributions of two "
+              "models' heads, matched one to one, over tokens and sublayers.",
      .table = {{"schemes", scheme_columns,
-                "Means over pairs of models. In brackets 95 % intervals, "
-                "too narrow where pairs share models.",
+                "Means over pairs of models. Brackets hold 95 % intervals, which are too narrow "
+                "where pairs share models.",
                 KIND_ALL},
                {"attention", pair_columns, "Pairs of models.", KIND_MANY},
                {"sublayers", sublayer_columns, "Pairs by sublayer", 0}}},
     {.command = "attention",
      .title = "Where models look",
      .about =
-         "Attention weights in a few sentences: a row is a token, and what it looks at is shaded.",
+         "Shows attention weights in a few sentences: each row is a token, and the shading shows "
+         "what it looks at.",
      .table = {{"maps", map_columns, "Attention weights.", 0}},
      .plot =
          {{"map-*",
@@ -483,29 +485,26 @@ static const Kind kinds[] = {
 
 const Command command_attention = {
     .name = "attention",
-    .purpose = "where trained models look: distances, and pictures",
+    .purpose = "show where trained models look: distances and pictures",
     .about =
-        "How differently trained models spread their attention (Press, Smith, Levy 2020, section "
-        "6): at every\n"
-        "token the heads of two models' i-th attention sublayers are matched so that the sum of "
-        "the earth\n"
-        "mover's distances between matched heads is least; that sum is averaged over tokens and "
-        "sublayers.\n"
-        "The table has the means over all pairs of models of each pair of schemes: baseline with "
-        "baseline,\n"
-        "sandwich with sandwich, baseline with sandwich. --csv: every pair.\n"
-        "--over positions: attention weights are mass on the tokens seen, and moving all of it by "
-        "one token\n"
-        "costs 1. --over values: the weights are samples of a number, wherever they stand; the "
-        "paper does not\n"
-        "say which it means; the size of the numbers in its table 7 fits the second better.\n"
-        "--out also draws where tokens look in the first lines of the text: a map for each attention sublayer, the "
-        "mean\nover heads, or with --by-head a picture of each sublayer with a map for each head. One model will do "
-        "for that.\nEncoders of masked words ('train --objective masked') look at all tokens, also those ahead; "
-        "they are compared line\nby line. Models that translate are not read here.\n"
-        "Models need the same vocabulary, as many heads and as many attention sublayers "
-        "(evaluations, where a\n"
-        "scheme evaluates one several times).\n",
+        "Measures how differently trained models spread their attention (Press, Smith, Levy 2020, section\n"
+        "6). At every token it matches the heads of two models' i-th attention sublayers so that the sum of\n"
+        "the earth mover's distances between matched heads is least; it averages that sum over tokens and\n"
+        "sublayers. The table has the means over all pairs of models of each pair of schemes: baseline with\n"
+        "baseline, sandwich with sandwich, baseline with sandwich. --csv prints every pair.\n"
+        "\n"
+        "--over positions: attention weights are mass on the tokens seen, and moving all of it by one token\n"
+        "costs 1. --over values: the weights are samples of a number, wherever they stand. The paper does\n"
+        "not say which it means; the size of the numbers in its table 7 fits the second better.\n"
+        "\n"
+        "--out also draws where tokens look in the first lines of the text: a map for each attention\n"
+        "sublayer, the mean over heads, or with --by-head a picture of each sublayer with a map for each\n"
+        "head. One model is enough for that.\n"
+        "\n"
+        "Encoders of masked words ('train --objective masked') look at all tokens, also those ahead; they\n"
+        "are compared line by line. The command does not read models that translate. Models need the same\n"
+        "vocabulary, as many heads and as many attention sublayers (evaluations, where a scheme evaluates\n"
+        "one several times).\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

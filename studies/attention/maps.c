@@ -24,9 +24,9 @@ typedef struct {
 const Column map_columns[] = {
     COLUMN(MapRow, map, .words = "number of the attention sublayer in a sentence and a model"),
     COLUMN(MapRow, sentence, .words = "line of the text that has words, from 1"),
-    COLUMN(MapRow, layer, .words = "from 0"),
+    COLUMN(MapRow, layer, .words = "number of the layer, from 0"),
     COLUMN(MapRow, sublayer, .words = "number of the attention sublayer in its layer, from 1"),
-    COLUMN(MapRow, head, .words = "from 1; 0: the mean over heads"),
+    COLUMN(MapRow, head, .words = "number of the head, from 1; 0: the mean over heads"),
     COLUMN(MapRow, query, .words = "place of the token that looks, from 0"),
     COLUMN(MapRow, key, .words = "place of the token that is looked at, from 0"),
     COLUMN(MapRow, weight, .words = "attention weight; over the keys of a query they sum to 1"),

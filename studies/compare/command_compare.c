@@ -21,77 +21,79 @@ static const Option scheme_options[] = {
      "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
      "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
      "A/B,...",
-     "of a corpus of pairs, in the place of --scheme: ENCODER/DECODER, the first the baseline; "
-     "NAME@LAYERS has layers of its own",
+     "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
+     "baseline; NAME@LAYERS sets the layers of a side",
      0, 0},
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
     {"baseline", OPTION_TEXT, NULL, "NAME",
-     "differences are told from this scheme (default: transformer, else the first)", 0, 0},
+     "show differences from this scheme (default: transformer, else the first)", 0, 0},
     {"system", OPTION_TEXT, NULL, "P",
      "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
     {"system-file", OPTION_TEXT, NULL, "FILE",
-     "a particle system of your own ('trotter order --help' tells the form)", 0, 0},
+     "your own particle system ('trotter order --help' shows the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: tables of the runs in DIR/runs.csv, with what DIR/errors.csv and "
-     "DIR/compare.csv have of their networks; all other options as the runs were trained with",
+     "train nothing: make tables of the runs in DIR/runs.csv, with what DIR/errors.csv and "
+     "DIR/compare.csv say about their networks; give all other options as for the training",
      0, 0},
     {0},
 };
 
 static const Option tuning_options[] = {
     {"tune", OPTION_FLAG, NULL, NULL,
-     "equal tuning: choose rate and dropout for each scheme on validation first, the same grid for "
-     "all; the test text is opened after the last choice",
+     "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
+     "grid for all; the test text is opened after the last choice",
      0, 0},
     {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
      .needs = "tune"},
     {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,
      .needs = "tune"},
-    {"tune-seed", OPTION_SIZE, "0", "N", "seed of the grid's trainings, none of those compared", 0,
-     1e18, .needs = "tune"},
+    {"tune-seed", OPTION_SIZE, "0", "N",
+     "seed of the grid's trainings; it must not be a seed that is compared", 0, 1e18,
+     .needs = "tune"},
     {0},
 };
 
 static const Option truncation_options[] = {
     {"truncation", OPTION_SIZE, "16", "N",
-     "sentences of the validation text for the truncation error of each trained network; 0: none",
-     0, 10000},
+     "measure the truncation error of each trained network on N validation sentences; 0: none", 0,
+     10000},
     {"truncation-tokens", OPTION_SIZE, NULL, "N",
-     "of a sentence at most, <eos> first (default: as the networks are trained, --sequence)", 2,
-     65536},
+     "tokens of a sentence at most, <eos> first (default: as the networks are trained, --sequence)",
+     2, 65536},
     {0},
 };
 
 static const Option masked_options[] = {
     {"one-by-one", OPTION_SIZE, NULL, "N",
-     "of --objective masked: pseudo-perplexity with one word masked at a time too, of the first N "
-     "tokens of the validation text, to the end of their line (default: none). It takes a pass of "
-     "a sequence for every word",
+     "with --objective masked: also measure pseudo-perplexity with one word masked at a time, on "
+     "the first N tokens of the validation text, to the end of their line; every word takes one "
+     "pass of a sequence (default: none)",
      1, 1e15},
     {0},
 };
 
 static const Option depth_options[] = {
     {"layers", OPTION_SIZES, "1", "L,...",
-     "blocks, each one step of the scheme; several: a row each", 1, NETWORK_LAYERS},
+     "blocks, each one step of the scheme; each number has its own row", 1, NETWORK_LAYERS},
     {0},
 };
 
 static const Option score_options[] = {
     {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
-     "words of BLEU, of a corpus of pairs; none: text that is tokenised already", 0, 0},
+     "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already", 0, 0},
     {0},
 };
 
 static const Option statistics_options[] = {
     {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "differences of all pairs of designs too, with Tukey's correction: DIR/pairs.csv, .tex", 0, 0},
+     "also show differences of all pairs of designs, with Tukey's correction: DIR/pairs.csv, .tex",
+     0, 0},
     {"equivalence", OPTION_REAL, NULL, "X",
-     "tell which designs are shown to be within X of the baseline's perplexity (two one-sided "
+     "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
      "tests, corrected)",
      1e-6, 1e6},
     {0},
@@ -100,12 +102,13 @@ static const Option statistics_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
-     "figures beside these (published.csv, .md, .tex) where they have some, and each run under DIR/runs",
+     "figures beside ours (published.csv, .md, .tex) where the papers have some, and each run "
+     "under DIR/runs",
      0, 0},
     PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "the whole table as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the whole table as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
-     "options from a file, as DIR/config.ini; the command line overrides it", 0, 0},
+     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
     {0},
 };
 
@@ -268,9 +271,9 @@ static void judge(const Csv *c, Verdict *v)
 static const Kind kinds[] = {
     {.command = "compare",
      .title = "Comparison of schemes",
-     .about = "What the text of a scheme says of it beside what training says: exact order, order "
-              "measured on a particle system, truncation error of the trained network, perplexity "
-              "over seeds. " KIND_ORDERS,
+     .about = "Shows what a scheme's text says beside what training says: exact order, order "
+              "measured on a particle system, truncation error of the trained network, "
+              "perplexity over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .judge = judge,
      .table = {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
@@ -279,8 +282,8 @@ static const Kind kinds[] = {
                 "(Tukey).",
                 KIND_ALL},
                {"correlations", correlation_columns,
-                "Rank correlations (Spearman) of perplexity. In brackets 95 % bootstrap intervals "
-                "over designs, of 7 or more.",
+                "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
+                "intervals over 7 or more designs.",
                 KIND_ALL},
                {"regression", regression_columns,
                 "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
@@ -288,7 +291,8 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
                PUBLISHED_TABLE(published_schemes),
-               {"tune", tune_columns, "Rates and dropouts tried, and those chosen.", KIND_SOME},
+               {"tune", tune_columns,
+                "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
                {"runs", run_columns, "Trainings", 0},
                {"errors", compare_errors_columns, "What was measured on each trained network", 0},
                {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
@@ -297,7 +301,7 @@ static const Kind kinds[] = {
                "Mean perplexity of every scheme and its standard deviation over seeds."},
               {"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
-              {"evaluations", "Perplexity against evaluations of F and G a layer."},
+              {"evaluations", "Perplexity against evaluations of F and G per layer."},
               {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
               {"dial-error",
                "Truncation error against theta of dial:S,THETA, with 95 % intervals."},
@@ -308,8 +312,8 @@ static const Kind kinds[] = {
     {.command = "compare --source",
      .title = "Comparison of encoders and decoders",
      .about =
-         "Pairs of schemes, an encoder's and a decoder's: exact orders, truncation errors of the "
-         "trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
+         "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
+         "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .table = {{"compare", translation_columns,
                 "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
@@ -324,33 +328,26 @@ const Command command_compare = {
     .name = "compare",
     .purpose = "compare schemes: order, measured order, perplexity, cost",
     .about =
-        "For every scheme: its exact order, its order measured on a particle system, its "
-        "evaluations,\n"
-        "and language models trained with it over several seeds and depths: perplexities with "
-        "intervals,\n"
-        "differences from a baseline with one standard deviation pooled over all designs, seeds paired\n"
-        "where that helps, corrected for their number (Dunnett; --all-pairs: Tukey), speed, memory; and\n"
-        "rank correlations of perplexity over all designs, equal maps counted once.\n"
-        "Splittings without suffix have Euler sub-flows everywhere.\n"
-        "Each training is a 'trotter train' of its own under DIR/runs; given again, the command "
-        "reads\n"
-        "finished runs and goes on with stopped ones. Several processes given the same command "
-        "share the\n"
-        "runs, each trained once; started by mpirun, srun or as a Slurm array only the first one "
-        "writes\n"
-        "tables.\n"
+        "For every scheme the command shows its exact order, its order measured on a particle system, and\n"
+        "its evaluations. It trains language models with the scheme over several seeds and depths, and\n"
+        "shows their perplexities with intervals, differences from a baseline, speed and memory.\n"
         "\n"
-        "On a corpus of pairs (--source en --target de) it compares pairs of schemes, an encoder's "
-        "and a\n"
-        "decoder's (--pair): exact order of each, truncation errors of both sides, validation "
-        "perplexity,\n"
-        "BLEU and chrF2 of the test text by beam search. Differences from the first pair have two "
-        "intervals,\n"
-        "over seeds and over drawn test sentences (Koehn 2004). DIR/runs.csv and lines.csv are what "
-        "--from reads.\n"
-        "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with "
-        "its exact\n"
-        "order or error constant on the particle system, or a run failed.\n",
+        "All differences share one standard deviation, pooled over all designs; seeds are paired where that\n"
+        "helps. They are corrected for their number (Dunnett; --all-pairs: Tukey). Rank correlations of\n"
+        "perplexity run over all designs; equal maps count once. Splittings without suffix have Euler\n"
+        "sub-flows everywhere.\n"
+        "\n"
+        "Each training is one 'trotter train' under DIR/runs. Given again, the command reads finished runs\n"
+        "and continues stopped ones. Several processes with the same command share the runs, and each run\n"
+        "is trained once. Under mpirun, srun or a Slurm array only the first one writes tables.\n"
+        "\n"
+        "On a corpus of pairs (--source en --target de) it compares pairs of schemes (--pair), an encoder's\n"
+        "and a decoder's: exact order of each, truncation errors of both sides, validation perplexity, BLEU\n"
+        "and chrF2 of the test text by beam search. Differences from the first pair have two intervals,\n"
+        "over seeds and over drawn test sentences (Koehn 2004). --from reads DIR/runs.csv and lines.csv.\n"
+        "\n"
+        "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
+        "exact order or error constant on the particle system, or a run failed.\n",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -23,11 +23,11 @@ const Column compare_errors_columns[] = {
     FIELD(ErrorsRow, "truncation_leading", errors.leading, .digits = 3,
           .words = "leading term of that error"),
     FIELD(ErrorsRow, "truncation_governed", errors.governed, .digits = 3,
-          .words = "share of sentences and layers whose error is near to the leading term"),
+          .words = "share of sentences and layers whose error is near the leading term"),
     FIELD(ErrorsRow, "layer_truncation", errors.layer, .digits = 3, .sparse = 1),
     FIELD(ErrorsRow, "layer_truncation_slope", errors.layer_slope, .digits = 3, .sparse = 1),
     FIELD(ErrorsRow, "check", errors.check, .digits = 2, .sparse = 1,
-          .words = "largest difference of the sublayers from a forward pass"),
+          .words = "largest difference between the sublayers and a forward pass"),
     FIELD(ErrorsRow, "one_by_one", errors.one_by_one, .digits = 4, .sparse = 1),
     {0}};
 

@@ -33,41 +33,44 @@ typedef struct {
 } RegressionRow;
 
 const Column regression_columns[] = {
-    COLUMN(RegressionRow, parts, .words = "S of dial:S,THETA: evaluations of F + G a step"),
+    COLUMN(RegressionRow, parts, .words = "S of dial:S,THETA: evaluations of F + G per step"),
     COLUMN(RegressionRow, layers),
     COLUMN(RegressionRow, least, .digits = 3, .head = "from theta",
-           .words = "the least of the thetas: of all levels, and again of those from 1/S on"),
-    COLUMN(RegressionRow, text,
-           .words = "whose perplexity is told; error: the logarithm of the truncation error is"),
+           .words = "the least theta: of all levels, and again of those from 1/S on"),
+    COLUMN(
+        RegressionRow, text,
+        .words =
+            "text whose perplexity is fitted; error: the logarithm of the truncation error is fitted"),
     COLUMN(
         RegressionRow, term,
         .words =
-            "theta: perplexity a unit of theta, the displacement of stages; distance: a unit of |theta - "
-            "1/(S-1)|, which the leading error is proportional to; error: a unit of the logarithm of the truncation "
-            "error, beside theta, by two-stage least squares with the distance as the instrument"),
+            "theta: perplexity per unit of theta, the displacement of stages; distance: per unit "
+            "of |theta - 1/(S-1)|, to which the leading error is proportional; error: per unit "
+            "of the logarithm of the truncation error, beside theta, by two-stage least squares "
+            "with the distance as the instrument"),
     FIELD(RegressionRow, "estimate", slope.estimate, .form = SHEET_FIXED, .digits = 2,
           .low = "estimate_low", .high = "estimate_high",
-          .words = "perplexity, or logarithm of the error, a unit"),
+          .words = "perplexity, or logarithm of the error, per unit"),
     FIELD(RegressionRow, "error", slope.error, .form = SHEET_FIXED, .digits = 2,
           .words = "standard error of the estimate"),
     FIELD(RegressionRow, "estimate_low", slope.low, .form = SHEET_FIXED, .digits = 2,
           .head = "from", .words = "lower end of the 95 % interval (Student's t)"),
     FIELD(RegressionRow, "estimate_high", slope.high, .form = SHEET_FIXED, .digits = 2,
           .head = "to", .words = "upper end of the 95 % interval (Student's t)"),
-    FIELD(RegressionRow, "p", slope.p, .digits = 2, .words = "two-sided, of no slope"),
+    FIELD(RegressionRow, "p", slope.p, .digits = 2, .words = "two-sided p of no slope"),
     FIELD(RegressionRow, "df", fit.df, .words = "degrees of freedom: runs - seeds - 2"),
     FIELD(RegressionRow, "sd", fit.sd, .form = SHEET_FIXED, .digits = 2,
-          .words = "standard deviation of a run about the line, its seed's part taken away"),
+          .words = "standard deviation of a run about the line, without its seed's part"),
     COLUMN(RegressionRow, levels, .words = "thetas"),
     FIELD(RegressionRow, "runs", fit.runs, .words = "trainings"),
     COLUMN(RegressionRow, lack, .head = "lack p", .digits = 2,
            .words =
-               "p of the levels' means lying on this line (F test of lack of fit); small: they do "
-               "not, and the slopes sum up less than the levels tell"),
-    COLUMN(
-        RegressionRow, first, .digits = 3,
-        .words =
-            "F of the instrument in the first stage; below 10 it is weak, and the interval not to be relied on"),
+               "p of the hypothesis that the levels' means lie on this line (F test of lack of "
+               "fit); small: they do not, and the slopes say less than the levels"),
+    COLUMN(RegressionRow, first, .digits = 3,
+           .words =
+               "F of the instrument in the first stage; below 10 the instrument is weak and the "
+               "interval is not reliable"),
     {0}};
 
 typedef struct {
@@ -78,15 +81,19 @@ typedef struct {
 } DialRow;
 
 const Column dial_columns[] = {
-    COLUMN(DialRow, parts, .words = "S of dial:S,THETA: evaluations of F + G a step"),
+    COLUMN(DialRow, parts, .words = "S of dial:S,THETA: evaluations of F + G per step"),
     COLUMN(DialRow, layers),
-    COLUMN(DialRow, theta, .words = "of the dial"),
+    COLUMN(DialRow, theta, .words = "theta of the dial"),
     FIELD(DialRow, "valid_ppl", valid.mean, .low = "valid_low", .high = "valid_high"),
-    FIELD(DialRow, "valid_low", valid.low, .words = "lower end of its own runs' 95 % interval"),
-    FIELD(DialRow, "valid_high", valid.high, .words = "upper end of its own runs' 95 % interval"),
+    FIELD(DialRow, "valid_low", valid.low,
+          .words = "lower end of the 95 % interval of these runs alone"),
+    FIELD(DialRow, "valid_high", valid.high,
+          .words = "upper end of the 95 % interval of these runs alone"),
     FIELD(DialRow, "test_ppl", test.mean, .low = "test_low", .high = "test_high"),
-    FIELD(DialRow, "test_low", test.low, .words = "lower end of its own runs' 95 % interval"),
-    FIELD(DialRow, "test_high", test.high, .words = "upper end of its own runs' 95 % interval"),
+    FIELD(DialRow, "test_low", test.low,
+          .words = "lower end of the 95 % interval of these runs alone"),
+    FIELD(DialRow, "test_high", test.high,
+          .words = "upper end of the 95 % interval of these runs alone"),
     FIELD(DialRow, "truncation", error.mean, .digits = 3, .low = "truncation_low",
           .high = "truncation_high", .words = "truncation error of the network's own step"),
     FIELD(DialRow, "truncation_low", error.low, .words = STATISTICS_POSITIVE_LOW),

@@ -13,7 +13,7 @@ typedef struct {
 } CorrelationRow;
 
 const Column correlation_columns[] = {
-    COLUMN(CorrelationRow, perplexity, .words = "of which text"),
+    COLUMN(CorrelationRow, perplexity, .words = "text whose perplexity is ranked"),
     COLUMN(CorrelationRow, layers),
     COLUMN(CorrelationRow, quantity),
     FIELD(CorrelationRow, "designs", c.n, .words = "maps that differ; equal maps count once"),
@@ -22,7 +22,7 @@ const Column correlation_columns[] = {
     FIELD(CorrelationRow, "low", c.low, .form = SHEET_FIXED, .digits = 2),
     FIELD(CorrelationRow, "high", c.high, .form = SHEET_FIXED, .digits = 2),
     FIELD(CorrelationRow, "p", c.p, .digits = 2,
-          .words = "probability of as large a correlation by chance, over permutations"),
+          .words = "probability that chance gives as large a correlation, over permutations"),
     {0}};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

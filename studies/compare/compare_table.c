@@ -29,9 +29,10 @@ typedef struct {
 #define LESS " perplexity less the baseline's; standard deviation pooled over the designs"
 #define TOGETHER \
     " end of the interval that holds together with those of the other designs (Dunnett)"
-#define P_VALUE "of no difference, corrected for the comparisons with the baseline (Dunnett)"
-#define EQUAL "of a difference of the margin or more (two one-sided tests), corrected likewise"
-#define CORRELATION "of runs of one seed within a design's mean (intra-class)"
+#define P_VALUE "p of no difference, corrected for the comparisons with the baseline (Dunnett)"
+#define EQUAL \
+    "p of a difference of the margin or more (two one-sided tests), corrected in the same way"
+#define CORRELATION "correlation of runs of one seed, each less its design's mean (intra-class)"
 
 const Column compare_columns[] = {
     COLUMN(CompareRow, scheme, .place = 1, .page = 1),
@@ -83,7 +84,7 @@ const Column compare_columns[] = {
     COLUMN(CompareRow, dropout, .page = 17),
     COLUMN(CompareRow, same_as, .words = "scheme that makes the same map"),
     COLUMN(CompareRow, control_of,
-           .words = "schemes that it is a control of equal evaluations for"),
+           .words = "schemes for which this one is a control of equal evaluations"),
     FIELD(CompareRow, "truncation", cell.split.mean, .digits = 3, .low = "truncation_low",
           .high = "truncation_high", .head = "error", .half = "±", .place = 6, .page = 7,
           .words = ERROR),
@@ -105,35 +106,36 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "test_diff_dunnett_p", cell.test_together.p, .digits = 2, .page = 15,
           .words = P_VALUE),
     FIELD(CompareRow, "valid_pooled_sd", layout.valid.pooled.sd,
-          .words = "over seeds, pooled within the designs"),
+          .words = "standard deviation over seeds, pooled within the designs"),
     FIELD(CompareRow, "test_pooled_sd", layout.test.pooled.sd,
-          .words = "over seeds, pooled within the designs"),
+          .words = "standard deviation over seeds, pooled within the designs"),
     FIELD(CompareRow, "valid_pooled_df", layout.valid.pooled.df,
           .words = "degrees of freedom of valid_pooled_sd"),
     FIELD(CompareRow, "test_pooled_df", layout.test.pooled.df,
           .words = "degrees of freedom of test_pooled_sd"),
     FIELD(CompareRow, "valid_seeds_paired", layout.valid.paired, .form = SHEET_FLAG,
-          .words = "what a seed does to all designs is left out of valid_pooled_sd"),
+          .words = "valid_pooled_sd leaves out what a seed does to all designs"),
     FIELD(CompareRow, "test_seeds_paired", layout.test.paired, .form = SHEET_FLAG,
-          .words = "what a seed does to all designs is left out of test_pooled_sd"),
+          .words = "test_pooled_sd leaves out what a seed does to all designs"),
     FIELD(CompareRow, "valid_seed_correlation", layout.valid.correlation, .words = CORRELATION),
     FIELD(CompareRow, "test_seed_correlation", layout.test.correlation, .words = CORRELATION),
     FIELD(CompareRow, "valid_diff_pooled_error", cell.valid_diff.error,
           .words = "standard error of valid_diff"),
     FIELD(CompareRow, "test_diff_pooled_error", cell.test_diff.error,
           .words = "standard error of test_diff"),
-    COLUMN(CompareRow, margin, .sparse = 1, .words = "of equivalence, in perplexity"),
+    COLUMN(CompareRow, margin, .sparse = 1, .words = "margin of equivalence, in perplexity"),
     FIELD(CompareRow, "valid_equal_p", cell.valid_equal, .sparse = 1, .words = EQUAL),
     FIELD(CompareRow, "test_equal_p", cell.test_equal, .sparse = 1, .words = EQUAL),
-    FIELD(CompareRow, "truncation_time", time, .head = "time", .place = 7, .page = 20,
-          .words =
-              "of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+    FIELD(
+        CompareRow, "truncation_time", time, .head = "time", .place = 7, .page = 20,
+        .words =
+            "time of the exact flow that a step of 1 is measured against: how far the scheme goes"),
     FIELD(CompareRow, "truncation_leading", cell.leading, .digits = 3, .head = "leading",
           .place = 8, .page = 21,
           .words = "leading term of that error at h = 1, which the order makes small"),
     FIELD(CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
-          .words = "whether the order governs h = 1: error within " TRUNCATION_PERCENT
-                   " of its leading term, their means"),
+          .words = "whether the order governs h = 1: the mean error is within " TRUNCATION_PERCENT
+                   " of the mean leading term"),
     FIELD(CompareRow, "one_by_one", cell.one_by_one.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "one_by_one_low", .high = "one_by_one_high", .head = "one by one", .half = "±",
           .place = 15, .page = 23, .sparse = 1,

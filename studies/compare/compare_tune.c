@@ -20,16 +20,17 @@ typedef struct {
     int chosen;
 } TuneRow;
 
-const Column tune_columns[] = {COLUMN(TuneRow, scheme),
-                               COLUMN(TuneRow, layers),
-                               COLUMN(TuneRow, rate),
-                               COLUMN(TuneRow, dropout),
-                               COLUMN(TuneRow, seed),
-                               COLUMN(TuneRow, valid_ppl),
-                               COLUMN(TuneRow, best_epoch),
-                               COLUMN(TuneRow, chosen, .form = SHEET_FLAG,
-                                      .words = "by validation perplexity with a seed of its own"),
-                               {0}};
+const Column tune_columns[] = {
+    COLUMN(TuneRow, scheme),
+    COLUMN(TuneRow, layers),
+    COLUMN(TuneRow, rate),
+    COLUMN(TuneRow, dropout),
+    COLUMN(TuneRow, seed),
+    COLUMN(TuneRow, valid_ppl),
+    COLUMN(TuneRow, best_epoch),
+    COLUMN(TuneRow, chosen, .form = SHEET_FLAG,
+           .words = "chosen by validation perplexity with a separate seed"),
+    {0}};
 
 typedef char Number[32];
 

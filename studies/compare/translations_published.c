@@ -105,15 +105,16 @@ const Column translation_published[] = {
     COLUMN(Beside, source, .page = 1, .words = "paper"),
     COLUMN(Beside, row, .page = 1),
     COLUMN(Beside, corpus, .page = 1),
-    COLUMN(Beside, size, .page = 1, .words = "of the paper's model"),
+    COLUMN(Beside, size, .page = 1, .words = "size of the paper's model"),
     COLUMN(Beside, metric, .page = 1, .words = "metric of the figures"),
-    COLUMN(Beside, paper, .form = SHEET_FIXED, .digits = 2, .page = 1, .words = "its figure"),
+    COLUMN(Beside, paper, .form = SHEET_FIXED, .digits = 2, .page = 1,
+           .words = "figure of the paper"),
     FIELD(Beside, "ours_pair", ours_name, .page = 1, .words = "our pair of schemes"),
     FIELD(Beside, "ours", ours.mean, .form = SHEET_FIXED, .digits = 2, .low = "ours_low",
-          .high = "ours_high", .page = 1, .words = "its figure, mean over seeds"),
+          .high = "ours_high", .page = 1, .words = "figure of our pair, mean over seeds"),
     FIELD(Beside, "ours_low", ours.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(Beside, "ours_high", ours.high),
-    COLUMN(Beside, note, .page = 1, .words = "why it is not run, or what differs"),
+    COLUMN(Beside, note, .page = 1, .words = "why we do not run it, or what differs"),
     {0}};
 
 /* Returns 1 for Multi30k's English and German, known by their sizes (Elliott et al. 2016). */

@@ -25,16 +25,17 @@ const Column order_points[] = {
     COLUMN(PointRow, system),
     FIELD(PointRow, "h", at.h),
     FIELD(PointRow, "steps", at.steps, .words = "steps to the end"),
-    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "evals", at.evals, .words = "all evaluations of F and G"),
     FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
     COLUMN(PointRow, rate, .form = SHEET_FIXED, .digits = 2, .sparse = 1,
-           .words = "log of this error over the one before, over log of the steps"),
+           .words =
+               "log of this error over the one before, divided by the log of the steps' ratio"),
     {0}};
 const Column order_work[] = {
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     FIELD(PointRow, "h", at.h),
-    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "evals", at.evals, .words = "all evaluations of F and G"),
     FIELD(PointRow, "seconds", at.seconds, .digits = 3, .words = "time of one run"),
     FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
     {0}};
@@ -59,14 +60,17 @@ const Column order_summary[] = {
            .words = "slope against exact order: agree, higher, disagree, diverges, floor (rounding "
                     "hides it), or unstable (too few stable steps)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
-           .words = "c of the theory, from the elementary differentials of order p + 1"),
-    COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against predicted"),
+           .words = "c by the theory, from the elementary differentials of order p + 1"),
+    COLUMN(SummaryRow, match, .page = 8,
+           .words = "whether the measured constant agrees with the predicted one"),
     COLUMN(SummaryRow, constant_low, .digits = 4,
            .words = "end of the interval of the measured constant"),
     COLUMN(SummaryRow, constant_high, .digits = 4,
            .words = "end of the interval of the measured constant"),
-    COLUMN(SummaryRow, unstable_from,
-           .words = "finest step too large for stability; from there on none is used"),
+    COLUMN(
+        SummaryRow, unstable_from,
+        .words =
+            "finest step that is too large for stability; this and all larger steps are left out"),
     {0}};
 
 void orders_judge(const Csv *c, Verdict *v)

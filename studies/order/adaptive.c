@@ -42,10 +42,10 @@ const Column adaptive_columns[] = {
     COLUMN(PointRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
     COLUMN(PointRow, error, .digits = 4, .words = "RMS over coordinates at the end"),
     COLUMN(PointRow, within, .digits = 4, .sparse = 1,
-           .words = "largest RMS error at 200 times on the way, by the values within steps"),
+           .words = "largest RMS error at 200 times on the way, from the values within steps"),
     FIELD(PointRow, "steps", run.steps, .words = "accepted steps"),
     FIELD(PointRow, "rejected", run.rejected, .words = "rejected steps"),
-    FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "evals", run.evals, .words = "all evaluations of F and G"),
     COLUMN(PointRow, seconds, .digits = 3, .words = "time of one run"),
     COLUMN(PointRow, outcome,
            .words = "done, underflow (steps below the spacing of numbers), or too many steps"),
@@ -61,7 +61,7 @@ typedef struct {
 const Column tolerance_columns[] = {
     COLUMN(SummaryRow, scheme),
     COLUMN(SummaryRow, system),
-    COLUMN(SummaryRow, order, .words = "p of the method that goes on"),
+    COLUMN(SummaryRow, order, .words = "order p of the method whose result the next step takes"),
     FIELD(SummaryRow, "embedded_order", embedded,
           .words = "order of the embedded method y' - error"),
     FIELD(SummaryRow, "estimate_order", estimate,
@@ -70,11 +70,11 @@ const Column tolerance_columns[] = {
     COLUMN(SummaryRow, expected, .form = SHEET_FIXED, .digits = 3,
            .words = "p/(q + 1): error ~ tolerance to this power"),
     COLUMN(SummaryRow, slope, .form = SHEET_FIXED, .digits = 3, .low = "low", .high = "high",
-           .words = "of log error over log tolerance"),
+           .words = "slope of log error over log tolerance"),
     COLUMN(SummaryRow, low, .form = SHEET_FIXED, .digits = 3),
     COLUMN(SummaryRow, high, .form = SHEET_FIXED, .digits = 3),
     COLUMN(SummaryRow, points,
-           .words = "tolerances fitted: of ten steps or more, and above rounding"),
+           .words = "fitted tolerances: those of ten steps or more, with an error above rounding"),
     {0}};
 
 typedef struct {

@@ -24,37 +24,41 @@ static const Option study_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, told above", 0, 0},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "your own particle system, in the form shown above",
+     0, 0},
     {"particles", OPTION_SIZE, NULL, "N", "particles (default: the system's own number)", 1, 4096},
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
      1, 4096},
-    {"seed", OPTION_SIZE, "1", "N", "of the system's numbers and initial state", 0, 1e18},
+    {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18},
     {"t-end", OPTION_REAL, NULL, "T",
      "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
     {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
     {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
-    {"local", OPTION_FLAG, NULL, NULL, "the local error: one step from exact history, slope p + 1",
-     0, 0},
+    {"local", OPTION_FLAG, NULL, NULL,
+     "measure the local error: one step from exact history, slope p + 1", 0, 0},
     {"invariant", OPTION_FLAG, NULL, NULL,
-     "energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon", 0, 0},
+     "instead measure energy over a long time (t-end 200, step h0 / 2) and reversal; for kepler, henon",
+     0, 0},
     {"adaptive", OPTION_FLAG, NULL, NULL,
-     "steps by tolerance instead, of schemes with an estimate of their error (default: all of "
-     "them), beside GSL's and Boost's; --h0 is the first step",
+     "instead choose steps by tolerance, for schemes with an estimate of their error (default: "
+     "all of them), beside GSL's and Boost's; --h0 is the first step",
      0, 0},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
      "tolerances of --adaptive; each is both the absolute and the relative one", 1e-14, 1,
      .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
-     "pictures of the particles at N times instead, in --out: first two coordinates, coloured by "
-     "the third",
+     "instead draw the particles at N times into --out: first two coordinates, coloured by the "
+     "third",
      2, 24, .needs = "out"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "CSV: every error, or with --summary the verdicts", 0, 0},
-    {"summary", OPTION_FLAG, NULL, NULL, "one row per scheme alone, without every error", 0, 0},
-    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
+    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV, or with --summary the verdicts", 0,
+     0},
+    {"summary", OPTION_FLAG, NULL, NULL, "print only one row per scheme, without every error", 0,
+     0},
+    {"systems", OPTION_FLAG, NULL, NULL, "instead list the particle systems and their options", 0,
      0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
@@ -101,7 +105,7 @@ typedef struct {
 static const Column system_columns[] = {COLUMN(SystemRow, system),
                                         COLUMN(SystemRow, title, .words = "what it is"),
                                         FIELD(SystemRow, "default", is_default, .form = SHEET_FLAG,
-                                              .words = "taken where none is named"),
+                                              .words = "taken where no system is named"),
                                         {0}};
 
 /* An option that may follow a system's name. */
@@ -220,22 +224,23 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "order",
      .title = "Measured order of convergence",
-     .about = "Global errors on a particle system over halved steps; the slope of the error "
-              "against the step, fitted where rounding does not show, is compared with the exact "
-              "order. " KIND_ORDERS,
+     .about = "Measures global errors on a particle system over halved steps. The slope of the "
+              "error against the step is fitted where rounding does not show, and compared with "
+              "the exact order. " KIND_ORDERS,
      .judge = orders_judge,
      .table = {{"summary", order_summary,
-                "Exact and measured orders; in brackets the 95 % interval of the slope.", KIND_ALL},
+                "Exact and measured orders; brackets hold the 95 % interval of the slope.",
+                KIND_ALL},
                {"order", order_points, "Errors", 0},
                {"work", order_work, "Errors and times", 0}},
      .plot = {{"order", "Error against step. Dotted: slopes of whole orders."},
               {"work", "Error against evaluations of F and G."},
-              {"time", "Error against time, of one run each."}},
+              {"time", "Error against the time of one run."}},
      .also = "compare"},
     {.command = "order --invariant",
      .title = "Energy over long times",
-     .about = "The largest relative error of the energy so far, over a long time, and what is left "
-              "after going back.",
+     .about = "Shows the largest relative error of the energy so far, over a long time, and what "
+              "is left after going back.",
      .table = {{"invariant", invariant_columns, "Drift of the energy, and reversibility.",
                 KIND_ALL},
                {"drift", drift_columns, "Energy errors", 0}},
@@ -243,18 +248,18 @@ static const Kind kinds[] = {
     {.command = "order --adaptive",
      .title = "Steps by tolerance",
      .about =
-         "Embedded pairs, whose steps are as long as their estimated errors allow, beside those "
-         "of GSL and Boost with their own controllers. A pair of order p with an estimate "
+         "Embedded pairs take steps as long as their estimated errors allow. Beside them are "
+         "those of GSL and Boost with their own controllers. A pair of order p with an estimate "
          "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
      .table = {{"tolerance", tolerance_columns,
-                "The power of the tolerance that errors follow; in brackets its 95 % interval.",
+                "The power of the tolerance that errors follow; brackets hold its 95 % interval.",
                 KIND_ALL},
                {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
-     .plot = {{"precision", "Error against evaluations of F and G, a tolerance a point."},
+     .plot = {{"precision", "Error against evaluations of F and G; each tolerance is a point."},
               {"tolerance", "Error against tolerance."}}},
     {.command = "order --frames",
      .title = "Particles over time",
-     .about = "Where the particles of a system are at some times, by the reference solution.",
+     .about = "Shows where the particles of a system are at some times, by the reference solution.",
      .table = {{"frames", frame_columns, "Places of the particles", 0}},
      .plot = {{"frames", "First two coordinates of each particle; the colour is the third."}}},
     {0}};
@@ -263,49 +268,39 @@ const Command command_order = {
     .name = "order",
     .purpose = "measure orders of convergence on a particle system",
     .about =
-        "Steps each scheme over h0, h0/2, h0/4, ..., and where that settles the slope over steps between them or\n"
-        "smaller ones too, and fits the slope of the global error where rounding does not show; the verdict compares it with the exact order: agree, higher, disagree,\n"
-        "diverges, floor (rounding hides it), unstable. An error that is seen to come near c h^p, c\n"
-        "other than 0, agrees with order p whatever the slope at coarser steps. Multistep schemes "
-        "take\n"
-        "their history from the reference solution, before t = 0 or, where a stiff one grows back in\n"
-        "time, from their first steps. Exact sub-flows unless a suffix says otherwise.\n"
+        "Steps each scheme over h0, h0/2, h0/4, ..., and also over steps between these or smaller ones\n"
+        "where that settles the slope. The command fits the slope of the global error where rounding does\n"
+        "not show. The verdict compares it with the exact order: agree, higher, disagree, diverges, floor\n"
+        "(rounding hides it), unstable. An error that is seen to come near c h^p, c other than 0, agrees\n"
+        "with order p whatever the slope at coarser steps. Multistep schemes take their history from the\n"
+        "reference solution before t = 0, or from their first steps where a stiff solution grows back in\n"
+        "time. Sub-flows are exact unless a suffix says otherwise.\n"
         "\n"
-        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest of\n"
-        "them. They err by more than the whole way of the exact solution, and halving them "
-        "changes\n"
-        "the result by more than that again. Where too few stable steps are left the verdict is\n"
-        "`unstable`: take a smaller --h0, more --halvings or a shorter --t-end.\n"
+        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest of them.\n"
+        "Their errors are larger than the whole way of the exact solution, and halving them changes the\n"
+        "result by more than that again. Where too few stable steps are left, the verdict is `unstable`:\n"
+        "take a smaller --h0, more --halvings or a shorter --t-end.\n"
         "\n"
-        "`constant` is the factor c of error = c h^p as h -> 0, `constant_low` and "
-        "`constant_high`\n"
-        "its interval; `predicted` is c by the theory: the elementary differentials of order p + "
-        "1,\n"
-        "carried along the solution (0: the leading term vanishes on this system). `match` "
-        "compares\n"
-        "the two as vectors, so that the sign counts; it is empty where c is known to no better "
-        "than\n"
-        "15 %. Exit status 1 means that some scheme disagrees in its order or its constant.\n"
+        "`constant` is the factor c of error = c h^p as h -> 0, and `constant_low` and `constant_high` are\n"
+        "its interval. `predicted` is c by the theory: the elementary differentials of order p + 1, carried\n"
+        "along the solution (0: the leading term vanishes on this system). `match` compares the two as\n"
+        "vectors, so that the sign counts; it is empty where c is known to no better than 15 %. Exit status\n"
+        "1: some scheme disagrees in its order or its constant.\n"
         "\n"
-        "With --adaptive every scheme with an estimate of its error (a line error = ... in its "
-        "text) takes\n"
-        "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). The "
-        "first step\n"
-        "is by Hairer's rule; the other libraries begin with it, and have norms and controllers of "
-        "their own.\n"
-        "A pair of order p whose estimate is O(h^(q+1)) has an error ~ tolerance^(p/(q+1)): "
-        "`expected`, beside\n"
-        "the fitted `slope`. Seconds are of one run. Exit status 1: a scheme did not come to "
-        "t-end.\n"
+        "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
+        "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
+        "gives the first step; the other libraries begin with it and use their own norms and controllers. A\n"
+        "pair of order p whose estimate is O(h^(q+1)) has an error ~ tolerance^(p/(q+1)); `expected` is\n"
+        "this power, and `slope` beside it is fitted. Seconds are those of one run. Exit status 1: a scheme\n"
+        "did not come to t-end.\n"
         "\n"
-        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100,\n"
-        "--system transport:periodic:wave=0.5; --systems lists them.\n"
+        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100, --system\n"
+        "transport:periodic:wave=0.5; --systems lists them.\n"
         "\n"
-        "--frames N --out DIR shows where the particles go: N pictures, coloured by the third\n"
-        "coordinate, with --particles and --t-end of your choice. The reference solution is drawn.\n"
+        "--frames N --out DIR shows where the particles go: N pictures, coloured by the third coordinate.\n"
+        "You choose --particles and --t-end. The pictures show the reference solution.\n"
         "\n"
-        "A system of your own is a text: 'trotter order --system-file swarm.txt' with, in "
-        "swarm.txt,\n"
+        "A text defines your own system: 'trotter order --system-file swarm.txt' with, in swarm.txt,\n"
         "\n"
         "    system swarm                        # the name in tables and plots\n"
         "    n 16                                # particles, and coordinates of each\n"
@@ -321,26 +316,19 @@ const Command command_order = {
         "    t-end 1\n"
         "    h0 1/8\n"
         "\n"
-        "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). y, y1, "
-        "y2 ..:\n"
-        "the coordinate in hand and each of the own particle, z, z1, z2 ..: of the other one, in F "
-        "and C;\n"
-        "r2, r, dot: squared distance, distance, scalar product; i, j, c: numbers of the particles "
-        "and the\n"
-        "coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. In "
-        "`initial`\n"
-        "and `memory`: i, c, uniform in (0, 1), normal. What is not written is 0.\n"
+        "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). The names are:\n"
+        "y, y1, y2 ..: the coordinate in hand and each coordinate of the own particle; z, z1, z2 ..: those\n"
+        "of the other one, in F and C; r2, r, dot: squared distance, distance, scalar product; i, j, c:\n"
+        "numbers of the particles and the coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan\n"
+        "tanh abs, pi, n, d. `initial` and `memory` know i, c, uniform in (0, 1), and normal. What is not\n"
+        "written is 0.\n"
         "\n"
-        "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), "
-        "reads what\n"
-        "'trotter train --out DIR' wrote, in double precision. F is the layer's attention, G its "
-        "feed-forward\n"
-        "network, each with its layer norm and without dropout; the particles (8) are the first "
-        "words of\n"
-        "DIR/vocab.txt, embedded, with positions where the model has them, and depth is time. A "
-        "scheme that\n"
-        "reads G2 needs a model trained with two sets. A model of ReLU is refused, whatever the scheme: no order\n"
-        "above 1 survives its kinks. Models with --activation gelu are smooth.\n",
+        "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
+        "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
+        "feed-forward network, each with its layer norm and without dropout. The particles (8) are the\n"
+        "first words of DIR/vocab.txt, embedded, with positions where the model has them; depth is time. A\n"
+        "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused, whatever the\n"
+        "scheme: no order above 1 survives its kinks. Models with --activation gelu are smooth.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -12,14 +12,14 @@
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "a CSV that 'trotter order' or 'trotter truncation' wrote; also simply named, without --file",
+     "a CSV that 'trotter order' or 'trotter truncation' wrote; you may also name it without --file",
      0, 0},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "only these schemes", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "draw only these schemes", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "all points as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print all points as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
     PLOT_FIGURE,
     {0},
@@ -45,9 +45,9 @@ static const Column point_columns[] = {
     FIELD(PointRow, "evals", x[EVALS], .words = "evaluations of F and G"),
     FIELD(PointRow, "seconds", x[SECONDS], .words = "time of the run"),
     FIELD(PointRow, "error", x[ERROR],
-          .words = "RMS error; of a trained layer: relative to the flow's displacement"),
+          .words = "RMS error; for a trained layer, relative to the flow's displacement"),
     COLUMN(PointRow, series, .words = "name of the line"),
-    COLUMN(PointRow, file, .words = "file that it was read from"),
+    COLUMN(PointRow, file, .words = "file that the point comes from"),
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     {0}};
@@ -364,7 +364,7 @@ static int run(Options *o)
 
 static const Kind kinds[] = {{.command = "plot",
                               .title = "Overlay of order studies",
-                              .about = "Errors of several studies laid over each other.",
+                              .about = "Lays the errors of several studies over each other.",
                               .table = {{"overlay", point_columns, "Points", 0}},
                               .plot = {{"overlay", "Error against step."},
                                        {"overlay-work", "Error against evaluations of F and G."},
@@ -375,14 +375,11 @@ const Command command_plot = {
     .name = "plot",
     .purpose = "lay saved errors over each other: trotter plot A.csv B.csv --out DIR",
     .about =
-        "Reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv), finds "
-        "the\n"
-        "columns scheme, system, h, evals, seconds and error by their names, and draws every "
-        "scheme of\n"
-        "every file: error against step, against evaluations, and, where they are known, against "
-        "seconds.\n"
-        "Or curves.csv of 'trotter truncation --out DIR', of several networks: error against "
-        "step.\n",
+        "Reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv). It finds the\n"
+        "columns scheme, system, h, evals, seconds and error by their names, and draws every scheme of\n"
+        "every file: error against step, against evaluations, and, where they are known, against seconds.\n"
+        "It also reads curves.csv of 'trotter truncation --out DIR', of several networks, and draws error\n"
+        "against step.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -13,18 +13,19 @@
 
 static const Option word_options[] = {
     {"pairs", OPTION_SIZE, "4", "N",
-     "the interleaved word has N letters s and N letters f; so have permutations and sandwiches, "
-     "and random words as many numbers",
+     "the interleaved word, permutations and sandwiches have N letters s and N letters f; random "
+     "words have as many numbers",
      1, ZOO_LETTERS / 2},
-    {"interleaved", OPTION_FLAG, NULL, NULL, "the baseline (sf)^N, with every seed of --seeds", 0,
-     0},
-    {"permutations", OPTION_SIZE, "0", "K", "K different random orders of N s and N f", 0, 100000},
-    {"random", OPTION_SIZE, "0", "K", "K different random words of the baseline's numbers", 0,
+    {"interleaved", OPTION_FLAG, NULL, NULL, "train the baseline (sf)^N with every seed of --seeds",
+     0, 0},
+    {"permutations", OPTION_SIZE, "0", "K", "train K different random orders of N s and N f", 0,
      100000},
-    {"sandwiches", OPTION_FLAG, NULL, NULL, "s^k (sf)^(N-k) f^k for k = 0 .. N-1", 0, 0},
-    {"words", OPTION_TEXT, NULL, "ssff,sfsf,...", "words by hand, with every seed of --seeds", 0,
+    {"random", OPTION_SIZE, "0", "K",
+     "train K different random words with as many numbers as the baseline", 0, 100000},
+    {"sandwiches", OPTION_FLAG, NULL, NULL, "train s^k (sf)^(N-k) f^k for k = 0 .. N-1", 0, 0},
+    {"words", OPTION_TEXT, NULL, "ssff,sfsf,...", "train these words with every seed of --seeds", 0,
      0},
-    {"word-seed", OPTION_SIZE, "1", "N", "of the draw of words", 0, 1e18},
+    {"word-seed", OPTION_SIZE, "1", "N", "seed that words are drawn from", 0, 1e18},
     {"seeds", OPTION_SIZE, "5", "N",
      "trainings of the baseline and of --words, with seeds --seed and the next", 1, 1000},
     {"family-seeds", OPTION_SIZE, "1", "N",
@@ -33,22 +34,23 @@ static const Option word_options[] = {
     {"confirm", OPTION_FLAG, NULL, NULL,
      "train the sandwich that is best on validation with every seed of --seeds", 0, 0},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: tables and plots of the runs in DIR/sweep.csv; all other options as the runs "
-     "were trained with",
+     "train nothing: make tables and plots of the runs in DIR/sweep.csv; give all other options "
+     "as for the training",
      0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
-     "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, permutations and random "
-     "(ranked), sweep.md, plots, study.log, the source papers' figures beside these "
-     "(published.csv, .md, .tex) where they have some, and each run under DIR/runs",
+     "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, "
+     "permutations and random (ranked), sweep.md, plots, study.log, the source papers' figures "
+     "beside ours (published.csv, .md, .tex) where the papers have some, and each run under "
+     "DIR/runs",
      0, 0},
     PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "a row a run as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print one row per run as CSV", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
-     "options from a file, as DIR/config.ini; the command line overrides it", 0, 0},
+     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
     {0},
 };
 
@@ -154,23 +156,24 @@ static const Kind kinds[] = {
     {.command = "sweep",
      .title = "Words of sublayers",
      .about =
-         "Language models whose layer is a word over s (attention, $F$) and f (feed-forward, "
-         "$G$), each letter a sublayer of weight 1 with parameters of its own. The area between "
-         "a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ in the "
-         "splitting error, positive where s comes first. The interleaved word is the "
-         "baseline.",
+         "The layer of each language model is a word over s (attention, $F$) and f "
+         "(feed-forward, $G$). Each letter is a sublayer of weight 1 with its own parameters. "
+         "The area between a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ "
+         "in the splitting error; it is positive where s comes first. The interleaved word is "
+         "the baseline.",
      .words = "sweep.md",
      .table = {{"words", sweep_word_columns,
                 "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
                {"differences", sweep_difference_columns,
-                "Perplexities less the interleaved word's. In brackets 95 % intervals.", KIND_MANY},
+                "Perplexities less the interleaved word's. Brackets hold 95 % intervals.",
+                KIND_MANY},
                {"correlations", sweep_correlation_columns,
-                "Rank correlations (Spearman) over words. In brackets 95 % bootstrap intervals, of "
-                "7 words or more.",
+                "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
+                "over 7 words or more.",
                 KIND_ALL},
                {"halves", sweep_half_columns,
-                "Sublayers in the bottom and top half of words better and not better than the "
-                "baseline.",
+                "Sublayers in the bottom and top half of words that are better than the baseline "
+                "and of words that are not.",
                 KIND_ALL},
                {"sweep", sweep_run_columns, "Trainings", 0},
                {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
@@ -192,34 +195,26 @@ static const Kind kinds[] = {
 
 const Command command_sweep = {
     .name = "sweep",
-    .purpose = "words of attention and feed-forward sublayers: order, counts, perplexity",
+    .purpose = "train words of attention and feed-forward sublayers: order, counts, perplexity",
     .about =
-        "Trains language models that are words over {s, f}, s an attention and f a feed-forward "
-        "sublayer, and\n"
-        "tells beside each word its signed area (the coefficient of [F,G]) and the leading error "
-        "of the\n"
-        "splitting it stands for (Press, Smith, Levy 2020, sections 3 and 4; their tables 1 and 2 "
-        "and figures\n"
-        "2 to 6 under --out); rank correlations tell whether splitting accuracy goes with "
-        "perplexity.\n"
-        "Words are drawn from --word-seed alone, by the counter-based generator; one that was "
-        "drawn before is\n"
-        "dropped, so that the first K of a longer list are those of a shorter one. A random word "
-        "is drawn\n"
-        "letter by letter, s and f as likely, until its matrices (4 d^2 numbers an s, 2 d M an f) "
-        "have as many\n"
-        "numbers as the baseline's; a draw that misses them is dropped. A word that is asked for "
-        "in two ways\n"
-        "is one model.\n"
-        "Each training is a 'trotter train' of its own under DIR/runs (scheme word:LETTERS:euler; "
-        "--layers repeats\n"
-        "the word); given again, the command reads finished runs and goes on with stopped ones. "
-        "Several\n"
-        "processes given the same command share the runs, each trained once; started by mpirun, "
-        "srun or as a\n"
-        "Slurm array only the first one writes tables. Attention distances between its models: "
-        "'trotter\n"
-        "attention'.\n"
+        "Trains language models that are words over {s, f}; s is an attention sublayer and f a feed-forward\n"
+        "sublayer. Beside each word it shows the signed area (the coefficient of [F,G]) and the leading\n"
+        "error of the splitting that the word stands for (Press, Smith, Levy 2020, sections 3 and 4; --out\n"
+        "writes their tables 1 and 2 and figures 2 to 6). Rank correlations show whether splitting accuracy\n"
+        "goes with perplexity.\n"
+        "\n"
+        "The words depend on --word-seed alone, through the counter-based generator. A word that was drawn\n"
+        "before is dropped, so the first K words of a longer list are those of a shorter one. A random word\n"
+        "is drawn letter by letter, s and f equally likely, until its matrices (4 d^2 numbers per s, 2 d M\n"
+        "per f) have as many numbers as the baseline's; a draw that misses this number is dropped. A word\n"
+        "that is asked for in two ways is one model.\n"
+        "\n"
+        "Each training is one 'trotter train' under DIR/runs (scheme word:LETTERS:euler; --layers repeats\n"
+        "the word). Given again, the command reads finished runs and continues stopped ones. Several\n"
+        "processes with the same command share the runs, and each run is trained once. Under mpirun, srun\n"
+        "or a Slurm array only the first process writes tables. The command 'trotter attention' measures\n"
+        "attention distances between the models.\n"
+        "\n"
         "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
     .groups = groups,
     .saves = 1,

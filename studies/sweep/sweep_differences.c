@@ -17,7 +17,7 @@ typedef struct {
     double valid_half, test_half;
 } DifferenceRow;
 
-#define P_VALUE "of no difference, corrected for the number of words (Dunnett)"
+#define P_VALUE "p of no difference, corrected for the number of words (Dunnett)"
 #define DIFFERENCE(text, place_1, place_2, place_3)                                                \
     FIELD(DifferenceRow, #text "_diff", text.mean, .form = SHEET_FIXED, .digits = 2,               \
           .low = #text "_diff_pooled_low", .high = #text "_diff_pooled_high",                      \
@@ -30,13 +30,13 @@ typedef struct {
         FIELD(DifferenceRow, #text "_diff_dunnett_low", text##_together.low,                       \
               .words = "low end of the interval that holds together with the other words'"),       \
         FIELD(DifferenceRow, #text "_diff_dunnett_high", text##_together.high,                     \
-              .words = "high end of that"),                                                        \
+              .words = "high end of the same interval"),                                           \
         FIELD(DifferenceRow, #text "_diff_dunnett_p", text##_together.p, .digits = 2, .head = "p", \
               .place = place_3, .page = place_3, .words = P_VALUE)
 
 const Column sweep_difference_columns[] = {
     COLUMN(DifferenceRow, word, .place = 1, .page = 1),
-    COLUMN(DifferenceRow, runs, .place = 2, .page = 2, .words = "that count here"),
+    COLUMN(DifferenceRow, runs, .place = 2, .page = 2, .words = "runs that count here"),
     DIFFERENCE(valid, 3, 4, 5),
     DIFFERENCE(test, 6, 7, 8),
     {0}};

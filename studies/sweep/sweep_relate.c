@@ -12,16 +12,16 @@ typedef struct {
 } CorrelationRow;
 
 const Column sweep_correlation_columns[] = {
-    COLUMN(CorrelationRow, perplexity, .words = "of which text"),
-    COLUMN(CorrelationRow, words, .words = "over which words"),
+    COLUMN(CorrelationRow, perplexity, .words = "text whose perplexity is ranked"),
+    COLUMN(CorrelationRow, words, .words = "words of the correlation"),
     COLUMN(CorrelationRow, quantity),
-    FIELD(CorrelationRow, "n", c.n, .words = "how many words"),
+    FIELD(CorrelationRow, "n", c.n, .words = "number of words"),
     FIELD(CorrelationRow, "rho", c.rho, .low = "low", .high = "high", .form = SHEET_FIXED,
           .digits = 2),
     FIELD(CorrelationRow, "low", c.low, .form = SHEET_FIXED, .digits = 2),
     FIELD(CorrelationRow, "high", c.high, .form = SHEET_FIXED, .digits = 2),
     FIELD(CorrelationRow, "p", c.p, .digits = 2,
-          .words = "probability of as large a correlation by chance"),
+          .words = "probability that chance gives as large a correlation"),
     {0}};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

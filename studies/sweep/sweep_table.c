@@ -30,7 +30,7 @@ const Column sweep_run_columns[] = {COLUMN(WordRow, word),
 const Column sweep_word_columns[] = {
     COLUMN(WordRow, word, .place = 1, .page = 1),
     FIELD(WordRow, "families", family, .place = 2, .page = 1,
-          .words = "which draws or series the word is of"),
+          .words = "draws or series that the word belongs to"),
     FIELD(WordRow, "s", of.count[0], .place = 3),
     FIELD(WordRow, "f", of.count[1], .place = 4),
     FIELD(WordRow, "k", of.k),
@@ -42,11 +42,12 @@ const Column sweep_word_columns[] = {
     FIELD(WordRow, "order", of.order, .place = 6, .page = 1,
           .words = "exact order of the word as a splitting by exact flows; empty: no error"),
     FIELD(WordRow, "order_trained", of.order_trained, .head = "trained", .place = 7, .page = 1,
-          .words = "exact order of the word as it is trained, by Euler sub-steps: 1 at most"),
+          .words =
+              "exact order of the word as the network trains it, by Euler sub-steps: at most 1"),
     FIELD(WordRow, "error_norm", of.norm, .head = "error norm", .digits = 4, .place = 8, .page = 1,
           .words = "norm of the leading error of exact flows"),
     FIELD(WordRow, "euler_norm", of.euler_norm, .page = 1,
-          .words = "the same of Euler sub-flows, which is the network"),
+          .words = "the same norm for Euler sub-flows, as in the network"),
     FIELD(WordRow, "bottom_s", of.halves.bottom[0]),
     FIELD(WordRow, "bottom_f", of.halves.bottom[1]),
     FIELD(WordRow, "top_s", of.halves.top[0]),
@@ -105,7 +106,7 @@ typedef struct {
 } HalfRow;
 
 const Column sweep_half_columns[] = {
-    COLUMN(HalfRow, half, .words = "of the word: bottom is nearest the input"),
+    COLUMN(HalfRow, half, .words = "half of the word; bottom is nearest the input"),
     COLUMN(HalfRow, sublayer, .words = "s: attention; f: feed-forward"),
     COLUMN(HalfRow, models, .words = "better than the baseline or not"),
     FIELD(HalfRow, "words", count.n),

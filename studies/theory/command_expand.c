@@ -15,21 +15,23 @@ static const Option scheme_options[] = {
      "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
+     "terms of h^1 to h^N, with --modified and brackets to h^(N-1); at most 8 in trees (default: one "
+     "more than each scheme's order)",
      1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
-     "elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+     "print elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
     {"modified", OPTION_FLAG, NULL, NULL,
-     "the modified equation instead: the field whose exact flow the step is, of one-step schemes",
+     "instead print the modified equation: the field whose exact flow the step is; for one-step schemes",
      0, 0},
     {"one-field", OPTION_FLAG, NULL, NULL,
-     "of schemes whose stages are all H = F + G: the terms of H, in trees of one colour", 0, 0},
+     "print the terms of H, in trees of one colour; for schemes whose stages are all H = F + G", 0,
+     0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"latex", OPTION_FLAG, NULL, NULL, "the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
+    {"latex", OPTION_FLAG, NULL, NULL, "print the terms as LaTeX (align* of amsmath)", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting of F and G (.csv, "
      ".gp, .svg, .png)",
@@ -189,9 +191,9 @@ static const Kind kinds[] = {
     {.command = "expand",
      .title = "Error terms",
      .about =
-         "Terms of numerical − exact after one step, coefficient · $h^degree$ · term(y); "
-         "commutators are terms of $log(step)/h − (F+G)$, coefficient · $h^(degree-1)$ · term. "
-         "$[F,G] = G'F − F'G$. " KIND_ORDERS,
+         "Shows the terms of numerical − exact after one step: coefficient · $h^degree$ · "
+         "term(y). Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ "
+         "· term. $[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
@@ -204,30 +206,23 @@ const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
     .about =
-        "Coefficients of the elementary differentials in numerical - exact, one step of size h, "
-        "from\n"
-        "y' = F(y) + G(y): exact rationals where the scheme's numbers are rational. A term of "
-        "degree 0\n"
-        "means that the state weights do not sum to 1. Exact sub-flows unless a suffix says "
-        "otherwise.\n"
-        "--basis brackets, for splittings by exact flows: log(step)/h - (F+G), its terms of "
-        "`degree` letters\n"
-        "with h^(degree-1), in the Lyndon basis (F < G; each word split at its longest proper "
-        "Lyndon\n"
-        "suffix), [F,G] = G'F - F'G; a symmetric scheme has no even degrees. The coefficient of "
-        "[F,G] is\n"
-        "the signed area between the splitting's lattice path and its chord. Up to h^8 in trees, "
-        "about a\n"
-        "second a scheme; up to 10 letters in brackets. Decoders, of y' = F + C + G: up to h^6 and 7 "
-        "letters,\n"
-        "F < C < G, three signed areas.\n"
-        "--modified: backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a "
-        "one-step\n"
-        "scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree` "
-        "vertices has\n"
-        "h^(degree-1), degree 1 is the field itself. trotter expand --modified --one-field --scheme "
-        "euler\n"
-        "--degree 3 tells H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
+        "Prints the coefficients of the elementary differentials in numerical - exact, after one step of\n"
+        "size h from y' = F(y) + G(y). They are exact rationals where the scheme's numbers are rational. A\n"
+        "term of degree 0 means that the state weights do not sum to 1. Sub-flows are exact unless a suffix\n"
+        "says otherwise.\n"
+        "\n"
+        "--basis brackets, for splittings by exact flows, prints log(step)/h - (F+G): its terms of `degree`\n"
+        "letters with h^(degree-1), in the Lyndon basis (F < G; each word split at its longest proper\n"
+        "Lyndon suffix), [F,G] = G'F - F'G. A symmetric scheme has no even degrees. The coefficient of\n"
+        "[F,G] is the signed area between the splitting's lattice path and its chord.\n"
+        "\n"
+        "Trees go up to h^8, in about a second per scheme; brackets go up to 10 letters. Decoders, of y' =\n"
+        "F + C + G, go up to h^6 and 7 letters, F < C < G, with three signed areas.\n"
+        "\n"
+        "--modified does backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a\n"
+        "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
+        "vertices has h^(degree-1), and degree 1 is the field itself. trotter expand --modified --one-field\n"
+        "--scheme euler --degree 3 prints H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

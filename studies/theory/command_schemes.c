@@ -29,24 +29,24 @@ static const Option output_options[] = {
      "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta",
      0, 0},
     {"structure", OPTION_FLAG, NULL, NULL,
-     "what the schemes keep instead: symmetry, symplecticity, effective order, error constants", 0,
-     0},
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+     "instead show what the schemes keep: symmetry, symplecticity, effective order, error constants",
+     0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)", 0, 0},
+     "also write DIR/schemes.csv, .md, .tex (with --structure: structure.csv, .md, .tex)", 0, 0},
     {0},
 };
 
 static const Option made_options[] = {
     {"compose", OPTION_TEXT, NULL, "A,B,...",
-     "print one scheme that takes these n steps, the first first, each over h/n; or c*A,c*B,...: over c h",
+     "print one scheme that takes these n steps in this order, each over h/n; or c*A,c*B,...: over c h",
      0, 0},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1: of exact flows these reversed, of stages an implicit scheme", 0,
+     "print the adjoint S(-h)^-1: exact flows in reverse order; for stages an implicit scheme", 0,
      0},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
-     "print the scheme that takes P, then S, then the inverse of P, splittings by exact flows", 0,
-     0},
+     "print the scheme that takes P, then S, then the inverse of P; for splittings by exact flows",
+     0, 0},
     {0},
 };
 
@@ -77,7 +77,7 @@ static const Column columns[] = {
     FIELD(SchemeRow, "consistent", theory.consistent, .form = SHEET_FLAG),
     FIELD(SchemeRow, "order", theory.order),
     COLUMN(SchemeRow, order_autonomous, .sparse = 1,
-           .words = "order on fields that do not depend on time, where @ makes it another one"),
+           .words = "order on fields that do not depend on time, where @ makes it differ"),
     FIELD(SchemeRow, "zero_stable", theory.zero_stable, .form = SHEET_FLAG),
     COLUMN(SchemeRow, real_limit, .digits = 7),
     COLUMN(SchemeRow, imag_limit, .digits = 7),
@@ -89,9 +89,10 @@ static const Column columns[] = {
     FIELD(SchemeRow, "estimate_order", embedded.estimate_order, .sparse = 1,
           .words = "q of an estimate of the error that is O(h^(q+1))"),
     FIELD(SchemeRow, "estimate_norm2", embedded.error_norm2, .sparse = 1,
-          .words = "squared norm of the estimate's h^(q+1) terms, as error_norm2"),
+          .words = "squared norm of the estimate's h^(q+1) terms, like error_norm2"),
     COLUMN(SchemeRow, linear, .sparse = 1,
-           .words = "operators taken to be linear: order and norm are those on such fields"),
+           .words =
+               "operators that the scheme takes to be linear; order and norm hold on such fields"),
     {0}};
 
 /* Writes the letters of Table.linear; NULL: none. */
@@ -367,7 +368,7 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "schemes",
      .title = "Schemes",
-     .about = "Read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
+     .about = "Shows what the schemes' texts give in rational arithmetic. " KIND_ORDERS,
      .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
                {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
                 KIND_ALL}}},
@@ -377,34 +378,32 @@ const Command command_schemes = {
     .name = "schemes",
     .purpose = "list schemes with their order and stability",
     .about =
-        "Reads each scheme's table: stages, evaluations, history, exact order from "
-        "coloured trees,\n"
-        "root condition, stability limits. A splitting without suffix has exact sub-flows.\n"
-        "Order p means local error h^(p+1), global error h^p; 0: not consistent.\n"
-        "exact: every coefficient is rational (no: some are decimals or roots, and the order is told by a "
-        "tolerance);\n"
-        "past_y, past_k: how many steps back the states y[-j] and the slopes k[-j] lie that a step reads.\n"
-        "NAME-decoder is any scheme with cross-attention C behind its attention F, of y' = F + C + "
-        "G; 'decoders'\n"
-        "has them all. Of an embedded pair (a line `error = ...`) stages and evaluations are those "
-        "of a step of fixed\n"
-        "size: stages that only the estimate of the error reads are not counted, and no network "
-        "has them.\n"
-        "'exponential' has the exponential integrators: stages phiJ(c F)(...) apply a phi function of "
-        "c h F'(y), and\n"
-        "`linear F` says that the order is that on fields whose F is linear. Their stability limits "
-        "are searched in\n"
-        "double precision, up to 2^20 times the size at which the factor begins to move.\n"
-        "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step "
-        "schemes:\n"
-        "flows, or stages. Explicit stages have an implicit adjoint and inverse; NAME:fixed-point-N iterates a\n"
-        "scheme's implicit stages N times, which networks take. Strang from Lie and Trotter's:\n"
+        "Reads each scheme's table and shows stages, evaluations, history, exact order from coloured trees,\n"
+        "root condition and stability limits. A splitting without suffix has exact sub-flows. Order p means\n"
+        "local error h^(p+1), global error h^p; 0: not consistent.\n"
+        "exact: every coefficient is rational (no: some are decimals or roots, and a tolerance decides the\n"
+        "order); past_y, past_k: how many steps back the states y[-j] and the slopes k[-j] lie that a step\n"
+        "reads.\n"
+        "\n"
+        "NAME-decoder is any scheme with cross-attention C behind its attention F, for y' = F + C + G;\n"
+        "'decoders' names them all. For an embedded pair (a line `error = ...`) stages and evaluations are\n"
+        "those of a step of fixed size: stages that only the estimate of the error reads are not counted,\n"
+        "and no network has them.\n"
+        "\n"
+        "'exponential' names the exponential integrators. Their stages phiJ(c F)(...) apply a phi function\n"
+        "of c h F'(y), and `linear F` says that the order holds on fields whose F is linear. Their\n"
+        "stability limits are searched in double precision, up to 2^20 times the size at which the factor\n"
+        "begins to move.\n"
+        "\n"
+        "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step\n"
+        "schemes: flows, or stages. Explicit stages have an implicit adjoint and inverse;\n"
+        "NAME:fixed-point-N iterates a scheme's implicit stages N times, which networks take. This makes\n"
+        "Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
-        "and a method of order 4 from one of order 2 (Yoshida 1990):\n"
-        "  trotter schemes --compose "
-        "\"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,"
-        "1/(2-2^(1/3))*strang-marchuk\"\n",
+        "and this a method of order 4 from one of order 2 (Yoshida 1990):\n"
+        "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,"
+        "-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -30,7 +30,8 @@ const Column structure_columns[] = {
     FIELD(StructureRow, "normalised_constant", constant[1], .form = SHEET_FORMULA),
     COLUMN(StructureRow, zero_stable, .form = SHEET_FLAG),
     COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
-    COLUMN(StructureRow, dense_order, .words = "of the values within a step that its slopes give"),
+    COLUMN(StructureRow, dense_order,
+           .words = "order of the values within a step that its slopes give"),
     {0}};
 
 const char structure_words[] =

@@ -12,10 +12,10 @@
 
 /* Words that the overview and the man pages share. */
 #define TROTTER_PURPOSE \
-    "An integrator written once, as a text; orders, plots and language models read off it."
-#define TROTTER_USE                                                                              \
-    "'trotter COMMAND --help' (or -h) tells a command's options. Data goes to stdout, words to " \
-    "stderr.\n"
+    "An integrator written once, as a text, gives orders, plots and language models."
+#define TROTTER_USE                                                                               \
+    "'trotter COMMAND --help' (or -h) prints a command's options. Data goes to stdout, messages " \
+    "to stderr.\n"
 #define TROTTER_STATUS "0 done; 2 something given is unusable; 1 failed, or a check not met"
 /* Help for commands that save. */
 #define TROTTER_STATUS_SAVED ";\n130 interrupted and saved"

@@ -28,7 +28,7 @@ struct Options {
 };
 
 static const Option common[] = {
-    {"help", OPTION_FLAG, NULL, NULL, "print this and exit; so does -h", 0, 0},
+    {"help", OPTION_FLAG, NULL, NULL, "print this help and exit; -h does the same", 0, 0},
     {0},
 };
 const OptionGroup options_common = {"Help", 0, common};

@@ -32,11 +32,11 @@ typedef struct Plot Plot;
 
 /* A row of a command's options. plot_figure applies its value: from then on plots are for papers, that many mm wide,
  * without title, with letters of 7.2 points or more, and written as NAME.pdf too; NULL: they are for screens. */
-#define PLOT_FIGURE                                                                                 \
-    {                                                                                               \
-        "figure", OPTION_CHOICE, NULL, "84|174",                                                    \
-            "make the plots of --out for a paper: so many mm wide, without title, and as .pdf too", \
-            0, 0, .needs = "out"                                                                    \
+#define PLOT_FIGURE                                                                                    \
+    {                                                                                                  \
+        "figure", OPTION_CHOICE, NULL, "84|174",                                                       \
+            "make the plots of --out for a paper: this many mm wide, without title, and also as .pdf", \
+            0, 0, .needs = "out"                                                                       \
     }
 void plot_figure(const char *millimetres);
 int plot_titled(void); /* 1: plots are for a screen, with a title */

@@ -20,12 +20,12 @@ typedef struct {
 } CommandRow;
 
 static const Column columns[] = {
-    COLUMN(CommandRow, time, .words = "when it ended, UTC"),
-    COLUMN(CommandRow, command, .words = "its words, quoted for a shell"),
-    COLUMN(CommandRow, version, .words = "of trotter"),
+    COLUMN(CommandRow, time, .words = "time when the command ended, UTC"),
+    COLUMN(CommandRow, command, .words = "words of the command, quoted for a shell"),
+    COLUMN(CommandRow, version, .words = "version of trotter"),
     COLUMN(CommandRow, machine, .words = "processor and its threads"),
     COLUMN(CommandRow, status, .words = "exit status"),
-    COLUMN(CommandRow, words, .words = "what was said on failing"),
+    COLUMN(CommandRow, words, .words = "message on failure"),
     {0}};
 
 /* Writes a word so that a shell reads it back. */

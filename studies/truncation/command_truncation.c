@@ -17,45 +17,46 @@ static const Option study_options[] = {
      "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0},
     {"source-text", OPTION_TEXT, NULL, "FILE",
-     "of a model with an encoder: the sources of the text's lines, line by line", 0, 0},
+     "for a model with an encoder: the sources of the text's lines, line by line", 0, 0},
     {"side", OPTION_CHOICE, NULL, "decoder|encoder",
-     "of a model with an encoder: whose layers (default: the decoder's)", 0, 0},
+     "for a model with an encoder: whose layers are studied (default: the decoder's)", 0, 0},
     {"scheme", OPTION_TEXT, NULL, "A,B,...",
-     "names separated by commas, or all; a splitting without suffix is NAME:euler; the model's own "
-     "scheme is known by its name (default: the model's own, then " USUAL ")",
+     "names separated by commas, or all; a splitting without suffix is NAME:euler; you may name "
+     "the model's own scheme too (default: the model's own, then " USUAL ")",
      0, 0},
     SELECT_FILE,
     {"field", OPTION_CHOICE, NULL, "split|layer",
-     "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and layer too for "
+     "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
      "schemes over L)",
      0, 0},
     {"depth", OPTION_CHOICE, "frozen", "frozen|piecewise",
      "weights along depth-time: this layer's at all times, or piecewise constant", 0, 0},
     {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
     {"tokens", OPTION_SIZE, NULL, "N",
-     "of a sentence at most, <eos> first (default: as many as the model was trained on, its "
-     "--sequence; 10 of --jacobian)",
+     "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "
+     "its --sequence; 10 for --jacobian)",
      2, 65536},
-    {"halvings", OPTION_SIZE, "6", "N", "h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
+    {"halvings", OPTION_SIZE, "6", "N", "take h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
     {"tolerance", OPTION_REAL, "0", "X",
-     "of the exact flow, relative; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
-    {"seed", OPTION_SIZE, "1", "N", "of the draw of sentences", 0, 1e18},
+     "relative tolerance of the exact flow; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
+    {"seed", OPTION_SIZE, "1", "N", "seed that sentences are drawn from", 0, 1e18},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
     {0},
 };
 
 static const Option other_options[] = {
     {"jacobian", OPTION_FLAG, NULL, NULL,
-     "instead: Lipschitz estimates, eigenvalues and the step's stability, on one sentence", 0, 0},
+     "instead find Lipschitz estimates, eigenvalues and the step's stability, on one sentence", 0,
+     0},
     {"refine", OPTION_SIZE, "0", "N",
-     "instead: perplexity with 1, 2, 4, .. N steps of size 1/N a layer, without retraining", 0,
-     1024},
-    {"refine-tokens", OPTION_SIZE, "2000", "N", "of the text, for --refine", 1, 1e12},
+     "instead measure perplexity with n = 1, 2, 4, .. N steps of size 1/n per layer, without retraining",
+     0, 1024},
+    {"refine-tokens", OPTION_SIZE, "2000", "N", "tokens of the text for --refine", 1, 1e12},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "every error as CSV; with --summary the verdicts", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV; with --summary the verdicts", 0, 0},
     {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write truncation.csv, summary.csv, .md, .tex, terms.csv, path.csv and plots", 0, 0},
@@ -223,10 +224,11 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "truncation",
      .title = "Truncation error of a trained network",
-     .about = "A scheme's step through a trained layer against the layer's exact flow, on real "
-              "sentences, at h = 1 (the network's own step), 1/2, …; RMS over tokens and "
-              "coordinates, median over sentences. Its slope in h is order + 1 for small h; a "
-              "relative error is over the flow's displacement in the same step. " KIND_ORDERS,
+     .about =
+         "Compares a scheme's step through a trained layer with the layer's exact flow, on "
+         "real sentences, at h = 1 (the network's own step), 1/2, …. The error is the RMS "
+         "over tokens and coordinates, median over sentences. Its slope in h is order + 1 "
+         "for small h; a relative error is over the flow's displacement in the same step. " KIND_ORDERS,
      .judge = orders_judge,
      .table = {{"summary", truncation_verdicts,
                 "Errors at h = 1 with their quartiles, slopes, and the part that theory predicts.",
@@ -244,12 +246,12 @@ static const Kind kinds[] = {
           {"layers",
            "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."},
           {"path", "Tokens through depth, in the first two principal components: the network's "
-                   "steps on the exact path."}}},
+                   "steps beside the exact path."}}},
 
     {.command = "truncation --jacobian",
      .title = "Stability of a trained network",
      .about =
-         "Eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
+         "Shows eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
      .table = {{"jacobian", jacobian_schemes, "Amplification and Lipschitz estimates.", KIND_MANY},
                {"eigenvalues", jacobian_eigenvalues, "Eigenvalues", 0},
                {"regions", jacobian_regions, "Boundaries |R| = 1", 0}},
@@ -257,69 +259,54 @@ static const Kind kinds[] = {
 
     {.command = "truncation --refine",
      .title = "Smaller steps through trained weights",
-     .about = "Perplexity when a trained network's layers are stepped finer, without retraining; "
-              "weights are piecewise constant in depth-time.",
+     .about = "Shows perplexity when a trained network's layers take smaller steps, without "
+              "retraining; weights are piecewise constant in depth-time.",
      .table = {{"refine", refine_steps, "Perplexity against steps a layer.", KIND_MANY}},
      .plot = {{"refine", "Perplexity against steps a layer."}}},
     {0}};
 
 const Command command_truncation = {
     .name = "truncation",
-    .purpose = "the true truncation error of a trained network's layers",
+    .purpose = "measure the true truncation error of a trained network's layers",
     .about =
-        "A layer of a trained model is a vector field, so the exact flow that its step stands for "
-        "can be\n"
-        "computed. On real sentences each scheme's step from the state that enters a layer is "
-        "compared with\n"
-        "that flow, solved by two independent integrators, at h = 1 (the network's own step), 1/2, "
-        "1/4, ...\n"
-        "`slope` is that of the error's RMS, order + 1 where steps are small enough; relative "
-        "errors, in tables and\n"
-        "plots, are over the flow's displacement in the same step, so that theirs is the order. "
-        "`asymptotic_h` tells from which h\n"
-        "down they are (1: the network's own step is). `time` is that of the exact flow which a step of 1 is "
-        "measured\n"
-        "against: a scheme that goes another distance, `repeat:N` N steps and `lm-resnet` 1/(2-k) of one, has its "
-        "own.\n"
-        "`governs`: whether the error at h = 1 is within " TRUNCATION_PERCENT
-        " of `leading`; where it is not, h = 1 is not in the "
-        "asymptotic\n"
-        "regime and the order does not govern. `leading` is the part of the error at h = 1 "
-        "that theory\n"
-        "predicts, elementary differentials of the trained field; `remainder` is the rest, whose "
-        "slope must be\n"
-        "one more. With ReLU the field has kinks, and slopes above 2.5 are not seen: verdict "
-        "kinks.\n"
+        "A layer of a trained model is a vector field, so the command can compute the exact flow that the\n"
+        "layer's step stands for. On real sentences it compares each scheme's step from the state that\n"
+        "enters a layer with that flow, solved by two independent integrators, at h = 1 (the network's own\n"
+        "step), 1/2, 1/4, ...\n"
         "\n"
-        "The field is F + G, of a decoder's layer F + C + G with the encoder's output at rest, F the layer's\n"
-        "attention sets weighted as its own scheme weighs them, G its\n"
-        "feed-forward sets; a scheme with the same sets reads each by itself (sets: own), and any "
-        "other reads\n"
-        "the mean (sets: mean). Multistep schemes have their history on the exact forward flow; "
-        "with --depth\n"
-        "piecewise it reaches into the layers before, across the jump of the weights (verdict "
-        "jump). Learned\n"
-        "scalars and gates of a scheme stand at their starting values; those of the model's own "
-        "are as\n"
-        "trained at h = 1, the network's own step, with its own history (weights frozen).\n"
+        "`slope` is that of the error's RMS, order + 1 where steps are small enough. Relative errors, in\n"
+        "tables and plots, are over the flow's displacement in the same step, so their slope is the order.\n"
+        "`asymptotic_h` is the h from which down steps are small enough (1: the network's own step is).\n"
+        "`time` is that of the exact flow which a step of 1 is measured against; a scheme that goes another\n"
+        "distance has its own: `repeat:N` N steps and `lm-resnet` 1/(2-k) of one.\n"
         "\n"
-        "--jacobian: at the states that enter the layers. lipschitz_F, _G, _C: the largest singular "
-        "value of F', G', C'\n"
-        "by power iteration, so the Lipschitz constant at that point; the eigenvalues are all of "
-        "the frozen\n"
-        "Jacobian's (attention is causal: those of its diagonal blocks; an encoder's is not), and the "
-        "amplification is "
-        "that of the\n"
-        "test equation with equal parts of an eigenvalue for F, G and C, or over L all of it. "
-        "flow_growth: of the\n"
-        "exact flow; unstable: the share of eigenvalues on the left that the step lets grow.\n"
+        "`leading` is the part of the error at h = 1 that theory predicts, from elementary differentials of\n"
+        "the trained field; `remainder` is the rest, whose slope must be one more. `governs` shows whether\n"
+        "the error at h = 1 is within " TRUNCATION_PERCENT
+        " of `leading`; where it is not, h = 1 is not in the asymptotic\n"
+        "regime and the order does not govern. With ReLU the field has kinks, and slopes above 2.5 are not\n"
+        "seen (verdict kinks).\n"
         "\n"
-        "--refine: as many steps a layer, with the layer's weights; learned ones at their starting "
-        "values.\n"
+        "The field is F + G; for a decoder's layer it is F + C + G with the encoder's output at rest. F is\n"
+        "the layer's attention sets, weighted as its own scheme weighs them, and G its feed-forward sets. A\n"
+        "scheme with the same sets reads each by itself (sets: own), and any other reads the mean (sets:\n"
+        "mean). Multistep schemes have their history on the exact forward flow; with --depth piecewise it\n"
+        "reaches into the layers before, across the jump of the weights (verdict jump). Learned scalars and\n"
+        "gates of a scheme stand at their starting values; those of the model's own scheme are as trained\n"
+        "at h = 1, the network's own step, with its own history (weights frozen).\n"
         "\n"
-        "A model of another program: a safetensors file with the names and shapes of nn/nn.h and "
-        "the metadata\n"
-        "scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt "
+        "--jacobian works at the states that enter the layers. lipschitz_F, _G, _C are the largest singular\n"
+        "values of F', G', C' by power iteration, so the Lipschitz constants at that point. The eigenvalues\n"
+        "are all of the frozen Jacobian's (attention is causal: those of its diagonal blocks; an encoder's\n"
+        "is not). The amplification is that of the test equation with equal parts of an eigenvalue for F, G\n"
+        "and C, or over L all of it. flow_growth is that of the exact flow; unstable is the share of\n"
+        "eigenvalues on the left that the step lets grow.\n"
+        "\n"
+        "--refine takes that many steps in each layer, with the layer's weights; learned scalars and gates\n"
+        "stand at their starting values.\n"
+        "\n"
+        "A model of another program needs a safetensors file with the names and shapes of nn/nn.h and the\n"
+        "metadata scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt\n"
         "beside it.\n",
     .groups = groups,
     .kinds = kinds,

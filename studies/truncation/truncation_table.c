@@ -14,7 +14,7 @@ typedef struct {
     Spread relative;
 } PointRow;
 
-#define NAME "scheme, with the field where that is L"
+#define NAME "scheme, with the field where it is L"
 #define QUARTILE "quartile over sentences"
 #define RELATIVE                                                 \
     FIELD(PointRow, "relative_error", relative.median),          \
@@ -61,7 +61,8 @@ const Column truncation_verdicts[] = {
     FIELD(VerdictRow, "slope_low", slope.low, .words = QUARTILE),
     FIELD(VerdictRow, "slope_high", slope.high, .words = QUARTILE),
     COLUMN(VerdictRow, verdict, .place = 8,
-           .words = "slope against order + 1; kinks: ReLU's, which end slopes near 2.5"),
+           .words =
+               "slope against order + 1; kinks: those of ReLU, which limit slopes to about 2.5"),
     COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 9),
     FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 10,
           .low = "low", .high = "high"),
@@ -74,13 +75,16 @@ const Column truncation_verdicts[] = {
     COLUMN(VerdictRow, remainder_verdict, .words = "remainder_slope against order + 2"),
     COLUMN(VerdictRow, sets, .place = 4),
     COLUMN(VerdictRow, agreement,
-           .words = "difference of the exact flow's two integrators over the displacement"),
-    COLUMN(VerdictRow, time, .place = 5,
-           .words =
-               "of the exact flow that a step of 1 is measured against: how far the scheme goes"),
-    COLUMN(VerdictRow, governed, .form = SHEET_FLAG, .head = "governs", .place = 14,
-           .words = "whether the order governs h = 1: error there within " TRUNCATION_PERCENT
-                    " of leading, their medians"),
+           .words = "difference between the exact flow's two integrators, over the displacement"),
+    COLUMN(
+        VerdictRow, time, .place = 5,
+        .words =
+            "time of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+    COLUMN(
+        VerdictRow, governed, .form = SHEET_FLAG, .head = "governs", .place = 14,
+        .words =
+            "whether the order governs h = 1: the median error there is within " TRUNCATION_PERCENT
+            " of the median of leading"),
     {0}};
 
 typedef struct {
@@ -95,9 +99,9 @@ const Column truncation_terms[] = {
     COLUMN(TermRow, field),
     COLUMN(TermRow, term, .form = SHEET_FORMULA,
            .words = "elementary differential: $F'G$ is the derivative of $F$ along $G$"),
-    COLUMN(TermRow, coefficient, .words = "of the term in numerical − exact"),
+    COLUMN(TermRow, coefficient, .words = "coefficient of the term in numerical − exact"),
     COLUMN(TermRow, size,
-           .words = "of the term at h = 1, over the flow's displacement in that step"),
+           .words = "size of the term at h = 1, over the flow's displacement in that step"),
     {0}};
 
 /* ---- medians over sentences ------------------------------------------------------------------------- */

@@ -13,24 +13,25 @@
 static const Option claim_options[] = {
     {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
     {"own", OPTION_LIST, NULL, "CLAIM",
-     "a claim of one's own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
-     "-1/2 F'G + 1/2 G'F\" of numerical - exact through h^N, of a scheme over H in H too, \"SCHEME "
-     "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" of log(step)/h - (F+G) through N letters; terms "
-     "are parted by +, - or ; and added up, their coefficients are fractions or decimals",
+     "check your own claim, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error "
+     "N: -1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, also in H for a scheme over H, "
+     "\"SCHEME brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N "
+     "letters; +, - or ; separates the terms, which are added up; coefficients are fractions or "
+     "decimals",
      0, 0},
     SELECT_FILE,
     {"mutants", OPTION_FLAG, NULL, NULL,
-     "run each claim's altered form instead: every verdict must change", 0, 0},
-    {"list", OPTION_FLAG, NULL, NULL, "name the claims and their registered verdicts; run nothing",
+     "instead run each claim's altered form; every verdict must change", 0, 0},
+    {"list", OPTION_FLAG, NULL, NULL, "list the claims and their registered verdicts; run nothing",
      0, 0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"steps", OPTION_FLAG, NULL, NULL, "and the derivation of each: the terms of every map in it",
-     0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
+    {"steps", OPTION_FLAG, NULL, NULL,
+     "also print the derivation of each: the terms of every map in it", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "also write DIR/verify.csv, DIR/verify.md and DIR/verify.tex",
      0, 0},
     {0},
 };
@@ -54,15 +55,15 @@ typedef struct {
     const char *id, *source, *origin, *claim, *expected, *verdict, *evidence;
 } ClaimRow;
 
-#define ORIGINS                                                                                    \
-    "paper: it says so; inference: follows from one or is read into it; code: a released program " \
-    "has it; own: this project's; yours: given by --own"
+#define ORIGINS                                                                                \
+    "paper: a paper says so; inference: it follows from a paper or is read into one; code: a " \
+    "released program has it; own: this project makes it; yours: --own gives it"
 
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
     COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
     COLUMN(ClaimRow, claim, .page = 1),
-    COLUMN(ClaimRow, expected, .words = "the registered verdict; of yours: verified"),
+    COLUMN(ClaimRow, expected, .words = "the registered verdict; for your claims: verified"),
     COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
     COLUMN(ClaimRow, evidence, .page = 1),
     COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
@@ -387,7 +388,7 @@ static void judge(const Csv *c, Verdict *v)
 static const Kind kinds[] = {
     {.command = "verify",
      .title = "The papers' claims",
-     .about = "Each claim is settled exactly where it can be, and by numbers with a negative "
+     .about = "Each claim is checked exactly where it can be, and by numbers with a negative "
               "control. $[F,G] = G'F − F'G$. " KIND_ORDERS,
      .judge = judge,
      .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL}}},
@@ -397,10 +398,11 @@ const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
     .about =
-        "Each claim is checked exactly where it can be (series in rationals, tables, words) and by\n"
-        "numbers with a negative control. Exit status 0 when every verdict is the registered one and\n"
-        "every claim of --own is verified, 1 otherwise. A claim whose exact and numerical answers\n"
-        "differ, or whose control was not refused, is undecided.\n",
+        "Checks each claim exactly where it can (series in rationals, tables, words), and by numbers with a\n"
+        "negative control. A claim whose exact and numerical answers differ, or whose control was not\n"
+        "refused, is undecided.\n"
+        "Exit status 0: every verdict is the registered one and every claim of --own is verified; 1\n"
+        "otherwise.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
