@@ -343,8 +343,9 @@ const Command command_compare = {
         "\n"
         "On a corpus of pairs (--source en --target de) it compares pairs of schemes (--pair), an encoder's\n"
         "and a decoder's: exact order of each, truncation errors of both sides, validation perplexity, BLEU\n"
-        "and chrF2 of the test text by beam search. Differences from the first pair have two intervals,\n"
-        "over seeds and over drawn test sentences (Koehn 2004). --from reads DIR/runs.csv and lines.csv.\n"
+        "and chrF2 of the test text by beam search. Differences of test BLEU from the first pair have two\n"
+        "intervals, over seeds and over drawn test sentences (Koehn 2004); the others one, over seeds.\n"
+        "--from reads DIR/runs.csv and lines.csv.\n"
         "\n"
         "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
         "exact order or error constant on the particle system, or a run failed.\n",
