@@ -18,22 +18,21 @@ static const Option form_options[] = {
     {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines", 0, 0},
     SELECT_FILE,
     {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
-     "what is made best: norm, norm-one-colour: least squared norm of the leading error; real, "
-     "imag: largest stability limit; error: least truncation error at h = 1 in the layers of "
-     "--model; growth: there, least growth of a step beyond the flow's",
+     "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
+     "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
+     "beyond the flow's, in the same layers",
      0, 0},
     {"order", OPTION_SIZE, NULL, "P",
-     "order that the result has at least (default: the form's own at its starting values, at least 1)",
-     1, DEGREE - 1},
+     "least order of the result (default: the form's own at its starting values, at least 1)", 1,
+     DEGREE - 1},
     {0},
 };
 
 static const Option search_options[] = {
     {"starts", OPTION_SIZE, "8", "N",
-     "start from the form's own values and from N - 1 draws about them", 1, 10000},
+     "number of starts: the form's own values, and N - 1 draws about them", 1, 10000},
     {"evaluations", OPTION_SIZE, "4000", "N",
-     "evaluations of the objective, shared by the starts; each start finishes its simplex step, and "
-     "rounding takes more",
+     "evaluations of the objective, shared by the starts; each start ends the step of its simplex, and rounding takes more",
      1, 1e9},
     {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
     {"within", OPTION_REAL, "4", "X", "keep coefficients in [-X, X]", 1e-3, 100},
@@ -42,10 +41,9 @@ static const Option search_options[] = {
 };
 
 static const Option output_options[] = {
-    {"beside", OPTION_TEXT, BESIDE, "A,B,...",
-     "schemes whose figures the table shows beside the result, or none", 0, 0},
-    {"print", OPTION_FLAG, NULL, NULL, "print only the text of the result", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
+    {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none", 0, 0},
+    {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write result.scheme, design.csv, .md, .tex, search.csv and a plot", 0, 0},
     PLOT_FIGURE,
@@ -54,14 +52,14 @@ static const Option output_options[] = {
 
 static const Option model_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "a trained language model, whose layers are the fields of truncation errors and growth", 0, 0},
+     "trained language model, whose layers are the fields of truncation errors and growth", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0,
      .needs = "model"},
-    {"sentences", OPTION_SIZE, "4", "N", "sentences, drawn by the seed", 1, 100000,
+    {"sentences", OPTION_SIZE, "4", "N", "number of sentences, drawn by the seed", 1, 100000,
      .needs = "model"},
     {"tokens", OPTION_SIZE, NULL, "N",
-     "tokens of a sentence at most, <eos> first (default: as many as the model was trained on)", 2,
-     65536, .needs = "model"},
+     "at most N tokens of a sentence, <eos> first (default: as many as the model was trained on)",
+     2, 65536, .needs = "model"},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024,
      .needs = "model"},
     {0},
@@ -87,8 +85,8 @@ static const Column design_columns[] = {
     COLUMN(
         DesignRow, role,
         .words =
-            "start: the form at its starting values; optimum: what the search found; result: with "
-            "coefficients rounded; beside: for comparison"),
+            "start: the form at its starting values; optimum: what the search found; result: the same with "
+            "rounded coefficients; beside: a scheme for comparison"),
     COLUMN(DesignRow, scheme),
     FIELD(DesignRow, "order", theory.order),
     COLUMN(DesignRow, exact, .form = SHEET_FLAG),
@@ -96,10 +94,11 @@ static const Column design_columns[] = {
     FIELD(DesignRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
     COLUMN(DesignRow, real_limit, .digits = 7),
     COLUMN(DesignRow, imag_limit, .digits = 7),
-    FIELD(DesignRow, "truncation_error", error, .sparse = 1, .digits = 5,
-          .words =
-              "truncation error of a step of h = 1 in the layers of the model, over the flow's "
-              "displacement; median over sentences and layers"),
+    FIELD(
+        DesignRow, "truncation_error", error, .sparse = 1, .digits = 5,
+        .words =
+            "error of a step of h = 1 in the layers of the model, over the flow's displacement; median over "
+            "sentences and layers"),
     FIELD(
         DesignRow, "excess_growth", growth, .sparse = 1, .digits = 5,
         .words =
@@ -111,9 +110,8 @@ static const Column design_columns[] = {
     {0}};
 
 static const Column search_columns[] = {
-    COLUMN(SearchPoint, start, .words = "number of the start, 0: the form's own values"),
-    COLUMN(SearchPoint, evaluation,
-           .words = "evaluations of the objective so far, over all starts"),
+    COLUMN(SearchPoint, start, .words = "number of the start; 0: the form's own values"),
+    COLUMN(SearchPoint, evaluation, .words = "evaluations of the objective so far, of all starts"),
     COLUMN(SearchPoint, best, .words = "best figure of this start so far"),
     {0}};
 
@@ -375,9 +373,8 @@ static const Kind kinds[] = {
     {.command = "design",
      .title = "A scheme searched for",
      .about =
-         "Shows coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
-     .table = {{"design", design_columns,
-                "The form, the scheme that the search found, and other schemes for comparison.",
+         "The search finds coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
+     .table = {{"design", design_columns, "The form, what was found, and schemes for comparison.",
                 KIND_ALL},
                {"search", search_columns, "Gains of the search, as drawn", 0}},
      .plot = {{"search", "Best figure of each start against evaluations of the objective."}}},
@@ -387,16 +384,18 @@ const Command command_design = {
     .name = "design",
     .purpose = "search the coefficients of a scheme for an objective",
     .about =
-        "A form is a scheme whose free coefficients are 'learn a = 1/2' lines. The search begins at these\n"
-        "values and at random draws about them. Every point that it tries is first put where the scheme has\n"
-        "the order asked for: the order conditions of all rooted trees in two colours hold to 1e-13\n"
-        "(Gauss-Newton). There Nelder and Mead's simplex makes the objective best. Coefficients are then\n"
-        "rounded, the smallest denominators first, as long as the order holds exactly and the figure is\n"
-        "worse by 1 % at most (--rise). A coefficient for which no fraction is found stays a decimal.\n"
+        "Searches the free coefficients of a scheme for the best objective, and prints the result as a text that\n"
+        "--scheme-file reads. A form is a scheme whose free coefficients are 'learn a = 1/2' lines. The search\n"
+        "begins at these values and at draws about them.\n"
         "\n"
-        "The result is a text that --scheme-file reads. The same options give the same result. A search\n"
-        "does not prove that there is nothing better. Ctrl-C ends it with the best so far and status 130; a\n"
-        "second one ends it at once.\n",
+        "Every point that it tries is first put where the scheme has the order asked for: the order conditions of\n"
+        "all rooted trees in two colours hold to 1e-13 (Gauss-Newton). There Nelder and Mead's simplex makes the\n"
+        "objective best. Coefficients are then rounded, the smallest denominators first, as long as the order\n"
+        "holds exactly and the figure is worse by 1 % at most (--rise). If no fraction is found for one, it stays\n"
+        "a decimal.\n"
+        "\n"
+        "The same options give the same result. A search does not prove that there is nothing better. Ctrl-C ends\n"
+        "it with the best so far and status 130; a second one ends it at once.\n",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -24,20 +24,23 @@ const Column order_points[] = {
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     FIELD(PointRow, "h", at.h),
-    FIELD(PointRow, "steps", at.steps, .words = "steps to the end"),
-    FIELD(PointRow, "evals", at.evals, .words = "all evaluations of F and G"),
-    FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
-    COLUMN(PointRow, rate, .form = SHEET_FIXED, .digits = 2, .sparse = 1,
-           .words =
-               "log of this error over the one before, divided by the log of the steps' ratio"),
+    FIELD(PointRow, "steps", at.steps, .words = "number of steps to the end"),
+    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
+    FIELD(PointRow, "error", at.error, .digits = 4,
+          .words = "RMS error over coordinates at the end"),
+    COLUMN(
+        PointRow, rate, .form = SHEET_FIXED, .digits = 2, .sparse = 1,
+        .words =
+            "log of the ratio of this error to the one before, over log of the ratio of their steps"),
     {0}};
 const Column order_work[] = {
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     FIELD(PointRow, "h", at.h),
-    FIELD(PointRow, "evals", at.evals, .words = "all evaluations of F and G"),
+    FIELD(PointRow, "evals", at.evals, .words = "evaluations of F and G in all"),
     FIELD(PointRow, "seconds", at.seconds, .digits = 3, .words = "time of one run"),
-    FIELD(PointRow, "error", at.error, .digits = 4, .words = "RMS over coordinates at the end"),
+    FIELD(PointRow, "error", at.error, .digits = 4,
+          .words = "RMS error over coordinates at the end"),
     {0}};
 
 typedef struct {
@@ -57,20 +60,18 @@ const Column order_summary[] = {
     FIELD(SummaryRow, "constant", s.constant, .digits = 4, .page = 6,
           .words = "measured c of error ≈ c·h^p"),
     COLUMN(SummaryRow, verdict, .page = 5,
-           .words = "slope against exact order: agree, higher, disagree, diverges, floor (rounding "
-                    "hides it), or unstable (too few stable steps)"),
+           .words =
+               "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
+               "hides it), or unstable (too few stable steps)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
-           .words = "c by the theory, from the elementary differentials of order p + 1"),
-    COLUMN(SummaryRow, match, .page = 8,
-           .words = "whether the measured constant agrees with the predicted one"),
+           .words = "c of the theory, from the elementary differentials of order p + 1"),
+    COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),
     COLUMN(SummaryRow, constant_low, .digits = 4,
-           .words = "end of the interval of the measured constant"),
+           .words = "lower end of the interval of the measured constant"),
     COLUMN(SummaryRow, constant_high, .digits = 4,
-           .words = "end of the interval of the measured constant"),
-    COLUMN(
-        SummaryRow, unstable_from,
-        .words =
-            "finest step that is too large for stability; this and all larger steps are left out"),
+           .words = "upper end of the interval of the measured constant"),
+    COLUMN(SummaryRow, unstable_from,
+           .words = "finest step too large for stability; neither it nor any coarser one is used"),
     {0}};
 
 void orders_judge(const Csv *c, Verdict *v)

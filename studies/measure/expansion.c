@@ -138,7 +138,8 @@ const Column expansion_columns[] = {
     COLUMN(TermRow, scheme),
     COLUMN(TermRow, degree),
     COLUMN(TermRow, term, .form = SHEET_FORMULA,
-           .words = "elementary differential, one prime per child of the root; or a commutator"),
+           .words =
+               "elementary differential, its root with a prime for each child; or a commutator"),
     COLUMN(TermRow, coefficient, .form = SHEET_FORMULA,
            .words = "a rational, or a decimal where the scheme is inexact"),
     COLUMN(TermRow, value, .digits = 6, .words = "the coefficient as a number"),

@@ -40,12 +40,12 @@ const Column adaptive_columns[] = {
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     COLUMN(PointRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
-    COLUMN(PointRow, error, .digits = 4, .words = "RMS over coordinates at the end"),
+    COLUMN(PointRow, error, .digits = 4, .words = "RMS error over coordinates at the end"),
     COLUMN(PointRow, within, .digits = 4, .sparse = 1,
-           .words = "largest RMS error at 200 times on the way, from the values within steps"),
+           .words = "largest RMS error of the values within steps, at 200 times on the way"),
     FIELD(PointRow, "steps", run.steps, .words = "accepted steps"),
     FIELD(PointRow, "rejected", run.rejected, .words = "rejected steps"),
-    FIELD(PointRow, "evals", run.evals, .words = "all evaluations of F and G"),
+    FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
     COLUMN(PointRow, seconds, .digits = 3, .words = "time of one run"),
     COLUMN(PointRow, outcome,
            .words = "done, underflow (steps below the spacing of numbers), or too many steps"),
@@ -61,11 +61,11 @@ typedef struct {
 const Column tolerance_columns[] = {
     COLUMN(SummaryRow, scheme),
     COLUMN(SummaryRow, system),
-    COLUMN(SummaryRow, order, .words = "order p of the method whose result the next step takes"),
+    COLUMN(SummaryRow, order, .words = "order p of the method that takes the steps"),
     FIELD(SummaryRow, "embedded_order", embedded,
           .words = "order of the embedded method y' - error"),
     FIELD(SummaryRow, "estimate_order", estimate,
-          .words = "q of an estimate of the error that is O(h^(q+1))"),
+          .words = "q, where the estimate of the error is O(h^(q+1))"),
     FIELD(SummaryRow, "dense_order", dense, .words = "order of the values within a step"),
     COLUMN(SummaryRow, expected, .form = SHEET_FIXED, .digits = 3,
            .words = "p/(q + 1): error ~ tolerance to this power"),
@@ -74,7 +74,7 @@ const Column tolerance_columns[] = {
     COLUMN(SummaryRow, low, .form = SHEET_FIXED, .digits = 3),
     COLUMN(SummaryRow, high, .form = SHEET_FIXED, .digits = 3),
     COLUMN(SummaryRow, points,
-           .words = "fitted tolerances: those of ten steps or more, with an error above rounding"),
+           .words = "tolerances fitted: those with ten steps or more and an error above rounding"),
     {0}};
 
 typedef struct {

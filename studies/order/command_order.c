@@ -24,9 +24,10 @@ static const Option study_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "your own particle system, in the form shown above",
-     0, 0},
-    {"particles", OPTION_SIZE, NULL, "N", "particles (default: the system's own number)", 1, 4096},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, described above", 0,
+     0},
+    {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
+     1, 4096},
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
      1, 4096},
     {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18},
@@ -37,28 +38,25 @@ static const Option study_options[] = {
     {"local", OPTION_FLAG, NULL, NULL,
      "measure the local error: one step from exact history, slope p + 1", 0, 0},
     {"invariant", OPTION_FLAG, NULL, NULL,
-     "instead measure energy over a long time (t-end 200, step h0 / 2) and reversal; for kepler, henon",
+     "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon",
      0, 0},
     {"adaptive", OPTION_FLAG, NULL, NULL,
-     "instead choose steps by tolerance, for schemes with an estimate of their error (default: "
-     "all of them), beside GSL's and Boost's; --h0 is the first step",
+     "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
+     "them), beside GSL's and Boost's; --h0 is the first step",
      0, 0},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
-     "tolerances of --adaptive; each is both the absolute and the relative one", 1e-14, 1,
-     .needs = "adaptive"},
+     "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
-     "instead draw the particles at N times into --out: first two coordinates, coloured by the "
-     "third",
+     "draw the particles at N times instead, in --out: first two coordinates, coloured by the third",
      2, 24, .needs = "out"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV, or with --summary the verdicts", 0,
+    {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts", 0,
      0},
-    {"summary", OPTION_FLAG, NULL, NULL, "print only one row per scheme, without every error", 0,
-     0},
-    {"systems", OPTION_FLAG, NULL, NULL, "instead list the particle systems and their options", 0,
+    {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error", 0, 0},
+    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
      0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
@@ -102,11 +100,12 @@ typedef struct {
     int is_default;
 } SystemRow;
 
-static const Column system_columns[] = {COLUMN(SystemRow, system),
-                                        COLUMN(SystemRow, title, .words = "what it is"),
-                                        FIELD(SystemRow, "default", is_default, .form = SHEET_FLAG,
-                                              .words = "taken where no system is named"),
-                                        {0}};
+static const Column system_columns[] = {
+    COLUMN(SystemRow, system),
+    COLUMN(SystemRow, title, .words = "description of the system"),
+    FIELD(SystemRow, "default", is_default, .form = SHEET_FLAG,
+          .words = "whether it is used where none is named"),
+    {0}};
 
 /* An option that may follow a system's name. */
 typedef struct {
@@ -224,13 +223,13 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "order",
      .title = "Measured order of convergence",
-     .about = "Measures global errors on a particle system over halved steps. The slope of the "
-              "error against the step is fitted where rounding does not show, and compared with "
-              "the exact order. " KIND_ORDERS,
+     .about =
+         "Global errors on a particle system over halved steps. The slope of the error "
+         "against the step is fitted where rounding does not show, and compared with the exact "
+         "order. " KIND_ORDERS,
      .judge = orders_judge,
      .table = {{"summary", order_summary,
-                "Exact and measured orders; brackets hold the 95 % interval of the slope.",
-                KIND_ALL},
+                "Exact and measured orders; in brackets the 95 % interval of the slope.", KIND_ALL},
                {"order", order_points, "Errors", 0},
                {"work", order_work, "Errors and times", 0}},
      .plot = {{"order", "Error against step. Dotted: slopes of whole orders."},
@@ -239,8 +238,8 @@ static const Kind kinds[] = {
      .also = "compare"},
     {.command = "order --invariant",
      .title = "Energy over long times",
-     .about = "Shows the largest relative error of the energy so far, over a long time, and what "
-              "is left after going back.",
+     .about = "The largest relative error of the energy over a long time, and how far from its "
+              "start a run ends after going back.",
      .table = {{"invariant", invariant_columns, "Drift of the energy, and reversibility.",
                 KIND_ALL},
                {"drift", drift_columns, "Energy errors", 0}},
@@ -248,66 +247,70 @@ static const Kind kinds[] = {
     {.command = "order --adaptive",
      .title = "Steps by tolerance",
      .about =
-         "Embedded pairs take steps as long as their estimated errors allow. Beside them are "
-         "those of GSL and Boost with their own controllers. A pair of order p with an estimate "
+         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL and "
+         "Boost, with their own controllers, stand beside them. A pair of order p with an estimate "
          "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
      .table = {{"tolerance", tolerance_columns,
-                "The power of the tolerance that errors follow; brackets hold its 95 % interval.",
+                "Powers of the tolerance that errors follow; in brackets their 95 % intervals.",
                 KIND_ALL},
                {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
-     .plot = {{"precision", "Error against evaluations of F and G; each tolerance is a point."},
+     .plot = {{"precision", "Error against evaluations of F and G; each point is one tolerance."},
               {"tolerance", "Error against tolerance."}}},
     {.command = "order --frames",
      .title = "Particles over time",
-     .about = "Shows where the particles of a system are at some times, by the reference solution.",
+     .about = "The particles of a system at some times, by the reference solution.",
      .table = {{"frames", frame_columns, "Places of the particles", 0}},
-     .plot = {{"frames", "First two coordinates of each particle; the colour is the third."}}},
+     .plot =
+         {{"frames",
+           "First two coordinates of each particle; the colour is the third or, where there is none, "
+           "the particle's number."}}},
     {0}};
 
 const Command command_order = {
     .name = "order",
     .purpose = "measure orders of convergence on a particle system",
     .about =
-        "Steps each scheme over h0, h0/2, h0/4, ..., and also over steps between these or smaller ones\n"
-        "where that settles the slope. The command fits the slope of the global error where rounding does\n"
-        "not show. The verdict compares it with the exact order: agree, higher, disagree, diverges, floor\n"
-        "(rounding hides it), unstable. An error that is seen to come near c h^p, c other than 0, agrees\n"
-        "with order p whatever the slope at coarser steps. Multistep schemes take their history from the\n"
-        "reference solution before t = 0, or from their first steps where a stiff solution grows back in\n"
-        "time. Sub-flows are exact unless a suffix says otherwise.\n"
+        "Measures the order of schemes on a particle system, and compares it with the exact order.\n"
+        "Each scheme takes steps h0, h0/2, h0/4, ..., and, where that settles the slope, steps between them\n"
+        "or smaller ones too. The slope of the global error is fitted where rounding does not show. The\n"
+        "verdict compares it with the exact order: agree, higher, disagree, diverges, floor (rounding hides\n"
+        "it), unstable. An error that is seen to come near c h^p, c other than 0, agrees with order p\n"
+        "whatever the slope at coarser steps. Sub-flows are exact unless a suffix says otherwise. Multistep\n"
+        "schemes take their history from the reference solution: before t = 0 or, where a stiff one grows\n"
+        "back in time, at their first steps.\n"
         "\n"
-        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest of them.\n"
-        "Their errors are larger than the whole way of the exact solution, and halving them changes the\n"
-        "result by more than that again. Where too few stable steps are left, the verdict is `unstable`:\n"
-        "take a smaller --h0, more --halvings or a shorter --t-end.\n"
+        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest of them. They\n"
+        "err by more than the whole way of the exact solution, and halving them changes the result by more\n"
+        "than that again. If too few stable steps are left, the verdict is `unstable`: take a smaller --h0,\n"
+        "more --halvings or a shorter --t-end.\n"
         "\n"
-        "`constant` is the factor c of error = c h^p as h -> 0, and `constant_low` and `constant_high` are\n"
-        "its interval. `predicted` is c by the theory: the elementary differentials of order p + 1, carried\n"
-        "along the solution (0: the leading term vanishes on this system). `match` compares the two as\n"
-        "vectors, so that the sign counts; it is empty where c is known to no better than 15 %. Exit status\n"
-        "1: some scheme disagrees in its order or its constant.\n"
+        "`constant` is the factor c of error = c h^p as h -> 0; `constant_low` and `constant_high` are the\n"
+        "ends of its interval. `predicted` is c by the theory: the elementary differentials of order p + 1,\n"
+        "carried along the solution (0: the leading term vanishes on this system). `match` compares the two\n"
+        "as vectors, so the sign counts. It is empty where c is known to no better than 15 %. Exit status 1\n"
+        "means that some scheme disagrees in its order or its constant.\n"
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
-        "gives the first step; the other libraries begin with it and use their own norms and controllers. A\n"
-        "pair of order p whose estimate is O(h^(q+1)) has an error ~ tolerance^(p/(q+1)); `expected` is\n"
-        "this power, and `slope` beside it is fitted. Seconds are those of one run. Exit status 1: a scheme\n"
-        "did not come to t-end.\n"
+        "gives the first step unless --h0 does. The other libraries begin with the same step, but have their\n"
+        "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
+        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Seconds are the time\n"
+        "of one run. Exit status 1 means that a scheme did not come to t-end.\n"
         "\n"
-        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100, --system\n"
-        "transport:periodic:wave=0.5; --systems lists them.\n"
+        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100,\n"
+        "--system transport:periodic:wave=0.5; --systems lists them.\n"
         "\n"
-        "--frames N --out DIR shows where the particles go: N pictures, coloured by the third coordinate.\n"
-        "You choose --particles and --t-end. The pictures show the reference solution.\n"
+        "--frames N --out DIR draws the particles of the reference solution in N pictures. The colour is the\n"
+        "third coordinate or, where there is none, the particle's number. --particles and --t-end apply.\n"
         "\n"
-        "A text defines your own system: 'trotter order --system-file swarm.txt' with, in swarm.txt,\n"
+        "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"
         "\n"
         "    system swarm                        # the name in tables and plots\n"
         "    n 16                                # particles, and coordinates of each\n"
         "    d 2\n"
         "    param a = 1/2\n"
         "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean or softmax S : V\n"
-        "    G1 = -y1                            # drift; `G = ...` is every coordinate's\n"
+        "    G1 = -y1                            # drift; `G = ...` is for every coordinate\n"
         "    G2 = sin(t) - y2^3\n"
         "    memory 4                            # particles at rest, which C sees, for\n"
         "    memory = normal                     # decoders' schemes, y' = F + C + G\n"
@@ -316,17 +319,17 @@ const Command command_order = {
         "    t-end 1\n"
         "    h0 1/8\n"
         "\n"
-        "F joins the others (mean: divided by n; softmax: V weighted by exp(S), over all). The names are:\n"
-        "y, y1, y2 ..: the coordinate in hand and each coordinate of the own particle; z, z1, z2 ..: those\n"
-        "of the other one, in F and C; r2, r, dot: squared distance, distance, scalar product; i, j, c:\n"
-        "numbers of the particles and the coordinate, from 1; t; + - * / ^ ( ) sqrt exp log sin cos tan\n"
-        "tanh abs, pi, n, d. `initial` and `memory` know i, c, uniform in (0, 1), and normal. What is not\n"
-        "written is 0.\n"
+        "F sums over the other particles (mean: divided by n; softmax: V weighted by exp(S), over all). y is\n"
+        "the current coordinate of the particle itself, and y1, y2 .. are all of them; z, z1, z2 .. are those\n"
+        "of the other particle, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"
+        "i, j and c are the numbers of the particles and the coordinate, from 1; t is time. Expressions have\n"
+        "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. `initial` and `memory` can use i, c,\n"
+        "uniform in (0, 1) and normal. A rule that is not written is 0.\n"
         "\n"
         "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
-        "feed-forward network, each with its layer norm and without dropout. The particles (8) are the\n"
-        "first words of DIR/vocab.txt, embedded, with positions where the model has them; depth is time. A\n"
+        "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"
+        "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
         "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused, whatever the\n"
         "scheme: no order above 1 survives its kinks. Models with --activation gelu are smooth.\n",
     .groups = groups,

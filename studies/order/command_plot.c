@@ -12,14 +12,14 @@
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "a CSV that 'trotter order' or 'trotter truncation' wrote; you may also name it without --file",
+     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out",
      0, 0},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "draw only these schemes", 0, 0},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print all points as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
     PLOT_FIGURE,
     {0},
@@ -47,7 +47,7 @@ static const Column point_columns[] = {
     FIELD(PointRow, "error", x[ERROR],
           .words = "RMS error; for a trained layer, relative to the flow's displacement"),
     COLUMN(PointRow, series, .words = "name of the line"),
-    COLUMN(PointRow, file, .words = "file that the point comes from"),
+    COLUMN(PointRow, file, .words = "file that the point was read from"),
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, system),
     {0}};
@@ -364,7 +364,7 @@ static int run(Options *o)
 
 static const Kind kinds[] = {{.command = "plot",
                               .title = "Overlay of order studies",
-                              .about = "Lays the errors of several studies over each other.",
+                              .about = "Errors of several studies in the same plots.",
                               .table = {{"overlay", point_columns, "Points", 0}},
                               .plot = {{"overlay", "Error against step."},
                                        {"overlay-work", "Error against evaluations of F and G."},
@@ -375,11 +375,10 @@ const Command command_plot = {
     .name = "plot",
     .purpose = "lay saved errors over each other: trotter plot A.csv B.csv --out DIR",
     .about =
-        "Reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv). It finds the\n"
-        "columns scheme, system, h, evals, seconds and error by their names, and draws every scheme of\n"
-        "every file: error against step, against evaluations, and, where they are known, against seconds.\n"
-        "It also reads curves.csv of 'trotter truncation --out DIR', of several networks, and draws error\n"
-        "against step.\n",
+        "Draws every scheme of every file: error against step, against evaluations, and, where they are known,\n"
+        "against seconds. It reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv)\n"
+        "and finds the columns scheme, system, h, evals, seconds and error by their names. It also reads\n"
+        "curves.csv of several networks, which 'trotter truncation --out DIR' wrote: error against step.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

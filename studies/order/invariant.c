@@ -36,12 +36,13 @@ const Column invariant_columns[] = {
     COLUMN(SummaryRow, t_end),
     COLUMN(SummaryRow, energy_error, .digits = 3, .words = ENERGY_ERROR),
     COLUMN(SummaryRow, growth, .digits = 3,
-           .words = "largest energy error of the last quarter over that of the first; near 1: "
-                    "bounded, near 4: linear; empty where lost"),
-    COLUMN(SummaryRow, lost, .form = SHEET_FLAG,
-           .words = "yes: the energy is off by a tenth or more, so the solution is another one"),
-    COLUMN(SummaryRow, reversal, .digits = 3,
-           .words = "what is left of y − y(0) after running back"),
+           .words = "largest energy error of the last quarter over that of the first: near 1 "
+                    "bounded, near 4 linear; empty where lost"),
+    COLUMN(
+        SummaryRow, lost, .form = SHEET_FLAG,
+        .words =
+            "whether the energy errs by a tenth of itself or more: the solution is another one then"),
+    COLUMN(SummaryRow, reversal, .digits = 3, .words = "y − y(0) that is left after running back"),
     {0}};
 
 typedef struct {

@@ -15,25 +15,24 @@ static const Option scheme_options[] = {
      "names separated by commas, all, decoders, implicit or exponential", 0, 0},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, with --modified and brackets to h^(N-1); at most 8 in trees (default: one "
-     "more than each scheme's order)",
+     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
      1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
-     "print elementary differentials, or Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)", 0, 0},
     {"modified", OPTION_FLAG, NULL, NULL,
-     "instead print the modified equation: the field whose exact flow the step is; for one-step schemes",
+     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step",
      0, 0},
     {"one-field", OPTION_FLAG, NULL, NULL,
-     "print the terms of H, in trees of one colour; for schemes whose stages are all H = F + G", 0,
+     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G", 0,
      0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
-    {"latex", OPTION_FLAG, NULL, NULL, "print the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/expand.csv, expand.md, expand.tex and the path of every splitting of F and G (.csv, "
+     "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
      ".gp, .svg, .png)",
      0, 0},
     PLOT_FIGURE,
@@ -191,9 +190,9 @@ static const Kind kinds[] = {
     {.command = "expand",
      .title = "Error terms",
      .about =
-         "Shows the terms of numerical − exact after one step: coefficient · $h^degree$ · "
-         "term(y). Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ "
-         "· term. $[F,G] = G'F − F'G$. " KIND_ORDERS,
+         "Terms of numerical − exact after one step: coefficient · $h^degree$ · term(y). "
+         "Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ · term. "
+         "$[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
@@ -206,23 +205,22 @@ const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
     .about =
-        "Prints the coefficients of the elementary differentials in numerical - exact, after one step of\n"
-        "size h from y' = F(y) + G(y). They are exact rationals where the scheme's numbers are rational. A\n"
-        "term of degree 0 means that the state weights do not sum to 1. Sub-flows are exact unless a suffix\n"
-        "says otherwise.\n"
+        "Prints the terms of a scheme's local error: coefficients of the elementary differentials in\n"
+        "numerical - exact, after one step of size h from y' = F(y) + G(y). They are exact rationals where the\n"
+        "scheme's numbers are rational. A term of degree 0 means that the state weights do not sum to 1.\n"
+        "Sub-flows are exact unless a suffix says otherwise. Terms go up to h^8, about a second a scheme.\n"
         "\n"
-        "--basis brackets, for splittings by exact flows, prints log(step)/h - (F+G): its terms of `degree`\n"
-        "letters with h^(degree-1), in the Lyndon basis (F < G; each word split at its longest proper\n"
-        "Lyndon suffix), [F,G] = G'F - F'G. A symmetric scheme has no even degrees. The coefficient of\n"
-        "[F,G] is the signed area between the splitting's lattice path and its chord.\n"
-        "\n"
-        "Trees go up to h^8, in about a second per scheme; brackets go up to 10 letters. Decoders, of y' =\n"
-        "F + C + G, go up to h^6 and 7 letters, F < C < G, with three signed areas.\n"
+        "--basis brackets expands log(step)/h - (F+G), for splittings by exact flows. Terms of `degree` letters\n"
+        "have h^(degree-1). The basis is Lyndon's (F < G; each word split at its longest proper Lyndon suffix),\n"
+        "with [F,G] = G'F - F'G. A symmetric scheme has no even degrees. The coefficient of [F,G] is the signed\n"
+        "area between the splitting's lattice path and its chord. Terms go up to 10 letters. Decoders, of\n"
+        "y' = F + C + G, go up to h^6 and 7 letters; F < C < G, and there are three signed areas.\n"
         "\n"
         "--modified does backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a\n"
         "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
-        "vertices has h^(degree-1), and degree 1 is the field itself. trotter expand --modified --one-field\n"
-        "--scheme euler --degree 3 prints H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
+        "vertices has h^(degree-1), and degree 1 is the field itself.\n"
+        "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
+        "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -18,7 +18,7 @@ static const Option scheme_options[] = {
 
 static const Option output_options[] = {
     {"degree", OPTION_SIZE, "8", "N",
-     "trees are compared up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
+     "compare trees up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
      TREE_MAX},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
@@ -29,23 +29,23 @@ static const Option output_options[] = {
      "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta",
      0, 0},
     {"structure", OPTION_FLAG, NULL, NULL,
-     "instead show what the schemes keep: symmetry, symplecticity, effective order, error constants",
+     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants",
      0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "also write DIR/schemes.csv, .md, .tex (with --structure: structure.csv, .md, .tex)", 0, 0},
+     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)", 0, 0},
     {0},
 };
 
 static const Option made_options[] = {
     {"compose", OPTION_TEXT, NULL, "A,B,...",
-     "print one scheme that takes these n steps in this order, each over h/n; or c*A,c*B,...: over c h",
+     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h",
      0, 0},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1: exact flows in reverse order; for stages an implicit scheme", 0,
+     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme", 0,
      0},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
-     "print the scheme that takes P, then S, then the inverse of P; for splittings by exact flows",
+     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows",
      0, 0},
     {0},
 };
@@ -77,7 +77,8 @@ static const Column columns[] = {
     FIELD(SchemeRow, "consistent", theory.consistent, .form = SHEET_FLAG),
     FIELD(SchemeRow, "order", theory.order),
     COLUMN(SchemeRow, order_autonomous, .sparse = 1,
-           .words = "order on fields that do not depend on time, where @ makes it differ"),
+           .words =
+               "order on fields that do not depend on time, shown where @ makes it another one"),
     FIELD(SchemeRow, "zero_stable", theory.zero_stable, .form = SHEET_FLAG),
     COLUMN(SchemeRow, real_limit, .digits = 7),
     COLUMN(SchemeRow, imag_limit, .digits = 7),
@@ -87,12 +88,11 @@ static const Column columns[] = {
     FIELD(SchemeRow, "embedded_order", embedded.order, .sparse = 1,
           .words = "order of the embedded method y' - error"),
     FIELD(SchemeRow, "estimate_order", embedded.estimate_order, .sparse = 1,
-          .words = "q of an estimate of the error that is O(h^(q+1))"),
+          .words = "q, where the estimate of the error is O(h^(q+1))"),
     FIELD(SchemeRow, "estimate_norm2", embedded.error_norm2, .sparse = 1,
-          .words = "squared norm of the estimate's h^(q+1) terms, like error_norm2"),
+          .words = "squared norm of the estimate's h^(q+1) terms, in the manner of error_norm2"),
     COLUMN(SchemeRow, linear, .sparse = 1,
-           .words =
-               "operators that the scheme takes to be linear; order and norm hold on such fields"),
+           .words = "operators that are taken to be linear: order and norm hold on such fields"),
     {0}};
 
 /* Writes the letters of Table.linear; NULL: none. */
@@ -368,7 +368,7 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "schemes",
      .title = "Schemes",
-     .about = "Shows what the schemes' texts give in rational arithmetic. " KIND_ORDERS,
+     .about = "All values are read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
      .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
                {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
                 KIND_ALL}}},
@@ -378,32 +378,30 @@ const Command command_schemes = {
     .name = "schemes",
     .purpose = "list schemes with their order and stability",
     .about =
-        "Reads each scheme's table and shows stages, evaluations, history, exact order from coloured trees,\n"
-        "root condition and stability limits. A splitting without suffix has exact sub-flows. Order p means\n"
-        "local error h^(p+1), global error h^p; 0: not consistent.\n"
-        "exact: every coefficient is rational (no: some are decimals or roots, and a tolerance decides the\n"
-        "order); past_y, past_k: how many steps back the states y[-j] and the slopes k[-j] lie that a step\n"
-        "reads.\n"
+        "Prints what each scheme's table says: stages, evaluations, history, exact order from coloured trees,\n"
+        "root condition, stability limits. A splitting without suffix has exact sub-flows. Order p means local\n"
+        "error h^(p+1), global error h^p; order 0 means not consistent. `exact` says whether every coefficient\n"
+        "is rational; if not, some are decimals or roots, and the order is found within a tolerance. `past_y`\n"
+        "and `past_k` say how many steps back the states y[-j] and the slopes k[-j] lie that a step reads.\n"
         "\n"
-        "NAME-decoder is any scheme with cross-attention C behind its attention F, for y' = F + C + G;\n"
-        "'decoders' names them all. For an embedded pair (a line `error = ...`) stages and evaluations are\n"
-        "those of a step of fixed size: stages that only the estimate of the error reads are not counted,\n"
+        "NAME-decoder is any scheme with cross-attention C behind its attention F, of y' = F + C + G;\n"
+        "'decoders' selects them all. An embedded pair has a line `error = ...`. Its stages and evaluations\n"
+        "are those of a step of fixed size: stages that only the estimate of the error reads are not counted,\n"
         "and no network has them.\n"
         "\n"
-        "'exponential' names the exponential integrators. Their stages phiJ(c F)(...) apply a phi function\n"
-        "of c h F'(y), and `linear F` says that the order holds on fields whose F is linear. Their\n"
-        "stability limits are searched in double precision, up to 2^20 times the size at which the factor\n"
-        "begins to move.\n"
+        "'exponential' selects the exponential integrators. Their stages phiJ(c F)(...) apply a phi function of\n"
+        "c h F'(y), and `linear F` says that the order is that on fields whose F is linear. Their stability\n"
+        "limits are searched in double precision, up to 2^20 times the size at which the factor begins to move.\n"
         "\n"
-        "--compose, --adjoint and --conjugate print a scheme that --scheme-file reads, made of one-step\n"
-        "schemes: flows, or stages. Explicit stages have an implicit adjoint and inverse;\n"
-        "NAME:fixed-point-N iterates a scheme's implicit stages N times, which networks take. This makes\n"
+        "--compose, --adjoint and --conjugate make a scheme from one-step schemes (flows, or stages) and print\n"
+        "a text that --scheme-file reads. Explicit stages have an implicit adjoint and inverse.\n"
+        "NAME:fixed-point-N iterates a scheme's implicit stages N times, and networks take it.\n"
+        "\n"
         "Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
-        "and this a method of order 4 from one of order 2 (Yoshida 1990):\n"
-        "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,"
-        "-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
+        "A method of order 4 from one of order 2 (Yoshida 1990):\n"
+        "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

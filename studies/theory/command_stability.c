@@ -23,18 +23,19 @@ static const Option scheme_options[] = {
 
 static const Option plane_options[] = {
     {"split", OPTION_FLAG, NULL, NULL,
-     "take the split test equation: the plane of h lambda_F, h lambda_G, both real", 0, 0},
-    {"imaginary", OPTION_FLAG, NULL, NULL, "with --split: both are imaginary", 0, 0,
+     "use the split test equation: the plane of h lambda_F, h lambda_G, both real", 0, 0},
+    {"imaginary", OPTION_FLAG, NULL, NULL, "make both imaginary, with --split", 0, 0,
      .needs = "split"},
     {"box", OPTION_TEXT, NULL, "A,B,C,D",
-     "from A to B across, C to D upwards (default: around the limits; --box=-4,1,-3,3)", 0, 0},
-    {"points", OPTION_SIZE, "201", "N", "grid of N by N points", 3, 2001},
+     "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)", 0,
+     0},
+    {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001},
     {0},
 };
 
 static const Option spectrum_options[] = {
     {"system", OPTION_TEXT, NULL, "P",
-     "instead find the largest stable steps on a particle system; 'trotter order --systems' lists the names",
+     "print largest stable steps on a particle system instead; 'trotter order --systems' has the names",
      0, 0},
     {"peclet", OPTION_REALS, NULL, "A,B,...", "values of the system's option of that name", 1e-2,
      1e9, .needs = "system"},
@@ -43,11 +44,11 @@ static const Option spectrum_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print |R| on the grid, or the steps, as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid, or the steps, as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
-     ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --system: "
-     "steps.csv, .md, .tex and the plot against --peclet",
+     ".png); with --split: limits, split.csv, split-contours.csv and the plot; for several schemes "
+     "stability-inside.csv or split-inside.csv too; with --system: steps.csv, .md, .tex and the plot against --peclet",
      0, 0},
     PLOT_FIGURE,
     {0},
@@ -74,21 +75,25 @@ static const Column limit_columns[] = {
     COLUMN(LimitRow, imag_limit, .digits = 13),
     FIELD(LimitRow, "dispersion_order", phase.dispersion_order, .head = "dispersion",
           .words = "q: nu − arg R(i·nu) = constant·nu^(q+1); inf: no error"),
-    FIELD(LimitRow, "dispersion_constant", dispersion, .head = "constant",
-          .words =
-              "constant of the phase error: a rational, or a decimal where the scheme is inexact "
-              "or the rational is long"),
+    FIELD(
+        LimitRow, "dispersion_constant", dispersion, .head = "constant",
+        .words =
+            "constant of the phase error: a rational, or a decimal where the scheme is inexact or "
+            "the rational is long"),
     FIELD(LimitRow, "dissipation_order", phase.dissipation_order, .head = "dissipation",
           .words = "r: 1 − |R(i·nu)| = constant·nu^(r+1); inf: |R| = 1"),
     FIELD(LimitRow, "dissipation_constant", dissipation, .head = "constant",
           .words = "constant of the amplitude's error"),
     COLUMN(LimitRow, ssp, .digits = 7),
     COLUMN(LimitRow, a_stable, .form = SHEET_FLAG, .sparse = 1,
-           .words = "for implicit stages: |R(z)| <= 1 wherever Re z <= 0; if only one operator "
-                    "is implicit, for that one alone"),
-    COLUMN(LimitRow, alpha, .digits = 4, .sparse = 1,
-           .words = "for implicit stages: |R(z)| <= 1 in the sector of this angle, in degrees, on "
-                    "either side of the negative axis; 90: A-stable"),
+           .words =
+               "for implicit stages: |R(z)| <= 1 wherever Re z <= 0; for the implicit operator "
+               "alone where only one is"),
+    COLUMN(
+        LimitRow, alpha, .digits = 4, .sparse = 1,
+        .words =
+            "for implicit stages: |R(z)| <= 1 in the sector of this angle, in degrees, on either "
+            "side of the negative axis; 90: A-stable"),
     COLUMN(LimitRow, l_stable, .form = SHEET_FLAG, .sparse = 1,
            .words = "A-stable, and R(z) goes to 0 as z goes to infinity"),
     COLUMN(LimitRow, r_infinity, .digits = 7, .sparse = 1,
@@ -285,8 +290,9 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "stability",
      .title = "Stability",
-     .about = "|R| is the largest amplification of one step on the linear test equation; $z = "
-              "h·λ$, $λ_F = λ_G = λ/2$ unless a plane says otherwise.",
+     .about =
+         "|R| is the largest amplification of one step on the linear test equation; $z = h·λ$, and "
+         "$λ_F = λ_G = λ/2$ unless a plane says otherwise.",
      .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
                {"*", region_grid, "|R| on a grid of $z$", 0},
                {"*", region_split_grid, "|R| on a grid of $z_F$, $z_G$", 0},
@@ -300,42 +306,43 @@ static const Kind kinds[] = {
               {"split*", "Boundaries |R| = 1 on the split test equation."}}},
     {.command = "stability --system",
      .title = "Largest stable steps",
-     .about = "Shows the largest step at which $|R| ≤ 1$ for all eigenvalues of a particle system.",
+     .about = "The largest step at which $|R| ≤ 1$ for all eigenvalues of a particle system.",
      .table = {{"steps", spectrum_columns, "Largest stable steps.", KIND_ALL}},
      .plot = {{"steps", "Largest stable step against the Peclet number."}}},
     {0}};
 
 const Command command_stability = {
     .name = "stability",
-    .purpose = "find stability limits and regions of schemes",
+    .purpose = "compute stability limits and regions of schemes",
     .about =
-        "Shows |R|, the largest amplification factor of one step on y' = lambda_F y + lambda_G y. Columns\n"
-        "of --csv: scheme,re,im,modulus, z = h lambda with lambda_F = lambda_G = lambda/2; with --split:\n"
-        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary parts\n"
-        "(real parts 0). The plot overlays the boundaries |R| = 1 and shades where more or fewer of the\n"
-        "schemes are stable; for a single scheme it shades |R| inside. For a decoder's scheme each of F, C\n"
-        "and G has lambda/3; with --split F and C share the axis of lambda_F, half of it each.\n"
+        "Prints the ends of each scheme's stability interval, and draws the region where |R| <= 1. |R| is the\n"
+        "largest amplification factor of one step on y' = lambda_F y + lambda_G y.\n"
         "\n"
-        "Dispersion and dissipation (van der Houwen, Sommeijer 1987) are errors on y' = i omega y, with nu\n"
-        "= omega h and R the factor that is 1 at nu = 0. The phase error is nu - arg R(i nu) =\n"
-        "dispersion_constant nu^(dispersion_order+1) + ..., positive where the scheme lags behind. The\n"
-        "amplitude's error is 1 - |R(i nu)| = dissipation_constant nu^(dissipation_order+1) + ..., positive\n"
-        "where the scheme damps. For a word with weights of F and G, nu times their mean replaces nu. inf\n"
-        "means no error; an empty cell means not known. trotter stability --scheme rk4 prints 4, 1/120 and\n"
-        "5, 1/144.\n"
+        "--csv writes scheme,re,im,modulus, where z = h lambda and lambda_F = lambda_G = lambda/2; with --split\n"
+        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary parts (real\n"
+        "parts 0). For a decoder's scheme each of F, C and G has lambda/3; with --split F and C share the axis\n"
+        "of lambda_F, half of it each. The plot overlays the boundaries |R| = 1 and shades where more or fewer\n"
+        "of the schemes are stable; for a single scheme it shades |R| inside.\n"
         "\n"
-        "ssp is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
-        "Ketcheson, Shu 2011). For implicit stages a_stable, l_stable and r_infinity, |R| at infinity, are\n"
+        "Dispersion and dissipation (van der Houwen, Sommeijer 1987) are errors on y' = i omega y, with nu =\n"
+        "omega h and R the factor that is 1 at nu = 0. The phase error nu - arg R(i nu) = dispersion_constant\n"
+        "nu^(dispersion_order+1) + ... is positive where the scheme lags behind. 1 - |R(i nu)| =\n"
+        "dissipation_constant nu^(dissipation_order+1) + ... is positive where it damps. For a word of weights\n"
+        "F, G, nu times their mean replaces nu. inf means no error; empty means unknown.\n"
+        "trotter stability --scheme rk4 prints 4, 1/120 and 5, 1/144.\n"
+        "\n"
+        "`ssp` is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
+        "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
         "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"
-        "A(alpha)-stability. For an IMEX scheme all four describe its implicit part.\n"
+        "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n"
         "\n"
         "--system prints the largest stable step on a particle system: |R| <= 1 for the eigenvalues of its\n"
         "Jacobian at the initial state, split by Rayleigh quotients into lambda_F and lambda_G (exact for\n"
         "stages H, and where F and G commute and are normal). Particles that move on curves have growing\n"
-        "eigenvalues in the Jacobian of one moment; those are left out and counted. On linear systems runs\n"
-        "of 800 steps stand beside it; they do not see growth that is slower than the decay of other waves.\n"
-        "F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: they\n"
-        "show how stiff it is, and whether it is dissipative.\n",
+        "eigenvalues in the Jacobian of one moment; those are left out and counted. On linear systems runs of\n"
+        "800 steps stand beside it; they do not see growth that is slower than the decay of other waves.\n"
+        "F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: they say how\n"
+        "stiff F is, and whether it is dissipative.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -27,7 +27,7 @@ typedef struct {
 
 const Column lattice_columns[] = {
     COLUMN(CornerRow, part,
-           .words = "path, chord, then plus1, minus2, ...: the shaded pieces in order"),
+           .words = "path, chord, then the shaded pieces in order: plus1, minus2, ..."),
     FIELD(CornerRow, "F", at.x, .digits = 17, .words = "time under F"),
     FIELD(CornerRow, "G", at.y, .digits = 17, .words = "time under G"),
     {0}};

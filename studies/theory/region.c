@@ -34,14 +34,14 @@ typedef struct {
             0                                                                            \
         }                                                                                \
     }
-#define INSIDE(a, b)                                                     \
-    {                                                                    \
-        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                  \
-            COLUMN(InsideRow, stable, .words = "schemes with |R| <= 1"), \
-            COLUMN(InsideRow, schemes, .words = "schemes in the plot"),  \
-        {                                                                \
-            0                                                            \
-        }                                                                \
+#define INSIDE(a, b)                                                               \
+    {                                                                              \
+        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                            \
+            COLUMN(InsideRow, stable, .words = "number of schemes with |R| <= 1"), \
+            COLUMN(InsideRow, schemes, .words = "number of schemes in the plot"),  \
+        {                                                                          \
+            0                                                                      \
+        }                                                                          \
     }
 /* The number of a plot's schemes that are stable at a point. */
 typedef struct {

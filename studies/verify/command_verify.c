@@ -13,15 +13,14 @@
 static const Option claim_options[] = {
     {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
     {"own", OPTION_LIST, NULL, "CLAIM",
-     "check your own claim, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error "
-     "N: -1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, also in H for a scheme over H, "
-     "\"SCHEME brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N "
-     "letters; +, - or ; separates the terms, which are added up; coefficients are fractions or "
-     "decimals",
+     "check a claim of your own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
+     "-1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, for a scheme over H in H too, \"SCHEME "
+     "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N letters; +, - or ; "
+     "separate terms, which are added up; coefficients are fractions or decimals",
      0, 0},
     SELECT_FILE,
     {"mutants", OPTION_FLAG, NULL, NULL,
-     "instead run each claim's altered form; every verdict must change", 0, 0},
+     "run each claim's altered form instead: every verdict must change", 0, 0},
     {"list", OPTION_FLAG, NULL, NULL, "list the claims and their registered verdicts; run nothing",
      0, 0},
     {0},
@@ -29,9 +28,9 @@ static const Option claim_options[] = {
 
 static const Option output_options[] = {
     {"steps", OPTION_FLAG, NULL, NULL,
-     "also print the derivation of each: the terms of every map in it", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "also write DIR/verify.csv, DIR/verify.md and DIR/verify.tex",
+     "print the derivation of each claim too: the terms of every map in it", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
      0, 0},
     {0},
 };
@@ -56,14 +55,14 @@ typedef struct {
 } ClaimRow;
 
 #define ORIGINS                                                                                \
-    "paper: a paper says so; inference: it follows from a paper or is read into one; code: a " \
-    "released program has it; own: this project makes it; yours: --own gives it"
+    "paper: a paper says it; inference: it follows from a paper or is read into one; code: a " \
+    "released program has it; own: it is this project's; yours: --own gives it"
 
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
-    COLUMN(ClaimRow, source, .page = 1, .words = "where it is made"),
+    COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made"),
     COLUMN(ClaimRow, claim, .page = 1),
-    COLUMN(ClaimRow, expected, .words = "the registered verdict; for your claims: verified"),
+    COLUMN(ClaimRow, expected, .words = "the registered verdict; for a claim of yours: verified"),
     COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
     COLUMN(ClaimRow, evidence, .page = 1),
     COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
@@ -398,11 +397,10 @@ const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
     .about =
-        "Checks each claim exactly where it can (series in rationals, tables, words), and by numbers with a\n"
-        "negative control. A claim whose exact and numerical answers differ, or whose control was not\n"
-        "refused, is undecided.\n"
-        "Exit status 0: every verdict is the registered one and every claim of --own is verified; 1\n"
-        "otherwise.\n",
+        "Checks the papers' claims exactly where it can (series in rationals, tables, words), and by numbers with\n"
+        "a negative control. A claim whose exact and numerical answers differ, or whose control was not refused,\n"
+        "is undecided. Exit status 0 means that every verdict is the registered one and every claim of --own is\n"
+        "verified; otherwise it is 1.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
