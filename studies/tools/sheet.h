@@ -24,7 +24,7 @@ typedef struct Sheet Sheet;
  *   static const Column points[] = {
  *       COLUMN(Point, scheme, .words = "integrator by its name"),
  *       COLUMN(Point, steps, .words = "steps taken"),
- *       COLUMN(Point, error, .digits = 4, .words = "RMS over coordinates at the end"),
+ *       COLUMN(Point, error, .digits = 4, .words = "RMS error over coordinates at the end"),
  *       {0}};
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
