@@ -270,7 +270,6 @@ const Command command_order = {
     .name = "order",
     .purpose = "measure orders of convergence on a particle system",
     .about =
-        "Measures the order of schemes on a particle system, and compares it with the exact order.\n"
         "Each scheme takes steps h0, h0/2, h0/4, ..., and, where that settles the slope, steps between them\n"
         "or smaller ones too. The slope of the global error is fitted where rounding does not show. The\n"
         "verdict compares it with the exact order: agree, higher, disagree, diverges, floor (rounding hides\n"
@@ -287,15 +286,15 @@ const Command command_order = {
         "`constant` is the factor c of error = c h^p as h -> 0; `constant_low` and `constant_high` are the\n"
         "ends of its interval. `predicted` is c by the theory: the elementary differentials of order p + 1,\n"
         "carried along the solution (0: the leading term vanishes on this system). `match` compares the two\n"
-        "as vectors, so the sign counts. It is empty where c is known to no better than 15 %. Exit status 1\n"
-        "means that some scheme disagrees in its order or its constant.\n"
+        "as vectors, so the sign counts. It is empty where c is known to no better than 15 %. Exit status\n"
+        "1: some scheme disagrees in its order or its constant.\n"
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
         "gives the first step unless --h0 does. The other libraries begin with the same step, but have their\n"
         "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
-        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Seconds are the time\n"
-        "of one run. Exit status 1 means that a scheme did not come to t-end.\n"
+        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
+        "scheme did not come to t-end.\n"
         "\n"
         "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100,\n"
         "--system transport:periodic:wave=0.5; --systems lists them.\n"
