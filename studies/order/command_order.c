@@ -329,8 +329,8 @@ const Command command_order = {
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
         "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"
         "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
-        "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused, whatever the\n"
-        "scheme: no order above 1 survives its kinks. Models with --activation gelu are smooth.\n",
+        "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused: no order\n"
+        "above 1 survives its kinks. Use --activation gelu.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
