@@ -325,7 +325,7 @@ const Command command_order = {
         "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. `initial` and `memory` can use i, c,\n"
         "uniform in (0, 1) and normal. A rule that is not written is 0.\n"
         "\n"
-        "A trained model is a system too: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
+        "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
         "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"
         "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
