@@ -14,168 +14,181 @@
 static const Option text_options[] = {
     NETWORK_CORPUS,
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: the text in blocks; sentence: each line alone", 0, 0, .sets = {TO(train.context)}},
+     "stream: cut the text in blocks of T tokens; sentence: take each line alone", 0, 0,
+     .sets = {TO(train.context)}},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
      .sets = {TO(train.sequence), TO(model.max_length)}},
     {"eval-tokens", OPTION_SIZE, NULL, "N",
-     "read valid and test only up to the line of their N-th token: perplexities are of that part "
-     "(default: whole)",
+     "read the validation and the test text only to the end of the line of the N-th token; "
+     "perplexities are of that part (default: whole texts)",
      1, 1e15, .sets = {TO(corpus.eval_tokens)}},
     {0},
 };
 
 static const Option depth_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "blocks, each one step of the scheme", 1, NETWORK_LAYERS,
-     .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
+    {"layers", OPTION_SIZE, "1", "L", "number of layers; each is one step of the scheme", 1,
+     NETWORK_LAYERS, .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
     {"encoder-layers", OPTION_SIZE, NULL, "L",
-     "of an encoder's blocks, --layers being the decoder's (default: as many)", 1, NETWORK_LAYERS,
-     .sets = {TO(bridge.encoder_layers)}},
+     "layers of the encoder, where --layers counts those of the decoder (default: as many)", 1,
+     NETWORK_LAYERS, .sets = {TO(bridge.encoder_layers)}},
     {0},
 };
 
 /* An option without a default is recorded only where it was given. So an option that is newer than a
  * study's first runs leaves their config.ini as it was. */
 static const Option model_options[] = {
-    {"width", OPTION_SIZE, "128", "D", "numbers of a token's state", 2, 65536, .flags = OPTION_MAP,
-     .sets = {TO(bridge.width), TO(model.width)}},
+    {"width", OPTION_SIZE, "128", "D", "width of the model: numbers of a token's state", 2, 65536,
+     .flags = OPTION_MAP, .sets = {TO(bridge.width), TO(model.width)}},
     {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576,
      .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
-    {"heads", OPTION_SIZE, "4", "H", "attention heads; H divides D", 1, 1024, .flags = OPTION_MAP,
-     .sets = {TO(model.heads)}},
+    {"heads", OPTION_SIZE, "4", "H", "number of attention heads; D must be a multiple of H", 1,
+     1024, .flags = OPTION_MAP, .sets = {TO(model.heads)}},
     {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
-     "none, sinusoid, relative (Shaw, on keys, clip " TEXT(NETWORK_CLIP) ") or both", 0, 0,
-     .flags = OPTION_MAP, .sets = {TO(model.positions)}},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu", "relu or gelu (its tanh form)", 0, 0,
+     "position encoding: none, sinusoid, relative (Shaw, on keys, "
+     "clip " TEXT(NETWORK_CLIP) ") or both",
+     0, 0, .flags = OPTION_MAP, .sets = {TO(model.positions)}},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu",
+     "activation of feed-forward networks: relu, or gelu in its tanh form", 0, 0,
      .flags = OPTION_MAP, .sets = {TO(model.act)}},
     {"first-relu", OPTION_FLAG, NULL, NULL,
-     "relu in the first feed-forward network of each layer, whatever --activation is, as in the "
-     "released Macaron-BERT",
+     "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
+     "released Macaron-BERT does",
      0, 0, .sets = {TO(model.first_relu)}},
-    {"untied", OPTION_FLAG, "no", NULL, "an output matrix of its own, not the embedding's", 0, 0,
+    {"untied", OPTION_FLAG, "no", NULL,
+     "give the output a separate matrix, not that of the embedding", 0, 0,
      .sets = {TO(model.untied)}},
     {"no-final-norm", OPTION_FLAG, NULL, NULL,
-     "no norm behind the last layer, as in the language models of fairseq 0.6", 0, 0,
+     "leave out the norm after the last layer, as the language models of fairseq 0.6 do", 0, 0,
      .sets = {TO(model.no_final_norm)}},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",
-     "parameters: inner widths shrink so that schemes with more sets have as many numbers", 0, 0,
-     .sets = {TO(bridge.match)}},
+     "parameters: shrink inner widths so that schemes with more sets of parameters have as many "
+     "parameters in all (words of sublayers keep theirs); none: keep the inner width",
+     0, 0, .sets = {TO(bridge.match)}},
     {"norm", OPTION_CHOICE, "pre", "pre|post",
-     "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), of schemes that are such steps "
-     "one after another",
+     "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), only for schemes that are a chain of "
+     "such steps",
      0, 0, .sets = {TO(bridge.norm)}},
     {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
-     "adaptive embedding and softmax: words from the C1-th most frequent on in narrower clusters "
-     "(default: none)",
+     "use an adaptive embedding and softmax: the C1 most frequent words have the full width, the "
+     "others are in narrower clusters, cut at C2, ... (default: none)",
      1, 1e9},
-    {"adaptive-factor", OPTION_SIZE, NULL, "K", "each of them K times as narrow as the one before",
-     1, 65536, .otherwise = "4", .needs = "adaptive", .flags = OPTION_MAP,
-     .sets = {TO(model.factor)}},
+    {"adaptive-factor", OPTION_SIZE, NULL, "K",
+     "each cluster is K times as narrow as the one before", 1, 65536, .otherwise = "4",
+     .needs = "adaptive", .flags = OPTION_MAP, .sets = {TO(model.factor)}},
     {"span", OPTION_SIZE, NULL, "S",
-     "adaptive attention spans: every head learns how many tokens back it looks, S at most "
-     "(default: all look at all)",
+     "use adaptive attention spans: each head learns how many tokens back it looks, at most S "
+     "(default: every head sees all tokens)",
      1, 65536, .sets = {TO(model.span)}},
-    {"span-ramp", OPTION_SIZE, NULL, "R", "tokens over which attention fades out behind a span", 2,
-     65536, .otherwise = "32", .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
+    {"span-ramp", OPTION_SIZE, NULL, "R",
+     "number of tokens over which attention fades out behind a span", 2, 65536, .otherwise = "32",
+     .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
     {"span-loss", OPTION_REAL, NULL, "X",
      /* Source of these two defaults: Sukhbaatar et al. 2019, section 3. */
-     "adds to the loss X times the mean span of each attention sublayer's heads", 0, 1e6,
+     "add X times the mean span of each attention sublayer's heads to the loss", 0, 1e6,
      .otherwise = "2e-6", .needs = "span", .sets = {TO(model.span_loss)}},
     {"objective", OPTION_CHOICE, NULL, "next|masked",
-     "what is learned: every next word, or by an encoder alone, which sees all words of a "
-     "sequence, those that are masked",
+     "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
+     "a sequence, to predict masked words",
      0, 0, .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
     {"next-sentence", OPTION_FLAG, NULL, NULL,
-     "and whether the second half of a sequence follows the first or is from elsewhere", 0, 0,
-     .needs = "objective"},
+     "with --objective masked: learn also whether the second half of a sequence follows the first",
+     0, 0, .needs = "objective"},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
-     "a dropout mask per evaluation (stage) or per sublayer and step (step)", 0, 0,
-     .sets = {TO(bridge.masks)}},
+     "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
+     "evaluations share",
+     0, 0, .sets = {TO(bridge.masks)}},
     {0},
 };
 
 static const Option training_options[] = {
-    {"epochs", OPTION_SIZE, "4", "N", "times through the training text", 1, 1e9,
+    {"epochs", OPTION_SIZE, "4", "N", "number of passes through the training text", 1, 1e9,
      .flags = OPTION_LENGTH, .sets = {TO(train.epochs)}},
     {"max-steps", OPTION_SIZE, "0", "N",
-     "stop after so many steps; 0: no limit; valid and test are read all the same (--eval-tokens)",
+     "stop after N steps; 0: no limit; the validation and the test text are read all the same "
+     "(--eval-tokens)",
      0, 1e15, .flags = OPTION_LENGTH, .sets = {TO(train.max_steps)}},
     {"eval-every", OPTION_SIZE, NULL, "N",
-     "validate every N steps too, besides epochs' ends: a row of log.csv with valid_ppl, the model "
-     "is kept where it is the best so far, the state is saved (default: at epochs' ends alone)",
+     "validate after every N steps too; each validation writes a row of log.csv with valid_ppl, keeps "
+     "the model if it is the best so far, and saves the state (default: only at the end of each epoch)",
      1, 1e15, .sets = {TO(train.eval_every)}},
     {"patience", OPTION_SIZE, NULL, "N",
-     "stop after N epochs without a better validation perplexity, be it within them by "
-     "--eval-every or at their ends (default: never)",
+     "stop after N epochs without a better validation; those within an epoch (--eval-every) count too "
+     "(default: never)",
      1, 1e9, .sets = {TO(train.patience)}},
     {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
-     "the validation that is kept, and that patience waits for: the one with the least validation "
-     "perplexity (default), or of pairs the best BLEU of validation, greedily translated",
+     "what makes a validation the best, for the model to keep and for --patience; perplexity: the lowest; "
+     "bleu: for pairs, the highest BLEU of greedy translations (default: perplexity)",
      0, 0},
     {"batch-tokens", OPTION_SIZE, "4096", "N",
-     "tokens a step, or of each of its --accumulate batches", 1, 1048576,
+     "largest number of tokens of a batch; a step has --accumulate batches", 1, 1048576,
      .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
     {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
      .alias = {"lr", "learning-rate"}, .sets = {TO(train.rate)}},
-    {"warmup", OPTION_SIZE, "400", "N", "steps to the peak, from where the schedule goes on", 0,
-     1e12, .sets = {TO(train.warmup)}},
+    {"warmup", OPTION_SIZE, "400", "N",
+     "number of steps in which the rate rises linearly to its peak", 0, 1e12,
+     .sets = {TO(train.warmup)}},
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
-     "from the peak on: falls as 1/sqrt(step) (without warm-up: stays), as half a cosine or a line "
-     "to --end-rate at the run's last step, or stays",
+     "rate after its peak: inverse-sqrt falls as 1/sqrt(step), or stays without warm-up; cosine falls as "
+     "half a cosine and linear as a line, to --end-rate at the run's last step; constant stays",
      0, 0, .sets = {TO(train.schedule)}},
-    {"end-rate", OPTION_REAL, "0", "X", "the last step's rate, of cosine and linear", 0, 100,
+    {"end-rate", OPTION_REAL, "0", "X", "rate of the last step, for cosine and linear", 0, 100,
      .sets = {TO(train.end_rate)}},
     {"accumulate", OPTION_SIZE, "1", "K",
-     "batches a step: the gradient of the mean over all their tokens, in the memory of one", 1, 1e6,
-     .sets = {TO(train.accumulate)}},
+     "number of batches of a step; its gradient is that of the mean over all their tokens, in the memory "
+     "of one batch",
+     1, 1e6, .sets = {TO(train.accumulate)}},
     {"average", OPTION_SIZE, "0", "N",
-     "the model is the mean of the last N epochs' ends (DIR/epoch-*.safetensors, each of the "
-     "model's size), not the best epoch's; 0: it is not",
+     "keep the mean of the models at the ends of the last N epochs (DIR/epoch-*.safetensors, each of the "
+     "model's size) instead of the best model; 0 or 1: keep the best model",
      0, 1e6, .sets = {TO(train.average)}},
     {"dropout", OPTION_REAL, "0.1", "P",
-     "on embedding, sublayer output, attention weights and activations", 0, 0.99,
+     "dropout of the embedding, sublayer outputs, attention weights and activations", 0, 0.99,
      .sets = {TO(model.dropout)}},
     {"attention-dropout", OPTION_REAL, NULL, "P",
-     "on attention weights, apart from the others (default: as --dropout)", 0, 0.99,
+     "dropout of attention weights (default: as --dropout)", 0, 0.99,
      .sets = {TO(model.attention_dropout)}},
     {"activation-dropout", OPTION_REAL, NULL, "P",
-     "on activations of feed-forward networks, apart from the others (default: as --dropout)", 0,
-     0.99, .sets = {TO(model.activation_dropout)}},
+     "dropout of activations of feed-forward networks (default: as --dropout)", 0, 0.99,
+     .sets = {TO(model.activation_dropout)}},
     {"word-dropout", OPTION_REAL, NULL, "P",
-     "of pairs, on whole words of the source: in training such a word has no embedding but its "
-     "position's, and the others' are 1 / (1 - P) times as large (default: 0)",
+     "for pairs: dropout of whole source words; in training the embedding of such a word is 0 before its "
+     "position is added, and those of the other words are divided by 1 - P (default: 0)",
      0, 0.99, .sets = {TO(model.word_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
-     "trains towards (1 - E) the next word + E / V each of the V words; train_loss is of that, "
-     "perplexities never",
+     "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
+     "target, perplexities never are",
      0, 0.999, .sets = {TO(model.smoothing)}},
-    {"clip", OPTION_REAL, "0", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12,
-     .sets = {TO(train.adam.clip)}},
+    {"clip", OPTION_REAL, "0", "X", "scale a gradient to a global norm of at most X; 0: no limit",
+     0, 1e12, .sets = {TO(train.adam.clip)}},
     {"weight-decay", OPTION_REAL, NULL, "X",
-     "decoupled (AdamW): a step takes rate * X of each number of a matrix or embedding too", 0, 100,
-     .sets = {TO(train.adam.decay)}},
-    {"beta1", OPTION_REAL, "0.9", "X", "Adam's decay of the first moment", 0, 0.999999,
+     "decoupled weight decay (AdamW): each step also shrinks each number of a matrix or an embedding by "
+     "rate * X of its value",
+     0, 100, .sets = {TO(train.adam.decay)}},
+    {"beta1", OPTION_REAL, "0.9", "X", "decay of Adam's first moment", 0, 0.999999,
      .sets = {TO(train.adam.beta1)}},
-    {"beta2", OPTION_REAL, "0.997", "X", "Adam's decay of the second moment", 0, 0.99999999,
+    {"beta2", OPTION_REAL, "0.997", "X", "decay of Adam's second moment", 0, 0.99999999,
      .sets = {TO(train.adam.beta2)}},
-    {"eps", OPTION_REAL, "1e-8", "X", "Adam's epsilon, outside the root", 1e-30, 1,
+    {"eps", OPTION_REAL, "1e-8", "X", "epsilon of Adam, added outside the square root", 1e-30, 1,
      .sets = {TO(train.adam.eps)}},
     {"recompute", OPTION_FLAG, "no", NULL,
-     "keep only the inputs of sublayers and make the rest again going back: less memory, same bits",
+     "keep only the inputs of sublayers, and compute the rest again in the backward pass; this takes "
+     "less memory and gives the same bits",
      0, 0, .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}},
     {0},
 };
 
 static const Option machine_options[] = {
     {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
-     "cpu, cuda (an NVIDIA device), or auto: cuda where it is to be had", 0, 0,
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is available", 0, 0,
      .flags = OPTION_MAY_DIFFER},
     {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
-     "f32, f64 (cpu alone), bf16, tf32 (cuda alone); these two: f32 but for the factors of matrix products",
+     "f32, bf16, f64 (cpu only) or tf32 (cuda only); bf16 and tf32 are f32 except in the factors of matrix "
+     "products",
      0, 0, .flags = OPTION_MAY_DIFFER},
     {"kernel", OPTION_TEXT, NULL, "NAME",
-     "instruction set of the kernels, as x86-64-v3 (default: the best here)", 0, 0,
+     "instruction set of the kernels, such as x86-64-v3 (default: the best of this machine)", 0, 0,
      .flags = OPTION_MAY_DIFFER},
-    {"threads", OPTION_SIZE, "0", "N", "threads of the kernels; 0: one per core", 0, 1024,
+    {"threads", OPTION_SIZE, "0", "N", "number of threads of the kernels; 0: one per core", 0, 1024,
      .flags = OPTION_MAY_DIFFER},
     {0},
 };
@@ -196,16 +209,16 @@ const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
 static const Option limit_options[] = {
     {"memory-limit", OPTION_BYTES, NULL, "BYTES",
-     "refuse a training that would take more, as 4G; of each process, of a device with --device "
-     "cuda",
+     "refuse a training that needs more memory in a process or, with --device cuda, on its device; for "
+     "example 4G",
      0, 0},
     {0},
 };
 const OptionGroup network_limit_group = {NULL, 0, limit_options};
 
 static const Option seed_options[] = {
-    {"seed", OPTION_SIZE, "1", "N", "of weights, dropout and order of batches", 0, 1e18,
-     .sets = {TO(train.seed), TO(model.seed)}},
+    {"seed", OPTION_SIZE, "1", "N", "seed of the weights, of dropout and of the order of batches",
+     0, 1e18, .sets = {TO(train.seed), TO(model.seed)}},
     {0},
 };
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};

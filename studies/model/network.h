@@ -34,14 +34,14 @@ typedef struct {
 } Stacks;
 
 /* The names that text_read_pieces takes, for the help of an option. */
-#define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid, kjv:test: built in"
+#define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid or kjv:test: a built-in text"
 
 /* Options that network_corpus reads. */
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
     {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
-     "directory with train, valid and test text, one text file (--parts), or kjv, markov, "        \
-     "markov:V, reverse, reverse:V",                                                               \
+     "directory with training, validation and test text, one text file (--parts), or kjv, "        \
+     "markov, markov:V, reverse or reverse:V",                                                     \
      0, 0,                                                                                         \
      .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
     {"parts", OPTION_REALS, NULL, "X,Y,Z",                                                         \
@@ -49,24 +49,28 @@ typedef struct {
      PARTS_USUAL ")",                                                                              \
      1e-9, 1e9, .alias = {"split"}},                                                               \
     {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
-     "pairs of a directory: the source's files end in .LANGUAGE, as train.en", 0, 0},              \
-    {"target", OPTION_TEXT, NULL, "LANGUAGE", "language of the target files, as de for train.de",        \
-     0, 0},                                                                                        \
+     "for pairs in a directory: ending of the source files, such as en for train.en", 0, 0},       \
+    {"target", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
+     "for pairs in a directory: ending of the target files, such as de for train.de", 0, 0},       \
     {"bpe", OPTION_SIZE, NULL, "N",                                                                \
-     "words in pieces: N merges learned from the training text, of pairs from both; perplexities " \
-     "are then per piece ('trotter eval' has them per word too; default: words as they stand)",    \
+     "cut words into pieces by N merges, learned from the training text (of pairs: from both "     \
+     "sides); perplexities are then per piece, and for language models 'trotter eval' adds the "   \
+     "one per word (default: whole words)",                                                        \
      1, 1e7, .sets = {NETWORK_SETS(corpus.merges)}},                                               \
     {"codes", OPTION_TEXT, NULL, "FILE",                                                           \
-     "file of merges learned by 'trotter bpe' or subword-nmt, in place of --bpe", 0, 0},            \
+     "cut words into pieces by the merges of a file that 'trotter bpe' or subword-nmt wrote, "     \
+     "instead of --bpe",                                                                           \
+     0, 0},                                                                                        \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
-     "word: tokens are words; char: characters, _ between words", 0, 0,                            \
+     "word: tokens are words; char: tokens are characters, with _ between words", 0, 0,            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
     {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
-     "keep the V most frequent and read all others as <unk>, which a directory needs where valid " \
-     "or test has words that train lacks; 0: keep all (of kjv 10000 words, or all pieces)", 0,     \
-     1e9,                                                                                          \
+     "keep V tokens, which are <eos>, <unk> and the most frequent ones, and read all others as "   \
+     "<unk>; corpora of whole words other than pairs need this if the validation or test text "    \
+     "has words that the training text lacks; 0: keep all (whole words of kjv: 10000)",            \
+     0, 1e9,                                                                                       \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
-    {"corpus-seed", OPTION_SIZE, "1", "N", "of a markov or reverse source", 0, 1e18,               \
+    {"corpus-seed", OPTION_SIZE, "1", "N", "seed of a markov or reverse corpus", 0, 1e18,          \
      .sets = {NETWORK_SETS(corpus.seed)}}
 /* clang-format on */
 
