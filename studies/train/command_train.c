@@ -22,36 +22,37 @@
 #define USUAL "transformer"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "NAME", "the scheme a layer is a step of", 0, 0,
+    {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step", 0, 0,
      .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
     {"encoder", OPTION_TEXT, NULL, "NAME",
-     "of a corpus of pairs, in the place of --scheme: the encoder's scheme (default: " USUAL ")", 0,
-     0, .flags = OPTION_MAY_DIFFER},
+     "for a corpus of pairs, instead of --scheme: scheme of the encoder (default: " USUAL ")", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
     {"decoder", OPTION_TEXT, NULL, "NAME",
-     "and the decoder's; one of F and G gets cross-attention behind its attention, as NAME-decoder "
-     "(default: " USUAL ")",
+     "for a corpus of pairs: scheme of the decoder; a scheme of F and G becomes NAME-decoder, with "
+     "cross-attention after each attention (default: " USUAL ")",
      0, 0, .flags = OPTION_MAY_DIFFER},
     SELECT_FILE,
-    {"untested", OPTION_FLAG, NULL, NULL,
-     "leave the test text alone: its file is not opened, test_ppl stays empty", 0, 0,
+    {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty", 0, 0,
      .flags = OPTION_MAY_DIFFER},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/train", "DIR",
-     "run directory: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots", 0, 0},
+     "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots",
+     0, 0},
     PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "the rows of DIR/log.csv on stdout, as they come", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come", 0, 0},
     {"log", OPTION_TEXT, NULL, "FILE",
-     "the rows of DIR/log.csv as JSON lines too, with seconds of training; a run that goes on "
-     "(--resume with --log again) adds what the file lacks, another writes it anew",
+     "write the rows of DIR/log.csv as JSON lines too, with the seconds of training; with --resume a run "
+     "adds the rows that the file lacks, without it the file begins anew",
      0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
-     "options from a file, as DIR/config.ini of another run; the command line overrides it", 0, 0},
+     "read options from a file, such as DIR/config.ini of another run; the command line overrides them",
+     0, 0},
     {"resume", OPTION_FLAG, NULL, NULL,
-     "go on with the run in DIR as if it had not stopped, from its beginning where it saved "
-     "nothing yet; its config.ini counts",
+     "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
+     "it saved nothing yet",
      0, 0},
     {0},
 };
@@ -480,47 +481,32 @@ const Command command_train = {
     .name = "train",
     .purpose = "train a language model whose layers are steps of a scheme",
     .about =
-        "Trains on the corpus' training text, keeps the weights of the epoch with the best "
-        "validation\n"
-        "perplexity, or with --average the mean of the last epochs' ends, and reads the test text "
-        "once, with\n"
-        "those. A splitting without suffix has Euler sub-flows. Ctrl-C saves and ends with status "
-        "130;\n"
-        "--resume then continues bit for bit. Started by mpirun, the processes train one model "
-        "together, each\n"
-        "on its rows of every batch: the same loss curve to rounding; with --device cuda each on a "
-        "GPU of\n"
-        "its own.\n"
+        "Trains on the training text of the corpus and keeps the weights of the best validation, by perplexity\n"
+        "unless --best says otherwise, or with --average the mean of the last epochs' ends. It reads the test text\n"
+        "once, with those weights. A splitting without suffix has Euler sub-flows. Ctrl-C saves the run and ends\n"
+        "with status 130; --resume continues it bit for bit. Under mpirun all processes train one model together,\n"
+        "each on its rows of every batch, and the loss curve is the same up to rounding. With --device cuda each\n"
+        "process uses a different GPU.\n"
         "\n"
-        "A corpus of pairs (source and target lines) trains an encoder and a decoder: --encoder and "
-        "--decoder\n"
-        "choose their schemes apart. The papers: the ODE Transformer has its blocks in the encoder "
-        "alone\n"
-        "(--encoder rk4-layer --decoder transformer), Macaron in both (--encoder macaron --decoder "
-        "macaron),\n"
-        "Sandwich in one of them (--encoder sandwich:6-1, or --decoder sandwich:6-1, with one layer of "
-        "each, and\n"
-        "word:sfsfsfsfsfsf for the other). Beside perplexity it tells the share of exact pairs: every "
-        "token of\n"
-        "the target is the most probable one behind those before it. 'trotter train --corpus "
-        "reverse:26\n"
-        "--epochs 8' learns to reverse 12 symbols in half a minute on two cores.\n"
+        "A corpus of pairs (source and target lines) trains an encoder and a decoder; --encoder and --decoder\n"
+        "choose their schemes. The ODE Transformer has its blocks in the encoder alone (--encoder rk4-layer\n"
+        "--decoder transformer), Macaron in both (--encoder macaron --decoder macaron), Sandwich in one of them\n"
+        "(--encoder sandwich:6-1 or --decoder sandwich:6-1, with one layer of each, and word:sfsfsfsfsfsf for the\n"
+        "other). Beside perplexity the log has the share of exact pairs, in which every token of the target is the\n"
+        "most probable one after the right tokens before it. 'trotter train --corpus reverse:26 --epochs 8' learns\n"
+        "to reverse 12 symbols in half a minute on two cores.\n"
         "\n"
-        "--objective masked trains an encoder alone (BERT; the Macaron papers' second result), whose "
-        "attention sees\n"
-        "all words of a sequence. A sequence is <cls> and up to T - 1 words. In training each word "
-        "but <eos> is\n"
-        "asked with probability 0.15; there stands <mask> 8 times in 10, any word of the vocabulary "
-        "once, the word\n"
-        "itself once, drawn anew each epoch. Validation has one set of masks for all models, all of "
-        "them <mask>:\n"
-        "its pseudo-perplexity has no place beside perplexities of next words ('trotter eval --help' "
-        "has more).\n"
-        "With --next-sentence a sequence is two runs of whole lines, of (T - 1) / 2 words at most; "
-        "the second\n"
-        "follows the first, or with probability 1/2 it is another sequence's, and the first row "
-        "tells which.\n"
-        "That loss is added to the one of words; train_loss and perplexities are of words alone.\n",
+        "--objective masked trains an encoder alone (BERT; the second result of the Macaron papers), whose\n"
+        "attention sees all words of a sequence. A sequence is <cls> and up to T - 1 words. In training the\n"
+        "encoder predicts each word but <eos> with probability 0.15. In its place stands <mask> 8 times in 10, any\n"
+        "word of the vocabulary once, and the word itself once; each epoch draws anew. Validation masks the same\n"
+        "words for all models, always with <mask>. Do not compare its pseudo-perplexity with perplexities of next\n"
+        "words ('trotter eval --help' says more).\n"
+        "\n"
+        "With --next-sentence a sequence is two segments of whole lines, of at most (T - 1) / 2 words each. The\n"
+        "second segment follows the first in the text, or with probability 1/2 belongs to another sequence; the\n"
+        "encoder predicts at <cls> whether it follows. That loss is added to the loss of words. train_loss and\n"
+        "perplexities are of words alone.\n",
     .groups = groups,
     .saves = 1,
     .ranks = 1,
