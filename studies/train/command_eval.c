@@ -11,30 +11,35 @@
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text to predict, every token once" NETWORK_TEXTS, 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS, 0, 0},
     {"source-text", OPTION_TEXT, NULL, "FILE",
-     "of an encoder and a decoder: the text's source, line by line its pair", 0, 0,
-     .needs = "text"},
+     "for an encoder and a decoder: source of the text, whose line i belongs to line i of the text",
+     0, 0, .needs = "text"},
     {"corpus", OPTION_TEXT, NULL, "NAME",
-     "in the place of a text one of a corpus with the model's words, as 'trotter train' has it", 0,
-     0},
-    {"split", OPTION_CHOICE, "valid", "train|valid|test", "which of its texts", 0, 0,
-     .needs = "corpus"},
-    {"context", OPTION_CHOICE, NULL, "stream|sentence", "stream or sentence (default: as trained)",
+     "evaluate a text of a corpus instead, as 'trotter train' names it; it must have the words of the model",
      0, 0},
-    {"sequence", OPTION_SIZE, NULL, "T", "longest sequence (default: as trained)", 1, 65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 1, 1048576},
+    {"split", OPTION_CHOICE, "valid", "train|valid|test", "text of the corpus", 0, 0,
+     .needs = "corpus"},
+    {"context", OPTION_CHOICE, NULL, "stream|sentence",
+     "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)",
+     0, 0},
+    {"sequence", OPTION_SIZE, NULL, "T", "longest sequence in tokens (default: as trained)", 1,
+     65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N",
+     "largest number of tokens of a batch (default: as trained)", 1, 1048576},
     {"one-by-one", OPTION_FLAG, NULL, NULL,
-     "of an encoder alone: mask every word by itself, not one set of 15 %", 0, 0},
+     "for an encoder alone: mask every word by itself, not a set of 15 % at once", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL,
-     "tokens,nll,ppl as CSV, of pieces words,word_ppl too; nll is the mean in nats a token", 0, 0},
+     "write the table as CSV; its first columns are tokens,nll,ppl, and nll is the mean per token in nats",
+     0, 0},
     {"logits", OPTION_TEXT, NULL, "FILE.npy",
-     "write logits (N, V) as a NumPy array of f32, a row per predicted token in order", 0, 0},
-    {"max-tokens", OPTION_SIZE, "1024", "N", "rows of the logits at most", 1, 1e9},
+     "write logits (N, V) as a NumPy array of f32, with a row for each predicted token in order", 0,
+     0},
+    {"max-tokens", OPTION_SIZE, "1024", "N", "largest number of rows of the logits", 1, 1e9},
     {0},
 };
 
@@ -63,7 +68,7 @@ static const Column character_columns[] = {
 static const Column piece_columns[] = {
     RESULT,
     COLUMN(Result, words,
-           .words = "words that the predicted pieces make, the end of lines included"),
+           .words = "words that the predicted pieces make, the ends of lines included"),
     COLUMN(Result, word_ppl, .digits = 7, .words = "perplexity per word, exp(nll tokens / words)"),
     {0}};
 static const Column *const text_columns[] = {
@@ -80,7 +85,7 @@ static const Column next_columns[] = {
     RESULT,
     COLUMN(Result, pairs, .words = "pairs of segments"),
     COLUMN(Result, exact, .digits = 4,
-           .words = "share of them of which it is told whether the second follows the first"),
+           .words = "share of them where the model knows whether the second follows the first"),
     {0}};
 
 /* ---- logits -------------------------------------------------------------------------------------- */
@@ -266,41 +271,27 @@ static const Kind kinds[] = {{.command = "eval",
 
 const Command command_eval = {
     .name = "eval",
-    .purpose = "perplexity and logits of a saved model on a text",
+    .purpose = "compute perplexity and logits of a saved model on a text",
     .about =
-        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every token of "
-        "the\n"
-        "text exactly once, <eos> at the end of every line included. Of a model of characters it "
-        "tells\n"
-        "bits a character too, log2 of the perplexity; of one with spans, on stderr, the spans. Of "
-        "an\n"
-        "encoder and a decoder, which read a text beside its source, it tells how many pairs of "
-        "lines are\n"
-        "exact: the right token, <eos> too, is at every place the most probable one behind the "
-        "right ones\n"
-        "before it, so that greedy decoding gives the target.\n"
+        "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every token of the text exactly\n"
+        "once, <eos> at the end of every line included (not that of blank lines with --context sentence). For a\n"
+        "language model of characters the table also has bits per character, log2 of the perplexity. Attention\n"
+        "spans of a model go to stderr. An encoder and a decoder read a text beside its source; `pairs` counts the\n"
+        "pairs of lines, and `exact` is the share of them that are exact: at every place the right token, <eos>\n"
+        "included, is the most probable one after the right tokens before it. Then greedy decoding gives the target.\n"
         "\n"
-        "Where words are in pieces (train --bpe), tokens, nll and ppl are of pieces. Two columns "
-        "more are of\n"
-        "words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens / "
-        "words), the\n"
-        "perplexity per word. Compare models of other pieces, or of whole words, by this one, on "
-        "the same\n"
-        "text. A model that reads words as <unk> predicts another text, an easier one.\n"
+        "Where words are cut into pieces (train --bpe), tokens, nll and ppl are of pieces. For language models two\n"
+        "more columns are of words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens /\n"
+        "words), the perplexity per word. Use word_ppl to compare models of different pieces, or of whole words, on\n"
+        "the same text. A model that reads words as <unk> predicts a different, easier text.\n"
         "\n"
-        "Of an encoder alone (train --objective masked) ppl is the pseudo-perplexity, exp of the "
-        "mean nll of\n"
-        "masked words, each told from all other words of its sequence. It has no place beside "
-        "perplexities of\n"
-        "next words. The words are one set, drawn once for all models: each with probability 0.15, "
-        "<eos> never,\n"
-        "all of them <mask> at once. With --one-by-one every word but <eos> is masked by itself, "
-        "in a sequence\n"
-        "of its own (Salazar et al. 2020), which takes as many passes as a sequence has words. Where "
-        "the model\n"
-        "was trained with --next-sentence, pairs and exact tell how often it knows whether the "
-        "second half of a\n"
-        "sequence follows the first.\n",
+        "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of\n"
+        "masked words, each predicted from the words that remain in its sequence. Do not compare it with\n"
+        "perplexities of next words. The masked words are one set, drawn once for all models: each word but <eos>\n"
+        "with probability 0.15, all replaced by <mask> at once. With --one-by-one every word but <eos> is masked by\n"
+        "itself, in a separate copy of its sequence (Salazar et al. 2020), which takes as many passes as a sequence\n"
+        "has words. For a model trained with --next-sentence `exact` is the share of `pairs` where it knows whether\n"
+        "the second half of a sequence follows the first (not with --one-by-one).\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,
