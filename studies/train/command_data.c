@@ -16,7 +16,7 @@ static const Option data_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too", 0, 0},
     {0},
 };
@@ -177,13 +177,10 @@ const Command command_data = {
     .name = "data",
     .purpose = "check a corpus",
     .about =
-        "Lines, tokens (<eos> ends every line), distinct words before a cut of the "
-        "vocabulary, words that\n"
-        "became <unk>, and the sha256 of each text; the perplexity of word frequencies alone, "
-        "and the\n"
-        "least possible one where it is known. A corpus of pairs has a row for the sources and "
-        "one for the\n"
-        "targets of each text.\n",
+        "Prints for each text its lines, tokens (<eos> ends every line), distinct words before the vocabulary is\n"
+        "cut, words that became <unk>, and sha256. Below the table stand the perplexity that the frequencies of\n"
+        "words alone reach and, where it is known, the least possible one; --csv leaves them out. A corpus of pairs\n"
+        "has a row for the sources and one for the targets of each text.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -13,25 +13,25 @@
 
 static const Option generate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
-    {"prompt", OPTION_TEXT, "", "TEXT", "what the text begins with, in the model's own spelling", 0,
-     0},
+    {"prompt", OPTION_TEXT, "", "TEXT",
+     "text to continue, spelled like the training text of the model", 0, 0},
     {"prompt-file", OPTION_TEXT, NULL, "FILE",
-     "or the text of a file, whose last line it goes on with" NETWORK_TEXTS, 0, 0,
-     .alias = {"text"}},
-    {"tokens", OPTION_SIZE, "100", "N", "tokens to add", 1, 1e6},
+     "continue the text of a file, from its last line on" NETWORK_TEXTS, 0, 0, .alias = {"text"}},
+    {"tokens", OPTION_SIZE, "100", "N", "number of tokens to add", 1, 1e6},
     {"temperature", OPTION_REAL, "1", "X",
-     "below 1: the likely ones more often; 0: always the likeliest", 0, 100},
-    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest; 0: among all", 0, 1e9,
+     "divide the logits by X: below 1, likely tokens come more often; 0: always take the likeliest",
+     0, 100},
+    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest tokens; 0: among all", 0, 1e9,
      .alias = {"top-k"}},
     {"top-p", OPTION_REAL, "1", "P",
-     "and of them among the fewest that have the share P of the probability, at this temperature "
-     "(nucleus sampling); 1: among all",
+     "draw among the fewest tokens that have the share P of the probability (nucleus sampling), after "
+     "--temperature and --top; 1: among all that --top keeps",
      0, 1},
     {0},
 };
 
 static const Option seed_options[] = {
-    {"seed", OPTION_SIZE, "1", "N", "of the draws", 0, 1e18},
+    {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
     {0},
 };
 
@@ -223,16 +223,13 @@ static int run(Options *o)
 
 const Command command_generate = {
     .name = "generate",
-    .purpose = "let a saved model go on with a text",
-    .about = "Prints the prompt as the model reads it and the tokens the model adds; <eos> ends a "
-             "line.\n"
-             "The same seed gives the same text; --temperature 0, --top 1 and --top-p 0 give the "
-             "likeliest token at\n"
-             "every place, whatever the seed. A word the model does not know is read as <unk>, "
-             "and told.\n"
-             "Of a model of pieces (train --bpe) the prompt is cut in pieces, --tokens counts "
-             "pieces, and they\n"
-             "are printed as the words they make; of a model of characters it counts characters.\n",
+    .purpose = "continue a text with a saved model",
+    .about =
+        "Prints the prompt as the model reads it, and the tokens that the model adds; <eos> ends a line. The same\n"
+        "seed gives the same text. Each of --temperature 0, --top 1 and --top-p 0 gives the likeliest token at every\n"
+        "place, whatever the seed. A word that the model does not know is read as <unk>, and a warning names it. If\n"
+        "the model is one of pieces (train --bpe), the prompt is cut into pieces, --tokens counts pieces, and they\n"
+        "are printed as the words they make. If it is one of characters, --tokens counts characters.\n",
     .groups = groups,
     .run = run,
 };
