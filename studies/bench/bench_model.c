@@ -23,13 +23,14 @@
 #include "studies/tools/select.h"
 
 static const Option options[] = {
-    {"layers", OPTION_SIZE, "0", "N", "layers; 0: as many as the width's size has", 0, 1000},
-    {"tokens", OPTION_SIZE, "0", "N", "tokens of a batch; 0: as the width's size has", 0, 1 << 24},
-    {"bandwidth", OPTION_REAL, "3350", "GB/S", "of the device's memory", 1e-3, 1e9},
+    {"layers", OPTION_SIZE, "0", "N", "number of layers; 0: as --width has", 0, 1000},
+    {"tokens", OPTION_SIZE, "0", "N", "tokens of a batch, in whole sequences; 0: as --width has", 0,
+     1 << 24},
+    {"bandwidth", OPTION_REAL, "3350", "GB/S", "bandwidth of the device's memory", 1e-3, 1e9},
     {"product-rate", OPTION_REAL, "0", "TFLOP/S",
-     "of matrix products; 0: 989 in bf16, 495 in tf32, 67 in f32", 0, 1e9},
-    {"vector-rate", OPTION_REAL, "67", "TFLOP/S", "of f32 elsewhere", 1e-6, 1e9},
-    {"launch", OPTION_REAL, "2", "US", "from one kernel to the next", 0, 1e6},
+     "rate of matrix products; 0: 989 in bf16, 495 in tf32, 67 in f32", 0, 1e9},
+    {"vector-rate", OPTION_REAL, "67", "TFLOP/S", "rate of f32 operations elsewhere", 1e-6, 1e9},
+    {"launch", OPTION_REAL, "2", "US", "microseconds from one kernel to the next", 0, 1e6},
     {0}};
 const OptionGroup bench_model_group = {"Model", 1, options};
 

@@ -24,13 +24,13 @@
 enum { PIECE = 3, LEAST_ROUNDS = 3, LONGEST = 1024, MOST_ROWS = 1 << 20 };
 
 static const Option options[] = {
-    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence", 1, 100},
-    {"length", OPTION_SIZE, "14", "T", "tokens of a source and of an output, <eos> apart", 1,
+    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept for each sentence", 1, 100},
+    {"length", OPTION_SIZE, "14", "T", "tokens of each source and each output, without <eos>", 1,
      LONGEST},
     {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 4096},
-    {"beams", OPTION_SIZES, "1,2,5,10", "K,...", "and how cost grows: other beams", 1, 100},
-    {"lengths", OPTION_SIZES, "8,16,32,64", "T,...", "other lengths", 1, LONGEST},
-    {"batches", OPTION_SIZES, "1,8,64", "N,...", "other numbers of sentences", 1, 4096},
+    {"beams", OPTION_SIZES, "1,2,5,10", "K,...", "other beams, to measure how cost grows", 1, 100},
+    {"lengths", OPTION_SIZES, "8,16,32,64", "T,...", "other lengths, likewise", 1, LONGEST},
+    {"batches", OPTION_SIZES, "1,8,64", "N,...", "other numbers of sentences, likewise", 1, 4096},
     {0},
 };
 const OptionGroup bench_translate_group = {"Translation", 1, options};

@@ -5,30 +5,34 @@
 
 static const Option bench_options[] = {
     {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
-     "what is timed; `trotter bench ode` says the same", 0, 0},
-    {"repeats", OPTION_SIZE, "21", "N", "pieces of every contender, in turns", 3, BENCH_REPEATS},
-    {"budget", OPTION_REAL, "5", "S", "seconds after which a contender gets no more than 3 pieces",
+     "what to time; `trotter bench ode` is --what ode", 0, 0},
+    {"repeats", OPTION_SIZE, "21", "N",
+     "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
+    {"budget", OPTION_REAL, "5", "S",
+     "seconds for each contender (ode), network or search; once they are spent, no round after the third begins",
      0, 1e5},
     {0},
 };
 
 static const Option ode_options[] = {
-    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "the system stepped", 0, 0},
-    {"piece", OPTION_REAL, "10", "MS", "milliseconds of a piece, at least one step", 0.01, 1e4},
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step", 0, 0},
+    {"piece", OPTION_REAL, "10", "MS",
+     "milliseconds of a piece, up to a factor of 2; at least one step", 0.01, 1e4},
     {0},
 };
 
 static const Option growth_options[] = {
     {"growth", OPTION_FLAG, NULL, NULL,
-     "instead of the peers: ode: cost of fields, steps and theory against particles and trees; train: speed "
-     "against layers, width, sequence length, batch and stages",
+     "measure growth instead of peers; ode: cost of fields, steps and theory with particles and trees; train: "
+     "speed with layers, width, sequence length, batch and stages",
      0, 0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "what,variant,value,unit as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)", 0, 0},
     {0},
 };
 
@@ -110,52 +114,54 @@ static const Kind kinds[] = {
 
 const Command command_bench = {
     .name = "bench",
-    .purpose = "speed, side by side with other libraries on this machine",
+    .purpose = "measure speed side by side with other libraries on this machine",
     .about =
-        "bench ode: steps per second of euler, rk4 and strang-marchuk:exact on two cheap\n"
-        "systems (one thread, processor time) and on attention (all threads, time on the clock;\n"
-        "with OMP_NUM_THREADS=1 processor time), against GSL's odeiv2 and Boost.odeint (`make\n"
-        "peers`), per evaluation of F + G; bytes moved and their share of a copy; the\n"
-        "interaction's share of the GEMM rate.\n"
+        "bench ode measures steps per second of euler, rk4 and strang-marchuk:exact on two cheap systems (one\n"
+        "thread, processor time) and on attention (all threads, time on the clock; with OMP_NUM_THREADS=1\n"
+        "processor time). GSL's odeiv2 (rk4) and Boost.odeint (euler, rk4; `make peers` builds it) stand beside\n"
+        "them, compared by the time per evaluation of F + G. The table has the bytes that a step moves and their\n"
+        "share of a copy; the CSV also has the interaction's share of the GEMM rate.\n"
         "\n"
-        "bench train: tokens per second of whole training steps (forward, backward, clipping,\n"
-        "Adam; one layer, vocabulary 10,000, 64 sequences of 64 random tokens, dropout 0.1),\n"
-        "and in turns with them the floor, which is the step's own matrix products alone, the\n"
-        "GEMM rate (on a device, of 16384 rows), and --peer's script, which is called as\n"
-        "studies/bench/peer/torch_lm.py: --scheme standard|macaron2|rk2|rk4 --d --ffn --heads --layers\n"
-        "--vocab --batch --seq --threads --steps --warmup and, for the same work, --dropout\n"
-        "--attention-dropout --activation-dropout, and ends with a line of JSON that has\n"
-        "tokens_per_s; once as it is, once with MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_,\n"
-        "MALLOC_TOP_PAD_ and OpenBLAS's OpenMP build preloaded, and so with OPENBLAS_CORETYPE=SkylakeX,\n"
-        "Haswell and Zen too, unless the environment has it; the fastest of these, which goes on, is\n"
-        "PyTorch at its best. With --device cuda it gets --device cuda too, with --precision tf32 --tf32,\n"
-        "with bf16 --bf16, and is run once in every way, behind our own figures: as it is, and with\n"
-        "--fused and some of --compile, --graph, --sdpa; `best is` tells with which it was fastest. A\n"
-        "script that fails, or is not done within --peer-limit, is told when all else is. PYTHON names\n"
-        "another interpreter.\n"
+        "bench train measures tokens per second of whole training steps (forward, backward, clipping, Adam;\n"
+        "vocabulary 10,000, random tokens, dropout 0.1). In turns with them it times the floor, which is the\n"
+        "step's own matrix products alone, without attention's; the GEMM rate, of 1024 rows (on a device 16384);\n"
+        "and --peer's script. The script is called as studies/bench/peer/torch_lm.py, with --scheme\n"
+        "standard|macaron2|rk2|rk4 --d --ffn --heads --layers --vocab --batch --seq --threads --steps --warmup\n"
+        "and, for the same work, --dropout --attention-dropout --activation-dropout. Its last line is JSON and\n"
+        "has tokens_per_s.\n"
         "\n"
-        "bench pairs: the same of an encoder and a decoder on pairs of sentences as long as those\n"
-        "of Multi30k (random words; vocabulary 9,710, batches of at most 4,096 tokens a side, pairs\n"
-        "of like length together, dropout and label smoothing 0.1). Tokens per second are the\n"
-        "target's, <eos> counted; the source's are told apart. --peer's script, as\n"
-        "studies/bench/peer/torch_pairs.py, gets --pairs FILE, a line BATCH SOURCE TARGET a pair, so\n"
-        "that it has the same batches, and --norm --dropout --d --ffn --heads --layers --steps\n"
-        "--warmup --vocab --threads; it stands beside transformer/transformer.\n"
+        "The script runs as it is, and tuned: with MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_,\n"
+        "MALLOC_TOP_PAD_ and OpenBLAS's OpenMP build preloaded, and the same with OPENBLAS_CORETYPE=SkylakeX,\n"
+        "Haswell and Zen unless the environment has it. Later rounds run it as it is and in the fastest tuned\n"
+        "way. `best` is the fastest of all ways, PyTorch at its best, and `best is` names it. With --device cuda\n"
+        "the script gets --device cuda, with --precision tf32 also --tf32, with bf16 also --bf16. There it runs\n"
+        "once in each way (train, pairs: after our own figures): as it is, and with --fused and some of\n"
+        "--compile, --graph, --sdpa. bf16 on a processor has no peer. If the script fails as it is, or takes\n"
+        "longer than --peer-limit, the bench ends with that error after all else is measured; other ways that\n"
+        "fail are named and left out. PYTHON names another interpreter.\n"
         "\n"
-        "bench translate: sentences per second of beam search by a transformer of random weights,\n"
-        "outputs exactly as long as the sources, and how it grows with beam, length and sentences\n"
-        "(power: of a batch's time, from the row before). Beside it, in turns: without a cache\n"
-        "(every step puts all tokens so far through the decoder), with nothing kept (through the\n"
-        "encoder too), both with the logits of the last tokens alone, and --peer's script, as\n"
-        "studies/bench/peer/torch_translate.py: --d --ffn --heads --layers --vocab --beam --length\n"
-        "--sentences --steps --warmup --threads, and sentences_per_s on its last line. `same` in\n"
-        "CSV: the share of outputs that are those with the cache.\n"
+        "bench pairs does the same with an encoder and a decoder, on pairs of sentences as long as those of\n"
+        "Multi30k (random words; vocabulary 9,710, batches of at most 4,096 tokens a side, pairs of like length\n"
+        "together, dropout and label smoothing 0.1). Tokens per second are the target's, <eos> counted; the\n"
+        "source's have a column. The script runs beside transformer/transformer alone. It is called as\n"
+        "studies/bench/peer/torch_pairs.py, with --pairs FILE, which has a line BATCH SOURCE TARGET for each\n"
+        "pair so that its batches are the same, and with --norm --dropout --d --ffn --heads --layers --steps\n"
+        "--warmup --vocab --threads.\n"
         "\n"
-        "bench model: how long a training step of bench train should take on a GPU: its kernels,\n"
-        "products, bytes and operations are counted, by a backend that does nothing else, and become\n"
-        "time by the device's numbers: --bandwidth --product-rate --vector-rate (an H100 SXM's, by\n"
-        "NVIDIA's data sheet, dense) and --launch (assumed). It is a model: what is measured stands\n"
-        "beside it where there is a device, and `not measured` where there is none.\n",
+        "bench translate measures sentences per second of beam search by a transformer of random weights, with\n"
+        "outputs exactly as long as the sources, and how the time grows with beam, length and sentences\n"
+        "(`power`: exponent of a batch's time since the row before). In turns with it run the search without a\n"
+        "cache (each step puts all tokens so far through the decoder), the search with nothing kept (through the\n"
+        "encoder too), both with the logits of the last tokens alone, and the script. It is called as\n"
+        "studies/bench/peer/torch_translate.py, with --d --ffn --heads --layers --vocab --beam --length\n"
+        "--sentences --steps --warmup --threads; its last line has sentences_per_s. `same` in the CSV is the\n"
+        "share of outputs that are those with the cache.\n"
+        "\n"
+        "bench model estimates how long a training step of bench train takes on a GPU. A backend that does\n"
+        "nothing else counts its kernels, products, bytes and operations. They become time by the device's\n"
+        "numbers: --bandwidth, --product-rate and --vector-rate (an H100 SXM's, by NVIDIA's data sheet, dense)\n"
+        "and --launch (assumed). The measured time stands beside the estimate where there is a device, and `not\n"
+        "measured` where there is none.\n",
     .groups = groups,
     .kinds = kinds,
     .operand = "what",

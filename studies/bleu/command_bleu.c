@@ -13,9 +13,9 @@
 
 static const Option text_options[] = {
     {"reference", OPTION_TEXT, NULL, "FILE,...",
-     "reference translations, line by line; several files: each line has several", 0, 0},
+     "reference translations, line by line; several files give each line several references", 0, 0},
     {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
-     "translations to score; -: standard input; several files: systems, each compared with the first",
+     "translations to score; -: standard input; several files are systems, each compared with the first",
      0, 0},
     {0},
 };
@@ -24,26 +24,29 @@ static const Option metric_options[] = {
     {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...",
      "bleu, chrf (chrF2), rouge (ROUGE-1, ROUGE-2, ROUGE-L)", 0, 0},
     {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
-     "words of BLEU; none: white space alone, for text that is tokenised already", 0, 0,
+     "how BLEU cuts words; none: at white space alone, for text that is tokenised already", 0, 0,
      .sets = {MEMBER(MetricOptions, tokenize)}},
     {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case", 0, 0,
      .sets = {MEMBER(MetricOptions, lowercase)}},
-    {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES, "BLEU of orders without a match", 0, 0,
+    {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
+     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1", 0, 0,
      .sets = {MEMBER(MetricOptions, smooth)}},
-    {"smooth-value", OPTION_REAL, NULL, "X", "of floor (0.1 unless given) and add-k (1)", 0, 1e6},
+    {"smooth-value", OPTION_REAL, NULL, "X",
+     "value of the smoothing floor (0.1 unless given) or add-k (1)", 0, 1e6},
     {0},
 };
 
 static const Option bootstrap_options[] = {
     {"bootstrap", OPTION_SIZE, TEXT(BOOTSTRAP_RESAMPLES), "N",
-     "resamples of the lines; 0: none. One system has none unless this is given", 0, 1e6},
-    {"seed", OPTION_SIZE, TEXT(BOOTSTRAP_SEED), "N", "of the resamples", 0, 1e15},
+     "number of resamples of the lines; 0: none; a single system has none unless this is given", 0,
+     1e6},
+    {"seed", OPTION_SIZE, TEXT(BOOTSTRAP_SEED), "N", "seed of the resamples", 0, 1e15},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write bleu.csv and bleu.md", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bleu.csv and DIR/bleu.md too", 0, 0},
     {0},
 };
 
@@ -373,26 +376,20 @@ static const Kind kinds[] = {
 
 const Command command_bleu = {
     .name = "bleu",
-    .purpose = "BLEU, chrF2 and ROUGE of translations; paired bootstrap between systems",
+    .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems by paired bootstrap",
     .about =
-        "Scores translations against references, line i against line i of each reference. BLEU and "
-        "chrF2 are\n"
-        "those of sacreBLEU 2.6; ROUGE is the mean over lines, of words cut at white space, not "
-        "stemmed.\n"
-        "BLEU is a sum over the whole text, no mean over lines, and depends on how words are cut: "
-        "13a for text\n"
-        "as people write it, none for text that is tokenised already, as the papers' on Multi30k. "
-        "The signature\n"
-        "below the table tells all that a score depends on.\n"
-        "Of several systems each is compared with the first by paired bootstrap (Koehn 2004): all "
-        "are scored\n"
-        "on the same resamples of the lines, and 'low' and 'high' are ends of 95 % intervals. p is "
-        "that of\n"
-        "sacreBLEU's --paired-bs, for comparison with others: of equal systems one pair in ten has "
-        "it below 0.05.\n"
-        "'two-sided' is the two-sided p of the same resamples, for which it is one in twenty. Lines "
-        "are drawn by\n"
-        "our own random numbers. On a thousand lines differences below some 0.6 BLEU are noise.\n",
+        "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are\n"
+        "those of sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU\n"
+        "comes from sums over the whole text, not from a mean over lines, and depends on how words are cut: 13a\n"
+        "for text as people write it, none for text that is tokenised already, as that of the papers on\n"
+        "Multi30k. The signature below the table names all that a score depends on.\n"
+        "\n"
+        "Each further system is compared with the first by paired bootstrap (Koehn 2004): all are scored on the\n"
+        "same resamples of the lines, and 'low' and 'high' are the ends of 95 % intervals. p is that of\n"
+        "sacreBLEU's --paired-bs, for comparison with others: it is below 0.05 for one in ten pairs of equal\n"
+        "systems. 'two-sided' is the two-sided p of the same resamples: it is below 0.05 for one in twenty.\n"
+        "Trotter's own random numbers draw the lines. On a thousand lines, differences below about 0.6 BLEU are\n"
+        "noise.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -11,23 +11,24 @@ static const Option text_options[] = {
     {"gold", OPTION_TEXT, NULL, "FILE", "sentences with annotators' edits, in the .m2 format", 0,
      0},
     {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
-     "corrected sentences, line i for sentence i, cut into words as the gold file's; -: standard "
-     "input; several files: systems",
+     "corrected sentences, line i for sentence i, cut into words as in the gold file; -: standard input; "
+     "several files are systems",
      0, 0},
     {0},
 };
 
 static const Option score_options[] = {
-    {"beta", OPTION_REAL, "0.5", "X", "weight of recall in F; below 1 precision has more", 0, 1e3,
-     .sets = {MEMBER(M2Options, beta)}},
-    {"max-unchanged", OPTION_SIZE, "2", "N", "words that may stay as they are within an edit", 0,
-     M2_WORDS, .sets = {MEMBER(M2Options, max_unchanged)}},
+    {"beta", OPTION_REAL, "0.5", "X", "weight of recall in F; below 1, precision counts more", 0,
+     1e3, .sets = {MEMBER(M2Options, beta)}},
+    {"max-unchanged", OPTION_SIZE, "2", "N",
+     "largest number of words within an edit that stay as they are", 0, M2_WORDS,
+     .sets = {MEMBER(M2Options, max_unchanged)}},
     {0},
 };
 
 static const Option output_options[] = {
-    {"per-sentence", OPTION_FLAG, NULL, NULL, "a row for each sentence instead", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "the table as CSV", 0, 0},
+    {"per-sentence", OPTION_FLAG, NULL, NULL, "write a row for each sentence instead", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
     {0},
 };
 
@@ -168,19 +169,16 @@ static int run(Options *o)
 
 const Command command_m2 = {
     .name = "m2",
-    .purpose = "F0.5 of grammatical error correction by MaxMatch (M2), against annotators' edits",
+    .purpose =
+        "score grammatical error correction by MaxMatch (M2): F0.5 against annotators' edits",
     .about =
-        "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) "
-        "do. From the way a\n"
-        "sentence was changed the edits are read that agree with most of an annotator's: an edit "
-        "may be of several\n"
-        "words, of which --max-unchanged stay as they are. Precision is the share of proposed "
-        "edits that are an\n"
-        "annotator's, recall the share of the annotator's edits that were proposed, F joins both. "
-        "Counts are sums over\n"
-        "the sentences. Of several annotators each sentence has the one with whom F of the "
-        "sentences so far is largest.\n"
-        "With nothing proposed precision is 100, with no gold edit recall is 100.\n",
+        "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) do. Of all ways\n"
+        "to read the changes of a sentence as edits, it takes one that has the most edits of an annotator. An\n"
+        "edit may span several words, of which at most --max-unchanged stay as they are. Precision is the share\n"
+        "of proposed edits that are the annotator's, recall is the share of the annotator's edits that were\n"
+        "proposed, and F joins both. Counts are sums over the sentences. Where a sentence has several\n"
+        "annotators, the one counts with whom F of the sentences so far is largest. Precision is 100 where\n"
+        "nothing is proposed, recall is 100 where there is no gold edit.\n",
     .groups = groups,
     .run = run,
 };

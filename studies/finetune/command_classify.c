@@ -12,15 +12,18 @@
 static const Option classify_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote", 0, 0},
     {"text", OPTION_TEXT, LINES_STDIN, "FILE",
-     "a sentence a line, of pairs with a tab between; -: standard input", 0, 0},
+     "one sentence a line, or two with a tab between; -: standard input", 0, 0},
     {"sequence", OPTION_SIZE, NULL, "T",
-     "longest sequence; longer ones lose their ends (default: as trained)", 3, 65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 3, 1048576},
+     "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N",
+     "largest number of tokens in a batch (default: as trained)", 3, 1048576},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "line,label,probability as CSV, of numbers line,value", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL,
+     "write line,label,probability as CSV, or line,value for numbers; blank lines have no row", 0,
+     0},
     {0},
 };
 
@@ -37,12 +40,13 @@ typedef struct {
 } Answer;
 
 static const Column class_columns[] = {
-    COLUMN(Answer, line, .words = "from 1"),
+    COLUMN(Answer, line, .words = "number of the line, from 1"),
     COLUMN(Answer, label),
-    COLUMN(Answer, probability, .digits = 6, .words = "that the encoder gives to it"),
+    COLUMN(Answer, probability, .digits = 6, .words = "probability of the label"),
     {0}};
-static const Column value_columns[] = {
-    COLUMN(Answer, line, .words = "from 1"), COLUMN(Answer, value, .digits = 9), {0}};
+static const Column value_columns[] = {COLUMN(Answer, line, .words = "number of the line, from 1"),
+                                       COLUMN(Answer, value, .digits = 9),
+                                       {0}};
 
 typedef struct {
     const Options *options;
@@ -248,13 +252,11 @@ static int run(Options *o)
 
 const Command command_classify = {
     .name = "classify",
-    .purpose = "labels of sentences by an encoder that was fine-tuned",
+    .purpose = "label sentences with a fine-tuned encoder",
     .about =
-        "Reads a sentence a line, of pairs two with a tab between, and writes the label of each on "
-        "a line: the\n"
-        "most probable class, or the number. Sentences are changed as in the fine-tuning "
-        "(--lowercase, --tokenize).\n"
-        "A blank line has a blank answer.\n",
+        "Reads one sentence a line, or two with a tab between for a task of pairs, and writes one answer a line:\n"
+        "the most probable class, or the number. Sentences are changed as in the fine-tuning (--lowercase,\n"
+        "--tokenize). A blank line gives a blank line.\n",
     .groups = groups,
     .run = run,
 };

@@ -18,25 +18,23 @@
 /* Paths. config.ini has checksums of their contents. */
 static const Option file_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "directory of an encoder, as 'trotter train --objective masked' makes it", 0, 0},
-    {"data", OPTION_TEXT, "glue", "DIR", "folder of GLUE, which holds CoLA, SST-2 ...", 0, 0},
+     "directory of an encoder that 'trotter train --objective masked' trained", 0, 0},
+    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...", 0, 0},
     {"dev", OPTION_TEXT, NULL, "FILE.tsv",
-     "of a --task FILE.tsv: what the result is measured on (default: a tenth of FILE.tsv, which is "
-     "not trained on)",
-     0, 0},
+     "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)", 0,
+     0},
     {0},
 };
 
 static const Option task_options[] = {
     {"task", OPTION_TEXT, NULL, "NAME",
-     "a task of GLUE, as --tasks lists them, or FILE.tsv: a line with the names of columns, "
-     "sentence, label and for pairs sentence2, then an example a line",
+     "a task of GLUE that --tasks lists, or FILE.tsv, with tabs between columns: the first line names them "
+     "(sentence, label, and sentence2 for pairs), each further line is an example",
      0, 0},
     {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes", 0, 0},
     {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences", 0, 0},
     {"tokenize", OPTION_CHOICE, "none", "none|13a",
-     "13a: cut the sentences into words and punctuation, as the model's text is (SST-2 is so "
-     "already)",
+     "13a: cut the sentences into words and punctuation, for a model whose text is cut so (SST-2 is already)",
      0, 0},
     {0},
 };
@@ -44,41 +42,45 @@ static const Option task_options[] = {
 static const Option training_options[] = {
     {"rates", OPTION_REALS, "1e-4,3e-4,1e-3", "X,...", "peak learning rates of the grid", 1e-12,
      100},
-    {"seeds", OPTION_SIZE, "2", "N", "trainings with each rate", 1, 1000},
+    {"seeds", OPTION_SIZE, "2", "N", "number of trainings with each rate", 1, 1000},
     {"seed", OPTION_SIZE, NULL, "N",
-     "the first one's (default: 1 + N (seed of the pre-training - 1), so that encoders of other "
-     "seeds have others)",
+     "seed of a rate's first training; the next ones count up from it (default: 1 + --seeds * (seed of the "
+     "pre-training - 1), so that encoders of other seeds have others)",
      1, 1e9},
-    {"epochs", OPTION_SIZE, "4", "N", "times through the training text at most", 1, 10000},
+    {"epochs", OPTION_SIZE, "4", "N", "largest number of passes over the training text", 1, 10000},
     {"patience", OPTION_SIZE, "2", "N", "stop after N epochs without a better score; 0: never", 0,
      10000},
     {"part", OPTION_REAL, "0.1", "P",
-     "of the training text: not trained on, but used to choose epoch, rate and seed", 0.0001,
+     "share of the training text that is not trained on, but chooses rate, seed and epoch", 0.0001,
      0.9999},
-    {"batch-tokens", OPTION_SIZE, "1024", "N", "tokens a step at most", 3, 1048576},
+    {"batch-tokens", OPTION_SIZE, "1024", "N", "largest number of tokens in a step", 3, 1048576},
     {"sequence", OPTION_SIZE, NULL, "T",
-     "longest sequence; longer ones lose their ends (default: as trained)", 3, 65536},
-    {"dropout", OPTION_REAL, NULL, "P", "everywhere (default: as trained)", 0, 0.99},
-    {"weight-decay", OPTION_REAL, "0", "X", "decoupled (AdamW), of matrices", 0, 100},
-    {"clip", OPTION_REAL, "1", "X", "largest global norm of a gradient; 0: no limit", 0, 1e12},
+     "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
+    {"dropout", OPTION_REAL, NULL, "P",
+     "rate of dropout; rates that the pre-training set by --attention-dropout or --activation-dropout stay "
+     "(default: as trained)",
+     0, 0.99},
+    {"weight-decay", OPTION_REAL, "0", "X",
+     "decoupled weight decay (AdamW) of matrices and embeddings", 0, 100},
+    {"clip", OPTION_REAL, "1", "X", "largest global norm of the gradient; 0: no limit", 0, 1e12},
     {0},
 };
 
 static const Option start_options[] = {
     {"pretrained-only", OPTION_FLAG, NULL, NULL,
-     "leave out the same encoder without pre-training, which takes as long", 0, 0},
+     "leave out the encoder without pre-training, which takes as long", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/finetune", "DIR",
-     "finetune.csv, .md, .tex, result.csv, predictions.csv, grid.csv, and the encoder fine-tuned",
+     "write finetune.csv, .md, .tex, result.csv, predictions.csv, grid.csv and the fine-tuned encoder",
      0, 0},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: put together what fine-tunings of one task recorded in these directories", 0,
-     0},
-    {"csv", OPTION_FLAG, NULL, NULL, "finetune.csv on stdout", 0, 0},
-    {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics instead", 0, 0},
+     "train nothing; put into one table what fine-tunings of one task recorded in these directories",
+     0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
+    {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics; train nothing", 0, 0},
     {0},
 };
 
@@ -561,27 +563,20 @@ const Command command_finetune = {
     .name = "finetune",
     .purpose = "train an encoder on labelled sentences, as GLUE's, beside one without pre-training",
     .about =
-        "Takes an encoder that was trained on masked words, reads labels from the first token (a "
-        "dense layer and\n"
-        "tanh, then classes or a number), and trains all of it. A grid of rates and seeds is "
-        "chosen from, and the\n"
-        "epoch, by the task's metric on a part of the training text; the rate rises over the first "
-        "tenth of the\n"
-        "steps and falls in a line to 0. What was chosen reads the dev text, once. Beside it "
-        "stands the same encoder\n"
-        "without pre-training, with a grid of its own, and the score of who always says the most "
-        "frequent label.\n"
-        "Ctrl-C saves; the same command goes on.\n"
+        "Trains an encoder, pre-trained on masked words, to label sentences. A dense layer, tanh and a last\n"
+        "matrix read classes or one number from the first token, and all weights are trained. A grid of rates\n"
+        "and seeds is trained on a part of the training text; the rate rises over the first tenth of the steps\n"
+        "and then falls linearly to 0. The task's metric on the rest of that text chooses rate, seed and epoch.\n"
+        "The chosen model reads the dev text, once. The same encoder without pre-training goes through the same\n"
+        "grid for comparison, and the table has the score of always saying the most frequent label (of numbers:\n"
+        "their mean). Ctrl-C saves; the same command goes on.\n"
         "\n"
-        "A task's first metric chooses (--tasks lists them); all others that fit are told too. "
-        "GLUE's dev texts\n"
-        "are what is measured; its test texts have no labels. 'trotter classify --model DIR' asks "
-        "the fine-tuned\n"
-        "encoder.\n"
+        "A task's first metric chooses (--tasks lists them); the CSV files have all others that fit. Scores are\n"
+        "of GLUE's dev texts, as its test texts have no labels. 'trotter classify --model DIR' labels sentences\n"
+        "with the fine-tuned encoder.\n"
         "\n"
-        "With --from several encoders are one table: those of one scheme that were pre-trained "
-        "with other seeds are\n"
-        "runs of it, with an interval over seeds and one over drawn examples.\n",
+        "--from puts several encoders into one table. Encoders of one scheme that were pre-trained with other\n"
+        "seeds are runs of it: their mean score has an interval over seeds and one over resampled examples.\n",
     .groups = groups,
     .saves = 1,
     .kinds = kinds,

@@ -4,7 +4,7 @@
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/man", "DIR",
-     "write DIR/trotter.1, a DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash", 0, 0},
+     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash", 0, 0},
     {0},
 };
 
@@ -40,10 +40,10 @@ static int run(Options *o)
 const Command command_manual = {
     .name = "manual",
     .purpose = "write man pages and a bash completion",
-    .about = "The pages say what --help says, from the same tables; 'make install' installs them.\n"
-             "'man -l DIR/trotter-train.1' shows one. 'source DIR/trotter.bash' lets bash complete "
-             "commands,\n"
-             "options, their values and names of schemes.\n",
+    .about =
+        "Writes the texts of --help as man pages; 'make install' installs them. 'man -l DIR/trotter-train.1'\n"
+        "shows one. 'source DIR/trotter.bash' lets bash complete commands, options, their values and names of\n"
+        "schemes.\n",
     .groups = groups,
     .run = run,
 };

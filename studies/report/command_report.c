@@ -9,14 +9,14 @@
 #include "studies/report/summary.h"
 
 static const Option input_options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results, with all below it", 0, 0},
+    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too", 0, 0},
     {"title", OPTION_TEXT, NULL, "TEXT",
-     "heading of the page (default: Studies in, and DIR's own name)", 0, 0},
+     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
-    {"out", OPTION_TEXT, NULL, "FILE", "the page (default: DIR/report.html)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)", 0, 0},
     {0},
 };
 
@@ -93,20 +93,17 @@ static int run(Options *o)
 
 const Command command_report = {
     .name = "report",
-    .purpose = "one HTML page of all studies in a directory: trotter report DIR",
-    .about = "Looks through DIR and all below it for what the other commands wrote with --out (or "
-             "--csv into a\n"
-             "file), recognised by the names of columns, and writes one page that needs nothing "
-             "beside it: verdicts,\n"
-             "plots, tables, what their columns hold, and the commands that made them "
-             "(commands.csv). Trainings of a\n"
-             "comparison are one table. Files that are broken are left out and told in a line. The "
-             "same files give the\n"
-             "same page. Numbers have the digits of the commands' own tables, formulas are typeset "
-             "(MathML), logs and\n"
-             "long further tables are folded. Nothing scrolls sideways: tables wrap, on a phone "
-             "rows become blocks.\n"
-             "Printed, it loses nothing: what is folded opens, wide tables lie across.\n",
+    .purpose = "write one HTML page of all studies in a directory: trotter report DIR",
+    .about =
+        "Searches DIR and all below it for what the other commands wrote with --out (or --csv into a file),\n"
+        "which it recognises by the names of columns. It writes one page that needs no other file: verdicts,\n"
+        "plots, tables, what their columns hold, and the commands that made them (commands.csv). The trainings\n"
+        "of a comparison are one table. Files that are broken are left out, each with a line that says why. The\n"
+        "same files give the same page.\n"
+        "\n"
+        "Numbers have the digits of the commands' own tables, and formulas are typeset (MathML). Logs, and long\n"
+        "tables after a study's first, are folded. Nothing scrolls sideways: tables wrap, and on a phone rows\n"
+        "become blocks. A print loses nothing: folded parts open, and wide tables are on landscape pages.\n",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

@@ -10,12 +10,13 @@
 #include "studies/tools/progress.h"
 
 static const Option bpe_options[] = {
-    {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, one after another", 1, 1e7},
-    {"codes", OPTION_TEXT, NULL, "FILE", "cut the words of the texts in pieces, by these merges", 0,
-     0},
-    {"undo", OPTION_FLAG, NULL, NULL, "put the pieces of the texts together again", 0, 0},
+    {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
+     1e7},
+    {"codes", OPTION_TEXT, NULL, "FILE",
+     "cut the words of the texts into pieces by the merges in FILE", 0, 0},
+    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again", 0, 0},
     {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "the file that is written (default: standard output)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
     {0},
 };
 
@@ -131,20 +132,17 @@ static int run(Options *o)
 
 const Command command_bpe = {
     .name = "bpe",
-    .purpose = "learn subwords, and cut a text in them",
+    .purpose = "learn subwords, and cut texts into them",
     .about =
-        "Byte-pair encoding (Sennrich, Haddow, Birch 2016), with the file format and the results "
-        "of subword-nmt\n"
-        "0.2, byte for byte. A text is UTF-8 and in words that blanks separate; \"low@@ er\" are "
-        "two pieces of\n"
-        "one word.\n"
+        "Learns and applies byte-pair encoding (Sennrich, Haddow, Birch 2016), with the file format and the\n"
+        "results of subword-nmt 0.2, byte for byte. A text is UTF-8, with blanks between words; \"low@@ er\" are\n"
+        "two pieces of one word.\n"
         "\n"
         "    trotter bpe --learn 10000 --text train.en --text train.de --out codes.bpe\n"
         "    trotter bpe --codes codes.bpe < test.en > pieces.en\n"
         "    trotter bpe --undo < pieces.en\n"
         "\n"
-        "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps "
-        "the merges in\n"
+        "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps the merges in\n"
         "DIR/codes.bpe.\n",
     .groups = groups,
     .one_file = 1,

@@ -11,11 +11,15 @@ static const Option score_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model", 0, 0},
     {"text", OPTION_TEXT, NULL, "FILE",
      "the targets, or a language model's text, line by line" NETWORK_TEXTS, 0, 0},
-    {"source-text", OPTION_TEXT, NULL, "FILE", "the sources of an encoder and a decoder", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "line,tokens,log_p,per_token as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "the file that is written (default: standard output)", 0, 0},
-    {"sequence", OPTION_SIZE, NULL, "T", "longest sentence (default: as trained)", 1, 65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N", "tokens at once (default: as trained)", 1, 1048576},
+    {"source-text", OPTION_TEXT, NULL, "FILE",
+     "the sources, line by line, for an encoder and a decoder", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
+    {"sequence", OPTION_SIZE, NULL, "T",
+     "longest line in tokens, <eos> counted; a longer one is an error (default: as trained)", 1,
+     65536},
+    {"batch-tokens", OPTION_SIZE, NULL, "N",
+     "largest number of tokens in a batch (default: as trained)", 1, 1048576},
     {0},
 };
 
@@ -164,14 +168,11 @@ static int run(Options *o)
 
 const Command command_score = {
     .name = "score",
-    .purpose = "log p of given lines, each given its source",
+    .purpose = "compute log p of given lines, each given its source",
     .about =
-        "Writes a line for every line of the text: the sum over its tokens, <eos> included, of ln "
-        "p of the token\n"
-        "behind those before it and, of an encoder and a decoder, given its source. A blank line "
-        "has none and\n"
-        "gives a blank line. The best translations of 'trotter translate --nbest' have the same "
-        "sums.\n",
+        "Writes a number for each line of the text: the sum over its tokens, <eos> included, of ln p of the\n"
+        "token given the tokens before it and, for an encoder and a decoder, the source. A blank line gives a\n"
+        "blank line. The best translations of 'trotter translate --nbest' have the same sums.\n",
     .groups = groups,
     .one_file = 1,
     .run = run,

@@ -17,19 +17,19 @@
 
 static const Option translate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "the source (default: standard input)", 0, 0},
+    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)", 0, 0},
     {"out", OPTION_TEXT, NULL, "FILE",
-     "the file that gets the translations, once all are there (default: standard output, line by "
-     "line)",
+     "file of the translations, written when all are there (default: standard output, line by line)",
      0, 0},
     {"nbest", OPTION_SIZE, "0", "N",
-     "the N best of a source, a line each: NUMBER ||| words ||| logp= sum of log p ||| score; "
-     "numbers begin at 0 (0: the best alone, as plain lines)",
+     "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
+     "with the sentence's number from 0; 0: the best alone, as plain lines",
      0, 10000},
-    {"sequence", OPTION_SIZE, NULL, "T", "longest source and target (default: as trained)", 1,
-     65536},
+    {"sequence", OPTION_SIZE, NULL, "T",
+     "longest source and target in tokens, <eos> counted (default: as trained)", 1, 65536},
     {"batch-tokens", OPTION_SIZE, NULL, "N",
-     "tokens of a batch's sources, and hypotheses, at most (default: as trained)", 1, 1048576},
+     "largest number of source tokens, and of hypotheses, in a batch (default: as trained)", 1,
+     1048576},
     {0},
 };
 
@@ -265,22 +265,18 @@ const Command command_translate = {
     .name = "translate",
     .purpose = "translate lines with a saved encoder and decoder",
     .about =
-        "Reads a source, one sentence a line, and writes one translation a line, in the same "
-        "order: of each\n"
-        "the best that beam search finds. Words are cut in pieces and put together again as the "
-        "model was\n"
-        "trained; the source must look as the training text did (lower case, tokenised, escaped). "
-        "A blank line\n"
-        "gives a blank line. Ctrl-C ends it; the lines before are out.\n"
+        "Reads a source, one sentence a line, and writes the best translation of each that beam search finds,\n"
+        "one a line, in the same order. Words are cut into subwords and joined again as in the training; the\n"
+        "source must look as the training text did (lower case, tokenised, escaped). A blank line gives a blank\n"
+        "line; so does a line longer than --sequence, with a warning. --nbest writes nothing for either. Ctrl-C\n"
+        "ends the command: standard output has the lines so far, but the file of --out is not written.\n"
         "\n"
         "    trotter translate --model out/en-de < test.en > test.out\n"
         "    trotter bleu --reference test.de --hypothesis test.out --tokenize none\n"
         "\n"
-        "Every step extends all live hypotheses of a batch by one token; keys and values of older "
-        "tokens are\n"
-        "kept, so a step computes one row a hypothesis. As fairseq has it, a step looks at the 2 "
-        "K best\n"
-        "extensions of a sentence's K hypotheses, and a sentence is finished with K that end.\n",
+        "Each step extends all live hypotheses of a batch by one token. Keys and values of older tokens are\n"
+        "kept, so a step computes one row for each hypothesis. As in fairseq, a step looks at the 2 K best\n"
+        "extensions of a sentence's K hypotheses, and a sentence is finished when K hypotheses have ended.\n",
     .groups = groups,
     .one_file = 1,
     .saves = 1,
