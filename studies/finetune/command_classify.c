@@ -37,12 +37,14 @@ typedef struct {
 } Answer;
 
 static const Column class_columns[] = {
-    COLUMN(Answer, line, .words = "from 1"),
+    COLUMN(Answer, line, .words = "number of the line, from 1"),
     COLUMN(Answer, label),
-    COLUMN(Answer, probability, .digits = 6, .words = "that the encoder gives to it"),
+    COLUMN(Answer, probability, .digits = 6,
+           .words = "probability that the encoder gives to the label"),
     {0}};
-static const Column value_columns[] = {
-    COLUMN(Answer, line, .words = "from 1"), COLUMN(Answer, value, .digits = 9), {0}};
+static const Column value_columns[] = {COLUMN(Answer, line, .words = "number of the line, from 1"),
+                                       COLUMN(Answer, value, .digits = 9),
+                                       {0}};
 
 typedef struct {
     const Options *options;
