@@ -75,15 +75,15 @@ typedef struct {
 #define MODEL_B "directory of the second model"
 #define SCHEME_A "scheme of the first model"
 #define SCHEME_B "scheme of the second model"
-#define DISTANCE "distance of the heads' distributions, heads matched anew at every token"
-#define ONCE "the same distance, heads of a sublayer matched once for all tokens"
+#define DISTANCE "distance of the heads' distributions; heads are matched anew at every token"
+#define ONCE "the same distance; heads of a sublayer are matched once for all tokens"
 
 static const Column pair_columns[] = {
     COLUMN(PairRow, model_a, .words = MODEL_A),
     COLUMN(PairRow, model_b, .words = MODEL_B),
     COLUMN(PairRow, scheme_a, .words = SCHEME_A),
     COLUMN(PairRow, scheme_b, .words = SCHEME_B),
-    COLUMN(PairRow, tokens, .words = "tokens of the text"),
+    COLUMN(PairRow, tokens, .words = "tokens that the models read"),
     COLUMN(PairRow, distance, .digits = 5, .words = DISTANCE ", mean over tokens and sublayers"),
     COLUMN(PairRow, matched_once, .digits = 5, .words = ONCE),
     {0}};
@@ -99,11 +99,11 @@ static const Column sublayer_columns[] = {
 static const Column scheme_columns[] = {
     COLUMN(SchemeRow, scheme_a, .words = SCHEME_A),
     COLUMN(SchemeRow, scheme_b, .words = SCHEME_B),
-    COLUMN(SchemeRow, pairs, .words = "pairs of models"),
+    COLUMN(SchemeRow, pairs, .words = "number of pairs of models"),
     COLUMN(SchemeRow, distance, .digits = 5, .low = "low", .high = "high",
            .words = DISTANCE ", mean over tokens, sublayers and pairs"),
-    COLUMN(SchemeRow, low, .digits = 5, .words = "end of the 95 % interval over pairs"),
-    COLUMN(SchemeRow, high, .digits = 5, .words = "end of the 95 % interval over pairs"),
+    COLUMN(SchemeRow, low, .digits = 5, .words = "lower end of the 95 % interval over pairs"),
+    COLUMN(SchemeRow, high, .digits = 5, .words = "upper end of the 95 % interval over pairs"),
     COLUMN(SchemeRow, matched_once, .digits = 5, .words = ONCE),
     COLUMN(
         SchemeRow, p_apart, .digits = 2,
@@ -382,17 +382,16 @@ static void print_words(const Study *u, FILE *f)
 {
     fprintf(
         f,
-        "%zu models of %zu attention sublayers of %zu heads; %zu tokens of %s\n"
-        "distance: of the heads' distributions, %s, summed over heads\n"
-        "matched anew at every token, mean over tokens and sublayers; matched_once: heads of a\n"
-        "sublayer matched once for all tokens; low, high: 95 %% over pairs (Student's t; pairs\n"
-        "share models, so that it is too narrow); p_apart: that models of two schemes are no "
-        "farther\n"
-        "apart than models of one, over divisions of the models\n\n",
+        "%zu models with %zu attention sublayers of %zu heads read %zu tokens of %s.\n"
+        "distance is the earth mover's distance of the heads' distributions %s,\n"
+        "summed over heads that are matched anew at every token: the mean over tokens, sublayers\n"
+        "and pairs of models. matched_once matches the heads of a sublayer once for all tokens.\n"
+        "low and high are the ends of the 95 %% interval over pairs (Student's t), which is too\n"
+        "narrow, as pairs share models. p_apart is the p, over divisions of the models, of models\n"
+        "of two schemes being no farther apart than models of one.\n\n",
         u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"),
-        options_choice(u->options, "over") == OVER_POSITIONS
-            ? "earth mover's along the tokens, in tokens"
-            : "earth mover's between their values");
+        options_choice(u->options, "over") == OVER_POSITIONS ? "along the tokens, in tokens"
+                                                             : "between their values");
 }
 
 static int save_markdown(const Study *u, const char *dir)

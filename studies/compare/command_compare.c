@@ -294,7 +294,7 @@ static const Kind kinds[] = {
                {"tune", tune_columns,
                 "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
                {"runs", run_columns, "Trainings", 0},
-               {"errors", compare_errors_columns, "What was measured on each trained network", 0},
+               {"errors", compare_errors_columns, "Measures of each trained network", 0},
                {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
                {"curves", curve_columns, "Curves of training, means over seeds", 0}},
      .plot = {{"perplexity",
@@ -319,7 +319,7 @@ static const Kind kinds[] = {
                 "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
                {"published", translation_published, "Figures as the papers have them.", KIND_ALL},
                {"runs", translation_runs, "Trainings", KIND_MANY},
-               {"lines", translation_lines, "What each line's translation matches", 0}},
+               {"lines", translation_lines, "Matches of each line's translation", 0}},
      .plot = {{"bleu", "Mean test BLEU of every pair and its 95 % interval over seeds."},
               {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
     {0}};

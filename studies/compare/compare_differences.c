@@ -108,11 +108,11 @@ typedef struct {
     Difference valid, test;
 } PairRow;
 
-#define TOGETHER "of no difference, corrected for all pairs of the depth (Tukey)"
+#define TOGETHER "p of no difference, corrected for all pairs of the depth (Tukey)"
 
 const Column pair_columns[] = {
-    COLUMN(PairRow, scheme, .words = "the first of the two"),
-    COLUMN(PairRow, less, .words = "the other, whose perplexity is subtracted"),
+    COLUMN(PairRow, scheme, .words = "the first scheme of the pair"),
+    COLUMN(PairRow, less, .words = "the second scheme, whose perplexity is subtracted"),
     COLUMN(PairRow, layers),
     FIELD(PairRow, "valid_diff", valid.mean, .form = SHEET_FIXED, .digits = 2,
           .low = "valid_diff_tukey_low", .high = "valid_diff_tukey_high", .head = "valid diff",

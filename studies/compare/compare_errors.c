@@ -18,7 +18,7 @@ const Column compare_errors_columns[] = {
     COLUMN(ErrorsRow, layers),
     COLUMN(ErrorsRow, seed),
     FIELD(ErrorsRow, "truncation", errors.split, .digits = 3,
-          .words = "truncation error of the network's own step, median over sentences and layers"),
+          .words = "truncation error of the network's own step: median over sentences and layers"),
     FIELD(ErrorsRow, "truncation_slope", errors.split_slope, .digits = 3),
     FIELD(ErrorsRow, "truncation_leading", errors.leading, .digits = 3,
           .words = "leading term of that error"),
@@ -27,7 +27,7 @@ const Column compare_errors_columns[] = {
     FIELD(ErrorsRow, "layer_truncation", errors.layer, .digits = 3, .sparse = 1),
     FIELD(ErrorsRow, "layer_truncation_slope", errors.layer_slope, .digits = 3, .sparse = 1),
     FIELD(ErrorsRow, "check", errors.check, .digits = 2, .sparse = 1,
-          .words = "largest difference between the sublayers and a forward pass"),
+          .words = "largest difference between the sublayers put together and a forward pass"),
     FIELD(ErrorsRow, "one_by_one", errors.one_by_one, .digits = 4, .sparse = 1),
     {0}};
 

@@ -36,11 +36,12 @@ const Column regression_columns[] = {
     COLUMN(RegressionRow, parts, .words = "S of dial:S,THETA: evaluations of F + G per step"),
     COLUMN(RegressionRow, layers),
     COLUMN(RegressionRow, least, .digits = 3, .head = "from theta",
-           .words = "the least theta: of all levels, and again of those from 1/S on"),
+           .words = "least theta of the levels that are fitted: all, then those from 1/S on"),
     COLUMN(
         RegressionRow, text,
         .words =
-            "text whose perplexity is fitted; error: the logarithm of the truncation error is fitted"),
+            "text whose perplexity is fitted; error: the fit is of the logarithm of the truncation "
+            "error"),
     COLUMN(
         RegressionRow, term,
         .words =
@@ -57,16 +58,17 @@ const Column regression_columns[] = {
           .head = "from", .words = "lower end of the 95 % interval (Student's t)"),
     FIELD(RegressionRow, "estimate_high", slope.high, .form = SHEET_FIXED, .digits = 2,
           .head = "to", .words = "upper end of the 95 % interval (Student's t)"),
-    FIELD(RegressionRow, "p", slope.p, .digits = 2, .words = "two-sided p of no slope"),
+    FIELD(RegressionRow, "p", slope.p, .digits = 2,
+          .words = "two-sided p of the hypothesis of no slope"),
     FIELD(RegressionRow, "df", fit.df, .words = "degrees of freedom: runs - seeds - 2"),
     FIELD(RegressionRow, "sd", fit.sd, .form = SHEET_FIXED, .digits = 2,
-          .words = "standard deviation of a run about the line, without its seed's part"),
-    COLUMN(RegressionRow, levels, .words = "thetas"),
-    FIELD(RegressionRow, "runs", fit.runs, .words = "trainings"),
+          .words = "standard deviation of the runs about the line, without the effect of seeds"),
+    COLUMN(RegressionRow, levels, .words = "number of thetas"),
+    FIELD(RegressionRow, "runs", fit.runs, .words = "number of trainings"),
     COLUMN(RegressionRow, lack, .head = "lack p", .digits = 2,
            .words =
                "p of the hypothesis that the levels' means lie on this line (F test of lack of "
-               "fit); small: they do not, and the slopes say less than the levels"),
+               "fit); where it is small they do not, and the slopes say less than the levels"),
     COLUMN(RegressionRow, first, .digits = 3,
            .words =
                "F of the instrument in the first stage; below 10 the instrument is weak and the "
@@ -275,13 +277,14 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
     if (sheet_rows(u->regression) == 0) return 0;
     fprintf(
         f,
-        "\nAlong dial:S,THETA, at equal evaluations, parameters and depth: perplexity = a + slope theta + bend "
-        "|theta -\n1/(S-1)| + seed, 95 %% intervals (Student's t). distance, |theta - 1/(S-1)|, is what the "
-        "leading error is\nproportional to; theta is the displacement of the stages. Where truncation errors were "
-        "measured: the same of\ntheir logarithm (text: error); and perplexity a unit of this logarithm, beside "
-        "theta (term: error), by two-stage\nleast squares with the distance as the instrument. A small `lack p`: "
-        "the levels do not lie on the line. Below 1/S steps are shorter than those of S Euler steps: where there are\n"
-        "such levels, the rows of all are followed by rows of those from 1/S on (from theta).\n\n");
+        "\nAlong dial:S,THETA, at equal evaluations, parameters and depth, the fit is perplexity = a + slope\n"
+        "theta + bend |theta - 1/(S-1)| + seed, with 95 %% intervals (Student's t). theta is the displacement\n"
+        "of the stages; the leading error is proportional to distance, |theta - 1/(S-1)|. Where truncation\n"
+        "errors were measured, rows with text error fit their logarithm in the same way, and rows with term\n"
+        "error have perplexity per unit of that logarithm, beside theta, by two-stage least squares with the\n"
+        "distance as the instrument. Where lack p is small, the levels do not lie on the line. Below 1/S,\n"
+        "steps are shorter than those of S Euler steps; where there are such levels, rows for all levels come\n"
+        "first, then rows for those from 1/S on (from theta).\n\n");
     return sheet_write(u->regression, form, f);
 }
 
@@ -342,7 +345,8 @@ static int draw(const Compare *u, const DialPlot *d)
     plot_key_title(p, "dial:S,THETA");
     if (u->seeds > 1)
         plot_note(
-            p, "what a seed does to all levels is in these intervals, and not in the regression");
+            p,
+            "these intervals hold the effect of a seed on all levels; the regression leaves it out");
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     for (size_t i = 0; i < u->cells; i++)
         if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&

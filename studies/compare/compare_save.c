@@ -15,18 +15,20 @@ static void print_tuning(const Compare *u, FILE *f)
 {
     const Options *o = u->options;
     if (options_flag(o, "tune"))
-        fprintf(f,
-                "Equal tuning: rate of %s and dropout of %s chosen for each row by validation "
-                "perplexity with seed %zu;\n"
-                "the test text was opened after the last choice (study.log) and read once a run.\n",
-                options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
-                options_size(o, "tune-seed"));
+        fprintf(
+            f,
+            "All rows are tuned alike: each has the rate (of %s) and the dropout (of %s)\n"
+            "that give the lowest validation perplexity with seed %zu. The test text was opened "
+            "after the last\nchoice (study.log); each run read it once.\n",
+            options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
+            options_size(o, "tune-seed"));
     else
-        fprintf(f, "One recipe for all: rate %s, dropout %s.\n", options_text(o, "rate"),
+        fprintf(f, "All rows have one recipe: rate %s, dropout %s.\n", options_text(o, "rate"),
                 options_text(o, "dropout"));
     fprintf(f, options_choice(o, "match") == MATCH_PARAMETERS
-                   ? "Equal parameters: inner widths shrink where a scheme has more sets.\n"
-                   : "Parameters are not matched.\n");
+                   ? "Numbers of parameters are equal: inner widths shrink where a scheme has more "
+                     "sets.\n"
+                   : "Numbers of parameters are not matched.\n");
 }
 
 /* Returns 1 where the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
@@ -51,9 +53,10 @@ static void print_controls(const Compare *u, FILE *f)
     for (size_t i = 0; i < u->cells; i += u->depths) {
         const Cell *c = &u->cell[i];
         if (c->same != i)
-            fprintf(f, "%s and %s are the same map%s: one design.\n", c->scheme->name,
+            fprintf(f, "%s and %s are the same map%s and count as one design%s.\n", c->scheme->name,
                     u->cell[c->same].scheme->name,
-                    same_at_all(u, i, c->same) ? "" : " at the first depth");
+                    same_at_all(u, i, c->same) ? "" : " at the first depth",
+                    same_at_all(u, i, c->same) ? "" : " there");
     }
 }
 
@@ -62,28 +65,27 @@ static void print_truncation(const Compare *u, FILE *f)
     if (!compare_truncation.wanted(u)) return;
     fprintf(
         f,
-        "error: of the trained network's own step (h = 1) against the exact flow of its F + G, "
-        "over the\n"
-        "flow's displacement, median over %zu sentences of validation text and all layers, mean "
-        "over seeds;\n"
-        "slope: of that error as h falls, order + 1 for small h; smooth models (GELU) alone have "
-        "one above 2.5.\n",
+        "error is the RMS of the trained network's own step (h = 1) minus the exact flow of its "
+        "F + G, divided\n"
+        "by the flow's displacement: the median over %zu sentences of validation text and all "
+        "layers, and the\nmean over seeds. The ± beside it is half of its 95 %% interval over "
+        "seeds. time is that of the exact\nflow against which a step is measured; a scheme that "
+        "goes another distance has its own. leading is\nthe error's leading term, which theory "
+        "predicts. slope is the power of h in the error before the\ndivision, order + 1 for "
+        "small h; only smooth models (GELU) have slopes above 2.5.\n",
         options_size(u->options, "truncation"));
     size_t told = 0, governed = 0;
     for (size_t i = 0; i < u->cells; i++) {
         told += compare_governs(&u->cell[i]) >= 0;
         governed += compare_governs(&u->cell[i]) > 0;
     }
-    fprintf(
-        f, "±: half of that error's 95 %% interval over seeds. time: of the exact flow that a step "
-           "is measured against,\nthe scheme's own where it goes another distance.\n");
     if (told)
         fprintf(
             f,
-            "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term in "
-            "%zu of %zu rows%s\n",
+            "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term "
+            "in %zu of %zu rows%s\n",
             governed == told ? "" : "not ", TRUNCATION_NEAR, governed, told,
-            governed == told ? "." : "; in the others\nthe order does not govern.");
+            governed == told ? "." : ";\nin the others the order does not govern.");
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Table *t = u->cell[i].scheme;
@@ -91,11 +93,12 @@ static void print_truncation(const Compare *u, FILE *f)
         steps += !t->symbols && (t->past_y || t->past_k);
     }
     if (learned)
-        fprintf(f, "Learned coefficients, and histories beside them, are the network's own in the "
-                   "error; order and slope\nare of their starting values.\n");
+        fprintf(f, "For a scheme with learned coefficients, error takes the trained ones and the "
+                   "network's own history;\norder and slope take the starting values.\n");
     if (steps)
-        fprintf(f, "Other multistep schemes have their history on the exact flow: the scheme's "
-                   "error, not that of a network\nwhose earlier layers have other weights.\n");
+        fprintf(f, "A multistep scheme without learned coefficients has its history on the exact "
+                   "flow, so error is that\nof the scheme; in the network, earlier layers have "
+                   "other weights.\n");
 }
 
 /* Prints how many runs were still gaining; their perplexities are not their best ones. */
@@ -107,15 +110,14 @@ static void print_gaining(const Compare *u, FILE *f)
         runs += u->cell[i].runs;
     }
     if (options_size(u->options, "average") > 1) return; /* its model is not one epoch's */
-    const char *more = options_size(u->options, "max-steps") ? " (cut\nby --max-steps)"
+    const char *more = options_size(u->options, "max-steps")
+                           ? "; --max-steps may have cut them short"
                        : schedule_ends(options_choice(u->options, "schedule"))
-                           ? " (as\na rate that falls to its end makes likely)"
-                       : compare_recorded(u)
-                           ? ""
-                           : " (given\nmore --epochs, this command goes on from there)";
-    fprintf(f,
-            "Still gaining when they ended, their best epoch being the last: %zu of %zu runs%s.\n",
-            gaining, runs, gaining ? more : "");
+                           ? ",\nwhich is likely where the rate falls to the end"
+                       : compare_recorded(u) ? ""
+                                             : ";\nwith more --epochs this command continues them";
+    fprintf(f, "%zu of %zu runs were still improving in their last epoch%s.\n", gaining, runs,
+            gaining ? more : "");
 }
 
 static void print_caption(const Compare *u, FILE *f)
@@ -125,11 +127,11 @@ static void print_caption(const Compare *u, FILE *f)
     const Unit *unit = network_unit(&u->corpus.vocab);
     network_length(o, length);
     fprintf(f,
-            "Corpus %s: %zu training %ss, vocabulary %zu; unigram: the perplexity of %s\n"
-            "frequencies alone, which a model has to beat.\n"
-            "Models: width %zu, inner %zu, %zu heads; %s; mean over %zu seed%s and half of its\n"
-            "95 %% interval (Student's t, of its own runs); Euler sub-flows unless a suffix says "
-            "otherwise.\n",
+            "Corpus %s has %zu training %ss and a vocabulary of %zu. unigram is the perplexity\n"
+            "of %s frequencies alone, which a model has to beat.\n"
+            "The models have width %zu, inner width %zu and %zu heads; training took %s.\n"
+            "Perplexities are means over %zu seed%s; ± is half of the 95 %% interval of a row's "
+            "own runs (Student's\nt). Sub-flows are Euler steps unless a suffix says otherwise.\n",
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, unit->token, u->corpus.vocab.size,
             unit->word, options_size(o, "width"), options_size(o, "inner"),
             options_size(o, "heads"), length, u->seeds, u->seeds == 1 ? "" : "s");
@@ -139,24 +141,22 @@ static void print_caption(const Compare *u, FILE *f)
             break;
         }
     if (u->corpus.marks)
-        fprintf(
-            f,
-            "Encoders alone, asked masked words: each perplexity is a pseudo-perplexity, over one\n"
-            "set of masks that is the same for all ('trotter eval --help').\n");
+        fprintf(f, "The models are encoders that predict masked words. Each perplexity is a "
+                   "pseudo-perplexity over one\nset of masks, the same for all ('trotter eval "
+                   "--help').\n");
     if (options_text(o, "one-by-one"))
         fprintf(f,
-                "one by one: that of the first %zu tokens of the validation text, to the end of "
-                "their line,\none word masked at a time.\n",
+                "one by one is the pseudo-perplexity of the first %zu tokens of the validation "
+                "text, to the end of\ntheir line, with one word masked at a time.\n",
                 options_size(o, "one-by-one"));
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);
     print_truncation(u, f);
-    fprintf(
-        f,
-        "order p: exact, local error h^(p+1); measured: slope of the global error on the particle\n"
-        "system '%s' (%s).\n\n",
-        u->orders.system->name, u->orders.system->title);
+    fprintf(f,
+            "order is the exact order p, with local error O(h^(p+1)); measured is the slope of the "
+            "global error\non the particle system '%s' (%s).\n\n",
+            u->orders.system->name, u->orders.system->title);
 }
 
 /* Prints what the runs of a depth on one text show about seeds. */
@@ -181,17 +181,15 @@ static void print_layout(const Compare *u, size_t d, FILE *f)
     fprintf(f, "%zu layer%s: %zu design%s", u->depth[d], u->depth[d] == 1 ? "" : "s", l->designs,
             l->designs == 1 ? "" : "s");
     if (l->valid.pooled.df == 0) {
-        fprintf(f, " of one run each: no standard deviation, so no intervals.\n");
+        fprintf(f, " of one run each, so there is no standard deviation and no interval.\n");
         return;
     }
     fprintf(f, ", %zu comparison%s.\n", l->comparisons, l->comparisons == 1 ? "" : "s");
     print_seeds(&l->valid, "validation", f);
     print_seeds(&l->test, "test", f);
     if (l->single)
-        fprintf(f,
-                "    %zu of one run: compared with the standard deviation of the others, to which "
-                "they add nothing.\n",
-                l->single);
+        fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
+                l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");
 }
 
 static void print_diverged(const Compare *u, FILE *f)
@@ -200,7 +198,7 @@ static void print_diverged(const Compare *u, FILE *f)
     for (size_t i = 0; i < u->cells; i++) {
         if (!compare_diverged(u, &u->cell[i])) continue;
         compare_cell_name(u, &u->cell[i], name);
-        fprintf(f, "%s is left out: a run of it diverged.\n", name);
+        fprintf(f, "%s is left out because one of its runs diverged.\n", name);
     }
 }
 
@@ -222,10 +220,11 @@ static void print_equivalence(const Compare *u, FILE *f)
 {
     const char *margin = options_text(u->options, "equivalence");
     if (!margin) return;
-    fprintf(f,
-            "\np equal: of a difference of %s or more, by two one-sided tests with the same "
-            "correction.\nShown to be less than %s from %s on validation text: ",
-            margin, margin, u->schemes.scheme[u->baseline]->name);
+    fprintf(
+        f,
+        "\np equal is the p of a difference of %s or more, by two one-sided tests with the "
+        "same correction.\nDesigns shown to differ from %s by less than %s on validation text: ",
+        margin, u->schemes.scheme[u->baseline]->name, margin);
     print_equal(u, 0, f);
     fprintf(f, "; on test text: ");
     print_equal(u, 1, f);
@@ -236,12 +235,12 @@ static int print_differences(const Compare *u, int form, FILE *f)
 {
     fprintf(
         f,
-        "\nDifferences from %s and half of their 95 %% intervals, with one standard deviation "
-        "over seeds for all\ndesigns of a depth, which is taken to be the same in all. ± alone: "
-        "of a difference by itself (Student's t);\n± together: holds for all comparisons of a "
-        "depth together (Dunnett), and so does p, of no difference.\nSeeds are paired where "
-        "that costs little (at most 5 %% of length if seeds do nothing) or is shown to help (p < "
-        ".005).\n",
+        "\nDifferences from %s have 95 %% intervals with one standard deviation over seeds, which "
+        "is\nassumed to be the same in all designs of a depth. ± alone is half of the interval of "
+        "one difference\n(Student's t). ± together is half of the interval that holds for all "
+        "comparisons of a depth at once\n(Dunnett); p, of no difference, is corrected in the same "
+        "way. Seeds are paired where that lengthens\nintervals by at most 5 %% if seeds have no "
+        "effect, or where an F test shows their effect (p < .005).\n",
         u->schemes.scheme[u->baseline]->name);
     for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
     print_diverged(u, f);
@@ -249,16 +248,19 @@ static int print_differences(const Compare *u, int form, FILE *f)
     TRY(sheet_write(u->differences, form, f));
     print_equivalence(u, f);
     if (!u->pairs) return 0;
-    fprintf(f, "\nDifferences of all pairs of designs, a scheme less another, with 95 %% intervals "
-               "that hold for all pairs of\na depth together, and p likewise (Tukey).\n\n");
+    fprintf(f,
+            "\nDifferences of all pairs of designs (the perplexity of scheme minus that of less) "
+            "have 95 %% intervals\nthat hold for all pairs of a depth at once; p is corrected in "
+            "the same way (Tukey).\n\n");
     return sheet_write(u->pairs, form, f);
 }
 
 static const char correlation_words[] =
-    "\nRank correlations (Spearman) of perplexity; designs: maps that differ, as if drawn at random; low,\n"
-    "high: 95 % bootstrap over these, where they are 7 or more and values differ; p: of as large a\n"
-    "correlation by chance, over permutations. Order > 0: designs that solve F + G. (evaluations): what\n"
-    "goes together already.\n\n";
+    "\nRank correlations (Spearman) of perplexity are over designs, that is, maps that differ. low and high\n"
+    "are the ends of a 95 % bootstrap interval, as if designs were drawn at random; it is given for 7\n"
+    "designs or more whose values differ. p is the probability that chance gives as large a correlation,\n"
+    "by permutations. order > 0 takes only designs that solve y' = F + G. (evaluations) shows how closely\n"
+    "evaluations and truncation error go together in these designs.\n\n";
 
 static int print_all(const Compare *u, int form, FILE *f)
 {

@@ -24,15 +24,17 @@ typedef struct {
         margin; /* half of the intervals that hold together; --equivalence */
 } CompareRow;
 
-#define ERROR "error of the trained network's step (h = 1) over the exact flow's displacement in it"
-#define SLOPE "power of h in that error, order + 1 for small h"
-#define LESS " perplexity less the baseline's; standard deviation pooled over the designs"
+#define ERROR \
+    "error of the trained network's step (h = 1), divided by the exact flow's displacement in it"
+#define SLOPE "power of h in that error before the division, order + 1 for small h"
+#define LESS \
+    " perplexity minus the baseline's; its interval has a standard deviation pooled over the designs"
 #define TOGETHER \
-    " end of the interval that holds together with those of the other designs (Dunnett)"
+    " end of the interval that holds for all comparisons with the baseline at once (Dunnett)"
 #define P_VALUE "p of no difference, corrected for the comparisons with the baseline (Dunnett)"
 #define EQUAL \
     "p of a difference of the margin or more (two one-sided tests), corrected in the same way"
-#define CORRELATION "correlation of runs of one seed, each less its design's mean (intra-class)"
+#define CORRELATION "intra-class correlation of the runs of one seed, each minus its design's mean"
 
 const Column compare_columns[] = {
     COLUMN(CompareRow, scheme, .place = 1, .page = 1),
@@ -62,9 +64,10 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "tokens_per_s", cell.speed, .form = SHEET_FIXED, .head = "tokens/s",
           .place = 13, .page = 18),
     FIELD(CompareRow, "peak_bytes", cell.bytes, .form = SHEET_FIXED, .head = "peak MB",
-          .scale = 1e-6, .place = 14, .page = 19, .words = "most memory of the model"),
+          .scale = 1e-6, .place = 14, .page = 19, .words = "peak memory of the model"),
     COLUMN(CompareRow, beats_unigram, .form = SHEET_FLAG,
-           .words = "predicts better than the unigram, the frequencies of tokens alone"),
+           .words =
+               "whether the model predicts better than the unigram, the frequencies of tokens"),
     FIELD(CompareRow, "valid_low", cell.valid.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(CompareRow, "valid_high", cell.valid.high),
     FIELD(CompareRow, "test_low", cell.test.low, .words = STATISTICS_POSITIVE_LOW),
@@ -92,31 +95,32 @@ const Column compare_columns[] = {
     FIELD(CompareRow, "truncation_high", cell.split.high),
     FIELD(CompareRow, "truncation_slope", cell.split_slope.mean, .form = SHEET_FIXED, .digits = 2,
           .head = "slope", .place = 9, .page = 8, .words = SLOPE),
-    FIELD(CompareRow, "layer_truncation", cell.layer.mean, .words = "the same error in y' = L(y)"),
+    FIELD(CompareRow, "layer_truncation", cell.layer.mean,
+          .words = "the same error for the field y' = L(y)"),
     FIELD(CompareRow, "layer_truncation_slope", cell.layer_slope.mean, .words = SLOPE),
     FIELD(CompareRow, "best_epoch", cell.best_epoch),
     FIELD(CompareRow, "gaining", cell.gaining, .words = "runs whose best epoch was their last"),
-    FIELD(CompareRow, "valid_diff_dunnett_low", cell.valid_together.low, .words = "low" TOGETHER),
+    FIELD(CompareRow, "valid_diff_dunnett_low", cell.valid_together.low, .words = "lower" TOGETHER),
     FIELD(CompareRow, "valid_diff_dunnett_high", cell.valid_together.high,
-          .words = "high" TOGETHER),
+          .words = "upper" TOGETHER),
     FIELD(CompareRow, "valid_diff_dunnett_p", cell.valid_together.p, .digits = 2, .page = 13,
           .words = P_VALUE),
-    FIELD(CompareRow, "test_diff_dunnett_low", cell.test_together.low, .words = "low" TOGETHER),
-    FIELD(CompareRow, "test_diff_dunnett_high", cell.test_together.high, .words = "high" TOGETHER),
+    FIELD(CompareRow, "test_diff_dunnett_low", cell.test_together.low, .words = "lower" TOGETHER),
+    FIELD(CompareRow, "test_diff_dunnett_high", cell.test_together.high, .words = "upper" TOGETHER),
     FIELD(CompareRow, "test_diff_dunnett_p", cell.test_together.p, .digits = 2, .page = 15,
           .words = P_VALUE),
     FIELD(CompareRow, "valid_pooled_sd", layout.valid.pooled.sd,
-          .words = "standard deviation over seeds, pooled within the designs"),
+          .words = "standard deviation over seeds within a design, pooled over the designs"),
     FIELD(CompareRow, "test_pooled_sd", layout.test.pooled.sd,
-          .words = "standard deviation over seeds, pooled within the designs"),
+          .words = "standard deviation over seeds within a design, pooled over the designs"),
     FIELD(CompareRow, "valid_pooled_df", layout.valid.pooled.df,
           .words = "degrees of freedom of valid_pooled_sd"),
     FIELD(CompareRow, "test_pooled_df", layout.test.pooled.df,
           .words = "degrees of freedom of test_pooled_sd"),
     FIELD(CompareRow, "valid_seeds_paired", layout.valid.paired, .form = SHEET_FLAG,
-          .words = "valid_pooled_sd leaves out what a seed does to all designs"),
+          .words = "whether valid_pooled_sd leaves out the effect of a seed on all designs"),
     FIELD(CompareRow, "test_seeds_paired", layout.test.paired, .form = SHEET_FLAG,
-          .words = "test_pooled_sd leaves out what a seed does to all designs"),
+          .words = "whether test_pooled_sd leaves out the effect of a seed on all designs"),
     FIELD(CompareRow, "valid_seed_correlation", layout.valid.correlation, .words = CORRELATION),
     FIELD(CompareRow, "test_seed_correlation", layout.test.correlation, .words = CORRELATION),
     FIELD(CompareRow, "valid_diff_pooled_error", cell.valid_diff.error,
@@ -126,13 +130,13 @@ const Column compare_columns[] = {
     COLUMN(CompareRow, margin, .sparse = 1, .words = "margin of equivalence, in perplexity"),
     FIELD(CompareRow, "valid_equal_p", cell.valid_equal, .sparse = 1, .words = EQUAL),
     FIELD(CompareRow, "test_equal_p", cell.test_equal, .sparse = 1, .words = EQUAL),
-    FIELD(
-        CompareRow, "truncation_time", time, .head = "time", .place = 7, .page = 20,
-        .words =
-            "time of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+    FIELD(CompareRow, "truncation_time", time, .head = "time", .place = 7, .page = 20,
+          .words =
+              "time of the exact flow against which a step of 1 is measured: the distance that the "
+              "scheme goes"),
     FIELD(CompareRow, "truncation_leading", cell.leading, .digits = 3, .head = "leading",
           .place = 8, .page = 21,
-          .words = "leading term of that error at h = 1, which the order makes small"),
+          .words = "leading term of that error at h = 1, which theory predicts"),
     FIELD(CompareRow, "truncation_governs", governs, .form = SHEET_FLAG, .page = 22,
           .words = "whether the order governs h = 1: the mean error is within " TRUNCATION_PERCENT
                    " of the mean leading term"),

@@ -29,7 +29,7 @@ const Column tune_columns[] = {
     COLUMN(TuneRow, valid_ppl),
     COLUMN(TuneRow, best_epoch),
     COLUMN(TuneRow, chosen, .form = SHEET_FLAG,
-           .words = "chosen by validation perplexity with a separate seed"),
+           .words = "whether it was chosen, by validation perplexity with a separate seed"),
     {0}};
 
 typedef char Number[32];

@@ -22,8 +22,8 @@ typedef struct {
     const char *encoder, *decoder, *name;
 } PairRow;
 
-#define LESS " less the first pair's; over seeds, standard deviation pooled over all pairs"
-#define OVER_LINES " over drawn test sentences, of the difference of mean BLEU"
+#define LESS " minus the first pair's; its interval has a standard deviation pooled over all pairs"
+#define OVER_LINES " of the difference of mean BLEU, over drawn test sentences"
 
 const Column translation_columns[] = {
     COLUMN(PairRow, encoder, .page = 1),
@@ -37,7 +37,7 @@ const Column translation_columns[] = {
           .words = "exact order of the decoder's scheme"),
     FIELD(PairRow, "encoder_error", cell.encoder_error.mean, .digits = 3, .head = "errors",
           .place = 4, .page = 7,
-          .words = "error of a trained encoder layer's step (h = 1) over the exact flow's "
+          .words = "error of a trained encoder layer's step (h = 1), divided by the exact flow's "
                    "displacement"),
     FIELD(PairRow, "decoder_error", cell.decoder_error.mean, .digits = 3, .head = "", .place = 5,
           .page = 8, .words = "the same error for the decoder's layers"),
@@ -75,8 +75,8 @@ const Column translation_columns[] = {
     FIELD(PairRow, "test_bleu_diff_dunnett_p", cell.test_bleu_p, .page = 18,
           .words =
               "p of no difference, corrected for the comparisons with the first pair (Dunnett)"),
-    FIELD(PairRow, "drawn_low", cell.drawn_low, .page = 19, .words = "low end" OVER_LINES),
-    FIELD(PairRow, "drawn_high", cell.drawn_high, .page = 20, .words = "high end" OVER_LINES),
+    FIELD(PairRow, "drawn_low", cell.drawn_low, .page = 19, .words = "lower end" OVER_LINES),
+    FIELD(PairRow, "drawn_high", cell.drawn_high, .page = 20, .words = "upper end" OVER_LINES),
     FIELD(PairRow, "drawn_p", cell.drawn_p, .page = 21, .words = "two-sided p" OVER_LINES),
     {0}};
 
@@ -248,21 +248,23 @@ static void print_caption(const Translations *u, FILE *f)
     const Options *o = u->options;
     char length[64];
     network_length(o, length);
-    fprintf(f, "Corpus %s: %zu training pairs", u->corpus.name, u->corpus.text[SPLIT_TRAIN].lines);
-    if (u->corpus.left_out) fprintf(f, " (%zu longer ones left out)", u->corpus.left_out);
+    fprintf(f, "Corpus %s has %zu training pairs", u->corpus.name,
+            u->corpus.text[SPLIT_TRAIN].lines);
+    if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);
     fprintf(f,
-            ", vocabulary %zu.\nModels: width %zu, inner %zu, %zu heads, %s-norm; %s; rate %s, "
-            "dropout %s; %zu seed%s. Means over seeds and half of their\n95 %% intervals "
-            "(Student's t, of their own runs).\n",
+            " and a vocabulary of %zu.\nThe models have width %zu, inner width %zu, %zu heads and "
+            "%s-norm; training took %s\nwith rate %s and dropout %s. Numbers are means over %zu "
+            "seed%s; ± is half of the 95 %% interval of a\nrow's own runs (Student's t).\n",
             u->corpus.vocab.size, options_size(o, "width"), options_size(o, "inner"),
             options_size(o, "heads"), options_text(o, "norm"), length, options_text(o, "rate"),
             options_text(o, "dropout"), u->seeds, u->seeds == 1 ? "" : "s");
     fprintf(f,
-            "BLEU: corpus BLEU, tokenize %s, smoothing exp, case as it is; beam %s, length penalty "
-            "%s %s; perplexities are of the target's\ntokens. orders, errors: of encoder and "
-            "decoder; order p: exact, local error h^(p+1); error: of a trained layer's own step "
-            "against the\nexact flow, over its displacement, median over %zu sentences and all "
-            "layers.\n\n",
+            "BLEU is corpus BLEU (tokenize %s, smoothing exp, case as it is) of translations with "
+            "beam %s and\nlength penalty %s %s. Perplexities are of the target's tokens. orders "
+            "and errors are of encoder and\ndecoder: the exact order p, with local error "
+            "O(h^(p+1)), and the error of a trained layer's own step\nagainst the exact flow, "
+            "divided by the flow's displacement: the median over %zu sentences and all\nlayers, "
+            "and the mean over seeds.\n\n",
             options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
             options_text(o, "alpha"), options_size(o, "truncation"));
 }
@@ -277,18 +279,19 @@ static int print_all(const Translations *u, int form, FILE *f)
         }
     TRY(sheet_write(u->table, form, f));
     if (u->cells == 1) return 0;
-    fprintf(f,
-            "\nDifferences from %s. (seeds): half of the 95 %% interval with one standard "
-            "deviation over seeds, pooled within all\npairs of schemes",
-            u->cell[0].name);
+    fprintf(
+        f,
+        "\nThe table shows differences from %s.\n± and ± (seeds) are half of the 95 %% interval "
+        "of one difference, with one standard deviation over\nseeds for all pairs of schemes",
+        u->cell[0].name);
     if (u->test_bleu.df)
-        fprintf(f, " (%.2f of test BLEU, %zu degree%s of freedom)", u->test_bleu.sd,
+        fprintf(f, " (%.2f for test BLEU, %zu degree%s of freedom)", u->test_bleu.sd,
                 u->test_bleu.df, u->test_bleu.df == 1 ? "" : "s");
     fprintf(
         f,
-        "; p: of no difference, corrected for the comparisons (Dunnett).\n(sentences): 95 %% of %d test texts "
-        "drawn from the sentences of this one, the same for all; p: two-sided, of one\n"
-        "comparison. A ranking needs both intervals to leave out 0.\n\n",
+        ".\np, of no difference, is corrected for the comparisons (Dunnett). from and to (sentences) hold "
+        "95 %% of\n%d test texts drawn from the sentences of this one, the same for all; p (sentences) is "
+        "two-sided,\nof one comparison. A ranking needs both intervals to leave out 0.\n\n",
         BOOTSTRAP_RESAMPLES);
     return sheet_write(u->differences, form, f);
 }

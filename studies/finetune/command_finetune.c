@@ -554,9 +554,9 @@ static const Kind kinds[] = {
               "encoders without pre-training.",
      .judge = judge,
      .table = {{"finetune", score_columns, "Scores on the dev text.", KIND_ALL},
-               {"result", score_results, "Every encoder.", KIND_MANY},
-               {"grid", finetune_trials, "Trials.", KIND_MANY},
-               {"predictions", score_predictions, "What each said.", 0}}},
+               {"result", score_results, "Scores of every encoder.", KIND_MANY},
+               {"grid", finetune_trials, "Trials of every rate and seed.", KIND_MANY},
+               {"predictions", score_predictions, "Answers of every encoder", 0}}},
     {0}};
 
 const Command command_finetune = {

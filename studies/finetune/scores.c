@@ -14,14 +14,14 @@
 
 const Column score_results[] = {
     COLUMN(ScoreRow, task, .words = "task, or file of labelled sentences"),
-    COLUMN(ScoreRow, metric, .words = "by which rate, seed and epoch were chosen"),
+    COLUMN(ScoreRow, metric, .words = "metric by which rate, seed and epoch were chosen"),
     COLUMN(ScoreRow, scheme),
     COLUMN(ScoreRow, start,
            .words = "pretrained; fresh: the same encoder without pre-training; majority: the most "
                     "frequent label always, of numbers their mean"),
     COLUMN(ScoreRow, layers),
     COLUMN(ScoreRow, params),
-    COLUMN(ScoreRow, model_seed, .words = "of the pre-training"),
+    COLUMN(ScoreRow, model_seed, .words = "seed of the pre-training"),
     COLUMN(ScoreRow, rate, .words = "chosen peak learning rate"),
     COLUMN(ScoreRow, seed, .words = "chosen seed"),
     COLUMN(ScoreRow, best_epoch, .words = "chosen epoch"),
@@ -32,14 +32,14 @@ const Column score_results[] = {
     SCORE(AGREEMENT_MATTHEWS, "matthews"),
     SCORE(AGREEMENT_PEARSON, "pearson"),
     SCORE(AGREEMENT_SPEARMAN, "spearman"),
-    COLUMN(ScoreRow, examples, .words = "of the dev text"),
+    COLUMN(ScoreRow, examples, .words = "number of examples in the dev text"),
     {0}};
 
 const Column score_predictions[] = {
-    COLUMN(DevAnswer, start, .words = "pretrained, fresh"),
-    COLUMN(DevAnswer, example, .words = "of the dev text, from 1"),
+    COLUMN(DevAnswer, start, .words = "pretrained or fresh"),
+    COLUMN(DevAnswer, example, .words = "number of the example in the dev text, from 1"),
     COLUMN(DevAnswer, gold, .words = "its label: number of the class from 0, or value"),
-    COLUMN(DevAnswer, said, .words = "what the encoder says"),
+    COLUMN(DevAnswer, said, .words = "answer of the encoder"),
     {0}};
 
 /* ---- texts --------------------------------------------------------------------------------------- */

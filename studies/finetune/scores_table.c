@@ -31,8 +31,8 @@ typedef struct {
     FIELD(ScoreCell, #of, of.seeds.mean, .low = #of "_low", .high = #of "_high", .words = what),  \
         FIELD(ScoreCell, #of "_low", of.seeds.low), FIELD(ScoreCell, #of "_high", of.seeds.high), \
         FIELD(ScoreCell, #of "_drawn_low", of.low,                                                \
-              .words = "low end of its 95 % interval over drawn examples"),                       \
-        FIELD(ScoreCell, #of "_drawn_high", of.high, .words = "high end of that"),                \
+              .words = "lower end of its 95 % interval over drawn examples"),                     \
+        FIELD(ScoreCell, #of "_drawn_high", of.high, .words = "upper end of that interval"),      \
         FIELD(ScoreCell, #of "_drawn_p", of.p, .words = "two-sided p over drawn examples")
 #define MEAN(of, what) \
     FIELD(ScoreCell, what, mean[of], .digits = 4, .sparse = 1, .words = what ", mean over seeds")
@@ -43,26 +43,26 @@ const Column score_columns[] = {
     COLUMN(ScoreCell, layers),
     COLUMN(ScoreCell, params, .form = SHEET_FIXED, .place = 3, .page = 3, .head = "parameters"),
     COLUMN(ScoreCell, runs, .form = SHEET_FIXED, .place = 4, .page = 4,
-           .words = "pre-trained encoders"),
+           .words = "number of encoders"),
     COLUMN(ScoreCell, chosen, .digits = 3, .place = 5, .page = 5,
-           .words = "score by which rate, seed and epoch were chosen, mean"),
+           .words = "mean of the scores by which rate, seed and epoch were chosen"),
     FIELD(ScoreCell, "score", score.mean, .digits = 3, .form = SHEET_FIXED, .place = 6, .page = 6,
           .low = "score_low", .high = "score_high", .half = "± (seeds)",
-          .words = "of the metric that chose, on the dev text"),
+          .words = "score on the dev text, by the metric that chose; mean over seeds"),
     FIELD(ScoreCell, "score_low", score.low),
     FIELD(ScoreCell, "score_high", score.high),
     FIELD(ScoreCell, "score_sd", score.sd, .words = "standard deviation over seeds"),
     FIELD(ScoreCell, "drawn_low", low, .digits = 3, .form = SHEET_FIXED, .place = 7, .page = 7,
-          .head = "from (examples)", .words = "low end of its 95 % interval over drawn examples"),
+          .head = "from (examples)", .words = "lower end of its 95 % interval over drawn examples"),
     FIELD(ScoreCell, "drawn_high", high, .digits = 3, .form = SHEET_FIXED, .place = 8, .page = 8,
-          .head = "to", .words = "high end of that"),
+          .head = "to", .words = "upper end of that interval"),
     MEAN(AGREEMENT_ACCURACY, "accuracy"),
     MEAN(AGREEMENT_F1, "f1"),
     MEAN(AGREEMENT_MATTHEWS, "matthews"),
     MEAN(AGREEMENT_PEARSON, "pearson"),
     MEAN(AGREEMENT_SPEARMAN, "spearman"),
-    GAP(gain, "score less that of the same encoder without pre-training"),
-    GAP(less_first, "score less that of the first scheme with the same start"),
+    GAP(gain, "score minus that of the same encoder without pre-training"),
+    GAP(less_first, "score minus that of the first scheme with the same start"),
     {0}};
 
 /* A row of the table for people, which is in no file. */
@@ -231,18 +231,20 @@ static int print_all(const Table *t, int form, FILE *f)
 {
     const Scores *s = t->s;
     const Agreement *a = &agreements[s->choose];
-    fprintf(f,
-            "Task %s: %zu examples of the dev text. score: %s; majority: always %s.\n"
-            "fresh: the same encoder without pre-training. (seeds): half of the 95 %% "
-            "interval over pre-trainings;\n(examples): 95 %% of %d dev texts drawn from the "
-            "examples of this one.\n\n",
-            s->task, s->n, a->title,
-            a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label",
-            BOOTSTRAP_RESAMPLES);
+    fprintf(
+        f,
+        "Task %s has %zu examples in its dev text. score is %s; majority always says %s.\n"
+        "fresh is the same encoder without pre-training. ± (seeds) is half of the 95 %% interval "
+        "over\npre-trainings; from and to (examples) hold 95 %% of %d dev texts drawn from the "
+        "examples of this one.\n\n",
+        s->task, s->n, a->title,
+        a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label",
+        BOOTSTRAP_RESAMPLES);
     TRY(sheet_write(t->table, form, f));
     if (t->cells < 2) return 0;
-    fprintf(f, "\nDifferences. A ranking needs both intervals to leave out 0; p is of one "
-               "comparison.\n\n");
+    fprintf(f, "\nThe table shows differences of scores, with one standard deviation over "
+               "pre-trainings for all of\nthem. Each p is of one comparison. A ranking needs both "
+               "intervals to leave out 0.\n\n");
     return sheet_write(t->gaps, form, f);
 }
 

@@ -12,11 +12,11 @@ typedef struct {
 } TaskRow;
 
 static const Column columns[] = {
-    COLUMN(TaskRow, task, .words = "of --task"),
-    COLUMN(TaskRow, folder, .words = "in --data, with the names of its files"),
+    COLUMN(TaskRow, task, .words = "name for --task"),
+    COLUMN(TaskRow, folder, .words = "folder in --data, with the names of its files"),
     COLUMN(TaskRow, sentences),
     COLUMN(TaskRow, labels),
-    COLUMN(TaskRow, metrics, .words = "the first one chooses"),
+    COLUMN(TaskRow, metrics, .words = "metrics of the task; the first one chooses"),
     {0}};
 
 enum { WORDS = 128 };

@@ -18,12 +18,14 @@ const char *const finetune_start[STARTS] = {"pretrained", "fresh"};
 const Column finetune_trials[] = {
     COLUMN(Trial, start, .words = "pretrained, or fresh: the same encoder without pre-training"),
     COLUMN(Trial, rate, .words = "peak learning rate"),
-    COLUMN(Trial, seed, .words = "of fresh weights, dropout and order"),
-    COLUMN(Trial, best_epoch, .words = "with the best score"),
-    COLUMN(Trial, score, .digits = 4,
-           .words = "of that epoch, by the task's first metric, on the part of the training text "
-                    "that is not trained on"),
-    COLUMN(Trial, seconds, .digits = 3, .words = "of the whole trial"),
+    COLUMN(Trial, seed, .words = "seed of fresh weights, dropout and order"),
+    COLUMN(Trial, best_epoch, .words = "epoch with the best score"),
+    COLUMN(
+        Trial, score, .digits = 4,
+        .words =
+            "score after that epoch, by the task's first metric, on the part of the training text "
+            "that is not trained on"),
+    COLUMN(Trial, seconds, .digits = 3, .words = "time of the whole trial"),
     {0}};
 
 enum { WORDS = 100 };

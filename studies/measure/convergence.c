@@ -31,7 +31,8 @@ const Column order_points[] = {
     COLUMN(
         PointRow, rate, .form = SHEET_FIXED, .digits = 2, .sparse = 1,
         .words =
-            "log of the ratio of this error to the one before, over log of the ratio of their steps"),
+            "log of the ratio of this error to the one before, divided by log of the ratio of their "
+            "steps"),
     {0}};
 const Column order_work[] = {
     COLUMN(PointRow, scheme),
@@ -64,14 +65,16 @@ const Column order_summary[] = {
                "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
                "hides it), or unstable (too few stable steps)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
-           .words = "c of the theory, from the elementary differentials of order p + 1"),
+           .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),
     COLUMN(SummaryRow, constant_low, .digits = 4,
            .words = "lower end of the interval of the measured constant"),
     COLUMN(SummaryRow, constant_high, .digits = 4,
            .words = "upper end of the interval of the measured constant"),
-    COLUMN(SummaryRow, unstable_from,
-           .words = "finest step too large for stability; neither it nor any coarser one is used"),
+    COLUMN(
+        SummaryRow, unstable_from,
+        .words =
+            "finest step that is too large for stability; neither it nor any coarser one is used"),
     {0}};
 
 void orders_judge(const Csv *c, Verdict *v)

@@ -139,9 +139,9 @@ const Column expansion_columns[] = {
     COLUMN(TermRow, degree),
     COLUMN(TermRow, term, .form = SHEET_FORMULA,
            .words =
-               "elementary differential, its root with a prime for each child; or a commutator"),
+               "elementary differential, whose root has a prime for each child, or a commutator"),
     COLUMN(TermRow, coefficient, .form = SHEET_FORMULA,
-           .words = "a rational, or a decimal where the scheme is inexact"),
+           .words = "coefficient as a rational, or as a decimal where the scheme is inexact"),
     COLUMN(TermRow, value, .digits = 6, .words = "the coefficient as a number"),
     {0}};
 

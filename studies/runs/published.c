@@ -26,11 +26,11 @@
 /* ---- the figures ------------------------------------------------------------------------------- */
 
 #define ODE "ODE Transformer (Li et al. 2022), table 5"
-#define ODE_ROW(row, scheme, layers, figure, baseline, note)                              \
-    {                                                                                     \
-        ODE, row, scheme, layers, "Penn Treebank", MEASURE_UNSAID, figure, baseline,      \
-            "d 512, inner 2048, heads not told (8 in its base model), 20 epochs at most", \
-            "split, number of trainings, context, positions and tying not told" note      \
+#define ODE_ROW(row, scheme, layers, figure, baseline, note)                                  \
+    {                                                                                         \
+        ODE, row, scheme, layers, "Penn Treebank", MEASURE_UNSAID, figure, baseline,          \
+            "d 512, inner 2048, heads not reported (8 in its base model), 20 epochs at most", \
+            "split, number of trainings, context, positions and tying not reported" note      \
     }
 #define ODE_SKIP "; the released code counts the skip twice (rk2-released, rk4-released)"
 #define SANDWICH(where) "Sandwich (Press et al. 2020), " where
@@ -50,11 +50,11 @@
             "24 layers; adaptive span; d 768, inner 4096, 8 heads by the public code", note \
     }
 #define ONCE "one training; k chosen on validation"
-#define MEMORY_ROW(row, scheme, layers, figure, baseline)                                 \
-    {                                                                                     \
-        "ODE Transformer (Li et al. 2022), table 6", row, scheme, layers, "WMT'14 En-De", \
-            MEASURE_MEMORY, figure, baseline,                                             \
-            "base; the depth is the encoder's, beside 6 decoder layers", "batch not told" \
+#define MEMORY_ROW(row, scheme, layers, figure, baseline)                                     \
+    {                                                                                         \
+        "ODE Transformer (Li et al. 2022), table 6", row, scheme, layers, "WMT'14 En-De",     \
+            MEASURE_MEMORY, figure, baseline,                                                 \
+            "base; the depth is the encoder's, beside 6 decoder layers", "batch not reported" \
     }
 
 const Published published[] = {
@@ -124,7 +124,7 @@ static const struct {
     int bits;
 } measure[] = {[MEASURE_VALID] = {"validation perplexity", {1, 0}, 0},
                [MEASURE_TEST] = {"test perplexity", {0, 1}, 0},
-               [MEASURE_UNSAID] = {"perplexity, split not told", {1, 1}, 0},
+               [MEASURE_UNSAID] = {"perplexity, split not reported", {1, 1}, 0},
                [MEASURE_BITS] = {"test bits a character", {0, 1}, 1},
                [MEASURE_MEMORY] = {"memory in training, G", {0, 0}, 0}};
 

@@ -141,15 +141,17 @@ static void print_sizes(const Beside *list, size_t n, FILE *f)
 static int print_brief(const PublishedStudy *s, const Beside *list, size_t n, const Sheet *table,
                        FILE *f)
 {
-    fprintf(f,
-            "The papers' figures on the %s beside ours: width %zu, inner %zu, %zu heads.\n"
-            "Their models are of another recipe than ours, so that a difference from a paper's "
-            "figure (less) is no\neffect of a scheme. ±: half of the 95 %% interval over seeds "
-            "(Student's t), of the mean and of that\ndifference, the figure taken as exact. ratio: "
-            "to the paper's baseline, and ours to ours (geometric means),\nbelow 1 where the "
-            "scheme is better than the baseline; from, to: 95 %%, with one standard deviation of "
-            "the\nlogarithms, pooled over the designs trained here.\n\n",
-            list->row->corpus, s->bridge.width, s->bridge.inner, s->heads);
+    fprintf(
+        f,
+        "The table shows the papers' figures on the %s beside ours (width %zu, inner %zu, "
+        "%zu heads).\nTheir models have another recipe than ours, so a difference from a paper's "
+        "figure (less) is not the\neffect of a scheme. ± is half of the 95 %% interval over "
+        "seeds (Student's t) of our mean, and of less\ntoo, as the paper's figure is taken as "
+        "exact. A ratio divides the paper's figure by that of its\nbaseline, or ours by that of "
+        "our baseline (geometric means); it is below 1 where the scheme is\nbetter than the "
+        "baseline. from and to are the ends of the 95 %% interval of valid ratio, with one\n"
+        "standard deviation of the logarithms, pooled over our designs of that depth.\n\n",
+        list->row->corpus, s->bridge.width, s->bridge.inner, s->heads);
     TRY(sheet_write(table, SHEET_MARKDOWN, f));
     fputs("\nThe papers' models:\n\n", f);
     print_sizes(list, n, f);

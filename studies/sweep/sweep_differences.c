@@ -22,21 +22,21 @@ typedef struct {
     FIELD(DifferenceRow, #text "_diff", text.mean, .form = SHEET_FIXED, .digits = 2,               \
           .low = #text "_diff_pooled_low", .high = #text "_diff_pooled_high",                      \
           .head = #text " diff", .half = "± alone", .place = place_1, .page = place_1,             \
-          .words = "perplexity less the interleaved word's"),                                      \
+          .words = "perplexity minus the interleaved word's"),                                     \
         FIELD(DifferenceRow, #text "_diff_pooled_low", text.low),                                  \
         FIELD(DifferenceRow, #text "_diff_pooled_high", text.high),                                \
         FIELD(DifferenceRow, NULL, text##_half, .form = SHEET_FIXED, .digits = 2,                  \
               .head = "± together", .place = place_2),                                             \
         FIELD(DifferenceRow, #text "_diff_dunnett_low", text##_together.low,                       \
-              .words = "low end of the interval that holds together with the other words'"),       \
+              .words = "lower end of the interval that holds for all words at once"),              \
         FIELD(DifferenceRow, #text "_diff_dunnett_high", text##_together.high,                     \
-              .words = "high end of the same interval"),                                           \
+              .words = "upper end of the same interval"),                                          \
         FIELD(DifferenceRow, #text "_diff_dunnett_p", text##_together.p, .digits = 2, .head = "p", \
               .place = place_3, .page = place_3, .words = P_VALUE)
 
 const Column sweep_difference_columns[] = {
     COLUMN(DifferenceRow, word, .place = 1, .page = 1),
-    COLUMN(DifferenceRow, runs, .place = 2, .page = 2, .words = "runs that count here"),
+    COLUMN(DifferenceRow, runs, .place = 2, .page = 2, .words = "number of runs that count here"),
     DIFFERENCE(valid, 3, 4, 5),
     DIFFERENCE(test, 6, 7, 8),
     {0}};

@@ -13,7 +13,7 @@ typedef struct {
 
 const Column sweep_correlation_columns[] = {
     COLUMN(CorrelationRow, perplexity, .words = "text whose perplexity is ranked"),
-    COLUMN(CorrelationRow, words, .words = "words of the correlation"),
+    COLUMN(CorrelationRow, words, .words = "family of words that the correlation is over"),
     COLUMN(CorrelationRow, quantity),
     FIELD(CorrelationRow, "n", c.n, .words = "number of words"),
     FIELD(CorrelationRow, "rho", c.rho, .low = "low", .high = "high", .form = SHEET_FIXED,

@@ -17,20 +17,20 @@ static void print_families(const Sweep *u, FILE *f)
     for (size_t i = 0; i < u->words; i++)
         for (int family = 0; family < FAMILIES; family++)
             n[family] += (size_t)sweep_is(&u->word[i], family);
-    fprintf(f, "%zu words of %zu pairs, --word-seed %zu:", u->words, u->pairs,
+    fprintf(f, "There are %zu words of %zu pairs (--word-seed %zu):", u->words, u->pairs,
             options_size(o, "word-seed"));
     for (int family = 0, comma = 0; family < FAMILIES; family++)
         if (n[family]) fprintf(f, "%s %zu %s", comma++ ? "," : "", n[family], sweep_family(family));
     fprintf(f,
-            ".\nSeeds %zu .. %zu of the interleaved word and of those given, %zu of each of the "
-            "others.\n",
-            u->seed, u->seed + options_size(o, "seeds") - 1, options_size(o, "family-seeds"));
+            ".\nThe interleaved word and those given have seeds %zu .. %zu; each of the others has "
+            "%zu, from %zu on.\n",
+            u->seed, u->seed + options_size(o, "seeds") - 1, options_size(o, "family-seeds"),
+            u->seed);
     if (u->best < u->words && options_flag(o, "confirm"))
-        fprintf(
-            f,
-            "%s, the best sandwich on validation with seed %zu, was trained with all seeds; the "
-            "first\nis the one it was chosen by.\n",
-            u->word[u->best].letters, u->seed);
+        fprintf(f,
+                "%s was the best sandwich on validation with seed %zu, so it was trained with all "
+                "seeds;\nthe first of them chose it.\n",
+                u->word[u->best].letters, u->seed);
 }
 
 static void print_caption(const Sweep *u, FILE *f)
@@ -39,9 +39,9 @@ static void print_caption(const Sweep *u, FILE *f)
     char length[64];
     network_length(o, length);
     fprintf(f,
-            "Corpus %s: %zu training %ss, vocabulary %zu. Models: width %zu, inner %zu, %zu "
-            "heads;\n"
-            "%s, rate %s, dropout %s. ±: half of the 95 %% interval over seeds (Student's t).\n",
+            "Corpus %s has %zu training %ss and a vocabulary of %zu. The models have width %zu,\n"
+            "inner width %zu and %zu heads; training took %s with rate %s and dropout %s.\n"
+            "± is half of the 95 %% interval over seeds (Student's t).\n",
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens,
             network_unit(&u->corpus.vocab)->token, u->corpus.vocab.size, options_size(o, "width"),
             options_size(o, "inner"), options_size(o, "heads"), length, options_text(o, "rate"),
@@ -53,21 +53,23 @@ static void print_caption(const Sweep *u, FILE *f)
         }
     print_families(u, f);
     fprintf(f,
-            "s: attention (F), f: feed-forward (G), in order of time. area: the coefficient of "
-            "[F,G] in the\nerror of the word as a splitting by exact flows of aF + bG, positive "
-            "where s comes first; order\nand error norm: of that error, empty where there is none. "
-            "trained: the order with the Euler sub-steps\nof the network, 1 at most. They take all "
-            "sublayers of a kind for one operator.\n\n");
+            "A word lists its sublayers in order of time: s is attention (F), f is feed-forward "
+            "(G). area is the\ncoefficient of [F,G] in the error of the word as a splitting of "
+            "aF + bG by exact flows, positive where\ns comes first. order and error norm are those "
+            "of that error, and empty where there is none. trained is\nthe order with the Euler "
+            "sub-steps of the network, 1 at most. All take the sublayers of a kind for one\n"
+            "operator.\n\n");
 }
 
 /* Prints the spread of words. seeds: interval of the interleaved word; NULL: there is none. */
 static void print_spread(Interval words, const Interval *seeds, size_t better, FILE *f)
 {
-    fprintf(f, "%.2f, sd %.2f over %zu words", words.mean, words.sd, words.n);
+    fprintf(f, "%.2f (sd %.2f over %zu words)", words.mean, words.sd, words.n);
     if (seeds) {
-        fprintf(f, "; interleaved %.2f", seeds->mean);
-        if (seeds->n > 1) fprintf(f, ", sd %.2f over %zu seeds", seeds->sd, seeds->n);
-        fprintf(f, "; %zu better than that mean", better);
+        fprintf(f, ";\n    the interleaved word has %.2f", seeds->mean);
+        if (seeds->n > 1) fprintf(f, " (sd %.2f over %zu seeds)", seeds->sd, seeds->n);
+        fprintf(f, "; %zu of the words %s better than that mean", better,
+                better == 1 ? "is" : "are");
     }
     fprintf(f, ".\n");
 }
@@ -79,7 +81,7 @@ static void print_published(int family, FILE *f)
         const PublishedDraw *d = &published_draws[i];
         if (strcmp(d->family, sweep_family(family)) != 0) continue;
         Interval seeds = published_interleaved();
-        fprintf(f, "    published, another recipe (%s; %s): ", d->source, d->corpus);
+        fprintf(f, "    published, with another recipe (%s; %s): ", d->source, d->corpus);
         print_spread(statistics_mean(d->word, 1, PUBLISHED_DRAWN), &seeds, published_better(d), f);
     }
 }
@@ -102,14 +104,14 @@ static int print_answer(const Sweep *u, int family, FILE *f)
     memory_free(x);
     TRY(sweep_answer(u, family, &c));
     if (n < 3) return 0;
-    fprintf(f, "%s words: validation perplexity ", sweep_family(family));
+    fprintf(f, "%s words with their first seed have validation perplexity ", sweep_family(family));
     print_spread(spread, sweep_has_baseline(u) ? &u->word[u->interleaved].valid : NULL, better, f);
     print_published(family, f);
     if (isnan(c.p)) return 0;
     fprintf(f, "    rank correlation with |area| %.2f", c.rho);
     if (!isnan(c.low)) fprintf(f, " [%.2f, %.2f]", c.low, c.high);
     fprintf(f, ", p %.2g: %s\n", c.p,
-            c.p > 0.05  ? "not told from none: splitting accuracy does not explain the ranking here"
+            c.p > 0.05  ? "none is shown: splitting accuracy does not explain the ranking here"
             : c.rho > 0 ? "words that split more accurately are better"
                         : "words that split less accurately are better");
     return 0;
@@ -121,10 +123,11 @@ static int print_differences(const Sweep *u, int form, FILE *f)
     if (sheet_rows(u->differences) == 0 || s[0].pooled.df == 0) return 0;
     fprintf(
         f,
-        "\nDifferences from the interleaved word and half of their 95 %% intervals, with one "
-        "standard deviation over seeds for\nall words: %.2f on validation (%zu degree%s of "
-        "freedom), %.2f on test text (%zu). ± alone: of a difference by itself\n(Student's t); "
-        "± together: holds for all words together (Dunnett), and so does p, of no difference.\n",
+        "\nDifferences from the interleaved word have 95 %% intervals with one standard deviation "
+        "over seeds\nfor all words: %.2f on validation (%zu degree%s of freedom), %.2f on test text "
+        "(%zu). ± alone is\nhalf of the interval of one difference (Student's t). ± together is half "
+        "of the interval that holds\nfor all words at once (Dunnett); p, of no difference, is "
+        "corrected in the same way.\n",
         s[0].pooled.sd, s[0].pooled.df, s[0].pooled.df == 1 ? "" : "s", s[1].pooled.sd,
         s[1].pooled.df);
     for (int i = 0; i < 2; i++)
@@ -138,13 +141,11 @@ static int print_differences(const Sweep *u, int form, FILE *f)
 }
 
 static const char correlation_words[] =
-    "\nRank correlations (Spearman) of validation perplexity "
-    "over words, each with the seeds that all "
-    "have;\nrelative_area: of the largest that as many s and f "
-    "can have; bottom_s, top_f: sublayers in "
-    "the first\nand second half of the numbers; low, high: 95 "
-    "% bootstrap over words, where they are 7 "
-    "or more and values differ;\np: of as large a correlation by chance.\n\n";
+    "\nRank correlations (Spearman) of validation perplexity are over words, each with the seeds that all\n"
+    "have. relative_area is area divided by the largest that as many s and f can have. bottom_s and top_f\n"
+    "are the numbers of s in the first half of a word's parameters and of f in the second. low and high\n"
+    "are the ends of a 95 % bootstrap interval over words, given for 7 words or more whose values differ.\n"
+    "p is the probability that chance gives as large a correlation.\n\n";
 
 static int print_all(const Sweep *u, int form, FILE *f)
 {

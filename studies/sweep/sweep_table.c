@@ -30,7 +30,7 @@ const Column sweep_run_columns[] = {COLUMN(WordRow, word),
 const Column sweep_word_columns[] = {
     COLUMN(WordRow, word, .place = 1, .page = 1),
     FIELD(WordRow, "families", family, .place = 2, .page = 1,
-          .words = "draws or series that the word belongs to"),
+          .words = "families that the word belongs to"),
     FIELD(WordRow, "s", of.count[0], .place = 3),
     FIELD(WordRow, "f", of.count[1], .place = 4),
     FIELD(WordRow, "k", of.k),
@@ -40,12 +40,13 @@ const Column sweep_word_columns[] = {
     FIELD(WordRow, "FFG", of.FFG),
     FIELD(WordRow, "FGG", of.FGG),
     FIELD(WordRow, "order", of.order, .place = 6, .page = 1,
-          .words = "exact order of the word as a splitting by exact flows; empty: no error"),
+          .words =
+              "exact order of the word as a splitting by exact flows; empty where it has no error"),
     FIELD(WordRow, "order_trained", of.order_trained, .head = "trained", .place = 7, .page = 1,
           .words =
               "exact order of the word as the network trains it, by Euler sub-steps: at most 1"),
     FIELD(WordRow, "error_norm", of.norm, .head = "error norm", .digits = 4, .place = 8, .page = 1,
-          .words = "norm of the leading error of exact flows"),
+          .words = "norm of the leading error of the splitting by exact flows"),
     FIELD(WordRow, "euler_norm", of.euler_norm, .page = 1,
           .words = "the same norm for Euler sub-flows, as in the network"),
     FIELD(WordRow, "bottom_s", of.halves.bottom[0]),
@@ -67,7 +68,7 @@ const Column sweep_word_columns[] = {
     FIELD(WordRow, "test_low", of.test.low, .words = STATISTICS_POSITIVE_LOW),
     FIELD(WordRow, "test_high", of.test.high),
     COLUMN(WordRow, better, .form = SHEET_FLAG, .page = 1,
-           .words = "lower validation perplexity than the baseline's mean"),
+           .words = "whether validation perplexity is lower than the baseline's mean"),
     {0}};
 
 const Column sweep_family_columns[] = {COLUMN(WordRow, family),
@@ -108,10 +109,10 @@ typedef struct {
 const Column sweep_half_columns[] = {
     COLUMN(HalfRow, half, .words = "half of the word; bottom is nearest the input"),
     COLUMN(HalfRow, sublayer, .words = "s: attention; f: feed-forward"),
-    COLUMN(HalfRow, models, .words = "better than the baseline or not"),
+    COLUMN(HalfRow, models, .words = "whether the words are better than the baseline's mean"),
     FIELD(HalfRow, "words", count.n),
     FIELD(HalfRow, "mean", count.mean, .low = "low", .high = "high",
-          .words = "sublayers in that half"),
+          .words = "mean number of these sublayers in that half"),
     FIELD(HalfRow, "low", count.low),
     FIELD(HalfRow, "high", count.high),
     {0}};

@@ -35,15 +35,14 @@ const Column structure_columns[] = {
     {0}};
 
 const char structure_words[] =
-    "symmetric: S(-h) after S(h) is the identity (else up to h^symmetric_order), and the same "
-    "where F'F\n"
-    "= G'G = 0 (separable: F kicks momenta, G drifts positions); symplectic: for Hamiltonian F and "
-    "G, and\n"
-    "for separable ones; effective_order: of the best conjugate of a splitting by exact flows;\n"
-    "error_constant: numerical - exact = C h^(p+1) y^(p+1), normalised: C / sum of slope weights; "
-    "weakly\n"
-    "stable: zero-stable with several roots on the unit circle; dense_order: of the values within a\n"
-    "step that its own slopes give. Empty: not told.\n";
+    "A scheme is symmetric where S(-h) after S(h) is the identity (else it is so up to\n"
+    "h^symmetric_order); symmetric_separable is the same where F'F = G'G = 0 (F kicks momenta, G drifts\n"
+    "positions). symplectic is for Hamiltonian F and G, symplectic_separable for separable ones.\n"
+    "effective_order is that of the best conjugate of a splitting by exact flows. error_constant is C\n"
+    "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
+    "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
+    "order of the values within a step that its slopes give. A cell is empty where the theory here\n"
+    "gives no answer.\n";
 
 static int told(int answer)
 {

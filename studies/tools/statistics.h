@@ -26,7 +26,7 @@ int statistics_is_cut(Interval positive);
 /* The words about low in a column's description, and the note below a table that has such an interval. */
 #define STATISTICS_POSITIVE_LOW "lower end of the 95 % interval (Student's t), no less than 0"
 #define STATISTICS_POSITIVE_CUT \
-    "A ± that is larger than its mean: the interval begins at 0, as these numbers are positive.\n"
+    "Where ± is larger than its mean, the interval begins at 0, as these numbers are positive.\n"
 
 /* ---- designs and seeds --------------------------------------------------------------------------
  *

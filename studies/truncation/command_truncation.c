@@ -144,13 +144,13 @@ static void print_words(const TruncationStudy *u)
     for (size_t i = 0; i < u->count * u->layers * u->in->drawn.of.count; i++)
         agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
     printf(
-        "%s trained as %s, %zu layer%s; %zu sentence%s; weights %s in depth-time\n"
-        "error: at h = 1, the network's own step: RMS of step - exact flow, over the flow's "
-        "displacement in that step;\nmedian, quartiles; slope: of the RMS alone, order + 1, seen "
-        "`from h` down; leading: predicted; rest: what is left;\ntime: of the exact flow that a step of 1 is "
-        "measured against\nthe flow's two integrators differ "
-        "by %.1g, the "
-        "sublayers put together and a forward pass by %.1g\n\n",
+        "The %s was trained as %s and has %zu layer%s; it reads %zu sentence%s. Weights are\n"
+        "%s in depth-time. error is at h = 1, the network's own step: the RMS of step - exact flow, divided\n"
+        "by the flow's displacement in that step, as median over sentences; low and high are its quartiles.\n"
+        "slope is the power of h in the RMS itself, order + 1 from h = `from h` down. leading is the part\n"
+        "of the error that theory predicts; rest is what remains. time is that of the exact flow against\n"
+        "which a step of 1 is measured. The flow's two integrators differ by %.1g, the sublayers put\n"
+        "together and a forward pass by %.1g.\n\n",
         !n->encoder                          ? "model"
         : u->in->options.side == SIDE_SOURCE ? "encoder"
                                              : "decoder",
@@ -164,7 +164,7 @@ static void print_regime(const TruncationStudy *u)
 {
     if (u->told == 0)
         printf(
-            "\nNo leading term is told of a step of h = 1: whether the order governs it is not known.\n");
+            "\nNo step of h = 1 has a known leading term, so it is unknown whether the order governs it.\n");
     else if (u->governed == u->told)
         printf(
             "\nAt h = 1, the network's own step, every error is within %.0f %% of its leading term: "

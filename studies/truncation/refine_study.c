@@ -116,8 +116,9 @@ static int run(Study *u, size_t most, int csv, const char *dir)
     TRY(evaluate(u, u->in->network.model, &u->own, &tokens));
     TRY(refine_all(u, most));
     if (!csv)
-        printf("model trained as %s: perplexity %.5g of %zu tokens; symbols of a scheme at their "
-               "starting values;\nweights piecewise constant in depth-time\n\n",
+        printf("The model was trained as %s and has perplexity %.5g on %zu tokens. Symbols of a "
+               "scheme have\ntheir starting values; weights are piecewise constant in "
+               "depth-time.\n\n",
                u->in->network.table->name, exp(u->own), tokens);
     TRY(sheet_write(u->table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;

@@ -14,7 +14,7 @@ typedef struct {
     Spread relative;
 } PointRow;
 
-#define NAME "scheme, with the field where it is L"
+#define NAME "scheme, followed by the field where that is L"
 #define QUARTILE "quartile over sentences"
 #define RELATIVE                                                 \
     FIELD(PointRow, "relative_error", relative.median),          \
@@ -25,9 +25,10 @@ const Column truncation_points[] = {
     COLUMN(PointRow, scheme),
     COLUMN(PointRow, layer),
     COLUMN(PointRow, h),
-    COLUMN(PointRow, error, .words = "RMS over tokens and coordinates, median over sentences"),
+    COLUMN(PointRow, error, .words = "RMS over tokens and coordinates: median over sentences"),
     RELATIVE,
-    COLUMN(PointRow, floor, .words = "below this an error is rounding or the exact flow's own"),
+    COLUMN(PointRow, floor,
+           .words = "size below which an error is rounding or comes from the exact flow"),
     COLUMN(PointRow, remainder),
     COLUMN(PointRow, field),
     COLUMN(PointRow, depth),
@@ -56,13 +57,13 @@ const Column truncation_verdicts[] = {
            .words = "exact order of the scheme in this field, against the flow over its time"),
     FIELD(VerdictRow, "slope", slope.median, .form = SHEET_FIXED, .digits = 2, .place = 7,
           .low = "slope_low", .high = "slope_high",
-          .words = "power of h in the error, undivided by a displacement, with quartiles over "
-                   "sentences"),
+          .words = "power of h in the error before it is divided by a displacement, with quartiles "
+                   "over sentences"),
     FIELD(VerdictRow, "slope_low", slope.low, .words = QUARTILE),
     FIELD(VerdictRow, "slope_high", slope.high, .words = QUARTILE),
     COLUMN(VerdictRow, verdict, .place = 8,
            .words =
-               "slope against order + 1; kinks: those of ReLU, which limit slopes to about 2.5"),
+               "slope against order + 1; kinks: ReLU has kinks, which limit slopes to about 2.5"),
     COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 9),
     FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 10,
           .low = "low", .high = "high"),
@@ -75,11 +76,13 @@ const Column truncation_verdicts[] = {
     COLUMN(VerdictRow, remainder_verdict, .words = "remainder_slope against order + 2"),
     COLUMN(VerdictRow, sets, .place = 4),
     COLUMN(VerdictRow, agreement,
-           .words = "difference between the exact flow's two integrators, over the displacement"),
+           .words =
+               "difference between the exact flow's two integrators, divided by the displacement"),
     COLUMN(
         VerdictRow, time, .place = 5,
         .words =
-            "time of the exact flow that a step of 1 is measured against: how far the scheme goes"),
+            "time of the exact flow against which a step of 1 is measured: the distance that the "
+            "scheme goes"),
     COLUMN(
         VerdictRow, governed, .form = SHEET_FLAG, .head = "governs", .place = 14,
         .words =
@@ -101,7 +104,7 @@ const Column truncation_terms[] = {
            .words = "elementary differential: $F'G$ is the derivative of $F$ along $G$"),
     COLUMN(TermRow, coefficient, .words = "coefficient of the term in numerical − exact"),
     COLUMN(TermRow, size,
-           .words = "size of the term at h = 1, over the flow's displacement in that step"),
+           .words = "size of the term at h = 1, divided by the flow's displacement in that step"),
     {0}};
 
 /* ---- medians over sentences ------------------------------------------------------------------------- */

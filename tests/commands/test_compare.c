@@ -388,7 +388,7 @@ TEST(test_layout)
         "1 layer: 4 designs, 3 comparisons.\n    validation: standard deviation 0.59, 6 degrees "
         "of freedom; seeds are not paired, as 3 designs lack some.\n    test: standard "
         "deviation 0.59, 6 degrees"));
-    assert_non_null(strstr(big, "    1 of one run"));
+    assert_non_null(strstr(big, "    1 design has one run"));
     assert_non_null(strstr(big, "rk4-layer is left out"));
     assert_non_null(strstr(big, "euler is left out"));
     /* single runs alone: differences without intervals */
@@ -398,8 +398,7 @@ TEST(test_layout)
     assert_string_equal(cell(out, "heun-layer,", "valid_pooled_sd"), "");
     assert_string_equal(cell(out, "heun-layer,", "valid_pooled_df"), "0");
     file_read("single/compare.md", big, sizeof big);
-    assert_non_null(
-        strstr(big, "2 designs of one run each: no standard deviation, so no intervals"));
+    assert_non_null(strstr(big, "2 designs of one run each, so there is no standard deviation"));
 }
 
 /* Compares all pairs of four designs of the runs of test_layout, and shows which are equal. Both options are refused
@@ -430,8 +429,8 @@ TEST(test_pairs_and_equivalence)
     file_read("pairs/compare.md", big, sizeof big);
     assert_non_null(strstr(
         big,
-        "Shown to be less than 2.5 from transformer on validation text: rk2-unit, repeat:2; on test "
-        "text: rk2-unit, repeat:2."));
+        "Designs shown to differ from transformer by less than 2.5 on validation text: rk2-unit, "
+        "repeat:2; on test text: rk2-unit, repeat:2."));
     run_ok(MADE "--csv --out pairs2" TINY);
     assert_false(file_exists("pairs2/pairs.csv") || strstr(out, "margin"));
     refuse(MADE "--equivalence 0 --out x" TINY, "--equivalence: expected a number from");
@@ -473,8 +472,9 @@ TEST(test_maps_by_depth)
     assert_string_equal(cell(big, "test,1,parameters", "designs"), "2");
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "4");
     file_read("depth/compare.md", big, sizeof big);
-    assert_non_null(strstr(big, "ab2 and euler are the same map at the first depth: one"));
-    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map: one design"));
+    assert_non_null(strstr(
+        big, "ab2 and euler are the same map at the first depth and count as one design there."));
+    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map and count as one design."));
 }
 
 /* No two designs look the same; points and intervals stand exactly at their evaluations. */

@@ -94,8 +94,8 @@ TEST(test_displacements)
     double rounded = atof(cell("rk4,0,split", "relative_error"));
     if (!(fabs(rounded - atof(h1)) <= 1e-3 * rounded)) fail_msg("%g, not %s", rounded, h1);
     run_fine(STUDY "--model smooth --scheme rk4");
-    assert_non_null(strstr(out, "over the flow's displacement in that step;"));
-    assert_non_null(strstr(out, "slope: of the RMS alone, order + 1"));
+    assert_non_null(strstr(out, "by the flow's displacement in that step"));
+    assert_non_null(strstr(out, "slope is the power of h in the RMS itself, order + 1"));
     file_read("divided/truncation.gp", script, sizeof script);
     assert_non_null(strstr(script, "set ylabel 'error / exact flow’s displacement in that step'"));
     assert_non_null(strstr(script, "order p has slope p"));
