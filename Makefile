@@ -297,7 +297,7 @@ $(B)/tests/commands/test_bare: | $(filter $(addprefix %/,$(sort $(shell cut -d' 
 RANKS = $(B)/tests/commands/test_ranks $(B)/tests/commands/test_gpus $(B)/tests/cuda/cuda_test_gpus
 check-ranks: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(RANKS)
-	@TROTTER_NEED_RANKS=1 sh tests/scripts/run.sh $(B) $(RANKS)
+	@TROTTER_NEED_RANKS=1 TOGETHER=1 sh tests/scripts/run.sh $(B) $(RANKS)
 # The library from Python, with NumPy.
 check-python: deps
 	@sh studies/scripts/deps.sh python3-numpy

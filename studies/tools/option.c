@@ -396,7 +396,7 @@ static void print_filled(FILE *f, const char *text)
 void option_words(const Option *p, char words[OPTION_WORDS])
 {
     int n;
-    if (p->initial && p->type != OPTION_FLAG)
+    if (p->initial && *p->initial && p->type != OPTION_FLAG)
         n = snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
     else if (p->otherwise)
         n = snprintf(words, OPTION_WORDS, "%s (default: %s)", p->help, p->otherwise);

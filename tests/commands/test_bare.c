@@ -1,7 +1,8 @@
 /* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh
- * finds; bare.sh also sees what is wrong with programs that stand for tests. It runs where the sources are. */
+ * finds; bare.sh and run.sh also see what is wrong with programs that stand for tests. It runs where the sources are. */
 #include "tests/lib/test.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "tests/lib/program.h"
@@ -18,6 +19,23 @@ TEST(what_lacks_its_tool_is_skipped)
     snprintf(build, sizeof build, "%s", program);
     *strrchr(build, '/') = '\0';
     if (bare(build, "tests/scripts/bare.skips", "") != 0) fail_msg("%s", out);
+}
+
+/* Writes the program build/tests/any/NAME, a shell script. */
+static void script(const char *name, const char *body, int status)
+{
+    char text[512], path[64];
+    int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", body, status);
+    snprintf(path, sizeof path, "build/tests/any/%s", name);
+    file_write(path, text, (size_t)n);
+    assert_int_equal(chmod(file_path(path), 0755), 0);
+}
+
+static void folders(void)
+{
+    mkdir(file_path("build"), 0777);
+    mkdir(file_path("build/tests"), 0777);
+    mkdir(file_path("build/tests/any"), 0777);
 }
 
 /* Each row is a shell script that stands for a test program and reports its tests "first" and "second" as
@@ -45,20 +63,43 @@ TEST(what_goes_wrong_is_told)
     char build[PATH_MAX], list[PATH_MAX];
     snprintf(build, sizeof build, "%s", file_path("build"));
     snprintf(list, sizeof list, "%s", file_path("list"));
-    mkdir(build, 0777);
-    mkdir(file_path("build/tests"), 0777);
-    mkdir(file_path("build/tests/any"), 0777);
+    folders();
     file_write("list", listed, sizeof listed - 1);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        char text[512];
-        int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", programs[i].body,
-                         programs[i].status);
-        file_write("build/tests/any/test_a", text, (size_t)n);
-        assert_int_equal(chmod(file_path("build/tests/any/test_a"), 0755), 0);
+        script("test_a", programs[i].body, programs[i].status);
         int status = bare(build, list, "test_a");
         const char *words = programs[i].words;
         if (status != (words != NULL) || (words && !strstr(out, words)))
             fail_msg("%s: status %d: %s", programs[i].body, status, out);
+    }
+}
+
+/* Each row: what run.sh says of test_b, this script, beside test_a, which passes one test, and whether it fails. */
+static const struct {
+    const char *body;
+    int status;
+    const char *words;
+    bool fails;
+} runs[] = {
+    {"echo 'ok 1 - second'; echo 'ok 2 # SKIP third'", 0, "2 passed, 0 failed, 1 skipped", false},
+    {"echo 'ok 1 - second'; echo 'not ok 2 - third'", 1, "2 passed, 1 failed, 0 skipped", true},
+    {"echo 'ok 1 - second'", 3, "test_b ended with status 3", true},
+    /* The shell around the program is killed. */
+    {"kill -KILL $PPID", 0, "1 programs left no result", true},
+};
+
+TEST(failures_are_counted)
+{
+    char build[PATH_MAX];
+    snprintf(build, sizeof build, "%s", file_path("build"));
+    folders();
+    script("test_a", "echo 'ok 1 - first'", 0);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        script("test_b", runs[i].body, runs[i].status);
+        int status = shell("cd \"$OLDPWD\" && sh tests/scripts/run.sh %s %s/tests/any/test_a %s/tests/any/test_b 2>&1",
+                           build, build, build);
+        if ((status != 0) != runs[i].fails || !strstr(out, runs[i].words))
+            fail_msg("%s: status %d: %s", runs[i].body, status, out);
     }
 }
 
