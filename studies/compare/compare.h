@@ -202,5 +202,8 @@ int compare_show(const Compare *u);
  * compare_plots draws the plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
+/* Widens low .. high by the cell's truncation error and its interval, as a logarithmic axis shows them: error exp(-r) to
+ * error exp(r), where r is the interval's half width over the error. A cell without an error changes nothing. */
+void compare_error_span(const Cell *c, double *low, double *high);
 
 #endif

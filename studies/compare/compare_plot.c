@@ -273,15 +273,6 @@ static void set_counts(const Compare *u, Plot *p)
     plot_setting(p, "set xrange [%zu:%zu]\nset xtics %zu,%zu", from, most + step, from, step);
 }
 
-/* Sets a logarithmic axis for numbers that may span less than a decade. */
-static void set_range(Plot *p, double low, double high)
-{
-    plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
-    if (high > (plot_narrow() ? 20 : 100) * low) return;
-    plot_setting(p,
-                 "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
-}
-
 static int draw_scatter(const Compare *u, const Scatter *s)
 {
     Plot *p;
@@ -294,7 +285,7 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
                     "set yrange [0<*:*]"); /* no perplexity is below 0 */
     plot_setting(p, "part(x, high) = high / x - 1");
-    if (s->high > 0) set_range(p, s->low, s->high);
+    if (s->high > 0) plot_log_range(p, PLOT_LOG_X, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);
         plot_setting(p, "across(row) = column(%d) + column(%d)",
@@ -311,6 +302,15 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     return plot_finish(p);
 }
 
+void compare_error_span(const Cell *c, double *low, double *high)
+{
+    double error = c->split.mean;
+    if (!(error > 0 && isfinite(error))) return;
+    double part = fmax(c->split.high / error - 1, 0); /* 0 for NaN: a single run */
+    *low = fmin(*low, error * exp(-part));
+    *high = fmax(*high, error * exp(part));
+}
+
 static int draw_against_truncation(const Compare *u)
 {
     Scatter s = {.name = "truncation",
@@ -320,13 +320,7 @@ static int draw_against_truncation(const Compare *u)
                  .high_column = u->seeds > 1 ? "truncation_high" : NULL,
                  .flags = PLOT_LOG_X,
                  .low = INFINITY};
-    for (size_t i = 0; i < u->cells; i++) {
-        double error = u->cell[i].split.mean;
-        if (!(error > 0 && isfinite(error))) continue;
-        double part = fmax(u->cell[i].split.high / error - 1, 0); /* 0 for NaN: a single run */
-        s.low = fmin(s.low, error * exp(-part));
-        s.high = fmax(s.high, error * exp(part));
-    }
+    for (size_t i = 0; i < u->cells; i++) compare_error_span(&u->cell[i], &s.low, &s.high);
     if (s.high == 0) return 0;
     return draw_scatter(u, &s);
 }

@@ -85,7 +85,9 @@ static void print_truncation(const Compare *u, FILE *f)
             "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term "
             "in %zu of %zu rows%s\n",
             governed == told ? "" : "not ", TRUNCATION_NEAR, governed, told,
-            governed == told ? "." : ";\nin the others the order does not govern.");
+            governed == told ? "."
+            : governed       ? ";\nin the others the order does not govern."
+                             : ".\nThe order does not govern there.");
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Table *t = u->cell[i].scheme;

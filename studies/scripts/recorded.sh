@@ -60,6 +60,14 @@ again() {
 # schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
 
+# published_size FOLDER SEED: makes the tables of the published size again from the folder's own runs.
+published_size() {
+    make_new compare --width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 --rate 7e-4 \
+        --warmup 2000 --precision bf16 --threads 1 --epochs 20 --patience 3 --corpus ptb --context sentence --truncation 0 \
+        --seeds 1 --seed "$2" --from "$results/$1" --scheme "$(schemes "$1")"
+    take "$1" compare.csv compare.md published.csv published.md
+}
+
 # recorded FOLDER OPTIONS...: makes a folder's tables again from its own runs.
 recorded() {
     name=$1
@@ -102,6 +110,7 @@ recorded tables/sentences $brief --seeds 1 --context sentence
 recorded tables/relative $brief --seeds 1 --positions both
 recorded tables/untied $brief --seeds 1 --untied
 recorded tables/history $brief --seeds 1 --layers 2
+published_size published 1
 again one-layer transformer,macaron,att-ffn-att,no-residual,rk2-gate,heun-layer,heun,strang-marchuk:heun,looped:2,repeat:2,looped:4,repeat:4,rk4-layer \
     "ptb tables/macaron tables/controls tables/table5" $long --seeds 3
 words words $treebank --permutations 4 --random 4

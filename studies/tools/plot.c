@@ -441,6 +441,24 @@ void plot_few_tics(Plot *p, double span, size_t most)
     if (!isnan(step)) plot_setting(p, "set xtics %.6g", step);
 }
 
+void plot_log_range(Plot *p, int axis, double low, double high)
+{
+    int brief = high <= (plot_narrow() ? 20 : 100) * low;
+    if (axis == PLOT_LOG_X) {
+        plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
+        if (brief)
+            plot_setting(
+                p,
+                "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
+    } else {
+        plot_setting(p, "set yrange [%.6g:%.6g]", low / 1.5, high * 1.5);
+        if (brief)
+            plot_setting(
+                p,
+                "set format y '%%g'\nset for [k = -12:6] ytics add (10.**k, 2*10.**k, 5*10.**k)");
+    }
+}
+
 /* Writes a terminal for a kind of image; the script takes the first that its gnuplot knows. */
 static void write_terminal(FILE *f, const char *image, const char *terminal, const char *how)
 {
