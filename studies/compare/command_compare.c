@@ -64,6 +64,9 @@ static const Option truncation_options[] = {
     {"truncation-tokens", OPTION_SIZE, NULL, "N",
      "tokens of a sentence at most, <eos> first (default: as the networks are trained, --sequence)",
      2, 65536},
+    {"truncation-tolerance", OPTION_REAL, "0", "X",
+     "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0,
+     1e-3},
     {0},
 };
 

@@ -20,7 +20,7 @@
 enum { DRAW = 1 }; /* seed of the sentences: the same for all */
 
 typedef struct {
-    double sentences, tokens;
+    double sentences, tokens, tolerance;
     RunErrors errors;
 } ErrorRow;
 
@@ -28,6 +28,7 @@ typedef struct {
  * again. */
 static const Column columns[] = {COLUMN(ErrorRow, sentences),
                                  COLUMN(ErrorRow, tokens),
+                                 COLUMN(ErrorRow, tolerance),
                                  FIELD(ErrorRow, "network_step", errors.split),
                                  FIELD(ErrorRow, "slope", errors.split_slope),
                                  FIELD(ErrorRow, "layer_network_step", errors.layer),
@@ -42,9 +43,9 @@ static const Column columns[] = {COLUMN(ErrorRow, sentences),
 /* Computes the median error and slope for one field; NaN where the scheme has no step of it, or the flow leaves
  * the range of numbers. */
 static int measure_field(const Network *n, const Table *t, const Sentences *s, int field,
-                         double *error, double *slope, RunErrors *e)
+                         double tolerance, double *error, double *slope, RunErrors *e)
 {
-    TruncationOptions o = {.field = field, .terms = field == FIELD_SPLIT};
+    TruncationOptions o = {.field = field, .terms = field == FIELD_SPLIT, .tolerance = tolerance};
     TruncationSummary r;
     *error = *slope = NAN;
     if (field == FIELD_LAYER && !table_over(t, OP_L)) return 0;
@@ -64,6 +65,11 @@ static size_t tokens_of(const Compare *u)
                             options_size(u->options, "sequence"));
 }
 
+static double tolerance_of(const Compare *u)
+{
+    return options_real(u->options, "truncation-tolerance");
+}
+
 static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunErrors *e)
 {
     Network n;
@@ -73,12 +79,15 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
     TRY(trained_load(dir, tokens, options_size(u->options, "threads"), &n));
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], NULL,
                               options_size(u->options, "truncation"), tokens, DRAW, &drawn);
+    double tolerance = sentences_tolerance(tolerance_of(u), n.model);
     e->check = 0;
     e->leading = e->governed = NAN;
     if (code == 0)
-        code = measure_field(&n, spec->scheme, s, FIELD_SPLIT, &e->split, &e->split_slope, e);
+        code = measure_field(&n, spec->scheme, s, FIELD_SPLIT, tolerance, &e->split,
+                             &e->split_slope, e);
     if (code == 0)
-        code = measure_field(&n, spec->scheme, s, FIELD_LAYER, &e->layer, &e->layer_slope, e);
+        code = measure_field(&n, spec->scheme, s, FIELD_LAYER, tolerance, &e->layer,
+                             &e->layer_slope, e);
     sentences_free(&drawn);
     network_free(&n);
     return code;
@@ -88,7 +97,8 @@ static int measure(const Compare *u, const RunSpec *spec, const char *dir, RunEr
 
 static ErrorRow row_of(const Compare *u, const RunErrors *e)
 {
-    return (ErrorRow){(double)options_size(u->options, "truncation"), (double)tokens_of(u), *e};
+    return (ErrorRow){(double)options_size(u->options, "truncation"), (double)tokens_of(u),
+                      tolerance_of(u), *e};
 }
 
 static int save(const Compare *u, const char *dir, const RunErrors *e)
@@ -102,7 +112,7 @@ static int save(const Compare *u, const char *dir, const RunErrors *e)
     return code;
 }
 
-/* Returns 1 where the file exists, with the same numbers of sentences and tokens. */
+/* Returns 1 where the file exists, with the same numbers of sentences and tokens and the same tolerance. */
 static int load(const Compare *u, const char *dir, RunErrors *e)
 {
     ErrorRow now = row_of(u, e), row = now;
@@ -111,7 +121,8 @@ static int load(const Compare *u, const char *dir, RunErrors *e)
     if (output_path(path, dir, "truncation.csv") != 0 || !output_exists(path)) return 0;
     if (csv_open(&c, path) != 0) return 0;
     int there = c.rows == 1 && csv_record(&c, 0, columns, &row) == 0 &&
-                row.sentences == now.sentences && row.tokens == now.tokens;
+                row.sentences == now.sentences && row.tokens == now.tokens &&
+                row.tolerance == now.tolerance;
     csv_close(&c);
     if (there) *e = row.errors;
     return there;

@@ -239,11 +239,13 @@ static int translate(const Translations *u, const char *run, const char *dir, Tr
 
 /* ---- truncation errors --------------------------------------------------------------------------- */
 
-static int measure_side(Network *n, int side, const Sentences *s, double *error, double *slope)
+static int measure_side(Network *n, int side, const Sentences *s, double tolerance, double *error,
+                        double *slope)
 {
     const Table *own = side == SIDE_SOURCE ? n->encoder : n->table,
                 *other = side == SIDE_SOURCE ? n->table : n->encoder;
-    TruncationOptions o = {.field = FIELD_SPLIT, .side = side, .other = other};
+    TruncationOptions o = {
+        .field = FIELD_SPLIT, .side = side, .other = other, .tolerance = tolerance};
     TruncationSummary r;
     int code = truncation_summary(n->model, own, own, s, &o, &r);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) return 0;
@@ -265,10 +267,13 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
     int code = sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID],
                               &u->corpus.source[SPLIT_VALID], options_size(o, "truncation"), tokens,
                               DRAW, &drawn);
+    double tolerance = sentences_tolerance(options_real(o, "truncation-tolerance"), n.model);
     if (code == 0)
-        code = measure_side(&n, SIDE_SOURCE, &drawn.of, &r->encoder_error, &r->encoder_slope);
+        code = measure_side(&n, SIDE_SOURCE, &drawn.of, tolerance, &r->encoder_error,
+                            &r->encoder_slope);
     if (code == 0)
-        code = measure_side(&n, SIDE_TARGET, &drawn.of, &r->decoder_error, &r->decoder_slope);
+        code = measure_side(&n, SIDE_TARGET, &drawn.of, tolerance, &r->decoder_error,
+                            &r->decoder_slope);
     sentences_free(&drawn);
     network_free(&n);
     return code;
@@ -280,9 +285,10 @@ static int truncate_run(const Translations *u, const char *dir, TranslationResul
 static int describe(const Translations *u, char *out, size_t room)
 {
     const Options *o = u->options;
-    size_t n = (size_t)snprintf(out, room, "tokenize %s; truncation %zu of %zu",
+    size_t n = (size_t)snprintf(out, room, "tokenize %s; truncation %zu of %zu within %g",
                                 options_text(o, "tokenize"), options_size(o, "truncation"),
-                                options_size(o, "truncation-tokens"));
+                                options_size(o, "truncation-tokens"),
+                                options_real(o, "truncation-tolerance"));
     for (const Option *p = translator_group.option; p->name && n < room; p++) {
         const char *text = options_text(o, p->name);
         if (strcmp(p->name, "sentences") != 0 && text)

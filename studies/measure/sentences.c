@@ -109,3 +109,8 @@ size_t sentences_tokens(size_t asked, size_t trained)
 {
     return asked == 0 || asked > trained ? trained : asked;
 }
+
+double sentences_tolerance(double asked, const Model *m)
+{
+    return asked > 0 || model_smooth(m) ? asked : SENTENCES_KINKS;
+}

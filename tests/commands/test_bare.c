@@ -96,8 +96,9 @@ TEST(failures_are_counted)
     script("test_a", "echo 'ok 1 - first'", 0);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         script("test_b", runs[i].body, runs[i].status);
-        int status = shell("cd \"$OLDPWD\" && sh tests/scripts/run.sh %s %s/tests/any/test_a %s/tests/any/test_b 2>&1",
-                           build, build, build);
+        int status = shell(
+            "cd \"$OLDPWD\" && sh tests/scripts/run.sh %s %s/tests/any/test_a %s/tests/any/test_b 2>&1",
+            build, build, build);
         if ((status != 0) != runs[i].fails || !strstr(out, runs[i].words))
             fail_msg("%s: status %d: %s", runs[i].body, status, out);
     }

@@ -171,6 +171,25 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
+/* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
+TEST(test_tolerance)
+{
+    static const char *const asked[] = {"0", "1e-6", "1e-9", "1e-3"};
+    double error[4];
+    char line[512];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(
+            line, sizeof line,
+            "compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
+            "--truncation-tolerance %s --csv --out within" MEASURED,
+            asked[i]);
+        run_ok(line);
+        error[i] = number(out, "heun-layer,", "truncation");
+    }
+    assert_true(error[0] == error[1] && fabs(error[1] / error[2] - 1) < 1e-5);
+    assert_true(fabs(error[3] - error[2]) > fabs(error[1] - error[2])); /* the control */
+}
+
 /* A table without the column of errors' time holds errors of the flow over one step, however far the scheme goes. With
  * the column the time is its number. */
 TEST(test_from_old)

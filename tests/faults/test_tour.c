@@ -264,6 +264,7 @@ static const struct {
     {"compare", "one-by-one", "1|20", 0},
     {NULL, "truncation", "0|1", 1},
     {NULL, "truncation-tokens", "2|3", 1},
+    {NULL, "truncation-tolerance", "0|1e-5", 0},
     {NULL, "pairs", "1|2", 1},
     {NULL, "permutations", "1|2", 0},
     {NULL, "random", "1", 0},
