@@ -42,7 +42,8 @@ typedef struct {
 static const Column class_columns[] = {
     COLUMN(Answer, line, .words = "number of the line, from 1"),
     COLUMN(Answer, label),
-    COLUMN(Answer, probability, .digits = 6, .words = "probability that the encoder gives to the label"),
+    COLUMN(Answer, probability, .digits = 6,
+           .words = "probability that the encoder gives to the label"),
     {0}};
 static const Column value_columns[] = {COLUMN(Answer, line, .words = "number of the line, from 1"),
                                        COLUMN(Answer, value, .digits = 9),
