@@ -122,6 +122,9 @@ int compare_errors_save(const Compare *u);
 /* Adds the numbers of a row of errors.csv to *out, which keeps those that the row lacks. ERR_INPUT, with *out
  * unchanged, where the row and *out have different numbers. */
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
+/* Widens low .. high by the cell's truncation error and its interval, as a logarithmic axis shows them: error exp(-r) to
+ * error exp(r), where r is the interval's half width over the error. A cell without an error changes nothing. */
+void compare_error_span(const Cell *c, double *low, double *high);
 
 /* ---- controls (compare_runs.c) ---- */
 
@@ -202,8 +205,5 @@ int compare_show(const Compare *u);
  * compare_plots draws the plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
-/* Widens low .. high by the cell's truncation error and its interval, as a logarithmic axis shows them: error exp(-r) to
- * error exp(r), where r is the interval's half width over the error. A cell without an error changes nothing. */
-void compare_error_span(const Cell *c, double *low, double *high);
 
 #endif

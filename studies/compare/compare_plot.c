@@ -302,15 +302,6 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     return plot_finish(p);
 }
 
-void compare_error_span(const Cell *c, double *low, double *high)
-{
-    double error = c->split.mean;
-    if (!(error > 0 && isfinite(error))) return;
-    double part = fmax(c->split.high / error - 1, 0); /* 0 for NaN: a single run */
-    *low = fmin(*low, error * exp(-part));
-    *high = fmax(*high, error * exp(part));
-}
-
 static int draw_against_truncation(const Compare *u)
 {
     Scatter s = {.name = "truncation",
