@@ -29,6 +29,21 @@ typedef struct {
     double one_by_one; /* pseudo-perplexity, one word masked at a time */
 } RunErrors;
 
+/* The columns of truncation errors, of a record whose RunErrors are `errors`. */
+#define RUN_ERRORS_FIELDS(Record)                                                              \
+    FIELD(Record, "truncation", errors.split, .digits = 3,                                     \
+          .words =                                                                             \
+              "truncation error of the network's own step: median over sentences and layers"), \
+        FIELD(Record, "truncation_slope", errors.split_slope, .digits = 3),                    \
+        FIELD(Record, "truncation_leading", errors.leading, .digits = 3,                       \
+              .words = "leading term of that error"),                                          \
+        FIELD(Record, "truncation_governed", errors.governed, .digits = 3,                     \
+              .words = "share of sentences and layers whose error is near the leading term"),  \
+        FIELD(Record, "layer_truncation", errors.layer, .digits = 3, .sparse = 1),             \
+        FIELD(Record, "layer_truncation_slope", errors.layer_slope, .digits = 3, .sparse = 1), \
+        FIELD(Record, "check", errors.check, .digits = 2, .sparse = 1,                         \
+              .words = "largest difference between the sublayers put together and a forward pass")
+
 typedef struct {
     const Table *scheme;
     size_t index; /* of the scheme in the selection */

@@ -17,17 +17,7 @@ const Column compare_errors_columns[] = {
     COLUMN(ErrorsRow, scheme),
     COLUMN(ErrorsRow, layers),
     COLUMN(ErrorsRow, seed),
-    FIELD(ErrorsRow, "truncation", errors.split, .digits = 3,
-          .words = "truncation error of the network's own step: median over sentences and layers"),
-    FIELD(ErrorsRow, "truncation_slope", errors.split_slope, .digits = 3),
-    FIELD(ErrorsRow, "truncation_leading", errors.leading, .digits = 3,
-          .words = "leading term of that error"),
-    FIELD(ErrorsRow, "truncation_governed", errors.governed, .digits = 3,
-          .words = "share of sentences and layers whose error is near the leading term"),
-    FIELD(ErrorsRow, "layer_truncation", errors.layer, .digits = 3, .sparse = 1),
-    FIELD(ErrorsRow, "layer_truncation_slope", errors.layer_slope, .digits = 3, .sparse = 1),
-    FIELD(ErrorsRow, "check", errors.check, .digits = 2, .sparse = 1,
-          .words = "largest difference between the sublayers put together and a forward pass"),
+    RUN_ERRORS_FIELDS(ErrorsRow),
     FIELD(ErrorsRow, "one_by_one", errors.one_by_one, .digits = 4, .sparse = 1),
     {0}};
 

@@ -29,13 +29,7 @@ typedef struct {
 static const Column columns[] = {COLUMN(ErrorRow, sentences),
                                  COLUMN(ErrorRow, tokens),
                                  COLUMN(ErrorRow, tolerance),
-                                 FIELD(ErrorRow, "network_step", errors.split),
-                                 FIELD(ErrorRow, "slope", errors.split_slope),
-                                 FIELD(ErrorRow, "layer_network_step", errors.layer),
-                                 FIELD(ErrorRow, "layer_slope", errors.layer_slope),
-                                 FIELD(ErrorRow, "check", errors.check),
-                                 FIELD(ErrorRow, "leading", errors.leading),
-                                 FIELD(ErrorRow, "governed", errors.governed),
+                                 RUN_ERRORS_FIELDS(ErrorRow),
                                  {0}};
 
 /* ---- one run --------------------------------------------------------------------------------- */

@@ -576,7 +576,7 @@ TEST(test_truncation)
     run_ok(args);
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 1);
-    spoil("errors/runs/heun-layer-seed1/truncation.csv", "network_step", "another_step");
+    spoil("errors/runs/heun-layer-seed1/truncation.csv", "truncation", "another_step");
     run_ok(args); /* a file of another measure */
     file_read("errors/study.log", big, sizeof big);
     assert_int_equal(count_words(big, "heun-layer-seed1: truncation error"), 2);
