@@ -373,22 +373,34 @@ const Option *options_otherwise(const Options *o, size_t i)
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 92 };
 
+/* Returns the length of the text's next piece: a word, or where no line holds that, its part to the last comma that
+ * fits. */
+static size_t next_piece(const char *text)
+{
+    size_t n = strcspn(text, " "), i = HELP_WIDTH - HELP_COLUMN;
+    if (n <= i) return n;
+    while (i > 0 && text[i - 1] != ',') i--;
+    return i > 0 ? i : n;
+}
+
 /* Prints words filled to the width, from column HELP_COLUMN on. */
 static void print_filled(FILE *f, const char *text)
 {
-    size_t column = HELP_COLUMN;
+    size_t column = HELP_COLUMN, blank = 0;
     while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + n > HELP_WIDTH) {
+        size_t n = next_piece(text);
+        if (column > HELP_COLUMN && column + blank + n > HELP_WIDTH) {
             fprintf(f, "\n%*s", HELP_COLUMN, "");
             column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
+        } else if (blank) {
             fputc(' ', f);
             column++;
         }
         fwrite(text, 1, n, f);
         column += n;
-        text += n + (text[n] == ' ');
+        text += n;
+        blank = *text == ' ';
+        text += blank;
     }
     fputc('\n', f);
 }

@@ -93,6 +93,10 @@ TEST(test_short_help)
         snprintf(args, sizeof args, "%s -h", name);
         snprintf(same, sizeof same, "%s --help", name);
         must_agree(args, same);
+        for (char *line = strstr(out, "\n  --"), *next; line; line = next) {
+            if ((next = strchr(++line, '\n')) && next - line > 92)
+                fail_msg("%s: a wide line: %.*s", same, (int)(next - line), line);
+        }
     }
     assert_true(count >= COMMANDS);
     must_agree("bench ode -h", "bench ode --help");

@@ -61,15 +61,20 @@ static char *page_words(const char *page)
     return NULL;
 }
 
+/* Compares two texts but for the kind and number of blanks. Blanks behind a comma do not count, as a list of names may
+ * be broken there. */
 static int same_words(const char *a, const char *b)
 {
     static const char blank[] = " \n";
+    char last = ',';
     for (;;) {
-        a += strspn(a, blank), b += strspn(b, blank);
-        size_t n = strcspn(a, blank);
-        if (n != strcspn(b, blank) || strncmp(a, b, n) != 0) return 0;
-        if (n == 0) return 1;
-        a += n, b += n;
+        size_t before_a = strspn(a, blank), before_b = strspn(b, blank);
+        a += before_a, b += before_b;
+        int parted = before_a != 0 && *a, same = (before_b != 0 && *b) == parted;
+        if (*a != *b || (!same && last != ',')) return 0;
+        if (!*a) return 1;
+        last = *a;
+        a++, b++;
     }
 }
 
