@@ -224,6 +224,35 @@ size_t made_comma(const char *name)
     return first && name[comma] == ',' ? comma : 0;
 }
 
+static unsigned long common_divisor(unsigned long a, unsigned long b)
+{
+    while (b) {
+        unsigned long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void made_reduce(char *name, size_t room)
+{
+    char text[64], after[64];
+    unsigned long p, q;
+    const char *rest = name + sizeof DIAL - 1;
+    if (strncmp(name, DIAL, sizeof DIAL - 1) != 0 || made_number(&rest, LOOPS_MAX) < 0) return;
+    if (*rest++ != '-') return;
+    size_t n = strspn(rest, "0123456789./"), before = (size_t)(rest - name);
+    if (n >= sizeof text || strlen(rest + n) >= sizeof after) return;
+    snprintf(text, sizeof text, "%.*s", (int)n, rest);
+    snprintf(after, sizeof after, "%s", rest + n);
+    if (!read_theta(text, &p, &q)) return;
+    unsigned long d = common_divisor(p, q);
+    int written = q == d ? snprintf(text, sizeof text, "%lu", p / d)
+                         : snprintf(text, sizeof text, "%lu/%lu", p / d, q / d);
+    if (before + (size_t)written + strlen(after) < room)
+        snprintf(name + before, room - before, "%s%s", text, after);
+}
+
 int made_too_long(const char *name)
 {
     if (strncmp(name, WORD, sizeof WORD - 1) == 0) return no_word();

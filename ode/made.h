@@ -15,6 +15,9 @@ int made_write(const char *name, FILE *f, int *made);
 const char *made_rest(const char *name);
 /* Returns where a comma stands between the two numbers of a name, as sandwich:N,K; 0: nowhere. */
 size_t made_comma(const char *name);
+/* Writes THETA of dial:S-THETA as a fraction in lowest terms, so that each level has one name: dial:2-1/2 for dial:2-0.5.
+ * Another name stays as it is. */
+void made_reduce(char *name, size_t room);
 /* Reads digits alone, a number of at most `most`, and moves *at behind them; -1: there is none
  * such. */
 int made_number(const char **at, int most);

@@ -55,7 +55,7 @@ int zoo_read(Zoo *z,
              const char *file); /* adds a scheme file, or a tableau; a name twice: ERR_INPUT */
 void zoo_close(Zoo *z);
 
-/* Writes a name as tables have it: sandwich:N-K for sandwich:N,K. ERR_INPUT: too long. */
+/* Writes a name as tables have it: sandwich:N-K for sandwich:N,K; dial:2-1/2 for dial:2,0.5. ERR_INPUT: too long. */
 int zoo_name(const char *given, char name[TABLE_NAME]);
 
 enum { ZOO_LETTERS = 128 }; /* most letters of a word: */

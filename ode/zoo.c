@@ -208,6 +208,7 @@ int zoo_name(const char *given, char name[TABLE_NAME])
     strcpy(name, given);
     size_t comma = made_comma(name);
     if (comma) name[comma] = '-';
+    made_reduce(name, TABLE_NAME);
     return 0;
 }
 

@@ -24,6 +24,10 @@ static const Option scheme_options[] = {
      "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
      "baseline; NAME@LAYERS sets the layers of a side",
      0, 0},
+    {"dial", OPTION_SIZES, NULL, "S,...",
+     "add a family of S evaluations, dial:S,THETA, at THETA = 0, 1/2, 3/4, 1, 5/4, 3/2 and 2 times 1/(S-1), and "
+     "at 1/S; without --scheme and --scheme-file take only these",
+     2, 64},
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
@@ -152,9 +156,7 @@ static int open_study(Compare *u)
 {
     const Options *o = u->options;
     TRY(network_check(o));
-    TRY(select_open(o, "euler", &u->schemes));
-    TRY(select_record(&u->schemes, u->options));
-    if (options_flag(o, "controls")) TRY(compare_add_controls(u));
+    TRY(compare_select(u));
     TRY(network_adaptive(o, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
@@ -339,6 +341,13 @@ const Command command_compare = {
         "helps. They are corrected for their number (Dunnett; --all-pairs: Tukey). Rank correlations of\n"
         "perplexity run over all designs; equal maps count once. Splittings without suffix have Euler\n"
         "sub-flows everywhere.\n"
+        "\n"
+        "dial:S,THETA is a family of equal evaluations, parameters and time: k_i = H(y + THETA (k_1 + ... + "
+        "k_(i-1)))\n"
+        "for i = 1 ... S, y' = y + (k_1 + ... + k_S)/S. THETA = 0 is one Euler step, 1/S is S Euler steps of 1/S, and\n"
+        "1/(S-1) is of order 2. For three or more levels perplexity is fitted on THETA and on the distance from\n"
+        "order 2 (regression.csv, dial.csv and plots). 'compare --dial 2 --tune --seeds 8 --all-pairs --equivalence\n"
+        "1' is a whole study: tuning, trainings, tables and plots; given again it goes on.\n"
         "\n"
         "Each training is one 'trotter train' under DIR/runs. Given again, the command reads finished runs\n"
         "and continues stopped ones. Several processes with the same command share the runs, and each run\n"

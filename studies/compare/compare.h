@@ -143,9 +143,9 @@ void compare_error_span(const Cell *c, double *low, double *high);
 
 /* ---- controls (compare_runs.c) ---- */
 
-/* Adds looped:N and repeat:N for every N at which a selected scheme evaluates F and G N > 1
- * times each. */
-int compare_add_controls(Compare *u);
+/* Chooses u->schemes: those of --scheme or --scheme-file, the levels of --dial (alone where no scheme is named), and with
+ * --controls looped:N and repeat:N for every N > 1 at which a scheme evaluates F and G N times each. */
+int compare_select(Compare *u);
 /* Writes the names of the other schemes with the evaluations of a control, separated by blanks; "" if t is no
  * control. */
 void compare_controlled(const Compare *u, const Table *t, char out[512]);

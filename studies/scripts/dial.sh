@@ -49,7 +49,7 @@ mkdir -p "$out"
 # The rate falls to 0, so that the last epoch is the one that counts.
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
         --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
-levels=dial:2,0,dial:2,0.5,dial:2,0.75,dial:2,1,dial:2,1.25,dial:2,1.5,dial:2,2,looped:2,fgfg2,transformer
+levels=dial:2,0,dial:2,1/2,dial:2,3/4,dial:2,1,dial:2,5/4,dial:2,3/2,dial:2,2,looped:2,fgfg2,transformer
 three=dial:3,1/3,dial:3,1/2,rk3,order2-learn
 others=heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
 file="--scheme-file $root/studies/schemes/study.scheme"
@@ -105,7 +105,7 @@ joint() {
     part three $narrow --baseline dial:3,1/3 $trained --seed "$first" --seeds "$seeds" $file --scheme $three
     part parts --width 64 --inner 192 --baseline looped:2 $trained --seed "$first" --seeds "$seeds" $file --scheme looped:2,macaron,parted
     part confirm $narrow --baseline repeat:2 $trained --seed $((first + 8)) --seeds "$seeds" $file --scheme repeat:2,fgfg-error
-    part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,0.5,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
+    part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,1/2,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
     joint all "two low others three four" --baseline dial:2,1 $file \
         --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
     seeds=$((2 * seeds))

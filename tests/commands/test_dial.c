@@ -5,7 +5,7 @@
 
 #define TINY NETWORK "--inner 16 --system linear --truncation 0 --corpus text "
 enum { LEVELS = 5, SEEDS = 3 };
-static const char *const names[LEVELS] = {"dial:2-0", "dial:2-1/2", "dial:2-1", "dial:2-1.5",
+static const char *const names[LEVELS] = {"dial:2-0", "dial:2-1/2", "dial:2-1", "dial:2-3/2",
                                           "dial:2-2"};
 
 static int begin(void **state)
@@ -127,7 +127,7 @@ TEST_BETWEEN(none, undrawn, NULL)
     run_ok("compare --seeds 2 --epochs 1 --out few --scheme 'dial:2,0,dial:2,1'" TINY);
     assert_null(strstr(out, "Along dial"));
     shell_ok("test -s few/dial.csv && ! test -e few/regression.csv");
-    /* theta = 0 is one map in both dials and a level of each; 1/2 and 0.5 are one level */
+    /* theta = 0 is one map in both dials and a level of each; 1/2 and 0.5 are one scheme */
     run_ok("compare --seeds 1 --epochs 1 --out both --scheme "
            "'dial:2,0,dial:2,1/2,dial:2,0.5,dial:4,0,dial:4,1/3'" TINY);
     file_read("both/dial.csv", big, sizeof big);
@@ -135,6 +135,27 @@ TEST_BETWEEN(none, undrawn, NULL)
     assert_non_null(strstr(big, "\n4,1,0,"));
     run_ok("compare --seeds 1 --epochs 1 --out other --scheme euler,heun" TINY);
     shell_ok("! test -e other/dial.csv && ! test -e other/dial.gp");
+}
+
+/* --dial names the levels; without --scheme they are all, and the command can be given again from its config.ini. */
+TEST_BETWEEN(levels, undrawn, NULL)
+{
+    static const char *const two =
+        "dial:2-0\ndial:2-1/2\ndial:2-3/4\ndial:2-1\ndial:2-5/4\ndial:2-3/2\ndial:2-2\n";
+    static const char *const three =
+        "dial:3-0\ndial:3-1/4\ndial:3-1/3\ndial:3-3/8\ndial:3-1/2\ndial:3-5/8\ndial:3-3/4\ndial:3-1\n";
+    char all[512];
+    snprintf(all, sizeof all, "%s%sunigram\n", two, three);
+    run_ok("compare --dial 2,3 --seeds 1 --epochs 1 --out levels" TINY);
+    assert_int_equal(shell("tail -n +2 levels/compare.csv | cut -d, -f1"), 0);
+    assert_string_equal(out, all);
+    run_ok("compare --config levels/config.ini --out levels");
+    assert_int_equal(shell("tail -n +2 levels/compare.csv | cut -d, -f1"), 0);
+    assert_string_equal(out, all);
+    run_ok("compare --dial 2 --scheme euler,dial:2,0.5 --seeds 1 --epochs 1 --out beside" TINY);
+    assert_int_equal(shell("tail -n +2 beside/compare.csv | cut -d, -f1 | head -4"), 0);
+    assert_string_equal(out, "euler\ndial:2-1/2\ndial:2-0\ndial:2-3/4\n");
+    must_refuse("compare --dial 1 --out one" TINY, "--dial");
 }
 
 TEST_MAIN(begin, program_close)

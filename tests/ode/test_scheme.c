@@ -351,6 +351,13 @@ TEST(test_made_names)
 {
     static const char *const names[][2] = {{"dial:2,1/2", "dial:2-1/2"},
                                            {"dial:2-1/2", "dial:2-1/2"},
+                                           {"dial:2,0.5", "dial:2-1/2"},
+                                           {"dial:3-.25", "dial:3-1/4"},
+                                           {"dial:2,6/4-decoder", "dial:2-3/2-decoder"},
+                                           {"dial:2-2.0", "dial:2-2"},
+                                           {"dial:2,0", "dial:2-0"},
+                                           {"dial:2-1/0", "dial:2-1/0"},
+                                           {"dial:2-x", "dial:2-x"},
                                            {"sandwich:3,1:heun", "sandwich:3-1:heun"},
                                            {"looped:2,rk4", "looped:2,rk4"},
                                            {"rk4", "rk4"}};
