@@ -96,6 +96,10 @@ static const Option score_options[] = {
 };
 
 static const Option statistics_options[] = {
+    {"contrast", OPTION_LIST, NULL, "TEXT",
+     "also show a planned contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
+     "dial:2,1/2\", the mean of the first minus the mean of the second: DIR/contrasts.csv, .tex",
+     0, 0},
     {"all-pairs", OPTION_FLAG, NULL, NULL,
      "also show differences of all pairs of designs, with Tukey's correction: DIR/pairs.csv, .tex",
      0, 0},
@@ -286,6 +290,8 @@ static const Kind kinds[] = {
                 "Differences of all pairs of designs, with 95 % intervals that hold together "
                 "(Tukey).",
                 KIND_ALL},
+               {"contrasts", contrast_columns,
+                "Contrasts of designs, each with its 95 % interval (Student's t).", KIND_ALL},
                {"correlations", correlation_columns,
                 "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
                 "intervals over 7 or more designs.",

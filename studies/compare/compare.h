@@ -93,7 +93,7 @@ typedef struct {
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Sheet *table, *differences, *pairs, *curves, *epochs, *correlations, *choices;
+    Sheet *table, *differences, *pairs, *contrasts, *curves, *epochs, *correlations, *choices;
     Sheet *dial, *regression; /* without rows where no dial:S,THETA is among the schemes */
     size_t last_epoch;        /* that any run has reached */
     size_t failed;            /* runs */
@@ -189,6 +189,14 @@ const Cell *compare_baseline(const Compare *u, const Cell *c);
 /* Returns runs_diverged of the cell's runs. */
 int compare_diverged(const Compare *u, const Cell *c);
 
+/* ---- compare_contrasts.c ---- */
+
+extern const Column contrast_columns[];
+/* Returns ERR_INPUT where a --contrast names no scheme that is compared, or is no contrast. */
+int compare_contrasts_check(const Compare *u);
+/* Fills u->contrasts, with --contrast, from the model of compare_differences. ERR_MEMORY. */
+int compare_contrasts(Compare *u);
+
 /* ---- compare_regression.c ---- */
 
 /* compare_regression fills u->dial and regression: perplexity along the dial. ERR_MEMORY. */
@@ -215,7 +223,7 @@ int compare_beats_unigram(const Compare *u, const Cell *c);
 
 /* Prints the tables on stdout; with --csv only the whole one, as CSV. */
 int compare_show(const Compare *u);
-/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, pairs.csv, .tex, correlations.csv,
+/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, contrasts.csv, .tex, pairs.csv, .tex, correlations.csv,
  * .tex, runs.csv, errors.csv, curves.csv, epochs.csv, those of the dial, of the papers' figures and of the orders.
  * compare_plots draws the plots. */
 int compare_save(const Compare *u);

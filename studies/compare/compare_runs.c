@@ -188,6 +188,7 @@ int compare_open(Compare *u)
     const Backend *b;
     TRY(read_depths(u));
     TRY(find_baseline(u));
+    TRY(compare_contrasts_check(u));
     TRY(network_backend(u->options, &b));
     u->cells = u->schemes.count * u->depths;
     u->cell = memory_new(u->cells, sizeof *u->cell);
@@ -206,6 +207,7 @@ void compare_close(Compare *u)
     sheet_free(u->table);
     sheet_free(u->differences);
     sheet_free(u->pairs);
+    sheet_free(u->contrasts);
     sheet_free(u->curves);
     sheet_free(u->epochs);
     sheet_free(u->correlations);

@@ -249,6 +249,13 @@ static int print_differences(const Compare *u, int form, FILE *f)
     fputc('\n', f);
     TRY(sheet_write(u->differences, form, f));
     print_equivalence(u, f);
+    if (u->contrasts) {
+        fprintf(
+            f,
+            "\nEach contrast is the mean perplexity of the schemes before the '-' minus that of those behind "
+            "it.\nIts 95 %% interval and p are by itself (Student's t), with the same standard deviation.\n\n");
+        TRY(sheet_write(u->contrasts, form, f));
+    }
     if (!u->pairs) return 0;
     fprintf(f,
             "\nDifferences of all pairs of designs (the perplexity of scheme minus that of less) "
@@ -331,6 +338,10 @@ int compare_save(const Compare *u)
     TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
     TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
     TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
+    if (u->contrasts) {
+        TRY(output_sheet(u->contrasts, SHEET_CSV, u->dir, "contrasts.csv"));
+        TRY(output_sheet(u->contrasts, SHEET_LATEX, u->dir, "contrasts.tex"));
+    }
     if (u->pairs) {
         TRY(output_sheet(u->pairs, SHEET_CSV, u->dir, "pairs.csv"));
         TRY(output_sheet(u->pairs, SHEET_LATEX, u->dir, "pairs.tex"));

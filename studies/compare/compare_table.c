@@ -323,6 +323,7 @@ int compare_tables(Compare *u)
     TRY(compare_epochs(u));
     TRY(compare_differences(u));
     TRY(compare_pairs(u));
+    TRY(compare_contrasts(u));
     TRY(compare_regression(u));
     TRY(sheet_new(compare_columns, &u->table));
     TRY(sheet_new(difference_columns, &u->differences));

@@ -128,8 +128,9 @@ static int check_search(const Translations *u)
 /* Returns ERR_INPUT where an option for language models alone is given. */
 static int check_options(const Options *o)
 {
-    static const char *const alone[] = {"tune",   "dial",        "controls",  "baseline",
-                                        "system", "system-file", "all-pairs", "equivalence"};
+    static const char *const alone[] = {"tune",      "dial",     "controls",
+                                        "baseline",  "system",   "system-file",
+                                        "all-pairs", "contrast", "equivalence"};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (options_rank(o, alone[i]) != OPTION_DEFAULT)
             return error_set(ERR_INPUT,

@@ -108,18 +108,30 @@ Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
     return s;
 }
 
-Difference statistics_difference(const Pooled *s, const Interval *a, const Interval *b)
+Difference statistics_contrast(const Pooled *s, const Interval *const *design, const double *weight,
+                               size_t n)
 {
     Difference d = {NAN, NAN, NAN, NAN, NAN};
-    if (a->n == 0 || b->n == 0) return d;
-    d.mean = a->mean - b->mean;
-    d.error = s->sd * sqrt(1 / (double)a->n + 1 / (double)b->n);
+    double mean = 0, part = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (weight[i] == 0) continue;
+        if (design[i]->n == 0) return d;
+        mean += weight[i] * design[i]->mean;
+        part += weight[i] * weight[i] / (double)design[i]->n;
+    }
+    d.mean = mean;
+    d.error = s->sd * sqrt(part);
     if (s->df == 0) return d;
     double df = (double)s->df, half = gsl_cdf_tdist_Pinv(0.975, df) * d.error;
     d.low = d.mean - half;
     d.high = d.mean + half;
     d.p = d.mean == 0 ? 1 : 2 * gsl_cdf_tdist_Q(fabs(d.mean) / d.error, df);
     return d;
+}
+
+Difference statistics_difference(const Pooled *s, const Interval *a, const Interval *b)
+{
+    return statistics_contrast(s, (const Interval *[]){a, b}, (double[]){1, -1}, 2);
 }
 
 /* ---- rank correlation ------------------------------------------------------------------------ */

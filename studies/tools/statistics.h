@@ -85,6 +85,10 @@ typedef struct {
 } Difference;
 
 Difference statistics_difference(const Pooled *s, const Interval *a, const Interval *b);
+/* Returns the contrast sum_i weight_i mean_i over designs (n), whose weights sum to 0; its standard error is sd sqrt(sum_i
+ * weight_i^2 / n_i). Designs of weight 0 are not read. */
+Difference statistics_contrast(const Pooled *s, const Interval *const *design, const double *weight,
+                               size_t n);
 
 /* ---- rank correlations ------------------------------------------------------------------------- */
 

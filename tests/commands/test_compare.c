@@ -171,6 +171,40 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
+/* A contrast of three designs is half of the sum of two differences; its interval has the table's standard deviation and
+ * degrees of freedom. */
+TEST_BETWEEN(test_contrast, undrawn, NULL)
+{
+    run_ok("compare --scheme transformer,macaron,heun --seeds 3 --epochs 1 --csv --out contrast "
+           "--contrast 'macaron heun - transformer' --contrast 'transformer - macaron'" TINY);
+    double sd = number(out, "macaron,", "test_pooled_sd"),
+           df = number(out, "macaron,", "test_pooled_df");
+    double mean = (number(out, "macaron,", "test_ppl") + number(out, "heun,", "test_ppl")) / 2 -
+                  number(out, "transformer,", "test_ppl");
+    double half = gsl_cdf_tdist_Pinv(.975, df) * sd * sqrt((1. / 4 + 1. / 4 + 1) / 3);
+    double backward = -number(out, "macaron,", "valid_diff");
+    file_read("contrast/contrasts.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 3);
+    assert_true(fabs(number(big, "macaron heun - ", "test_contrast") - mean) < 1e-9);
+    assert_true(fabs(number(big, "macaron heun - ", "test_low") - mean + half) < 1e-9);
+    assert_true(fabs(number(big, "macaron heun - ", "test_high") - mean - half) < 1e-9);
+    assert_true(fabs(number(big, "transformer - ", "valid_contrast") - backward) < 1e-9);
+    shell_ok("test -s contrast/contrasts.tex && grep -q 'Each contrast is' contrast/compare.md");
+    static const char *const bad[][2] = {{"macaron - rk4", "'rk4' is none of the schemes"},
+                                         {"macaron - macaron", "'macaron' stands there twice"},
+                                         {"macaron", "expected names"},
+                                         {"- macaron", "expected names"},
+                                         {"macaron - heun - macaron", "'-' is none"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char line[512];
+        snprintf(line, sizeof line,
+                 "compare --scheme transformer,macaron,heun --out bad --contrast '%s'" TINY,
+                 bad[i][0]);
+        refuse(line, bad[i][1]);
+        assert_false(file_exists("bad/runs"));
+    }
+}
+
 /* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
 TEST(test_tolerance)
 {
