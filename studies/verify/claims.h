@@ -20,8 +20,9 @@
 #include "ode/ode.h"
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
-/* Origin of a claim: a paper states it; it is inferred from a paper that does not state it; a released program has it;
- * this project states it; the user does, by --own, so that it is in no registry. */
+/* Origin of a claim: a paper says it in words or formulas; a reader would conclude it from what a paper says; released
+ * code does it; this project derives it or asks it, and no paper says or suggests it; the user gives it by --own, so
+ * that it is in no registry. */
 enum { CLAIM_PAPER, CLAIM_INFERENCE, CLAIM_CODE, CLAIM_OWN, CLAIM_YOURS, CLAIM_ORIGINS };
 enum { CLAIM_ARGS = 7, CLAIM_NUMBER = 48 };
 

@@ -54,13 +54,13 @@ typedef struct {
     const char *id, *source, *origin, *claim, *expected, *verdict, *evidence;
 } ClaimRow;
 
-#define ORIGINS                                                                                \
-    "paper: a paper says it; inference: it follows from a paper or is read into one; code: a " \
-    "released program has it; own: it is this project's; yours: --own gives it"
+#define ORIGINS                                                                              \
+    "paper: a paper says it; inference: a reader would conclude it from what a paper says; " \
+    "code: released code does it; own: this project derives it or asks it; yours: --own gives it"
 
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
-    COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made"),
+    COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made, or what it is about"),
     COLUMN(ClaimRow, claim, .page = 1),
     COLUMN(ClaimRow, expected, .words = "the registered verdict; for a claim of yours: verified"),
     COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
