@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -12,7 +11,7 @@
 #include "studies/tools/output.h"
 #include "studies/report/page.h"
 
-enum { COLUMNS_MOST = 64, RUNS_MOST = 100, DRAWING_MOST = 4 << 20 };
+enum { COLUMNS_MOST = 64, RUNS_MOST = 100 };
 
 /* ---- a study's verdict --------------------------------------------------------------------------- */
 
@@ -170,30 +169,12 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-/* Reads an SVG file that is complete, as far as its size, first and last words show. The caller frees *text. */
-static int read_drawing(const Summary *s, const char *file, char **text, size_t *bytes)
-{
-    char path[OUTPUT_PATH];
-    struct stat st;
-    TRY(found_path(s->found, file, path, sizeof path));
-    if (stat(path, &st) == 0 && st.st_size > DRAWING_MOST)
-        return error_set(ERR_INPUT, "%s: larger than %d MiB", file, DRAWING_MOST >> 20);
-    TRY(output_read(path, text, bytes));
-    size_t n = *bytes;
-    while (n > 0 && isspace((unsigned char)(*text)[n - 1])) n--;
-    int begins = strncmp(*text, "<svg", 4) == 0 ||
-                 (strncmp(*text, "<?xml", 5) == 0 && strstr(*text, "<svg"));
-    if (begins && n >= 6 && memcmp(*text + n - 6, "</svg>", 6) == 0) return 0;
-    *text = memory_free(*text);
-    return error_set(ERR_INPUT, "%s: not a whole SVG drawing", file);
-}
-
 static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 {
     char alt[512], *text;
     const char *caption = study->kind->plot[file->which].caption;
     size_t bytes;
-    if (read_drawing(s, file->path, &text, &bytes) != 0) {
+    if (summary_drawing(s, file->path, &text, &bytes) != 0) {
         summary_refuse(s);
         return;
     }

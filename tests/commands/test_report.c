@@ -417,6 +417,90 @@ TEST(test_torn_drawings)
     free(page);
 }
 
+/* ---- pictures in notes ------------------------------------------------------------------------------ */
+
+/* An image in a README is a picture where it names a drawing below the directory, also in a link and from a folder
+ * below it. A drawing that the folder's own section has as a figure is there once. */
+TEST(test_pictures)
+{
+    uint8_t bytes[512];
+    make_dir("seen");
+    make_dir("seen/a");
+    file_text("seen/a/schemes.csv", "scheme,real_limit,imag_limit\neuler,-2,0\n");
+    file_text("seen/a/mine.svg", hostile[0]);
+    file_text("seen/README.md", "![A \"*bent*\"\nline](a/mine.svg)\n");
+    char *page = page_of("seen");
+    must_have(page, "<p><img alt=\"A &quot;bent&quot; line\"" HTML_PICTURE);
+    assert_true(strstr(page, "<img") < strstr(page, "<section"));
+    size_t n = decode_picture(page, bytes, sizeof bytes);
+    assert_int_equal(n, strlen(hostile[0]));
+    assert_memory_equal(bytes, hostile[0], n);
+    assert_null(strstr(page, "alert"));
+    free(page);
+    file_text("seen/README.md", "[![Words](./a/mine.svg)](b)\n");
+    file_text("seen/a/README.md", "![Up](../a/mine.svg) ![Figure](order.svg)\n");
+    file_text("seen/a/order.svg", SVG(""));
+    page = page_of("seen");
+    must_have(page, "<img alt=\"Words\"" HTML_PICTURE);
+    must_have(page, " <code>b</code></p>");
+    must_have(page, "<img alt=\"Up\"" HTML_PICTURE);
+    must_have(page, "Figure <code>order.svg</code></p>");
+    assert_int_equal(count_words(page, "<img"), 3);
+    free(page);
+}
+
+static void must_stay_text(const char *address)
+{
+    char text[600];
+    snprintf(text, sizeof text, "![Words](%s)\n", address);
+    file_text("unseen/README.md", text);
+    char *page = page_of("unseen");
+    snprintf(text, sizeof text, "<p>Words <code>%s</code></p>", address);
+    must_have(page, text);
+    assert_null(strstr(page, "<img"));
+    free(page);
+}
+
+/* An image is text where it names no whole drawing below the directory, in a table, and beyond 4 MiB of drawings. */
+TEST(test_no_pictures)
+{
+    static const char *const address[] = {
+        "a/none.svg",   "../outside.svg", "a/../../outside.svg", "a/link.svg", "away/outside.svg",
+        "a/pipe.svg",   "a/torn.svg",     "a/schemes.csv",       "a",          "http://x/mine.svg",
+        "//x/mine.svg",
+    };
+    char line[512];
+    make_dir("unseen");
+    make_dir("unseen/a");
+    file_text("unseen/a/schemes.csv", "scheme,real_limit,imag_limit\neuler,-2,0\n");
+    file_text("unseen/a/mine.svg", SVG(""));
+    file_text("unseen/a/torn.svg", "<svg><g>");
+    file_text("outside.svg", SVG(""));
+    assert_int_equal(symlink("../../outside.svg", file_path("unseen/a/link.svg")), 0);
+    assert_int_equal(symlink("..", file_path("unseen/away")), 0);
+    assert_int_equal(mkfifo(file_path("unseen/a/pipe.svg"), 0666), 0);
+    for (size_t i = 0; i < sizeof address / sizeof *address; i++) must_stay_text(address[i]);
+    snprintf(line, sizeof line, "%s/unseen/a/mine.svg", folder);
+    must_stay_text(line);
+    file_text("unseen/README.md", "| a |\n|---|\n| [![Words](a/mine.svg)](b) |\n");
+    char *page = page_of("unseen");
+    must_have(page, "<td>Words <code>a/mine.svg</code> <code>b</code></td>");
+    free(page);
+    size_t bytes = 3 << 20;
+    char *big = malloc(bytes);
+    assert_non_null(big);
+    memset(big, ' ', bytes);
+    memcpy(big, "<svg>", 5);
+    memcpy(big + bytes - 6, "</svg>", 6);
+    file_write("unseen/a/mine.svg", big, bytes);
+    free(big);
+    file_text("unseen/README.md", "![One](a/mine.svg) ![Two](a/mine.svg)\n");
+    page = page_of("unseen");
+    must_have(page, "<img alt=\"One\"" HTML_PICTURE);
+    must_have(page, "Two <code>a/mine.svg</code></p>");
+    free(page);
+}
+
 /* ---- paper ------------------------------------------------------------------------------------------ */
 
 /* Runs a browser with these arguments, for at most two minutes. The arguments may continue as a shell command. */
@@ -687,9 +771,13 @@ TEST(test_overflow)
     file_text("fits/wide/compare.csv", COMPARE_HEAD COMPARE_ROW WORD COMPARE_ROW);
     file_text("fits/wide/config.ini", "[network]\nwidth = " WORD WORD "\n");
     file_text("fits/wide/README.md", notes);
+    file_text("fits/order/order.svg",
+              "<svg width='3000' height='90' xmlns='http://www.w3.org/2000/svg'></svg>");
+    file_text("fits/README.md", "![Wide](order/order.svg)\n");
     write_wide("fits/widest/schemes.csv", "scheme,stages,evals_F,evals_G", 60, 30);
     char *page = page_of("fits"), *control = strdup(page), expected[64];
     assert_null(strstr(page, "id=\"left\""));
+    must_have(page, "<p><img alt=\"Wide\"");
     for (char *s; (s = strstr(control, "font-size: "));) memcpy(s, "font-dies: ", 11);
     for (char *s; (s = strstr(control, "display: flex"));) memcpy(s, "display: none", 13);
     for (char *s; (s = strstr(control, "overflow-wrap"));) memcpy(s, "undertow-wrap", 13);
@@ -852,7 +940,8 @@ static int is_named(const char *path, const struct stat *st, int type, struct FT
     return strstr(all_page, path + strlen("studies/results/")) == NULL;
 }
 
-/* The page of all results names every recorded table. Control: without its names it has none. */
+/* The page of all results begins with the README's plots and names every recorded table. Control: without its names it
+ * has none. */
 TEST(test_recorded_results)
 {
     char line[PATH_MAX + 64], *results = realpath("studies/results", NULL);
@@ -861,6 +950,8 @@ TEST(test_recorded_results)
     run_ok(line);
     free(results);
     all_page = file_slurp("results.html", NULL);
+    must_have(all_page, "<img");
+    assert_true(strstr(all_page, "<img") < strstr(all_page, "<section"));
     assert_int_equal(nftw("studies/results", is_named, 16, FTW_PHYS), 0);
     assert_true(all_named > 100);
     for (char *end; (end = strstr(all_page, ".csv"));) *end = ' ';
