@@ -11,6 +11,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
+#include "studies/tools/differences.h"
 
 int compare_diverged(const Compare *u, const Cell *c)
 {
@@ -114,30 +115,8 @@ const Column pair_columns[] = {
     COLUMN(PairRow, scheme, .words = "the first scheme of the pair"),
     COLUMN(PairRow, less, .words = "the second scheme, whose perplexity is subtracted"),
     COLUMN(PairRow, layers),
-    FIELD(PairRow, "valid_diff", valid.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "valid_diff_tukey_low", .high = "valid_diff_tukey_high", .head = "valid diff",
-          .words = "difference of validation perplexities"),
-    FIELD(PairRow, "valid_diff_tukey_low", valid.low, .form = SHEET_FIXED, .digits = 2,
-          .head = "from"),
-    FIELD(PairRow, "valid_diff_tukey_high", valid.high, .form = SHEET_FIXED, .digits = 2,
-          .head = "to"),
-    FIELD(PairRow, "valid_diff_tukey_p", valid.p, .digits = 2, .head = "p", .words = TOGETHER),
-    FIELD(PairRow, "test_diff", test.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_diff_tukey_low", .high = "test_diff_tukey_high", .head = "test diff",
-          .words = "difference of test perplexities"),
-    FIELD(PairRow, "test_diff_tukey_low", test.low, .form = SHEET_FIXED, .digits = 2,
-          .head = "from"),
-    FIELD(PairRow, "test_diff_tukey_high", test.high, .form = SHEET_FIXED, .digits = 2,
-          .head = "to"),
-    FIELD(PairRow, "test_diff_tukey_p", test.p, .digits = 2, .head = "p", .words = TOGETHER),
+    DIFFERENCES_PAIR(PairRow, TOGETHER),
     {0}};
-
-static Difference pair_difference(const Simultaneous *s, const Seeds *seeds, const Interval *a,
-                                  const Interval *b)
-{
-    Difference alone = statistics_difference(&seeds->pooled, a, b);
-    return simultaneous_difference(s, &alone);
-}
 
 int compare_pairs(Compare *u)
 {
@@ -152,10 +131,11 @@ int compare_pairs(Compare *u)
             for (size_t j = d; j < i; j += u->depths) {
                 const Cell *a = &u->cell[i], *b = &u->cell[j];
                 if (!is_design(u, a) || !is_design(u, b)) continue;
-                sheet_row(u->pairs,
-                          &(PairRow){a->scheme->name, b->scheme->name, u->depth[d],
-                                     pair_difference(&valid, &l->valid, &a->valid, &b->valid),
-                                     pair_difference(&test, &l->test, &a->test, &b->test)});
+                sheet_row(
+                    u->pairs,
+                    &(PairRow){a->scheme->name, b->scheme->name, u->depth[d],
+                               differences_pair(&valid, &l->valid.pooled, &a->valid, &b->valid),
+                               differences_pair(&test, &l->test.pooled, &a->test, &b->test)});
             }
     }
     return 0;

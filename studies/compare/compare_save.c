@@ -8,6 +8,7 @@
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
 #include "studies/runs/published.h"
+#include "studies/tools/differences.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -161,21 +162,6 @@ static void print_caption(const Compare *u, FILE *f)
             u->orders.system->name, u->orders.system->title);
 }
 
-/* Prints what the runs of a depth on one text show about seeds. */
-static void print_seeds(const Seeds *s, const char *text, FILE *f)
-{
-    fprintf(f, "    %s: standard deviation %.2f, %zu degree%s of freedom; ", text, s->pooled.sd,
-            s->pooled.df, s->pooled.df == 1 ? "" : "s");
-    if (s->incomplete)
-        fprintf(f, "seeds are not paired, as %zu design%s lack%s some.\n", s->incomplete,
-                s->incomplete == 1 ? "" : "s", s->incomplete == 1 ? "s" : "");
-    else if (isnan(s->longer))
-        fprintf(f, "seeds are not paired, as there is nothing to pair.\n");
-    else
-        fprintf(f, "seeds are %spaired: their correlation is %.2f (F test: p %.2g).\n",
-                s->paired ? "" : "not ", s->correlation, s->p);
-}
-
 /* Prints the layout of a depth in numbers. */
 static void print_layout(const Compare *u, size_t d, FILE *f)
 {
@@ -187,8 +173,8 @@ static void print_layout(const Compare *u, size_t d, FILE *f)
         return;
     }
     fprintf(f, ", %zu comparison%s.\n", l->comparisons, l->comparisons == 1 ? "" : "s");
-    print_seeds(&l->valid, "validation", f);
-    print_seeds(&l->test, "test", f);
+    differences_seeds(&l->valid, NULL, "validation", f);
+    differences_seeds(&l->test, NULL, "test", f);
     if (l->single)
         fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
                 l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");

@@ -40,6 +40,13 @@ static const Option word_options[] = {
     {0},
 };
 
+static const Option statistics_options[] = {
+    {"all-pairs", OPTION_FLAG, NULL, NULL,
+     "also show differences of all pairs of words, with Tukey's correction: DIR/pairs.csv, .tex", 0,
+     0},
+    {0},
+};
+
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
      "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, "
@@ -55,6 +62,7 @@ static const Option output_options[] = {
 };
 
 static const OptionGroup word_group = {"Words", 1, word_options};
+static const OptionGroup statistics_group = {"Statistics", 0, statistics_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&word_group,
                                             &network_text_group,
@@ -64,6 +72,7 @@ static const OptionGroup *const groups[] = {&word_group,
                                             &network_seed_group,
                                             &network_machine_group,
                                             &network_limit_group,
+                                            &statistics_group,
                                             &output_group,
                                             NULL};
 
@@ -130,6 +139,7 @@ static void close_study(Sweep *u)
     sheet_free(u->wide);
     sheet_free(u->brief);
     sheet_free(u->differences);
+    sheet_free(u->all_pairs);
     sheet_free(u->correlations);
     sheet_free(u->related);
     sheet_free(u->sandwiches);
@@ -167,6 +177,10 @@ static const Kind kinds[] = {
                {"differences", sweep_difference_columns,
                 "Perplexities less the interleaved word's. Brackets hold 95 % intervals.",
                 KIND_MANY},
+               {"pairs", sweep_pair_columns,
+                "Differences of all pairs of words, with 95 % intervals that hold together "
+                "(Tukey).",
+                KIND_MANY},
                {"correlations", sweep_correlation_columns,
                 "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
                 "over 7 words or more.",
@@ -202,6 +216,9 @@ const Command command_sweep = {
         "error of the splitting that the word stands for (Press, Smith, Levy 2020, sections 3 and 4; --out\n"
         "writes their tables 1 and 2 and figures 2 to 6). Rank correlations show whether splitting accuracy\n"
         "goes with perplexity.\n"
+        "\n"
+        "Differences from the interleaved word share one standard deviation, pooled over all words, and are\n"
+        "corrected for their number (Dunnett; --all-pairs: of every two words, Tukey).\n"
         "\n"
         "The words depend on --word-seed alone, through the counter-based generator. A word that was drawn\n"
         "before is dropped, so the first K words of a longer list are those of a shorter one. A random word\n"

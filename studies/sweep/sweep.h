@@ -1,8 +1,8 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and f a
  * feed-forward sublayer, and what correlates with their perplexities. Its parts: the words (sweep_draw.c,
  * sweep_words.c), their trainings (sweep_runs.c), recorded runs (sweep_from.c), tables (sweep_table.c), differences
- * from the interleaved word (sweep_differences.c), rank correlations (sweep_relate.c), words and files (sweep_save.c),
- * plots (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
+ * from the interleaved word and of all pairs (sweep_differences.c), rank correlations (sweep_relate.c), words and
+ * files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
  */
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
@@ -88,6 +88,8 @@ typedef struct {
     size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
     size_t failed; /* runs */
     Seeds layout[2]; /* of validation and test text (sweep_differences) */
+    SharedSeeds shared[2];
+    Sheet *all_pairs; /* NULL without --all-pairs */
     Sheet *differences, *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches,
         *plotted;
 } Sweep;
@@ -119,18 +121,19 @@ int sweep_from(Sweep *u);
 /* ---- sweep_table.c, sweep_relate.c -------------------------------------------------------------------- */
 
 /* Columns of words.csv, sweep.csv, families.csv, sandwich.csv, permutations.csv and random.csv; halves.csv,
- * correlations.csv, differences.csv. */
+ * correlations.csv, differences.csv, pairs.csv. */
 extern const Column sweep_word_columns[], sweep_run_columns[], sweep_family_columns[],
     sweep_sandwich_columns[], sweep_ranked_columns[], sweep_half_columns[],
-    sweep_correlation_columns[], sweep_difference_columns[];
+    sweep_correlation_columns[], sweep_difference_columns[], sweep_pair_columns[];
 
 int sweep_tables(Sweep *u);
-/* Adds the row of a word and its k-th run to a table of these columns except the last three. family: the family, or
+/* Adds the row of a word and its k-th run to a table of the first six kinds of columns. family: the family, or
  * families, in the row. */
 void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out);
 /* Reads what a row of sweep.csv has of a run; the rest is NaN. ERR_INPUT. */
 int sweep_result(const Csv *c, size_t row, RunResult *out);
-/* Fills u->differences and layout: every word less the interleaved one; no rows without that one. */
+/* Fills u->layout, shared and differences: every word less the interleaved one; no rows without that one. With
+ * --all-pairs it also fills u->all_pairs, every word less every earlier one. ERR_MEMORY. */
 int sweep_differences(Sweep *u);
 /* Returns 1 where w is the sandwich that its first seed chose (--confirm). */
 int sweep_chosen(const Sweep *u, const Word *w);

@@ -1,5 +1,6 @@
 /* sweep_differences.c: computes every word's perplexity less the interleaved word's, with the designs and seeds of
- * statistics.h and Dunnett's correction for the number of words (simultaneous.h).
+ * statistics.h and Dunnett's correction for the number of words (simultaneous.h), and with --all-pairs the differences
+ * of all pairs of words from the same model, with Tukey's.
  *
  * A sandwich that its first seed chose (--confirm) is counted without that seed, which is a lucky one. Words with a run that
  * diverged are left out.
@@ -9,6 +10,13 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/sweep/sweep.h"
+#include "studies/tools/differences.h"
+
+/* A word that is compared. */
+typedef struct {
+    const Word *word;
+    Interval mean[2]; /* over the runs that count, on validation and test text */
+} Compared;
 
 typedef struct {
     const char *word;
@@ -69,55 +77,114 @@ static void list_runs(const Sweep *u, int test, size_t seeds, double *y)
     }
 }
 
-/* Computes the differences on a text, alone and together. mean, runs (words): room; row (words) collects both texts. */
-static int find(Sweep *u, int test, size_t seeds, const double *y, Interval *mean, size_t *runs,
-                DifferenceRow *row)
+/* Computes the model of a text and the mean of every word: list (n) out. y: as list_runs made it. */
+static int find_model(Sweep *u, int test, size_t seeds, const double *y, Compared *list, size_t n)
 {
-    size_t n = 0, base = 0, others = 0;
-    for (size_t i = 0; i < u->words; i++) {
-        if (!is_compared(u, &u->word[i])) continue;
-        if (i == u->interleaved) base = n;
-        mean[n] = statistics_mean(y + n * seeds, 1, seeds);
-        if (i != u->interleaved) runs[others++] = mean[n].n;
-        row[n].word = u->word[i].letters;
-        row[n].runs = mean[n].n;
-        n++;
-    }
-    Seeds s = u->layout[test] = statistics_seeds(y, n, seeds);
-    Simultaneous together;
-    TRY(simultaneous_dunnett(s.pooled.df, mean[base].n, runs, others, &together));
-    for (size_t i = 0; i < n; i++) {
-        Difference d = statistics_difference(&s.pooled, &mean[i], &mean[base]);
-        Difference all = simultaneous_difference(&together, &d);
-        *(test ? &row[i].test : &row[i].valid) = d;
-        *(test ? &row[i].test_together : &row[i].valid_together) = all;
-        *(test ? &row[i].test_half : &row[i].valid_half) = 0.5 * (all.high - all.low);
-    }
-    simultaneous_free(&together);
-    for (size_t i = 0; test && i < n; i++)
-        if (i != base) sheet_row(u->differences, &row[i]);
-    return 0;
+    u->layout[test] = statistics_seeds(y, n, seeds);
+    for (size_t i = 0; i < n; i++) list[i].mean[test] = statistics_mean(y + i * seeds, 1, seeds);
+    return statistics_shared(y, n, seeds, &u->shared[test]);
 }
+
+/* ---- less the interleaved word --------------------------------------------------------------------- */
+
+/* Computes the correction for the words on a text, base being the interleaved one; runs (n): room. */
+static int correct(const Sweep *u, int test, const Compared *list, size_t n, size_t base,
+                   size_t *runs, Simultaneous *out)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i != base) runs[others++] = list[i].mean[test].n;
+    return simultaneous_dunnett(u->layout[test].pooled.df, list[base].mean[test].n, runs, others,
+                                out);
+}
+
+static void add_difference(Sweep *u, const Simultaneous together[2], const Compared *c,
+                           const Compared *base)
+{
+    Difference alone[2], all[2];
+    for (int test = 0; test < 2; test++) {
+        alone[test] =
+            statistics_difference(&u->layout[test].pooled, &c->mean[test], &base->mean[test]);
+        all[test] = simultaneous_difference(&together[test], &alone[test]);
+    }
+    sheet_row(u->differences,
+              &(DifferenceRow){c->word->letters, c->mean[1].n, alone[0], alone[1], all[0], all[1],
+                               0.5 * (all[0].high - all[0].low), 0.5 * (all[1].high - all[1].low)});
+}
+
+static int add_differences(Sweep *u, const Compared *list, size_t n)
+{
+    Simultaneous together[2] = {0};
+    size_t base = 0;
+    while (base < n && list[base].word != &u->word[u->interleaved]) base++;
+    if (base == n) return 0;
+    size_t *runs = memory_new(n, sizeof *runs);
+    int code = runs ? 0 : ERR_MEMORY;
+    for (int test = 0; code == 0 && test < 2; test++)
+        code = correct(u, test, list, n, base, runs, &together[test]);
+    for (size_t i = 0; code == 0 && i < n; i++)
+        if (i != base) add_difference(u, together, &list[i], &list[base]);
+    for (int test = 0; test < 2; test++) simultaneous_free(&together[test]);
+    memory_free(runs);
+    return code;
+}
+
+/* ---- all pairs --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *word, *less;
+    Difference valid, test;
+} PairRow;
+
+const Column sweep_pair_columns[] = {
+    COLUMN(PairRow, word, .words = "the first word of the pair"),
+    COLUMN(PairRow, less, .words = "the second word, whose perplexity is subtracted"),
+    DIFFERENCES_PAIR(PairRow, "p of no difference, corrected for all pairs of words (Tukey)"),
+    {0}};
+
+/* Adds the pairs of words with a run that counts: the later one less the earlier one. */
+static void add_pairs(Sweep *u, const Compared *list, size_t n)
+{
+    Simultaneous together[2];
+    for (int test = 0; test < 2; test++) {
+        size_t designs = 0;
+        for (size_t i = 0; i < n; i++) designs += list[i].mean[test].n > 0;
+        simultaneous_tukey(u->layout[test].pooled.df, designs, &together[test]);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            const Compared *a = &list[i], *b = &list[j];
+            PairRow row = {.word = a->word->letters, .less = b->word->letters};
+            if (a->mean[0].n == 0 || b->mean[0].n == 0) continue;
+            row.valid =
+                differences_pair(&together[0], &u->layout[0].pooled, &a->mean[0], &b->mean[0]);
+            row.test =
+                differences_pair(&together[1], &u->layout[1].pooled, &a->mean[1], &b->mean[1]);
+            sheet_row(u->all_pairs, &row);
+        }
+}
+
+/* ---- both -------------------------------------------------------------------------------------------- */
 
 int sweep_differences(Sweep *u)
 {
+    size_t seeds = 0, n = 0;
     TRY(sheet_new(sweep_difference_columns, &u->differences));
-    if (!sweep_has_baseline(u) || !is_compared(u, &u->word[u->interleaved])) return 0;
-    size_t seeds = 0;
+    if (options_flag(u->options, "all-pairs")) TRY(sheet_new(sweep_pair_columns, &u->all_pairs));
     for (size_t i = 0; i < u->words; i++)
         if (u->word[i].seeds > seeds) seeds = u->word[i].seeds;
     double *y = memory_new(u->words, seeds * sizeof *y);
-    Interval *mean = memory_new(u->words, sizeof *mean);
-    size_t *runs = memory_new(u->words, sizeof *runs);
-    DifferenceRow *row = memory_new(u->words, sizeof *row);
-    int code = y && mean && runs && row ? 0 : ERR_MEMORY;
+    Compared *list = memory_new(u->words, sizeof *list);
+    int code = y && list ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->words; i++)
+        if (is_compared(u, &u->word[i])) list[n++].word = &u->word[i];
     for (int test = 0; code == 0 && test < 2; test++) {
         list_runs(u, test, seeds, y);
-        code = find(u, test, seeds, y, mean, runs, row);
+        code = find_model(u, test, seeds, y, list, n);
     }
+    if (code == 0) code = add_differences(u, list, n);
+    if (code == 0 && u->all_pairs) add_pairs(u, list, n);
     memory_free(y);
-    memory_free(mean);
-    memory_free(runs);
-    memory_free(row);
+    memory_free(list);
     return code;
 }

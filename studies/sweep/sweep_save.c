@@ -7,6 +7,7 @@
 #include "studies/model/network.h"
 #include "studies/runs/published.h"
 #include "studies/sweep/sweep.h"
+#include "studies/tools/differences.h"
 
 /* ---- words ------------------------------------------------------------------------------------------- */
 
@@ -117,27 +118,44 @@ static int print_answer(const Sweep *u, int family, FILE *f)
     return 0;
 }
 
-static int print_differences(const Sweep *u, int form, FILE *f)
+/* Prints what the differences of words rest on: one standard deviation, and seeds. */
+static void print_model(const Sweep *u, FILE *f)
 {
-    const Seeds *s = u->layout;
-    if (sheet_rows(u->differences) == 0 || s[0].pooled.df == 0) return 0;
-    fprintf(
-        f,
-        "\nDifferences from the interleaved word have 95 %% intervals with one standard deviation "
-        "over seeds\nfor all words: %.2f on validation (%zu degree%s of freedom), %.2f on test text "
-        "(%zu). ± alone is\nhalf of the interval of one difference (Student's t). ± together is half "
-        "of the interval that holds\nfor all words at once (Dunnett); p, of no difference, is "
-        "corrected in the same way.\n",
-        s[0].pooled.sd, s[0].pooled.df, s[0].pooled.df == 1 ? "" : "s", s[1].pooled.sd,
-        s[1].pooled.df);
-    for (int i = 0; i < 2; i++)
-        if (s[i].paired)
-            fprintf(f, "Seeds are paired on %s text: their correlation is %.2f.\n",
-                    i ? "test" : "validation", s[i].correlation);
+    if (u->layout[0].pooled.df == 0) {
+        fprintf(f,
+                "\nWords have one run each, so there is no standard deviation and no interval of "
+                "differences.\n");
+        return;
+    }
+    fprintf(f,
+            "\nDifferences of words have 95 %% intervals with one standard deviation over seeds, "
+            "which is assumed to be\nthe same in all words; each word is one design. Seeds are "
+            "paired where that lengthens intervals by at\nmost 5 %% if seeds have no effect, or "
+            "where an F test shows their effect (p < .005).\n");
+    differences_seeds(&u->layout[0], &u->shared[0], "validation", f);
+    differences_seeds(&u->layout[1], &u->shared[1], "test", f);
     if (u->best < u->words && sweep_chosen(u, &u->word[u->best]))
         fprintf(f, "%s is counted without the seed that chose it.\n", u->word[u->best].letters);
-    fputc('\n', f);
-    return sheet_write(u->differences, form, f);
+}
+
+static int print_differences(const Sweep *u, int form, FILE *f)
+{
+    int less = sheet_rows(u->differences) > 0 && u->layout[0].pooled.df > 0;
+    int pairs = u->all_pairs && sheet_rows(u->all_pairs) > 0;
+    if (less || pairs) print_model(u, f);
+    if (less) {
+        fprintf(f, "Differences from the interleaved word: ± alone is half of the interval of one "
+                   "difference (Student's t).\n± together is half of the interval that holds for "
+                   "all words at once (Dunnett); p, of no difference, is\ncorrected in the same "
+                   "way.\n\n");
+        TRY(sheet_write(u->differences, form, f));
+    }
+    if (!pairs) return 0;
+    fprintf(f,
+            "\nDifferences of all pairs of words (the perplexity of word minus that of less) have "
+            "95 %% intervals that\nhold for all pairs at once; p is corrected in the same way "
+            "(Tukey).\n\n");
+    return sheet_write(u->all_pairs, form, f);
 }
 
 static const char correlation_words[] =
@@ -250,6 +268,10 @@ int sweep_save(const Sweep *u)
     TRY(output_sheet(u->brief, SHEET_LATEX, u->dir, "words.tex"));
     TRY(output_sheet(u->differences, SHEET_CSV, u->dir, "differences.csv"));
     TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
+    if (u->all_pairs) {
+        TRY(output_sheet(u->all_pairs, SHEET_CSV, u->dir, "pairs.csv"));
+        TRY(output_sheet(u->all_pairs, SHEET_LATEX, u->dir, "pairs.tex"));
+    }
     TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
     TRY(output_sheet(u->halves, SHEET_CSV, u->dir, "halves.csv"));
     TRY(output_sheet(u->sandwiches, SHEET_CSV, u->dir, "sandwich.csv"));

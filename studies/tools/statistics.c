@@ -108,6 +108,66 @@ Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
     return s;
 }
 
+/* Adds a design of n runs, y (seeds), to the normal equations of seeds less the design's mean: C (seeds, seeds), r
+ * (seeds). */
+static void add_equations(const double *y, const Interval *d, size_t seeds, double *C, double *r)
+{
+    for (size_t j = 0; j < seeds; j++) {
+        if (isnan(y[j])) continue;
+        r[j] += y[j] - d->mean;
+        C[j * seeds + j] += 1;
+        for (size_t k = 0; k < seeds; k++)
+            if (!isnan(y[k])) C[j * seeds + k] -= 1 / (double)d->n;
+    }
+}
+
+/* Returns r' C^- r and the rank of C (n, n), both overwritten. C is the Laplacian of a graph, whose edges are pairs of
+ * seeds in one design. So elimination needs no choice of pivots, and what is left of a diagonal element is the sum of
+ * the edges to later seeds: it is 0 at the last seed of each connected part, and else far above rounding. */
+static double eliminate(double *C, double *r, size_t n, size_t *rank)
+{
+    const double least = 1e-9;
+    double square = 0;
+    *rank = 0;
+    for (size_t j = 0; j < n; j++) {
+        double pivot = C[j * n + j];
+        if (!(pivot > least)) continue;
+        square += r[j] * r[j] / pivot;
+        ++*rank;
+        for (size_t k = j + 1; k < n; k++) {
+            double share = C[k * n + j] / pivot;
+            if (share == 0) continue;
+            r[k] -= share * r[j];
+            for (size_t m = j + 1; m < n; m++) C[k * n + m] -= share * C[j * n + m];
+        }
+    }
+    return square;
+}
+
+int statistics_shared(const double *y, size_t designs, size_t seeds, SharedSeeds *out)
+{
+    double *C = memory_new(seeds + 1, seeds * sizeof *C), *r, within = 0;
+    Pooled all = {0, NAN};
+    size_t rank;
+    *out = (SharedSeeds){NAN, NAN};
+    if (!C) return ERR_MEMORY;
+    r = C + seeds * seeds;
+    for (size_t i = 0; i < designs; i++) {
+        Interval d = statistics_mean(y + i * seeds, 1, seeds);
+        if (d.n < 2) continue;
+        add_design(&all, &within, &d);
+        add_equations(y + i * seeds, &d, seeds, C, r);
+    }
+    double square = eliminate(C, r, seeds, &rank);
+    memory_free(C);
+    if (rank == 0 || rank >= all.df) return 0;
+    double taken = (double)rank, df = (double)(all.df - rank);
+    double rest = fmax(0, within - square) / df, tau = (square - taken * rest) / (double)all.df;
+    out->correlation = tau / (tau + rest);
+    out->p = rest > 0 ? gsl_cdf_fdist_Q(square / taken / rest, taken, df) : square > 0 ? 0 : 1;
+    return 0;
+}
+
 Difference statistics_contrast(const Pooled *s, const Interval *const *design, const double *weight,
                                size_t n)
 {

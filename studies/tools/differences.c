@@ -1,0 +1,29 @@
+/* differences.c: makes the differences of all pairs of designs and prints what their seeds show. */
+#include "studies/tools/differences.h"
+
+#include <math.h>
+
+Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const Interval *a,
+                            const Interval *b)
+{
+    Difference alone = statistics_difference(pooled, a, b);
+    return simultaneous_difference(s, &alone);
+}
+
+void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f)
+{
+    fprintf(f, "    %s: standard deviation %.2f, %zu degree%s of freedom; ", text, s->pooled.sd,
+            s->pooled.df, s->pooled.df == 1 ? "" : "s");
+    if (s->incomplete)
+        fprintf(f, "seeds are not paired, as %zu design%s lack%s some.\n", s->incomplete,
+                s->incomplete == 1 ? "" : "s", s->incomplete == 1 ? "s" : "");
+    else if (isnan(s->longer))
+        fprintf(f, "seeds are not paired, as there is nothing to pair.\n");
+    else
+        fprintf(f, "seeds are %spaired: their correlation is %.2f (F test: p %.2g).\n",
+                s->paired ? "" : "not ", s->correlation, s->p);
+    if (s->incomplete && shared && !isnan(shared->correlation))
+        fprintf(f,
+                "        Where designs share seeds, their correlation is %.2f (F test: p %.2g).\n",
+                shared->correlation, shared->p);
+}
