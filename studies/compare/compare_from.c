@@ -5,9 +5,9 @@
  * that no errors.csv has, as in studies recorded before that file existed.
  *
  * Runs of another corpus, size or recipe are refused as far as the files tell: the perplexities of the unigram in
- * compare.csv must be those of this corpus, a cell's numbers of parameters those of the given options, no best epoch may
- * lie behind --epochs, and a run that two directories have must have one perplexity. config.ini, where there is one, is
- * compared before (runs_same_recipe). Without it, the rest of the recipe is not checked.
+ * compare.csv must be those of this corpus, a cell's number of parameters, rate and dropout those of the options, no
+ * best epoch may lie behind --epochs, and a run that two directories have must have one perplexity. config.ini, where
+ * there is one, is compared before (runs_same_recipe). Without it, the rest of the recipe is not checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -144,6 +144,22 @@ static RunErrors single_errors(const Cell *c)
                        .one_by_one = c->one_by_one.mean};
 }
 
+/* Compares a row's rate and dropout with the options, which hold for all rows where none was tuned. */
+static int check_rate(const Compare *u, const Cell *c, const Csv *t, size_t row)
+{
+    static const char *const name[] = {"rate", "dropout"};
+    double there;
+    if (options_flag(u->options, "tune")) return 0;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        TRY(number_of(t, row, name[i], &there));
+        if (!isnan(there) && there != options_real(u->options, name[i]))
+            return error_set(ERR_INPUT, "%s: %s has %s %g, and %s with these options (--%s)",
+                             t->file, c->scheme->name, name[i], there,
+                             options_text(u->options, name[i]), name[i]);
+    }
+    return 0;
+}
+
 /* Takes what a row of compare.csv has of a cell: the first row with as many runs as the cell; or all rows with fewer
  * runs, which have one run each, or several whose errors an errors.csv has one by one. */
 static int take_measured(Compare *u, const Csv *t, size_t row)
@@ -157,6 +173,7 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     int part = runs < (double)c->runs && (runs == 1 || c->told) &&
                (double)c->taken + runs <= (double)c->runs;
     if (runs != (double)c->runs && !part) return 0;
+    TRY(check_rate(u, c, t, row));
     const struct {
         const char *name;
         double *at;

@@ -110,8 +110,8 @@ int runs_beats_unigram(double valid, double test, const Unigram *u);
 int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* Takes a recorded run of another directory: sets *there to r. ERR_INPUT where r has another number of parameters (the
- * words name the config.ini beside the file), its best epoch is not one of so many epochs, or *there already has another
- * perplexity. file, name and seed are for the words. */
+ * words name the config.ini beside the file), its best epoch is not one of so many epochs, or *there already has
+ * another perplexity. file, name and seed are for the words. */
 int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
               const RunResult *r, RunResult *there);
 

@@ -183,8 +183,8 @@ static void spoil_told(const char *row, const char *name, const char *is)
     spoil("told/compare.csv", was, now);
 }
 
-/* Recorded runs of another recipe are refused by config.ini, and without it by what the tables show: the best epoch and
- * the unigram. Each refusal has a control. */
+/* Recorded runs of another recipe are refused by config.ini, and without it by what the tables show: best epoch, rate,
+ * dropout and unigram. Each refusal has a control. */
 TEST(test_from_recipe)
 {
     static char trained[sizeof out];
@@ -209,6 +209,13 @@ TEST(test_from_recipe)
     spoil("told/runs.csv", was, now);
     refuse(TOLD TINY, "told/runs.csv: transformer with seed 1 has best epoch 6 of a training of 4 "
                       "(--epochs)");
+    run_ok(TOLD TINY "--epochs 6");
+    refuse(TOLD TINY "--epochs 6 --dropout 0.2",
+           "told/compare.csv: transformer has dropout 0.1, and 0.2 with these options (--dropout)");
+    spoil_told("transformer,", "rate", "0.5");
+    refuse(TOLD TINY "--epochs 6",
+           "transformer has rate 0.5, and 2e-2 with these options (--rate)");
+    spoil_told("transformer,", "rate", "2e-2");
     run_ok(TOLD TINY "--epochs 6");
     /* the same words with other frequencies, so that models have as many parameters */
     corpus_write("other", 300, 40);
@@ -419,7 +426,7 @@ static void write_runs(const char *dir, const char *params)
         for (size_t k = 0; k < made[i].runs; k++)
             n += (size_t)sprintf(runs + n, "%s,1,%s,%zu,1,%s,%s,1,1\n", made[i].scheme, params,
                                  k + 1, made[i].ppl[k], made[i].ppl[k]);
-        m += (size_t)sprintf(rows + m, "%s,1,%zu,,,,,,,0,1e-3,0\n", made[i].scheme, made[i].runs);
+        m += (size_t)sprintf(rows + m, "%s,1,%zu,,,,,,,0,2e-2,0.1\n", made[i].scheme, made[i].runs);
     }
     mkdir(file_path(dir), 0777);
     snprintf(name, sizeof name, "%s/runs.csv", dir);
