@@ -41,7 +41,8 @@ static const Option scheme_options[] = {
      1000},
     {"from", OPTION_LIST, NULL, "DIR",
      "train nothing: make tables of the runs in DIR/runs.csv, with what DIR/errors.csv and "
-     "DIR/compare.csv say about their networks; give all other options as for the training",
+     "DIR/compare.csv say about their networks; give all other options as for the training: those "
+     "that contradict DIR/config.ini or the tables are refused",
      0, 0},
     {0},
 };
@@ -137,6 +138,15 @@ static const OptionGroup *const groups[] = {
     &network_seed_group, &network_machine_group, &network_limit_group, &translator_group,
     &score_group,        &statistics_group,      &output_group,        NULL};
 
+/* The groups that say how a run is trained and translated. */
+static const OptionGroup *const recipe[] = {&tuning_group,
+                                            &network_text_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &translator_group,
+                                            &score_group,
+                                            NULL};
+
 static int verdict(const Compare *u)
 {
     char names[512] = "", name[CELL_NAME];
@@ -215,8 +225,18 @@ static int save(void *study)
     return compare_plots(u);
 }
 
+/* Returns ERR_INPUT where the config.ini of a directory of --from has another recipe. */
+static int check_recorded(const Options *o)
+{
+    const char *dir;
+    for (size_t i = 0; (dir = options_item(o, "from", i)); i++)
+        TRY(runs_same_recipe(o, groups, recipe, dir));
+    return 0;
+}
+
 static int study(Compare *u)
 {
+    TRY(check_recorded(u->options));
     TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
     if (options_text(u->options, "one-by-one") && !u->corpus.marks)
         return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
@@ -226,13 +246,14 @@ static int study(Compare *u)
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));
     if (compare_recorded(u)) {
+        TRY(open_test(u)); /* nothing is chosen any more */
         TRY(compare_from(u));
     } else {
         if (options_flag(u->options, "tune")) TRY(compare_tune(u));
         TRY(compare_train(u, u->worker.leader));
     }
     if (!tasks_write_tables(u->worker.leader)) return 0;
-    TRY(open_test(u));
+    if (!compare_recorded(u)) TRY(open_test(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
     TRY(tasks_save_tables(&u->runs, save, u));

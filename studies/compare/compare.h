@@ -124,8 +124,8 @@ void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 /* ---- compare_from.c ---- */
 
 /* Fills in all cells from runs.csv, errors.csv and compare.csv of the directories of --from; u->epochs and curves stay
- * without rows, as there are no logs. ERR_INPUT where a cell has no run or no row of compare.csv, or runs contradict
- * each other or the options. */
+ * without rows, as there are no logs. u->unigram is known by then. ERR_INPUT where a cell has no run or no row of
+ * compare.csv, or files contradict each other, the corpus or the options. */
 int compare_from(Compare *u);
 
 /* ---- compare_errors.c ---- */

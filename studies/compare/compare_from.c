@@ -2,9 +2,12 @@
  *
  * DIR/runs.csv has the results, and DIR/errors.csv the measures of the networks. DIR/compare.csv has, per cell, what is
  * in neither: the chosen rate and dropout, the runs still gaining, and means of the errors. These means count for cells
- * that no errors.csv has, as in studies recorded before that file existed. A run that two directories have must have
- * one perplexity, and a cell's numbers of parameters must be those of the given options, so runs of another size or
- * another recipe are not taken for these. The recipe of runs that only one directory has is not checked.
+ * that no errors.csv has, as in studies recorded before that file existed.
+ *
+ * Runs of another corpus, size or recipe are refused as far as the files tell: the perplexities of the unigram in
+ * compare.csv must be those of this corpus, a cell's number of parameters, rate and dropout those of the options, no
+ * best epoch may lie behind --epochs, and a run that two directories have must have one perplexity. config.ini, where
+ * there is one, is compared before (runs_same_recipe). Without it, the rest of the recipe is not checked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,21 +52,6 @@ static int find_cell(const Compare *u, const Csv *c, size_t row, Cell **out)
     return 0;
 }
 
-/* ---- runs.csv ---------------------------------------------------------------------------------- */
-
-static int take_run(Compare *u, const Csv *t, size_t row)
-{
-    Cell *c;
-    RunResult r;
-    double seed;
-    TRY(find_cell(u, t, row, &c));
-    TRY(number_of(t, row, "seed", &seed));
-    if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
-    TRY(runs_result(t, row, &r));
-    return runs_take(t->file, c->scheme->name, seed, c->numbers, &r,
-                     &c->result[(size_t)seed - u->seed]);
-}
-
 /* Takes each row of a table. */
 static int read_rows(Compare *u, const char *dir, const char *name,
                      int (*take)(Compare *u, const Csv *t, size_t row))
@@ -75,6 +63,56 @@ static int read_rows(Compare *u, const char *dir, const char *name,
     for (size_t i = 0; code == 0 && i < t.rows; i++) code = take(u, &t, i);
     csv_close(&t);
     return code;
+}
+
+/* The same, of a table that may be missing. */
+static int read_rows_there(Compare *u, const char *dir, const char *name,
+                           int (*take)(Compare *u, const Csv *t, size_t row))
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "%s", name));
+    return output_exists(path) ? read_rows(u, dir, name, take) : 0;
+}
+
+/* ---- the unigram of compare.csv ---------------------------------------------------------------- */
+
+/* Compares a row's unigram with that of this corpus. Both sum the same logarithms in the same order, so they differ at
+ * most by how the machines round a logarithm: far less than 1e-9 of the perplexity. Tables without the row or its
+ * perplexities pass. */
+static int check_unigram(Compare *u, const Csv *t, size_t row)
+{
+    const struct {
+        const char *name, *words;
+        double now;
+    } text[] = {{"valid_ppl", "validation", u->unigram.valid},
+                {"test_ppl", "test", u->unigram.test}};
+    if (strcmp(csv_named(t, row, "scheme"), "unigram") != 0) return 0;
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        double there = NAN;
+        int at = csv_column(t, text[i].name);
+        if (at >= 0) TRY(csv_number(t, row, at, &there));
+        if (!isnan(there) && !(fabs(there - text[i].now) <= 1e-9 * there))
+            return error_set(ERR_INPUT,
+                             "%s: the unigram has %s perplexity %.9g, and %.9g with these options: "
+                             "another corpus or vocabulary",
+                             t->file, text[i].words, there, text[i].now);
+    }
+    return 0;
+}
+
+/* ---- runs.csv ---------------------------------------------------------------------------------- */
+
+static int take_run(Compare *u, const Csv *t, size_t row)
+{
+    Cell *c;
+    RunResult r;
+    double seed;
+    TRY(find_cell(u, t, row, &c));
+    TRY(number_of(t, row, "seed", &seed));
+    if (!c || !(seed >= (double)u->seed && seed < (double)(u->seed + u->seeds))) return 0;
+    TRY(runs_result(t, row, &r));
+    return runs_take(t->file, c->scheme->name, seed, c->numbers, options_size(u->options, "epochs"),
+                     &r, &c->result[(size_t)seed - u->seed]);
 }
 
 /* ---- errors.csv -------------------------------------------------------------------------------- */
@@ -89,13 +127,6 @@ static int take_errors(Compare *u, const Csv *t, size_t row)
     RunErrors *e = &c->errors[(size_t)seed - u->seed];
     c->told = 1;
     return compare_errors_take(t, row, e);
-}
-
-static int read_errors(Compare *u, const char *dir)
-{
-    char path[OUTPUT_PATH];
-    TRY(output_path(path, dir, "errors.csv"));
-    return output_exists(path) ? read_rows(u, dir, "errors.csv", take_errors) : 0;
 }
 
 /* ---- compare.csv ------------------------------------------------------------------------------- */
@@ -113,6 +144,22 @@ static RunErrors single_errors(const Cell *c)
                        .one_by_one = c->one_by_one.mean};
 }
 
+/* Compares a row's rate and dropout with the options, which hold for all rows where none was tuned. */
+static int check_rate(const Compare *u, const Cell *c, const Csv *t, size_t row)
+{
+    static const char *const name[] = {"rate", "dropout"};
+    double there;
+    if (options_flag(u->options, "tune")) return 0;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        TRY(number_of(t, row, name[i], &there));
+        if (!isnan(there) && there != options_real(u->options, name[i]))
+            return error_set(ERR_INPUT, "%s: %s has %s %g, and %s with these options (--%s)",
+                             t->file, c->scheme->name, name[i], there,
+                             options_text(u->options, name[i]), name[i]);
+    }
+    return 0;
+}
+
 /* Takes what a row of compare.csv has of a cell: the first row with as many runs as the cell; or all rows with fewer
  * runs, which have one run each, or several whose errors an errors.csv has one by one. */
 static int take_measured(Compare *u, const Csv *t, size_t row)
@@ -126,6 +173,7 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
     int part = runs < (double)c->runs && (runs == 1 || c->told) &&
                (double)c->taken + runs <= (double)c->runs;
     if (runs != (double)c->runs && !part) return 0;
+    TRY(check_rate(u, c, t, row));
     const struct {
         const char *name;
         double *at;
@@ -170,24 +218,65 @@ static int take_measured(Compare *u, const Csv *t, size_t row)
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
+/* Finds the number of runs of a cell's largest row in a table; 0: the table has no such row. */
+static int largest_row(const Compare *u, const Csv *t, const Cell *c, double *most)
+{
+    Cell *of;
+    double runs;
+    *most = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        TRY(find_cell(u, t, i, &of));
+        if (of != c) continue;
+        TRY(number_of(t, i, "seeds", &runs));
+        if (runs > *most) *most = runs;
+    }
+    return 0;
+}
+
+/* Sets the error for a cell whose runs no row of compare.csv describes: rows of more runs, or of fewer in the only
+ * directory, are of other seeds. */
+static int not_measured(const Compare *u, const Cell *c, const char *name)
+{
+    const char *dir;
+    int parts = 0;
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++) {
+        char path[OUTPUT_PATH];
+        double most;
+        Csv t;
+        TRY(open_table(dir, "compare.csv", path, &t));
+        int code = largest_row(u, &t, c, &most);
+        csv_close(&t);
+        TRY(code);
+        if (most > (double)c->runs || (most > 0 && !options_item(u->options, "from", 1)))
+            return error_set(ERR_INPUT, "%s has %s with %.0f seed%s, not %zu (--seeds)", path, name,
+                             most, most == 1 ? "" : "s", c->runs);
+        parts |= most > 0;
+    }
+    return error_set(ERR_INPUT, "--from: no compare.csv has a row of %s with %zu seed%s%s", name,
+                     c->runs, c->runs == 1 ? "" : "s",
+                     parts ? "; rows of fewer seeds join where each has one, or errors.csv has "
+                             "the errors of each run"
+                           : "");
+}
+
 static int check_cell(const Compare *u, const Cell *c)
 {
     char name[CELL_NAME];
     compare_cell_name(u, c, name);
     if (c->runs == 0)
         return error_set(ERR_INPUT, "--from: no runs.csv has a run of %s with these seeds", name);
-    if (!c->measured)
-        return error_set(ERR_INPUT, "--from: no compare.csv has a row of %s with %zu seed%s", name,
-                         c->runs, c->runs == 1 ? "" : "s");
-    return 0;
+    return c->measured ? 0 : not_measured(u, c, name);
 }
 
 int compare_from(Compare *u)
 {
     const char *dir;
     for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
+        TRY(read_rows_there(u, dir, "compare.csv", check_unigram));
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
         TRY(read_rows(u, dir, "runs.csv", take_run));
-    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++) TRY(read_errors(u, dir));
+    for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
+        TRY(read_rows_there(u, dir, "errors.csv", take_errors));
     compare_summarise(u);
     for (size_t i = 0; (dir = options_item(u->options, "from", i)); i++)
         TRY(read_rows(u, dir, "compare.csv", take_measured));

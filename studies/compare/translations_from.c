@@ -159,7 +159,8 @@ static int take_run(Translations *u, const Csv *runs, const Csv *lines, size_t r
     if (!isnan(c->result[k].valid_ppl))
         return error_set(ERR_INPUT, "%s: %s with seed %.0f is in a directory before too",
                          runs->file, c->name, seed);
-    TRY(runs_take(runs->file, c->name, seed, c->numbers, &r.result, &c->result[k]));
+    TRY(runs_take(runs->file, c->name, seed, c->numbers, options_size(u->options, "epochs"),
+                  &r.result, &c->result[k]));
     c->measure[k] = r.measure;
     return next > first ? translations_read_lines(lines, first, next - first, &c->lines[k]) : 0;
 }

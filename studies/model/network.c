@@ -475,6 +475,7 @@ int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int 
 void network_length(const Options *o, char out[64])
 {
     size_t epochs = options_size(o, "epochs"), most = options_size(o, "max-steps");
-    int n = snprintf(out, 64, "%zu epoch%s", epochs, epochs == 1 ? "" : "s");
+    int n = snprintf(out, 64, "%s%zu epoch%s", options_size(o, "patience") ? "at most " : "",
+                     epochs, epochs == 1 ? "" : "s");
     if (most) snprintf(out + n, 64 - (size_t)n, ", at most %zu steps", most);
 }

@@ -139,7 +139,8 @@ int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int 
 
 /* Returns the training of o, without directory, report and stop. */
 TrainConfig network_training(const Options *o);
-/* Writes its length: "8 epochs", "2 epochs, at most 1500 steps". */
+/* Writes its length: "8 epochs", "2 epochs, at most 1500 steps"; "at most 20 epochs" with --patience, which may stop it
+ * earlier. */
 void network_length(const Options *o, char out[64]);
 
 /* The names at a level of a vocabulary. token: that of a token, "token" or "character"; word: that of what the

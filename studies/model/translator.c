@@ -27,7 +27,8 @@ static const Option search_options[] = {
     {"no-repeat", OPTION_SIZE, "0", "N", "no N tokens twice in a translation; 0: they may be", 0,
      65536},
     {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation", 0, 0},
-    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536},
+    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536,
+     .flags = OPTION_MAY_DIFFER},
     {0},
 };
 

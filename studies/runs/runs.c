@@ -339,11 +339,12 @@ static int forget_tuned(const Options *o, Options *train)
     return 0;
 }
 
-/* Makes the options that all runs of the study share; the seeds are the runs' own. */
-static int study_options(const Options *o, const Options *tunes, Options **out)
+/* Makes the options of these groups that all runs of the study share; the seeds are the runs' own. */
+static int study_options(const OptionGroup *const *groups, const Options *o, const Options *tunes,
+                         Options **out)
 {
-    TRY(options_new(command_train.groups, out));
-    TRY(options_set(*out, OPTION_ARGUMENT, "", "seed", "1"));
+    TRY(options_new(groups, out));
+    if (options_known(*out, "seed")) TRY(options_set(*out, OPTION_ARGUMENT, "", "seed", "1"));
     TRY(forget_tuned(tunes, *out));
     return shared_options(o, 0, *out);
 }
@@ -352,8 +353,8 @@ static int compare_studies(const Runs *r, const Options *there)
 {
     Options *old = NULL, *now = NULL;
     const char *name;
-    int code = study_options(there, r->options, &old);
-    if (code == 0) code = study_options(r->options, r->options, &now);
+    int code = study_options(command_train.groups, there, r->options, &old);
+    if (code == 0) code = study_options(command_train.groups, r->options, r->options, &now);
     if (code == 0 && rerun_options(now, old, &name) == RERUN_OTHER) {
         const char *was = options_text(old, name), *is = options_text(now, name);
         code = error_set(ERR_INPUT,
@@ -375,6 +376,39 @@ int runs_same_study(const Runs *r, const OptionGroup *const *groups)
     TRY(options_new(groups, &there));
     int code = options_read(there, path);
     if (code == 0 && !options_item(there, "from", 0)) code = compare_studies(r, there);
+    options_free(there);
+    return code;
+}
+
+static int compare_recipes(const Options *o, const Options *there, const OptionGroup *const *recipe,
+                           const char *dir)
+{
+    Options *old = NULL, *now = NULL;
+    const char *name;
+    int code = study_options(recipe, there, o, &old);
+    if (code == 0) code = study_options(recipe, o, o, &now);
+    if (code == 0 && options_differ(now, old, OPTION_MAY_DIFFER | OPTION_SOURCE, &name)) {
+        const char *was = options_text(old, name), *is = options_text(now, name);
+        code = error_set(ERR_INPUT,
+                         "%s holds runs of other options (--%s %s, now %s); --config "
+                         "%s/config.ini gives those of the runs",
+                         dir, name, was ? was : "none", is ? is : "none", dir);
+    }
+    options_free(now);
+    options_free(old);
+    return code;
+}
+
+int runs_same_recipe(const Options *o, const OptionGroup *const *all,
+                     const OptionGroup *const *recipe, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Options *there;
+    TRY(output_path(path, dir, "config.ini"));
+    if (!output_exists(path)) return 0;
+    TRY(options_new(all, &there));
+    int code = options_read(there, path);
+    if (code == 0) code = compare_recipes(o, there, recipe, dir);
     options_free(there);
     return code;
 }
@@ -403,10 +437,15 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
     return error_set(code, "%s: %s", s->scheme->name, words);
 }
 
-int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
-              RunResult *there)
+int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
+              const RunResult *r, RunResult *there)
 {
     if (r->params != (double)numbers) return other_size(file, name, r->params, numbers);
+    if (r->best_epoch > (double)epochs) /* NaN: the table has no such column */
+        return error_set(ERR_INPUT,
+                         "%s: %s with seed %.0f has best epoch %.0f of a training of %zu "
+                         "(--epochs)",
+                         file, name, seed, r->best_epoch, epochs);
     if (!isnan(there->valid_ppl) &&
         (there->valid_ppl != r->valid_ppl || there->test_ppl != r->test_ppl))
         return error_set(ERR_INPUT,

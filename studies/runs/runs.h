@@ -73,6 +73,12 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
  * differ, and where epochs are added the runs go on. A study that only read recorded runs (--from) has no runs. */
 int runs_same_study(const Runs *r, const OptionGroup *const *groups);
 
+/* Returns ERR_INPUT where DIR/config.ini is of a study, of the groups `all`, whose options of the groups `recipe` that
+ * are part of a run's identity differ from those of o, and names the first: its recorded runs are of another training.
+ * The rate and the dropout may differ where o chooses them (--tune). A directory without config.ini passes. */
+int runs_same_recipe(const Options *o, const OptionGroup *const *all,
+                     const OptionGroup *const *recipe, const char *dir);
+
 /* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would
  * destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
@@ -104,10 +110,10 @@ int runs_beats_unigram(double valid, double test, const Unigram *u);
 int runs_result(const Csv *c, size_t row, RunResult *out);
 
 /* Takes a recorded run of another directory: sets *there to r. ERR_INPUT where r has another number of parameters (the
- * words name the config.ini beside the file), or *there already has another perplexity. file, name and seed are for the
- * words. */
-int runs_take(const char *file, const char *name, double seed, size_t numbers, const RunResult *r,
-              RunResult *there);
+ * words name the config.ini beside the file), its best epoch is not one of so many epochs, or *there already has
+ * another perplexity. file, name and seed are for the words. */
+int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
+              const RunResult *r, RunResult *there);
 
 /* A row of a run's log. */
 typedef struct {

@@ -68,7 +68,7 @@ part() {
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
     if [ -n "$from" ]; then
         # shellcheck disable=SC2086
-        "$trotter" compare $recipe "$@" --from "$from/$name" --out "$out/$name"
+        "$trotter" compare $recipe "$@" $extra --from "$from/$name" --out "$out/$name"
         return
     fi
     mkdir -p "$out/$name"
@@ -91,7 +91,7 @@ joint() {
     shift 2
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
     # shellcheck disable=SC2086
-    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $recorded --out "$out/$name"
+    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $extra $recorded --out "$out/$name"
 }
 
 # shellcheck disable=SC2086

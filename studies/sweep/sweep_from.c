@@ -33,7 +33,8 @@ static int take_run(Sweep *u, const Csv *t, size_t row)
     TRY(csv_number(t, row, at, &seed));
     if (isnan(r.valid_ppl) || !(seed >= (double)u->seed && seed < (double)(u->seed + w->seeds)))
         return 0;
-    return runs_take(t->file, letters, seed, w->numbers, &r, &w->result[(size_t)seed - u->seed]);
+    return runs_take(t->file, letters, seed, w->numbers, options_size(u->options, "epochs"), &r,
+                     &w->result[(size_t)seed - u->seed]);
 }
 
 static int take_runs(Sweep *u, const char *dir)

@@ -154,18 +154,18 @@ TEST_BETWEEN(test_from, undrawn, NULL)
              args);
     run_ok(line);
     assert_string_equal(out, trained);
-    refuse(
-        "compare --from again --scheme transformer,macaron --layers 1 --seeds 2 --out x" MEASURED,
-        "no runs.csv has a run of macaron");
-    refuse("compare --from again --scheme heun-layer --layers 1 --seeds 1 --out x" MEASURED,
-           "no compare.csv has a row of heun-layer with 1 seed");
-    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
-           "parameters, and");
-    assert_non_null(strstr(err, "with these options; --config again/config.ini gives those of"));
+#define AGAIN "compare --from again --epochs 2 --activation gelu --truncation 1 --out x" MEASURED
+    refuse(AGAIN "--scheme transformer,macaron --seeds 2", "no runs.csv has a run of macaron");
+    refuse(AGAIN "--scheme heun-layer --seeds 1",
+           "again/compare.csv has heun-layer with 2 seeds, not 1 (--seeds)");
+    refuse(AGAIN "--scheme heun-layer --seeds 2 --untied",
+           "again holds runs of other options (--untied no, now yes); --config again/config.ini "
+           "gives those of the runs");
     shell_ok("mv again/config.ini kept"); /* control: no remedy is named that is not there */
-    refuse("compare --from again --scheme heun-layer --seeds 2 --out x" MEASURED "--untied",
-           "with these options\n");
+    refuse(AGAIN "--scheme heun-layer --seeds 2 --untied", "parameters, and");
+    assert_non_null(strstr(err, "with these options\n"));
     shell_ok("mv kept again/config.ini");
+#undef AGAIN
     file_read("again/runs.csv", big, sizeof big);
     spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
     refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
@@ -203,6 +203,76 @@ TEST_BETWEEN(test_contrast, undrawn, NULL)
         refuse(line, bad[i][1]);
         assert_false(file_exists("bad/runs"));
     }
+}
+
+#define TOLD "compare --from told --scheme transformer,macaron --seeds 2 --csv --out asked"
+
+/* Replaces a cell of told/compare.csv. */
+static void spoil_told(const char *row, const char *name, const char *is)
+{
+    char was[256], now[256];
+    file_read("told/compare.csv", big, sizeof big);
+    snprintf(was, sizeof was, ",%s,", cell(big, row, name));
+    snprintf(now, sizeof now, ",%s,", is);
+    spoil("told/compare.csv", was, now);
+}
+
+/* Recorded runs of another recipe are refused by config.ini, and without it by what the tables show: best epoch, rate,
+ * dropout and unigram. Each refusal has a control. */
+TEST(test_from_recipe)
+{
+    static char trained[sizeof out];
+    char text[64];
+    run_ok("compare --scheme transformer,macaron --seeds 2 --epochs 3 --csv --out told" TINY);
+    strcpy(trained, out);
+    forget("told/runs");
+    refuse(TOLD TINY, "told holds runs of other options (--epochs 3, now 4); --config "
+                      "told/config.ini gives those of the runs");
+    refuse(TOLD TINY "--epochs 3 --clip 1", "(--clip 0, now 1)");
+    refuse(TOLD TINY "--epochs 3 --tune --tune-rate 1e-2", "(--tune none, now yes)");
+    run_ok(TOLD TINY "--epochs 3 --recompute --all-pairs"); /* these decide nothing */
+    assert_string_equal(out, trained);
+    /* without config.ini */
+    forget("told/config.ini");
+    file_read("told/runs.csv", big, sizeof big);
+    char was[128], now[128];
+    const char *params = cell(big, "transformer,1,", "params");
+    snprintf(was, sizeof was, "transformer,1,%s,1,%s,", params,
+             cell(big, "transformer,1,", "best_epoch"));
+    snprintf(now, sizeof now, "transformer,1,%s,1,6,", params);
+    spoil("told/runs.csv", was, now);
+    refuse(TOLD TINY, "told/runs.csv: transformer with seed 1 has best epoch 6 of a training of 4 "
+                      "(--epochs)");
+    run_ok(TOLD TINY "--epochs 6");
+    refuse(TOLD TINY "--epochs 6 --dropout 0.2",
+           "told/compare.csv: transformer has dropout 0.1, and 0.2 with these options (--dropout)");
+    spoil_told("transformer,", "rate", "0.5");
+    refuse(TOLD TINY "--epochs 6",
+           "transformer has rate 0.5, and 2e-2 with these options (--rate)");
+    spoil_told("transformer,", "rate", "2e-2");
+    run_ok(TOLD TINY "--epochs 6");
+    /* the same words with other frequencies, so that models have as many parameters */
+    corpus_write("other", 300, 40);
+    refuse(TOLD ANY_TEXT "--corpus other --epochs 6",
+           "told/compare.csv: the unigram has validation perplexity ");
+    assert_non_null(strstr(err, " with these options: another corpus or vocabulary\n"));
+    file_read("told/compare.csv", big, sizeof big);
+    snprintf(text, sizeof text, "%.11g", number(big, "unigram,", "valid_ppl"));
+    spoil_told("unigram,", "valid_ppl", text); /* fewer digits are no other corpus */
+    run_ok(TOLD TINY "--epochs 6");
+    spoil_told("unigram,", "test_ppl", "99");
+    refuse(TOLD TINY "--epochs 6", "told/compare.csv: the unigram has test perplexity 99, and ");
+    shell_ok("sed -i /^unigram,/d told/compare.csv"); /* nothing tells */
+    run_ok(TOLD ANY_TEXT "--corpus other --epochs 6");
+}
+
+/* With --patience trainings may end before their last epoch. */
+TEST(test_length_in_words)
+{
+    run_ok("compare --scheme transformer --seeds 1 --epochs 2 --patience 1 --out patient" TINY);
+    assert_non_null(strstr(out, "training took at most 2 epochs.\n"));
+    run_ok("compare --scheme transformer --seeds 1 --epochs 2 --out patient-not" TINY);
+    assert_non_null(strstr(out, "training took 2 epochs.\n"));
 }
 
 /* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
@@ -299,7 +369,8 @@ TEST(test_from_studies_of_seeds)
     }
     forget("two1/errors.csv");
     forget("two3/errors.csv");
-    refuse(line, "no compare.csv has a row of transformer with 4 seeds");
+    refuse(line, "no compare.csv has a row of transformer with 4 seeds; rows of fewer seeds join "
+                 "where each has one, or errors.csv has the errors of each run");
 }
 
 /* Errors come from errors.csv, run by run. Where there is none they come from compare.csv, which has means alone. */
@@ -389,7 +460,7 @@ static void write_runs(const char *dir, const char *params)
         for (size_t k = 0; k < made[i].runs; k++)
             n += (size_t)sprintf(runs + n, "%s,1,%s,%zu,1,%s,%s,1,1\n", made[i].scheme, params,
                                  k + 1, made[i].ppl[k], made[i].ppl[k]);
-        m += (size_t)sprintf(rows + m, "%s,1,%zu,,,,,,,0,1e-3,0\n", made[i].scheme, made[i].runs);
+        m += (size_t)sprintf(rows + m, "%s,1,%zu,,,,,,,0,2e-2,0.1\n", made[i].scheme, made[i].runs);
     }
     mkdir(file_path(dir), 0777);
     snprintf(name, sizeof name, "%s/runs.csv", dir);
@@ -413,7 +484,7 @@ TEST(test_layout)
     run_ok("compare --scheme euler --seeds 1 --epochs 1 --csv --out made" TINY);
     write_runs("made", cell(out, "euler,", "params"));
     static const char args[] =
-        "compare --from made --seeds 4 --csv --out layout --scheme "
+        "compare --from made --seeds 4 --epochs 1 --csv --out layout --scheme "
         "transformer,heun-layer,looped:2,rk2-unit,repeat:2,rk4-layer,euler" TINY;
     assert_int_equal(program_run(args), 1); /* the diverged ones are no better than frequencies */
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -460,8 +531,9 @@ TEST(test_pairs_and_equivalence)
 {
     run_ok("compare --scheme euler --seeds 1 --epochs 1 --csv --out made2" TINY);
     write_runs("made2", cell(out, "euler,", "params"));
-#define MADE \
-    "compare --from made2 --seeds 4 --scheme transformer,heun-layer,looped:2,rk2-unit,repeat:2 "
+#define MADE                                              \
+    "compare --from made2 --seeds 4 --epochs 1 --scheme " \
+    "transformer,heun-layer,looped:2,rk2-unit,repeat:2 "
     run_ok(MADE "--all-pairs --equivalence 2.5 --csv --out pairs" TINY);
     assert_true(number(out, "rk2-unit,", "margin") == 2.5);
     /* two one-sided tests for each of three comparisons: p lies between the p of one, t = (2.5 - .15) / .5113 with 6

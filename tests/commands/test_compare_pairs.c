@@ -420,6 +420,8 @@ TEST(from)
     assert_true(same_files("from/runs.csv", "files/runs.csv"));
     assert_true(same_files("from/lines.csv", "files/lines.csv"));
     assert_true(same_files("from/compare.md", "files/compare.md"));
+    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --sentences 3 --from files --out from");
+    assert_string_equal(out, study);
     for (int i = 1; i <= 2; i++) keep_seed(i == 1 ? "one" : "two", i);
     run_ok(STUDY "--truncation 1 --truncation-tokens 3 --from one --from two --out from");
     assert_string_equal(out, study);
@@ -439,7 +441,13 @@ TEST(from)
     refuse("--from one --from one", "with seed 1 is in a directory before too");
     refuse("--from one --seeds 3 --seed 5", "given twice");
     refuse("--from nowhere", "nowhere");
-    refuse("--from rev", "parameters, and");
+    refuse("--from rev", "rev holds runs of other options (--source none, now a)");
+    shell_ok("rm -rf sized; mkdir sized; cp rev/runs.csv rev/lines.csv sized");
+    refuse("--from sized", "parameters, and");
+    refuse("--from files --beam 1", "files holds runs of other options (--beam 5, now 1)");
+    shell_ok("rm -rf bad; cp -r moved bad; "
+             "awk -F, -v OFS=, 'NR == 2 { $7 = 6 } 1' moved/runs.csv >bad/runs.csv");
+    refuse("--from bad", "with seed 1 has best epoch 6 of a training of 1 (--epochs)");
     refuse("--from text", "text/runs.csv");
     shell_ok(
         "rm -rf bad; cp -r moved bad; sed -i '$d' bad/runs.csv; sed -i '/^macaron/d' bad/runs.csv");

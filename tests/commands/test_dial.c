@@ -30,7 +30,7 @@ static void write_runs(const char *dir, const char *params, double ppl[LEVELS][S
         for (size_t j = 0; j < SEEDS; j++)
             n += (size_t)sprintf(runs + n, "%s,1,%s,%zu,1,%.17g,%.17g,1,1\n", names[i], params,
                                  j + 1, ppl[i][j], 2 * ppl[i][j]);
-        m += (size_t)sprintf(rows + m, "%s,1,%d,,,,,,,0,1e-3,0\n", names[i], SEEDS);
+        m += (size_t)sprintf(rows + m, "%s,1,%d,,,,,,,0,2e-2,0.1\n", names[i], SEEDS);
     }
     mkdir(file_path(dir), 0777);
     snprintf(name, sizeof name, "%s/runs.csv", dir);

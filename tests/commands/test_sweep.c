@@ -329,6 +329,7 @@ TEST(test_from)
                 "no sweep.csv has a run of fs");
     must_refuse("sweep --interleaved --seeds 1 --from made --out no --untied" TINY,
                 "parameters, and");
+    assert_true(says("with these options; --config made/config.ini gives those of"));
     char *digit = strchr(strstr(trained, "sfsfsf,"), '\n') - 1; /* last digit of a perplexity */
     *digit = *digit == '1' ? '2' : '1';
     file_text("made/sweep.csv", trained);
