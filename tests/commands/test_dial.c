@@ -138,7 +138,7 @@ TEST_BETWEEN(none, undrawn, NULL)
 }
 
 /* --dial names the levels; without --scheme they are all, and the command can be given again from its config.ini. */
-TEST_BETWEEN(levels, undrawn, NULL)
+TEST(levels)
 {
     static const char *const two =
         "dial:2-0\ndial:2-1/2\ndial:2-3/4\ndial:2-1\ndial:2-5/4\ndial:2-3/2\ndial:2-2\n";
