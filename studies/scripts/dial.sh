@@ -7,9 +7,9 @@
 #                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
 #   sh studies/scripts/dial.sh --corpus DIR --out OUT --from DIR [--only PART,...]
 #
-#   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout of 0.1 and 0.2 was worse
-#              wherever it was tried (studies/results/dial)
-#   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer
+#   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout is 0 and was not tuned
+#   two        S = 2: seven levels; and beside them F and G in turn, of order 1 and 2 (looped:2, fgfg2), and the plain layer.
+#              Three contrasts of order 1 and 2 and of together and in turn: order, arrangement, half of their interaction
 #   low        S = 2: two levels more, below 1/2
 #   others     other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error)
 #   four       S = 4: five levels
@@ -98,7 +98,9 @@ joint() {
 {
     part tune $narrow --scheme dial:2,0,dial:2,1,looped:2 --baseline dial:2,1 --tune --tune-rate 4e-3,8e-3,1.6e-2 \
         --tune-dropout 0 --seeds 1
-    part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" --scheme $levels
+    part two $narrow --baseline dial:2,1 $trained --seed "$first" --seeds "$seeds" --scheme $levels \
+        --contrast "dial:2,1 fgfg2 - dial:2,1/2 looped:2" --contrast "looped:2 fgfg2 - dial:2,1/2 dial:2,1" \
+        --contrast "fgfg2 dial:2,1/2 - looped:2 dial:2,1"
     part low $narrow --baseline dial:2,1/4 $trained --seed "$first" --seeds "$seeds" --scheme dial:2,1/4,dial:2,3/8
     part others $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $others
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"

@@ -81,7 +81,7 @@ dial() {
         TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$name" \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
         mv "dial/$name" new
-        take "dial/$name" compare.csv compare.md pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+        take "dial/$name" compare.csv compare.md contrasts.csv pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
     done
 }
 

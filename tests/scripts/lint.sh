@@ -1,7 +1,8 @@
 #!/bin/sh
 # lint.sh: checks formatting (clang-format), layering (which room includes which), that READMEs name every file of
-# their folder, that no file has a machine's paths, that gnuplot scripts are made of literals alone, and that sources
-# begin with their own name. Each check first has to object to a file that breaks its rule.
+# their folder, that no file has a machine's paths, that gnuplot scripts are made of literals alone, that both pages
+# of findings have the same sentences, and that sources begin with their own name. Each check first has to object to a
+# file that breaks its rule.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
 bad=$(mktemp -d)
@@ -100,6 +101,9 @@ unlisted() {
     done
 }
 
+# ---- findings: prints the numbered sentences of page $1 that page $2 does not have word for word
+untold() { grep '^[0-9]\. ' "$1" | grep -vxFf "$2"; }
+
 # ---- negative controls
 mkdir -p "$bad/ode"
 printf 'int  f( void ){return 0 ;}\n' >"$bad/format.c"
@@ -139,6 +143,11 @@ printf 'Reading order: `first.h`, `part_*.c`, and a word of second.c\n' >"$bad/R
 [ "$(unlisted "$bad/README.md" first.c first.h part_one.c second.c)" = second.c ] ||
     say "the check of READMEs does not tell a file that one names from one that it does not"
 
+printf '1. A sentence.\n2. Another.\n' >"$bad/found.md"
+printf 'Words\n2. Another.\n1. A sentence, changed.\n' >"$bad/README.md"
+[ "$(untold "$bad/found.md" "$bad/README.md")" = '1. A sentence.' ] ||
+    say "the check of findings does not tell a sentence that both pages have from one that differs"
+
 # ---- the repository
 for room in kernels ode ode/systems nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
@@ -174,9 +183,13 @@ found=$(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/te
 [ -z "$found" ] || say "kill() in a test, whose number may be -1 (test_signal in tests/lib/test.h):
 $found"
 
+found=$(untold studies/results/README.md README.md)
+[ -z "$found" ] || say "a finding of studies/results/README.md that README.md does not have word for word:
+$found"
+
 found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))
 [ -z "$found" ] || say "a source whose first line does not begin with its own name:
 $found"
 
-[ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals and names are as they should be"
+[ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals, findings and names are as they should be"
 exit $failed
