@@ -12,6 +12,7 @@
 #              Three contrasts of order 1 and 2 and of together and in turn: order, arrangement, half of their interaction
 #   low        S = 2: two levels more, below 1/2
 #   others     other blocks of two evaluations: the papers', and those of studies/schemes (trotter design found fgfg-error)
+#   papers     the papers' other blocks of two evaluations: learned scalars, sigmoids, tanh; PolyNet
 #   four       S = 4: five levels
 #   three      three evaluations: three Euler steps, SSPRK(3,2), Kutta's method of order 3, and its stages with learned weights of
 #              order 2 (order2-learn)
@@ -19,6 +20,7 @@
 #              which they divide
 #   confirm    fgfg-error and repeat:2 once more, on eight seeds that nothing was chosen by (those after --first + 7)
 #   wide       four designs again at width 128, six seeds
+#   blocks     trains nothing: fgfg-error beside all blocks of two evaluations that the papers have (`others` and `papers`)
 #   sixteen    trains nothing: `confirm` and the first seeds of its two designs in one model
 #   all        trains nothing: the designs of `two`, `low`, `others`, `three` and `four` in one model
 #
@@ -29,7 +31,7 @@
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
-corpus='' out='' from='' only=two,low,others,four,three,parts,confirm,wide,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' from='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
     --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
@@ -51,6 +53,7 @@ recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --
         --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
 levels=dial:2,0,dial:2,1/2,dial:2,3/4,dial:2,1,dial:2,5/4,dial:2,3/2,dial:2,2,looped:2,fgfg2,transformer
 three=dial:3,1/3,dial:3,1/2,rk3,order2-learn
+papers=rk2-scalar,rk2-sigmoid,rk2-tanh,polynet
 others=heun-layer,repeat:2,rk2-gate,looped-learn,looped-chebyshev,dial-learn,half-coupled,fgfg-error
 file="--scheme-file $root/studies/schemes/study.scheme"
 trained="--rate $rate --dropout $dropout" narrow='--width 64 --inner 256' wide='--width 128 --inner 512'
@@ -103,6 +106,7 @@ joint() {
         --contrast "fgfg2 dial:2,1/2 - looped:2 dial:2,1"
     part low $narrow --baseline dial:2,1/4 $trained --seed "$first" --seeds "$seeds" --scheme dial:2,1/4,dial:2,3/8
     part others $narrow --baseline repeat:2 $trained --seed "$first" --seeds "$seeds" $file --scheme $others
+    part papers $narrow --baseline polynet $trained --seed "$first" --seeds "$seeds" --scheme $papers
     part four $narrow --scheme dial:4,0,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1 --baseline dial:4,1/3 $trained --seed "$first" --seeds "$seeds"
     part three $narrow --baseline dial:3,1/3 $trained --seed "$first" --seeds "$seeds" $file --scheme $three
     part parts --width 64 --inner 192 --baseline looped:2 $trained --seed "$first" --seeds "$seeds" $file --scheme looped:2,macaron,parted
@@ -110,6 +114,7 @@ joint() {
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,1/2,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
     joint all "two low others three four" --baseline dial:2,1 $file \
         --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
+    joint blocks "others papers" --baseline fgfg-error $file --scheme fgfg-error,heun-layer,repeat:2,rk2-gate,$papers
     seeds=$((2 * seeds))
     joint sixteen "others confirm" --baseline repeat:2 $file --scheme repeat:2,fgfg-error
 }
