@@ -223,9 +223,9 @@ int compare_beats_unigram(const Compare *u, const Cell *c);
 
 /* Prints the tables on stdout; with --csv only the whole one, as CSV. */
 int compare_show(const Compare *u);
-/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, contrasts.csv, .tex, pairs.csv, .tex, correlations.csv,
- * .tex, runs.csv, errors.csv, curves.csv, epochs.csv, those of the dial, of the papers' figures and of the orders.
- * compare_plots draws the plots. */
+/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, contrasts.csv, .tex, pairs.csv, .tex,
+ * correlations.csv, .tex, runs.csv, errors.csv, curves.csv, epochs.csv, those of the dial, of the papers' figures and of
+ * the orders. compare_plots draws the plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
 
