@@ -104,6 +104,8 @@ recorded tables/designs $brief --seeds 1 --layers 4
 recorded tables/layers $brief --seeds 3 --layers 2
 sentences=64
 recorded tables/layers-long $long --seeds 3 --layers 2
+sentences=16
+recorded tables/operators $brief --seeds 3
 sentences=4
 recorded tables/baseline $brief --seeds 1
 recorded tables/sentences $brief --seeds 1 --context sentence
