@@ -4,7 +4,7 @@
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
 #   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only PART,PART,...] [--first N] [--seeds N]
-#                              [--processes N] [--rate X] [--dropout P] [--precision f32|bf16]
+#                              [--processes N] [--rate X] [--dropout P] [--device D] [--precision P]
 #   sh studies/scripts/dial.sh --corpus DIR --out OUT --from DIR [--only PART,...]
 #
 #   tune       rates of three designs; choose from OUT/tune/compare.csv, and give --rate below. Dropout is 0 and was not tuned
@@ -31,10 +31,10 @@
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
-corpus='' out='' from='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 precision=f32 extra=''
+corpus='' out='' from='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 device=cpu precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
-    --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --precision | --extra)
+    --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --device | --precision | --extra)
         [ $# -gt 1 ] || { echo "dial.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift 2 ;;
@@ -50,7 +50,7 @@ mkdir -p "$out"
 
 # The rate falls to 0, so that the last epoch is the one that counts.
 recipe="--corpus $corpus --layers 1 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --epochs 6 --schedule linear
-        --warmup 400 --threads 1 --precision $precision --truncation 64 --all-pairs --equivalence 1"
+        --warmup 400 --threads 1 --device $device --precision $precision --truncation 64 --all-pairs --equivalence 1"
 levels=dial:2,0,dial:2,1/2,dial:2,3/4,dial:2,1,dial:2,5/4,dial:2,3/2,dial:2,2,looped:2,fgfg2,transformer
 three=dial:3,1/3,dial:3,1/2,rk3,order2-learn
 papers=rk2-scalar,rk2-sigmoid,rk2-tanh,polynet

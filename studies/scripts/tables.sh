@@ -2,7 +2,7 @@
 # tables.sh: the source papers' language-model tables, trained under one recipe, in order of importance.
 #
 #   sh studies/scripts/tables.sh --corpus DIR [--wikitext DIR] [--out DIR] [--full] [--jobs N] [--only NAME,...]
-#                        [--first N] [--seeds N] [--device D] [--precision P] [--list] [--help]
+#                        [--first N] [--seeds N] [--errors N] [--device D] [--precision P] [--list] [--help]
 #
 #   table5       ODE Transformer, table 5: residual, RK2, RK2 with unit weights, with a gate, RK4; one layer
 #   macaron      Macaron Net: macaron, att-ffn-att, no-residual; and the true second-order splitting
@@ -27,7 +27,8 @@
 # studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
 # quarter of the time). --full is the papers' size and recipe, for all, each run until three epochs have not been better than
 # its best, on a GPU or with --device cpu --precision bf16. --seeds N are those from --first on; tables of other seeds are
-# joined by `trotter compare --from A --from B`. Corpora are folders with train, valid and test text; without --wikitext
+# joined by `trotter compare --from A --from B`. --errors N measures truncation errors on N sentences, 0 on none (16 with
+# --full, else 64). Corpora are folders with train, valid and test text; without --wikitext
 # that table is left out. --list shows the commands alone, and needs no corpus. Exit status: of the first that failed.
 set -uf
 here=$(pwd -P)
@@ -38,7 +39,11 @@ refuse() {
     exit 2
 }
 
-out= corpus= wikitext= jobs=1 only= full=0 list=0 first=1 count= device= precision=
+number() {
+    case $2 in '' | 0* | *[!0-9]* | ????*) refuse "$1 $2: expected a number from 1 to 999" ;; esac
+}
+
+out= corpus= wikitext= jobs=1 only= full=0 list=0 first=1 count= errors= device= precision=
 while [ $# -gt 0 ]; do
     case $1 in
     --full) full=1 ;;
@@ -54,13 +59,15 @@ while [ $# -gt 0 ]; do
         [ $# -gt 1 ] || refuse "$1 needs a value"
         count=$2
         shift ;;
+    --errors)
+        [ $# -gt 1 ] || refuse "$1 needs a value"
+        case $2 in 0) ;; *) number "$1" "$2" ;; esac
+        errors=$2
+        shift ;;
     *) refuse "$1: no such option (--help tells those there are)" ;;
     esac
     shift
 done
-number() {
-    case $2 in '' | 0* | *[!0-9]* | ????*) refuse "$1 $2: expected a number from 1 to 999" ;; esac
-}
 number --jobs "$jobs"
 number --first "$first"
 [ -z "$count" ] || number --seeds "$count"
@@ -80,16 +87,18 @@ out=$(place "$out") corpus=$(place "$corpus") wikitext=$(place "$wikitext")
 
 if [ $full = 1 ]; then
     recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
-            --rate 7e-4 --warmup 2000 --device ${device:-cuda} --precision ${precision:-tf32}"
-    [ "$device" != cpu ] || recipe="$recipe --threads $(($(nproc) > jobs ? $(nproc) / jobs : 1))"
-    seeds=5 context=sentence other=stream errors=16
+            --rate 7e-4 --warmup 2000 --device ${device:-cuda} --precision ${precision:-tf32}
+            --threads $(($(nproc) > jobs ? $(nproc) / jobs : 1))"
+    seeds=5 context=sentence other=stream
+    errors="${errors:-16} --truncation-tolerance 1e-5" # of networks with kinks; 1e-6 takes three times as long
     long="--epochs 20 --patience 3"
     brief=$long letters=$long wiki=
     words="--pairs 8 --permutations 20 --random 20"
 else
     recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
             --activation gelu ${device:+--device $device }--precision ${precision:-bf16} --threads 1"
-    seeds=3 context=stream other=sentence errors=64
+    seeds=3 context=stream other=sentence
+    : "${errors:=64}"
     long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
     letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
