@@ -189,7 +189,7 @@ int compare_open(Compare *u)
     TRY(read_depths(u));
     TRY(find_baseline(u));
     TRY(compare_contrasts_check(u));
-    TRY(network_backend(u->options, &b));
+    TRY(runs_backend(u->options, &b));
     u->cells = u->schemes.count * u->depths;
     u->cell = memory_new(u->cells, sizeof *u->cell);
     if (!u->cell) return ERR_MEMORY;

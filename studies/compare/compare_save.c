@@ -61,9 +61,24 @@ static void print_controls(const Compare *u, FILE *f)
     }
 }
 
+/* Counts the trained networks, and those whose error is known one by one; returns 1 where any error is known. */
+static int count_measured(const Compare *u, size_t *measured, size_t *runs)
+{
+    int any = 0;
+    *measured = *runs = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        any |= !isnan(c->split.mean);
+        *runs += c->runs;
+        for (size_t k = 0; k < u->seeds; k++) *measured += isnan(c->errors[k].split) ? 0 : 1;
+    }
+    return any;
+}
+
 static void print_truncation(const Compare *u, FILE *f)
 {
-    if (!compare_truncation.wanted(u)) return;
+    size_t measured, runs;
+    if (!compare_truncation.wanted(u) || !count_measured(u, &measured, &runs)) return;
     fprintf(
         f,
         "error is the RMS of the trained network's own step (h = 1) minus the exact flow of its "
@@ -75,6 +90,8 @@ static void print_truncation(const Compare *u, FILE *f)
         "predicts. slope is the power of h in the error before the\ndivision, order + 1 for "
         "small h; only smooth models (GELU) have slopes above 2.5.\n",
         options_size(u->options, "truncation"));
+    if (measured && measured < runs)
+        fprintf(f, "%zu of %zu trained networks were measured.\n", measured, runs);
     size_t told = 0, governed = 0;
     for (size_t i = 0; i < u->cells; i++) {
         told += compare_governs(&u->cell[i]) >= 0;

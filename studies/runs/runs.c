@@ -422,6 +422,12 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     return code;
 }
 
+int runs_backend(const Options *o, const Backend **out)
+{
+    int recorded = options_item(o, "from", 0) != NULL;
+    return recorded ? backend_find("cpu-f32", NULL, out) : network_backend(o, out);
+}
+
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out)
 {
     BridgeOptions bridge = network_bridge(o);

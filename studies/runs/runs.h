@@ -87,6 +87,10 @@ int runs_spare(const Runs *r, const RunSpec *s);
  * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 
+/* Finds the backend of a study's models: that of the options or, where the study only reads recorded runs (--from), one
+ * that every machine has. */
+int runs_backend(const Options *o, const Backend **out);
+
 /* Makes the model of a run, for evaluation. ERR_INPUT with words. */
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);
 

@@ -316,7 +316,7 @@ TEST(test_from)
     run_ok(line);
     char *trained = strdup(out), table[16384];
     file_read("made/words.csv", big, sizeof big);
-    snprintf(line, sizeof line, "sweep --from made --out again%s", args);
+    snprintf(line, sizeof line, "sweep --from made --out again%s --device cuda", args);
     run_ok(line);
     assert_string_equal(out, trained);
     assert_false(file_exists("again/runs"));
