@@ -60,12 +60,14 @@ again() {
 # schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
 
-# published_size FOLDER SEED: makes the tables of the published size again from the folder's own runs.
+# published_size FOLDER OPTIONS...: makes the tables of the published size again from the folder's own runs.
 published_size() {
+    name=$1
+    shift
     make_new compare --width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 --rate 7e-4 \
-        --warmup 2000 --precision bf16 --threads 1 --epochs 20 --patience 3 --corpus ptb --context sentence --truncation 0 \
-        --seeds 1 --seed "$2" --from "$results/$1" --scheme "$(schemes "$1")"
-    take "$1" compare.csv compare.md published.csv published.md
+        --warmup 2000 --precision bf16 --threads 1 --epochs 20 --patience 3 --corpus ptb --context sentence \
+        --from "$results/$name" --scheme "$(schemes "$name")" "$@"
+    take "$name" compare.csv compare.md pairs.csv published.csv published.md evaluations.svg truncation.svg
 }
 
 # recorded FOLDER OPTIONS...: makes a folder's tables again from its own runs.
@@ -93,7 +95,7 @@ words() {
     take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
-dial two four others three confirm parts sixteen all
+dial two four others papers three confirm parts sixteen blocks all
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3
@@ -112,7 +114,9 @@ recorded tables/sentences $brief --seeds 1 --context sentence
 recorded tables/relative $brief --seeds 1 --positions both
 recorded tables/untied $brief --seeds 1 --untied
 recorded tables/history $brief --seeds 1 --layers 2
-published_size published 1
+published_size published --seeds 5 --all-pairs --truncation 8 --truncation-tolerance 1e-5
+published_size published/cpu --seeds 1 --truncation 0
+published_size published/released --layers 2 --seeds 2 --positions both --untied --no-final-norm --baseline dlcl --truncation 0
 again one-layer transformer,macaron,att-ffn-att,no-residual,rk2-gate,heun-layer,heun,strang-marchuk:heun,looped:2,repeat:2,looped:4,repeat:4,rk4-layer \
     "ptb tables/macaron tables/controls tables/table5" $long --seeds 3
 words words $treebank --permutations 4 --random 4
