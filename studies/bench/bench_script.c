@@ -164,6 +164,7 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
         if (code) progress_note("without %s: %s", ways[w].name, error_text());
         speed->without[w] = code != 0;
         if (code == 0) sample_add(&speed->speed[w], value);
+        if (code == 0 && device) progress_note("%s: %.0f %s", ways[w].name, value, key);
         first = 0;
     }
     return 0;
