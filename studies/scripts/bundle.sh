@@ -37,7 +37,8 @@ sort -u "$work/libraries" | while read -r name path; do
 done
 mkdir -p "$root/studies/scripts" "$root/studies/bench/peer" "$root/tests/scripts"
 cp studies/bench/peer/torch_lm.py "$root/studies/bench/peer/"
-cp studies/scripts/gpu.sh "$root/studies/scripts/"
+cp studies/scripts/gpu.sh studies/scripts/tables.sh "$root/studies/scripts/"
+ln -s release/trotter "$root/build/trotter"
 cp tests/scripts/run.sh "$root/tests/scripts/"
 tar -C "$work" -cf - trotter-gpu | xz -T0 -6 >"$file.new"
 mv "$file.new" "$file"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in a bundle (make bundle).
 #
-#   sh studies/scripts/gpu.sh [measure|peers|tools|ten]... [--out DIR] [--peer FILE] [--corpus DIR] [--build DIR]
+#   sh studies/scripts/gpu.sh [measure|peers|tools|study]... [--out DIR] [--peer FILE] [--corpus DIR] [--build DIR]
 #                             [--limit SECONDS]
 #
-# Each word is a command that is useful by itself and takes at most 10 minutes (ten: more). Without a word: the first three.
+# Each word is a command that is useful by itself and takes at most 10 minutes (study: more). Without a word: the first three.
 #
 #   measure   smoke      five steps of training on the device
 #             tests      the kernels', backends', models' and devices' tests on the device
@@ -17,7 +17,8 @@
 #             peer_f32
 #   tools     sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #             profile    ncu on one step of training
-#   ten       ten        the ten models of the ODE Transformer's table 5 (needs --corpus: the Penn Treebank), timed
+#   study     study      tables.sh --full: the papers' tables at their size (needs --corpus: the Penn Treebank). STUDY holds its
+#                        other options; by default table 5 of the ODE Transformer with one and two layers, four processes
 #
 # Every part has a time limit (the table below; --limit changes all) and may fail without stopping the others; a test that is
 # missing, cannot start or is skipped counts as failed. Parts write their results as they go: DIR (out/gpu) gets PART.log,
@@ -28,13 +29,13 @@ cd "$(dirname "$0")/../.." || exit 2
 out=out/gpu peer= corpus= build=build limit= words=
 while [ $# -gt 0 ]; do
     case $1 in
-    measure | peers | tools | ten) words="$words $1" ;;
+    measure | peers | tools | study) words="$words $1" ;;
     --out | --peer | --corpus | --build | --limit)
         [ $# -gt 1 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift ;;
     *)
-        echo "gpu.sh: $1: expected measure, peers, tools, ten or an option (see the head of the script)" >&2
+        echo "gpu.sh: $1: expected measure, peers, tools, study or an option (see the head of the script)" >&2
         exit 2 ;;
     esac
     shift
@@ -62,7 +63,7 @@ peers   peer_tf32 200
 peers   peer_f32  160
 tools   sanitizer 400
 tools   profile  170
-ten     ten     3600'
+study   study   3600'
 
 about() {
     echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
@@ -205,27 +206,12 @@ gpus() {
     return $bad
 }
 
-# Trains one and two layers of five blocks for 20 epochs, and keeps the best validation epoch; PRECISION is set outside.
-ten() {
+# Most of its time goes to truncation errors, which the processor measures: --errors N in STUDY takes N sentences.
+study() {
     [ -n "$corpus" ] || { echo "no --corpus"; return 1; }
-    bad=0
-    start=$(date +%s)
-    echo "scheme,layers,seconds,valid_ppl,test_ppl" >"$out/ten.csv"
-    for layers in 1 2; do
-        for scheme in transformer heun-layer rk2-unit rk2-gate rk4-layer; do
-            before=$(date +%s) dir=$out/ten-$scheme-$layers
-            rm -rf "$dir" # so that its seconds are those of a whole training
-            "$trotter" train --scheme $scheme --corpus "$corpus" --layers $layers --width 512 --inner 2048 \
-                --heads 8 --context sentence --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 \
-                --rate 7e-4 --warmup 2000 --epochs 20 --device cuda --precision "${PRECISION:-bf16}" \
-                --out "$dir" || bad=1
-            echo "$scheme,$layers,$(($(date +%s) - before)),$(sed -n 2p "$dir/result.csv" | cut -d, -f6,7)" >>"$out/ten.csv"
-            rm -f "$dir/"*.safetensors
-        done
-    done
-    echo "all ten: $(($(date +%s) - start)) s"
-    cat "$out/ten.csv"
-    return $bad
+    # shellcheck disable=SC2086
+    run sh studies/scripts/tables.sh --full --device cuda --precision "${PRECISION:-bf16}" \
+        ${STUDY:---only table5,layers-long --jobs 4} --corpus "$corpus" --out "$out/tables"
 }
 
 # ---- the run -------------------------------------------------------------------------------------

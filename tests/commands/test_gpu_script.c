@@ -69,6 +69,8 @@ TEST(a_part_that_fails_is_named)
     assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "peers --limit 20 --peer nowhere.py"),
                      1);
     assert_non_null(strstr(out, "no peer: --peer FILE"));
+    assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "study --limit 20"), 1);
+    assert_non_null(strstr(out, "no --corpus"));
 }
 
 TEST(without_a_device_or_program_nothing_is_measured)
