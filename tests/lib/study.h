@@ -1,5 +1,5 @@
 /* study.h: parts for tests of commands that train many models (compare, sweep): a small corpus, cells of
- * their CSV, several processes in one directory. */
+ * their CSV, files with words replaced, several processes in one directory. */
 #ifndef TROTTER_TEST_STUDY_H
 #define TROTTER_TEST_STUDY_H
 
@@ -74,6 +74,17 @@ static inline pid_t start(const char *arguments, const char *log)
 static inline void forget(const char *dir)
 {
     shell_ok("rm -rf %s", dir);
+}
+
+/* Replaces the words `was` of a file by `is`. */
+static inline void spoil(const char *name, const char *was, const char *is)
+{
+    static char old[1 << 14], new[1 << 14];
+    file_read(name, old, sizeof old);
+    char *at = strstr(old, was);
+    assert_non_null(at);
+    int n = snprintf(new, sizeof new, "%.*s%s%s", (int)(at - old), old, is, at + strlen(was));
+    file_write(name, new, (size_t)n);
 }
 
 #endif
