@@ -76,6 +76,7 @@ typedef struct {
     size_t designs, single; /* maps that differ and have runs; those of them with one run */
     size_t comparisons;     /* with the baseline */
     Seeds valid, test;
+    SharedSeeds valid_shared, test_shared;
 } Layout;
 
 typedef struct {

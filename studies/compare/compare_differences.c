@@ -30,7 +30,7 @@ static int is_design(const Compare *u, const Cell *c)
 }
 
 /* Computes the layout of a depth. valid, test (cells, seeds): room for its runs. */
-static Layout find_layout(const Compare *u, size_t d, double *valid, double *test)
+static int find_layout(const Compare *u, size_t d, double *valid, double *test, Layout *out)
 {
     Layout l = {0};
     for (size_t i = d; i < u->cells; i += u->depths) {
@@ -45,7 +45,10 @@ static Layout find_layout(const Compare *u, size_t d, double *valid, double *tes
     }
     l.valid = statistics_seeds(valid, l.designs, u->seeds);
     l.test = statistics_seeds(test, l.designs, u->seeds);
-    return l;
+    TRY(statistics_shared(valid, l.designs, u->seeds, &l.valid_shared));
+    TRY(statistics_shared(test, l.designs, u->seeds, &l.test_shared));
+    *out = l;
+    return 0;
 }
 
 static void find_difference(const Compare *u, const Layout *l, Cell *c)
@@ -92,9 +95,10 @@ int compare_differences(Compare *u)
     int code = runs && count ? 0 : ERR_MEMORY;
     for (size_t d = 0; code == 0 && d < u->depths; d++) {
         Layout *l = &u->layout[d];
-        *l = find_layout(u, d, runs, runs + u->cells * u->seeds);
-        for (size_t i = d; i < u->cells; i += u->depths) find_difference(u, l, &u->cell[i]);
-        code = correct(u, d, count);
+        code = find_layout(u, d, runs, runs + u->cells * u->seeds, l);
+        for (size_t i = d; code == 0 && i < u->cells; i += u->depths)
+            find_difference(u, l, &u->cell[i]);
+        if (code == 0) code = correct(u, d, count);
     }
     memory_free(runs);
     memory_free(count);

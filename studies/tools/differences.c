@@ -22,7 +22,7 @@ void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *te
     else
         fprintf(f, "seeds are %spaired: their correlation is %.2f (F test: p %.2g).\n",
                 s->paired ? "" : "not ", s->correlation, s->p);
-    if (s->incomplete && shared && !isnan(shared->correlation))
+    if (s->incomplete && !isnan(shared->correlation))
         fprintf(f,
                 "        Where designs share seeds, their correlation is %.2f (F test: p %.2g).\n",
                 shared->correlation, shared->p);

@@ -33,7 +33,7 @@ Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const I
                             const Interval *b);
 
 /* Prints a line on what the runs on one text ("validation") show about seeds: their standard deviation, whether they are
- * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line; NULL: nothing. */
+ * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. */
 void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f);
 
 #endif

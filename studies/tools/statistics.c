@@ -1,7 +1,9 @@
 /* statistics.c: computes Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
 #include "studies/tools/statistics.h"
 
+#include <gsl/gsl_blas.h>
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
@@ -121,36 +123,36 @@ static void add_equations(const double *y, const Interval *d, size_t seeds, doub
     }
 }
 
-/* Returns r' C^- r and the rank of C (n, n), both overwritten. C is the Laplacian of a graph, whose edges are pairs of
- * seeds in one design. So elimination needs no choice of pivots, and what is left of a diagonal element is the sum of
- * the edges to later seeds: it is 0 at the last seed of each connected part, and else far above rounding. */
-static double eliminate(double *C, double *r, size_t n, size_t *rank)
+/* Computes r' C^- r and the rank of C (n, n), which is overwritten, from the least-squares solution of C x = r. C counts
+ * runs, so a pivot is 0 or far above rounding. room (5 n). */
+static double quadratic(double *C, double *r, size_t n, double *room, size_t *order, size_t *rank)
 {
     const double least = 1e-9;
     double square = 0;
-    *rank = 0;
-    for (size_t j = 0; j < n; j++) {
-        double pivot = C[j * n + j];
-        if (!(pivot > least)) continue;
-        square += r[j] * r[j] / pivot;
-        ++*rank;
-        for (size_t k = j + 1; k < n; k++) {
-            double share = C[k * n + j] / pivot;
-            if (share == 0) continue;
-            r[k] -= share * r[j];
-            for (size_t m = j + 1; m < n; m++) C[k * n + m] -= share * C[j * n + m];
-        }
-    }
+    gsl_matrix_view A = gsl_matrix_view_array(C, n, n);
+    gsl_vector_view b = gsl_vector_view_array(r, n), v[5];
+    gsl_permutation p = {n, order};
+    for (size_t i = 0; i < 5; i++) v[i] = gsl_vector_view_array(room + i * n, n);
+    gsl_vector *Q = &v[0].vector, *Z = &v[1].vector, *work = &v[2].vector, *x = &v[3].vector;
+    gsl_linalg_COD_decomp_e(&A.matrix, Q, Z, &p, least, rank, work);
+    if (*rank == 0) return 0;
+    gsl_linalg_COD_lssolve(&A.matrix, Q, Z, &p, *rank, &b.vector, x, &v[4].vector);
+    gsl_blas_ddot(&b.vector, x, &square);
     return square;
 }
 
 int statistics_shared(const double *y, size_t designs, size_t seeds, SharedSeeds *out)
 {
-    double *C = memory_new(seeds + 1, seeds * sizeof *C), *r, within = 0;
     Pooled all = {0, NAN};
-    size_t rank;
     *out = (SharedSeeds){NAN, NAN};
-    if (!C) return ERR_MEMORY;
+    if (seeds < 2) return 0;
+    double *C = memory_new(seeds + 6, seeds * sizeof *C), *r, within = 0;
+    size_t *order = memory_new(seeds, sizeof *order), rank;
+    if (!C || !order) {
+        memory_free(C);
+        memory_free(order);
+        return ERR_MEMORY;
+    }
     r = C + seeds * seeds;
     for (size_t i = 0; i < designs; i++) {
         Interval d = statistics_mean(y + i * seeds, 1, seeds);
@@ -158,8 +160,9 @@ int statistics_shared(const double *y, size_t designs, size_t seeds, SharedSeeds
         add_design(&all, &within, &d);
         add_equations(y + i * seeds, &d, seeds, C, r);
     }
-    double square = eliminate(C, r, seeds, &rank);
+    double square = quadratic(C, r, seeds, r + seeds, order, &rank);
     memory_free(C);
+    memory_free(order);
     if (rank == 0 || rank >= all.df) return 0;
     double taken = (double)rank, df = (double)(all.df - rank);
     double rest = fmax(0, within - square) / df, tau = (square - taken * rest) / (double)all.df;

@@ -295,7 +295,7 @@ static int job_shared(void)
 
 TEST(test_memory)
 {
-    assert_true(fail_each(job, 0) == 1 && fail_each(job_shared, 0) == 1);
+    assert_true(fail_each(job, 0) == 1 && fail_each(job_shared, 0) == 2);
 }
 
 /* ---- drawn studies ---------------------------------------------------------------------------------- */
