@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
+#include "studies/tools/differences.h"
 
 /* Returns the scheme's index; the number of schemes: it is not compared. */
 static size_t find_scheme(const Compare *u, const char *given)
@@ -70,18 +71,10 @@ const Column contrast_columns[] = {
     COLUMN(ContrastRow, contrast,
            .words = "mean of the schemes before the '-' minus mean of those behind it"),
     COLUMN(ContrastRow, layers),
-    FIELD(ContrastRow, "valid_contrast", valid.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "valid_low", .high = "valid_high", .head = "valid",
-          .words = "contrast of validation perplexities"),
-    FIELD(ContrastRow, "valid_low", valid.low, .form = SHEET_FIXED, .digits = 2, .head = "from"),
-    FIELD(ContrastRow, "valid_high", valid.high, .form = SHEET_FIXED, .digits = 2, .head = "to"),
-    FIELD(ContrastRow, "valid_p", valid.p, .digits = 2, .head = "p", .words = ALONE),
-    FIELD(ContrastRow, "test_contrast", test.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_low", .high = "test_high", .head = "test",
-          .words = "contrast of test perplexities"),
-    FIELD(ContrastRow, "test_low", test.low, .form = SHEET_FIXED, .digits = 2, .head = "from"),
-    FIELD(ContrastRow, "test_high", test.high, .form = SHEET_FIXED, .digits = 2, .head = "to"),
-    FIELD(ContrastRow, "test_p", test.p, .digits = 2, .head = "p", .words = ALONE),
+    DIFFERENCES_TEXT(ContrastRow, valid, "valid_contrast", "valid", "valid",
+                     "contrast of validation perplexities", ALONE),
+    DIFFERENCES_TEXT(ContrastRow, test, "test_contrast", "test", "test",
+                     "contrast of test perplexities", ALONE),
     {0}};
 
 /* Computes a contrast at depth d. of (schemes): room. A design that diverged has no contrast. */
