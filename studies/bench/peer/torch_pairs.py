@@ -9,7 +9,7 @@ TARGET" a pair, lengths with <eos>). Sentences of a batch are padded to its long
 
 The last line is JSON: tokens_per_s, the median over steps of the target's tokens a second, <eos> counted and padding not;
 source_tokens_per_s, and the share of rows that are padding."""
-import argparse, json, math, os, statistics, time
+import argparse, contextlib, json, math, os, statistics, time
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument('--pairs', required=True, help='file of lengths')
@@ -25,7 +25,10 @@ p.add_argument('--steps', type=int, default=8)
 p.add_argument('--warmup', type=int, default=2)
 p.add_argument('--threads', type=int, default=2)
 p.add_argument('--device', default='cpu')
-p.add_argument('--tf32', action='store_true')
+p.add_argument('--tf32', action='store_true', help='products in tf32')
+p.add_argument('--bf16', action='store_true', help='autocast to bf16, weights in f32')
+p.add_argument('--fused', action='store_true', help="Adam's fused kernel (torch >= 2)")
+p.add_argument('--sdpa', action='store_true', help='changes nothing: nn.Transformer has it')
 p.add_argument('--compile', action='store_true', help='torch.compile (torch >= 2)')
 a = p.parse_args()
 os.environ.setdefault('OMP_NUM_THREADS', str(a.threads))
@@ -91,14 +94,16 @@ for pairs in lengths.values():
 model = Translator(max(max(s, t) for pairs in lengths.values() for s, t in pairs)).to(device).train()
 network = torch.compile(model) if a.compile else model
 loss_of = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=a.smoothing)
-adam = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9, foreach=True)
+adam = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9, **({'fused': True} if a.fused else {'foreach': True}))
+cast = torch.autocast(device.type, torch.bfloat16) if a.bf16 else contextlib.nullcontext()
 wait = torch.cuda.synchronize if device.type == 'cuda' else lambda: None
 
 
 def step(i):
     source, shifted, target = batches[i % len(batches)]
     adam.zero_grad(set_to_none=True)
-    loss = loss_of(network(source, shifted).view(-1, a.vocab), target.view(-1))
+    with cast:
+        loss = loss_of(network(source, shifted).view(-1, a.vocab), target.view(-1))
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     adam.step()

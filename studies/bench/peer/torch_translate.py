@@ -24,7 +24,8 @@ p.add_argument('--steps', type=int, default=3)
 p.add_argument('--warmup', type=int, default=1)
 p.add_argument('--threads', type=int, default=2)
 p.add_argument('--device', default='cpu')
-p.add_argument('--tf32', action='store_true')
+p.add_argument('--tf32', action='store_true', help='products in tf32')
+p.add_argument('--bf16', action='store_true', help='weights, caches and products in bf16; sums of log p in f32')
 p.add_argument('--check', action='store_true', help='compare log p of the outputs with that of whole passes')
 a = p.parse_args()
 os.environ.setdefault('OMP_NUM_THREADS', str(a.threads))
@@ -35,7 +36,7 @@ import torch.nn.functional as F
 torch.set_num_threads(a.threads)
 torch.manual_seed(1)
 torch.backends.cuda.matmul.allow_tf32 = a.tf32
-device = torch.device(a.device)
+device, kind = torch.device(a.device), torch.bfloat16 if a.bf16 else torch.float32
 EOS, B, K, H, E = 0, a.sentences, a.beam, a.heads, a.d // a.heads
 
 
@@ -120,12 +121,12 @@ def search(model, source):
     encoded = model.encode(source)
     memories = [layer.memory(encoded) for layer in model.layers]
     T, k = a.length + 1, 1
-    caches = [torch.empty(B, 2, H, T, E, device=device) for _ in model.layers]
+    caches = [torch.empty(B, 2, H, T, E, device=device, dtype=kind) for _ in model.layers]
     token = torch.full((B,), EOS, device=device)
     text = torch.empty(B, 0, dtype=torch.long, device=device)
     total = torch.zeros(B, 1, device=device)
     for t in range(a.length):
-        logits = model.step(token, caches, memories, t)
+        logits = model.step(token, caches, memories, t).float()
         logsum = logits.logsumexp(-1, keepdim=True)
         logits[:, EOS] = float('-inf')
         best, index = logits.topk(K, -1)
@@ -136,17 +137,17 @@ def search(model, source):
         text = torch.cat([text.index_select(0, parent), token[:, None]], 1)
         if K > 1:
             for i, cache in enumerate(caches):
-                moved = torch.empty(B * K, 2, H, T, E, device=device)
+                moved = torch.empty(B * K, 2, H, T, E, device=device, dtype=kind)
                 moved[:, :, :, :t + 1] = cache[:, :, :, :t + 1].index_select(0, parent)
                 caches[i] = moved
         k = K
-    logits = model.step(token, caches, memories, a.length)
+    logits = model.step(token, caches, memories, a.length).float()
     total = total + (logits[:, EOS] - logits.logsumexp(-1)).view(B, K)
     total, best = total.max(-1)
     return text.view(B, K, -1)[torch.arange(B), best], total
 
 
-model = Translator().to(device).eval()
+model = Translator().to(device, kind).eval()
 source = torch.randint(1, a.vocab, (B, a.length + 1), device=device)
 source[:, -1] = EOS
 wait = torch.cuda.synchronize if device.type == 'cuda' else lambda: None
