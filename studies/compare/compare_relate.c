@@ -28,17 +28,41 @@ const Column correlation_columns[] = {
 
 typedef double Value(const Compare *u, const Cell *c);
 
+static size_t count_measured(const Compare *u, const Cell *c)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < u->seeds; k++) n += isnan(c->errors[k].split) ? 0 : 1;
+    return n;
+}
+
+/* Returns 1 where all cells of the depth whose errors are known one by one have that of seed k. */
+static int is_shared(const Compare *u, size_t layers, size_t k)
+{
+    for (size_t i = 0; i < u->cells; i++) {
+        const Cell *c = &u->cell[i];
+        if (c->layers == layers && count_measured(u, c) && isnan(c->errors[k].split)) return 0;
+    }
+    return 1;
+}
+
+/* Returns the mean over the seeds that all cells have, as seeds go together; without any, over the cell's own. */
 static double truncation(const Compare *u, const Cell *c)
 {
-    (void)u;
-    return c->split.mean;
+    double sum = 0, n = 0;
+    if (count_measured(u, c) == 0) return c->split.mean;
+    for (size_t k = 0; k < u->seeds; k++) {
+        if (!is_shared(u, c->layers, k)) continue;
+        sum += c->errors[k].split;
+        n++;
+    }
+    return n ? sum / n : c->split.mean;
 }
 
 /* Returns the truncation error of designs that solve y' = F + G. A design of order 0 has an error against
  * that flow too, but approximates another one, so it gets NaN. */
 static double integrated(const Compare *u, const Cell *c)
 {
-    return u->orders.scheme[c->index].theory.order > 0 ? c->split.mean : NAN;
+    return u->orders.scheme[c->index].theory.order > 0 ? truncation(u, c) : NAN;
 }
 
 static double evaluations(const Compare *u, const Cell *c)

@@ -91,7 +91,11 @@ static void print_truncation(const Compare *u, FILE *f)
         "small h; only smooth models (GELU) have slopes above 2.5.\n",
         options_size(u->options, "truncation"));
     if (measured && measured < runs)
-        fprintf(f, "%zu of %zu trained networks were measured.\n", measured, runs);
+        fprintf(
+            f,
+            "%zu of %zu trained networks were measured; rank correlations take the seeds that all "
+            "measured designs have.\n",
+            measured, runs);
     size_t told = 0, governed = 0;
     for (size_t i = 0; i < u->cells; i++) {
         told += compare_governs(&u->cell[i]) >= 0;

@@ -20,7 +20,8 @@
 #              which they divide
 #   confirm    fgfg-error and repeat:2 once more, on eight seeds that nothing was chosen by (those after --first + 7)
 #   wide       four designs again at width 128, six seeds
-#   blocks     trains nothing: fgfg-error beside all blocks of two evaluations that the papers have (`others` and `papers`)
+#   blocks     trains nothing: fgfg-error beside the plain layer and all blocks of two evaluations that the papers have (`two`,
+#              `others` and `papers`)
 #   sixteen    trains nothing: `confirm` and the first seeds of its two designs in one model
 #   all        trains nothing: the designs of `two`, `low`, `others`, `three` and `four` in one model
 #
@@ -114,7 +115,7 @@ joint() {
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,1/2,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
     joint all "two low others three four" --baseline dial:2,1 $file \
         --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
-    joint blocks "others papers" --baseline fgfg-error $file --scheme fgfg-error,heun-layer,repeat:2,rk2-gate,$papers
+    joint blocks "two others papers" --baseline fgfg-error $file --scheme fgfg-error,transformer,heun-layer,repeat:2,rk2-gate,$papers
     seeds=$((2 * seeds))
     joint sixteen "others confirm" --baseline repeat:2 $file --scheme repeat:2,fgfg-error
 }

@@ -341,6 +341,24 @@ TEST(test_layout)
     assert_non_null(strstr(big, "2 designs of one run each, so there is no standard deviation"));
 }
 
+/* Rank correlations with errors are over the seeds that all designs have: by all known errors of the first design they
+ * would be 1. */
+TEST(test_shared_errors)
+{
+    static const char errors[] =
+        "scheme,layers,seed,truncation,truncation_slope,truncation_leading,truncation_governed\n"
+        "transformer,1,1,.9,2,,\ntransformer,1,2,.05,2,,\nheun-layer,1,1,.5,2,,\n"
+        "looped:2,1,1,.3,2,,\n";
+    run_ok("compare --scheme euler --seeds 1 --epochs 1 --csv --out sized" TINY);
+    write_runs("shared", cell(out, "euler,", "params"));
+    file_write("shared/errors.csv", errors, strlen(errors));
+    run_ok("compare --from shared --seeds 4 --epochs 1 --csv --out ranked --activation gelu "
+           "--scheme transformer,heun-layer,looped:2 --truncation 1 " MEASURED);
+    assert_true(fabs(number(out, "transformer,", "truncation") - 0.475) <= 1e-12);
+    file_read("ranked/correlations.csv", big, sizeof big);
+    assert_true(fabs(number(big, "validation,1,truncation,", "rho") - 0.5) <= 1e-12);
+}
+
 /* Compares all pairs of four designs of the runs of test_layout, and shows which are equal. Both options are refused
  * where they have no meaning. */
 TEST(test_pairs_and_equivalence)
