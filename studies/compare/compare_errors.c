@@ -26,6 +26,13 @@ static int is_told(const RunErrors *e)
     return !isnan(e->split) || !isnan(e->layer) || !isnan(e->one_by_one);
 }
 
+size_t compare_measured(const Compare *u, const Cell *c)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < u->seeds; k++) n += isnan(c->errors[k].split) ? 0 : 1;
+    return n;
+}
+
 int compare_errors_save(const Compare *u)
 {
     Sheet *s;

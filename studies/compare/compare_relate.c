@@ -28,19 +28,12 @@ const Column correlation_columns[] = {
 
 typedef double Value(const Compare *u, const Cell *c);
 
-static size_t count_measured(const Compare *u, const Cell *c)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < u->seeds; k++) n += isnan(c->errors[k].split) ? 0 : 1;
-    return n;
-}
-
 /* Returns 1 where all cells of the depth whose errors are known one by one have that of seed k. */
 static int is_shared(const Compare *u, size_t layers, size_t k)
 {
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        if (c->layers == layers && count_measured(u, c) && isnan(c->errors[k].split)) return 0;
+        if (c->layers == layers && compare_measured(u, c) && isnan(c->errors[k].split)) return 0;
     }
     return 1;
 }
@@ -49,7 +42,7 @@ static int is_shared(const Compare *u, size_t layers, size_t k)
 static double truncation(const Compare *u, const Cell *c)
 {
     double sum = 0, n = 0;
-    if (count_measured(u, c) == 0) return c->split.mean;
+    if (compare_measured(u, c) == 0) return c->split.mean;
     for (size_t k = 0; k < u->seeds; k++) {
         if (!is_shared(u, c->layers, k)) continue;
         sum += c->errors[k].split;

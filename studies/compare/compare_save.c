@@ -70,7 +70,7 @@ static int count_measured(const Compare *u, size_t *measured, size_t *runs)
         const Cell *c = &u->cell[i];
         any |= !isnan(c->split.mean);
         *runs += c->runs;
-        for (size_t k = 0; k < u->seeds; k++) *measured += isnan(c->errors[k].split) ? 0 : 1;
+        *measured += compare_measured(u, c);
     }
     return any;
 }
