@@ -302,7 +302,7 @@ static int check_nodes(const Tableau *b, const Table *t)
         double told = strtod(b->c[i], &end);
         if (*end == '/') told /= strtod(end + 1, &end);
         if (end == b->c[i] || *end) continue; /* none, or of roots */
-        if (!(fabs(told - sum) <= 1e-9))
+        if (!(fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))))
             return error_set(ERR_INPUT, "%s: c%zu is %s, and row %zu of A sums to %.9g", b->file,
                              i + 1, b->c[i], i + 1, sum);
     }

@@ -219,6 +219,20 @@ TEST(strong_stability)
     zoo_close(&z);
 }
 
+/* Nodes agree with sums of large entries to rounding: here both are about 1e61. */
+TEST(large_nodes)
+{
+#define LARGE "299999997000000000000000000000000000000000308316430489784156"
+    Table *t =
+        parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"" LARGE "15/3\"]}");
+    if (!t) fail_msg("%s", error_text());
+    table_free(t);
+    assert_null(
+        parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"1" LARGE "15/3\"]}"));
+    assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1/0\"]}"));
+    assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1e400\"]}"));
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
