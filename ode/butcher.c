@@ -280,8 +280,8 @@ static void print_difference(const Tableau *b, FILE *f)
             fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
 }
 
-/* Keeps what a name can have, letters in lower case; the name is "tableau" where nothing is left or
- * a digit comes first. */
+/* Keeps what a name can have, letters in lower case; the name is "tableau" where no letter comes first: a
+ * drawn tableau's name must not look like its rule. */
 static void clean_name(Tableau *b)
 {
     size_t n = 0;
@@ -289,7 +289,7 @@ static void clean_name(Tableau *b)
         if (isalnum((unsigned char)*c) || strchr("-_.+", *c))
             b->name[n++] = (char)tolower((unsigned char)*c);
     b->name[n] = '\0';
-    if (!scheme_named(b->name) || isdigit((unsigned char)b->name[0])) strcpy(b->name, "tableau");
+    if (!scheme_named(b->name) || !isalpha((unsigned char)b->name[0])) strcpy(b->name, "tableau");
 }
 
 /* Checks that c is the sum of its row of A: a field that does not depend on time needs that, and most

@@ -233,6 +233,14 @@ TEST(large_nodes)
     assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1e400\"]}"));
 }
 
+/* A name that looks like the rule of a drawn tableau is none. */
+TEST(name_like_a_rule)
+{
+    Table *t = parse("{\"name\": \"--+--\", \"A\": [[]], \"b\": [1]}");
+    assert_string_equal(t->name, "tableau");
+    table_free(t);
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
