@@ -131,7 +131,7 @@ TEST_BETWEEN(test_contrast, undrawn, NULL)
         snprintf(line, sizeof line,
                  "compare --scheme transformer,macaron,heun --out bad --contrast '%s'" TINY,
                  bad[i][0]);
-        refuse(line, bad[i][1]);
+        must_refuse(line, bad[i][1]);
         assert_false(file_exists("bad/runs"));
     }
 }
@@ -462,7 +462,7 @@ TEST(test_lengthened)
         forget("once");
         run_ok(args[0]);
         if (i)
-            refuse(
+            must_refuse(
                 args[1],
                 "long holds a study of other options (--epochs 2, now 5): give another --out, or "
                 "remove long first"); /* its rates end with the run */
@@ -480,7 +480,7 @@ TEST(test_lengthened)
             file_read(name, y, sizeof y);
             assert_memory_equal(x, y, sizeof x);
         }
-        refuse(args[0], "(--epochs 5, now 2)");
+        must_refuse(args[0], "(--epochs 5, now 2)");
         file_read("long/runs/euler-seed2/model.safetensors", x, sizeof x);
         assert_memory_equal(x, y, sizeof x);
     }
@@ -582,7 +582,7 @@ TEST(test_another_study)
             const char *from = strstr(other[i].more, "--scheme") ? "" : "--scheme euler --seeds 1 ";
             snprintf(line, sizeof line, "compare %s%s%s --out another" TINY, from,
                      strstr(other[i].more, "--epochs") ? "" : "--epochs 60 ", other[i].more);
-            refuse(line, other[i].words);
+            must_refuse(line, other[i].words);
         }
         if (k) break;
         test_signal(first, SIGINT);
@@ -590,7 +590,7 @@ TEST(test_another_study)
     }
     shell_ok("cp another/runs/euler-seed1/state.safetensors before; mv another/config.ini kept");
     snprintf(line, sizeof line, "%s--clip 3", args);
-    refuse(line, "another/runs/euler-seed1 holds a stopped run (step ");
+    must_refuse(line, "another/runs/euler-seed1 holds a stopped run (step ");
     assert_non_null(strstr(err, " of another configuration (--clip 0, now 3): give another --out"));
     shell_ok("cmp before another/runs/euler-seed1/state.safetensors; mv kept another/config.ini");
     run_ok(args);
@@ -617,8 +617,8 @@ TEST(test_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char args[512];
         snprintf(args, sizeof args, "compare --out x" TINY "%s", bad[i].args);
-        refuse(args, bad[i].words);
+        must_refuse(args, bad[i].words);
     }
 }
 
-TEST_MAIN(compare_open, program_close)
+TEST_MAIN(study_open, program_close)

@@ -31,20 +31,21 @@ TEST_BETWEEN(test_from, undrawn, NULL)
     run_ok(line);
     assert_string_equal(out, trained);
 #define AGAIN "compare --from again --epochs 2 --activation gelu --truncation 1 --out x" MEASURED
-    refuse(AGAIN "--scheme transformer,macaron --seeds 2", "no runs.csv has a run of macaron");
-    refuse(AGAIN "--scheme heun-layer --seeds 1",
-           "again/compare.csv has heun-layer with 2 seeds, not 1 (--seeds)");
-    refuse(AGAIN "--scheme heun-layer --seeds 2 --untied",
-           "again holds runs of other options (--untied no, now yes); --config again/config.ini "
-           "gives those of the runs");
+    must_refuse(AGAIN "--scheme transformer,macaron --seeds 2", "no runs.csv has a run of macaron");
+    must_refuse(AGAIN "--scheme heun-layer --seeds 1",
+                "again/compare.csv has heun-layer with 2 seeds, not 1 (--seeds)");
+    must_refuse(
+        AGAIN "--scheme heun-layer --seeds 2 --untied",
+        "again holds runs of other options (--untied no, now yes); --config again/config.ini "
+        "gives those of the runs");
     shell_ok("mv again/config.ini kept"); /* control: no remedy is named that is not there */
-    refuse(AGAIN "--scheme heun-layer --seeds 2 --untied", "parameters, and");
+    must_refuse(AGAIN "--scheme heun-layer --seeds 2 --untied", "parameters, and");
     assert_non_null(strstr(err, "with these options\n"));
     shell_ok("mv kept again/config.ini");
 #undef AGAIN
     file_read("again/runs.csv", big, sizeof big);
     spoil("again/runs.csv", cell(big, "heun-layer,1,", "valid_ppl"), "7.5");
-    refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
+    must_refuse(line, "trained/runs.csv: heun-layer with seed 1 has another perplexity");
 }
 
 #define TOLD "compare --from told --scheme transformer,macaron --seeds 2 --csv --out asked"
@@ -68,10 +69,10 @@ TEST(test_from_recipe)
     run_ok("compare --scheme transformer,macaron --seeds 2 --epochs 3 --csv --out told" TINY);
     strcpy(trained, out);
     forget("told/runs");
-    refuse(TOLD TINY, "told holds runs of other options (--epochs 3, now 4); --config "
-                      "told/config.ini gives those of the runs");
-    refuse(TOLD TINY "--epochs 3 --clip 1", "(--clip 0, now 1)");
-    refuse(TOLD TINY "--epochs 3 --tune --tune-rate 1e-2", "(--tune none, now yes)");
+    must_refuse(TOLD TINY, "told holds runs of other options (--epochs 3, now 4); --config "
+                           "told/config.ini gives those of the runs");
+    must_refuse(TOLD TINY "--epochs 3 --clip 1", "(--clip 0, now 1)");
+    must_refuse(TOLD TINY "--epochs 3 --tune --tune-rate 1e-2", "(--tune none, now yes)");
     run_ok(TOLD TINY "--epochs 3 --recompute --all-pairs"); /* these decide nothing */
     assert_string_equal(out, trained);
     /* without config.ini */
@@ -83,27 +84,30 @@ TEST(test_from_recipe)
              cell(big, "transformer,1,", "best_epoch"));
     snprintf(now, sizeof now, "transformer,1,%s,1,6,", params);
     spoil("told/runs.csv", was, now);
-    refuse(TOLD TINY, "told/runs.csv: transformer with seed 1 has best epoch 6 of a training of 4 "
-                      "(--epochs)");
+    must_refuse(TOLD TINY,
+                "told/runs.csv: transformer with seed 1 has best epoch 6 of a training of 4 "
+                "(--epochs)");
     run_ok(TOLD TINY "--epochs 6");
-    refuse(TOLD TINY "--epochs 6 --dropout 0.2",
-           "told/compare.csv: transformer has dropout 0.1, and 0.2 with these options (--dropout)");
+    must_refuse(
+        TOLD TINY "--epochs 6 --dropout 0.2",
+        "told/compare.csv: transformer has dropout 0.1, and 0.2 with these options (--dropout)");
     spoil_told("transformer,", "rate", "0.5");
-    refuse(TOLD TINY "--epochs 6",
-           "transformer has rate 0.5, and 2e-2 with these options (--rate)");
+    must_refuse(TOLD TINY "--epochs 6",
+                "transformer has rate 0.5, and 2e-2 with these options (--rate)");
     spoil_told("transformer,", "rate", "2e-2");
     run_ok(TOLD TINY "--epochs 6");
     /* the same words with other frequencies, so that models have as many parameters */
     corpus_write("shuffled", 300, 40);
-    refuse(TOLD ANY_TEXT "--corpus shuffled --epochs 6",
-           "told/compare.csv: the unigram has validation perplexity ");
+    must_refuse(TOLD ANY_TEXT "--corpus shuffled --epochs 6",
+                "told/compare.csv: the unigram has validation perplexity ");
     assert_non_null(strstr(err, " with these options: another corpus or vocabulary\n"));
     file_read("told/compare.csv", big, sizeof big);
     snprintf(text, sizeof text, "%.11g", number(big, "unigram,", "valid_ppl"));
     spoil_told("unigram,", "valid_ppl", text); /* fewer digits are no other corpus */
     run_ok(TOLD TINY "--epochs 6");
     spoil_told("unigram,", "test_ppl", "99");
-    refuse(TOLD TINY "--epochs 6", "told/compare.csv: the unigram has test perplexity 99, and ");
+    must_refuse(TOLD TINY "--epochs 6",
+                "told/compare.csv: the unigram has test perplexity 99, and ");
     shell_ok("sed -i /^unigram,/d told/compare.csv"); /* nothing tells */
     run_ok(TOLD ANY_TEXT "--corpus shuffled --epochs 6");
 }
@@ -153,7 +157,7 @@ TEST(test_from_seeds)
         if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
     }
     spoil("seed2/compare.csv", "heun-layer", "heun-other");
-    refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
+    must_refuse(line, "no compare.csv has a row of heun-layer with 2 seeds");
 }
 
 /* Studies of several seeds each join where errors.csv has the errors of each run; without it only studies of single
@@ -183,8 +187,9 @@ TEST(test_from_studies_of_seeds)
     }
     forget("two1/errors.csv");
     forget("two3/errors.csv");
-    refuse(line, "no compare.csv has a row of transformer with 4 seeds; rows of fewer seeds join "
-                 "where each has one, or errors.csv has the errors of each run");
+    must_refuse(line,
+                "no compare.csv has a row of transformer with 4 seeds; rows of fewer seeds join "
+                "where each has one, or errors.csv has the errors of each run");
 }
 
 /* Errors come from errors.csv, run by run. Where there is none they come from compare.csv, which has means alone. */
@@ -211,7 +216,8 @@ TEST(test_from_errors)
     assert_true(number(out, "dial:2-1,", "truncation") > 30);
     snprintf(line, sizeof line,
              "compare --from dialled-again --from dialled --out dialled-third %s" MEASURED, args);
-    refuse(line, "dialled/errors.csv: dial:2-1 with seed 3 has another truncation than in a row");
+    must_refuse(line,
+                "dialled/errors.csv: dial:2-1 with seed 3 has another truncation than in a row");
     snprintf(line, sizeof line, "compare --from dialled-again --out dialled-third %s" MEASURED,
              args);
     forget("dialled-again/errors.csv");
@@ -392,9 +398,9 @@ TEST(test_pairs_and_equivalence)
         "repeat:2; on test text: rk2-unit, repeat:2."));
     run_ok(MADE "--csv --out pairs2" TINY);
     assert_false(file_exists("pairs2/pairs.csv") || strstr(out, "margin"));
-    refuse(MADE "--equivalence 0 --out x" TINY, "--equivalence: expected a number from");
-    refuse(MADE "--equivalence much --out x" TINY, "--equivalence: expected a number");
+    must_refuse(MADE "--equivalence 0 --out x" TINY, "--equivalence: expected a number from");
+    must_refuse(MADE "--equivalence much --out x" TINY, "--equivalence: expected a number");
 #undef MADE
 }
 
-TEST_MAIN(compare_open, program_close)
+TEST_MAIN(study_open, program_close)

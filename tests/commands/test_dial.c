@@ -1,19 +1,11 @@
 /* test_dial.c: `trotter compare` along dial:S,THETA: the regression's table, its words, files and plot. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/study.h"
+#include "tests/lib/compare.h"
 
-#define TINY NETWORK "--inner 16 --system linear --truncation 0 --corpus text "
 enum { LEVELS = 5, SEEDS = 3 };
 static const char *const names[LEVELS] = {"dial:2-0", "dial:2-1/2", "dial:2-1", "dial:2-3/2",
                                           "dial:2-2"};
-
-static int begin(void **state)
-{
-    if (program_open(state) != 0) return -1;
-    write_corpus("text", NULL);
-    return 0;
-}
 
 /* Writes runs of made-up perplexities of models with so many parameters. */
 static void write_runs(const char *dir, const char *params, double ppl[LEVELS][SEEDS])
@@ -158,4 +150,4 @@ TEST(levels)
     must_refuse("compare --dial 1 --out one" TINY, "--dial");
 }
 
-TEST_MAIN(begin, program_close)
+TEST_MAIN(study_open, program_close)

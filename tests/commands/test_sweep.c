@@ -532,8 +532,7 @@ TEST(test_refused)
 
 static int begin(void **state)
 {
-    if (program_open(state) != 0) return -1;
-    write_corpus("text", NULL);
+    if (study_open(state) != 0) return -1;
     snprintf(drawn, sizeof drawn, "%s", program);
     return undrawn(state);
 }

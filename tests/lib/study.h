@@ -76,6 +76,14 @@ static inline void forget(const char *dir)
     shell_ok("rm -rf %s", dir);
 }
 
+/* Opens the folder and writes a corpus there, `text`. */
+static inline int study_open(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    write_corpus("text", NULL);
+    return 0;
+}
+
 /* Replaces the words `was` of a file by `is`. */
 static inline void spoil(const char *name, const char *was, const char *is)
 {
