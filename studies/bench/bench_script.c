@@ -161,11 +161,14 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
         if (ways[w].device != device || speed->without[w] || is_given(w)) continue;
         int code = run_way(file, b, w, limit, args, key, &value);
         if (code && first) return code;
-        if (code) progress_note("without %s: %s", ways[w].name, error_text());
-        speed->without[w] = code != 0;
-        if (code == 0) sample_add(&speed->speed[w], value);
-        if (code == 0 && device) progress_note("%s: %.0f %s", ways[w].name, value, key);
         first = 0;
+        speed->without[w] = code != 0;
+        if (code) {
+            progress_note("without %s: %s", ways[w].name, error_text());
+            continue;
+        }
+        sample_add(&speed->speed[w], value);
+        if (device) progress_note("%s: %.0f %s", ways[w].name, value, key);
     }
     return 0;
 }

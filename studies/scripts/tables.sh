@@ -26,10 +26,11 @@
 # N starts that many of each command; they share the trainings). table5, macaron and controls have the recipe of
 # studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
 # quarter of the time). --full is the papers' size and recipe, for all, each run until three epochs have not been better than
-# its best, on a GPU or with --device cpu --precision bf16. --seeds N are those from --first on; tables of other seeds are
-# joined by `trotter compare --from A --from B`. --errors N measures truncation errors on N sentences, 0 on none (16 with
-# --full, else 64). Corpora are folders with train, valid and test text; without --wikitext
-# that table is left out. --list shows the commands alone, and needs no corpus. Exit status: of the first that failed.
+# its best, on a GPU or with --device cpu --precision bf16. It goes on with the same --jobs alone, since these share the
+# processors. --seeds N are those from --first on; tables of other seeds are joined by `trotter compare --from A --from B`.
+# --errors N measures truncation errors on N sentences, 0 on none (16 with --full, else 64). Corpora are folders with
+# train, valid and test text; without --wikitext that table is left out. --list shows the commands alone, and needs no
+# corpus. Exit status: of the first that failed.
 set -uf
 here=$(pwd -P)
 cd "$(dirname "$0")/../.." || exit 2
@@ -90,7 +91,7 @@ if [ $full = 1 ]; then
             --rate 7e-4 --warmup 2000 --device ${device:-cuda} --precision ${precision:-tf32}
             --threads $(($(nproc) > jobs ? $(nproc) / jobs : 1))"
     seeds=5 context=sentence other=stream
-    errors="${errors:-16} --truncation-tolerance 1e-5" # of networks with kinks; 1e-6 takes three times as long
+    errors="--truncation ${errors:-16} --truncation-tolerance 1e-5" # of networks with kinks; 1e-6 takes three times as long
     long="--epochs 20 --patience 3"
     brief=$long letters=$long wiki=
     words="--pairs 8 --permutations 20 --random 20"
@@ -98,7 +99,7 @@ else
     recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
             --activation gelu ${device:+--device $device }--precision ${precision:-bf16} --threads 1"
     seeds=3 context=stream other=sentence
-    : "${errors:=64}"
+    errors="--truncation ${errors:-64}"
     long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
     letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
     words="--pairs 4 --permutations 6 --random 6"
@@ -150,26 +151,26 @@ study() {
 
 tables() {
     names=
-    shared runs table5 compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
+    shared runs table5 compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme $table5
-    shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
+    shared runs macaron compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme transformer,macaron,strang-marchuk:heun,att-ffn-att,no-residual
-    shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 --truncation $errors \
+    shared runs-brief designs compare $brief --corpus "$corpus" --context $context --layers 4 --seeds 1 $errors \
         --scheme transformer,leapfrog,leapfrog-layer,lm-resnet,dlcl,polynet,repeat:2,heun-layer,rk2-unit,rk2-scalar,rk2-sigmoid,rk2-gate,rk2-tanh,ab2,ab3,looped:2,heun,ssprk3,rk4,yoshida4:heun
     study words sweep $brief --corpus "$corpus" --context $context $words --interleaved --sandwiches --confirm
     study words-characters sweep $letters --corpus kjv --level char $words --interleaved --sandwiches --confirm
     if [ -n "$wikitext" ] || [ $mode = names ]; then
         study words-wikitext sweep $brief $wiki --corpus "$wikitext" $words --interleaved --sandwiches --confirm
     fi
-    shared runs-brief layers compare $brief --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation $errors \
+    shared runs-brief layers compare $brief --corpus "$corpus" --context $context --layers 2 --seeds $seeds $errors \
         --scheme $table5
-    shared runs layers-long compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation $errors \
+    shared runs layers-long compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds $errors \
         --scheme $table5
-    study released compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds --truncation $errors \
+    study released compare $long --corpus "$corpus" --context $context --layers 2 --seeds $seeds $errors \
         --positions both --untied --no-final-norm --baseline dlcl --scheme dlcl,repeat:2,rk2-dlcl,rk2-released,rk4-released
-    shared runs-brief operators compare $brief --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
+    shared runs-brief operators compare $brief --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme transformer,heun-F,heun-G,heun-layer,rk4-F,rk4-G,rk4-layer
-    shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds --truncation $errors \
+    shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
     shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
     study sentences compare $brief --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
