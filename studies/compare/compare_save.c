@@ -144,9 +144,19 @@ static void print_gaining(const Compare *u, FILE *f)
             gaining ? more : "");
 }
 
+/* Returns the number of runs of the design that has most: recorded runs may be fewer than --seeds. */
+static size_t most_runs(const Compare *u)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < u->cells; i++)
+        if (u->cell[i].runs > most) most = u->cell[i].runs;
+    return most;
+}
+
 static void print_caption(const Compare *u, FILE *f)
 {
     const Options *o = u->options;
+    size_t runs = most_runs(u);
     char length[64];
     const Unit *unit = network_unit(&u->corpus.vocab);
     network_length(o, length);
@@ -158,7 +168,7 @@ static void print_caption(const Compare *u, FILE *f)
             "own runs (Student's\nt). Sub-flows are Euler steps unless a suffix says otherwise.\n",
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, unit->token, u->corpus.vocab.size,
             unit->word, options_size(o, "width"), options_size(o, "inner"),
-            options_size(o, "heads"), length, u->seeds, u->seeds == 1 ? "" : "s");
+            options_size(o, "heads"), length, runs, runs == 1 ? "" : "s");
     for (size_t i = 0; i < u->cells; i++)
         if (statistics_is_cut(u->cell[i].valid) || statistics_is_cut(u->cell[i].test)) {
             fputs(STATISTICS_POSITIVE_CUT, f);

@@ -95,7 +95,7 @@ words() {
     take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
 }
 
-dial two four others papers three confirm parts sixteen blocks all
+dial two four others papers three confirm parts wide sixteen blocks all
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3

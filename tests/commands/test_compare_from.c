@@ -337,6 +337,12 @@ TEST(test_layout)
     assert_non_null(strstr(big, "    1 design has one run"));
     assert_non_null(strstr(big, "rk4-layer is left out"));
     assert_non_null(strstr(big, "euler is left out"));
+    /* words count the runs that are there, not the seeds that are asked for */
+    assert_int_equal(program_run("compare --from made --seeds 6 --epochs 1 --out layout --scheme "
+                                 "transformer,heun-layer" TINY),
+                     0);
+    file_read("layout/compare.md", big, sizeof big);
+    assert_non_null(strstr(big, "Perplexities are means over 4 seeds;"));
     /* single runs alone: differences without intervals */
     run_ok("compare --scheme transformer,heun-layer --seeds 1 --epochs 1 --csv --out single" TINY);
     assert_true(!isnan(number(out, "heun-layer,", "valid_diff")));
