@@ -18,6 +18,7 @@
 #                decoder (repeat:2), and Runge-Kutta blocks whose slopes are whole layers (rk2-released, rk4-released)
 #   operators    figure 4 of the ODE Transformer: Runge-Kutta over attention, over feed-forward, over the layer
 #   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
+#   equal        its three rows that table5 is to be read beside: looped:2, looped:4, repeat:4 (rk2-unit is repeat:2)
 #   baseline, sentences, relative, untied, history
 #                one factor at a time on the residual and RK2 rows of table 5
 #
@@ -172,6 +173,8 @@ tables() {
         --scheme transformer,heun-F,heun-G,heun-layer,rk4-F,rk4-G,rk4-layer
     shared runs controls compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
+    shared runs equal compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
+        --scheme looped:2,looped:4,repeat:4
     shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
     study sentences compare $brief --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
     study relative compare $brief --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
