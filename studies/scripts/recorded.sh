@@ -114,7 +114,7 @@ recorded tables/sentences $brief --seeds 1 --context sentence
 recorded tables/relative $brief --seeds 1 --positions both
 recorded tables/untied $brief --seeds 1 --untied
 recorded tables/history $brief --seeds 1 --layers 2
-published_size published --seeds 5 --all-pairs --truncation 8 --truncation-tolerance 1e-5
+published_size published --seeds 8 --all-pairs --truncation 8 --truncation-tolerance 1e-5
 published_size published/cpu --seeds 1 --truncation 0
 published_size published/released --layers 2 --seeds 2 --positions both --untied --no-final-norm --baseline dlcl --truncation 0
 again one-layer transformer,macaron,att-ffn-att,no-residual,rk2-gate,heun-layer,heun,strang-marchuk:heun,looped:2,repeat:2,looped:4,repeat:4,rk4-layer \
