@@ -169,7 +169,8 @@ for i in range(a.warmup + a.steps):
     loss = step(i)
     wait()
     times.append(time.perf_counter() - begun)
-if not math.isfinite(float(loss)):
+loss = loss.item()
+if not math.isfinite(loss):
     raise SystemExit('the loss is not finite')
-print(json.dumps(dict(vars(a), torch=torch.__version__, loss=round(float(loss), 4), params=sum(p.numel() for p in model.parameters()),
+print(json.dumps(dict(vars(a), torch=torch.__version__, loss=round(loss, 4), params=sum(p.numel() for p in model.parameters()),
                       tokens_per_s=a.batch * a.seq / statistics.median(times[a.warmup:]))))
