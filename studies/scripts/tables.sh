@@ -24,14 +24,14 @@
 #
 # DIR (out/tables) gets a folder a table, which `trotter report DIR` makes a page of. Every command goes on where it
 # was stopped, so the script is given again after a stop, and by as many processes as there are cores (--jobs
-# N starts that many of each command; they share the trainings). table5, macaron and controls have the recipe of
-# studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate that falls to 0 (a
-# quarter of the time). --full is the papers' size and recipe, for all, each run until three epochs have not been better than
-# its best, on a GPU or with --device cpu --precision bf16. It goes on with the same --jobs alone, since these share the
-# processors. --seeds N are those from --first on; tables of other seeds are joined by `trotter compare --from A --from B`.
-# --errors N measures truncation errors on N sentences, 0 on none (16 with --full, else 64). Corpora are folders with
-# train, valid and test text; without --wikitext that table is left out. --list shows the commands alone, and needs no
-# corpus. Exit status: of the first that failed.
+# N starts that many of each command; they share the trainings). table5, macaron, controls, equal, layers-long and
+# released have the recipe of studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate
+# that falls to 0 (a quarter of the time). --full is the papers' size and recipe, for all, each run until three epochs
+# have not been better than its best, on a GPU or with --device cpu --precision bf16. It goes on with the same --jobs
+# alone, since these share the processors. --seeds N are those from --first on; tables of other seeds are joined by
+# `trotter compare --from A --from B`. --errors N measures truncation errors on N sentences, 0 on none (16 with --full,
+# else 64). Corpora are folders with train, valid and test text; without --wikitext that table is left out. --list
+# shows the commands alone, and needs no corpus. Exit status: of the first that failed.
 set -uf
 here=$(pwd -P)
 cd "$(dirname "$0")/../.." || exit 2

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#define DOUBTFUL \
+    0.05 /* p below which it is doubtful that all designs have one standard deviation */
+
 Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const Interval *a,
                             const Interval *b)
 {
@@ -26,4 +29,12 @@ void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *te
         fprintf(f,
                 "        Where designs share seeds, their correlation is %.2f (F test: p %.2g).\n",
                 shared->correlation, shared->p);
+    if (!isnan(s->spread.p))
+        fprintf(
+            f, "        Designs alone have %.2f to %.2f (Bartlett's test of equal ones: p %.2g).\n",
+            s->spread.low, s->spread.high, s->spread.p);
+    if (s->spread.p < DOUBTFUL)
+        fprintf(f,
+                "        So one standard deviation is doubtful, and intervals of the designs with "
+                "the largest are too short.\n");
 }

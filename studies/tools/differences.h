@@ -31,8 +31,9 @@
 Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const Interval *a,
                             const Interval *b);
 
-/* Prints a line on what the runs on one text ("validation") show about seeds: their standard deviation, whether they are
- * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. */
+/* Prints what the runs on one text ("validation") show about seeds: their standard deviation, whether they are
+ * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. The next has the least
+ * and the largest standard deviation of a design, and whether one for all is tenable. */
 void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f);
 
 #endif

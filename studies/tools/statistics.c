@@ -87,9 +87,32 @@ static void choose(Seeds *s, double within, double square, double n, double k)
     if (s->paired) s->pooled = (Pooled){(size_t)df, sqrt(rest)};
 }
 
+/* one_way: the estimate over these designs. */
+static SeedSpread find_spread(const double *y, size_t designs, size_t seeds, const Pooled *one_way)
+{
+    SeedSpread s = {NAN, NAN, NAN};
+    double k = 0, logs = 0, parts = 0, df = (double)one_way->df;
+    for (size_t i = 0; i < designs; i++) {
+        Interval d = statistics_mean(y + i * seeds, 1, seeds);
+        if (d.n < 2) continue;
+        double free = (double)d.n - 1;
+        s.low = fmin(s.low, d.sd);
+        s.high = fmax(s.high, d.sd);
+        logs += 2 * free * log(d.sd);
+        parts += 1 / free;
+        k++;
+    }
+    if (k < 2) return (SeedSpread){NAN, NAN, NAN};
+    if (!(one_way->sd > 0)) return s;
+    double statistic = 2 * df * log(one_way->sd) - logs,
+           scale = 1 + (parts - 1 / df) / (3 * (k - 1));
+    s.p = s.low > 0 ? gsl_cdf_chisq_Q(statistic / scale, k - 1) : 0;
+    return s;
+}
+
 Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
 {
-    Seeds s = {{0, NAN}, 0, 0, NAN, NAN, NAN};
+    Seeds s = {{0, NAN}, {NAN, NAN, NAN}, 0, 0, NAN, NAN, NAN};
     double within = 0, square = 0, mean = 0;
     size_t most = 0;
     for (size_t j = 0; j < seeds; j++) {
@@ -105,6 +128,7 @@ Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
         add_design(&s.pooled, &within, &d);
     }
     if (s.pooled.df) s.pooled.sd = sqrt(within / (double)s.pooled.df);
+    s.spread = find_spread(y, designs, seeds, &s.pooled);
     if (s.incomplete == 0 && designs > 1 && most > 1)
         choose(&s, within, square, (double)designs, (double)most);
     return s;

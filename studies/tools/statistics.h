@@ -49,11 +49,17 @@ int statistics_is_cut(Interval positive);
  * nothing. A choice by whether the estimate of tau is above 0 (REML) would cost more: intervals of two designs of
  * three seeds would hold in 92.5 of 100 studies (tests/studies/test_simultaneous.c).
  *
- * One sigma is an assumption. Without it (Welch 1947) a difference of two designs of three runs rests on 2 to 4
+ * One sigma is an assumption, which Bartlett's test checks: with s_i the k designs' own standard deviations, those of two
+ * or more runs,
+ *
+ *   (df log s^2 - sum_i (n_i - 1) log s_i^2) / (1 + (sum_i 1 / (n_i - 1) - 1 / df) / (3 (k - 1)))
+ *
+ * is nearly chi-squared with k - 1 degrees of freedom if all sigma are equal and tau = 0; where tau > 0 it is less. If they
+ * differ, the intervals of designs with a large sigma are too short. Without the assumption (Welch 1947) a difference of two designs of three runs rests on 2 to 4
  * degrees of freedom, as it does when the two alone are paired by seed (2), and t_(0.975, 2) is 4.30 where 13 such designs
  * together have t_(0.975, 24) = 2.06.
  *
- * Source: Scheffe 1959, The Analysis of Variance, chapters 3, 4 and 8.
+ * Source: Scheffe 1959, The Analysis of Variance, chapters 3, 4 and 8; Bartlett 1937.
  */
 typedef struct {
     size_t df;
@@ -64,7 +70,13 @@ typedef struct {
 Pooled statistics_pool(const Interval *design, size_t n);
 
 typedef struct {
-    Pooled pooled;     /* the estimate that the rule takes */
+    double low, high; /* least and largest s_i; NaN with fewer than two of them */
+    double p;         /* of one sigma (Bartlett's test); NaN likewise, or where all s_i are 0 */
+} SeedSpread;
+
+typedef struct {
+    Pooled pooled; /* the estimate that the rule takes */
+    SeedSpread spread;
     int paired;        /* 1: two-way */
     size_t incomplete; /* designs that lack a seed which another has; if not 0, one-way */
     /* tau^2 / (tau^2 + sigma^2), estimated by mean squares; it may be below 0 (where it is above, it equals REML's).

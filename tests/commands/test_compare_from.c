@@ -332,8 +332,8 @@ TEST(test_layout)
         big,
         "1 layer: 4 designs, 3 comparisons.\n    validation: standard deviation 0.59, 6 degrees "
         "of freedom; seeds are not paired, as 3 designs lack some.\n        Where designs share "
-        "seeds, their correlation is 0.66 (F test: p 0.11).\n    test: standard "
-        "deviation 0.59, 6 degrees"));
+        "seeds, their correlation is 0.66 (F test: p 0.11).\n        Designs alone have 0.49 to 0.61 "
+        "(Bartlett's test of equal ones: p 0.98).\n    test: standard deviation 0.59, 6 degrees"));
     assert_non_null(strstr(big, "    1 design has one run"));
     assert_non_null(strstr(big, "rk4-layer is left out"));
     assert_non_null(strstr(big, "euler is left out"));

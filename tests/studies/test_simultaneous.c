@@ -228,6 +228,34 @@ TEST(test_shared_seeds)
     assert_true(isnan(s.correlation) && isnan(s.p));
 }
 
+/* R's example of bartlett.test (data InsectSprays; Beall 1942): K-squared = 25.96, df = 5, p-value = 9.085e-05. Missing runs
+ * and a design of one run change nothing; nor do other means. A design without spread beside others makes p 0, and designs
+ * that have none have no p. */
+TEST(test_equal_spreads)
+{
+    static const double sprays[7][13] = {{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13, NAN},
+                                         {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13, NAN},
+                                         {0, 1, 7, 2, 3, 1, NAN, 2, 1, 3, 0, 1, 4},
+                                         {3, 5, 12, 6, 4, 3, 5, 5, 5, 5, 2, 4, NAN},
+                                         {NAN, 3, 5, 3, 5, 3, 6, 1, 1, 3, 2, 6, 4},
+                                         {11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13, NAN},
+                                         {NAN, NAN, NAN, 8, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+                                          NAN}},
+                        apart[2][3] = {{1, 2, 3}, {11, 12, 13}},
+                        flat[2][3] = {{1, 1, 1}, {11, 12, 13}}, none[2][2] = {{3, 3}, {5, 5}};
+    SeedSpread s = statistics_seeds(sprays[0], 7, 13).spread;
+    assert_true(fabs(s.p - 9.085e-05) <= 5e-9);
+    assert_true(near(s.low, 1.7320508075688772, 1e-12) && near(s.high, 6.2133775521901615, 1e-12));
+    s = statistics_seeds(apart[0], 2, 3).spread;
+    assert_true(s.low == 1 && s.high == 1 && near(s.p, 1, 1e-12));
+    s = statistics_seeds(flat[0], 2, 3).spread;
+    assert_true(s.low == 0 && s.high == 1 && s.p == 0);
+    s = statistics_seeds(none[0], 2, 2).spread;
+    assert_true(s.low == 0 && s.high == 0 && isnan(s.p));
+    s = statistics_seeds(apart[0], 1, 3).spread;
+    assert_true(isnan(s.low) && isnan(s.high) && isnan(s.p));
+}
+
 /* A seed that no design has is no seed. Single runs have no spread; equal runs have none either. */
 TEST(test_few_runs)
 {
