@@ -66,6 +66,8 @@ typedef struct {
     /* Tolerance of the integrators, relative to |y|; 0: 1e-13, for a ReLU model 1e-8. */
     double tolerance;
     Watch watch; /* progress of truncator_measure; tell NULL: not reported */
+    /* Not 0: truncation_summary ends with ERR_INTERRUPTED before its next sentence; NULL: it is never stopped */
+    const volatile int *stop;
 } TruncationOptions;
 
 typedef struct {

@@ -58,11 +58,15 @@ static int collect(Truncator *u, size_t layers, const Table *scheme, Collection 
     return 0;
 }
 
-static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences *s, Collection *c)
+static int run(Truncator *u, size_t layers, const Table *scheme, const Sentences *s,
+               const volatile int *stop, Collection *c)
 {
     TRY(truncator_takes(u, scheme));
     for (size_t i = 0; i < s->count; i++) {
         double check;
+        if (stop && *stop)
+            return error_set(ERR_INTERRUPTED, "stopped before sentence %zu of %zu", i + 1,
+                             s->count);
         Sentence one = sentence_at(s, i);
         TRY(truncator_sentence(u, &one, &check));
         if (!(check <= c->sum->check)) c->sum->check = check;
@@ -80,7 +84,8 @@ int truncation_summary(Model *m, const Table *trained, const Table *scheme, cons
     TRY(truncator_new(m, trained, o, &u));
     Collection c = {memory_new(most, sizeof(double)), memory_new(most, sizeof(double)),
                     memory_new(most, sizeof(double)), 0, out};
-    int code = c.relative && c.leading && c.slope ? run(u, layers, scheme, s, &c) : ERR_MEMORY;
+    int code =
+        c.relative && c.leading && c.slope ? run(u, layers, scheme, s, o->stop, &c) : ERR_MEMORY;
     if (code == 0) {
         out->relative = spread_of(c.relative, out->measured);
         out->leading = spread_of(c.leading, out->measured);

@@ -39,12 +39,16 @@ static const Column columns[] = {COLUMN(ErrorRow, sentences),
 static int measure_field(const Network *n, const Table *t, const Sentences *s, int field,
                          double tolerance, double *error, double *slope, RunErrors *e)
 {
-    TruncationOptions o = {.field = field, .terms = field == FIELD_SPLIT, .tolerance = tolerance};
+    TruncationOptions o = {.field = field,
+                           .terms = field == FIELD_SPLIT,
+                           .tolerance = tolerance,
+                           .stop = &command_stop};
     TruncationSummary r;
     *error = *slope = NAN;
     if (field == FIELD_LAYER && !table_over(t, OP_L)) return 0;
     int code = truncation_summary(n->model, n->table, t, s, &o, &r);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) return 0;
+    if (code == ERR_INTERRUPTED) return command_interrupted();
     TRY(code);
     *error = r.relative.median;
     *slope = r.slope.median;

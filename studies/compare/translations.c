@@ -245,11 +245,15 @@ static int measure_side(Network *n, int side, const Sentences *s, double toleran
 {
     const Table *own = side == SIDE_SOURCE ? n->encoder : n->table,
                 *other = side == SIDE_SOURCE ? n->table : n->encoder;
-    TruncationOptions o = {
-        .field = FIELD_SPLIT, .side = side, .other = other, .tolerance = tolerance};
+    TruncationOptions o = {.field = FIELD_SPLIT,
+                           .side = side,
+                           .other = other,
+                           .tolerance = tolerance,
+                           .stop = &command_stop};
     TruncationSummary r;
     int code = truncation_summary(n->model, own, own, s, &o, &r);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) return 0;
+    if (code == ERR_INTERRUPTED) return command_interrupted();
     TRY(code);
     *error = r.relative.median;
     *slope = r.slope.median;

@@ -239,6 +239,26 @@ TEST(test_lipschitz)
     table_free(t);
 }
 
+/* A summary that is told to stop ends before its next sentence. */
+TEST(test_stopped)
+{
+    static const size_t start[] = {0, 1, 2};
+    Table *t = layers_find("macaron");
+    Model *m = layers_model(t, 1, D, ACT_GELU);
+    Sentences s = {2, {start}, {layers_token}};
+    volatile int stop = 0;
+    TruncationOptions o = {.halvings = 4, .tolerance = 1e-4, .stop = &stop};
+    TruncationSummary sum;
+    assert_int_equal(truncation_summary(m, t, t, &s, &o, &sum), 0);
+    assert_true(sum.measured == 2);
+    stop = 1;
+    assert_int_equal(truncation_summary(m, t, t, &s, &o, &sum), ERR_INTERRUPTED);
+    assert_string_equal(error_text(), "stopped before sentence 1 of 2");
+    assert_true(sum.measured == 0);
+    model_free(m);
+    table_free(t);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 static Model *model;
