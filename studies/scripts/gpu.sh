@@ -18,7 +18,8 @@
 #   tools     sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #             profile    ncu on one step of training
 #   study     study      tables.sh --full: the papers' tables at their size (needs --corpus: the Penn Treebank). STUDY holds its
-#                        other options; by default table 5 of the ODE Transformer with one and two layers, four processes. It runs build/trotter
+#                        other options; by default table 5 of the ODE Transformer with one and two layers, four
+#                        processes. It runs build/trotter
 #
 # Every part has a time limit (the table below; --limit changes all) and may fail without stopping the others; a test that is
 # missing, cannot start or is skipped counts as failed. Parts write their results as they go: DIR (out/gpu) gets PART.log,

@@ -61,6 +61,26 @@ TEST(test_interrupt_and_resume)
     assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
+/* While truncation errors are measured, it stops before the next sentence: no error is kept, and the claim is gone. */
+TEST(test_interrupt_measure)
+{
+    corpus_write("text", 600, 60);
+    pid_t child =
+        shell_start("measured",
+                    "nice -n 10 %s compare --corpus text --scheme euler --seeds 1 --epochs 1 "
+                    "--activation gelu --truncation 2000 --out measured" SMALL_TRAINING,
+                    program);
+    for (int i = 0; i < 3000 && !file_exists("measured/runs/euler-seed1/truncation.claim"); i++)
+        pause_ms(10);
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    assert_int_equal(shell_finish(child), 130);
+    shell_ok(
+        "tail -1 measured.err | grep -qx 'trotter compare: interrupted; the same command goes on from here'");
+    assert_true(file_exists("measured/runs/euler-seed1/result.csv"));
+    assert_false(file_exists("measured/runs/euler-seed1/truncation.csv") ||
+                 file_exists("measured/runs/euler-seed1/truncation.claim"));
+}
+
 /* Interrupting a comparison stops its run as well, and the same command goes on. */
 TEST(test_interrupt_compare)
 {

@@ -11,6 +11,7 @@
 #include <gsl/gsl_cdf.h>
 
 #include "kernels/random.h"
+#include "studies/tools/differences.h"
 #include "studies/tools/simultaneous.h"
 #include "tests/lib/scratch.h"
 
@@ -228,6 +229,19 @@ TEST(test_shared_seeds)
     assert_true(isnan(s.correlation) && isnan(s.p));
 }
 
+/* Returns what is said about seeds; caller: free. */
+static char *said(const double *y, size_t designs, size_t seeds)
+{
+    char *text;
+    size_t bytes;
+    Seeds s = statistics_seeds(y, designs, seeds);
+    SharedSeeds none = {NAN, NAN};
+    FILE *f = open_memstream(&text, &bytes);
+    differences_seeds(&s, &none, "test", f);
+    fclose(f);
+    return text;
+}
+
 /* R's example of bartlett.test (data InsectSprays; Beall 1942): K-squared = 25.96, df = 5, p-value = 9.085e-05. Missing runs
  * and a design of one run change nothing; nor do other means. A design without spread beside others makes p 0, and designs
  * that have none have no p. */
@@ -254,6 +268,16 @@ TEST(test_equal_spreads)
     assert_true(s.low == 0 && s.high == 0 && isnan(s.p));
     s = statistics_seeds(apart[0], 1, 3).spread;
     assert_true(isnan(s.low) && isnan(s.high) && isnan(s.p));
+    char *doubtful = said(sprays[0], 7, 13), *equal = said(apart[0], 2, 3),
+         *one = said(apart[0], 1, 3);
+    assert_non_null(strstr(doubtful,
+                           "Designs alone have 1.73 to 6.21 (Bartlett's test of equal ones: p "
+                           "9.1e-05).\n        So one standard deviation is doubtful"));
+    assert_true(strstr(equal, "Designs alone have 1.00 to 1.00") && !strstr(equal, "doubtful"));
+    assert_null(strstr(one, "Designs alone"));
+    free(doubtful);
+    free(equal);
+    free(one);
 }
 
 /* A seed that no design has is no seed. Single runs have no spread; equal runs have none either. */
