@@ -55,9 +55,9 @@ int statistics_is_cut(Interval positive);
  *   (df log s^2 - sum_i (n_i - 1) log s_i^2) / (1 + (sum_i 1 / (n_i - 1) - 1 / df) / (3 (k - 1)))
  *
  * is nearly chi-squared with k - 1 degrees of freedom if all sigma are equal and tau = 0; where tau > 0 it is less. If they
- * differ, the intervals of designs with a large sigma are too short. Without the assumption (Welch 1947) a difference of two designs of three runs rests on 2 to 4
- * degrees of freedom, as it does when the two alone are paired by seed (2), and t_(0.975, 2) is 4.30 where 13 such designs
- * together have t_(0.975, 24) = 2.06.
+ * differ, the intervals of designs with a large sigma are too short. Without the assumption (Welch 1947) a difference of two
+ * designs of three runs rests on 2 to 4 degrees of freedom, as it does when the two alone are paired by seed (2), and
+ * t_(0.975, 2) is 4.30 where 13 such designs together have t_(0.975, 24) = 2.06.
  *
  * Source: Scheffe 1959, The Analysis of Variance, chapters 3, 4 and 8; Bartlett 1937.
  */
