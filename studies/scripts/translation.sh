@@ -32,7 +32,7 @@ trotter=${TROTTER:-build/trotter}
 mkdir -p "$out"
 text="--corpus $corpus --source en --target de --bpe 10000 --sequence 128"
 
-# The recipe is that of Wu et al. 2021 and its logs; smoothing .1 is over all words here, over all but the right one there.
+# The recipe is that of Wu et al. 2021 and its logs; smoothing .1 is over the whole vocabulary in both.
 tiny="--encoder transformer --decoder transformer --layers 4 --width 128 --inner 256 --heads 4 --norm post --activation relu
       --dropout 0.3 --attention-dropout 0 --activation-dropout 0 --label-smoothing 0.1 --beta2 0.98 --rate 5e-3 --warmup 2000
       --batch-tokens 4096 --accumulate 2 --epochs 160 --max-steps 8000 --patience 10 --average 10 --untested"
