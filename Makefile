@@ -74,7 +74,7 @@ LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
-LIBSRC = $(filter-out kernels/cpu.c,$(wildcard $(ROOMS:%=%/*.c) ode/systems/*.c))
+LIBSRC = $(filter-out kernels/cpu/cpu.c,$(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
@@ -85,14 +85,14 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
-READERS = ode/scheme ode/butcher ode/statement ode/expression ode/zoo ode/system_file ode/formula studies/tools/option studies/tools/csv \
-          studies/model/network studies/model/metadata nn/read nn/words nn/text nn/vocab nn/corpus nn/folder nn/bpe nn/bpe_learn nn/numbers nn/pairs \
-          nn/store_in nn/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
+READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
+          studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
+          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
           studies/metrics/m2_file
-FUZZED  = $(READERS) ode/table ode/pair ode/print ode/split ode/program studies/tools/output studies/tools/sheet studies/tools/nearest \
-          studies/tools/plot studies/tools/gnuplot nn/store studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
+          studies/tools/plot studies/tools/gnuplot nn/model/store studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap studies/metrics/agreement studies/metrics/m2 \
-          nn/store_out nn/plan nn/fold nn/model nn/params nn/layout nn/arena bridge/compile kernels/error kernels/memory
+          nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
 FUZZERS = $(filter-out seeds seal planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
@@ -166,7 +166,7 @@ $(B)/%.o: %.c Makefile
 
 # $(1): precision and instruction set, f32_v2.
 define CPU_RULE
-$(B)/kernels/cpu_$(1).o: kernels/cpu.c Makefile
+$(B)/kernels/cpu_$(1).o: kernels/cpu/cpu.c Makefile
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALL_CFLAGS) $$(OPT_CPU) $$(ISA_$(lastword $(subst _, ,$(1)))) $$(EXTRA_$(1)) $$(DNNL) \
 	  -DPRECISION_$(firstword $(subst _, ,$(1))) -DPRECISION=$(firstword $(subst _, ,$(1))) \
@@ -184,19 +184,19 @@ $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
 # The runtime is linked in, cuBLAS is found when the program runs.
-$(B)/kernels/cuda.o: kernels/cuda.cu Makefile
+$(B)/kernels/cuda.o: kernels/cuda/cuda.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
 # The hot ones may round a*b + c once, where the processor can; exact sums stay exact.
-ODE_HOT = combine systems/attention systems/hamilton systems/reaction
+ODE_HOT = field/combine systems/attention systems/hamilton systems/reaction
 $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
-$(B)/ode/zoo.o: $(wildcard ode/*.scheme)
-$(B)/nn/builtin.o: $(wildcard nn/kjv/*)
+$(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
+$(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
 $(B)/studies/report/page.o: studies/report/page.css
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ $(B)/tests/cuda/%.o: tests/cuda/%.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
 
-$(B)/tests/cuda/%.o: kernels/%.cu Makefile
+$(B)/tests/cuda/%.o: kernels/cuda/%.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(ALL_CXXFLAGS) -c -o $@ $<
 
@@ -244,7 +244,7 @@ $(foreach t,$(filter-out cuda/test_launches,$(VARIED)),$(eval $(call VARIANT_RUL
 COUNTED = $(B)/tests/cuda/cuda_counted.o $(B)/tests/cuda/bytes.o $(filter-out $(B)/tests/cuda/cuda.o,$(VARIANT))
 $(B)/tests/cuda/cuda_test_launches: $(B)/tests/cuda/test_launches.o $(COUNTED)
 	$(CC) $(LDFLAGS) -Wl,--wrap=cublasGemmEx -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
-$(B)/tests/cuda/cuda_counted.o: kernels/cuda.cu Makefile
+$(B)/tests/cuda/cuda_counted.o: kernels/cuda/cuda.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(filter-out -fsanitize%,$(ALL_CXXFLAGS)) -fsanitize=thread -c -o $@ $<
 
@@ -412,7 +412,7 @@ lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) ode/systems studies studies/* tests/*) tests/cuda/*.cu kernels/*.cu kernels/*.cuh)
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) $(ROOMS:%=%/*) studies studies/* tests/*) tests/cuda/*.cu kernels/cuda/*.cu kernels/cuda/*.cuh)
 
 # ---- a machine with a GPU ------------------------------------------------------------------------
 BUNDLED = $(patsubst %,$(B)/tests/%,$(shell sed -n "s/^device_tests='\(.*\)'/\1/p" studies/scripts/gpu.sh))

@@ -1,5 +1,5 @@
 /* states.c: computes the states between the layers of a network. It follows the plan in host doubles
- * (nn/walk.c), sublayer by sublayer. The result must equal that of nn/ in one pass. */
+ * (nn/model/walk.c), sublayer by sublayer. The result must equal that of nn/ in one pass. */
 #include "bridge/layer_field.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -3,7 +3,7 @@
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/fit.h"
+#include "ode/measure/fit.h"
 
 #include <float.h>
 #include <math.h>

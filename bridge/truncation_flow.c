@@ -1,4 +1,4 @@
-/* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/reference.c),
+/* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/field/reference.c),
  * kept for all schemes that need the same flow. With weights piecewise in depth, each layer's stretch is
  * solved by itself from the end of the one before: no integrator steps across the jump. */
 #include "bridge/truncator.h"

@@ -1,6 +1,6 @@
 /* truncation_terms.c: the leading terms of a truncation error: coefficients from the scheme's exact
- * expansion (ode/theory.c), elementary differentials of the trained layer by differences along
- * directions (ode/differential.c), which are kept for all schemes of that order. */
+ * expansion (ode/theory/theory.c), elementary differentials of the trained layer by differences along
+ * directions (ode/field/differential.c), which are kept for all schemes of that order. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -158,7 +158,7 @@ struct Backend {
      * need few calls. */
     size_t logit_rows, logit_numbers;
     /* Sizes per octave. Where the words of a batch decide how many rows a product has, rows are filled up to the next
-     * of these sizes (nn/filled.c), so that few shapes are recorded; 0: they are not filled up. */
+     * of these sizes (nn/model/filled.c), so that few shapes are recorded; 0: they are not filled up. */
     size_t row_sizes;
 
     /* Waits for all calls. ERR_SYSTEM with words where one failed since the last wait. */

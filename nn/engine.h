@@ -35,7 +35,7 @@
 #ifndef TROTTER_ENGINE_H
 #define TROTTER_ENGINE_H
 
-#include "nn/arena.h"
+#include "nn/model/arena.h"
 #include "nn/nn.h"
 
 /* Logits exist for a block of rows: at least LOGIT_LEAST, and as many as suit the backend. */
@@ -550,7 +550,7 @@ int pass_source(const Model *m, const Batch *x);
 extern PlanOp *const pass_op[PLAN_OPS];
 void pass_end(const Model *m, const Pass *p);
 /* Tells whether a kernel of instruction i makes the adjoint of register r by itself in backward. */
-int pass_pulls(const Model *m, size_t i, int r);
+int fuse_pulls(const Model *m, size_t i, int r);
 /* Run on the batch that was sent: pass_forward makes out.hidden, pass_gradient the gradient of the mean loss. */
 void pass_forward(const Model *m, const Pass *p);
 void pass_gradient(const Model *m, const Pass *p);

@@ -12,8 +12,8 @@
 
 #include "kernels/backend.h"
 #include "kernels/ranks.h"
-#include "nn/bpe.h"
-#include "nn/plan.h"
+#include "nn/text/bpe.h"
+#include "nn/model/plan.h"
 
 /* ---- corpus.c: text to token ids -------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ typedef struct {
     void *index;         /* word -> id */
     int32_t eos;         /* id of <eos>: every line ends in it */
     int32_t unk;         /* id of <unk>, or -1 where the vocabulary has none */
-    int32_t first, mask; /* ids of <cls> and <mask>, or -1 (nn/masking.h) */
+    int32_t first, mask; /* ids of <cls> and <mask>, or -1 (nn/text/masking.h) */
     size_t advised; /* limit that keeps the words its training text repeats; 0: no text made it */
 } Vocab;
 
@@ -120,7 +120,8 @@ const char *corpus_builtin(size_t i); /* names, NULL past the end */
  * a part of a text, which has `before` lines in front. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
-uint64_t vocab_hash(const Vocab *v); /* FNV-1a (nn/hash.h) of the words by id, a NUL behind each */
+uint64_t vocab_hash(
+    const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 int text_read(const char *file, const Vocab *v, Text *t);
@@ -428,7 +429,7 @@ typedef struct {
 
 /* Writes a model's parameters (f32) with metadata, atomically: a temporary file beside it, synced,
  * then renamed; an old file stays intact on any failure (ERR_SYSTEM). Adds the metadata "checksum"
- * (nn/store.h). The program must ignore SIGXFSZ, or a file size limit ends it. */
+ * (nn/model/store.h). The program must ignore SIGXFSZ, or a file size limit ends it. */
 int store_save(const Model *m, const char *file, const StoreText *meta, size_t count);
 /* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. It reads the header only
  * and checks that half of the checksum. */

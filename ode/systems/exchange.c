@@ -21,13 +21,13 @@
  * (1.7), with a Gaussian; Cottet, Koumoutsakos 2000, "Vortex methods", section 5.4. Winding by a vortex: Rhines, Young
  * 1983. Places of the particles: Vogel 1979, "A better way to construct the sunflower head".
  */
-#include "ode/system.h"
+#include "ode/field/system.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "kernels/random.h"
-#include "ode/simd.h"
+#include "ode/field/simd.h"
 
 static const double pi = 3.14159265358979323846;
 static const double radius = 2; /* R, of the cloud */

@@ -10,12 +10,12 @@
  * Source: Hairer, Lubich, Wanner 2006, "Geometric numerical integration", I.2 and I.3; Henon,
  * Heiles 1964.
  */
-#include "ode/system.h"
+#include "ode/field/system.h"
 
 #include <math.h>
 
 #include "kernels/random.h"
-#include "ode/simd.h"
+#include "ode/field/simd.h"
 
 /* Functions that are inlined with their loops into the clones below. */
 #define INLINE static inline __attribute__((always_inline))

@@ -10,13 +10,13 @@
  * it tests every scheme's time nodes.
  * Source: Fisher 1937; Kolmogorov, Petrovskii, Piskunov 1937. `forced` is our own.
  */
-#include "ode/system.h"
+#include "ode/field/system.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "kernels/random.h"
-#include "ode/simd.h"
+#include "ode/field/simd.h"
 
 static const double diffusion = 0.5;
 static const double turn = 6.283185307179586476925286766559; /* 2 pi */

@@ -16,12 +16,12 @@
  * Source: Hundsdorfer, Verwer 2003, "Numerical solution of time-dependent advection-diffusion-reaction equations", I.3
  * and IV.2.
  */
-#include "ode/system.h"
+#include "ode/field/system.h"
 
 #include <math.h>
 
 #include "kernels/random.h"
-#include "ode/simd.h"
+#include "ode/field/simd.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -177,7 +177,7 @@ extern const OptionGroup bench_model_group;
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 
 /* Makes `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side. They are taken from
- * the hundred or so batches of an epoch as training makes them, pairs of like length together (nn/batches.c), from
+ * the hundred or so batches of an epoch as training makes them, pairs of like length together (nn/text/batches.c), from
  * short ones to long ones. Caller: lengths_free of each, whatever the code. */
 int lengths_batches(size_t V, size_t most, size_t count, Batch *out);
 void lengths_free(Batch *x);

@@ -5,7 +5,7 @@
 #define TROTTER_BENCH_BLOCK_H
 
 #include "nn/nn.h"
-#include "ode/table.h"
+#include "ode/scheme/table.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/option.h"
 

@@ -2,7 +2,7 @@
  *
  * Step t gives every hypothesis of t + 1 tokens (<eos>, then t of its output) the next one. All of them are a batch,
  * each with a copy of its source. Of the batch's rows only the last of each hypothesis goes on to logits, and the best
- * of these are found as in nn/decode.c. A search over outputs of one length is that of beam.c with equal least and
+ * of these are found as in nn/decode/decode.c. A search over outputs of one length is that of beam.c with equal least and
  * greatest numbers of tokens: of a sentence's hypotheses and their tokens the `beam` best go on, and at the end the one
  * whose sum with that of <eos> is largest wins.
  *

@@ -15,7 +15,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "nn/search.h"
+#include "nn/decode/search.h"
 #include "studies/bench/bench.h"
 #include "studies/bench/bench_block.h"
 #include "studies/model/network.h"

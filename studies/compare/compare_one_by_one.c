@@ -1,5 +1,5 @@
 /* compare_one_by_one.c: measures the pseudo-perplexity of every trained encoder with one word masked at a time
- * (nn/masking.h, Asking.each; Salazar et al. 2020), on the beginning of the validation text: up to the line of the
+ * (nn/text/masking.h, Asking.each; Salazar et al. 2020), on the beginning of the validation text: up to the line of the
  * token that --one-by-one names.
  *
  * A run's numbers are kept in its directory, one_by_one.csv. */

@@ -12,7 +12,7 @@
 
 #include "bridge/truncation.h"
 #include "kernels/clock.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/measure/sentences.h"
 #include "studies/measure/translated.h"
 #include "studies/model/network.h"

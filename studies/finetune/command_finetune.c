@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "kernels/file.h"
-#include "nn/hash.h"
-#include "nn/masking.h"
-#include "nn/store.h"
+#include "nn/text/hash.h"
+#include "nn/text/masking.h"
+#include "nn/model/store.h"
 #include "studies/finetune/finetune.h"
 #include "studies/runs/lease.h"
 #include "studies/runs/worker.h"

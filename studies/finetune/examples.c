@@ -7,7 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 
 Scale examples_scale(const Labelled *train)
 {

@@ -1,4 +1,4 @@
-/* trials.c: runs the grid of trainings (finetune.h). Each is a run of nn/train.c in a separate directory; it judges an
+/* trials.c: runs the grid of trainings (finetune.h). Each is a run of nn/run/train.c in a separate directory; it judges an
  * epoch by the metric on the chosen part. */
 #include <errno.h>
 #include <math.h>

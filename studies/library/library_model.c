@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/library/library.h"
 #include "studies/model/trained.h"
 

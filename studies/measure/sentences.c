@@ -6,7 +6,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "nn/masking.h"
+#include "nn/text/masking.h"
 
 enum { STREAM_SENTENCES = 61 };
 

@@ -3,7 +3,7 @@
 #define TROTTER_SENTENCES_H
 
 #include "bridge/truncation.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 
 #define SENTENCES_FIRST UINT64_MAX
 

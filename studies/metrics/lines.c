@@ -7,7 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 
 static size_t count_ends(const char *text, size_t bytes)
 {

@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/hash.h"
+#include "nn/text/hash.h"
 
 /* ---- sequences ----------------------------------------------------------------------------------- */
 

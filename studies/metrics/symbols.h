@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 
 /* Characters as Unicode code points, or words as numbers; all zero is an empty sequence. */
 typedef struct {

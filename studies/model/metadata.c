@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"

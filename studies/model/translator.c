@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 
 enum { SEARCH_BYTES = 1 << 28 };
 

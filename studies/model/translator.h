@@ -3,7 +3,7 @@
 #ifndef TROTTER_TRANSLATOR_H
 #define TROTTER_TRANSLATOR_H
 
-#include "nn/search.h"
+#include "nn/decode/search.h"
 #include "studies/tools/option.h"
 
 /* beam, penalty, alpha, lengths, ...: the options of the search. */

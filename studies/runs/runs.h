@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "nn/nn.h"
-#include "ode/table.h"
+#include "ode/scheme/table.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
@@ -124,7 +124,7 @@ typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
         valid_score; /* NaN where the log has none */
 } RunRow;
-extern const Column log_columns[]; /* log.csv, as nn/run.c writes it */
+extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 
 /* Reads the log of a run; the caller frees *row (memory_free). */
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);

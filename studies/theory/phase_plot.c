@@ -1,4 +1,4 @@
-/* phase_plot.c: draws dispersion and dissipation (phase_plot.h). The theory is in ode/phase.c. */
+/* phase_plot.c: draws dispersion and dissipation (phase_plot.h). The theory is in ode/theory/phase.c. */
 #include "studies/theory/phase_plot.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TROTTER_PHASE_PLOT_H
 #define TROTTER_PHASE_PLOT_H
 
-#include "ode/table.h"
+#include "ode/scheme/table.h"
 #include "studies/tools/sheet.h"
 
 /* The columns of phase.csv. */

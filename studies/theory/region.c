@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/theory.h"
+#include "ode/theory/theory.h"
 #include "studies/tools/contour.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"

@@ -1,11 +1,11 @@
 /* region.h: the region |R| <= 1, in the plane of h lambda or of its two parts. R is the largest amplification of a step
- * on y' = lambda_F y + lambda_G y (ode/theory.h). */
+ * on y' = lambda_F y + lambda_G y (ode/theory/theory.h). */
 #ifndef TROTTER_REGION_H
 #define TROTTER_REGION_H
 
 #include <stdio.h>
 
-#include "ode/table.h"
+#include "ode/scheme/table.h"
 #include "studies/tools/sheet.h"
 
 /* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,

@@ -4,7 +4,7 @@
 #include <nettle/sha2.h>
 #include <string.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"

@@ -1,13 +1,13 @@
 /* command_generate.c: continues a text with a saved model. Every token is drawn from the softmax of the logits
- * after the last T tokens, divided by the temperature and cut to the most likely ones (nn/sample.c); the draws
+ * after the last T tokens, divided by the temperature and cut to the most likely ones (nn/decode/sample.c); the draws
  * are a function of the seed. The text begins with <eos>, as every text that a model was trained on. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/random.h"
-#include "nn/corpus.h"
-#include "nn/search.h"
+#include "nn/text/corpus.h"
+#include "nn/decode/search.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 

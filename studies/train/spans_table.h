@@ -1,4 +1,4 @@
-/* spans_table.h: the attention spans that the heads of a trained model learnt (nn/spans.c). */
+/* spans_table.h: the attention spans that the heads of a trained model learnt (nn/model/spans.c). */
 #ifndef TROTTER_SPANS_TABLE_H
 #define TROTTER_SPANS_TABLE_H
 

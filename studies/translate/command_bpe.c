@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/file.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"

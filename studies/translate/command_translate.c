@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"

@@ -4,7 +4,7 @@
  *   SCHEME error N: TERMS        numerical - exact through h^N, "-1/2 F'G + 1/2 G'F"; of a scheme over H in H too, "-1/6 H'H'H"
  *   SCHEME brackets N: TERMS     log(step)/h - (F + G) through N letters, "1/12 [F,[F,G]] - 1/24 [[F,G],G]"
  *
- * A scheme is a name, of the zoo or of a scheme file. TERMS are a sum in the syntax of ode/terms.c; empty, or 0: there
+ * A scheme is a name, of the zoo or of a scheme file. TERMS are a sum in the syntax of ode/theory/terms.c; empty, or 0: there
  * are none. The checks limit P and N. */
 #include <string.h>
 

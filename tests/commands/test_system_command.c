@@ -54,7 +54,7 @@ TEST(test_help_example)
 TEST(test_source_example)
 {
     static char text[1 << 15];
-    FILE *f = fopen("ode/system_file.c", "rb");
+    FILE *f = fopen("ode/field/system_file.c", "rb");
     if (!f) skip();
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);

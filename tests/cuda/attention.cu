@@ -2,7 +2,7 @@
  * number as it is met. */
 #include "tests/cuda/attention.h"
 
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda/cuda_device.cuh"
 
 static AttentionError planted;
 static int matrix;
@@ -25,10 +25,10 @@ static void barrier_at(int number, const char *file, int line)
 
 enum { BARRIERS_BEFORE = __COUNTER__ };
 #define __syncthreads() barrier_at(__COUNTER__ - BARRIERS_BEFORE, __FILE__, __LINE__)
-#include "kernels/cuda_scores.cuh"
+#include "kernels/cuda/cuda_scores.cuh"
 #define row_sees(h, i, j) row_sees(h, i, (j)-planted.mask)
-#include "kernels/cuda_attention.cuh"
-#include "kernels/cuda_matrix_back.cuh"
+#include "kernels/cuda/cuda_attention.cuh"
+#include "kernels/cuda/cuda_matrix_back.cuh"
 #undef row_sees
 #undef __syncthreads
 enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };

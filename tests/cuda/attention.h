@@ -1,4 +1,4 @@
-/* attention.h: the kernels of kernels/cuda_attention.cuh and cuda_matrix.cuh as a test calls them, and errors planted in
+/* attention.h: the kernels of kernels/cuda/cuda_attention.cuh and cuda_matrix.cuh as a test calls them, and errors planted in
  * them; attention.cu. Numbers, start and results are device memory. */
 #ifndef TROTTER_TESTS_CUDA_ATTENTION_H
 #define TROTTER_TESTS_CUDA_ATTENTION_H

@@ -38,7 +38,7 @@
 #define gridDim cuda_host_grid_dim
 constexpr int warpSize = 32;
 
-/* ---- launch: see kernels/cuda.h ---- */
+/* ---- launch: see kernels/cuda/cuda.h ---- */
 #define CUDA_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
     cuda_host_submit(#kernel, kernel, grid, block, shared_bytes, stream, ##__VA_ARGS__)
 #define CUDA_DYNAMIC(T, name) T *name = static_cast<T *>(cuda_host_dynamic)

@@ -1,5 +1,5 @@
 /* example.cu: see example.h. Compiles with nvcc and, for the host, with g++. */
-#include "kernels/cuda.h"
+#include "kernels/cuda/cuda.h"
 
 #include "tests/cuda/example.h"
 

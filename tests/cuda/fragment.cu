@@ -1,7 +1,7 @@
 /* fragment.cu: see fragment.h. */
 #include "tests/cuda/fragment.h"
 
-#include "kernels/cuda_mma.cuh"
+#include "kernels/cuda/cuda_mma.cuh"
 
 enum { PITCH = STEP + 8 };
 

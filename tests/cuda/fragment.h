@@ -1,4 +1,4 @@
-/* fragment.h: one warp's product of kernels/cuda_mma.cuh as a test calls it; fragment.cu. */
+/* fragment.h: one warp's product of kernels/cuda/cuda_mma.cuh as a test calls it; fragment.cu. */
 #ifndef TROTTER_TESTS_CUDA_FRAGMENT_H
 #define TROTTER_TESTS_CUDA_FRAGMENT_H
 

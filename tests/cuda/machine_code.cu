@@ -1,7 +1,7 @@
 /* machine_code.cu: the kernels of attention as nvcc compiles them, and two that must fail the checks of
  * test_machine_code.c. They never run: the Makefile compiles them to machine code for sm_80 and sm_90, and the test
  * reads that. */
-#include "kernels/cuda_matrix_back.cuh"
+#include "kernels/cuda/cuda_matrix_back.cuh"
 
 static void *cuda_scratch(size_t)
 {

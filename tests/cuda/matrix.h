@@ -1,4 +1,4 @@
-/* matrix.h: the warp-matrix instructions of kernels/cuda_mma.cuh for kernels compiled for the host: lanes lay
+/* matrix.h: the warp-matrix instructions of kernels/cuda/cuda_mma.cuh for kernels compiled for the host: lanes lay
  * their words side by side, wait for each other, and each computes its own part. Sums are of f32, in the order
  * of depth, begun at the accumulator; a tensor core may round its sums differently. Layouts: PTX ISA. */
 #ifndef TROTTER_CUDA_HOST_MATRIX_H

@@ -1,5 +1,5 @@
 /* test_cuda_fragment.c: the stand-in's warp-matrix instructions (tests/cuda/matrix.h) against a plain product, through the
- * layouts of kernels/cuda_mma.cuh: a wrong lane, row or half is seen. Numbers are small and whole, so sums are exact. */
+ * layouts of kernels/cuda/cuda_mma.cuh: a wrong lane, row or half is seen. Numbers are small and whole, so sums are exact. */
 #include "tests/cuda/check.h"
 #include "tests/cuda/fragment.h"
 

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "studies/tools/csv.h"
 #include "tests/lib/saved.h"
 

@@ -1,4 +1,4 @@
-/* butcher.c: a tableau (ode/butcher.c): an accepted tableau prints in both forms, and reads back as an equal table if
+/* butcher.c: a tableau (ode/scheme/butcher.c): an accepted tableau prints in both forms, and reads back as an equal table if
  * it is exact. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

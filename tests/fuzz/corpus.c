@@ -1,6 +1,6 @@
-/* corpus.c: texts (nn/read.c, words.c, vocab.c, text.c) and prompts: the first byte is the level and the limit of the
+/* corpus.c: texts (nn/text/read.c, words.c, vocab.c, text.c) and prompts: the first byte is the level and the limit of the
  * vocabulary; the text up to its middle is for training, and the rest is encoded with the resulting vocabulary. */
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_text(const Text *t, const Vocab *v)

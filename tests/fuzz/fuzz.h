@@ -67,7 +67,7 @@ int fuzz_seeds(const char *dir);
 
 /* ---- seal.c ---- */
 
-/* Puts the checksum that fits (nn/store.h) into a safetensors file that has one, so that a change goes further than
+/* Puts the checksum that fits (nn/model/store.h) into a safetensors file that has one, so that a change goes further than
  * to a wrong checksum. Returns 0 where the file has none. */
 int fuzz_seal(uint8_t *bytes, size_t size);
 

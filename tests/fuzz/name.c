@@ -1,4 +1,4 @@
-/* name.c: names of schemes (ode/zoo.c), as in --scheme, a scheme file or a model: patterns, suffixes,
+/* name.c: names of schemes (ode/scheme/zoo.c), as in --scheme, a scheme file or a model: patterns, suffixes,
  * lists of them. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

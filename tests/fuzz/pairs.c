@@ -1,7 +1,7 @@
-/* pairs.c: parallel text (nn/pairs.c) and the learning of merges (nn/bpe.c): the first byte gives the number of merges
+/* pairs.c: parallel text (nn/text/pairs.c) and the learning of merges (nn/text/bpe.c): the first byte gives the number of merges
  * and of tokens of the validation text (15 merges: none, tokens are characters). The source and the target follow,
  * parted by the first byte 0x1e. They are the training text, and their beginning is the validation text. */
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SEPARATOR = 0x1e };

@@ -1,4 +1,4 @@
-/* scheme.c: scheme text (ode/scheme.c, ode/expression.c): an accepted text prints as one that parses to an
+/* scheme.c: scheme text (ode/scheme/scheme.c, ode/scheme/expression.c): an accepted text prints as one that parses to an
  * equal table. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

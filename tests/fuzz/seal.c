@@ -1,8 +1,8 @@
 /* seal.c: the checksum of a changed file of tensors. */
 #include <jansson.h>
 
-#include "nn/hash.h"
-#include "nn/store.h"
+#include "nn/text/hash.h"
+#include "nn/model/store.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Returns where the digits of "checksum":"..." stand in n bytes of header, or NULL. */

@@ -1,4 +1,4 @@
-/* state.c: the state of a run (nn/store_model.c). It is sealed, so a changed file would end at its checksum; the input
+/* state.c: the state of a run (nn/model/store_model.c). It is sealed, so a changed file would end at its checksum; the input
  * is therefore tried as it is, and again with the checksum that fits. */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* system.c: particle systems (ode/system_file.c, formula.c, program.c): an accepted system can be stepped.
+/* system.c: particle systems (ode/field/system_file.c, formula.c, program.c): an accepted system can be stepped.
  * It has few particles, whatever the text wants: F looks at every pair. */
 #include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* tensors.c: weights (nn/store_in.c, nn/store_model.c) and the metadata of a file. */
+/* tensors.c: weights (nn/model/store_in.c, nn/model/store_model.c) and the metadata of a file. */
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
-/* vocabulary.c: vocabulary files (nn/vocab.c): an accepted file has an id a line and finds each of its
+/* vocabulary.c: vocabulary files (nn/text/vocab.c): an accepted file has an id a line and finds each of its
  * words. */
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "nn/corpus.h"
-#include "nn/store.h"
+#include "nn/text/corpus.h"
+#include "nn/model/store.h"
 #include "tests/lib/scratch.h"
 
 /* ---- order on the disk -------------------------------------------------------------------------- */

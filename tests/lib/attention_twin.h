@@ -1,5 +1,5 @@
-/* attention_twin.h: attention as tensor cores make it (kernels/cuda_matrix.cuh), in double precision and plain loops,
- * from the formulas of kernels/cpu_attention.h. It rounds to bf16 what the kernels round to bf16, and nothing else. So
+/* attention_twin.h: attention as tensor cores make it (kernels/cuda/cuda_matrix.cuh), in double precision and plain loops,
+ * from the formulas of kernels/cpu/cpu_attention.h. It rounds to bf16 what the kernels round to bf16, and nothing else. So
  * the two differ by roundings of f32 alone. */
 #ifndef TROTTER_TESTS_ATTENTION_TWIN_H
 #define TROTTER_TESTS_ATTENTION_TWIN_H

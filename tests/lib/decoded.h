@@ -4,7 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/decode.h"
+#include "nn/decode/decode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"
 

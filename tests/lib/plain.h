@@ -30,7 +30,7 @@ enum {
 void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z);
 
 /* plain_pair.c. Computes, for an encoder alone (tiny_residual or a post layer, bidirectional), words (count, V) and
- * classes (S, C), the logits of what the batch asks (nn/heads.c), C = 1 included. It has no dropout. */
+ * classes (S, C), the logits of what the batch asks (nn/model/heads.c), C = 1 included. It has no dropout. */
 enum {
     HEADS_RIGHT,
     HEADS_CAUSAL,     /* attention sees no later token */

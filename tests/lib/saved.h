@@ -2,7 +2,7 @@
 #ifndef TROTTER_TESTS_SAVED_H
 #define TROTTER_TESTS_SAVED_H
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "ode/ode.h"
 #include "studies/model/network.h"
 #include "tests/lib/scratch.h"

@@ -5,7 +5,7 @@
 #include <malloc.h>
 
 #include "kernels/random.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 
 enum { TOKENS = 5000 };

@@ -4,7 +4,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
-#include "nn/search.h"
+#include "nn/decode/search.h"
 #include "tests/lib/models.h"
 #include "tests/lib/scratch.h"
 

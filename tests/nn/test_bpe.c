@@ -8,8 +8,8 @@
 #include <nettle/sha2.h>
 
 #include "kernels/random.h"
-#include "nn/corpus.h"
-#include "nn/hash.h"
+#include "nn/text/corpus.h"
+#include "nn/text/hash.h"
 #include "tests/lib/scratch.h"
 
 enum { SYMBOLS = 256, NAME = 64, WORDS = 48, LONGEST = 10, TEXT = 1 << 16, MERGES = 200 };

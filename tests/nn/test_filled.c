@@ -1,4 +1,4 @@
-/* test_filled.c: rows filled up so that there are few different numbers of them (nn/filled.c). It checks these numbers,
+/* test_filled.c: rows filled up so that there are few different numbers of them (nn/model/filled.c). It checks these numbers,
  * and that a filled step has the gradient and the loss of a step whose rows are not filled up, on every backend. */
 #include "tests/lib/models.h"
 

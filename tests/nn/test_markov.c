@@ -2,7 +2,7 @@
  * rate. */
 #include "tests/lib/test.h"
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 
 /* Writes the dense P (V, V). */

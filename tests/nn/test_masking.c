@@ -8,8 +8,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "nn/corpus.h"
-#include "nn/masking.h"
+#include "nn/text/corpus.h"
+#include "nn/text/masking.h"
 
 enum { TOKENS = 3000, MANY = 1000000, WORDS = 5000 };
 

@@ -5,7 +5,7 @@
 #include "bridge/bridge.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "nn/arena.h"
+#include "nn/model/arena.h"
 #include "tests/lib/tiny.h"
 
 enum { T = 64, V = 8000 };

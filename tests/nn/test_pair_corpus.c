@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "kernels/random.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 
 static int says(const char *part)

@@ -2,7 +2,7 @@
  * pieces, the text of the merges and the vocabulary, and refusals. */
 #include "tests/lib/test.h"
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 
 static int says(const char *part)

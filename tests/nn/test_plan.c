@@ -4,7 +4,7 @@
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/plan.h"
+#include "nn/model/plan.h"
 
 /* Makes y' = y + a[1] g k1 - 1/2 k2, k2 = G(y + k1), g = sigmoid(w . [k1, y]). Returns NULL without memory. */
 static Plan *build(void)

@@ -6,10 +6,10 @@
 
 #include "kernels/counts.h"
 #include "kernels/ranks.h"
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "nn/engine.h"
-#include "nn/masking.h"
-#include "nn/run.h"
+#include "nn/text/masking.h"
+#include "nn/run/run.h"
 #include "tests/lib/tiny.h"
 
 static size_t records, replays, freed;

@@ -1,7 +1,7 @@
 /* test_reverse.c: a program that knows the rule alone reads the pairs of reverse:V. */
 #include "tests/lib/test.h"
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 
 enum { LENGTH = 12, ROW = LENGTH + 1 };

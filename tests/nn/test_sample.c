@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "nn/search.h"
+#include "nn/decode/search.h"
 
 enum { V = 5, DRAWS = 100000 };
 

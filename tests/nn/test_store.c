@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "nn/corpus.h"
-#include "nn/store.h"
+#include "nn/text/corpus.h"
+#include "nn/model/store.h"
 #include "tests/lib/scratch.h"
 
 static int says(const char *part)

@@ -2,7 +2,7 @@
  * failed load changes nothing. */
 #include "tests/lib/test.h"
 
-#include "nn/store.h"
+#include "nn/model/store.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"

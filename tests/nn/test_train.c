@@ -263,7 +263,7 @@ static void rewrite_progress(const char *name, const char *progress)
 }
 
 /* Numbers that no run has, some of which would never end, are refused. They are in the order of print_progress
- * (nn/run.c). */
+ * (nn/run/run.c). */
 TEST(hostile_progress_is_refused)
 {
     static const char *const bad[] = {

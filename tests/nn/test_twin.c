@@ -1,5 +1,5 @@
-/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda_twin.cuh), and numbers in bf16 that only products read
- * (kernels/cuda_factor.cuh). Whatever writes them, a product reads the bits that it would have made. */
+/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda/cuda_twin.cuh), and numbers in bf16 that only products read
+ * (kernels/cuda/cuda_factor.cuh). Whatever writes them, a product reads the bits that it would have made. */
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
@@ -96,7 +96,7 @@ TEST(factors_have_the_same_bits)
 
 /* ---- one pass over memory ----------------------------------------------------------------------------- */
 
-/* An EVAL fused with the LIN and the norm after it has the bits of one call for each (nn/fuse.c), on every backend. */
+/* An EVAL fused with the LIN and the norm after it has the bits of one call for each (nn/model/fuse.c), on every backend. */
 TEST(one_pass_has_the_same_bits)
 {
     static const char *const names[] = {"cpu-f64", "cpu-f32", "cuda-f32", "cuda-bf16"};

@@ -9,7 +9,7 @@
 
 #include "bridge/bridge.h"
 #include "kernels/random.h"
-#include "ode/system.h"
+#include "ode/field/system.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 

@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
-#include "ode/fit.h"
+#include "ode/measure/fit.h"
 
 enum { SYNTHETIC = 9 };
 

@@ -4,7 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/rationals.h"
+#include "ode/scheme/rationals.h"
 #include "tests/lib/schemes.h"
 
 /* The modified equation of a frozen table up to trees of an order. */

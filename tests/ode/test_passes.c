@@ -6,9 +6,9 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/combine.h"
+#include "ode/field/combine.h"
 #include "ode/ode.h"
-#include "ode/simd.h"
+#include "ode/field/simd.h"
 #include "tests/lib/distance.h"
 
 static const double eps = DBL_EPSILON;

@@ -10,7 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/poly.h"
+#include "ode/theory/poly.h"
 #include "tests/lib/schemes.h"
 
 /* Checks every scheme of the zoo, frozen, with exact flows. */

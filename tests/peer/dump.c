@@ -2,7 +2,7 @@
  *
  *   dump DIR BACKEND SCHEME LAYERS relu|gelu tied|untied pre|post   a language model
  *   dump ... ENCODER ENCODER_LAYERS    SCHEME is the decoder's, and every sequence has a source
- *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/heads.c); MASKED 0 or 1
+ *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/model/heads.c); MASKED 0 or 1
  *
  * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
  * DIR/batch.json         packed sequences, tasks, loss, norm of the gradient, Adam's numbers
@@ -19,7 +19,7 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "nn/store.h"
+#include "nn/model/store.h"
 
 enum { N = 24, M = 21, S = 3, V = 50, ASKED = 5, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };
 static const size_t start[S + 1] = {0, 10, 11, N}, source_start[S + 1] = {0, 7, 19, M};

@@ -1,7 +1,7 @@
 #!/bin/sh
 # analyse.sh [FILE...]: runs cppcheck and clang-tidy (.clang-tidy) over all sources or these; 1 where one objects.
 # Each first has to find a planted mistake. A comment beside the line marks a false finding, with the reason.
-# Clang 14 cannot read ode/limit.c (_Float128) and kernels/backend.c (levels of x86-64); the CPU kernels, which are
+# Clang 14 cannot read ode/theory/limit.c (_Float128) and kernels/backend.c (levels of x86-64); the CPU kernels, which are
 # compiled by the Makefile with a precision and a level each, are left to gcc and the sanitizers.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
@@ -19,7 +19,7 @@ cp .clang-tidy "$work/"
 printf '#include <stdlib.h>\n#include <string.h>\nint f(const char *s);\nint f(const char *s)\n{\n    int a[2];\n    a[2] = 1;\n' >"$work/bad.c"
 printf '    char *p = malloc(strlen(s + 1));\n    return p ? a[2] : 0;\n}\n' >>"$work/bad.c"
 
-files=${*:-$(ls ode/*.c ode/systems/*.c nn/*.c bridge/*.c studies/*.c studies/*/*.c kernels/*.c | grep -v '^kernels/cpu')}
+files=${*:-$(ls ode/*/*.c nn/*/*.c bridge/*.c studies/*.c studies/*/*.c  kernels/*.c kernels/*/*.c | grep -v '^kernels/cpu')}
 
 if command -v cppcheck >/dev/null; then
     cpp "$work/bad.c" >/dev/null 2>&1 && { echo "analyse: cppcheck does not see the planted mistake" >&2; failed=1; }
@@ -33,7 +33,7 @@ if command -v clang-tidy >/dev/null; then
     tidy "$work/bad.c" >/dev/null && { echo "analyse: clang-tidy does not see the planted mistake" >&2; failed=1; }
     n=0 bad=0
     for f in $files; do
-        case $f in ode/limit.c | kernels/backend.c) continue ;; esac
+        case $f in ode/theory/limit.c | kernels/backend.c) continue ;; esac
         n=$((n + 1))
         tidy "$f" || bad=$((bad + 1))
     done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # circles.sh DIR: checks that the files of a room, and of a folder of studies/, call one another in one direction, so that it
-# can be read from the bottom up. It reads the objects that a build left in DIR (build/release). First it has to object to
+# can be read from the bottom up, and that the folders of ode/ and nn/ call downward alone. It reads the objects that a build left in DIR (build/release). First it has to object to
 # two objects that call each other.
 cd "$(dirname "$0")/../.." || exit 1
 dir=${1:-build/release}
@@ -27,11 +27,43 @@ for f in a b c; do ${CC:-gcc} -c -o "$bad/$f.o" "$bad/$f.c" || exit 1; done
 [ -n "$(circle "$bad/a.o" "$bad/b.o")" ] || say "two files that call each other are not seen"
 [ -z "$(circle "$bad/a.o" "$bad/c.o")" ] || say "a file that calls another is taken for a circle"
 
+# Prints the calls from an object of a lower floor, $1, to a higher one, $2 (lists of objects).
+upward() {
+    # shellcheck disable=SC2086
+    nm -A $1 $2 | awk -v low=" $1 " '
+        { split($1, at, ":"); file = at[1]; type = $(NF - 1) }
+        type ~ /^[TDRBV]$/ { home[$NF] = file }
+        type == "U" { use[file " " $NF] = 1 }
+        END { for (u in use) { split(u, k, " ")
+              if (index(low, " " k[1] " ") && (k[2] in home) && !index(low, " " home[k[2]] " ")) print k[1], k[2] } }'
+}
+[ -n "$(upward "$bad/a.o" "$bad/b.o")" ] || say "a call to a higher floor is not seen"
+[ -z "$(upward "$bad/a.o" "")" ] || say "a file alone calls upward"
+
+# ---- floors: the rooms' folders, lowest first
+objects() { for f in "$1"/*.c; do echo "$dir/${f%c}o"; done | tr '\n' ' '; }
+for floors in 'ode/scheme ode/theory ode/field ode/step ode/measure' 'nn/text nn/model nn/run nn/decode'; do
+    low=
+    for floor in $floors; do
+        low="$low${low:+ }$(objects "$floor" | sed 's/ $//')" high=
+        for above in $(echo "$floors" | sed "s|.*$floor||"); do high="$high $(objects "$above")"; done
+        for o in $low $high; do
+            [ -f "$o" ] || { echo "circles: SKIPPED, $o is not built"; exit $failed; }
+        done
+        found=$(upward "$low" "$high")
+        [ -z "$found" ] || say "calls from $floor/ or below to a floor above it:
+$found"
+    done
+done
+
 # ---- the rooms
 for room in ode nn bridge studies/*/; do
     room=${room%/}
     set --
-    for f in "$room"/*.c; do [ ! -f "$f" ] || set -- "$@" "$dir/${f%c}o"; done
+    for f in "$room"/*.c "$room"/*/*.c; do
+        case $f in ode/systems/* | studies/*/*/*) continue ;; esac
+        [ ! -f "$f" ] || set -- "$@" "$dir/${f%c}o"
+    done
     [ $# -gt 0 ] || continue
     for o in "$@"; do
         [ -f "$o" ] || { echo "circles: SKIPPED, $o is not built"; exit $failed; }

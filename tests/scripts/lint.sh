@@ -15,9 +15,21 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 
 # ---- layering: which rooms a room may include from
 #   room:  allowed rooms (or single files)
-rules='kernels: kernels
-ode: ode kernels/clock.h kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
-ode/systems: ode kernels/clock.h kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h
+base='kernels/clock.h kernels/error.h kernels/memory.h kernels/random.h kernels/tick.h'
+rules="kernels: kernels
+ode: ode
+ode/scheme: ode/scheme $base
+ode/theory: ode/theory ode/scheme $base
+ode/field: ode/field ode/theory ode/scheme $base
+ode/systems: ode/field ode/theory ode/scheme $base
+ode/step: ode/step ode/field ode/theory ode/scheme $base
+ode/measure: ode/measure ode/step ode/field ode/theory ode/scheme $base
+nn/text: nn/text nn/nn.h nn/engine.h kernels
+nn/model: nn/model nn/text nn/nn.h nn/engine.h kernels
+nn/run: nn/run nn/model nn/text nn/nn.h nn/engine.h kernels
+nn/decode: nn/decode nn/run nn/model nn/text nn/nn.h nn/engine.h kernels
+kernels/cpu: kernels
+kernels/cuda: kernels
 nn: nn kernels
 bridge: bridge nn ode kernels
 studies: studies/tools kernels
@@ -29,7 +41,7 @@ studies/runs: studies/runs studies/model studies/tools bridge nn ode kernels
 tests/lib: tests/lib studies bridge nn ode kernels
 tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
-tests/cuda: tests/cuda tests/lib kernels'
+tests/cuda: tests/cuda tests/lib kernels"
 # A command includes its own folder and what all commands share, and no other command; a folder of tests likewise.
 shared='studies/runs studies/measure studies/metrics studies/model studies/tools bridge nn ode kernels'
 rules_of() {
@@ -116,6 +128,9 @@ printf 'kill(child, SIGKILL);\n' >"$bad/signal.c"
 [ -n "$(signals "$bad/signal.c")" ] || say "the check of signals does not see a call of kill"
 [ -n "$(format "$bad/format.c")" ] || say "the formatting check does not see a badly formatted file"
 [ -n "$(layering ode "$bad/ode/upward.c")" ] || say "the layering check does not see ode/ include nn/"
+printf '#include "ode/step/steps.h"\n' >"$bad/ode/floor.c"
+[ -n "$(layering ode/theory "$bad/ode/floor.c")" ] || say "the layering check does not see theory/ include step/"
+[ -z "$(layering ode/measure "$bad/ode/floor.c")" ] || say "the layering check refuses measure/ the floor below it"
 [ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
 mkdir -p "$bad/studies"
 printf '#include "studies/sweep/sweep.h"\n' >"$bad/studies/sibling.c"
@@ -149,7 +164,7 @@ printf 'Words\n2. Another.\n1. A sentence, changed.\n' >"$bad/README.md"
     say "the check of findings does not tell a sentence that both pages have from one that differs"
 
 # ---- the repository
-for room in kernels ode ode/systems nn bridge studies $(ls -d studies/*/ tests/*/ | sed 's|/$||'); do
+for room in kernels ode nn bridge studies $(ls -d kernels/*/ ode/*/ nn/*/ studies/*/ tests/*/ | sed 's|/$||'); do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
     [ -n "$files" ] || continue
     found=$(format $files)

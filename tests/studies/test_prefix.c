@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
-#include "nn/search.h"
+#include "nn/decode/search.h"
 #include "studies/bench/bench.h"
 #include "tests/lib/models.h"
 #include "tests/lib/scratch.h"

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "nn/corpus.h"
+#include "nn/text/corpus.h"
 #include "ode/ode.h"
 #include "studies/tools/csv.h"
 #include "tests/lib/scratch.h"

@@ -1,0 +1,165 @@
+/* cpu.c: the backend of the processor. The Makefile compiles this file for two precisions and three
+ * instruction sets; each object exports one table, cpu_f32_v2 ... cpu_f64_v4, and backend.c chooses.
+ * One more, cpu_bf16_v4, is f32 in all but its matrix product.
+ *
+ * OpenMP threads get rows, heads or panels of a matrix in a fixed way and every sum has a fixed order, so
+ * a result is a function of the input and the number of threads. No kernel allocates: each thread has a
+ * tile on its stack.
+ *
+ * In reading order: cpu_math.h (type, exponential, sums), cpu_product.h and cpu_bf16.h (matrix products),
+ * cpu_drop.h (Philox, dropout, activations), cpu_norm.h, cpu_linear.h (combinations, gates),
+ * cpu_attention.h, cpu_loss.h (embedding, cross-entropy), cpu_decode.h, and here memory, Adam.
+ */
+#include "kernels/cpu/cpu_attention.h"
+#include "kernels/cpu/cpu_decode.h"
+#include "kernels/cpu/cpu_drop.h"
+#include "kernels/cpu/cpu_linear.h"
+#include "kernels/cpu/cpu_loss.h"
+#include "kernels/cpu/cpu_math.h"
+#include "kernels/cpu/cpu_norm.h"
+#include "kernels/cpu/cpu_product.h"
+#include "kernels/memory.h"
+#include "kernels/text.h"
+#ifdef PRECISION_bf16
+#include "kernels/cpu/cpu_bf16.h"
+#define GEMM_OF_TABLE bf16_gemm
+#define GEMM_EPS 0x1p-8 /* two factors, each exact to 2^-9 */
+#else
+#define GEMM_OF_TABLE cpu_gemm
+#define GEMM_EPS (sizeof(real) == 4 ? 0x1p-24 : 0x1p-53)
+#endif
+
+static void *cpu_alloc(size_t n)
+{
+    return memory_new(n, sizeof(real));
+}
+
+static void cpu_release(void *p)
+{
+    memory_free(p);
+}
+
+static void cpu_put(void *x, const double *host, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ((real *)x)[i] = (real)host[i];
+}
+
+static void cpu_get(double *host, const void *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) host[i] = (double)((const real *)x)[i];
+}
+
+static void cpu_send(void *x, const void *host, size_t bytes)
+{
+    if (bytes) memcpy(x, host, bytes);
+}
+
+static int cpu_wait(void)
+{
+    return 0;
+}
+
+static void cpu_fill(void *x, double value, size_t n)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) ((real *)x)[i] = (real)value;
+}
+
+static void cpu_copy(void *y, const void *x, size_t n)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
+}
+
+static void cpu_clamp(size_t n, void *x_, double low, double high)
+{
+    real *x = x_, lo = (real)low, hi = (real)high;
+    for (size_t i = 0; i < n; i++) x[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
+}
+
+/* Makes a step of Adam. m and v are running means of g and g^2; divided by 1 - beta^step they are
+ * unbiased. */
+static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
+                     double beta2, double eps, double clip, double decay, const Step *s)
+{
+    if (s->fault) return;
+    real *restrict p = p_, *restrict m = m_, *restrict v = v_;
+    const real *restrict g = g_;
+    real b1 = (real)beta1, b2 = (real)beta2, a1 = (real)(1 - beta1), a2 = (real)(1 - beta2);
+    real move = (real)(s->rate / (1 - pow(beta1, (double)s->step)));
+    real unbias = (real)(1 / (1 - pow(beta2, (double)s->step)));
+    real shrink = (real)(s->rate * decay);
+    real e = (real)eps, scale = (real)(clip > 0 && s->norm > clip ? clip / s->norm : 1);
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        real gi = scale * g[i];
+        m[i] = b1 * m[i] + a1 * gi;
+        v[i] = b2 * v[i] + a2 * gi * gi;
+        p[i] -= move * m[i] / (SQRT(v[i] * unbias) + e) + shrink * p[i];
+    }
+}
+
+static void cpu_norm2(size_t n, const void *g, Step *s)
+{
+    const real *x = g;
+    int panels = panels_of(n);
+    double total = 0;
+#pragma omp parallel for ordered schedule(static, 1)
+    for (int t = 0; t < panels; t++) {
+        Range r = range_of(n, t, panels);
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t i = r.lo; i < r.hi; i++) sum += (double)x[i] * (double)x[i];
+#pragma omp ordered
+        total += sum;
+    }
+    s->norm = sqrt(total);
+    if (!isfinite(s->norm)) not_finite(s, FAULT_NORM);
+}
+
+/* The Makefile's PRECISION: f32, f64 or bf16. */
+#define JOIN_(a, b, c) a##_##b##_##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define TABLE JOIN(cpu, PRECISION, KERNEL)
+
+extern const Backend TABLE;
+const Backend TABLE = {
+    .name = "cpu-" TEXT(PRECISION),
+    .kernel = "x86-64-" TEXT(KERNEL),
+    .size = sizeof(real),
+    .eps = GEMM_EPS,
+    .logit_rows = 512,
+    .logit_numbers = 1 << 23,
+    .wait = cpu_wait,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .put = cpu_put,
+    .get = cpu_get,
+    .send = cpu_send,
+    .receive = cpu_send,
+    .fill = cpu_fill,
+    .copy = cpu_copy,
+    .clamp = cpu_clamp,
+    .gemm = GEMM_OF_TABLE,
+    .norm = cpu_norm,
+    .norm_back = cpu_norm_back,
+    .attention = cpu_attention,
+    .attention_back = cpu_attention_back,
+    .attend = cpu_attend,
+    .bias_drop = cpu_bias_drop,
+    .bias_drop_back = cpu_bias_drop_back,
+    .residual = cpu_residual,
+    .bias_act = cpu_bias_act,
+    .bias_act_back = cpu_bias_act_back,
+    .lin = cpu_lin,
+    .lin_back = cpu_lin_back,
+    .gate = cpu_gate,
+    .gate_back = cpu_gate_back,
+    .embed = cpu_embed,
+    .embed_back = cpu_embed_back,
+    .cross_entropy = cpu_cross_entropy,
+    .best = cpu_best,
+    .loss = cpu_loss,
+    .norm2 = cpu_norm2,
+    .adam = cpu_adam,
+};

@@ -1,0 +1,276 @@
+/* cpu_drop.h: dropout masks and the elementwise kernels around a linear layer. Part of cpu.c.
+ *
+ * Element i (counted from drop->first) is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
+ * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors here because the
+ * function of Random123 does not vectorise; the tests check that both are equal. A round needs 32 x 32 -> 64 bit
+ * products, which every level of x86 has as one instruction on 64-bit lanes but gcc does not find in plain loops (up to
+ * 3 times slower), hence one intrinsic a level.
+ */
+#ifndef TROTTER_CPU_DROP_H
+#define TROTTER_CPU_DROP_H
+
+#include <immintrin.h>
+
+#include "kernels/cpu/cpu_norm.h"
+
+#if defined __AVX512F__
+enum { WIDE = 8 };
+#define PRODUCT(a, b) ((Lanes)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
+#elif defined __AVX2__
+enum { WIDE = 4 };
+#define PRODUCT(a, b) ((Lanes)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
+#else
+enum { WIDE = 2 };
+#define PRODUCT(a, b) ((Lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
+#endif
+typedef uint64_t Lanes __attribute__((vector_size(8 * WIDE)));
+
+/* Two vectors of blocks at a time hide the latency of the products. */
+enum { PAIR = 2, BLOCKS = PAIR * WIDE };
+
+/* Stores words 0 .. 3 of each lane, which are the low halves of c0 .. c3, lane by lane; out (4 * WIDE). */
+static inline void store_lanes(Lanes c0, Lanes c1, Lanes c2, Lanes c3, uint32_t *out)
+{
+    Lanes first = (c0 & UINT32_MAX) | c1 << 32, second = (c2 & UINT32_MAX) | c3 << 32;
+    Lanes low = {0}, high = {0};
+    for (int l = 0; l < WIDE; l++) {
+        low[l] = (uint64_t)(l % 2 * WIDE + l / 2);
+        high[l] = low[l] + WIDE / 2;
+    }
+    low = __builtin_shuffle(first, second, low);
+    high = __builtin_shuffle(first, second, high);
+    memcpy(out, &low, sizeof low);
+    memcpy(out + 2 * WIDE, &high, sizeof high);
+}
+
+/* Computes the words of blocks `block` .. `block` + BLOCKS - 1, in order; out (4 * BLOCKS). A number is in the low half
+ * of a 64-bit lane; the upper half is never used. */
+static void philox(uint64_t seed, uint64_t stream, uint64_t block, uint32_t *restrict out)
+{
+    const Lanes zero = {0}, m0 = zero + 0xD2511F53u, m1 = zero + 0xCD9E8D57u;
+    Lanes c0[PAIR], c1[PAIR], c2[PAIR], c3[PAIR], lane = {0};
+    for (int l = 0; l < WIDE; l++) lane[l] = (uint64_t)l;
+    for (int u = 0; u < PAIR; u++) {
+        c0[u] = lane + (block + (uint64_t)(u * WIDE));
+        c1[u] = c0[u] >> 32, c2[u] = zero + stream, c3[u] = c2[u] >> 32;
+    }
+    uint64_t k0 = seed, k1 = seed >> 32;
+    for (int round = 0; round < 10; round++) {
+        for (int u = 0; u < PAIR; u++) {
+            Lanes p0 = PRODUCT(c0[u], m0), p1 = PRODUCT(c2[u], m1);
+            c0[u] = p1 >> 32 ^ c1[u] ^ k0, c2[u] = p0 >> 32 ^ c3[u] ^ k1;
+            c1[u] = p1, c3[u] = p0;
+        }
+        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+    for (int u = 0; u < PAIR; u++) store_lanes(c0[u], c1[u], c2[u], c3[u], out + 4 * u * WIDE);
+}
+
+/* Fills keep (n <= TILE) with the factor of elements index .. index + n - 1, 0 or 1 / (1 - p); all 1 without dropout.
+ * Multiplying by it leaves a NaN visible. */
+static void keep_fill(const Dropout *drop, uint64_t index, size_t n, real *restrict keep)
+{
+    if (!(drop->rate > 0)) {
+        for (size_t i = 0; i < n; i++) keep[i] = 1;
+        return;
+    }
+    uint32_t word[TILE + 8 * BLOCKS];
+    uint64_t stream = drop->stream + (drop->step ? *drop->step << DROPOUT_STEP : 0);
+    index += drop->first;
+    size_t skip = index % 4;
+    for (size_t i = 0; i < skip + n; i += 4 * BLOCKS)
+        philox(drop->seed, stream, (index - skip + i) / 4, word + i);
+    uint32_t limit = (uint32_t)(ceil(drop->rate * 0x1p32) - 1); /* kept: word > limit */
+    real scale = (real)(1 / (1 - drop->rate));
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) keep[i] = word[skip + i] > limit ? scale : 0;
+}
+
+/* Compute y = act(u + b) keep and dy *= keep act'(u), n numbers. ReLU does not change u, and its backward reads no
+ * mask: y > 0 exactly where u + b was > 0 and was kept. GELU's tanh form (Hendrycks, Gimpel 2016) is u s with s =
+ * sigmoid(2 a (u + b u^3)), a = sqrt(2/pi), b = 0.044715; its derivative is s + u s (1 - s) 2 a (1 + 3 b u^2). */
+#define GELU_2A REAL(1.59576912160573071176)
+#define GELU_B REAL(0.044715)
+
+static void relu_row(size_t n, real *u, const real *b, const real *keep, real *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] = (u[i] + b[i] < 0 ? 0 : u[i] + b[i]) * keep[i];
+}
+
+static void relu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)u, (void)index;
+    real scale = (real)(1 / (1 - drop->rate));
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) dy[i] *= y[i] > 0 ? scale : 0;
+}
+
+static inline real gelu_sigmoid(real u)
+{
+    return 1 / (1 + fast_exp(-GELU_2A * (u + GELU_B * u * u * u)));
+}
+
+static void gelu_row(size_t n, real *u, const real *b, const real *keep, real *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        u[i] += b[i];
+        y[i] = u[i] * gelu_sigmoid(u[i]) * keep[i];
+    }
+}
+
+static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        real s = gelu_sigmoid(u[i]);
+        real slope = s + u[i] * s * (1 - s) * GELU_2A * (1 + 3 * GELU_B * u[i] * u[i]);
+        dy[i] *= keep[i] * slope;
+    }
+}
+
+/* Computes tanh by the library, in double, because it serves few numbers. */
+static void tanh_row(size_t n, real *u, const real *b, const real *keep, real *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        u[i] += b[i];
+        y[i] = (real)tanh((double)u[i]) * keep[i];
+    }
+}
+
+static void tanh_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
+    for (size_t i = 0; i < n; i++) {
+        double t = tanh((double)u[i]);
+        dy[i] *= keep[i] * (real)(1 - t * t);
+    }
+}
+
+/* Computes dy *= keep, for no activation. */
+static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
+                          uint64_t index, real *dy)
+{
+    (void)u, (void)y;
+    real keep[TILE];
+    keep_fill(drop, index, n, keep);
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) dy[i] *= keep[i];
+}
+
+/* Rows of at most TILE numbers; u, y may be NULL where they are not read. */
+typedef void RowBack(size_t n, const real *u, const real *y, const Dropout *drop, uint64_t index,
+                     real *dy);
+
+static const struct {
+    void (*row)(size_t n, real *u, const real *b, const real *keep, real *y);
+    RowBack *row_back;
+} act_table[] = {[ACT_RELU] = {relu_row, relu_row_back},
+                 [ACT_GELU] = {gelu_row, gelu_row_back},
+                 [ACT_TANH] = {tanh_row, tanh_row_back}};
+
+static void add_row(size_t n, const real *restrict x, real *restrict y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) y[i] += x[i];
+}
+
+static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
+{
+    for (size_t c = 0; c < D; c += TILE) {
+        real keep[TILE], *xr = x + r * D + c;
+        size_t n = least(TILE, D - c);
+        keep_fill(drop, r * D + c, n, keep);
+#pragma omp simd
+        for (size_t i = 0; i < n; i++) xr[i] = (xr[i] + b[c + i]) * keep[i];
+    }
+}
+
+static void cpu_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout drop)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++) bias_drop_row(D, r, x, b, &drop);
+}
+
+/* Works row by row, while a row is in the cache. */
+static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
+                         size_t n, const LinTerm *term, void *r, const void *w, const void *c,
+                         void *y, void *stats)
+{
+    (void)kept;
+#pragma omp parallel for schedule(static)
+    for (size_t row = 0; row < N; row++) {
+        real *sum = (real *)r + row * D;
+        bias_drop_row(D, row, k, b, &drop);
+        lin_row(D, 0, D, n, term, row, sum);
+        if (w) norm_row(D, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
+    }
+}
+
+static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, Dropout drop,
+                         void *y_)
+{
+    real *u = u_, *y = y_;
+    const real *b = b_;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++)
+        for (size_t c = 0; c < M; c += TILE) {
+            real keep[TILE], *ur = u + r * M + c;
+            size_t n = least(TILE, M - c);
+            keep_fill(&drop, r * M + c, n, keep);
+            act_table[act].row(n, ur, b + c, keep, y + r * M + c);
+        }
+}
+
+/* Replaces the sum of the terms by the adjoint of the activation's input, du (N, M), which may be the x of one; db (M)
+ * += its column sums. */
+static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, const real *y,
+                      const Dropout *drop, size_t terms, const LinTerm *term, real *du, real *db)
+{
+    int panels = panels_of(N);
+    int there = terms == 1 && term->x == du && term->c == 1 && term->factors == 0;
+    for (size_t c = 0; c < M; c += SUMS) {
+        size_t n = least(SUMS, M - c);
+#pragma omp parallel for ordered schedule(static, 1)
+        for (int t = 0; t < panels; t++) {
+            real sum[SUMS];
+            memset(sum, 0, n * sizeof *sum);
+            Range rows = range_of(N, t, panels);
+            for (size_t r = rows.lo; r < rows.hi; r++)
+                for (size_t k = 0; k < n; k += TILE) {
+                    size_t at = r * M + c + k, tile = least(TILE, n - k);
+                    real room[TILE], *d = there ? du + at : room;
+                    if (!there) lin_row(M, c + k, tile, terms, term, r, d);
+                    row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, d);
+                    add_row(tile, d, sum + k);
+                    if (!there) memcpy(du + at, d, tile * sizeof *d);
+                }
+#pragma omp ordered
+            if (db) add_row(n, sum, db + c);
+        }
+    }
+}
+
+static void cpu_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
+                               void *dx, void *db)
+{
+    rows_back(drop_row_back, N, D, NULL, NULL, &drop, n, term, dx, db);
+}
+
+static void cpu_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
+                              Dropout drop, const void *dy, void *du, void *db)
+{
+    const LinTerm all = {.c = 1, .x = dy};
+    rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
+}
+
+#endif

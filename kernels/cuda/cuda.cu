@@ -1,0 +1,186 @@
+/* cuda.cu: the backends of an NVIDIA device: cuda-f32, cuda-tf32, cuda-bf16, which differ in their matrix product and
+ * in the form of its operands; cuda-bf16 differs in its attention too (cuda_matrix.cuh). It is one translation unit,
+ * like cpu.c, which says what each kernel computes.
+ *
+ * There is one device (backend_device chooses it) and one stream: calls are done in order. Every sum has a fixed order
+ * and no kernel adds to memory by atomics, so the same input gives the same bits on the same device. No kernel
+ * allocates, except for scratch memory that grows in a first step.
+ *
+ * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
+ * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh and cuda_twin.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
+ * runs it (tests/cuda).
+ */
+#include <stdio.h>
+
+#include "kernels/cuda/cuda_device.cuh"
+#include "kernels/cuda/cuda_memory.cuh"
+#include "kernels/cuda/cuda_factor.cuh"
+#include "kernels/cuda/cuda_twin.cuh"
+#include "kernels/cuda/cuda_product.cuh"
+#include "kernels/cuda/cuda_linear.cuh"
+#include "kernels/cuda/cuda_drop.cuh"
+#include "kernels/cuda/cuda_norm.cuh"
+#include "kernels/cuda/cuda_gate.cuh"
+#include "kernels/cuda/cuda_attention.cuh"
+#include "kernels/cuda/cuda_matrix.cuh"
+#include "kernels/cuda/cuda_matrix_back.cuh"
+#include "kernels/cuda/cuda_loss.cuh"
+#include "kernels/cuda/cuda_embed.cuh"
+#include "kernels/cuda/cuda_decode.cuh"
+#include "kernels/cuda/cuda_adam.cuh"
+#include "kernels/cuda/cuda_ranks.cuh"
+
+/* ---- can it run here? --------------------------------------------------------------------------- */
+
+static char arch[16] = "cuda"; /* architecture of the device: sm_90 */
+
+/* Checks the driver. Versions are 1000 major + 10 minor. A driver serves all runtimes of its major version and
+ * older. */
+static int driver_serves(void)
+{
+    int driver = 0, runtime = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    (void)cudaGetLastError();
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (driver == 0) return error_set(ERR_INPUT, "no NVIDIA driver found");
+    if (driver / 1000 >= runtime / 1000) return 0;
+    return error_set(
+        ERR_INPUT,
+        "the driver (%d.%d) is older than the CUDA runtime (%d.%d): update the driver or "
+        "build with an older toolkit",
+        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
+static int device_serves(void)
+{
+    enum { OLDEST = 80 };
+    int count = 0, major = 0, minor = 0, processors = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
+        (void)cudaGetLastError();
+        return error_set(ERR_INPUT, "no NVIDIA device found");
+    }
+    if (code == cudaSuccess) cuda.device = cuda.chosen % (cuda.devices = count);
+    int d = cuda.device;
+    if (code == cudaSuccess) code = cudaSetDevice(d);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, d);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, d);
+    (void)cudaGetLastError();
+    if (code != cudaSuccess)
+        return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s: %s)",
+                         cudaGetErrorName(code), cudaGetErrorString(code));
+    snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
+    cuda.processors = (size_t)processors;
+    if (10 * major + minor >= OLDEST) return 0;
+    return error_set(ERR_INPUT, "the device (%s) is older than sm_%d", arch, OLDEST);
+}
+
+static int stream_ready(void)
+{
+    if (cuda.stream) return 0;
+    cudaError_t code = cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking);
+    (void)cudaGetLastError();
+    if (code == cudaSuccess) return 0;
+    cuda.stream = NULL;
+    return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s: %s)", cudaGetErrorName(code),
+                     cudaGetErrorString(code));
+}
+
+/* Returns 0, or ERR_INPUT with a line that says what is missing. It makes once what the backends share. */
+extern "C" int cuda_ready(void)
+{
+    TRY(driver_serves());
+    TRY(device_serves());
+    TRY(stream_ready());
+    TRY(ring_ready());
+    return blas_ready();
+}
+
+extern "C" void cuda_choose(int n)
+{
+    cuda.chosen = n;
+}
+
+extern "C" int cuda_count(void)
+{
+    int count = 0;
+    if (driver_serves() != 0 || cudaGetDeviceCount(&count) != cudaSuccess) count = 0;
+    (void)cudaGetLastError();
+    return count;
+}
+
+/* Gives the bytes of device memory that are free, and all; 0 where they are not known. */
+extern "C" void cuda_room(size_t *free, size_t *total)
+{
+    if (cudaMemGetInfo(free, total) == cudaSuccess) return;
+    (void)cudaGetLastError();
+    *free = *total = 0;
+}
+
+/* ---- the tables --------------------------------------------------------------------------------- */
+
+/* eps: two factors, each off by half of it. Those of tf32 may be cut to 10 bits behind the point and not rounded:
+ * cuBLAS does not say which. */
+#define TABLE(table, name_, eps_, gemm_, attention_, weights_, factors_, half_) \
+    extern "C" const Backend table;                                             \
+    const Backend table = {                                                     \
+        .name = name_,                                                          \
+        .kernel = arch,                                                         \
+        .size = sizeof(float),                                                  \
+        .eps = eps_,                                                            \
+        .logit_rows = 8192,                                                     \
+        .logit_numbers = 1 << 27,                                               \
+        .row_sizes = 2,                                                         \
+        .wait = cuda_wait,                                                      \
+        .record = cuda_record,                                                  \
+        .recorded = cuda_recorded,                                              \
+        .replay = cuda_replay,                                                  \
+        .recording_free = cuda_recording_free,                                  \
+        .join = cuda_join,                                                      \
+        .alloc = cuda_alloc,                                                    \
+        .release = cuda_release,                                                \
+        .put = cuda_put,                                                        \
+        .get = cuda_get,                                                        \
+        .weights = weights_,                                                    \
+        .twin_size = half_,                                                     \
+        .factors = factors_,                                                    \
+        .factor_size = half_,                                                   \
+        .send = cuda_send,                                                      \
+        .pack = cuda_pack,                                                      \
+        .receive = cuda_receive,                                                \
+        .fill = cuda_fill,                                                      \
+        .copy = cuda_copy,                                                      \
+        .clamp = cuda_clamp,                                                    \
+        .gemm = gemm_,                                                          \
+        .norm = cuda_norm,                                                      \
+        .norm_back = cuda_norm_back,                                            \
+        .attention = attention_,                                                \
+        .attention_back = attention_##_back,                                    \
+        .attend = cuda_attend,                                                  \
+        .bias_drop = cuda_bias_drop,                                            \
+        .bias_drop_back = cuda_bias_drop_back,                                  \
+        .residual = cuda_residual,                                              \
+        .bias_act = cuda_bias_act,                                              \
+        .bias_act_back = cuda_bias_act_back,                                    \
+        .lin = cuda_lin,                                                        \
+        .lin_back = cuda_lin_back,                                              \
+        .gate = cuda_gate,                                                      \
+        .gate_back = cuda_gate_back,                                            \
+        .embed = cuda_embed,                                                    \
+        .embed_back = cuda_embed_back,                                          \
+        .cross_entropy = cuda_cross_entropy,                                    \
+        .best = cuda_best,                                                      \
+        .loss = cuda_loss,                                                      \
+        .norm2 = cuda_norm2,                                                    \
+        .adam = cuda_adam,                                                      \
+    }
+
+TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, cuda_attention, NULL, NULL, 0);
+TABLE(cuda_tf32, "cuda-tf32", 0x1p-9, cuda_gemm_tf32, cuda_attention, NULL, NULL, 0);
+TABLE(cuda_bf16, "cuda-bf16", 0x1p-8, cuda_gemm_bf16, cuda_attention_matrix, cuda_weights,
+      cuda_factors, sizeof(uint16_t));

@@ -1,0 +1,186 @@
+/* cuda_loss.cuh: the two ends of a language model, embedding and cross-entropy; the adjoint of the embedding is in
+ * cuda_embed.cuh. Part of cuda.cu. Formulas: cpu_loss.h. */
+#ifndef TROTTER_CUDA_LOSS_CUH
+#define TROTTER_CUDA_LOSS_CUH
+
+#include "kernels/cuda/cuda_factor.cuh"
+
+/* h = (scale E[token] + P[position]) keep */
+struct Embed {
+    size_t D;
+    const int32_t *token, *position;
+    const float *E, *P;
+    float scale, *h;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        Pack<W> v, k = keep_pack<W>(&keep, r * D + c), p;
+        for (int i = 0; i < W; i++) v.x[i] = p.x[i] = 0;
+        if (token[r] >= 0) v = load<W>(E + (size_t)token[r] * D + c);
+        if (P) p = load<W>(P + (size_t)position[r] * D + c);
+        for (int i = 0; i < W; i++) v.x[i] = (scale * v.x[i] + p.x[i]) * k.x[i];
+        store(h + r * D + c, v);
+    }
+};
+
+static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *position,
+                       const void *E, double scale, const void *P, Dropout drop, void *h)
+{
+    each_row(N, D, wide(D, E, P, h),
+             Embed{D, token, position, (const float *)E, (const float *)P, (float)scale, (float *)h,
+                   keep_of(&drop)});
+}
+
+/* ---- cross-entropy ------------------------------------------------------------------------------ */
+
+/* Computes the largest number of a row and the sum of e^(z - largest), over this thread's part of it, in one pass.
+ * Source: Milakov, Gimelshein 2018, algorithm 3. A NaN ends in the sum. */
+template <int W>
+static __device__ inline void online_sum(size_t V, const float *z, float *top, float *sum)
+{
+    for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + c);
+        for (int i = 0; i < W; i++) {
+            if (v.x[i] > *top) {
+                *sum = *sum * expf(*top - v.x[i]) + 1;
+                *top = v.x[i];
+            } else {
+                *sum += expf(v.x[i] - *top);
+            }
+        }
+    }
+}
+
+static __device__ inline float block_max(float x, float *room)
+{
+    x = warp_max(x);
+    __syncthreads(); /* room may still be read */
+    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
+    __syncthreads();
+    for (int w = 0; w < (int)blockDim.x / WARP; w++) x = fmaxf(x, room[w]);
+    return x;
+}
+
+/* Returns the sum of z - top over a row; all threads call it and get it. */
+template <int W>
+static __device__ inline double sum_below(size_t V, const float *z, float top, double *room)
+{
+    double sum = 0;
+    for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + c);
+        for (int i = 0; i < W; i++) sum += (double)(v.x[i] - top);
+    }
+    return block_sum(sum, room);
+}
+
+/* Computes cross-entropy; a block has a row: nll = Q log sum e^(z - top) - sum q (z - top); dz = grad (Q softmax -
+ * q). rest: Q without a target. */
+template <int W>
+static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int32_t *target,
+                                            Labels q, double rest, const double *factor, Out dz,
+                                            float *nll)
+{
+    __shared__ double sums[SLOTS];
+    __shared__ float tops[SLOTS];
+    const float *z = z_ + blockIdx.x * V;
+    float top = -INFINITY, part = 0;
+    int32_t t = target[blockIdx.x];
+    size_t first = V - q.extras; /* first column with extra labels */
+    if (t == FILLER) {           /* true for all threads of the block */
+        Pack<W> none;
+        for (int i = 0; i < W; i++) none.x[i] = 0;
+        if (threadIdx.x == 0) nll[blockIdx.x] = 0;
+        for (size_t k = (size_t)threadIdx.x * W; factor && k < V; k += (size_t)blockDim.x * W)
+            store(dz, blockIdx.x * V + k, none);
+        return;
+    }
+    online_sum<W>(V, z, &top, &part);
+    float all = block_max(top, tops);
+    double at = t < 0 ? 0 : q.hit * ((double)z[t] - (double)all);
+    if (q.all != 0) at += q.all * sum_below<W>(V, z, all, sums);
+    for (size_t i = 0; i < q.extras; i++) at += q.extra[i] * ((double)z[first + i] - (double)all);
+    double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
+    double sum = block_sum(mine, sums), weight = rest + (t < 0 ? 0 : q.hit);
+    if (threadIdx.x == 0) nll[blockIdx.x] = (float)(weight * log(sum) - at);
+    if (!factor) return;
+    double grad = *factor;
+    /* block_sum was a barrier: every thread has read what it needs of z */
+    float c = (float)(grad * weight / sum), each = (float)(grad * q.all);
+    float hit = (float)(grad * q.hit);
+    for (size_t k = (size_t)threadIdx.x * W; k < V; k += (size_t)blockDim.x * W) {
+        Pack<W> v = load<W>(z + k);
+        for (int i = 0; i < W; i++) {
+            size_t column = k + (size_t)i;
+            v.x[i] = c * expf(v.x[i] - all) - each;
+            if (t >= 0 && column == (size_t)t) v.x[i] -= hit;
+            if (column >= first) v.x[i] -= (float)(grad * q.extra[column - first]);
+        }
+        store(dz, blockIdx.x * V + k, v);
+    }
+}
+
+static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t *target, Labels q,
+                               const double *grad, void *dz, void *nll)
+{
+    const float *z = (const float *)z_;
+    double rest = labels_rest(&q, V);
+    if (wide(V, z, dz))
+        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, z, target, q, rest, grad,
+            out_of(dz), (float *)nll);
+    else
+        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, z, target, q, rest, grad,
+            out_of(dz), (float *)nll);
+}
+
+/* ---- results of a step -------------------------------------------------------------------------- */
+
+static __device__ inline void not_finite(Step *s, uint64_t fault)
+{
+    if (s->fault) return;
+    s->fault_step = s->step;
+    s->fault = fault;
+}
+
+struct LossSum {
+    const float *nll;
+    Step *s;
+    __device__ double at(size_t i) const
+    {
+        return (double)nll[i];
+    }
+    __device__ void end(double sum) const
+    {
+        s->loss += sum;
+        if (!isfinite(sum)) not_finite(s, FAULT_LOSS);
+    }
+};
+
+static void cuda_loss(size_t N, const void *nll, Step *s)
+{
+    sum_all(N, LossSum{(const float *)nll, s});
+}
+
+struct SquareSum {
+    const float *g;
+    Step *s;
+    __device__ double at(size_t i) const
+    {
+        return (double)g[i] * (double)g[i];
+    }
+    __device__ void end(double sum) const
+    {
+        s->norm = sqrt(sum);
+        if (!isfinite(s->norm)) not_finite(s, FAULT_NORM);
+    }
+};
+
+static void cuda_norm2(size_t n, const void *g, Step *s)
+{
+    sum_all(n, SquareSum{(const float *)g, s});
+}
+
+#endif

@@ -1,0 +1,231 @@
+/* cuda_rows.cuh: matrices by rows, 4 numbers at a time where they are aligned: element by element, and
+ * sums over columns. Part of cuda.cu.
+ *
+ * The operation is a plain struct F with
+ *     void begin()                         once a thread
+ *     template <int W> void at(r, c)       columns c .. c + W - 1 of row r; W is 4 or 1
+ * so that one source serves both widths. c is a multiple of W.
+ *
+ * Sums over rows take two launches: panels of rows to partial sums, and these to the result. Both have
+ * a fixed order, so the bits do not depend on other work.
+ */
+#ifndef TROTTER_CUDA_ROWS_CUH
+#define TROTTER_CUDA_ROWS_CUH
+
+#include "kernels/cuda/cuda_device.cuh"
+
+template <int W> struct Pack {
+    float x[W];
+};
+
+template <int W> static __device__ inline Pack<W> load(const float *p)
+{
+    Pack<W> v;
+    if constexpr (W == 4) {
+        float4 q = *(const float4 *)p;
+        v.x[0] = q.x, v.x[1] = q.y, v.x[2] = q.z, v.x[3] = q.w;
+    } else {
+        v.x[0] = *p;
+    }
+    return v;
+}
+
+template <int W> static __device__ inline void store(float *p, Pack<W> v)
+{
+    if constexpr (W == 4)
+        *(float4 *)p = make_float4(v.x[0], v.x[1], v.x[2], v.x[3]);
+    else
+        *p = v.x[0];
+}
+
+/* Returns the dropout factors of elements i .. i + W - 1; i is a multiple of W, keep_begin is done. */
+template <int W> static __device__ inline Pack<W> keep_pack(const Keep *k, uint64_t i)
+{
+    Pack<W> v;
+    i += k->first;
+    if constexpr (W == 4) {
+        float4 q = keep_four(k, k->stream, i / 4);
+        v.x[0] = q.x, v.x[1] = q.y, v.x[2] = q.z, v.x[3] = q.w;
+    } else {
+        v.x[0] = keep_at(k, k->stream, i);
+    }
+    return v;
+}
+
+/* Returns 1 where rows of D numbers can be read 4 at a time; NULL counts as aligned. */
+static inline int wide(size_t D, const void *a, const void *b = NULL, const void *c = NULL,
+                       const void *d = NULL)
+{
+    return D % 4 == 0 && (((size_t)a | (size_t)b | (size_t)c | (size_t)d) & 15) == 0;
+}
+
+/* ---- element by element ------------------------------------------------------------------------- */
+
+/* Returns the threads that share a row: enough for one pass over it, at most a block; they divide a
+ * block. */
+static inline unsigned lanes_for(size_t D, int W)
+{
+    unsigned lanes = WARP;
+    while (lanes < BLOCK_THREADS && (size_t)lanes * (size_t)W < D) lanes *= 2;
+    return lanes;
+}
+
+template <int W, class F>
+static __global__ void each_kernel(size_t N, size_t D, unsigned lanes, F f)
+{
+    size_t rows = blockDim.x / lanes;
+    f.begin();
+    for (size_t r = blockIdx.x * rows + threadIdx.x / lanes; r < N; r += gridDim.x * rows)
+        for (size_t c = (size_t)(threadIdx.x % lanes) * W; c < D; c += (size_t)lanes * W)
+            f.template at<W>(r, c);
+}
+
+/* Applies f to every element of (N, D); w: result of wide() for its arrays. */
+template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
+{
+    unsigned lanes = lanes_for(D, w ? 4 : 1);
+    size_t blocks = D ? blocks_for(N, BLOCK_THREADS / lanes) : 0;
+    if (w)
+        RUN_FOR(where, (each_kernel<4, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
+    else
+        RUN_FOR(where, (each_kernel<1, F>), blocks, BLOCK_THREADS, 0, N, D, lanes, f);
+}
+
+/* Applies f to a list: four neighbours at a time where w, the last n % 4 one by one. */
+template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
+{
+    size_t threads = (size_t)gridDim.x * blockDim.x;
+    size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x, whole = w ? n / 4 * 4 : 0;
+    f.begin();
+    for (size_t i = 4 * t; i < whole; i += 4 * threads) f.template at<4>(0, i);
+    for (size_t i = whole + t; i < n; i += threads) f.template at<1>(0, i);
+}
+
+/* Returns the blocks that keep the device busy with n packs; a thread takes several where there are
+ * many. */
+static inline size_t flat_blocks(size_t n)
+{
+    return least(blocks_for(n, BLOCK_THREADS), 16 * cuda.processors);
+}
+
+/* Applies f to every element of a list; w: result of wide(0, ...) for its arrays. */
+template <class F> static void each_flat(size_t n, int w, F f, CALLER)
+{
+    RUN_FOR(where, (flat_kernel<F>), flat_blocks(w ? n / 4 + 1 : n), BLOCK_THREADS, 0, n, w, f);
+}
+
+/* ---- sums of columns ---------------------------------------------------------------------------- */
+
+/* A block has 32 packs of columns, 8 rows at a time. */
+enum { SLOTS = BLOCK_THREADS / WARP, PANEL_ROWS = 64, PANELS = 256 };
+
+/* Makes F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
+ * out (panels, SUMS, D). */
+template <int W, class F>
+static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
+                                      float *out)
+{
+    constexpr int S = F::SUMS;
+    __shared__ float room[SLOTS][S][WARP * W];
+    size_t panel = blockIdx.x / tiles, c0 = blockIdx.x % tiles * (WARP * W);
+    unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
+    size_t c = c0 + lane * W, end = (panel + 1) * rows < N ? (panel + 1) * rows : N;
+    Pack<W> sum[S];
+    for (int s = 0; s < S; s++)
+        for (int k = 0; k < W; k++) sum[s].x[k] = 0;
+    f.begin();
+    for (size_t r = panel * rows + slot; c < D && r < end; r += SLOTS) f.template at<W>(r, c, sum);
+    for (int s = 0; s < S; s++)
+        for (int k = 0; k < W; k++) room[slot][s][lane * W + k] = sum[s].x[k];
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < (unsigned)(S * WARP * W); i += BLOCK_THREADS) {
+        unsigned s = i / (WARP * W), column = i % (WARP * W);
+        float total = 0;
+        for (int k = 0; k < SLOTS; k++) total += room[k][s][column];
+        if (c0 + column < D) out[(panel * S + s) * D + c0 + column] = total;
+    }
+}
+
+/* Arrays to which the sums are added; NULL: none. */
+template <int S> struct Targets {
+    float *x[S];
+};
+
+/* Adds the partial sums; a block has 32 columns of one sum, 8 panels at a time. */
+template <int S>
+static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
+                                          const float *partial, Targets<S> to)
+{
+    __shared__ float room[SLOTS][WARP];
+    size_t s = blockIdx.x / tiles, c = blockIdx.x % tiles * WARP + threadIdx.x % WARP;
+    unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
+    float sum = 0;
+    for (size_t p = slot; c < D && p < panels; p += SLOTS) sum += partial[(p * S + s) * D + c];
+    room[slot][lane] = sum;
+    __syncthreads();
+    if (slot > 0 || c >= D) return;
+    float total = 0;
+    for (int k = 0; k < SLOTS; k++) total += room[k][lane];
+    for (int k = 0; k < S; k++)
+        if ((size_t)k == s && to.x[k]) to.x[k][c] += total;
+}
+
+/* Adds sum s of f over the rows of (N, D) to to.x[s] (D). Each element is visited once, so f may
+ * write. */
+template <class F>
+static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
+{
+    constexpr int S = F::SUMS;
+    if (N == 0 || D == 0) return;
+    size_t panels = least(blocks_for(N, PANEL_ROWS), PANELS);
+    size_t rows = blocks_for(N, panels), tiles = blocks_for(D, WARP * (w ? 4 : 1));
+    float *partial = (float *)cuda_scratch(panels * S * D * sizeof *partial);
+    panels = blocks_for(N, rows);
+    if (w)
+        RUN_FOR(where, (columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
+                f, partial);
+    else
+        RUN_FOR(where, (columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
+                f, partial);
+    tiles = blocks_for(D, WARP);
+    RUN_FOR(where, (columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial,
+            to);
+}
+
+/* ---- sums of everything ------------------------------------------------------------------------- */
+
+enum { SUM_BLOCKS = 1024 };
+
+/* Sums f(i), i < n, in double: a block's strided share goes to out[block]. */
+template <class F> static __global__ void total_kernel(size_t n, F f, double *out)
+{
+    __shared__ double room[SLOTS];
+    double sum = 0;
+    size_t threads = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads)
+        sum += f.at(i);
+    sum = block_sum(sum, room);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+/* Sums the partial sums in order in one block and gives the result to f.end(sum). */
+template <class F>
+static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
+{
+    __shared__ double room[SLOTS];
+    double sum = 0;
+    for (size_t i = threadIdx.x; i < blocks; i += blockDim.x) sum += partial[i];
+    sum = block_sum(sum, room);
+    if (threadIdx.x == 0) f.end(sum);
+}
+
+/* Sums all. The number of blocks depends on n alone, and so do the bits. */
+template <class F> static void sum_all(size_t n, F f, CALLER)
+{
+    size_t blocks = least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS);
+    double *partial = (double *)cuda_scratch(SUM_BLOCKS * sizeof *partial);
+    RUN_FOR(where, (total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial);
+    RUN_FOR(where, (total_end_kernel<F>), 1, BLOCK_THREADS, 0, blocks, partial, f);
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* params.c: the tensors of a model: names, shapes and places in the flat buffers (params_list), starting values
+ * (params_init), and which decay. */
+#include "nn/engine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/random.h"
+#include "nn/text/hash.h"
+
+enum { CHUNK = 1 << 16 };
+
+/* ---- the list of tensors ------------------------------------------------------------------------ */
+
+enum { START_VALUE, START_NORMAL, START_XAVIER };
+
+/* Appends a tensor and returns its offset; the list is long enough (lists_make). */
+__attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, size_t cols,
+                                                        int kind, double value, const char *name,
+                                                        ...)
+{
+    Param *p = &m->param[m->params];
+    m->start[m->params++] = (Start){kind, value};
+    va_list args;
+    va_start(args, name);
+    vsnprintf(p->name, sizeof p->name, name, args);
+    va_end(args);
+    p->rows = rows;
+    p->cols = cols;
+    p->offset = m->size;
+    p->size = rows * (cols ? cols : 1);
+    m->size += p->size;
+    return p->offset;
+}
+
+/* Names of the two matrices of each kind of sublayer, and their inner widths I and O as multiples of D; 0: the
+ * slot's inner width. */
+static const struct {
+    const char *in, *out;
+    size_t I, O;
+} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out", 3, 1},
+             [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
+             [SLOT_CROSS] = {"q", "out", 1, 1}};
+
+static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
+{
+    size_t D = m->config.width;
+    char name[64];
+    const char *side = plan_prefix(m->plan, s->side);
+    if (s->kind == SLOT_NORM)
+        snprintf(name, sizeof name, "%snorm", side);
+    else
+        snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
+                 s->set);
+    const char *norm = s->kind == SLOT_NORM ? "" : ".norm";
+    o->norm_w = add(m, D, 0, START_VALUE, 1, "%s%s.weight", name, norm);
+    o->norm_b = add(m, D, 0, START_VALUE, 0, "%s%s.bias", name, norm);
+    if (s->kind != SLOT_NORM) {
+        const char *in = kinds[s->kind].in, *out = kinds[s->kind].out;
+        o->I = s->inner ? s->inner : kinds[s->kind].I * D;
+        o->O = s->inner ? s->inner : kinds[s->kind].O * D;
+        o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
+        o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
+        o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
+        o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
+    }
+    if (s->kind == SLOT_CROSS) {
+        o->keys_w = add(m, 2 * D, D, START_XAVIER, 0, "%s.kv.weight", name);
+        o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
+    }
+    if (s->kind == SLOT_ATTENTION && (m->config.positions & POSITIONS_RELATIVE))
+        o->relative =
+            add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0, "%s.relative.weight", name);
+    o->end = m->size;
+}
+
+static void add_gate(Model *m, const PlanGate *g, GateParams *o)
+{
+    const char *side = plan_prefix(m->plan, g->side);
+    o->w = add(m, 1, g->inputs * m->config.width, START_VALUE, 0, "%slayers.%d.scheme.%s.weight",
+               side, g->layer, g->name);
+    o->b = add(m, 1, 0, START_VALUE, 0, "%slayers.%d.scheme.%s.bias", side, g->layer, g->name);
+}
+
+/* Scales both such that an entry of sqrt(D) E W^T has variance 1, as in the head. */
+static void add_tail(Model *m, const char *end, int i, const Tail *t, size_t *embed,
+                     size_t *project)
+{
+    size_t D = m->config.width;
+    *embed = add(m, t->words, t->width, START_NORMAL, 1 / sqrt((double)t->width),
+                 "%s.tail.%d.weight", end, i);
+    *project =
+        add(m, D, t->width, START_NORMAL, 1 / sqrt((double)D), "%s.tail.%d.project.weight", end, i);
+}
+
+static void add_tails(Model *m)
+{
+    for (size_t i = 0; i < m->config.tails; i++) {
+        Tail *t = &m->tails.tail[i];
+        add_tail(m, "embed", (int)i + 1, t, &t->embed, &t->project);
+        t->output = t->embed;
+        t->output_project = t->project;
+        if (m->config.untied) add_tail(m, "output", (int)i + 1, t, &t->output, &t->output_project);
+    }
+}
+
+/* Adds an end's head, which is one matrix: words, then one entry per tail. */
+static size_t add_head(Model *m, const char *end, int kind, int entries)
+{
+    size_t D = m->config.width, tails = m->config.tails;
+    double deviation = 1 / sqrt((double)D);
+    size_t at = add(m, m->out.rows - tails, D, kind, deviation, "%s.weight", end);
+    if (tails && entries) add(m, tails, D, START_NORMAL, deviation, "%s.entry.weight", end);
+    return at;
+}
+
+static void add_dense(Model *m, Head *h, const char *name)
+{
+    size_t D = m->config.width;
+    h->dense_w = add(m, D, D, START_XAVIER, 0, "%s.weight", name);
+    h->dense_b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
+}
+
+/* Adds the tensors of an encoder alone at both ends (heads.c). */
+static void add_heads(Model *m)
+{
+    Heads *h = &m->heads;
+    const ModelConfig *c = &m->config;
+    size_t D = c->width;
+    if (c->segments)
+        h->segments = add(m, c->segments, D, START_NORMAL, 1 / sqrt((double)D), "segment.weight");
+    if (c->masked) {
+        add_dense(m, &h->words, "head.dense");
+        h->words.w = add(m, D, 0, START_VALUE, 1, "head.norm.weight");
+        h->words.b = add(m, D, 0, START_VALUE, 0, "head.norm.bias");
+    }
+    if (c->classes) {
+        add_dense(m, &h->label, "pool");
+        h->label.w = add(m, c->classes, D, START_XAVIER, 0, "classes.weight");
+        h->label.b = add(m, c->classes, 0, START_VALUE, 0, "classes.bias");
+    }
+    if (c->masked) m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
+}
+
+/* Adds all spans one behind another, so that one call clamps them. */
+static void add_spans(Model *m)
+{
+    m->spans.first = m->size;
+    for (size_t i = 0; i < m->plan->slots; i++) {
+        const PlanSlot *s = &m->plan->slot[i];
+        if (s->kind == SLOT_ATTENTION)
+            m->slot[i].span = add(m, m->config.heads, 0, START_VALUE, 0,
+                                  "layers.%d.attn.%d.span.weight", s->layer, s->set);
+    }
+    m->spans.count = m->size - m->spans.first;
+}
+
+int model_decays(const Param *p)
+{
+    return p->rows > 1 && p->cols > 0;
+}
+
+static void list_stretches(Model *m)
+{
+    for (size_t i = 0; i < m->params; i++) {
+        const Param *p = &m->param[i];
+        Stretch *last = m->stretches ? &m->stretch[m->stretches - 1] : NULL;
+        if (last && last->decays == model_decays(p))
+            last->size += p->size;
+        else
+            m->stretch[m->stretches++] = (Stretch){p->offset, p->size, model_decays(p)};
+    }
+}
+
+/* Lists all tensors. Those of odd sizes come last, so that the others stay aligned. */
+void params_list(Model *m)
+{
+    const Plan *p = m->plan;
+    size_t D = m->config.width;
+    int untied = m->config.untied;
+    m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
+    if (ends_in_norm(m)) {
+        m->out.norm_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
+        m->out.norm_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
+    }
+    if (untied)
+        m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
+    for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
+    for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);
+    for (size_t i = 0; i < p->scalars; i++) {
+        const PlanScalar *s = &p->scalar[i];
+        m->scalar[i] = add(m, s->size, 0, START_VALUE, s->init, "%slayers.%d.scheme.%s",
+                           plan_prefix(p, s->side), s->layer, s->name);
+    }
+    add_tails(m);
+    if (m->config.span) add_spans(m);
+    add_heads(m);
+    list_stretches(m);
+}
+
+/* ---- starting values ---------------------------------------------------------------------------- */
+
+/* Returns the stream of a tensor's draws: a hash of its name with the top bit set; dropout's streams have it
+ * clear. */
+static uint64_t name_stream(const char *name)
+{
+    return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
+}
+
+/* Draws a starting value. Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010,
+ * equation 16. */
+static double start_value(const Param *p, const Start *s, uint64_t seed, uint64_t stream, size_t i)
+{
+    if (s->kind == START_NORMAL) return s->value * random_normal(seed, stream, i);
+    double limit = sqrt(6 / (double)(p->rows + p->cols));
+    return limit * (2 * random_uniform(seed, stream, i) - 1);
+}
+
+static void init_param(Model *m, size_t k, double *chunk)
+{
+    const Backend *b = m->backend;
+    const Param *p = &m->param[k];
+    const Start *s = &m->start[k];
+    void *x = backend_at(b, m->data, p->offset);
+    uint64_t seed = m->config.seed, stream = name_stream(p->name);
+    if (s->kind == START_VALUE) {
+        b->fill(x, s->value, p->size);
+        return;
+    }
+    for (size_t at = 0; at < p->size; at += CHUNK) {
+        size_t n = p->size - at < CHUNK ? p->size - at : CHUNK;
+#pragma omp parallel for schedule(static)
+        for (size_t i = 0; i < n; i++) chunk[i] = start_value(p, s, seed, stream, at + i);
+        b->put(backend_at(b, x, at), chunk, n);
+    }
+}
+
+/* Writes P(i, c) = sin(i w_c), P(i, D/2 + c) = cos(i w_c), w_c = 10000^(-c / (D/2 - 1)), c < D/2 (w_0 = 1 where
+ * D = 2). Source: Vaswani et al. 2017, section 3.5, in tensor2tensor's arrangement. */
+static void init_positions(Model *m, double *row)
+{
+    size_t D = m->config.width, half = D / 2;
+    double step = half > 1 ? log(10000) / (double)(half - 1) : 0;
+    for (size_t i = 0; i < longest(m); i++) {
+        for (size_t c = 0; c < half; c++) {
+            double angle = (double)i * exp(-step * (double)c);
+            row[c] = sin(angle);
+            row[half + c] = cos(angle);
+        }
+        m->backend->put(backend_at(m->backend, m->positions, i * D), row, D);
+    }
+}
+
+int params_init(Model *m)
+{
+    size_t D = m->config.width;
+    double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
+    if (!chunk) return ERR_MEMORY;
+    for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
+    if (m->positions) init_positions(m, chunk);
+    memory_free(chunk);
+    return 0;
+}

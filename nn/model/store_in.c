@@ -1,0 +1,350 @@
+/* store_in.c: reads tensors from a safetensors file and does not trust it: every length is bounded by
+ * the bytes that are there, every product is checked, and nothing is handed over before all of it
+ * fits. jansson checks the JSON itself (depth, UTF-8, numbers, unique names). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/text/corpus.h"
+#include "nn/text/hash.h"
+#include "nn/model/store.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data come in as they lie in memory");
+
+enum { HEADER_MOST = 100000000 };
+
+/* A file, split in its parts. */
+typedef struct {
+    const char *file; /* name, for messages */
+    char *bytes;
+    size_t count;
+    json_t *root;
+    const char *data; /* place in bytes */
+    size_t size;      /* size of the data */
+} Opened;
+
+/* A tensor of the file, checked. */
+typedef struct {
+    const char *name;
+    const json_t *shape;
+    int element;
+    size_t begin, end; /* place in the data */
+} Entry;
+
+/* Reads the length of the header, which must lie in a file of `count` bytes. */
+static int header_length(const char *file, const char *bytes, size_t count, size_t *n)
+{
+    uint64_t length = 0;
+    if (count >= 8) memcpy(&length, bytes, 8);
+    if (count < 8 || length < 2 || length > count - 8 || length > HEADER_MOST)
+        return error_set(ERR_INPUT,
+                         "%s is cut short or no safetensors file (%zu bytes, header %" PRIu64 ")",
+                         file, count, length);
+    *n = length;
+    return 0;
+}
+
+static int check_metadata(const char *file, const json_t *root)
+{
+    const char *key;
+    json_t *meta = json_object_get(root, STORE_METADATA), *value;
+    if (meta && !json_is_object(meta))
+        return error_set(ERR_INPUT, "%s: %s is not a map", file, STORE_METADATA);
+    json_object_foreach (meta, key, value)
+        if (!json_is_string(value))
+            return error_set(ERR_INPUT, "%s: metadata '%s' is not a string", file, key);
+    return 0;
+}
+
+/* Parses the header of n bytes; root out: an object with valid metadata. When memory is short, jansson
+ * 2.14 gives no words, or calls the current token invalid (then the result is ERR_INPUT), or shortens
+ * it (the checksum finds that). */
+static int parse_header(const char *file, const char *header, size_t n, json_t **root)
+{
+    json_error_t e;
+    if (header[0] != '{') return error_set(ERR_INPUT, "%s: the header is not a JSON object", file);
+    *root = json_loadb(header, n, JSON_REJECT_DUPLICATES, &e);
+    if (!*root && !*e.text) return store_no_memory();
+    if (!*root) return error_set(ERR_INPUT, "%s: header, byte %d: %s", file, e.position, e.text);
+    return check_metadata(file, *root);
+}
+
+static int bad_entry(const Opened *o, const char *name, const char *what)
+{
+    return error_set(ERR_INPUT, "%s: tensor '%s': %s", o->file, name, what);
+}
+
+/* Returns a whole number >= 0 of an array, or SIZE_MAX (which is no length here). */
+static size_t whole(const json_t *array, size_t i)
+{
+    json_t *x = json_array_get(array, i);
+    return json_is_integer(x) && json_integer_value(x) >= 0 ? (size_t)json_integer_value(x)
+                                                            : SIZE_MAX;
+}
+
+/* Returns the bytes of a shape, or SIZE_MAX where they fit no size. */
+static size_t bytes_of(const json_t *shape, int element)
+{
+    size_t n = (size_t)element;
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        size_t dim = whole(shape, i);
+        if (dim == SIZE_MAX || __builtin_mul_overflow(n, dim, &n)) return SIZE_MAX;
+    }
+    return n;
+}
+
+static int read_entry(const Opened *o, const char *name, const json_t *json, Entry *e)
+{
+    const json_t *at = json_object_get(json, "data_offsets");
+    const char *dtype = json_string_value(json_object_get(json, "dtype"));
+    *e = (Entry){name, json_object_get(json, "shape"), dtype ? store_element(dtype) : 0,
+                 whole(at, 0), whole(at, 1)};
+    if (json_object_size(json) != 3 || !json_is_array(e->shape) || json_array_size(at) != 2)
+        return bad_entry(o, name, "expected dtype, shape and data_offsets");
+    if (!e->element) return bad_entry(o, name, "dtype is neither F32 nor F64");
+    if (e->begin > e->end || e->end > o->size)
+        return bad_entry(o, name, "data_offsets are not in the file");
+    if (bytes_of(e->shape, e->element) != e->end - e->begin)
+        return bad_entry(o, name, "shape and data_offsets do not agree");
+    return 0;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const Entry *a = x, *b = y;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
+}
+
+/* Checks that the tensors lie one behind another and fill the data. */
+static int check_places(const Opened *o, Entry *e, size_t n)
+{
+    size_t at = 0;
+    qsort(e, n, sizeof *e, by_place);
+    for (size_t i = 0; i < n; at = e[i++].end)
+        if (e[i].begin != at) return bad_entry(o, e[i].name, "a gap or an overlap before its data");
+    if (at == o->size) return 0;
+    return error_set(ERR_INPUT, "%s: %zu bytes behind the last tensor", o->file, o->size - at);
+}
+
+/* Reads every tensor of the file into e (n); n = tensors of the header. */
+static int read_entries(const Opened *o, Entry *e, size_t n)
+{
+    const char *name;
+    json_t *json;
+    size_t i = 0;
+    json_object_foreach (o->root, name, json)
+        if (strcmp(name, STORE_METADATA) != 0) TRY(read_entry(o, name, json, &e[i++]));
+    return check_places(o, e, n);
+}
+
+/* Checks the checksum. from 0: all of it; STORE_DIGITS / 2: only the metadata's half, where data were
+ * not read. */
+static int check_sum(const Opened *o, int from)
+{
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    const char *given = json_string_value(json_object_get(meta, STORE_CHECKSUM));
+    char digits[STORE_DIGITS + 1];
+    if (!given) return 0;
+    store_checksum(meta, hash_bytes(HASH_START, o->data, o->size), digits);
+    if (strlen(given) == STORE_DIGITS && strcmp(given + from, digits + from) == 0) return 0;
+    return error_set(ERR_INPUT, "%s was altered: checksum %s, its content has %s", o->file, given,
+                     digits);
+}
+
+static int check_sealed(const Opened *o)
+{
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    if (json_object_get(meta, STORE_CHECKSUM)) return 0;
+    return error_set(ERR_INPUT, "%s: no checksum", o->file);
+}
+
+static int has_shape(const Entry *e, const Tensor *t)
+{
+    size_t dims = t->cols ? 2 : 1;
+    return json_array_size(e->shape) == dims && whole(e->shape, 0) == t->rows &&
+           (!t->cols || whole(e->shape, 1) == t->cols);
+}
+
+/* Finds the entry of a tensor by a walk around e (n) from *from, because most files are in our
+ * order. */
+static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = (*from + i) % n;
+        if (strcmp(e[j].name, name) != 0) continue;
+        *from = j + 1;
+        return &e[j];
+    }
+    return NULL;
+}
+
+/* Reports an entry that none of the tensors asked for. */
+static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < count && strcmp(t[j].name, e[i].name) != 0) j++;
+        if (j == count) return bad_entry(o, e[i].name, "this model has no such tensor");
+    }
+    return error_set(ERR_MISUSE, "a tensor was asked for twice");
+}
+
+/* Finds the entry of each tensor: match (count) out; NULL: the file lacks it, which the tensor
+ * allows. */
+static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count,
+                     int element, int wanted, const Entry **match)
+{
+    for (size_t i = 0, from = 0; i < count; i++) {
+        match[i] = find_entry(e, n, &from, t[i].name);
+        if (!match[i] && t[i].may_miss) continue;
+        if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
+        if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
+        if (element && match[i]->element != element)
+            return bad_entry(o, t[i].name, "it has another precision");
+    }
+    return wanted & STORE_MORE || n == count ? 0 : extra(o, e, n, t, count);
+}
+
+static void from_element(const char *p, size_t n, int element, double *x)
+{
+    if (element == STORE_F64)
+        memcpy(x, p, n * sizeof *x);
+    else
+        for (size_t i = 0; i < n; i++) {
+            float f;
+            memcpy(&f, p + i * sizeof f, sizeof f);
+            x[i] = (double)f;
+        }
+}
+
+static void take_numbers(const char *p, int element, const Tensor *t)
+{
+    double x[STORE_CHUNK];
+    size_t all = tensor_numbers(t), n;
+    if (!t->backend) from_element(p, all, element, t->data);
+    for (size_t at = 0; t->backend && at < all; at += n) {
+        n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
+        from_element(p + at * (size_t)element, n, element, x);
+        t->backend->put(backend_at(t->backend, t->device, at), x, n);
+    }
+}
+
+static int check_finite(const Opened *o, const Entry *e)
+{
+    double x[STORE_CHUNK];
+    size_t size = (size_t)e->element, n;
+    for (size_t at = e->begin; at < e->end; at += n * size) {
+        n = (e->end - at) / size;
+        n = n < STORE_CHUNK ? n : STORE_CHUNK;
+        from_element(o->data + at, n, e->element, x);
+        for (size_t i = 0; i < n; i++)
+            if (!isfinite(x[i])) return bad_entry(o, e->name, "a number in it is not finite");
+    }
+    return 0;
+}
+
+static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const Tensor *t,
+                size_t count, int element, int wanted)
+{
+    TRY(read_entries(o, e, n));
+    if (wanted & STORE_SEALED) TRY(check_sealed(o));
+    TRY(check_sum(o, 0));
+    TRY(match_all(o, e, n, t, count, element, wanted, match));
+    for (size_t i = 0; wanted & STORE_FINITE && i < count; i++)
+        if (match[i]) TRY(check_finite(o, match[i]));
+    for (size_t i = 0; i < count; i++)
+        if (match[i]) take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
+    return 0;
+}
+
+static int load_opened(const Opened *o, const Tensor *t, size_t count, int element, int wanted)
+{
+    size_t n = json_object_size(o->root) - (json_object_get(o->root, STORE_METADATA) != NULL);
+    Entry *e = memory_new(n, sizeof *e);
+    const Entry **match = memory_new(count, sizeof *match);
+    int code = e && match ? load(o, e, n, match, t, count, element, wanted) : ERR_MEMORY;
+    memory_free(match);
+    memory_free(e);
+    return code;
+}
+
+/* Reads at most `most` bytes of the file and splits it in its parts; the header must be among them. */
+static int open_file(const char *file, size_t most, Opened *o)
+{
+    size_t n = 0;
+    *o = (Opened){.file = file};
+    TRY(read_file(file, most, &o->bytes, &o->count));
+    TRY(header_length(file, o->bytes, o->count, &n));
+    o->data = o->bytes + 8 + n;
+    o->size = o->count - 8 - n;
+    return parse_header(file, o->bytes + 8, n, &o->root);
+}
+
+static void close_file(Opened *o)
+{
+    json_decref(o->root);
+    memory_free(o->bytes);
+}
+
+/* Refuses a file that could hold the tensors many times over, because files are read whole, and a
+ * sparse one can have any length. A model's state holds three times its numbers. */
+static int check_length(const char *file, const Tensor *t, size_t count)
+{
+    struct stat s;
+    size_t most = 8 + HEADER_MOST;
+    for (size_t i = 0; i < count; i++) most += 3 * tensor_numbers(&t[i]) * sizeof(double);
+    if (stat(file, &s) != 0 || s.st_size < 0 || (size_t)s.st_size <= most) return 0;
+    return error_set(ERR_INPUT, "%s: its %zu bytes are more than such a model can have", file,
+                     (size_t)s.st_size);
+}
+
+int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted)
+{
+    Opened o;
+    TRY(check_length(file, t, count));
+    int code = open_file(file, SIZE_MAX, &o);
+    if (!code) code = load_opened(&o, t, count, element, wanted);
+    close_file(&o);
+    return code;
+}
+
+/* Gives the bytes up to the end of the header, as the file's first eight bytes say, bounded. */
+static int header_end(const char *file, size_t *end)
+{
+    char *bytes;
+    size_t count;
+    uint64_t n = 0;
+    TRY(read_file(file, 8, &bytes, &count));
+    memcpy(&n, bytes, count);
+    memory_free(bytes);
+    *end = 8 + (n < HEADER_MOST ? n : HEADER_MOST);
+    return 0;
+}
+
+/* Copies the metadata of a header into value. */
+static int copy_text(const Opened *o, const char *key, char **value)
+{
+    TRY(check_sum(o, STORE_DIGITS / 2));
+    const json_t *meta = json_object_get(o->root, STORE_METADATA);
+    const char *text = json_string_value(json_object_get(meta, key));
+    if (!text) return error_set(ERR_INPUT, "%s: no metadata '%s'", o->file, key);
+    *value = memory_string(text);
+    return *value ? 0 : ERR_MEMORY;
+}
+
+int store_meta(const char *file, const char *key, char **value)
+{
+    Opened o;
+    size_t end;
+    *value = NULL;
+    TRY(header_end(file, &end));
+    int code = open_file(file, end, &o);
+    if (!code) code = copy_text(&o, key, value);
+    close_file(&o);
+    return code;
+}

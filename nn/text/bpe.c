@@ -1,0 +1,443 @@
+/* bpe.c: codes of byte-pair encoding: it reads and writes their file and cuts texts by them (bpe.h). */
+#include "nn/text/bpe.h"
+
+#include <string.h>
+#include <unistr.h>
+
+#include "kernels/error.h"
+#include "kernels/file.h"
+#include "kernels/memory.h"
+#include "nn/text/bpe_codes.h"
+#include "nn/text/hash.h"
+
+#define VERSION "#version: 0.2"
+
+/* ---- codes -------------------------------------------------------------------------------------- */
+
+/* *id = the symbol's number; a new symbol is added. */
+static int symbol_add(Bpe *b, const char *text, size_t bytes, uint32_t *id)
+{
+    int32_t found = words_find(&b->symbol, text, bytes);
+    if (found < 0) {
+        char *copy = memory_new(bytes + 1, 1);
+        if (!copy) return ERR_MEMORY;
+        memcpy(copy, text, bytes);
+        int code = words_add(&b->symbol, copy, bytes, 1);
+        if (code) {
+            memory_free(copy);
+            return code;
+        }
+        found = (int32_t)b->symbol.size - 1;
+    }
+    *id = (uint32_t)found;
+    return 0;
+}
+
+int bpe_symbol(Bpe *b, const char *x, size_t m, const char *y, size_t n, uint32_t *id)
+{
+    char *both = memory_new(m + n + 1, 1);
+    if (!both) return ERR_MEMORY;
+    memcpy(both, x, m);
+    memcpy(both + m, y, n);
+    int code = symbol_add(b, both, m + n, id);
+    memory_free(both);
+    return code;
+}
+
+int bpe_merge(Bpe *b, uint32_t x, uint32_t y)
+{
+    const Word *w = b->symbol.word;
+    uint32_t made, *rank;
+    if (b->merges == UINT32_MAX) return error_set(ERR_INPUT, "more than 2^32 merges");
+    TRY(bpe_symbol(b, w[x].text, w[x].bytes, w[y].text, w[y].bytes, &made));
+    if (b->merges == b->room) {
+        size_t room = b->room ? 2 * b->room : 256;
+        Merge *grown = memory_grow(b->merge, b->room, room, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        b->merge = grown;
+        b->room = room;
+    }
+    rank = numbers_place(&b->rank, bpe_pair(x, y), (uint32_t)b->merges);
+    if (!rank) return ERR_MEMORY;
+    b->merge[b->merges++] = (Merge){x, y, made};
+    return 0;
+}
+
+size_t bpe_merges(const Bpe *b)
+{
+    return b->merges;
+}
+
+void bpe_free(Bpe *b)
+{
+    if (!b) return;
+    for (size_t i = 0; i < b->symbol.size; i++) memory_free((char *)b->symbol.word[i].text);
+    words_free(&b->symbol);
+    memory_free(b->merge);
+    numbers_free(&b->rank);
+    memory_free(b);
+}
+
+/* ---- texts -------------------------------------------------------------------------------------- */
+
+/* Gives a line without its end; *at goes on behind it. Returns 0 when the text is over. */
+static int next_line(const char **at, const char *end, const char **line, size_t *bytes)
+{
+    if (*at == end) return 0;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    *line = *at;
+    *bytes = (size_t)((stop ? stop : end) - *at);
+    *at = stop ? stop + 1 : end;
+    return 1;
+}
+
+/* Removes blanks and '\r' at both ends. */
+static void strip(const char **line, size_t *bytes)
+{
+    const char *p = *line;
+    size_t n = *bytes;
+    while (n && (p[n - 1] == ' ' || p[n - 1] == '\r')) n--;
+    while (n && (*p == ' ' || *p == '\r')) p++, n--;
+    *line = p;
+    *bytes = n;
+}
+
+static size_t line_of(const BpeText *t, const char *at)
+{
+    size_t line = t->before + 1;
+    for (const char *p = t->bytes; p < at; p++) line += *p == '\n';
+    return line;
+}
+
+/* Checks for UTF-8 without NUL, and with '\r' only at ends of lines. */
+static int check_bytes(const BpeText *t)
+{
+    const char *end = t->bytes + t->count;
+    const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
+    if (bad)
+        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, line_of(t, (const char *)bad));
+    const char *nul = memchr(t->bytes, 0, t->count);
+    if (nul)
+        return error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", t->file,
+                         line_of(t, nul));
+    for (const char *p = t->bytes; p + 1 < end; p++)
+        if (*p == '\r' && p[1] != '\n')
+            return error_set(ERR_INPUT, "%s:%zu: a carriage return inside a line", t->file,
+                             line_of(t, p));
+    return 0;
+}
+
+int bpe_check_words(const BpeText *t)
+{
+    const char *end = t->bytes + t->count;
+    TRY(check_bytes(t));
+    for (const char *p = t->bytes; p < end; p++)
+        if (*p == '@' && p + 1 < end && p[1] == '@' &&
+            (p + 2 == end || p[2] == ' ' || p[2] == '\n' || p[2] == '\r'))
+            return error_set(ERR_INPUT,
+                             "%s:%zu: a word ends in '" BPE_MARK "', the mark of a piece: is the "
+                             "text in pieces already?",
+                             t->file, line_of(t, p));
+    return 0;
+}
+
+int bpe_check(const BpeText *t)
+{
+    TRY(bpe_check_words(t));
+    const char *tab = memchr(t->bytes, '\t', t->count);
+    if (!tab) return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s:%zu: a tab, where a blank is to be: it would be a character of a word here "
+        "and stand between words elsewhere",
+        t->file, line_of(t, tab));
+}
+
+int bpe_words(const BpeText *t, Words *w)
+{
+    const char *at = t->bytes, *end = t->bytes + t->count, *line;
+    size_t n;
+    while (next_line(&at, end, &line, &n)) {
+        strip(&line, &n);
+        for (size_t i = 0, m; i < n; i += m + 1) {
+            const char *blank = memchr(line + i, ' ', n - i);
+            m = blank ? (size_t)(blank - line) - i : n - i;
+            if (m) TRY(words_add(w, line + i, m, 1));
+        }
+    }
+    return 0;
+}
+
+/* ---- the file of codes -------------------------------------------------------------------------- */
+
+static int parse_merge(Bpe *b, const char *file, size_t number, const char *line, size_t bytes)
+{
+    uint32_t x, y;
+    const char *blank = memchr(line, ' ', bytes);
+    size_t m = blank ? (size_t)(blank - line) : bytes;
+    if (!blank || memchr(blank + 1, ' ', bytes - m - 1))
+        return error_set(ERR_INPUT, "%s:%zu: expected two symbols with one blank between them",
+                         file, number);
+    TRY(symbol_add(b, line, m, &x));
+    TRY(symbol_add(b, blank + 1, bytes - m - 1, &y));
+    return bpe_merge(b, x, y);
+}
+
+static int parse(Bpe *b, const char *file, const char *bytes, size_t count)
+{
+    const char *at = bytes, *end = bytes + count, *line;
+    size_t n, number = 0;
+    TRY(check_bytes(&(BpeText){
+        .file = file, .bytes = bytes, .count = count})); /* "@@ a" is a merge like others */
+    while (next_line(&at, end, &line, &n)) {
+        strip(&line, &n);
+        if (++number > 1) {
+            TRY(parse_merge(b, file, number, line, n));
+        } else if (n != strlen(VERSION) || memcmp(line, VERSION, n) != 0) {
+            return error_set(ERR_INPUT,
+                             "%s:1: expected '" VERSION "', the first line of codes of subword-nmt "
+                             "0.2 and of 'trotter bpe --learn'",
+                             file);
+        }
+    }
+    return b->merges ? 0 : error_set(ERR_INPUT, "%s: codes without a merge", file);
+}
+
+int bpe_parse(const char *file, const char *bytes, size_t count, Bpe **out)
+{
+    *out = memory_new(1, sizeof **out);
+    if (!*out) return ERR_MEMORY;
+    int code = parse(*out, file, bytes, count);
+    if (code) {
+        bpe_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+int bpe_read(const char *file, Bpe **out)
+{
+    char *bytes;
+    size_t count;
+    *out = NULL;
+    TRY(read_text(file, &bytes, &count));
+    int code = bpe_parse(file, bytes, count, out);
+    memory_free(bytes);
+    return code;
+}
+
+int bpe_print(const Bpe *b, char **text, size_t *bytes)
+{
+    const Word *w = b->symbol.word;
+    size_t n = strlen(VERSION) + 1;
+    for (size_t i = 0; i < b->merges; i++) n += w[b->merge[i].a].bytes + w[b->merge[i].b].bytes + 2;
+    char *p = *text = memory_new(n + 1, 1);
+    if (!p) return ERR_MEMORY;
+    p = stpcpy(p, VERSION "\n");
+    for (size_t i = 0; i < b->merges; i++) {
+        p = stpcpy(p, w[b->merge[i].a].text);
+        *p++ = ' ';
+        p = stpcpy(p, w[b->merge[i].b].text);
+        *p++ = '\n';
+    }
+    *bytes = n;
+    return 0;
+}
+
+int bpe_write(const Bpe *b, const char *file)
+{
+    char *text;
+    size_t bytes;
+    TRY(bpe_print(b, &text, &bytes));
+    int code = file_replace(file, text, bytes);
+    memory_free(text);
+    return code;
+}
+
+uint64_t bpe_hash(const Bpe *b)
+{
+    const Word *w = b->symbol.word;
+    uint64_t h = hash_bytes(HASH_START, VERSION "\n", strlen(VERSION) + 1);
+    for (size_t i = 0; i < b->merges; i++) {
+        h = hash_bytes(h, w[b->merge[i].a].text, w[b->merge[i].a].bytes);
+        h = hash_bytes(h, " ", 1);
+        h = hash_bytes(h, w[b->merge[i].b].text, w[b->merge[i].b].bytes);
+        h = hash_bytes(h, "\n", 1);
+    }
+    return h;
+}
+
+/* ---- applying ----------------------------------------------------------------------------------- */
+
+/* Room for the pieces of one word. */
+typedef struct {
+    uint32_t *symbol;
+    size_t *end; /* end of each piece in the word */
+    size_t room;
+} Pieces;
+
+static int pieces_grow(Pieces *p, size_t room)
+{
+    if (room <= p->room) return 0;
+    memory_free(p->symbol);
+    memory_free(p->end);
+    p->symbol = memory_new(room, sizeof *p->symbol);
+    p->end = memory_new(room, sizeof *p->end);
+    p->room = p->symbol && p->end ? room : 0;
+    return p->room ? 0 : ERR_MEMORY;
+}
+
+/* p->end (*n) = the ends of the word's pieces. The merge of the lowest rank is done wherever possible, from the left,
+ * until no merge is possible. */
+static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, size_t *count)
+{
+    size_t n = 0;
+    TRY(pieces_grow(p, bytes));
+    for (size_t i = 0, size; i < bytes; i += size, n++) {
+        char last[4 + (sizeof BPE_END - 1)];
+        size = bpe_character(word + i);
+        memcpy(last, word + i, size);
+        memcpy(last + size, BPE_END, (sizeof BPE_END - 1));
+        int32_t id =
+            words_find(&b->symbol, last, size + (i + size == bytes ? (sizeof BPE_END - 1) : 0));
+        p->symbol[n] = id < 0 ? BPE_UNKNOWN : (uint32_t)id;
+        p->end[n] = i + size;
+    }
+    while (n > 1) {
+        uint32_t best = BPE_UNKNOWN;
+        for (size_t i = 0; i + 1 < n; i++) {
+            uint32_t rank =
+                numbers_find(&b->rank, bpe_pair(p->symbol[i], p->symbol[i + 1]), BPE_UNKNOWN);
+            if (rank < best) best = rank;
+        }
+        if (best == BPE_UNKNOWN) break;
+        const Merge *m = &b->merge[best];
+        size_t size = 0;
+        for (size_t i = 0; i < n; i++, size++) {
+            int both = p->symbol[i] == m->a && i + 1 < n && p->symbol[i + 1] == m->b;
+            i += (size_t)both;
+            p->symbol[size] = both ? m->made : p->symbol[i];
+            p->end[size] = p->end[i];
+        }
+        n = size;
+    }
+    *count = n;
+    return 0;
+}
+
+/* The pieces of all distinct words, each split once. first (words) is where the ends of a word begin among all
+ * ends. */
+typedef struct {
+    Words word;
+    size_t *first;
+    size_t *end;
+    size_t ends, room;
+} Split;
+
+static int split_words(const Bpe *b, Split *s)
+{
+    Pieces p = {0};
+    int code = 0;
+    s->first = memory_new(s->word.size + 1, sizeof *s->first);
+    if (!s->first) return ERR_MEMORY;
+    for (size_t i = 0; i < s->word.size && code == 0; i++) {
+        const Word *w = &s->word.word[i];
+        size_t n;
+        code = split_word(b, w->text, w->bytes, &p, &n);
+        if (code == 0 && s->ends + n > s->room) {
+            size_t room = 2 * (s->ends + n);
+            size_t *grown = memory_grow(s->end, s->room, room, sizeof *grown);
+            if (!grown) code = ERR_MEMORY;
+            if (grown) s->end = grown, s->room = room;
+        }
+        if (code == 0) memcpy(s->end + s->ends, p.end, n * sizeof *p.end);
+        s->ends += code == 0 ? n : 0;
+        s->first[i + 1] = s->ends;
+    }
+    memory_free(p.symbol);
+    memory_free(p.end);
+    return code;
+}
+
+/* Writes the word's pieces to `to`, or with NULL only measures them. */
+static size_t put_word(const Split *s, const char *word, size_t bytes, char *to)
+{
+    size_t i = (size_t)words_find(&s->word, word, bytes), begun = 0, n = 0;
+    for (size_t k = s->first[i]; k < s->first[i + 1]; k++) {
+        size_t size = s->end[k] - begun;
+        if (to) memcpy(to + n, word + begun, size);
+        n += size;
+        begun = s->end[k];
+        if (begun == bytes) break;
+        if (to) memcpy(to + n, BPE_MARK " ", sizeof BPE_MARK);
+        n += sizeof BPE_MARK;
+    }
+    return n;
+}
+
+/* Writes the text in pieces to `to`, or with NULL only counts its bytes. */
+static size_t put_text(const Split *s, const BpeText *t, char *to)
+{
+    const char *at = t->bytes, *end = t->bytes + t->count, *line;
+    size_t bytes, n = 0;
+    while (next_line(&at, end, &line, &bytes)) {
+        const char *whole = line, *stop = line + bytes;
+        strip(&line, &bytes);
+        size_t before = (size_t)(line - whole), behind = (size_t)(stop - line) - bytes;
+        int words = 0;
+        if (bytes == 0) before = 0; /* a blank line keeps its blanks, once */
+        if (to) memcpy(to + n, whole, before);
+        n += before;
+        for (size_t i = 0, m; i < bytes; i += m + 1) {
+            const char *blank = memchr(line + i, ' ', bytes - i);
+            m = blank ? (size_t)(blank - line) - i : bytes - i;
+            if (m == 0) continue;
+            if (words++) {
+                if (to) to[n] = ' ';
+                n++;
+            }
+            n += put_word(s, line + i, m, to ? to + n : NULL);
+        }
+        if (bytes == 0) behind = (size_t)(stop - whole);
+        if (to) memcpy(to + n, stop - behind, behind);
+        n += behind;
+        if (stop < end) {
+            if (to) to[n] = '\n';
+            n++;
+        }
+    }
+    return n;
+}
+
+int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
+{
+    Split s = {0};
+    *out = NULL;
+    TRY(bpe_check_words(t));
+    int code = bpe_words(t, &s.word);
+    if (code == 0) code = split_words(b, &s);
+    if (code == 0) {
+        *bytes = put_text(&s, t, NULL);
+        *out = memory_new(*bytes + 1, 1);
+        code = *out ? 0 : ERR_MEMORY;
+    }
+    if (code == 0) put_text(&s, t, *out);
+    words_free(&s.word);
+    memory_free(s.first);
+    memory_free(s.end);
+    return code;
+}
+
+size_t bpe_join(char *line, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        int mark = line[i] == '@' && i + 1 < bytes && line[i + 1] == '@';
+        if (mark && i + 2 == bytes) break;
+        if (mark && line[i + 2] == ' ')
+            i += 2;
+        else
+            line[n++] = line[i];
+    }
+    return n;
+}

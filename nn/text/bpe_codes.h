@@ -1,0 +1,46 @@
+/* bpe_codes.h: the inside of a Bpe. bpe.c and bpe_learn.c include it. */
+#ifndef TROTTER_BPE_CODES_H
+#define TROTTER_BPE_CODES_H
+
+#include "nn/text/bpe.h"
+#include "nn/text/corpus.h"
+#include "nn/text/numbers.h"
+
+#define BPE_END "</w>" /* behind a word's last character */
+enum { BPE_UNKNOWN = UINT32_MAX };
+
+typedef struct {
+    uint32_t a, b, made; /* symbols */
+} Merge;
+
+struct Bpe {
+    Words symbol; /* the table owns their texts */
+    Merge *merge; /* (merges), in order */
+    size_t merges, room;
+    Numbers rank; /* first merge of a pair */
+};
+
+/* Returns the key of a pair of numbers. */
+static inline uint64_t bpe_pair(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a << 32 | b;
+}
+
+/* Returns the bytes of the character at p, in checked UTF-8. */
+static inline size_t bpe_character(const char *p)
+{
+    unsigned char c = (unsigned char)*p;
+    return c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+}
+
+/* *id = the symbol of x (m) with y (n) behind it; a new symbol is added. */
+int bpe_symbol(Bpe *b, const char *x, size_t m, const char *y, size_t n, uint32_t *id);
+/* Adds the merge of two symbols. */
+int bpe_merge(Bpe *b, uint32_t x, uint32_t y);
+
+/* Checks a text as bpe_check does, but allows tabs. */
+int bpe_check_words(const BpeText *t);
+/* Lists the words of a text in order of their first appearance; their texts are borrowed. */
+int bpe_words(const BpeText *t, Words *w);
+
+#endif

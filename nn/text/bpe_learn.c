@@ -1,0 +1,331 @@
+/* bpe_learn.c: learns merges from texts (bpe.h).
+ *
+ * Learning keeps the count of every pair of neighbouring symbols, and for every pair the words where it occurs. A merge
+ * changes only these words. The largest count is searched among the pairs above a threshold; counts below it wait in
+ * `rest` until no pair is left above. The count of a pair that comes back from there follows subword-nmt's learn_bpe.py
+ * to the letter, also where a symbol is made in two ways and a waiting count is overwritten: only then are the codes
+ * the same for every text. */
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/text/bpe_codes.h"
+
+typedef struct {
+    uint32_t *symbol; /* (n) */
+    uint32_t n;
+    int64_t count;
+} Spelling;
+
+typedef struct {
+    uint32_t a, b;
+    int64_t count, rest; /* count above the threshold; count below it */
+    int alive;           /* it has a count above */
+    size_t place;        /* place among the alive pairs */
+    uint32_t *word;      /* (words) words where it occurs or did occur */
+    size_t words, room;
+} Pair;
+
+typedef struct {
+    Bpe *bpe;
+    Spelling *word; /* (words), the most frequent first */
+    size_t words;
+    Pair *pair; /* (pairs) */
+    size_t pairs, room;
+    Numbers of; /* number of a pair */
+    Numbers
+        here; /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
+    uint32_t *alive; /* (living) pairs with a count */
+    size_t living, alive_room;
+    uint32_t *old; /* (longest) a word before a merge */
+    double threshold;
+} Learner;
+
+static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
+{
+    uint32_t *place = numbers_place(&l->of, bpe_pair(a, b), BPE_UNKNOWN);
+    if (!place) return ERR_MEMORY;
+    if (*place == BPE_UNKNOWN) {
+        if (l->pairs == l->room) {
+            size_t room = l->room ? 2 * l->room : 4096;
+            Pair *grown = memory_grow(l->pair, l->room, room, sizeof *grown);
+            if (!grown) return ERR_MEMORY;
+            l->pair = grown;
+            l->room = room;
+        }
+        *place = (uint32_t)l->pairs;
+        l->pair[l->pairs++] = (Pair){.a = a, .b = b};
+    }
+    *out = *place;
+    return 0;
+}
+
+static int make_alive(Learner *l, uint32_t p)
+{
+    if (l->pair[p].alive) return 0;
+    if (l->living == l->alive_room) {
+        size_t room = l->alive_room ? 2 * l->alive_room : 4096;
+        uint32_t *grown = memory_grow(l->alive, l->alive_room, room, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        l->alive = grown;
+        l->alive_room = room;
+    }
+    l->pair[p].alive = 1;
+    l->pair[p].place = l->living;
+    l->alive[l->living++] = p;
+    return 0;
+}
+
+static void make_dead(Learner *l, uint32_t p)
+{
+    uint32_t last = l->alive[--l->living];
+    l->alive[l->pair[p].place] = last;
+    l->pair[last].place = l->pair[p].place;
+    l->pair[p].alive = 0;
+    l->pair[p].count = 0;
+}
+
+/* Counts the pair (a, b) `times` more often in word j. */
+static int count_pair(Learner *l, uint32_t a, uint32_t b, uint32_t j, int times)
+{
+    uint32_t p;
+    TRY(pair_find(l, a, b, &p));
+    TRY(make_alive(l, p));
+    Pair *q = &l->pair[p];
+    q->count += times * l->word[j].count;
+    uint32_t *here = numbers_place(&l->here, bpe_pair(p, j), 0);
+    if (!here) return ERR_MEMORY;
+    if (!(*here & 1)) {
+        if (q->words == q->room) {
+            size_t room = q->room ? 2 * q->room : 4;
+            uint32_t *grown = memory_grow(q->word, q->room, room, sizeof *grown);
+            if (!grown) return ERR_MEMORY;
+            q->word = grown;
+            q->room = room;
+        }
+        q->word[q->words++] = j;
+        *here |= 1;
+    }
+    *here += (uint32_t)(2 * times); /* may pass through numbers below 0, modulo 2^32 */
+    return 0;
+}
+
+static int often(uint32_t here)
+{
+    return (int32_t)here >> 1 >= 1;
+}
+
+/* Moves counts below the threshold to the rest. A negative count reduces what is there already. */
+static void prune(Learner *l)
+{
+    for (size_t i = 0; i < l->living;) {
+        Pair *q = &l->pair[l->alive[i]];
+        if (!((double)q->count < l->threshold)) {
+            i++;
+            continue;
+        }
+        q->rest = q->count < 0 ? q->rest + q->count : q->count;
+        make_dead(l, l->alive[i]);
+    }
+}
+
+/* Compares bytewise, which is the order of code points. */
+static int compare_symbols(const Learner *l, uint32_t x, uint32_t y)
+{
+    const Word *a = &l->bpe->symbol.word[x], *b = &l->bpe->symbol.word[y];
+    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
+    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static int is_above(const Learner *l, const Pair *p, const Pair *q)
+{
+    if (p->count != q->count) return p->count > q->count;
+    int order = compare_symbols(l, p->a, q->a);
+    return (order ? order : compare_symbols(l, p->b, q->b)) > 0;
+}
+
+static uint32_t most_frequent(const Learner *l)
+{
+    uint32_t best = l->alive[0];
+    for (size_t i = 1; i < l->living; i++)
+        if (is_above(l, &l->pair[l->alive[i]], &l->pair[best])) best = l->alive[i];
+    return best;
+}
+
+/* Gives every pair its whole count again. */
+static int bring_back(Learner *l)
+{
+    prune(l);
+    for (uint32_t p = 0; p < l->pairs; p++) {
+        if (l->pair[p].alive) make_dead(l, p);
+        TRY(make_alive(l, p));
+        l->pair[p].count = l->pair[p].rest;
+    }
+    return 0;
+}
+
+/* Replaces every (a, b) in word j by one symbol, and adjusts the neighbours' counts. */
+static int merge_in_word(Learner *l, uint32_t j, const Merge *m)
+{
+    Spelling *w = &l->word[j];
+    uint32_t n = w->n, *old = l->old, *now = w->symbol, size = 0;
+    memcpy(old, now, n * sizeof *old);
+    for (uint32_t i = 0; i < n; i++) {
+        int both = old[i] == m->a && i + 1 < n && old[i + 1] == m->b;
+        now[size++] = both ? m->made : old[i];
+        i += (uint32_t)both;
+    }
+    w->n = size;
+    for (uint32_t i = 0; i < n;) {
+        if (old[i] != m->a || i + 1 >= n || old[i + 1] != m->b) {
+            i++;
+            continue;
+        }
+        if (i) TRY(count_pair(l, old[i - 1], old[i], j, -1));
+        /* In a b a b the middle pair counts as the left neighbour of the second. */
+        if (i + 2 < n && (old[i + 2] != m->a || i + 3 >= n || old[i + 3] != m->b))
+            TRY(count_pair(l, old[i + 1], old[i + 2], j, -1));
+        i += 2;
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        if (now[i] != m->made) continue;
+        if (i) TRY(count_pair(l, now[i - 1], now[i], j, 1));
+        if (i + 1 < size && now[i + 1] != m->made) TRY(count_pair(l, now[i], now[i + 1], j, 1));
+    }
+    return 0;
+}
+
+static int merge_pair(Learner *l, uint32_t p)
+{
+    TRY(bpe_merge(l->bpe, l->pair[p].a, l->pair[p].b));
+    Merge m = l->bpe->merge[l->bpe->merges - 1];
+    /* The pair's list begins anew, because merging may add words to it. `word` is the old list. */
+    uint32_t *word = l->pair[p].word;
+    size_t words = l->pair[p].words;
+    l->pair[p].word = NULL;
+    l->pair[p].words = l->pair[p].room = 0;
+    int code = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < words; i++) {
+        uint32_t *here = numbers_place(&l->here, bpe_pair(p, word[i]), 0);
+        if (!here) { /* the map had to grow */
+            memory_free(word);
+            return ERR_MEMORY;
+        }
+        if (often(*here)) word[kept++] = word[i];
+        *here = 0;
+    }
+    for (size_t i = 0; i < kept && code == 0; i++) code = merge_in_word(l, word[i], &m);
+    memory_free(word);
+    l->pair[p].count = 0;
+    return code;
+}
+
+static int learn_merges(Learner *l, size_t merges)
+{
+    uint32_t best = most_frequent(l);
+    l->threshold = (double)l->pair[best].count / 10;
+    for (uint32_t p = 0; p < l->pairs; p++) l->pair[p].rest = l->pair[p].count;
+    for (size_t i = 0; i < merges; i++) {
+        if (l->living) best = most_frequent(l);
+        if (!l->living || (i && (double)l->pair[best].count < l->threshold)) {
+            TRY(bring_back(l));
+            best = most_frequent(l);
+            l->threshold = (double)l->pair[best].count * (double)i / ((double)i + 10000.0);
+            prune(l);
+        }
+        if (l->pair[best].count < 2) break;
+        TRY(merge_pair(l, best));
+        if (i % 100 == 0) prune(l);
+    }
+    return 0;
+}
+
+/* Sorts by falling count, then order of appearance: a merge sort, because qsort need not keep that order. */
+static int sort_words(Words *w)
+{
+    Word *other = memory_new(w->size, sizeof *other);
+    if (!other) return ERR_MEMORY;
+    for (size_t run = 1; run < w->size; run *= 2) {
+        for (size_t lo = 0; lo < w->size; lo += 2 * run) {
+            size_t mid = lo + run < w->size ? lo + run : w->size,
+                   hi = mid + run < w->size ? mid + run : w->size;
+            for (size_t i = lo, j = mid, k = lo; k < hi; k++)
+                other[k] = j == hi || (i < mid && w->word[i].count >= w->word[j].count)
+                               ? w->word[i++]
+                               : w->word[j++];
+        }
+        memcpy(w->word, other, w->size * sizeof *other);
+    }
+    memory_free(other);
+    return 0;
+}
+
+static int spell(Learner *l, const Word *w, Spelling *s)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < w->bytes; i += bpe_character(w->text + i)) n++;
+    s->symbol = memory_new(n, sizeof *s->symbol);
+    if (!s->symbol) return ERR_MEMORY;
+    s->count = (int64_t)w->count;
+    for (size_t i = 0, size; i < w->bytes; i += size) {
+        size = bpe_character(w->text + i);
+        size_t end = i + size == w->bytes ? (sizeof BPE_END - 1) : 0;
+        TRY(bpe_symbol(l->bpe, w->text + i, size, BPE_END, end, &s->symbol[s->n++]));
+    }
+    return 0;
+}
+
+static int learn(Learner *l, Words *w, size_t merges)
+{
+    size_t longest = 0;
+    if (w->size >= UINT32_MAX) return error_set(ERR_INPUT, "more than 2^32 words");
+    TRY(sort_words(w));
+    l->word = memory_new(w->size, sizeof *l->word);
+    if (!l->word) return ERR_MEMORY;
+    for (size_t j = 0; j < w->size; j++) {
+        l->words = j + 1;
+        TRY(spell(l, &w->word[j], &l->word[j]));
+        if (l->word[j].n > longest) longest = l->word[j].n;
+    }
+    l->old = memory_new(longest, sizeof *l->old);
+    if (!l->old) return ERR_MEMORY;
+    for (uint32_t j = 0; j < l->words; j++)
+        for (uint32_t i = 0; i + 1 < l->word[j].n; i++)
+            TRY(count_pair(l, l->word[j].symbol[i], l->word[j].symbol[i + 1], j, 1));
+    if (l->living) TRY(learn_merges(l, merges));
+    return l->bpe->merges ? 0 : error_set(ERR_INPUT, "no two characters are neighbours twice");
+}
+
+static void learner_free(Learner *l)
+{
+    for (size_t j = 0; j < l->words; j++) memory_free(l->word[j].symbol);
+    for (size_t p = 0; p < l->pairs; p++) memory_free(l->pair[p].word);
+    memory_free(l->word);
+    memory_free(l->pair);
+    memory_free(l->alive);
+    memory_free(l->old);
+    numbers_free(&l->of);
+    numbers_free(&l->here);
+}
+
+int bpe_learn(const BpeText *text, size_t texts, size_t merges, Bpe **out)
+{
+    Words w = {0};
+    Learner l = {.bpe = memory_new(1, sizeof *l.bpe)};
+    *out = NULL;
+    int code = l.bpe ? 0 : ERR_MEMORY;
+    if (code == 0 && merges == 0) code = error_set(ERR_INPUT, "0 merges: nothing is learned");
+    for (size_t i = 0; i < texts && code == 0; i++) {
+        code = bpe_check_words(&text[i]);
+        if (code == 0) code = bpe_words(&text[i], &w);
+    }
+    if (code == 0) code = learn(&l, &w, merges);
+    learner_free(&l);
+    words_free(&w);
+    if (code)
+        bpe_free(l.bpe);
+    else
+        *out = l.bpe;
+    return code;
+}

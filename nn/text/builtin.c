@@ -1,0 +1,35 @@
+/* builtin.c: holds the King James text inside the program, so that examples need no file. The
+ * assembler reads nn/kjv/ (paths from the repository's root); see nn/kjv/README. */
+#include "nn/text/corpus.h"
+
+#define EMBED(name, file)                             \
+    __asm__(".pushsection .rodata\n"                  \
+            ".global " #name "\n" #name ":\n"         \
+            ".incbin \"" file "\"\n"                  \
+            ".global " #name "_end\n" #name "_end:\n" \
+            ".popsection\n");                         \
+    extern const char name[], name##_end[]
+
+EMBED(builtin_train, "nn/kjv/kjv.train.txt");
+EMBED(builtin_valid, "nn/kjv/kjv.valid.txt");
+EMBED(builtin_test, "nn/kjv/kjv.test.txt");
+EMBED(builtin_legend, "nn/kjv/copyright");
+
+static BuiltinText window(const char *file, const char *begin, const char *end)
+{
+    return (BuiltinText){file, begin, (size_t)(end - begin)};
+}
+
+BuiltinText builtin_kjv(int split)
+{
+    switch (split) {
+    case SPLIT_TRAIN: return window("kjv.train.txt", builtin_train, builtin_train_end);
+    case SPLIT_VALID: return window("kjv.valid.txt", builtin_valid, builtin_valid_end);
+    default: return window("kjv.test.txt", builtin_test, builtin_test_end);
+    }
+}
+
+BuiltinText builtin_kjv_legend(void)
+{
+    return window("copyright", builtin_legend, builtin_legend_end);
+}

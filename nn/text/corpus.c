@@ -1,0 +1,247 @@
+/* corpus.c: opens three texts (or three pairs of texts) under one vocabulary, from a directory, from one file or from
+ * inside the program. */
+#include "nn/text/corpus.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/text/hash.h"
+#include "nn/text/masking.h"
+
+/* Adds a text in its final form. The training text comes first; vocabulary and merges are made from it. */
+static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus *c)
+{
+    Text *out = &c->text[split];
+    if (split != SPLIT_TRAIN)
+        return text_begin(t->file, t->before, t->bytes, t->count, corpus_most(w), &c->vocab, out);
+    TRY(vocab_build(t->bytes, t->count, corpus_level(w, c), w->vocab_limit, 0, &c->vocab));
+    return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
+}
+
+/* Refuses a text of blank lines alone: it teaches nothing. */
+static int check_words(const BpeText *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (!strchr(" \t\r\n", t->bytes[i])) return 0;
+    return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
+}
+
+static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
+{
+    if (split == SPLIT_TRAIN) TRY(check_words(raw));
+    if (split == SPLIT_TRAIN) TRY(pieces_find(w, raw, 1, &c->bpe));
+    if (!c->bpe) return add_tokens(raw, split, w, c);
+    BpeText t = *raw;
+    char *pieces;
+    TRY(pieces_cut(c->bpe, raw, &pieces, &t.count));
+    t.bytes = pieces;
+    int code = add_tokens(&t, split, w, c);
+    memory_free(pieces);
+    return code;
+}
+
+static int read_split(const char *file, int split, const CorpusChoice *w, Corpus *c)
+{
+    char *bytes;
+    size_t count;
+    TRY(read_text(file, &bytes, &count));
+    int code = add_text(&(BpeText){file, bytes, count, 0}, split, w, c);
+    memory_free(bytes);
+    return code;
+}
+
+static int open_directory(const char *dir, CorpusChoice w, Corpus *c)
+{
+    char *file[SPLITS] = {0};
+    int code = corpus_files(dir, NULL, file);
+    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = read_split(file[i], i, &w, c);
+    corpus_files_free(file);
+    return code;
+}
+
+static int open_file(const char *file, CorpusChoice w, Corpus *c)
+{
+    static const double usual[SPLITS] = {0.9, 0.05, 0.05};
+    BpeText text[SPLITS];
+    char *bytes;
+    size_t count;
+    if (w.source)
+        return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory", file);
+    TRY(read_text(file, &bytes, &count));
+    int code = single_cut(file, bytes, count, w.parts[0] > 0 ? w.parts : usual, text);
+    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = add_text(&text[i], i, &w, c);
+    c->single = 1;
+    memory_free(bytes);
+    return code;
+}
+
+static int open_kjv(const char *name, CorpusChoice w, Corpus *c)
+{
+    if (strcmp(name, "kjv") != 0)
+        return error_set(ERR_INPUT, "corpus '%s': kjv takes nothing behind its name", name);
+    if (w.vocab_limit == 0 && w.level == LEVEL_WORD && !pieces_option(&w)) w.vocab_limit = 10000;
+    for (int i = 0; i < corpus_splits(&w); i++) {
+        BuiltinText b = builtin_kjv(i);
+        TRY(add_text(&(BpeText){b.file, b.bytes, b.count, 0}, i, &w, c));
+    }
+    return 0;
+}
+
+static size_t name_proper(const char *name)
+{
+    return strcspn(name, ":");
+}
+
+/* Checks the choices for a drawn corpus. Its words are numbers, and the name tells how many. */
+static int check_drawn(const char *name, CorpusChoice w)
+{
+    if (w.level == LEVEL_CHAR)
+        return error_set(ERR_INPUT, "corpus %s: its words have no characters", name);
+    if (pieces_option(&w))
+        return error_set(ERR_INPUT,
+                         "corpus %s: its words are numbers, which have no pieces: leave --%s out",
+                         name, pieces_option(&w));
+    if (w.vocab_limit)
+        return error_set(ERR_INPUT, "corpus %s: no vocabulary limit; %.*s:V has V words", name,
+                         (int)name_proper(name), name);
+    return 0;
+}
+
+static int open_markov(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(check_drawn(name, w));
+    return markov_corpus(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
+}
+
+static int open_reverse(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(check_drawn(name, w));
+    return reverse_corpus(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
+}
+
+/* Built-in corpora by name; a colon ends the name proper. A directory with such a name is reached as ./name. */
+static const struct {
+    const char *name;
+    int (*open)(const char *name, CorpusChoice w, Corpus *c);
+} builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}, {"reverse", open_reverse}};
+enum { BUILTINS = sizeof builtin / sizeof *builtin };
+
+const char *corpus_builtin(size_t i)
+{
+    return i < BUILTINS ? builtin[i].name : NULL;
+}
+
+/* Names the corpus. The name tells if only part of the texts is read, so that nobody takes a figure for one of the
+ * whole. */
+static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
+{
+    size_t bytes = strlen(name) + 160;
+    c->name = memory_new(bytes, 1);
+    if (!c->name) return ERR_MEMORY;
+    int n = snprintf(c->name, bytes, "%s", name);
+    if (w.source) n += snprintf(c->name + n, bytes - (size_t)n, " %.16s-%.16s", w.source, w.target);
+    if (w.eval_tokens)
+        snprintf(c->name + n, bytes - (size_t)n, " (valid and test: the first %zu %s)",
+                 w.eval_tokens, w.level == LEVEL_CHAR ? "characters" : "tokens");
+    return 0;
+}
+
+static int no_parts(const char *name, const CorpusChoice *w)
+{
+    if (!(w->parts[0] > 0)) return 0;
+    return error_set(ERR_INPUT, "--parts: corpus %s is no single text file", name);
+}
+
+static int open_any(const char *name, CorpusChoice w, Corpus *c)
+{
+    TRY(pieces_check(&w));
+    TRY(pairs_check(&w));
+    TRY(name_corpus(name, w, c));
+    size_t n = name_proper(name);
+    for (size_t i = 0; i < BUILTINS; i++) {
+        if (strlen(builtin[i].name) != n || strncmp(name, builtin[i].name, n) != 0) continue;
+        if (w.source)
+            return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory",
+                             name);
+        TRY(no_parts(name, &w));
+        return builtin[i].open(name, w, c);
+    }
+    if (corpus_is_file(name)) return open_file(name, w, c);
+    TRY(no_parts(name, &w));
+    c->files = corpus_is_folder(name);
+    if (c->files) return w.source ? pairs_open(name, &w, c) : open_directory(name, w, c);
+    return error_set(
+        ERR_INPUT,
+        "no corpus '%s': neither a directory or text file nor kjv, markov, markov:V, reverse or "
+        "reverse:V",
+        name);
+}
+
+/* Adds <cls> and <mask>. The entropy rate is that of a next token, so it is unknown then. */
+static int add_marks(Corpus *c)
+{
+    if (c->source[SPLIT_TRAIN].tokens)
+        return error_set(ERR_INPUT, "corpus %s has pairs: masked words are of a text alone",
+                         c->name);
+    c->marks = 1;
+    c->entropy_rate = NAN;
+    return masking_words(&c->vocab);
+}
+
+int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c)
+{
+    *c = (Corpus){.entropy_rate = NAN};
+    int code = open_any(name, *w, c);
+    if (code == 0 && w->marks) code = add_marks(c);
+    if (code) corpus_free(c);
+    return code;
+}
+
+int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c)
+{
+    return corpus_choose(
+        name, &(CorpusChoice){.level = level, .vocab_limit = vocab_limit, .seed = seed}, c);
+}
+
+void corpus_free(Corpus *c)
+{
+    memory_free(c->name);
+    vocab_free(&c->vocab);
+    bpe_free(c->bpe);
+    for (int i = 0; i < SPLITS; i++) {
+        text_free(&c->text[i]);
+        text_free(&c->source[i]);
+    }
+    *c = (Corpus){.entropy_rate = NAN};
+}
+
+uint64_t corpus_checksum(const Corpus *c)
+{
+    uint64_t h = HASH_START;
+    for (int s = SPLIT_TRAIN; s <= SPLIT_VALID; s++) {
+        h = hash_bytes(h, c->text[s].id, c->text[s].tokens * sizeof *c->text[s].id);
+        h = hash_bytes(h, c->source[s].id, c->source[s].tokens * sizeof *c->source[s].id);
+    }
+    return h;
+}
+
+/* Uses p(w) = (count of w in train + 1) / (N + V), Laplace 1814. */
+double corpus_unigram(const Corpus *c, int split)
+{
+    const Text *train = &c->text[SPLIT_TRAIN], *t = &c->text[split];
+    int32_t skip = c->marks ? c->vocab.eos : -1;
+    size_t V = c->vocab.size - (c->marks ? 3 : 0), N[2] = {0};
+    double *count = memory_new(c->vocab.size, sizeof *count), nll = 0;
+    if (!count) return NAN;
+    for (size_t i = 0; i < train->tokens; i++) count[train->id[i]]++, N[0] += train->id[i] != skip;
+    for (size_t i = 0; i < t->tokens; i++) {
+        if (t->id[i] == skip) continue;
+        nll -= log(count[t->id[i]] + 1);
+        N[1]++;
+    }
+    memory_free(count);
+    return exp(nll / (double)N[1] + log((double)(N[0] + V)));
+}

@@ -1,0 +1,47 @@
+/* pieces.c: cuts the words of a corpus in pieces, in single texts and in pairs. Merges are learned from training text
+ * alone, or read from a file, and cut every text of the corpus (Sennrich, Haddow, Birch 2016, section 3.2). A piece is
+ * a token. A piece that does not end its word is marked (bpe.h), so words can be counted in a text of pieces. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "nn/text/corpus.h"
+
+int pieces_check(const CorpusChoice *w)
+{
+    if (w->merges && w->codes)
+        return error_set(ERR_INPUT, "--bpe and --codes: merges are learned, or read from a file");
+    if (w->level != LEVEL_CHAR || !pieces_option(w)) return 0;
+    return error_set(ERR_INPUT, "--level char has no subwords: leave --%s out", pieces_option(w));
+}
+
+const char *pieces_option(const CorpusChoice *w)
+{
+    return w->merges ? "bpe" : w->codes ? "codes" : NULL;
+}
+
+int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe)
+{
+    if (w->codes) return bpe_read(w->codes, bpe);
+    return w->merges ? bpe_learn(train, texts, w->merges, bpe) : 0;
+}
+
+int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)
+{
+    *pieces = NULL;
+    TRY(bpe_check(t));
+    return bpe ? bpe_apply(bpe, t, pieces, count) : 0;
+}
+
+int piece_goes_on(const Vocab *v, const char *word, size_t bytes)
+{
+    enum { MARK = sizeof BPE_MARK - 1 };
+    return v->level == LEVEL_PIECE && bytes >= MARK &&
+           memcmp(word + bytes - MARK, BPE_MARK, MARK) == 0;
+}
+
+/* Computes ppl per word: ppl^predicted is 1 over the text's probability, for any tokens. */
+double text_word_ppl(const Text *t, size_t predicted, double ppl)
+{
+    return pow(ppl, (double)predicted / (double)(predicted - t->goes_on));
+}

@@ -1,0 +1,174 @@
+/* read.c: reads whole files, and scans for words and line ends. No line is too long: lines are not copied, a word
+ * is a window of the file's bytes. */
+#include "nn/text/corpus.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Estimates the bytes of a file; a pipe starts with a page and grows. */
+static size_t size_hint(FILE *f, size_t most)
+{
+    struct stat s;
+    size_t size = fstat(fileno(f), &s) == 0 && s.st_size > 0 ? (size_t)s.st_size : 4095;
+    return size < most ? size : most;
+}
+
+static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
+{
+    size_t room = size_hint(f, most) + 1;
+    size_t n = 0;
+    char *p = memory_new(room, 1);
+    while (p && n < most) {
+        size_t want = room - 1 < most ? room - 1 : most;
+        n += fread(p + n, 1, want - n, f);
+        int c = n < want || n == most ? EOF : getc(f); /* one byte more: the hint was short */
+        if (c == EOF) break;
+        char *q = memory_grow(p, n, 2 * room, 1);
+        if (!q) {
+            p = memory_free(p);
+            break;
+        }
+        p = q;
+        room *= 2;
+        p[n++] = (char)c;
+    }
+    if (!p) return ERR_MEMORY;
+    *bytes = p;
+    *count = n;
+    if (ferror(f)) return error_set(ERR_INPUT, "cannot read %s: %s", file, strerror(errno));
+    return 0;
+}
+
+int read_file(const char *file, size_t most, char **bytes, size_t *count)
+{
+    *bytes = NULL;
+    *count = 0;
+    FILE *f = fopen(file, "rb");
+    if (!f) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
+    int code = read_stream(file, f, most, bytes, count);
+    fclose(f);
+    if (code) *bytes = memory_free(*bytes);
+    return code;
+}
+
+static size_t line_of(const char *bytes, const char *at)
+{
+    size_t line = 1;
+    for (const char *p = bytes; p < at; p++) line += *p == '\n';
+    return line;
+}
+
+static int check_text(const char *file, const char *bytes, size_t count)
+{
+    if (count == 0) return error_set(ERR_INPUT, "%s is empty", file);
+    const char *nul = memchr(bytes, 0, count);
+    if (!nul) return 0;
+    return error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", file,
+                     line_of(bytes, nul));
+}
+
+int read_text(const char *file, char **bytes, size_t *count)
+{
+    TRY(read_file(file, SIZE_MAX, bytes, count));
+    int code = check_text(file, *bytes, *count);
+    if (code) *bytes = memory_free(*bytes);
+    return code;
+}
+
+/* Finds the part of the King James text that a name means. 0: none; ERR_INPUT: the name begins like one, and there
+ * is no such part or file. */
+static int find_builtin(const char *name, BuiltinText *b)
+{
+    static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};
+    for (int i = 0; i < SPLITS; i++)
+        if (strcmp(name, part[i]) == 0) return *b = builtin_kjv(i), 1;
+    if (strncmp(name, "kjv", 3) != 0 || access(name, F_OK) == 0) return 0;
+    return error_set(ERR_INPUT, "no text '%s': neither a file nor %s, %s or %s", name, part[0],
+                     part[1], part[2]);
+}
+
+int read_named(const char *name, char **bytes, size_t *count)
+{
+    BuiltinText b;
+    if (strcmp(name, "-") == 0) return read_text("/dev/stdin", bytes, count);
+    int built_in = find_builtin(name, &b);
+    if (built_in < 0) return built_in;
+    if (!built_in) return read_text(name, bytes, count);
+    *bytes = memory_new(b.count + 1, 1);
+    if (!*bytes) return ERR_MEMORY;
+    memcpy(*bytes, b.bytes, b.count);
+    *count = b.count;
+    return 0;
+}
+
+Scan scan_begin(const char *bytes, size_t count, int level)
+{
+    return (Scan){.at = bytes, .end = bytes + count, .level = level};
+}
+
+static int is_blank(const Scan *s)
+{
+    const char *p = s->at;
+    if (*p == '\r') return s->level == LEVEL_CHAR || p + 1 == s->end || p[1] == '\n';
+    return *p == ' ' || *p == '\t';
+}
+
+static int next_word(Scan *s, const char **word, size_t *bytes)
+{
+    for (; s->at < s->end && is_blank(s); s->at++) s->open = 1;
+    *word = s->at;
+    *bytes = 0;
+    if (s->at == s->end && !s->open) return 0;
+    if (s->at == s->end || *s->at == '\n') {
+        s->at += s->at < s->end;
+        s->open = 0;
+        s->lines++;
+        return 1;
+    }
+    while (s->at < s->end && *s->at != '\n' && !is_blank(s)) s->at++;
+    *bytes = (size_t)(s->at - *word);
+    s->open = 1;
+    return 1;
+}
+
+/* Returns the bytes of the UTF-8 character at p, of which `left` are there, from its lead byte; 1 where no such
+ * character follows. Source: RFC 3629, section 3. */
+static size_t character(const char *p, size_t left)
+{
+    unsigned char c = (unsigned char)*p;
+    size_t n = c < 0xC2 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 1;
+    if (n > left) return 1;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80) return 1;
+    return n;
+}
+
+static int next_character(Scan *s, const char **token, size_t *bytes)
+{
+    *token = s->rest;
+    *bytes = character(s->rest, s->left);
+    s->rest += *bytes;
+    s->left -= *bytes;
+    return 1;
+}
+
+int scan_next(Scan *s, const char **token, size_t *bytes)
+{
+    if (s->left) return next_character(s, token, bytes);
+    if (!next_word(s, token, bytes)) return 0;
+    if (s->level != LEVEL_CHAR) return 1;
+    int between = s->inside && *bytes;
+    s->inside = *bytes > 0;
+    if (!s->inside) return 1; /* the line's end */
+    s->rest = *token;
+    s->left = *bytes;
+    if (!between) return next_character(s, token, bytes);
+    *token = CHAR_BLANK;
+    *bytes = strlen(CHAR_BLANK);
+    return 1;
+}

@@ -1,0 +1,154 @@
+/* text.c: encodes a text as ids of a vocabulary. Every line ends in <eos>, a blank one too. The
+ * word "<eos>" written inside a line has the same id, so it ends a sentence as the end of a line
+ * does. */
+#include "nn/text/corpus.h"
+
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+static size_t count_tokens(const char *bytes, size_t count, int level)
+{
+    const char *word;
+    size_t n, tokens = 0;
+    for (Scan s = scan_begin(bytes, count, level); scan_next(&s, &word, &n);) tokens++;
+    return tokens;
+}
+
+/* Reports an unknown word. It only advises a limit: a limit changes the vocabulary, and so the
+ * meaning of every perplexity. */
+static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
+{
+    char advice[160] = "";
+    if (v->advised)
+        snprintf(advice, sizeof advice,
+                 "; --vocabulary %zu keeps the words that the training text has twice or more and "
+                 "reads all others as " WORD_UNK,
+                 v->advised);
+    return error_set(ERR_INPUT,
+                     "%s:%zu: '%.*s' is not in the vocabulary, which has no " WORD_UNK "%s", file,
+                     line, n > 100 ? 100 : (int)n, word, advice);
+}
+
+static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Text *t)
+{
+    const char *word;
+    size_t n, begun = 0; /* first token of this line */
+    for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
+        int32_t id = n ? vocab_find(v, word, n) : v->eos;
+        if (id < 0 && v->unk < 0) return unknown(t->file, t->before + s.lines + 1, word, n, v);
+        t->unknown += id < 0;
+        t->goes_on += (size_t)piece_goes_on(v, word, n);
+        t->id[t->tokens++] = id < 0 ? v->unk : id;
+        if (n && id == v->eos && t->inside == 0) t->inside = t->before + s.lines + 1;
+        if (n) continue;
+        t->blank += t->tokens - begun == 1;
+        t->lines++;
+        begun = t->tokens;
+        if (t->tokens >= most) break;
+    }
+    return 0;
+}
+
+static int begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+                 const Vocab *v, Text *t)
+{
+    *t = (Text){.before = before};
+    t->file = memory_string(file);
+    t->id = memory_new(count_tokens(bytes, count, v->level), sizeof *t->id);
+    int code = t->file && t->id ? fill(bytes, count, most, v, t) : ERR_MEMORY;
+    if (code) text_free(t);
+    return code;
+}
+
+int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+               const Vocab *v, Text *t)
+{
+    return begin(file, before, bytes, count, most, v, t);
+}
+
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
+{
+    return begin(file, 0, bytes, count, SIZE_MAX, v, t);
+}
+
+int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
+                     const Vocab *v, Text *t)
+{
+    return begin(file, before, bytes, count, SIZE_MAX, v, t);
+}
+
+int text_read(const char *file, const Vocab *v, Text *t)
+{
+    *t = (Text){0};
+    char *bytes;
+    size_t count;
+    TRY(read_text(file, &bytes, &count));
+    int code = text_encode(file, bytes, count, v, t);
+    memory_free(bytes);
+    return code;
+}
+
+int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
+{
+    *t = (Text){0};
+    char *bytes, *pieces = NULL;
+    size_t count;
+    TRY(read_named(file, &bytes, &count));
+    BpeText raw = {
+        .file = strcmp(file, "-") == 0 ? "standard input" : file, .bytes = bytes, .count = count};
+    int code = bpe ? pieces_cut(bpe, &raw, &pieces, &count) : 0;
+    if (code == 0) code = text_encode(raw.file, bpe ? pieces : bytes, count, v, t);
+    memory_free(bytes);
+    memory_free(pieces);
+    return code;
+}
+
+size_t text_predicted(const Text *t, int32_t eos, int context)
+{
+    size_t n = t->tokens;
+    for (size_t i = 0; context == CONTEXT_SENTENCE && i < t->tokens; i++)
+        n -= t->id[i] == eos && (i == 0 || t->id[i - 1] == eos);
+    return n;
+}
+
+int text_sentences(const Text *t, int32_t eos)
+{
+    size_t ends = 0;
+    for (size_t i = 0; i < t->tokens; i++) ends += t->id[i] == eos;
+    if (ends == t->lines && t->tokens && t->id[t->tokens - 1] == eos) return 0;
+    return error_set(ERR_INPUT,
+                     "%s:%zu: " WORD_EOS
+                     " is written inside a line, where it would end a sentence: "
+                     "in pairs a line is one",
+                     t->file, t->inside);
+}
+
+int text_pairs(const Text *source, const Text *target, int32_t eos)
+{
+    const Text *const both[] = {source, target};
+    if (source->lines != target->lines)
+        return error_set(ERR_INPUT, "%s has %zu lines and %s has %zu: line by line they are pairs",
+                         source->file, source->lines, target->file, target->lines);
+    for (int i = 0; i < 2; i++) TRY(text_sentences(both[i], eos));
+    for (size_t line = 1, at[2] = {0, 0}; line <= source->lines; line++) {
+        int blank[2];
+        for (int i = 0; i < 2; i++) {
+            blank[i] = both[i]->id[at[i]] == eos;
+            while (both[i]->id[at[i]++] != eos) continue;
+        }
+        if (blank[0] == blank[1]) continue;
+        const Text *t = both[blank[1]], *other = both[blank[0]];
+        return error_set(ERR_INPUT, "%s:%zu is blank and %s:%zu is not: that is no pair", t->file,
+                         line, other->file, line);
+    }
+    return 0;
+}
+
+void text_free(Text *t)
+{
+    memory_free(t->file);
+    memory_free(t->id);
+    *t = (Text){0};
+}

@@ -1,0 +1,254 @@
+/* vocab.c: words to ids and back. Ids follow the falling count in the training text, ties bytewise,
+ * so the most frequent words have the same ids under every cut. A cut vocabulary of V words keeps
+ * <eos>, <unk> and the V - 2 most frequent others; the counts of the words cut off go to <unk>,
+ * whose new count decides its place in the order. */
+#include "nn/text/corpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/file.h"
+#include "kernels/memory.h"
+#include "nn/text/hash.h"
+#include "nn/text/masking.h"
+
+/* Inside of Vocab.index: the table, and the bytes of every word, with a NUL behind each. */
+typedef struct {
+    Words words;
+    char *arena;
+} Index;
+
+static int by_bytes(const Word *a, const Word *b)
+{
+    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
+    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static int by_count(const void *x, const void *y)
+{
+    const Word *a = x, *b = y;
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : by_bytes(a, b);
+}
+
+static int is_word(const Word *w, const char *name)
+{
+    return w->bytes == strlen(name) && memcmp(w->text, name, w->bytes) == 0;
+}
+
+static int is_special(const Word *w)
+{
+    return is_word(w, WORD_EOS) || is_word(w, WORD_UNK);
+}
+
+static int by_keeping(const void *x, const void *y)
+{
+    int a = is_special(x), b = is_special(y);
+    return a != b ? b - a : by_count(x, y);
+}
+
+static int words_of(const char *bytes, size_t count, int level, Words *w)
+{
+    const char *word;
+    size_t n;
+    for (Scan s = scan_begin(bytes, count, level); scan_next(&s, &word, &n);)
+        TRY(n ? words_add(w, word, n, 1) : words_add(w, WORD_EOS, strlen(WORD_EOS), 1));
+    return 0;
+}
+
+/* Keeps `limit` words. Sorting makes the slots of w invalid: afterwards only its list may be
+ * read. */
+static int words_cut(Words *w, size_t limit)
+{
+    if (limit < 2)
+        return error_set(ERR_INPUT, "a vocabulary needs 2 words at least, not %zu", limit);
+    TRY(words_add(w, WORD_UNK, strlen(WORD_UNK), 0));
+    if (w->size <= limit) return 0;
+    qsort(w->word, w->size, sizeof *w->word, by_keeping);
+    Word *unk = &w->word[is_word(&w->word[1], WORD_UNK)];
+    for (size_t i = limit; i < w->size; i++) unk->count += w->word[i].count;
+    w->size = limit;
+    return 0;
+}
+
+/* Counts <eos>, <unk> and the words that occur twice or more. */
+static size_t words_repeated(const Words *w)
+{
+    size_t n = 2;
+    for (size_t i = 0; i < w->size; i++) n += w->word[i].count > 1 && !is_special(&w->word[i]);
+    return n;
+}
+
+static int fill(const Word *list, size_t n, Vocab *v)
+{
+    Index *ix = v->index = memory_new(1, sizeof *ix);
+    if (!ix) return ERR_MEMORY;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) bytes += list[i].bytes + 1;
+    char *p = ix->arena = memory_new(bytes, 1);
+    v->word = memory_new(n, sizeof *v->word);
+    if (!p || !v->word) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        v->word[i] = memcpy(p, list[i].text, list[i].bytes);
+        TRY(words_add(&ix->words, p, list[i].bytes, list[i].count));
+        p += list[i].bytes + 1;
+    }
+    v->size = n;
+    v->eos = vocab_find(v, WORD_EOS, strlen(WORD_EOS));
+    v->unk = vocab_find(v, WORD_UNK, strlen(WORD_UNK));
+    v->first = vocab_find(v, WORD_FIRST, strlen(WORD_FIRST));
+    v->mask = vocab_find(v, WORD_MASK, strlen(WORD_MASK));
+    return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
+}
+
+/* Makes a vocabulary of n distinct words, by id; <eos> must be among them. */
+static int make(const Word *list, size_t n, Vocab *v)
+{
+    *v = (Vocab){0};
+    int code = fill(list, n, v);
+    if (code) vocab_free(v);
+    return code;
+}
+
+int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v)
+{
+    *v = (Vocab){0};
+    Words w = {0};
+    int code = words_of(bytes, count, level, &w);
+    size_t advised = words_repeated(&w);
+    if (!code && (unknown || level != LEVEL_WORD))
+        code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
+    if (!code && limit) code = words_cut(&w, limit);
+    if (!code) {
+        qsort(w.word, w.size, sizeof *w.word, by_count);
+        code = make(w.word, w.size, v);
+        v->level = level;
+        v->advised = advised;
+    }
+    words_free(&w);
+    return code;
+}
+
+int vocab_append(Vocab *v, const char *const *word, size_t n)
+{
+    Vocab longer;
+    Word *list = memory_new(v->size + n, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < v->size + n; i++) {
+        const char *text = i < v->size ? v->word[i] : word[i - v->size];
+        list[i] = (Word){text, strlen(text), 0};
+    }
+    int code = make(list, v->size + n, &longer);
+    memory_free(list);
+    if (code) return code;
+    longer.level = v->level;
+    longer.advised = v->advised;
+    vocab_free(v);
+    *v = longer;
+    return 0;
+}
+
+int vocab_numbered(const char *prefix, size_t n, Vocab *v)
+{
+    enum { NAME = 24 };
+    Word *list = memory_new(n, sizeof *list);
+    char *name = memory_new(n, NAME);
+    int code = list && name ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < n && !code; i++) {
+        char *s = name + i * NAME;
+        int bytes = i ? snprintf(s, NAME, "%s%zu", prefix, i) : snprintf(s, NAME, WORD_EOS);
+        list[i] = (Word){s, (size_t)bytes, 0};
+    }
+    if (!code) code = make(list, n, v);
+    memory_free(list);
+    memory_free(name);
+    return code;
+}
+
+int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
+{
+    size_t proper = strcspn(name, ":"),
+           n = name[proper] ? strspn(name + proper + 1, "0123456789") : 0;
+    *V = name[proper] ? 0 : usual;
+    if (n > 0 && n <= 7 && !name[proper + 1 + n]) *V = strtoul(name + proper + 1, NULL, 10);
+    if (*V >= least && *V <= most) return 0;
+    return error_set(ERR_INPUT, "corpus '%s': expected %.*s:V, V from %zu to %zu", name,
+                     (int)proper, name, least, most);
+}
+
+int32_t vocab_find(const Vocab *v, const char *word, size_t bytes)
+{
+    const Index *ix = v->index;
+    return ix ? words_find(&ix->words, word, bytes) : -1;
+}
+
+void vocab_free(Vocab *v)
+{
+    Index *ix = v->index;
+    if (ix) {
+        words_free(&ix->words);
+        memory_free(ix->arena);
+    }
+    memory_free(ix);
+    memory_free(v->word);
+    *v = (Vocab){0};
+}
+
+/* Reads one word a line, each once. */
+static int words_listed(const char *file, const char *bytes, size_t count, Words *w)
+{
+    const char *word;
+    size_t n, found = 0; /* on this line */
+    for (Scan s = scan_begin(bytes, count, LEVEL_WORD); scan_next(&s, &word, &n);
+         found = n ? found + 1 : 0) {
+        size_t before = w->size;
+        if (n == 0 && found == 0)
+            return error_set(ERR_INPUT, "%s:%zu: an empty line in a vocabulary", file, s.lines);
+        if (n && found)
+            return error_set(ERR_INPUT, "%s:%zu: two words on a line", file, s.lines + 1);
+        if (n) TRY(words_add(w, word, n, 1));
+        if (n && w->size == before)
+            return error_set(ERR_INPUT, "%s:%zu: '%.*s' for the second time", file, s.lines + 1,
+                             n > 200 ? 200 : (int)n, word);
+    }
+    return 0;
+}
+
+int vocab_read(const char *file, Vocab *v)
+{
+    *v = (Vocab){0};
+    char *bytes;
+    size_t count;
+    Words w = {0};
+    TRY(read_text(file, &bytes, &count));
+    int code = words_listed(file, bytes, count, &w);
+    if (!code && words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
+        code = error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);
+    if (!code) code = make(w.word, w.size, v);
+    words_free(&w);
+    memory_free(bytes);
+    return code;
+}
+
+uint64_t vocab_hash(const Vocab *v)
+{
+    uint64_t h = HASH_START;
+    for (size_t i = 0; i < v->size; i++) h = hash_bytes(h, v->word[i], strlen(v->word[i]) + 1);
+    return h;
+}
+
+int vocab_write(const Vocab *v, const char *file)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < v->size; i++) bytes += strlen(v->word[i]) + 1;
+    char *text = memory_new(bytes, 1);
+    if (!text) return ERR_MEMORY;
+    char *p = text;
+    for (size_t i = 0; i < v->size; i++) {
+        p = stpcpy(p, v->word[i]);
+        *p++ = '\n';
+    }
+    int code = file_replace(file, text, bytes);
+    memory_free(text);
+    return code;
+}

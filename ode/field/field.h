@@ -1,0 +1,158 @@
+/* field.h: particle systems, built in and of files; their derivatives and reference solutions.
+ *
+ * State y: n particles of d coordinates, (n, d) row-major; y' = F(y, t) + G(y, t), for a decoder + C(y, t). */
+#ifndef TROTTER_FIELD_H
+#define TROTTER_FIELD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ode/scheme/scheme.h"
+#include "ode/theory/theory.h"
+
+/* ---- system.c: particle systems ----------------------------------------------------------------- */
+
+/* A vector field in parts: F and G, and C where a memory is given, whose particles stand still and act by
+ * C. Functions take the system, the parameter set (analytic systems ignore it), the time, y (n, d) in and
+ * dy (n, d) out, which do not overlap. They may use scratch behind param, so a system serves one thread at
+ * a time. */
+typedef struct System System;
+
+/* tell is called now and then with how far long work has come: the share 0 .. 1 of `what`, one thing
+ * after another. */
+typedef struct {
+    void (*tell)(void *arg, const char *what, double share);
+    void *arg;
+} Watch;
+/* Names that ode/ itself gives to `what`. The solution is found by one means and then, unless nobody asks, by another.
+ * Shares of steps and of the predicted constant are shares of their time. */
+extern const char work_solution[], work_check[], work_steps[], work_prediction[];
+
+/* Solutions found before (solved.c). */
+typedef struct Solved Solved;
+
+struct System {
+    const char *name, *title, *source;
+    size_t n, d;
+    int decoder; /* 1: C is part of its field, which is that of a decoder's scheme (system_weigh) */
+    void (*field[COLOURS])(const System *s, int set, double t, const double *y, double *dy);
+    /* F + G in one for rows first .. first + rows - 1 of dy, where that saves passes over memory;
+     * else NULL. It must agree with F and G: code that replaces one of them sets it to NULL. */
+    void (*both)(const System *s, int set, double t, const double *y, size_t first, size_t rows,
+                 double *dy);
+    /* Exact sub-flow over time h (may be negative), in place; NULL: none in closed form. */
+    void (*flow[COLOURS])(const System *s, int set, double t, double h, double *y);
+    /* Exact solution from the initial state at time t; NULL: none in closed form. */
+    void (*solution)(const System *s, double t, double *y);
+    /* An invariant; NULL: none. */
+    double (*energy)(const System *s, const double *y);
+    double *initial; /* (n, d) */
+    double t_end;    /* default */
+    double h0;       /* default coarsest step of an order study */
+    int linear;      /* order may be higher than on a general system */
+    int linear_ops;  /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
+    int timed;       /* F or G depends on t explicitly */
+    int apart;       /* particles neither see each other nor have numbers of their own: any rows of
+                        y by themselves are a system like this one */
+    double *param;   /* the system's own numbers */
+    /* Data of a system made elsewhere (bridge/field.c), or the name with its options; from memory_new, owned; or
+     * NULL. */
+    void *context;
+    /* Watches reference_within and order_measure on this system; borrowed; NULL: nobody asks. */
+    const Watch *watch;
+    /* reference_within looks here first, and keeps here what it found; borrowed; NULL: it keeps
+     * nothing. */
+    Solved *solved;
+};
+
+/* An option of a system, which follows its name after a colon: NAME=NUMBER, or NAME alone for a flag. */
+typedef struct {
+    const char *name, *words;
+    double initial, low, high; /* default and range, both ends included */
+    int flag;                  /* 1: a flag, whose value is 1 where its name stands, else 0 */
+} SystemOption;
+
+/* Makes a system of a row of a const table; particles = dim = 0: its defaults. Options follow
+ * colons: "transport:periodic:peclet=100". ERR_INPUT: unknown name or option, impossible size. */
+int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
+void system_free(System *s);
+
+/* system_file.c: reads the user's own system, in the language described there. particles, dim: 0 for
+ * the text's own. ERR_INPUT with "file:line:column: expected ...": unusable text. Caller:
+ * system_free. */
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out);
+const char *system_name(size_t i); /* NULL past the end */
+const char *system_title(size_t i);
+const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it has none */
+const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
+/* Returns the operators of a system's field, as bits 1 << OP_F and so on. */
+int system_ops(const System *s);
+/* Checks that a table can be stepped on a system. ERR_INPUT, with a word on those that fit: a decoder's table without a
+ * memory, one with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
+int system_takes(const System *s, const Table *t);
+/* Computes dy (n, d), the sum of these operators of one set at (t, y); part (n, d): scratch. */
+void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
+                double *part);
+
+/* The field that a table solves on a system: the sum of its colours times their weights, without closed flows
+ * or solution. `system` comes first, so that its functions find the rest behind it. */
+typedef struct {
+    System system;
+    const System *base; /* borrowed */
+    double weight[COLOURS];
+    int same; /* it is the system's own field: the weights are 1 and the colours its own */
+} Weighted;
+
+Weighted system_weigh(const System *s, const Table *t);
+
+/* Returns the order to expect on a system. */
+static inline int theory_order(const Theory *t, const System *s)
+{
+    return s->timed ? t->order : t->order_autonomous;
+}
+
+/* ---- reference.c -------------------------------------------------------------------------------- */
+
+/* Computes y (count, n d) at times t[0] .. t[count-1] (any order, before or after 0) from the
+ * initial state at time 0. It uses GSL's rk8pd (Prince, Dormand 1981) at tight tolerance, and again
+ * Gragg's extrapolated midpoint rule (Gragg 1965; Bulirsch, Stoer 1966) in long double sums.
+ * *agreement out: the RMS difference of the two. A system with a closed solution gives that, checked
+ * against rk8pd. */
+int reference_solve(const System *s, const double *t, size_t count, double *y, double *agreement);
+
+/* Does the same at a looser tolerance, relative to |y|, for fields that are costly or have kinks. agreement NULL: by
+ * rk8pd alone, which nothing checks. */
+int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
+                     double *agreement);
+
+/* solved.c: makes a memory of solutions, System.solved of one system at a time, for studies of many schemes that need
+ * the same ones. It keeps at most `bytes` bytes of states; what comes later is not kept. Caller: solved_free. */
+int solved_new(size_t bytes, Solved **out);
+void solved_free(Solved *m);
+
+/* Computes one sub-flow of a system without a closed one, by the same integrator. */
+int reference_flow(const System *s, int op, int set, double t, double h, double *y);
+
+/* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
+
+/* Computes value (forest->count, N): the elementary differential F(t)(y) of every tree of `order` (1 .. 6) and of
+ * those it is made of, at the system's initial state and time 0, by differences whose step shrinks; the rest is 0.
+ * With `one` F stands for F + G, and trees with a G are left out. accuracy: relative RMS change of the order's
+ * values by the last shrinking. Caller: differentials_free. */
+typedef struct {
+    size_t N;
+    double *value;
+    double accuracy;
+} Differentials;
+int differentials_find(const Forest *f, const System *s, int order, int one, Differentials *out);
+void differentials_free(Differentials *d);
+/* Returns the values of fields that each shrinking takes. */
+double differentials_work(const Forest *f, int order, int one);
+/* Computes J (N, N) row-major, the derivative of one operator and set at y (N) and time t, by central differences with
+ * steps (N), 2 values of the field a column; work (2, N): scratch. y is moved and put back. */
+void differentials_jacobian(const System *s, int op, int set, double t, const double *step,
+                            double *y, double *work, double *J);
+
+#endif

@@ -1,0 +1,129 @@
+/* program.h: the expressions of a system file as lists of stack operations, their compiler, and the
+ * functions that run them. Private to ode/ (system_file.c reads the file and describes the
+ * language).
+ *
+ * One operation works on LANES particles at once (others j in F, particles i in G), so reading the
+ * list costs little.
+ */
+#ifndef TROTTER_PROGRAM_H
+#define TROTTER_PROGRAM_H
+
+#include "ode/scheme/lexer.h"
+#include "ode/field/field.h"
+
+enum { SYSTEM_D_MAX = 32, PROGRAM_OPS = 8192, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
+enum { PARAMS_MAX = 64, WORD_MAX = 64 };
+
+/* Operations that push a value; then those that take two operands; then those that take one. */
+enum {
+    GET_CONSTANT,
+    GET_OWN,
+    GET_OTHER,
+    GET_INDEX_I,
+    GET_INDEX_J,
+    GET_INDEX_C,
+    GET_TIME,
+    GET_R2,
+    GET_R,
+    GET_DOT,
+    GET_UNIFORM,
+    GET_NORMAL,
+    DO_ADD,
+    DO_SUB,
+    DO_MUL,
+    DO_DIV,
+    DO_POW,
+    DO_POWI,
+    DO_NEG,
+    DO_CALL
+};
+enum { THIS = -1 }; /* component of a bare y or z: the one in hand */
+
+typedef struct {
+    int code, k; /* k: component, function, or exponent of DO_POWI */
+    double value;
+} Op;
+
+typedef struct {
+    int first, count; /* in Formulas.op */
+} Program;
+
+/* How an interaction joins the others' values; OTHERS_NONE: not an interaction. */
+enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX };
+
+typedef struct {
+    int kind;
+    Program value, score; /* score: of a softmax */
+    size_t line;          /* 0: not written */
+} Rule;
+
+enum { RULE_F, RULE_G, RULE_C, RULE_INITIAL, RULE_MEMORY, RULES };
+
+/* System.context of a system read from a file. */
+typedef struct {
+    char name[TABLE_NAME], title[256], source[256];
+    int ops;
+    Op op[PROGRAM_OPS];
+    Rule rule[RULES][SYSTEM_D_MAX];
+    size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
+} Formulas;
+
+/* ---- program.c ------------------------------------------------------------------------------------ */
+
+enum { PROGRAM_FUNCTIONS = 8 };
+extern const struct ProgramFunction {
+    const char *name;
+    double (*call)(double);
+} program_functions[PROGRAM_FUNCTIONS];
+
+/* Returns how many values, 0, 1 or 2, an operation takes from the stack; it leaves one. */
+int program_operands(int code);
+/* Makes a (count) a op b elementwise, or op a. DO_ADD .. DO_POW alone read b (count), which is not
+ * a. */
+void program_apply(const Op *op, size_t count, double *a, const double *b);
+
+/* These are System.field of F, C and G: dy (n, d) out, y (n, d) in, not the same. */
+void program_interact(const System *s, int set, double t, const double *y, double *dy);
+void program_remember(const System *s, int set, double t, const double *y, double *dy);
+void program_drift(const System *s, int set, double t, const double *y, double *dy);
+/* Computes out (n, d) by rule RULE_INITIAL, 0 where none is written; program_memory computes out
+ * (memory, d) by RULE_MEMORY. */
+void program_initial(const System *s, uint64_t seed, double *out);
+void program_memory(const System *s, uint64_t seed, double *out);
+
+/* Returns 1 where the rule of F, G or C is A y + b in all of its d components, and free of time. It judges by the
+ * operations, so 0 may be wrong and 1 never is. */
+int program_linear(const Formulas *f, int which, size_t d);
+
+/* ---- formula.c ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    char name[WORD_MAX];
+    double value;
+} Param;
+
+/* A system file being read. */
+typedef struct {
+    Cursor cursor;
+    Formulas *formulas;
+    size_t n, d, n_given, d_given; /* n, d: as written; the others: by the caller, 0: not */
+    size_t memory;
+    double t_end, h0;
+    int begun, timed; /* an expression was read; t stands in a field */
+    int params;
+    Param param[PARAMS_MAX];
+    unsigned allowed; /* bits of GET_ codes in the expression in hand, and where it stands */
+    const char *place;
+    int depth, stack;
+} Reader;
+
+extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory" */
+
+/* Compiles the expression at the cursor, of a rule, behind the operations so far. */
+int formula_read(Reader *p, int which, Program *out);
+/* Reads a finite number without variables; `place` names it in messages. */
+int formula_constant(Reader *p, const char *place, double *out);
+/* Returns whether a word has a meaning already. */
+int formula_reserved(const Reader *p, const char *word);
+
+#endif

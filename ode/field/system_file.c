@@ -1,0 +1,392 @@
+/* system_file.c: reads a user's own particle system from a text in the manner of schemes.
+ *
+ *     system swarm                            # begins the file; the name in tables and plots
+ *     title  Attraction at a distance, repulsion nearby
+ *     source own
+ *     n 16                                    # particles, and coordinates of each: before the first
+ *     d 2                                     #   expression; --particles and --dim override them
+ *     param a = 1/2                           # a constant, of earlier ones
+ *     F = mean (z - y)*(a - exp(-r2))         # interaction: sum, mean or softmax over the others
+ *     G1 = -y1                                # drift of coordinate 1; `G = ...` is every one's
+ *     G2 = sin(t) - y2^3
+ *     memory 4                                # particles at rest, which C sees: that of decoders' schemes
+ *     memory = cos(2*pi*i/4)                  # where they are, like initial; or memory1 = ..., memory2 = ...
+ *     C = softmax dot : z                     # interaction with all of them: sum, mean or softmax
+ *     initial = cos(2*pi*i/n) + normal/10     # or initial1 = ..., initial2 = ...
+ *     t-end 1
+ *     h0 1/8
+ *
+ *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
+ *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
+ *
+ * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
+ * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
+ * memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c: numbers of the
+ * particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in (0, 1) and
+ * `normal`, a draw for each coordinate (--seed). A rule that is not written is 0. There are no closed sub-flows: exact
+ * ones come from the reference integrator.
+ *
+ * This file reads the statements and builds the system; formula.c compiles the expressions and program.c runs them.
+ * Limits: see the enums here and in program.h.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/field/program.h"
+
+enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = 4000, SIZE_LIMIT = 1 << 16 };
+
+/* ---- statements ---------------------------------------------------------------------------------- */
+
+static int read_text(Reader *p, char *out, size_t bytes)
+{
+    Cursor *c = &p->cursor;
+    cursor_blanks(c);
+    size_t n = (size_t)(c->end - c->at);
+    while (n && isspace((unsigned char)c->at[n - 1])) n--;
+    if (n >= bytes) return cursor_error(c, "expected at most %zu bytes", bytes - 1);
+    memcpy(out, c->at, n);
+    out[n] = '\0';
+    c->at = c->end;
+    return 0;
+}
+
+static int read_name(Reader *p)
+{
+    char *name = p->formulas->name;
+    if (*name) return cursor_error(&p->cursor, "expected one system in a file");
+    TRY(read_text(p, name, sizeof p->formulas->name));
+    for (const char *s = name; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("-_.", *s)) *name = '\0';
+    return *name ? 0
+                 : cursor_error(&p->cursor, "expected a name of letters, digits, '-', '_', '.'");
+}
+
+static int read_title(Reader *p)
+{
+    return read_text(p, p->formulas->title, sizeof p->formulas->title);
+}
+
+static int read_source(Reader *p)
+{
+    return read_text(p, p->formulas->source, sizeof p->formulas->source);
+}
+
+static int read_size(Reader *p, const char *what, size_t given, size_t most, size_t *out)
+{
+    long size;
+    Cursor before = p->cursor;
+    if (p->begun) return cursor_error(&before, "expected '%s' before the first expression", what);
+    TRY(cursor_integer(&p->cursor, (long)most, &size));
+    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
+    *out = given ? given : (size_t)size;
+    return 0;
+}
+
+static int read_n(Reader *p)
+{
+    return read_size(p, "n", p->n_given, SIZE_LIMIT, &p->n);
+}
+
+static int read_d(Reader *p)
+{
+    return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
+}
+
+/* Reads `memory N`; `memory = ...` is a rule. */
+static int read_memory(Reader *p)
+{
+    Cursor before = p->cursor;
+    long size;
+    if (p->memory) return cursor_error(&before, "the memory has its %zu particles", p->memory);
+    TRY(cursor_integer(&p->cursor, SIZE_LIMIT, &size));
+    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
+    p->memory = (size_t)size;
+    return 0;
+}
+
+static int read_positive(Reader *p, const char *place, double *out)
+{
+    Cursor before = p->cursor;
+    TRY(formula_constant(p, place, out));
+    return *out > 0 && *out <= 1e6 ? 0 : cursor_error(&before, "expected a number in (0, 1e6]");
+}
+
+static int read_t_end(Reader *p)
+{
+    return read_positive(p, "t-end", &p->t_end);
+}
+
+static int read_h0(Reader *p)
+{
+    return read_positive(p, "h0", &p->h0);
+}
+
+static int read_param(Reader *p)
+{
+    Cursor before = p->cursor;
+    Param *a = &p->param[p->params];
+    if (p->params == PARAMS_MAX)
+        return cursor_error(&before, "expected at most %d parameters", PARAMS_MAX);
+    if (!cursor_word(&p->cursor, a->name, sizeof a->name))
+        return cursor_error(&before, "expected a name");
+    if (formula_reserved(p, a->name)) return cursor_error(&before, "'%s' is taken", a->name);
+    TRY(cursor_expect(&p->cursor, "="));
+    TRY(formula_constant(p, "a parameter", &a->value));
+    p->params++;
+    return 0;
+}
+
+static int read_interaction(Reader *p, Rule *r, int which)
+{
+    char word[WORD_MAX] = "";
+    Cursor before = p->cursor;
+    static const char *const kinds[] = {"", "sum", "mean", "softmax"};
+    cursor_word(&p->cursor, word, sizeof word);
+    for (int k = OTHERS_SUM; k <= OTHERS_SOFTMAX; k++)
+        if (strcmp(word, kinds[k]) == 0) r->kind = k;
+    if (r->kind == OTHERS_NONE) {
+        cursor_blanks(&before);
+        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax'");
+    }
+    if (r->kind == OTHERS_SOFTMAX) {
+        TRY(formula_read(p, which, &r->score));
+        TRY(cursor_expect(&p->cursor, ":"));
+    }
+    return formula_read(p, which, &r->value);
+}
+
+static int read_rule(Reader *p, int which, Rule *r)
+{
+    TRY(cursor_expect(&p->cursor, "="));
+    if (which == RULE_F || which == RULE_C) return read_interaction(p, r, which);
+    return formula_read(p, which, &r->value);
+}
+
+/* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one. */
+static int read_rules(Reader *p, int which, const char *number)
+{
+    Rule rule = {.line = p->cursor.line};
+    size_t first = 0, end = p->d;
+    if (*number) {
+        first = strtoul(number, NULL, 10) - 1; /* 0 wraps */
+        end = first + 1;
+        if (first >= p->d)
+            return cursor_error(&p->cursor, "expected a coordinate of 1 to %zu", p->d);
+    }
+    for (size_t c = first; c < end; c++)
+        if (p->formulas->rule[which][c].line)
+            return cursor_error(&p->cursor, "coordinate %zu has its rule in line %zu", c + 1,
+                                p->formulas->rule[which][c].line);
+    TRY(read_rule(p, which, &rule));
+    for (size_t c = first; c < end; c++) p->formulas->rule[which][c] = rule;
+    return 0;
+}
+
+static const struct {
+    const char *word;
+    int (*read)(Reader *p);
+} statements[] = {{"system", read_name}, {"title", read_title}, {"source", read_source},
+                  {"n", read_n},         {"d", read_d},         {"param", read_param},
+                  {"t-end", read_t_end}, {"h0", read_h0},       {"memory", read_memory}};
+
+/* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule. */
+static int is_rule(const Cursor *c, size_t n)
+{
+    Cursor behind = *c;
+    behind.at += n;
+    return cursor_take(&behind, "=");
+}
+
+/* Reads the word that begins a line, '-' included. */
+static size_t first_word(const Cursor *c, char *out, size_t bytes)
+{
+    size_t n = 0;
+    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || c->at[n] == '-')) n++;
+    if (n >= bytes) n = 0;
+    memcpy(out, c->at, n);
+    out[n] = '\0';
+    return n;
+}
+
+static int read_statement(Reader *p)
+{
+    char word[WORD_MAX];
+    Cursor *c = &p->cursor;
+    cursor_blanks(c);
+    if (c->at == c->end) return 0;
+    size_t n = first_word(c, word, sizeof word);
+    if (!*p->formulas->name && strcmp(word, "system") != 0)
+        return cursor_error(c, "expected 'system NAME'");
+    for (size_t k = 0; k < sizeof statements / sizeof *statements; k++)
+        if (strcmp(word, statements[k].word) == 0 && !is_rule(c, n)) {
+            c->at += n;
+            TRY(statements[k].read(p));
+            return cursor_end(c, "the end of the line");
+        }
+    for (int k = 0; k < RULES; k++) {
+        size_t length = strlen(formula_rules[k]);
+        if (strncmp(word, formula_rules[k], length) != 0) continue;
+        if (strspn(word + length, "0123456789") != n - length || n - length > 4) continue;
+        c->at += n;
+        TRY(read_rules(p, k, word + length));
+        return cursor_end(c, "an operator or the end of the line");
+    }
+    return cursor_error(
+        c, "expected system, title, source, n, d, param, F, G, C, memory, initial, t-end or h0");
+}
+
+/* ---- the file ------------------------------------------------------------------------------------ */
+
+static int read_lines(Reader *p, const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    for (const char *at = text; at < end; p->cursor.line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        const char *hash = memchr(at, '#', (size_t)(stop - at));
+        p->cursor.begin = p->cursor.at = at;
+        p->cursor.end = hash ? hash : stop;
+        if (stop - at > LINE_MAX_BYTES)
+            return cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
+        if (memchr(at, '\0', (size_t)(stop - at)))
+            return cursor_error(&p->cursor, "expected a text; there is a NUL byte");
+        TRY(read_statement(p));
+        at = stop + 1;
+    }
+    return 0;
+}
+
+static int has_rule(const Formulas *m, int which, size_t d)
+{
+    for (size_t c = 0; c < d; c++)
+        if (m->rule[which][c].line) return 1;
+    return 0;
+}
+
+static int check(const Reader *p)
+{
+    const char *file = p->cursor.file;
+    if (!*p->formulas->name) return error_set(ERR_INPUT, "%s: expected 'system NAME'", file);
+    if (!has_rule(p->formulas, RULE_F, p->d) && !has_rule(p->formulas, RULE_G, p->d))
+        return error_set(ERR_INPUT, "%s: expected an interaction F or a drift G", file);
+    int C = has_rule(p->formulas, RULE_C, p->d), memory = has_rule(p->formulas, RULE_MEMORY, p->d);
+    if (C && (!p->memory || !memory))
+        return error_set(
+            ERR_INPUT, "%s: expected the memory that C reads: 'memory N' and 'memory = ...'", file);
+    if (!C && (p->memory || memory))
+        return error_set(ERR_INPUT, "%s: expected an interaction C, which reads the memory", file);
+    if (!has_rule(p->formulas, RULE_INITIAL, p->d))
+        return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
+    if (p->n * p->d > SIZE_LIMIT || p->memory * p->d > SIZE_LIMIT)
+        return error_set(ERR_INPUT, "%s: expected at most %d coordinates in all; there are %zu",
+                         file, SIZE_LIMIT, (p->n > p->memory ? p->n : p->memory) * p->d);
+    return 0;
+}
+
+/* Reports the first place where x (n, d) is not finite. */
+static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
+{
+    const Formulas *m = s->context;
+    for (size_t k = 0; k < n * s->d; k++)
+        if (!isfinite(x[k]))
+            return error_set(
+                ERR_INPUT, "%s:%zu: %s of particle %zu, coordinate %zu is not finite%s", file,
+                m->rule[which][k % s->d].line, formula_rules[which], k / s->d + 1, k % s->d + 1,
+                which == RULE_INITIAL || which == RULE_MEMORY ? "" : " at the initial state");
+    return 0;
+}
+
+/* Fills the initial state and the memory; tries the fields on it. */
+static int start(System *s, const char *file, uint64_t seed)
+{
+    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
+    const Formulas *m = s->context;
+    double *dy = s->param, *memory = s->param + s->n * s->d;
+    program_initial(s, seed, s->initial);
+    TRY(check_finite(s, file, RULE_INITIAL, s->n, s->initial));
+    program_memory(s, seed, memory);
+    TRY(check_finite(s, file, RULE_MEMORY, m->memory, memory));
+    for (int op = 0; op < COLOURS; op++) {
+        if (!s->field[op]) continue;
+        s->field[op](s, 1, 0, s->initial, dy);
+        TRY(check_finite(s, file, rule[op], s->n, dy));
+    }
+    return 0;
+}
+
+static int build(Reader *p, uint64_t seed, System **out)
+{
+    System *s = memory_new(1, sizeof *s);
+    if (!s) return ERR_MEMORY;
+    *s = (System){.name = p->formulas->name,
+                  .title = p->formulas->title,
+                  .source = p->formulas->source,
+                  .n = p->n,
+                  .d = p->d,
+                  .field = {program_interact, program_drift, p->memory ? program_remember : NULL},
+                  .t_end = p->t_end,
+                  .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
+                  .timed = p->timed};
+    s->initial = memory_new(p->n * p->d, sizeof(double));
+    p->formulas->memory = p->memory;
+    s->param = memory_new((p->n + p->memory) * p->d, sizeof(double));
+    if (!s->initial || !s->param) {
+        system_free(s);
+        return ERR_MEMORY;
+    }
+    if (!*p->formulas->title)
+        snprintf(p->formulas->title, sizeof p->formulas->title, "a user's own system");
+    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
+    for (int op = 0; op < COLOURS; op++)
+        if (s->field[op]) s->linear_ops |= program_linear(p->formulas, rule[op], p->d) << op;
+    s->context = p->formulas;
+    p->formulas = NULL;
+    int code = start(s, p->cursor.file, seed);
+    if (code != 0)
+        system_free(s);
+    else
+        *out = s;
+    return code;
+}
+
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out)
+{
+    Reader p = {
+        .cursor = {.file = file, .line = 1}, .n_given = particles, .d_given = dim, .t_end = 1};
+    p.n = particles ? particles : 8;
+    p.d = dim ? dim : 1;
+    if (p.n > SIZE_LIMIT || p.d > SYSTEM_D_MAX)
+        return error_set(ERR_INPUT, "%s: expected at most %d particles of at most %d coordinates",
+                         file, SIZE_LIMIT, SYSTEM_D_MAX);
+    p.formulas = memory_new(1, sizeof *p.formulas);
+    if (!p.formulas) return ERR_MEMORY;
+    int code = read_lines(&p, text, bytes);
+    if (code == 0) code = check(&p);
+    if (code == 0) code = build(&p, seed, out);
+    memory_free(p.formulas);
+    return code;
+}
+
+int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)
+{
+    FILE *f = fopen(file, "rb");
+    if (!f) return error_set(ERR_INPUT, "%s: the system file cannot be opened", file);
+    char *text = memory_new(FILE_MAX + 1, 1);
+    size_t bytes = text ? fread(text, 1, FILE_MAX + 1, f) : 0;
+    int code = text ? 0 : ERR_MEMORY;
+    if (text && ferror(f)) code = error_set(ERR_INPUT, "%s: the system file cannot be read", file);
+    fclose(f);
+    if (code == 0 && bytes > FILE_MAX)
+        code = error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
+    size_t mark = code == 0 ? text_mark(text, bytes) : 0;
+    if (code == 0) code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
+    memory_free(text);
+    return code;
+}

@@ -1,0 +1,116 @@
+/* forecast.c: finds how many steps an order study takes, and how long that will be, before it
+ * runs. */
+#include "ode/measure/forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Rounds h0 so that t_end is a whole number of coarsest steps. */
+int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
+{
+    *t_end = o->t_end != 0 ? o->t_end : s->t_end;
+    double h0 = o->h0 != 0 ? o->h0 : s->h0, count = round(*t_end / h0);
+    if (!(*t_end > 0 && *t_end <= 1e6))
+        return error_set(ERR_INPUT, "t-end %g: expected a number in (0, 1e6]", *t_end);
+    if (!(h0 > 0 && h0 <= *t_end && count <= 1e6))
+        return error_set(ERR_INPUT,
+                         "h0 %g: expected a step of at most t-end = %g, and at least a millionth "
+                         "of it",
+                         h0, *t_end);
+    if (o->halvings < 4 || o->halvings > HALVINGS_MAX)
+        return error_set(ERR_INPUT, "%d halvings: expected 4 to %d", o->halvings, HALVINGS_MAX);
+    *steps = (size_t)count;
+    return 0;
+}
+
+/* Returns the seconds of the second of two steps h: the first one meets cold caches. */
+static double try_step(Stepper *st, const double *initial, double h, const double *past)
+{
+    double seconds = 0;
+    for (int i = 0; i < 2; i++) {
+        int code = stepper_begin(st, 0, h, initial, START_GIVEN, past);
+        double start = clock_now();
+        if (code == 0) stepper_step(st);
+        seconds = clock_now() - start;
+    }
+    return seconds;
+}
+
+static int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
+{
+    size_t history = (size_t)stepper_history(st);
+    double *past = memory_new(history, N * sizeof *past);
+    if (!past) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) memcpy(past + j * N, initial, N * sizeof *past);
+    double one = try_step(st, initial, h, past), two = try_step(st, initial, 2 * h, past);
+    double more = fmin(fmax(two - one, 0), one);
+    *out = (StepCost){one - more, more / h};
+    memory_free(past);
+    return 0;
+}
+
+double step_cost_of(const StepCost *c, double steps, double time)
+{
+    return steps * c->step + time * c->time;
+}
+
+int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int halvings,
+               double t_end, StepCost *out, double *seconds)
+{
+    double finest = ldexp((double)steps, halvings);
+    TRY(step_cost(st, initial, N, t_end / finest, out));
+    *seconds = step_cost_of(out, 2 * finest - (double)steps, (halvings + 1) * t_end);
+    return 0;
+}
+
+/* Measures the seconds of one operator of the field, on average. */
+static int value_cost(const System *s, double *seconds)
+{
+    size_t N = s->n * s->d;
+    double *dy = memory_new(2 * N, sizeof *dy);
+    if (!dy) return ERR_MEMORY;
+    int ops = system_ops(s), count = 0;
+    for (int i = 0; i < 2; i++) {
+        double start = clock_now();
+        system_sum(s, ops, 1, 0, s->initial, dy, dy + N);
+        *seconds = clock_now() - start;
+    }
+    for (int op = 0; op < COLOURS; op++) count += ops >> op & 1;
+    *seconds /= count;
+    memory_free(dy);
+    return 0;
+}
+
+static int forecast_steps(const Table *t, const System *s, const OrderOptions *o, double t_end,
+                          size_t steps, double *seconds)
+{
+    StepCost cost;
+    Stepper *st;
+    TRY(stepper_new(t, s, &st));
+    int code = study_cost(st, s->initial, s->n * s->d, steps, o->halvings, t_end, &cost, seconds);
+    stepper_free(st);
+    if (code == 0 && o->local) *seconds = (o->halvings + 1) * cost.step;
+    return code;
+}
+
+int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
+                   int zero_stable, Forecast *out)
+{
+    double t_end, values, seconds;
+    size_t steps;
+    *out = (Forecast){0, 0};
+    TRY(order_first_steps(s, o, &t_end, &steps));
+    Table *frozen = table_freeze(t);
+    if (!frozen) return ERR_MEMORY;
+    int code = forecast_steps(frozen, s, o, t_end, steps, &out->steps);
+    table_free(frozen);
+    TRY(code);
+    TRY(order_predict_values(t, s, t_end, order, zero_stable && !o->local, &values));
+    if (values > 0) TRY(value_cost(s, &seconds));
+    out->prediction = values > 0 ? values * seconds : 0;
+    return 0;
+}

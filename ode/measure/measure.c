@@ -1,0 +1,512 @@
+/* measure.c: measures the order that a scheme shows on a system.
+ *
+ * It takes global errors at t-end for steps h0, h0/2, ..., against the reference solution; fit.c finds the power of
+ * h they follow and how far that can be trusted. Orders are whole numbers, so a slope agrees within its tolerance,
+ * but at least 1/4 (nearer says nothing more) and at most 1/2 (farther is a neighbour). Where the tolerance stays
+ * above 1/8, points are added: further halvings, or, where the floor is in the way, steps between the coarse ones.
+ *
+ * A step too large for the scheme's stability on the system says nothing of its order: the error is some
+ * |R(h J)|^(t_end / h), which rises and falls by powers of ten with h. Such points are cut (find_unstable), and
+ * every coarser one with them. Where too few are left the verdict is `unstable`.
+ *
+ * Every point has a floor, below which its error says nothing: the reference's own disagreement, the random walk of
+ * rounding, and its drift, where errors rise at the finest points.
+ *
+ * Where the errors come near c h^p with a c that is known to be other than 0, that shows the order p, whatever a
+ * line says through steps that are too coarse or too near to rounding for it (is_leading).
+ *
+ * History comes from the reference solution at negative times, so there is no starting error, and the interval is
+ * whole. Back in time a stiff solution grows beyond all use; then the first steps are the history, and the scheme
+ * goes on from there. The constant is the same, since those steps are a share of the way that vanishes with h. A
+ * study of the local error takes one step from history at negative times, and the reference at its end.
+ */
+#include "ode/measure/fit.h"
+#include "ode/measure/forecast.h"
+#include "ode/field/system.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "kernels/tick.h"
+
+enum { EXTRA = 8 }; /* most points added */
+_Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");
+static const double settled = 0.125;
+static const double tolerance_min = 0.25, tolerance_max = 0.5;
+static const double known = 0.15; /* relative error at most, for the constant to say anything */
+
+/* Evaluations of the largest run that is added unasked; the second is for reference flows, which
+ * cost hundreds. */
+enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
+
+const char work_steps[] = "steps";
+
+static const char *const names[] = {
+    [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
+    [VERDICT_DIVERGES] = "diverges", [VERDICT_FLOOR] = "floor",   [VERDICT_UNSTABLE] = "unstable",
+};
+
+const char *verdict_name(int verdict)
+{
+    size_t i = (size_t)verdict;
+    return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+/* ---- one run ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Table *table; /* frozen */
+    const System *system;
+    Weighted word;        /* the table's field, where that is another */
+    const System *solved; /* the field of the reference */
+    Stepper *stepper;
+    size_t N;
+    int local, repeats;
+    int forward; /* the history is the first steps' */
+    double t_end, norm;
+    double agreement;     /* agreement of the reference at t_end */
+    double drift;         /* rounding a step that repeats itself */
+    double reach;         /* how far the exact solution goes from its start; 0: not yet asked */
+    StepCost cost;        /* set where somebody watches */
+    double done, planned; /* seconds, by cost, of the points so far, of all that are planned */
+    double *exact;        /* (N) at t_end, or after one step */
+    double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
+    double *times;        /* (1 + history) of these */
+} Runs;
+
+static double rms(size_t N, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < N; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum / (double)N);
+}
+
+/* Returns the steps that are history and not the scheme's. */
+static size_t given_steps(const Runs *r)
+{
+    return r->forward ? (size_t)stepper_history(r->stepper) : 0;
+}
+
+/* Finds the state and history of a step h. Each point has its own accuracy of these: back in time a stiff
+ * system grows, and only the coarse steps reach far back. */
+static int solve_past(Runs *r, double h, double *agreement)
+{
+    size_t history = (size_t)stepper_history(r->stepper), given = given_steps(r);
+    *agreement = 0;
+    memcpy(r->past, r->system->initial, r->N * sizeof *r->past);
+    for (size_t j = 0; j <= history; j++) r->times[j] = ((double)given - (double)j) * h;
+    if (!history) return 0;
+    if (r->forward) return reference_solve(r->solved, r->times, history + 1, r->past, agreement);
+    return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
+}
+
+/* Returns the seconds of `steps` steps h, as forecast. */
+static double cost_of(const Runs *r, size_t steps, double h)
+{
+    return step_cost_of(&r->cost, (double)steps, (double)steps * h);
+}
+
+static int all_steps(Runs *r, size_t steps)
+{
+    const Watch *w = r->system->watch;
+    double h = r->t_end / (double)steps, all = fmax(r->planned, r->done + cost_of(r, steps, h));
+    for (size_t k = 0; k < steps; k++) {
+        if (w && all > 0) w->tell(w->arg, work_steps, (r->done + cost_of(r, k, h)) / all);
+        TRY(stepper_step(r->stepper));
+        tick();
+    }
+    return 0;
+}
+
+/* Takes p->steps steps, or one. Short runs are done again, for the time that nothing disturbed. */
+static int timed_steps(Runs *r, OrderPoint *p)
+{
+    const double brief = 0.02;
+    p->seconds = INFINITY;
+    for (int i = 0; i <= r->repeats; i++) {
+        TRY(stepper_begin(r->stepper, r->times[0], p->h, r->past, START_GIVEN, r->past + r->N));
+        double start = clock_now();
+        int code = all_steps(r, r->local ? 1 : p->steps - given_steps(r));
+        double seconds = clock_now() - start;
+        p->seconds = fmin(p->seconds, seconds);
+        if (code != 0 || seconds > brief) return code;
+    }
+    return 0;
+}
+
+/* Runs one point. A state, or a history, that is not finite is an outcome: error = inf. Where it is
+ * the state, the point is unstable. */
+static int run(Runs *r, OrderPoint *p, double *vector)
+{
+    p->h = r->t_end / (double)p->steps;
+    p->error = INFINITY;
+    if (p->steps <= given_steps(r)) return 0;
+    double past = 0;
+    p->agreement = r->agreement;
+    int code = r->local ? reference_solve(r->solved, &p->h, 1, r->exact, &p->agreement) : 0;
+    if (code == 0) code = solve_past(r, p->h, &past);
+    p->agreement = fmax(p->agreement, past);
+    int begun = code == 0;
+    if (begun) code = timed_steps(r, p);
+    p->unstable = begun && !r->local; /* unless the error is finite, below */
+    if (!isfinite(p->seconds)) p->seconds = 0;
+    p->evals = stepper_evals(r->stepper);
+    if (code != 0) return code == ERR_NUMERIC ? 0 : code;
+    const double *y = stepper_state(r->stepper);
+    for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
+    double error = rms(r->N, vector, NULL);
+    if (!isfinite(error)) return 0;
+    p->error = error;
+    p->unstable = 0;
+    return 0;
+}
+
+static void runs_close(Runs *r)
+{
+    stepper_free(r->stepper);
+    table_free(r->table);
+    memory_free(r->exact);
+    memory_free(r->past);
+    memory_free(r->times);
+}
+
+static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int local)
+{
+    *r = (Runs){.system = s, .N = s->n * s->d, .t_end = t_end, .local = local};
+    r->table = table_freeze(t);
+    if (!r->table) return ERR_MEMORY;
+    r->word = system_weigh(s, t);
+    r->solved = r->word.same ? s : &r->word.system;
+    TRY(stepper_new(r->table, s, &r->stepper));
+    size_t history = (size_t)stepper_history(r->stepper);
+    r->exact = memory_new(r->N, sizeof(double));
+    r->past = memory_new(1 + history, r->N * sizeof(double));
+    r->times = memory_new(1 + history, sizeof(double));
+    if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
+    TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
+    r->norm = rms(r->N, r->exact, NULL);
+    return 0;
+}
+
+/* Returns the floor of a point. Rounding of a step is some eps |y|, at random signs: eps
+ * sqrt(steps) |y|; 2 covers the sums of a step and their growth along the solution (measured: 0.3
+ * to 0.8, rk4 and ab5, 2^16 steps). */
+static double floor_of(const Runs *r, const OrderPoint *p)
+{
+    double steps = r->local ? 1 : (double)p->steps;
+    return p->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
+}
+
+/* Returns the drift: rounding that is the same at every step adds up. It is seen at the finest
+ * points: errors below 1e-9 |y| that rise with the number of steps, and by no more than twice as
+ * fast. */
+static double drift_of(const Runs *r, const OrderStudy *o)
+{
+    double drift = 0;
+    for (size_t i = o->points - 1; i > 0 && !r->local; i--) {
+        const OrderPoint *p = &o->point[i], *q = p - 1;
+        double ratio = p->error / q->error * (double)q->steps / (double)p->steps;
+        if (!(p->error > q->error && ratio < 2 && p->error < 1e-9 * r->norm)) break;
+        drift = fmax(drift, p->error / (double)p->steps);
+    }
+    return drift;
+}
+
+/* ---- the study ----------------------------------------------------------------------------------- */
+
+/* Adds a run of `steps` steps at index `at`. */
+static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
+{
+    double *vector = o->vectors + o->points * o->N;
+    OrderPoint p = {.steps = steps, .vector = vector};
+    TRY(run(r, &p, vector));
+    memmove(o->point + at + 1, o->point + at, (o->points - at) * sizeof p);
+    o->point[at] = p;
+    o->points++;
+    r->done += cost_of(r, steps, p.h);
+    return 0;
+}
+
+static int affordable(const OrderStudy *o, const OrderPoint *p)
+{
+    return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
+}
+
+/* Finds r->reach, the largest |y(t) - y(0)| (RMS) of the exact solution, which may come back to its start. A few
+ * digits do. */
+static int find_reach(Runs *r)
+{
+    enum { TIMES = 16 };
+    const double near = 1e-6;
+    double t[TIMES], *y = memory_new(TIMES, r->N * sizeof *y);
+    if (!y) return ERR_MEMORY;
+    for (size_t i = 0; i < TIMES; i++) t[i] = r->t_end * (double)(i + 1) / TIMES;
+    int code = reference_within(r->solved, near, t, TIMES, y, NULL);
+    for (size_t i = 0; i < TIMES && code == 0; i++)
+        r->reach = fmax(r->reach, rms(r->N, y + i * r->N, r->system->initial));
+    memory_free(y);
+    return code;
+}
+
+/* Sets r->forward: whether the history of a step h leaves, back in time, by more than `far` times what the solution
+ * goes in all of the study. */
+static int choose_history(Runs *r, double h)
+{
+    const double far = 4;
+    size_t history = (size_t)stepper_history(r->stepper);
+    double agreement;
+    if (!history || r->local) return 0;
+    if (r->reach == 0) TRY(find_reach(r));
+    int code = solve_past(r, h, &agreement);
+    if (code < 0 && code != ERR_NUMERIC) return code;
+    const double *last = r->past + history * r->N;
+    r->forward = code != 0 || !(rms(r->N, last, r->system->initial) <= far * r->reach);
+    return 0;
+}
+
+/* Marks the points that are unstable. A point is unstable where the error is larger than the whole way of the exact
+ * solution, and the next step's result is farther from it than that again: no number is being approached. (A scheme
+ * that converges to another field's flow may err as much, but halving its step changes little; a stable one errs less
+ * by then, or is so coarse that it is no loss.) All coarser ones are marked with them: a few long steps may not have
+ * grown that far. A finest point is compared with the one before it. The error of one step alone has no stability. */
+static int find_unstable(Runs *r, OrderStudy *o)
+{
+    double way = rms(r->N, r->exact, r->system->initial); /* at most the reach */
+    o->unstable = 0;
+    for (size_t i = 0; i < o->points && !r->local; i++) {
+        OrderPoint *p = &o->point[i];
+        const OrderPoint *next = i + 1 < o->points ? p + 1 : p - 1;
+        if (isfinite(p->error) && p->error > way) {
+            if (r->reach == 0) TRY(find_reach(r));
+            double change = isfinite(next->error) ? rms(r->N, p->vector, next->vector) : INFINITY;
+            p->unstable = p->error > r->reach && change > r->reach;
+        }
+        if (p->unstable) o->unstable = p->h;
+    }
+    for (size_t i = 0; i < o->points; i++)
+        o->point[i].unstable |= o->point[i].h >= o->unstable && o->unstable > 0;
+    return 0;
+}
+
+/* Writes the points as fit.c wants them to p (points), after it finds the drift and the unstable
+ * ones. */
+static int fit_points(Runs *r, OrderStudy *o, FitPoint *p)
+{
+    TRY(find_unstable(r, o));
+    r->drift = drift_of(r, o);
+    for (size_t i = 0; i < o->points; i++) {
+        OrderPoint *q = &o->point[i];
+        q->floor = floor_of(r, q);
+        p[i] = (FitPoint){q->h, q->unstable ? INFINITY : q->error, q->floor};
+    }
+    return 0;
+}
+
+/* Returns the widest gap between usable steps, finest first; -1 where none is wider than 1.3. A gap
+ * ends in steps a < b, between which (a + b) / 2 lies. */
+static int widest_gap(const OrderStudy *o, size_t first, size_t end)
+{
+    int widest = -1;
+    double best = 1.3;
+    for (size_t i = first; i < end && i + 1 < o->points; i++) {
+        double a = (double)o->point[i].steps, b = (double)o->point[i + 1].steps;
+        if (b - a < 2 || b / a < best) continue;
+        best = b / a;
+        widest = (int)i;
+    }
+    return widest;
+}
+
+/* Adds one more point where it helps most: beyond the finest, or, where that is rounding, in the
+ * widest gap. *added = 0 where none does. */
+static int refine(Runs *r, OrderStudy *o, const FitPoint *p, int *added)
+{
+    const OrderPoint *last = &o->point[o->points - 1];
+    size_t first, end;
+    fit_range(p, o->points, &first, &end);
+    if (end == o->points || !isfinite(p[o->points - 1].error)) {
+        *added = affordable(o, last);
+        return *added ? add_point(r, o, o->points, 2 * last->steps) : 0;
+    }
+    int i = widest_gap(o, first, end);
+    *added = i >= 0;
+    if (i < 0) return 0;
+    return add_point(r, o, (size_t)i + 1, (o->point[i].steps + o->point[i + 1].steps) / 2);
+}
+
+/* Returns whether the finest run did worse by a factor 2 or more than the one before it, or left
+ * the numbers. */
+static int grows(const OrderStudy *o)
+{
+    const OrderPoint *last = &o->point[o->points - 1];
+    FitPoint p = {last->h, last->error, last->floor};
+    return !isfinite(p.error) || (fit_usable(&p) && p.error >= 2 * last[-1].error);
+}
+
+/* Returns whether rounding is why the slope is wide: errors fall to it faster than by the order, or they are near
+ * their floors all along and the interval does not lie below the order. A kink in the field makes errors scatter far
+ * above them. */
+static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const double near = 1e6; /* floors, in which four points of order 8 have room */
+    const FitPoint *coarsest = &p[f->first];
+    if (f->slope >= o->expected + tolerance_max) return 1;
+    return f->slope + f->tolerance >= o->expected && coarsest->error <= near * coarsest->floor;
+}
+
+/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not
+ * agree: `disagree` asks for smaller steps or a smoother field, `floor` says that errors of smaller ones are
+ * rounding, and `unstable` says that a scheme that would converge has too few stable ones. */
+static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
+{
+    double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
+    int converges = zero_stable && (o->expected >= 1 || !grows(o));
+    int settles = f->tolerance <= tolerance_max, smaller = fit_usable(&p[o->points - 1]);
+    if (converges && o->unstable > 0 && !settles) return VERDICT_UNSTABLE;
+    if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
+    if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
+    if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
+    if (!settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
+    return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
+}
+
+/* Returns whether every sub-flow is the system's own closed one: step.c, sub_flow. */
+static int flows_closed(const Table *t, const System *s)
+{
+    Weighted w = system_weigh(s, t);
+    for (size_t i = 0; i < t->flows; i++) {
+        int op = t->flow[i].op;
+        if (!s->flow[op] || (s->timed && w.weight[op] != 1)) return 0;
+    }
+    return 1;
+}
+
+/* Adds points until the slope is settled; p (FIT_MAX) and *f out. */
+static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
+{
+    for (int i = 0, added = 1;; i++) {
+        TRY(fit_points(r, o, p));
+        *f = fit_order(p, o->points);
+        if (f->tolerance <= settled || i == EXTRA) return 0;
+        TRY(refine(r, o, p, &added));
+        if (!added) return 0;
+    }
+}
+
+/* Finds the constant and its vector, from the window of f. */
+static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const double *error[FIT_MAX];
+    double *work = memory_new(f->count, o->N * sizeof *work);
+    if (!work) return ERR_MEMORY;
+    for (size_t i = 0; i < o->points; i++) error[i] = o->point[i].vector;
+    fit_constant(p, error, o->N, f, o->expected, work, o->leading, &o->constant_off);
+    o->constant = isfinite(o->constant_off) ? rms(o->N, o->leading, NULL) : NAN;
+    memory_free(work);
+    return 0;
+}
+
+/* Returns whether the errors are seen to come near c h^p: c is known to be other than 0, and the finest error
+ * that is used is c h^p but for a factor of 2. Errors of another power have no such c: it would be 0 or grow
+ * without end. */
+static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    if (f->count == 0 || o->expected < 1 || !(o->constant_off <= known * o->constant)) return 0;
+    const FitPoint *finest = &p[f->first + f->count - 1];
+    double ratio = o->constant * pow(finest->h, o->expected) / finest->error;
+    return ratio >= 0.5 && ratio <= 2;
+}
+
+static int plan(Runs *r, size_t steps, int halvings)
+{
+    if (!r->system->watch) return 0;
+    return study_cost(r->stepper, r->system->initial, r->N, steps, halvings, r->t_end, &r->cost,
+                      &r->planned);
+}
+
+static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_stable)
+{
+    FitPoint p[FIT_MAX];
+    Fit f;
+    TRY(plan(r, steps, halvings));
+    TRY(choose_history(r, r->t_end / (double)steps));
+    for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
+    TRY(settle(r, o, p, &f));
+    TRY(find_constant(o, p, &f));
+    o->verdict = judge(o, p, &f, zero_stable);
+    int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE;
+    if (differs && is_leading(o, p, &f)) o->verdict = VERDICT_AGREE;
+    if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
+    if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
+        f = (Fit){.slope = NAN, .tolerance = INFINITY};
+        o->constant = NAN, o->constant_off = INFINITY;
+    }
+    for (size_t i = 0; i < f.count; i++) o->point[f.first + i].used = 1;
+    o->slope = f.slope;
+    o->low = f.count ? f.slope - f.tolerance : NAN;
+    o->high = f.count ? f.slope + f.tolerance : NAN;
+    return 0;
+}
+
+/* Returns the order a local error has: p + 1, or 0 where the update does not reproduce y. */
+static int local_order(const Table *t, int order)
+{
+    double sum = t->flows ? 1 : 0;
+    for (size_t i = 0; i < t->update.terms; i++)
+        if (t->update.term[i].eval == TABLE_STATE) sum += table_double(t->update.term[i].c);
+    return fabs(sum - 1) <= 1e-12 ? order + 1 : 0;
+}
+
+int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
+                  int zero_stable, OrderStudy *out)
+{
+    double t_end;
+    size_t steps = 0;
+    Runs r;
+    *out = (OrderStudy){.expected = expected, .closed_flows = flows_closed(t, s)};
+    TRY(order_first_steps(s, o, &t_end, &steps));
+    size_t most = (size_t)o->halvings + 1 + EXTRA;
+    out->N = s->n * s->d;
+    out->point = memory_new(most, sizeof *out->point);
+    out->vectors = memory_new(most, out->N * sizeof(double));
+    out->leading = memory_new(out->N, sizeof(double));
+    if (!out->point || !out->vectors || !out->leading) {
+        order_free(out);
+        return ERR_MEMORY;
+    }
+    int code = runs_open(&r, t, s, t_end, o->local);
+    r.repeats = o->repeats;
+    if (code == 0 && o->local) out->expected = local_order(r.table, expected);
+    if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable || o->local);
+    runs_close(&r);
+    if (code != 0) order_free(out);
+    return code;
+}
+
+void order_free(OrderStudy *o)
+{
+    o->point = memory_free(o->point);
+    o->vectors = memory_free(o->vectors);
+    o->leading = memory_free(o->leading);
+    o->points = 0;
+}
+
+int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e)
+{
+    const double narrow = 0.01;
+    double off = o->constant_off;
+    int higher = o->verdict == VERDICT_HIGHER;
+    if (isnan(predicted)) return -1;
+    if (predicted == 0 && (higher || o->verdict == VERDICT_FLOOR)) return VERDICT_AGREE;
+    if (predicted == 0 || !(higher || o->verdict == VERDICT_AGREE)) return -1;
+    if (!higher && !(off <= known * o->constant)) return -1;
+    double allowed = fmax(off, narrow * o->constant) + accuracy * predicted;
+    if (!(rms(o->N, o->leading, e) <= allowed)) return VERDICT_DISAGREE;
+    return higher
+               ? -1
+               : VERDICT_AGREE; /* a slope above the order, and a constant that may be the predicted one */
+}

@@ -1,0 +1,122 @@
+/* measures.h: measured orders, predicted constants, energies over a long time. */
+#ifndef TROTTER_MEASURES_H
+#define TROTTER_MEASURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ode/step/steps.h"
+
+/* ---- measure.c: measured order ------------------------------------------------------------------ */
+
+/* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides
+ * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
+ * h falls, though no step is unstable, or the scheme is zero-unstable; disagree: all else. */
+enum {
+    VERDICT_AGREE,
+    VERDICT_HIGHER,
+    VERDICT_DISAGREE,
+    VERDICT_DIVERGES,
+    VERDICT_FLOOR,
+    VERDICT_UNSTABLE
+};
+const char *verdict_name(int verdict);
+
+typedef struct {
+    double h;
+    size_t steps, evals;
+    double error;     /* RMS over coordinates at t-end; inf: not finite */
+    double agreement; /* agreement of the references it is compared with and begins with */
+    double floor;     /* part that may be rounding, or the reference's own error */
+    double seconds;
+    int unstable;         /* set by find_unstable (measure.c); no fit takes it */
+    int used;             /* in the window of the fit */
+    const double *vector; /* (N) the error itself, borrowed from the study */
+} OrderPoint;
+
+typedef struct {
+    int expected;
+    size_t points;
+    OrderPoint *point;   /* (points), coarsest first; owned */
+    size_t N;            /* coordinates */
+    double *vectors;     /* (most points, N); owned */
+    double slope;        /* least squares over the window; NaN without one, or if unstable */
+    double low, high;    /* 95 % interval, widened by what bias and floor may add (fit.c) */
+    double *leading;     /* (N) error ~ leading * h^expected as h -> 0, from the window; owned */
+    double constant;     /* its RMS; NaN without a window */
+    double constant_off; /* RMS that `leading` may be off by, so |constant| too; inf without */
+    double unstable;     /* finest unstable step; 0: none, or the scheme diverges */
+    int closed_flows;    /* 0: some sub-flow came from the reference integrator */
+    int verdict;
+} OrderStudy;
+
+typedef struct {
+    double t_end, h0; /* 0: the system's default */
+    int halvings;     /* points - 1; at least 4 */
+    int local;        /* the error of the first step in place of that at t_end */
+    int repeats;      /* runs of a short run, of which the shortest time counts; 0: none */
+} OrderOptions;
+
+/* Measures the global error of a table (symbols frozen inside) on a system over dyadic steps, with
+ * history from the reference. The verdict compares its slope with the exact order `expected`. With
+ * o->local it is the error of one step from the initial state, which falls like h^(expected + 1), or
+ * not at all where the update's state weights do not sum to 1; steps = t_end / h then. Caller:
+ * order_free. */
+int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
+                  int zero_stable, OrderStudy *out);
+void order_free(OrderStudy *o);
+
+/* forecast.c: finds the seconds that order_measure, but for its reference solutions, and order_predict will take at
+ * least on a system, by trial steps and values. It does not foresee points that are added where the slope is not
+ * settled. `order` and `zero_stable` are those given to these two. Errors: those of order_measure. */
+typedef struct {
+    double steps, prediction;
+} Forecast;
+int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
+                   int zero_stable, Forecast *out);
+
+/* Returns whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
+ * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared (predicted is NaN,
+ * the slope is another, or the measured constant is known to no better than 15 %). It compares vectors, so
+ * direction and sign count: |leading - e| <= constant_off, at least 1 % of it, + accuracy * predicted. A higher
+ * order, or a floor, agrees with a constant 0; a higher order disagrees with another constant only where that lies
+ * outside of what is measured. */
+int order_match(const OrderStudy *o, double predicted, double accuracy, const double *e);
+
+/* ---- predict.c: the error constant of the theory ------------------------------------------------- */
+
+/* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
+ * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: no prediction (no
+ * expansion about y, zero-unstable, order 6 or more, a field not smooth enough). */
+typedef struct {
+    double global, local;
+    double accuracy; /* relative, estimated */
+} Prediction;
+
+/* Predicts the error constants. t_end = 0: the system's own; order: the exact one; vector (2, N)
+ * out, or NULL: the local and the global error themselves, over h^(order+1) and h^order. Source:
+ * predict.c. */
+int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
+                  Prediction *out, double *vector);
+
+/* ---- drift.c: an invariant over a long time ------------------------------------------------------- */
+
+typedef struct {
+    double t, energy; /* end of a part of the run; largest relative error in it */
+} DriftPoint;
+
+typedef struct {
+    size_t points;
+    DriftPoint *point; /* (points); owned */
+    double largest;    /* relative error of the energy */
+    double growth;     /* last quarter over the first: near 1 bounded, 4 linear; NaN: lost */
+    int lost;        /* 1: the energy is off by a tenth or more of itself, where errors saturate */
+    double reversal; /* RMS of y - y_0 after running back; inf: not finite */
+} Drift;
+
+/* Runs steps of h to t_end, in `parts` (>= 4) equal parts, and back. ERR_INPUT: a system without an
+ * energy, or steps out of range. Caller: drift_free. */
+int order_drift(const Table *t, const System *s, double t_end, double h, size_t parts, Drift *out);
+void drift_free(Drift *d);
+
+#endif

@@ -1,0 +1,509 @@
+/* butcher.c: converts tableaus of Runge-Kutta methods, in two forms, to and from tables whose stages are all H.
+ *
+ *   JSON       {"name": "heun", "A": [[0, 0], [1, 0]], "b": ["1/2", "1/2"], "c": [0, 1]}
+ *              rows of A may stop before their zeros; c may be missing; numbers or texts, "1/2" exact; an embedded
+ *              pair has "bhat" (or "b_hat") too, the weights of yhat, and error = y' - yhat in the language of schemes
+ *   a drawing  as Hairer, Norsett, Wanner 1993 print one, and NodePy:
+ *
+ *               0   |
+ *               1   | 1
+ *              -----+-----------
+ *                   | 1/2  1/2          and of an embedded pair
+ *                   | 1    0            the weights of yhat
+ *
+ * A tableau that is read becomes a text in the language of schemes, so that there is one reader of numbers. The text's
+ * places would mislead, so every entry is checked before. Source: Butcher 1964; Hairer, Norsett, Wanner 1993, section
+ * II.1. */
+#include <ctype.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/scheme.h"
+
+enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
+typedef char Entry[ENTRY];
+
+/* A tableau as texts of numbers. A missing entry of a row is "0", a missing c is "". */
+typedef struct {
+    const char *file;
+    char name[TABLE_NAME];
+    size_t stages, room;
+    Entry *a; /* (room, room) */
+    Entry *b, *c, *hat;
+    int pair; /* hat is given */
+} Tableau;
+
+/* ---- numbers -------------------------------------------------------------------------------------- */
+
+/* Returns whether a text is a number, a quotient of two, or what the language of schemes makes of roots: its
+ * letters are those of sqrt, e. */
+static int is_number(const char *text)
+{
+    const char *d = text;
+    if (strspn(text, "0123456789+-*/(). sqrteE") != strlen(text)) return 0;
+    while (*d && !isdigit((unsigned char)*d)) d++;
+    return *d != 0;
+}
+
+static int is_zero(const char *text)
+{
+    return strspn(text, "0.+-") == strlen(text);
+}
+
+static int put_entry(const Tableau *b, Entry out, const char *text, size_t n, const char *where)
+{
+    if (n < ENTRY) {
+        memcpy(out, text, n);
+        out[n] = '\0';
+        if (is_number(out)) return 0;
+    }
+    return error_set(ERR_INPUT, "%s: %s: '%.*s' is no number, as 1/2 or 0.5", b->file, where,
+                     n > 40 ? 40 : (int)n, text);
+}
+
+static int make_room(Tableau *b, size_t stages)
+{
+    if (stages < 1 || stages > STAGES)
+        return error_set(ERR_INPUT, "%s: %zu stages: expected 1 to %d", b->file, stages, STAGES);
+    b->stages = b->room = stages;
+    b->a = memory_new(stages, stages * sizeof *b->a);
+    b->b = memory_new(stages, sizeof *b->b);
+    b->c = memory_new(stages, sizeof *b->c);
+    b->hat = memory_new(stages, sizeof *b->hat);
+    if (!b->a || !b->b || !b->c || !b->hat) return ERR_MEMORY;
+    for (size_t i = 0; i < stages * stages; i++) strcpy(b->a[i], "0");
+    for (size_t i = 0; i < stages; i++) strcpy(b->b[i], "0"), strcpy(b->hat[i], "0");
+    return 0;
+}
+
+static void free_tableau(Tableau *b)
+{
+    memory_free(b->a);
+    memory_free(b->b);
+    memory_free(b->c);
+    memory_free(b->hat);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------- */
+
+static int read_json_number(const Tableau *b, const json_t *x, Entry out, const char *where)
+{
+    char text[32];
+    const char *s = json_string_value(x);
+    if (s) return put_entry(b, out, s, strlen(s), where);
+    if (!json_is_number(x))
+        return error_set(ERR_INPUT, "%s: %s: expected a number", b->file, where);
+    if (json_is_integer(x))
+        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(x));
+    else
+        snprintf(text, sizeof text, "%.17g", json_real_value(x));
+    return put_entry(b, out, text, strlen(text), where);
+}
+
+/* Reads out (most) from an array of `least` to `most` numbers. */
+static int read_json_row(const Tableau *b, const json_t *row, size_t least, size_t most, Entry *out,
+                         const char *where)
+{
+    size_t n = json_array_size(row);
+    if (!json_is_array(row) || n < least || n > most)
+        return error_set(ERR_INPUT, "%s: %s: expected an array of %zu numbers", b->file, where,
+                         most);
+    for (size_t i = 0; i < n; i++) TRY(read_json_number(b, json_array_get(row, i), out[i], where));
+    return 0;
+}
+
+static int read_json(Tableau *b, const json_t *root)
+{
+    const json_t *A = json_object_get(root, "A"), *c = json_object_get(root, "c");
+    const char *name = json_string_value(json_object_get(root, "name"));
+    const json_t *hat = json_object_get(root, "bhat");
+    char where[32];
+    if (!hat) hat = json_object_get(root, "b_hat");
+    if (name) snprintf(b->name, sizeof b->name, "%s", name);
+    TRY(make_room(b, json_array_size(A)));
+    for (size_t i = 0; i < b->stages; i++) {
+        snprintf(where, sizeof where, "row %zu of A", i + 1);
+        TRY(read_json_row(b, json_array_get(A, i), 0, b->stages, b->a + i * b->room, where));
+    }
+    TRY(read_json_row(b, json_object_get(root, "b"), b->stages, b->stages, b->b, "b"));
+    b->pair = hat != NULL;
+    if (hat) TRY(read_json_row(b, hat, b->stages, b->stages, b->hat, "bhat"));
+    return c ? read_json_row(b, c, b->stages, b->stages, b->c, "c") : 0;
+}
+
+static int parse_json(Tableau *b, const char *text, size_t bytes)
+{
+    json_error_t e;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
+    if (!root && !*e.text) return error_set(ERR_MEMORY, "out of memory: a tableau");
+    int code = json_is_object(root)
+                   ? read_json(b, root)
+                   : error_set(ERR_INPUT, "%s:%d: %s", b->file, root ? 1 : e.line,
+                               root ? "expected an object with A, b and c" : e.text);
+    json_decref(root);
+    return code;
+}
+
+/* ---- a drawing ------------------------------------------------------------------------------------ */
+
+/* A line of a drawing: the part before the bar and the part behind it. */
+typedef struct {
+    const char *text;
+    size_t bytes, bar; /* bar == bytes: there is none */
+    size_t number;
+} DrawnLine;
+
+static int next_line(const char **at, const char *end, DrawnLine *l)
+{
+    if (*at == end) return 0;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    if (!stop) stop = end;
+    l->text = *at;
+    l->bytes = (size_t)(stop - *at);
+    const char *bar = memchr(l->text, '|', l->bytes);
+    l->bar = bar ? (size_t)(bar - l->text) : l->bytes;
+    l->number++;
+    *at = stop < end ? stop + 1 : end;
+    return 1;
+}
+
+static int is_rule(const DrawnLine *l)
+{
+    size_t dashes = 0;
+    for (size_t i = 0; i < l->bytes; i++) {
+        if (!strchr("_-+| \t\r", l->text[i])) return 0;
+        dashes += l->text[i] == '_' || l->text[i] == '-';
+    }
+    return dashes > 2;
+}
+
+/* Reads out (most) from the words of a piece of a line; *count of them. */
+static int read_words(const Tableau *b, const DrawnLine *l, size_t from, size_t to, Entry *out,
+                      size_t most, size_t *count)
+{
+    char where[32];
+    snprintf(where, sizeof where, "line %zu", l->number);
+    *count = 0;
+    for (size_t i = from; i < to; ++*count) {
+        while (i < to && isspace((unsigned char)l->text[i])) i++;
+        size_t begin = i;
+        while (i < to && !isspace((unsigned char)l->text[i])) i++;
+        if (i == begin) return 0;
+        if (*count == most)
+            return error_set(ERR_INPUT, "%s: %s: more than %zu numbers", b->file, where, most);
+        TRY(put_entry(b, out[*count], l->text + begin, i - begin, where));
+    }
+    return 0;
+}
+
+static size_t count_rows(const char *text, size_t bytes)
+{
+    size_t rows = 0;
+    const char *at = text;
+    for (DrawnLine l = {0}; next_line(&at, text + bytes, &l) && !is_rule(&l);)
+        rows += l.bar < l.bytes;
+    return rows;
+}
+
+/* Reads the name, the first word before the first row. */
+static void read_name(Tableau *b, const DrawnLine *l)
+{
+    size_t i = 0, n = 0;
+    while (i < l->bytes && isspace((unsigned char)l->text[i])) i++;
+    while (i + n < l->bytes && !isspace((unsigned char)l->text[i + n])) n++;
+    if (n && !b->name[0]) snprintf(b->name, sizeof b->name, "%.*s", (int)n, l->text + i);
+}
+
+static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
+{
+    size_t n;
+    Entry c;
+    if (row == b->stages)
+        return error_set(ERR_INPUT, "%s: line %zu: a row behind that of b", b->file, l->number);
+    TRY(read_words(b, l, 0, l->bar, &c, 1, &n));
+    if (n) strcpy(b->c[row], c);
+    return read_words(b, l, l->bar + 1, l->bytes, b->a + row * b->room, b->stages, &n);
+}
+
+/* Reads the weights of y', then those of yhat. */
+static int read_weights(Tableau *b, const DrawnLine *l, int *seen)
+{
+    size_t n;
+    if (*seen == 2)
+        return error_set(ERR_INPUT,
+                         "%s: line %zu: a third row of weights: expected those of a method and of "
+                         "one embedded in it",
+                         b->file, l->number);
+    b->pair = ++*seen == 2;
+    TRY(read_words(b, l, l->bar + 1, l->bytes, b->pair ? b->hat : b->b, b->stages, &n));
+    return n ? 0 : error_set(ERR_INPUT, "%s: line %zu: no weights", b->file, l->number);
+}
+
+static int parse_drawing(Tableau *b, const char *text, size_t bytes)
+{
+    const char *at = text;
+    int rule = 0, weights = 0;
+    size_t row = 0;
+    TRY(make_room(b, count_rows(text, bytes)));
+    for (DrawnLine l = {0}; next_line(&at, text + bytes, &l);) {
+        if (is_rule(&l))
+            rule = 1;
+        else if (l.bar == l.bytes && row == 0)
+            read_name(b, &l);
+        else if (l.bar < l.bytes)
+            TRY(rule ? read_weights(b, &l, &weights) : read_stage(b, &l, row++));
+    }
+    if (weights) return 0;
+    return error_set(ERR_INPUT, "%s: expected a rule of - or _, and behind it | and the weights",
+                     b->file);
+}
+
+/* ---- a tableau as a scheme ------------------------------------------------------------------------ */
+
+/* Prints "y + (1/2)*k1 + ..." for the first n entries of a row. */
+static void print_row(const Entry *row, size_t n, FILE *f)
+{
+    fputc('y', f);
+    for (size_t j = 0; j < n; j++)
+        if (!is_zero(row[j])) fprintf(f, " + (%s)*k%zu", row[j], j + 1);
+}
+
+/* Prints "(1/2 - (1))*k1 + ...", which is y' - yhat. */
+static void print_difference(const Tableau *b, FILE *f)
+{
+    for (size_t j = 0; j < b->stages; j++)
+        if (!is_zero(b->b[j]) || !is_zero(b->hat[j]))
+            fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
+}
+
+/* Keeps what a name can have, letters in lower case; the name is "tableau" where no letter comes first: a
+ * drawn tableau's name must not look like its rule. */
+static void clean_name(Tableau *b)
+{
+    size_t n = 0;
+    for (const char *c = b->name; *c; c++)
+        if (isalnum((unsigned char)*c) || strchr("-_.+", *c))
+            b->name[n++] = (char)tolower((unsigned char)*c);
+    b->name[n] = '\0';
+    if (!scheme_named(b->name) || !isalpha((unsigned char)b->name[0])) strcpy(b->name, "tableau");
+}
+
+/* Checks that c is the sum of its row of A: a field that does not depend on time needs that, and most
+ * authors mean it. */
+static int check_nodes(const Tableau *b, const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++) {
+        char *end;
+        double sum = table_double(t->point[t->eval[t->stage[i].eval].point].c[OP_F]);
+        double told = strtod(b->c[i], &end);
+        if (*end == '/') told /= strtod(end + 1, &end);
+        if (end == b->c[i] || *end) continue; /* none, or of roots */
+        if (!(fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))))
+            return error_set(ERR_INPUT, "%s: c%zu is %s, and row %zu of A sums to %.9g", b->file,
+                             i + 1, b->c[i], i + 1, sum);
+    }
+    return 0;
+}
+
+static int make_table(Tableau *b, Table ***list, size_t *count)
+{
+    char *text = NULL;
+    size_t bytes = 0, before = *count;
+    clean_name(b);
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return error_set(ERR_MEMORY, "out of memory: a tableau");
+    fprintf(f, "scheme %s\n", b->name);
+    for (size_t i = 0; i < b->stages; i++) {
+        fprintf(f, "k%zu = H(", i + 1);
+        print_row((const Entry *)b->a + i * b->room, b->stages, f);
+        fputs(")\n", f);
+    }
+    fputs("y' = ", f);
+    print_row((const Entry *)b->b, b->stages, f);
+    fputc('\n', f);
+    if (b->pair) fputs("error =", f), print_difference(b, f), fputc('\n', f);
+    int code = fclose(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory: a tableau");
+    char file[300]; /* places are those of the scheme's text */
+    snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
+    if (code == 0) code = scheme_parse(file, text, bytes, list, count);
+    free(text);
+    if (code != 0) return code;
+    code = check_nodes(b, table_whole((*list)[before]));
+    if (code != 0) table_free((*list)[--*count]);
+    return code;
+}
+
+int butcher_is(const char *text, size_t bytes)
+{
+    size_t i = 0;
+    while (i < bytes && isspace((unsigned char)text[i])) i++;
+    if (i < bytes && text[i] == '{') return 1;
+    const char *at = text;
+    for (DrawnLine l = {0}; next_line(&at, text + bytes, &l);) {
+        if (l.bytes >= 6 && memcmp(l.text, "scheme", 6) == 0) return 0;
+        if (l.bar < l.bytes) return 1;
+    }
+    return 0;
+}
+
+int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count)
+{
+    Tableau b = {.file = file};
+    size_t i = 0;
+    if (memchr(text, '\0', bytes)) return error_set(ERR_INPUT, "%s: a NUL byte in a tableau", file);
+    while (i < bytes && isspace((unsigned char)text[i])) i++;
+    int code =
+        i < bytes && text[i] == '{' ? parse_json(&b, text, bytes) : parse_drawing(&b, text, bytes);
+    if (code == 0) code = make_table(&b, list, count);
+    free_tableau(&b);
+    return code;
+}
+
+/* ---- a table as a tableau ------------------------------------------------------------------------- */
+
+/* Adds the coefficient of stage j's slope in a row to sum, or subtracts it. */
+static void add_entry(const Table *t, const Row *row, size_t j, int minus, mpq_t sum)
+{
+    for (size_t k = 0; k < row->terms; k++)
+        if (row->term[k].eval == t->stage[j].eval)
+            (minus ? mpq_sub : mpq_add)(sum, sum, row->term[k].c);
+}
+
+static int is_plain(const Row *row)
+{
+    for (size_t k = 0; k < row->terms; k++) {
+        const Term *x = &row->term[k];
+        if (x->symbols || x->past || (x->eval == TABLE_STATE && mpq_cmp_ui(x->c, 1, 1) != 0))
+            return 0;
+    }
+    return row->terms > 0 && row->term[0].eval == TABLE_STATE;
+}
+
+static int check_table(const Table *t)
+{
+    int plain = table_over(t, OP_H) && t->colours == 2 && is_plain(&t->update);
+    for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
+    if (plain && !table_written(t)) return 0;
+    return error_set(ERR_INPUT,
+                     "%s has no tableau: it is no one-step method whose stages are all H", t->name);
+}
+
+/* Writes a fraction, or for an inexact table the shortest decimals of the double, so that 0.2 stays
+ * 0.2. */
+static void put_number(const Table *t, const mpq_t q, Entry out)
+{
+    if (t->exact)
+        gmp_snprintf(out, ENTRY, "%Qd", q);
+    else
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(out, ENTRY, "%.*g", digits, table_double(q));
+            if (strtod(out, NULL) == table_double(q)) break;
+        }
+}
+
+/* Writes an entry of row i: the rows of A, then b and bhat = b - error. */
+static void entry_of(const Table *t, size_t i, size_t j, Entry out)
+{
+    const Row *row = i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
+    mpq_t sum;
+    mpq_init(sum);
+    add_entry(t, row, j, 0, sum);
+    if (i > t->stages) add_entry(t, &t->error, j, 1, sum);
+    put_number(t, sum, out);
+    mpq_clear(sum);
+}
+
+static void node_of(const Table *t, size_t i, Entry out)
+{
+    put_number(t, t->point[t->eval[t->stage[i].eval].point].c[OP_F], out);
+}
+
+/* Returns the number of rows behind those of A. */
+static size_t weights_of(const Table *t)
+{
+    return t->error.terms ? 2 : 1;
+}
+
+static void print_json_row(const Table *t, size_t i, FILE *f)
+{
+    Entry x;
+    for (size_t j = 0; j < t->stages; j++) {
+        entry_of(t, i, j, x);
+        fprintf(f, "%s\"%s\"", j ? ", " : "[", x);
+    }
+    fputc(']', f);
+}
+
+static void print_json(const Table *t, FILE *f)
+{
+    Entry x;
+    fprintf(f, "{\"name\": \"%s\",\n \"A\": [", t->name);
+    for (size_t i = 0; i < t->stages; i++) {
+        if (i) fputs(",\n       ", f);
+        print_json_row(t, i, f);
+    }
+    fputs("],\n \"b\": ", f);
+    print_json_row(t, t->stages, f);
+    if (t->error.terms) fputs(",\n \"bhat\": ", f), print_json_row(t, t->stages + 1, f);
+    fputs(",\n \"c\": ", f);
+    for (size_t i = 0; i < t->stages; i++) {
+        node_of(t, i, x);
+        fprintf(f, "%s\"%s\"", i ? ", " : "[", x);
+    }
+    fputs("]}\n", f);
+}
+
+/* Draws a line; from i = stages on it is the weights. */
+static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
+{
+    Entry x = "";
+    size_t shown = i < t->stages && !table_implicit(t) ? i : t->stages;
+    if (i < t->stages) node_of(t, i, x);
+    fprintf(f, " %-*s |", width[0], x);
+    for (size_t j = 0; j < shown; j++) {
+        entry_of(t, i, j, x);
+        fprintf(f, j + 1 < shown ? " %-*s" : " %.*s", j + 1 < shown ? width[j + 1] : ENTRY, x);
+    }
+    fputc('\n', f);
+}
+
+static void draw(const Table *t, int *width, FILE *f)
+{
+    Entry x;
+    int all = 0;
+    for (size_t i = 0; i < t->stages + weights_of(t); i++) {
+        if (i < t->stages) node_of(t, i, x);
+        if (i < t->stages && (int)strlen(x) > width[0]) width[0] = (int)strlen(x);
+        for (size_t j = 0; j < t->stages; j++) {
+            entry_of(t, i, j, x);
+            if ((int)strlen(x) > width[j + 1]) width[j + 1] = (int)strlen(x);
+        }
+    }
+    for (size_t j = 1; j <= t->stages; j++) all += width[j] + 1;
+    fprintf(f, "%s\n", t->name);
+    for (size_t i = 0; i < t->stages; i++) draw_row(t, i, width, f);
+    for (int i = 0; i < width[0] + 2; i++) fputc('-', f);
+    fputc('+', f);
+    for (int i = 0; i <= all; i++) fputc('-', f);
+    fputc('\n', f);
+    for (size_t i = 0; i < weights_of(t); i++) draw_row(t, t->stages + i, width, f);
+}
+
+int butcher_print(const Table *written, int form, FILE *f)
+{
+    const Table *t = table_whole(written);
+    TRY(check_table(t));
+    if (form == BUTCHER_JSON) {
+        print_json(t, f);
+        return 0;
+    }
+    int *width = memory_new(t->stages + 1, sizeof *width);
+    if (!width) return ERR_MEMORY;
+    draw(t, width, f);
+    memory_free(width);
+    return 0;
+}

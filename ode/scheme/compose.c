@@ -1,0 +1,471 @@
+/* compose.c: makes schemes of one-step schemes: steps one after another, adjoints, conjugates, each a scheme in the
+ * language.
+ *
+ * Steps S_i over c_i h are one table: flows one after another, times c_i, neighbours of an operator joined; or stages
+ * one after another, where the point of a later step begins at the update Y of those before,
+ *
+ *     u y + sum a_e k_e    becomes    u Y + c_i sum a_e k_(base + e),    t + c h    becomes    t + (c_1 + ... + c_(i-1) + c_i c) h.
+ *
+ * A layer L(x) = F(x) + G(x + F(x)) over c h is F and then G at x + c F(x), two stages; so is A.
+ *
+ * The adjoint S*(h) = S(-h)^-1 of flows is the flows reversed. For stages Y_i = y + sum a_ij k_j it has their points
+ * from the new y, y' - sum a_ij k_j, which is y + sum (b_j - a_ij) k_j: implicit where the stages are explicit. They
+ * stand in the opposite order. The inverse of S(h) is its adjoint over -h. Source: Hairer, Lubich, Wanner 2006,
+ * sections II.3, II.4, theorem V.1.5; conjugates (processing): Butcher 1969; Blanes, Casas, Ros 1999. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/scheme.h"
+
+enum { SUBSTEPS_MAX = 256 };
+
+static int check_substep(const Table *t, const Table *first)
+{
+    if (t->past_y || t->past_k || t->dense)
+        return error_set(ERR_INPUT, "'%s' reads earlier steps: only one-step schemes compose",
+                         t->name);
+    if (table_phi(t))
+        return error_set(ERR_INPUT,
+                         "'%s' is exponential: its phi functions are taken at the beginning of a "
+                         "step, so it does not compose",
+                         t->name);
+    if (t->symbols)
+        return error_set(
+            ERR_INPUT, "'%s' has learned names: give a text with numbers in their place", t->name);
+    if ((t->flows > 0) != (first->flows > 0))
+        return error_set(
+            ERR_INPUT,
+            "'%s' and '%s': flows and stages do not compose; give the splitting a solver, "
+            "as %s:heun",
+            first->name, t->name, t->flows ? t->name : first->name);
+    if (t->colours != first->colours)
+        return error_set(
+            ERR_INPUT,
+            "'%s' and '%s': a decoder's scheme composes with decoders' alone, as %s-decoder",
+            first->name, t->name, t->colours == 2 ? t->name : first->name);
+    return 0;
+}
+
+/* ---- flows ---------------------------------------------------------------------------------------------- */
+
+static void add_flow(Table *t, const Flow *f, const mpq_t c)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_mul(x, f->c, c);
+    Flow *last = t->flows ? &t->flow[t->flows - 1] : NULL;
+    if (last && last->op == f->op && last->set == f->set) {
+        mpq_add(last->c, last->c, x);
+    } else {
+        last = &t->flow[t->flows++];
+        *last = (Flow){.op = f->op, .set = f->set};
+        mpq_init(last->c);
+        mpq_set(last->c, x);
+    }
+    if (mpq_sgn(last->c) == 0) {
+        mpq_clear(last->c);
+        t->flows--;
+    }
+    mpq_clear(x);
+}
+
+/* ---- stages --------------------------------------------------------------------------------------------- */
+
+/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base. */
+static int shift_row(const Row *r, const Row *Y, const mpq_t c, int base, Row *out)
+{
+    mpq_t x;
+    int code = 0;
+    mpq_init(x);
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        for (size_t k = 0; s->eval == TABLE_STATE && k < Y->terms && code == 0; k++) {
+            mpq_mul(x, s->c, Y->term[k].c);
+            code = row_add(out, Y->term[k].eval, 0, x, 0, NULL);
+        }
+        mpq_mul(x, s->c, c);
+        if (s->eval != TABLE_STATE && code == 0) code = row_add(out, base + s->eval, 0, x, 0, NULL);
+    }
+    mpq_clear(x);
+    return code;
+}
+
+/* Adds a stage as it is. Evaluations in turn over less or more than h become a stage each. */
+static void add_stage(Table *t, const Table *from, size_t i, int whole)
+{
+    const Stage *s = &from->stage[i];
+    const Parts *parts = stage_parts(from, s->op);
+    int apart = parts->in_turn && !whole;
+    for (int k = 0; k < parts->count; k++) {
+        if (k == 0 || apart)
+            t->stage[t->stages++] = (Stage){
+                .op = apart ? parts->colour[k] : s->op, .set = s->set, .eval = (int)t->evals};
+        t->eval[t->evals] = from->eval[s->eval + k];
+        t->eval[t->evals++].stage = (int)t->stages - 1;
+    }
+}
+
+/* Adds one step over c h from the state Y at t + begin h; Y out: the state behind it. */
+static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y)
+{
+    int base = (int)t->evals, points = (int)t->points;
+    for (size_t i = 0; i < from->stages; i++) add_stage(t, from, i, mpq_cmp_ui(c, 1, 1) == 0);
+    for (int e = base; e < (int)t->evals; e++) t->eval[e].point += points;
+    for (size_t i = 0; i < from->points; i++) {
+        Point *p = &t->point[t->points];
+        const Point *q = &from->point[i];
+        point_init(p);
+        t->points++;
+        p->timed = q->timed;
+        for (int op = 0; op < COLOURS && q->timed; op++) {
+            mpq_mul(p->c[op], q->c[op], c);
+            mpq_add(p->c[op], p->c[op], begin);
+        }
+        TRY(shift_row(&q->row, Y, c, base, &p->row));
+    }
+    Row next = {0};
+    int code = shift_row(&from->update, Y, c, base, &next);
+    row_free(Y);
+    *Y = next;
+    return code;
+}
+
+/* ---- texts ---------------------------------------------------------------------------------------------- */
+
+/* Joins the names by '+', or where that is too long writes "composition"; none is the name of a
+ * step. */
+static void join_names(const Substep *step, size_t n, char name[TABLE_NAME])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n && at < TABLE_NAME; i++)
+        at += (size_t)snprintf(name + at, TABLE_NAME - at, "%s%s", i ? "+" : "",
+                               step[i].scheme->name);
+    if (n == 1) at += (size_t)snprintf(name + at, TABLE_NAME - at, "-composed");
+    if (at >= TABLE_NAME / 2) strcpy(name, "composition");
+}
+
+static char *say_steps(const Substep *step, size_t n)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "%s%s over ", i ? ", then " : "", step[i].scheme->name);
+        if (step[i].inexact)
+            fprintf(f, "%.6g ", table_double(step[i].c));
+        else if (mpq_cmp_ui(step[i].c, 1, 1) != 0)
+            gmp_fprintf(f, "%Qd ", step[i].c);
+        fputc('h', f);
+    }
+    fclose(f);
+    char *copy = text ? memory_string(text) : NULL;
+    free(text);
+    return copy;
+}
+
+static void round_row(Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
+}
+
+static void round_all(Table *t)
+{
+    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
+    for (size_t i = 0; i < t->points; i++) {
+        round_row(&t->point[i].row);
+        for (int op = 0; op < COLOURS; op++) expression_round(t->point[i].c[op]);
+    }
+    round_row(&t->update);
+}
+
+/* Reads the table back from its text: the language is the only way into a table. */
+static int read_back(const Table *t, Table **out)
+{
+    char *text = NULL;
+    size_t bytes, count = 0;
+    Table **list = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return error_set(ERR_MEMORY, "out of memory");
+    int code = table_print(t, f);
+    if (fclose(f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0) code = scheme_parse(t->name, text, bytes, &list, &count);
+    free(text);
+    if (code != 0) return code;
+    *out = list[0];
+    memory_free(list);
+    return 0;
+}
+
+/* ---- composition ------------------------------------------------------------------------------------------ */
+
+static int make_room(Table *t, const Substep *step, size_t n)
+{
+    size_t evals = 0, points = 0, flows = 0;
+    for (size_t i = 0; i < n; i++) {
+        evals += step[i].scheme->evals;
+        points += step[i].scheme->points;
+        flows += step[i].scheme->flows;
+    }
+    if (!(t->stage = memory_new(evals, sizeof(Stage)))) return ERR_MEMORY;
+    if (!(t->eval = memory_new(evals, sizeof(Eval)))) return ERR_MEMORY;
+    if (!(t->point = memory_new(points, sizeof(Point)))) return ERR_MEMORY;
+    return (t->flow = memory_new(flows, sizeof(Flow))) ? 0 : ERR_MEMORY;
+}
+
+/* Sets the field; with words it is the sum of c times the words' fields. */
+static void add_field(Table *t, const Substep *step, size_t n)
+{
+    mpq_t x;
+    for (size_t i = 0; i < n; i++) t->word |= step[i].scheme->word;
+    if (!t->word) return;
+    mpq_init(x);
+    for (int op = 0; op < COLOURS; op++) {
+        mpq_set_ui(t->weight[op], 0, 1);
+        for (size_t i = 0; i < n; i++) {
+            mpq_mul(x, step[i].c, step[i].scheme->weight[op]);
+            mpq_add(t->weight[op], t->weight[op], x);
+        }
+    }
+    mpq_clear(x);
+}
+
+static int add_steps(Table *t, const Substep *step, size_t n)
+{
+    mpq_t begin;
+    TRY(make_room(t, step, n));
+    mpq_init(begin);
+    t->colours = step[0].scheme->colours;
+    add_field(t, step, n);
+    mpq_set_ui(begin, 1, 1);
+    int code = step[0].scheme->flows ? 0 : row_add(&t->update, TABLE_STATE, 0, begin, 0, NULL);
+    mpq_set_ui(begin, 0, 1);
+    for (size_t i = 0; i < n && code == 0; i++) {
+        const Table *from = step[i].scheme;
+        t->exact &= from->exact && !step[i].inexact;
+        for (size_t k = 0; k < from->flows; k++) add_flow(t, &from->flow[k], step[i].c);
+        if (!from->flows) code = add_stages(t, from, step[i].c, begin, &t->update);
+        mpq_add(begin, begin, step[i].c);
+    }
+    mpq_clear(begin);
+    if (code == 0 && step[0].scheme->flows && !t->flows)
+        code = error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
+    if (code == 0 && !t->exact) round_all(t);
+    return code;
+}
+
+/* Composes the steps. name, title: NULL for those made from the steps. */
+static int compose(const Substep *step, size_t n, const char *name, const char *title, Table **out)
+{
+    char joined[TABLE_NAME];
+    *out = NULL;
+    if (n < 1 || n > SUBSTEPS_MAX)
+        return error_set(ERR_INPUT, "expected 1 to %d steps to compose, not %zu", SUBSTEPS_MAX, n);
+    for (size_t i = 0; i < n; i++) TRY(check_substep(step[i].scheme, step[0].scheme));
+    join_names(step, n, joined);
+    Table *t = table_new(name ? name : joined);
+    if (!t) return ERR_MEMORY;
+    memory_free(t->title);
+    t->title = title ? memory_string(title) : say_steps(step, n);
+    int code = t->title ? add_steps(t, step, n) : error_set(ERR_MEMORY, "out of memory");
+    if (code == 0) code = read_back(t, out);
+    table_free(t);
+    return code;
+}
+
+int scheme_compose(const Substep *step, size_t n, Table **out)
+{
+    return compose(step, n, NULL, NULL, out);
+}
+
+/* ---- adjoint and conjugate ---------------------------------------------------------------------------------- */
+
+static void reverse_flows(const Table *t, Table *back)
+{
+    for (size_t i = 0; i < t->flows; i++) {
+        const Flow *f = &t->flow[t->flows - 1 - i];
+        back->flow[i].op = f->op;
+        back->flow[i].set = f->set;
+        mpq_set(back->flow[i].c, f->c);
+    }
+}
+
+/* Returns whether a row is y plus slopes of this step. */
+static int is_plain(const Row *r)
+{
+    return r->terms > 0 && r->term[0].eval == TABLE_STATE && !r->term[0].past &&
+           mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+}
+
+static int check_adjoint(const Table *t)
+{
+    int plain = t->flows > 0 || is_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) plain = plain && is_plain(&t->point[p].row);
+    for (size_t i = 0; i < t->stages; i++)
+        plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;
+    if (plain && !t->past_y && !t->past_k && !t->symbols && !t->dense) return 0;
+    return error_set(ERR_INPUT,
+                     "'%s' has no adjoint here: expected a splitting by exact flows, or a one-step "
+                     "scheme of stages F, G, C or H, each y and slopes, without learned names",
+                     t->name);
+}
+
+/* Computes out = y + (slopes of the update) - (slopes of r), where evaluation e becomes to[e]; r
+ * NULL: none. */
+static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_set_ui(x, 1, 1);
+    int code = row_add(out, TABLE_STATE, 0, x, 0, NULL);
+    for (size_t i = 1; i < t->update.terms && code == 0; i++)
+        code = row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL);
+    for (size_t i = 1; r && i < r->terms && code == 0; i++) {
+        mpq_neg(x, r->term[i].c);
+        code = row_add(out, to[r->term[i].eval], 0, x, 0, NULL);
+    }
+    mpq_clear(x);
+    return code;
+}
+
+/* Puts the stages from the last to the first; to (evals): where each evaluation goes. A stage has one
+ * point. */
+static int reverse_stages(const Table *t, Table *back, int *to)
+{
+    int evals = 0;
+    for (size_t i = 0; i < t->stages; i++) {
+        const Stage *s = &t->stage[t->stages - 1 - i];
+        back->stage[i] = (Stage){.op = s->op, .set = s->set, .eval = evals};
+        for (int k = 0; k < stage_parts(t, s->op)->count; k++, evals++) {
+            to[s->eval + k] = evals;
+            back->eval[evals] = t->eval[s->eval + k];
+            back->eval[evals].stage = back->eval[evals].point = (int)i;
+        }
+    }
+    for (size_t i = 0; i < t->stages; i++) {
+        const Point *from = &t->point[t->eval[t->stage[t->stages - 1 - i].eval].point];
+        Point *p = &back->point[i];
+        row_free(&p->row);
+        TRY(adjoint_row(t, &from->row, to, &p->row));
+        p->timed = from->timed;
+        for (int op = 0; op < COLOURS && p->timed; op++) {
+            mpq_set_ui(p->c[op], 1, 1);
+            mpq_sub(p->c[op], p->c[op], from->c[op]);
+        }
+    }
+    row_free(&back->update);
+    return adjoint_row(t, NULL, to, &back->update);
+}
+
+int scheme_adjoint(const Table *t, Table **out)
+{
+    char name[TABLE_NAME], title[2 * TABLE_NAME];
+    *out = NULL;
+    TRY(check_adjoint(t));
+    Table *back = table_freeze(t);
+    int *to = memory_new(t->evals, sizeof *to), code = back && to ? 0 : ERR_MEMORY;
+    if (code == 0) reverse_flows(t, back);
+    if (code == 0 && !t->flows) code = reverse_stages(t, back, to);
+    memory_free(to);
+    if (code != 0) {
+        table_free(back);
+        return code;
+    }
+    Substep step = {.scheme = back};
+    mpq_init(step.c);
+    mpq_set_ui(step.c, 1, 1);
+    snprintf(name, sizeof name, "%.*s-adjoint", TABLE_NAME / 2 - 10, t->name);
+    snprintf(title, sizeof title, "The adjoint of %s", t->name);
+    code = compose(&step, 1, name, title, out);
+    mpq_clear(step.c);
+    table_free(back);
+    return code;
+}
+
+int scheme_conjugate(const Table *P, const Table *S, Table **out)
+{
+    char name[TABLE_NAME], title[4 * TABLE_NAME];
+    Table *back;
+    *out = NULL;
+    TRY(scheme_adjoint(P, &back));
+    Substep step[3] = {{.scheme = P}, {.scheme = S}, {.scheme = back}};
+    for (int i = 0; i < 3; i++) {
+        mpq_init(step[i].c);
+        mpq_set_si(step[i].c, i < 2 ? 1 : -1, 1);
+    }
+    snprintf(name, sizeof name, "%.*s-conjugate", TABLE_NAME / 2 - 12, S->name);
+    snprintf(title, sizeof title, "%s, then %s, then the inverse of %s", P->name, S->name, P->name);
+    int code = compose(step, 3, name, title, out);
+    for (int i = 0; i < 3; i++) mpq_clear(step[i].c);
+    table_free(back);
+    return code;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+/* Reads c before the last '*' of an item. */
+static int read_weight(const char *item, const char *star, Substep *s)
+{
+    Table *t = table_new("");
+    if (!t) return ERR_MEMORY;
+    Parser p = {.cursor = {.file = item, .line = 1, .begin = item, .at = item, .end = star},
+                .table = t};
+    int code = expression_number(&p, s->c);
+    if (code == 0) code = cursor_end(&p.cursor, "'*' and a scheme's name");
+    s->inexact = !t->exact;
+    table_free(t);
+    return code;
+}
+
+/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at its
+ * commas. */
+static int read_items(const Zoo *z, char *list, Substep *step, Table **scheme, size_t *n)
+{
+    size_t weights = 0;
+    for (char *item = list, *next; item; item = next) {
+        next = strchr(item, ',');
+        if (next) *next++ = '\0';
+        if (*n == SUBSTEPS_MAX)
+            return error_set(ERR_INPUT, "expected at most %d steps to compose", SUBSTEPS_MAX);
+        char *star = strrchr(item, '*'), *name = star ? star + 1 : item;
+        Substep *s = &step[(*n)++];
+        mpq_init(s->c);
+        if (star) TRY(read_weight(item, star, s));
+        name += strspn(name, " ");
+        for (char *end = name + strlen(name); end > name && end[-1] == ' ';) *--end = '\0';
+        TRY(zoo_find(z, name, "exact", &scheme[*n - 1]));
+        s->scheme = scheme[*n - 1];
+        weights += star != NULL;
+    }
+    if (weights && weights < *n)
+        return error_set(ERR_INPUT,
+                         "expected a weight before every name, as 1/2*%s, or before none",
+                         step[0].scheme->name);
+    for (size_t i = 0; i < *n && !weights; i++) mpq_set_ui(step[i].c, 1, (unsigned)*n);
+    return 0;
+}
+
+int zoo_compose(const Zoo *z, const char *list, mpq_t total, Table **out)
+{
+    Substep *step = memory_new(SUBSTEPS_MAX, sizeof *step);
+    Table **scheme = memory_new(SUBSTEPS_MAX, sizeof *scheme);
+    char *text = memory_string(list);
+    size_t n = 0;
+    *out = NULL;
+    int code = step && scheme && text ? read_items(z, text, step, scheme, &n) : ERR_MEMORY;
+    if (code == 0) code = scheme_compose(step, n, out);
+    mpq_set_ui(total, 0, 1);
+    for (size_t i = 0; i < n; i++) {
+        mpq_add(total, total, step[i].c);
+        mpq_clear(step[i].c);
+        table_free(scheme[i]);
+    }
+    memory_free(step);
+    memory_free(scheme);
+    memory_free(text);
+    return code;
+}

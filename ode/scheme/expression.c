@@ -1,0 +1,588 @@
+/* expression.c: coefficients and linear combinations of a scheme text.
+ *
+ *   sum     = ['-'|'+'] product { ('+'|'-') product }
+ *   product = power { ('*'|'/') power }
+ *   power   = ['-'] factor [ '^' ['-'] factor ]
+ *   factor  = NUMBER | '(' sum ')' | 'sqrt' '(' sum ')' | NAME | state | slope
+ *   state   = y | y[-j] | y[first]        slope = kN | kN[-j] | kN[all]
+ *
+ * A value is a Row whose terms are numbers (EXPR_ONE), states and slopes, each with a rational and
+ * learned symbols as factors: a polynomial ring is all that schemes need. Products need one side
+ * that is a pure number, quotients a divisor without learned symbols. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
+enum { EXPONENT_MAX = 100 };
+enum { SIZE_MAX_BITS = 4096 }; /* numerators and denominators longer than this are refused */
+/* The most that a text may cost, in terms passed and bytes of coefficients: a second or two. Products
+ * of learned sums grow with the fourth power of what is written. The longest scheme of 256 stages over
+ * H, every slope in every row, costs about 2^24. */
+enum { WORK_MAX = 1 << 27 };
+
+/* ---- cursor ------------------------------------------------------------------------------------ */
+
+int cursor_error(const Cursor *c, const char *format, ...)
+{
+    char words[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    return error_set(ERR_INPUT, "%s:%zu:%zu: %s", c->file, c->line, (size_t)(c->at - c->begin) + 1,
+                     words);
+}
+
+void cursor_blanks(Cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r')) c->at++;
+}
+
+int cursor_take(Cursor *c, const char *s)
+{
+    size_t n = strlen(s);
+    cursor_blanks(c);
+    if ((size_t)(c->end - c->at) < n || memcmp(c->at, s, n) != 0) return 0;
+    c->at += n;
+    return 1;
+}
+
+int cursor_expect(Cursor *c, const char *s)
+{
+    return cursor_take(c, s) ? 0 : cursor_error(c, "expected '%s'", s);
+}
+
+int cursor_word(Cursor *c, char *out, size_t bytes)
+{
+    cursor_blanks(c);
+    const char *p = c->at;
+    if (p == c->end || !(isalpha((unsigned char)*p) || *p == '_')) return 0;
+    while (p < c->end && (isalnum((unsigned char)*p) || *p == '_')) p++;
+    size_t n = (size_t)(p - c->at);
+    if (n >= bytes) return 0;
+    memcpy(out, c->at, n);
+    out[n] = 0;
+    c->at = p;
+    return 1;
+}
+
+int cursor_end(Cursor *c, const char *expected)
+{
+    cursor_blanks(c);
+    return c->at == c->end ? 0 : cursor_error(c, "expected %s", expected);
+}
+
+int cursor_integer(Cursor *c, long most, long *out)
+{
+    cursor_blanks(c);
+    if (c->at == c->end || !isdigit((unsigned char)*c->at))
+        return cursor_error(c, "expected a whole number");
+    for (*out = 0; c->at < c->end && isdigit((unsigned char)*c->at); c->at++) {
+        *out = *out * 10 + (*c->at - '0');
+        if (*out > most) return cursor_error(c, "expected a whole number of at most %ld", most);
+    }
+    return 0;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+static int row_one(Row *r, const mpq_t q)
+{
+    return row_add(r, EXPR_ONE, 0, q, 0, NULL);
+}
+
+static int is_number(const Row *r)
+{
+    return r->terms == 0 || (r->terms == 1 && r->term[0].eval == EXPR_ONE && !r->term[0].symbols);
+}
+
+static int is_scalar(const Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval != EXPR_ONE) return 0;
+    return 1;
+}
+
+static void number_of(const Row *r, mpq_t out)
+{
+    if (r->terms)
+        mpq_set(out, r->term[0].c);
+    else
+        mpq_set_ui(out, 0, 1);
+}
+
+static int check_size(const Cursor *c, const mpq_t q)
+{
+    if (mpz_sizeinbase(mpq_numref(q), 2) + mpz_sizeinbase(mpq_denref(q), 2) <= SIZE_MAX_BITS)
+        return 0;
+    return cursor_error(c, "expected a coefficient of fewer digits");
+}
+
+/* Calls row_add and counts its work. */
+static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symbols,
+                    const int *symbol)
+{
+    size_t bits = mpz_sizeinbase(mpq_numref(c), 2) + mpz_sizeinbase(mpq_denref(c), 2);
+    p->work += 1 + r->terms + bits / 8;
+    if (p->work > WORK_MAX)
+        return cursor_error(&p->cursor, "expected a text with less to work out until here");
+    return row_add(r, like->eval, like->past, c, symbols, symbol);
+}
+
+/* Parses NUMBER: digits [ '.' digits ] [ e [sign] digits ]. */
+static int parse_number(Parser *p, Row *out)
+{
+    Cursor *c = &p->cursor;
+    char digit[DIGITS_MAX + 1];
+    int n = 0, point = -1;
+    long exponent = 0, sign = 1;
+    for (; c->at < c->end && (isdigit((unsigned char)*c->at) || (*c->at == '.' && point < 0));
+         c->at++) {
+        if (*c->at == '.')
+            point = n;
+        else if (n == DIGITS_MAX)
+            return cursor_error(c, "expected at most %d digits", DIGITS_MAX);
+        else
+            digit[n++] = *c->at;
+    }
+    digit[n] = 0;
+    if (n == 0) return cursor_error(c, "expected a number");
+    if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
+        c->at++;
+        if (c->at < c->end && (*c->at == '-' || *c->at == '+')) sign = *c->at++ == '-' ? -1 : 1;
+        if (cursor_integer(c, EXPONENT_MAX, &exponent) != 0)
+            return cursor_error(c, "expected an exponent of ten from -%d to %d", EXPONENT_MAX,
+                                EXPONENT_MAX);
+        p->table->exact = 0;
+    }
+    if (point >= 0) {
+        p->table->exact = 0;
+        exponent = sign * exponent - (n - point);
+    } else {
+        exponent *= sign;
+    }
+    mpq_t q;
+    mpz_t ten;
+    mpq_init(q);
+    mpz_init(ten);
+    mpz_set_str(mpq_numref(q), digit, 10);
+    mpz_ui_pow_ui(ten, 10, (unsigned long)(exponent < 0 ? -exponent : exponent));
+    if (exponent < 0)
+        mpz_set(mpq_denref(q), ten);
+    else
+        mpz_mul(mpq_numref(q), mpq_numref(q), ten);
+    mpq_canonicalize(q);
+    int code = row_one(out, q);
+    mpq_clear(q);
+    mpz_clear(ten);
+    return code;
+}
+
+/* Replaces x > 0 by x^(1/n): exact where it is rational, else floor(x^(1/n) 2^B) / 2^B. */
+static void root(mpq_t x, unsigned long n, int *exact)
+{
+    mpz_t a, b;
+    mpz_inits(a, b, NULL);
+    if (mpz_root(a, mpq_numref(x), n) && mpz_root(b, mpq_denref(x), n)) {
+        mpq_set_num(x, a);
+        mpq_set_den(x, b);
+    } else {
+        mpz_mul_2exp(a, mpq_numref(x), n * TABLE_BITS);
+        mpz_fdiv_q(a, a, mpq_denref(x));
+        mpz_root(a, a, n);
+        mpq_set_z(x, a);
+        mpq_div_2exp(x, x, TABLE_BITS);
+        *exact = 0;
+    }
+    mpq_canonicalize(x);
+    mpz_clears(a, b, NULL);
+}
+
+static int power(Parser *p, mpq_t x, const mpq_t e)
+{
+    Cursor *c = &p->cursor;
+    if (mpz_cmpabs_ui(mpq_numref(e), POWER_MAX) > 0 || mpz_cmp_ui(mpq_denref(e), POWER_MAX) > 0)
+        return cursor_error(c, "expected an exponent p/q with p and q of at most %d", POWER_MAX);
+    unsigned long n = mpz_get_ui(mpq_numref(e)), d = mpz_get_ui(mpq_denref(e));
+    if (mpq_sgn(x) == 0 && mpq_sgn(e) <= 0)
+        return cursor_error(c, "expected a base other than zero for a power %s zero",
+                            mpq_sgn(e) < 0 ? "below" : "of");
+    if (d > 1 && mpq_sgn(x) < 0)
+        return cursor_error(c, "expected a base of at least zero for a root");
+    if (d > 1 && mpq_sgn(x) > 0) root(x, d, &p->table->exact);
+    if (mpq_sgn(e) < 0) mpq_inv(x, x);
+    if ((mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2)) * n >
+        4 * SIZE_MAX_BITS)
+        return cursor_error(c, "expected a coefficient of fewer digits");
+    mpz_pow_ui(mpq_numref(x), mpq_numref(x), n);
+    mpz_pow_ui(mpq_denref(x), mpq_denref(x), n);
+    return 0;
+}
+
+void expression_round(mpq_t q)
+{
+    if (mpz_cmp_ui(mpq_denref(q), 1000000000) <= 0) return;
+    mpz_t ten, twice;
+    mpz_inits(ten, twice, NULL);
+    mpz_ui_pow_ui(ten, 10, TABLE_DIGITS);
+    mpz_mul(twice, mpq_numref(q), ten); /* floor(q 10^D + 1/2) / 10^D */
+    mpz_mul_2exp(twice, twice, 1);
+    mpz_add(twice, twice, mpq_denref(q));
+    mpz_fdiv_q(twice, twice, mpq_denref(q));
+    mpz_fdiv_q_2exp(twice, twice, 1);
+    mpq_set_num(q, twice);
+    mpq_set_den(q, ten);
+    mpq_canonicalize(q);
+    mpz_clears(ten, twice, NULL);
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+/* Writes the sorted union of two symbol lists; < 0 when there are too many. */
+static int merge_symbols(const Term *a, const Term *b, int *out)
+{
+    int n = 0, i = 0, j = 0;
+    if (a->symbols + b->symbols > TABLE_SYMBOLS) return -1;
+    while (i < a->symbols || j < b->symbols) {
+        int first = j == b->symbols || (i < a->symbols && a->symbol[i] <= b->symbol[j]);
+        out[n++] = first ? a->symbol[i++] : b->symbol[j++];
+    }
+    return n;
+}
+
+static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
+{
+    if (!is_scalar(a))
+        return is_scalar(b)
+                   ? multiply(p, b, a, out)
+                   : cursor_error(
+                         &p->cursor,
+                         "expected a coefficient: a product of two states or slopes is not linear");
+    mpq_t c;
+    int code = 0;
+    mpq_init(c);
+    for (size_t i = 0; code == 0 && i < a->terms; i++)
+        for (size_t j = 0; code == 0 && j < b->terms; j++) {
+            int symbol[TABLE_SYMBOLS];
+            const Term *s = &a->term[i], *t = &b->term[j];
+            int n = merge_symbols(s, t, symbol);
+            mpq_mul(c, s->c, t->c);
+            if (n < 0)
+                code =
+                    cursor_error(&p->cursor, "expected at most %d learned factors in a coefficient",
+                                 TABLE_SYMBOLS);
+            else if ((code = check_size(&p->cursor, c)) == 0)
+                code = add_term(p, out, t, c, n, symbol);
+        }
+    mpq_clear(c);
+    return code;
+}
+
+/* Adds factor * b to a; b is emptied. Sums grow like products. */
+static int add_scaled(Parser *p, Row *a, Row *b, long factor)
+{
+    mpq_t c;
+    int code = 0;
+    mpq_init(c);
+    for (size_t i = 0; code == 0 && i < b->terms; i++) {
+        const Term *t = &b->term[i];
+        if (factor < 0)
+            mpq_neg(c, t->c);
+        else
+            mpq_set(c, t->c);
+        code = add_term(p, a, t, c, t->symbols, t->symbol);
+    }
+    for (size_t i = 0; code == 0 && i < a->terms; i++) code = check_size(&p->cursor, a->term[i].c);
+    p->work += a->terms;
+    mpq_clear(c);
+    row_free(b);
+    return code;
+}
+
+/* ---- factors ------------------------------------------------------------------------------------- */
+
+static int parse_sum(Parser *p, Row *out);
+
+/* Parses [-j], [first] or [all] behind a state or slope. */
+static int parse_past(Parser *p, const char *all, int *past)
+{
+    Cursor *c = &p->cursor;
+    long j;
+    *past = 0;
+    if (!cursor_take(c, "[")) return 0;
+    if (cursor_take(c, all)) {
+        if (!p->in_update)
+            return cursor_error(c, "expected [-j]: [%s] belongs to the update y' = ...", all);
+        *past = EXPR_ALL;
+        return cursor_expect(c, "]");
+    }
+    if (!cursor_take(c, "-")) return cursor_error(c, "expected -1, -2, ... or %s", all);
+    TRY(cursor_integer(c, PAST_MAX, &j));
+    if (j == 0) return cursor_error(c, "expected -1, -2, ...; the present is written without [ ]");
+    *past = (int)j;
+    return cursor_expect(c, "]");
+}
+
+/* Adds k<stage+1> to a row as its evaluations, `past` steps ago. */
+static int stage_row(const Table *t, size_t stage, int past, Row *out)
+{
+    const Stage *s = &t->stage[stage];
+    int code = 0;
+    mpq_t one;
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    for (int i = 0; code == 0 && i < stage_parts(t, s->op)->count; i++)
+        code = row_add(out, s->eval + i, past, one, 0, NULL);
+    mpq_clear(one);
+    return code;
+}
+
+/* Parses kN[...]. In a stage's argument, and of the past, it is any stage of the scheme; elsewhere it is one
+ * that is set before. */
+static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
+{
+    int past;
+    size_t n = 0;
+    for (const char *d = word + 1; *d; d++) n = n * 10 + (size_t)(*d - '0');
+    TRY(parse_past(p, "all", &past));
+    if (n >= 1 && n <= (past > 0 || p->in_stage ? p->declared : p->table->stages))
+        return stage_row(p->table, n - 1, past, out);
+    p->cursor.at = at;
+    if (p->in_stage)
+        return cursor_error(&p->cursor, "expected a stage of this scheme; %s is none", word);
+    return cursor_error(&p->cursor, "expected a stage that is set before it is used; %s is not",
+                        word);
+}
+
+static int parse_state(Parser *p, Row *out)
+{
+    int past;
+    mpq_t one;
+    TRY(parse_past(p, "first", &past));
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    int code = row_add(out, TABLE_STATE, past, one, 0, NULL);
+    mpq_clear(one);
+    return code;
+}
+
+static int is_slope(const char *word)
+{
+    size_t n = strlen(word);
+    return word[0] == 'k' && n > 1 && n < 8 && strspn(word + 1, "0123456789") == n - 1;
+}
+
+static int parse_name(Parser *p, const char *word, const char *at, Row *out)
+{
+    if (strcmp(word, "y") == 0) return parse_state(p, out);
+    if (is_slope(word)) return parse_slope(p, word, at, out);
+    for (size_t i = 0; i < p->bindings; i++) {
+        if (strcmp(p->binding[i].name, word) != 0) continue;
+        mpq_t one;
+        Row number = {0};
+        mpq_init(one);
+        mpq_set_ui(one, 1, 1);
+        int code = row_one(&number, one);
+        if (code == 0) code = multiply(p, &number, &p->binding[i].value, out);
+        row_free(&number);
+        mpq_clear(one);
+        return code;
+    }
+    p->cursor.at = at;
+    return cursor_error(&p->cursor, "expected a name that is set before it is used; '%s' is not",
+                        word);
+}
+
+static int parse_group(Parser *p, Row *out)
+{
+    if (++p->depth > DEPTH_MAX)
+        return cursor_error(&p->cursor, "expected at most %d nested parentheses", DEPTH_MAX);
+    TRY(parse_sum(p, out));
+    p->depth--;
+    return cursor_expect(&p->cursor, ")");
+}
+
+/* Raises x's number to the exponent in place; x must be a number. */
+static int on_number(Parser *p, Row *x, const mpq_t exponent, const char *what)
+{
+    mpq_t q;
+    if (!is_number(x)) return cursor_error(&p->cursor, "expected a number %s", what);
+    mpq_init(q);
+    number_of(x, q);
+    row_free(x);
+    int code = power(p, q, exponent);
+    if (code == 0) code = check_size(&p->cursor, q);
+    if (code == 0) code = row_one(x, q);
+    mpq_clear(q);
+    return code;
+}
+
+static int parse_sqrt(Parser *p, Row *out)
+{
+    mpq_t half;
+    TRY(cursor_expect(&p->cursor, "("));
+    TRY(parse_group(p, out));
+    mpq_init(half);
+    mpq_set_ui(half, 1, 2);
+    int code = on_number(p, out, half, "under the root");
+    mpq_clear(half);
+    return code;
+}
+
+static int parse_factor(Parser *p, Row *out)
+{
+    Cursor *c = &p->cursor;
+    char word[TABLE_NAME];
+    cursor_blanks(c);
+    const char *at = c->at;
+    if (at < c->end && (isdigit((unsigned char)*at) || *at == '.')) return parse_number(p, out);
+    if (cursor_take(c, "(")) return parse_group(p, out);
+    if (!cursor_word(c, word, sizeof word))
+        return cursor_error(c, "expected a number, a name, y, a slope k1, k2, ... or '('");
+    if (strcmp(word, "sqrt") == 0) return parse_sqrt(p, out);
+    return parse_name(p, word, at, out);
+}
+
+/* Replaces a learned symbol's whole power by a product. */
+static int symbol_power(Parser *p, Row *x, const mpq_t e)
+{
+    if (mpz_cmp_ui(mpq_denref(e), 1) != 0 || mpq_sgn(e) <= 0 || mpq_cmp_ui(e, TABLE_SYMBOLS, 1) > 0)
+        return cursor_error(&p->cursor,
+                            "expected a whole power of 1 to %d of a learned coefficient",
+                            TABLE_SYMBOLS);
+    mpq_t one;
+    Row result = {0};
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    int code = row_one(&result, one);
+    for (unsigned long i = 0, n = mpz_get_ui(mpq_numref(e)); code == 0 && i < n; i++) {
+        Row next = {0};
+        code = multiply(p, &result, x, &next);
+        row_free(&result);
+        result = next;
+    }
+    mpq_clear(one);
+    row_free(x);
+    *x = result;
+    return code;
+}
+
+static int parse_power(Parser *p, Row *out)
+{
+    Row exponent = {0};
+    int negative = cursor_take(&p->cursor, "-");
+    int code = parse_factor(p, out);
+    if (code == 0 && cursor_take(&p->cursor, "^")) {
+        int minus = cursor_take(&p->cursor, "-");
+        code = parse_factor(p, &exponent);
+        if (code == 0 && !is_number(&exponent))
+            code = cursor_error(&p->cursor, "expected a number as the exponent");
+        mpq_t e;
+        mpq_init(e);
+        if (code == 0) number_of(&exponent, e);
+        if (minus) mpq_neg(e, e);
+        if (code == 0)
+            code = is_scalar(out) && !is_number(out) ? symbol_power(p, out, e)
+                                                     : on_number(p, out, e, "before '^'");
+        mpq_clear(e);
+    }
+    row_free(&exponent);
+    if (code == 0 && negative) {
+        Row minus = {0};
+        code = add_scaled(p, &minus, out, -1);
+        *out = minus;
+    }
+    return code;
+}
+
+static int divide(Parser *p, Row *a, const Row *b)
+{
+    mpq_t q;
+    if (!is_number(b))
+        return cursor_error(&p->cursor, "expected a number without learned names as divisor");
+    if (b->terms == 0) return cursor_error(&p->cursor, "expected a divisor other than zero");
+    mpq_init(q);
+    number_of(b, q);
+    int code = 0;
+    for (size_t i = 0; i < a->terms && code == 0; i++) {
+        mpq_div(a->term[i].c, a->term[i].c, q);
+        code = check_size(&p->cursor, a->term[i].c);
+    }
+    mpq_clear(q);
+    return code;
+}
+
+static int parse_product(Parser *p, Row *out)
+{
+    int code = parse_power(p, out);
+    while (code == 0) {
+        int times = cursor_take(&p->cursor, "*");
+        if (!times && !cursor_take(&p->cursor, "/")) break;
+        Row right = {0}, product = {0};
+        code = parse_power(p, &right);
+        if (code == 0 && times) {
+            code = multiply(p, out, &right, &product);
+            row_free(out);
+            *out = product;
+        } else if (code == 0) {
+            code = divide(p, out, &right);
+        }
+        row_free(&right);
+    }
+    return code;
+}
+
+static int parse_sum(Parser *p, Row *out)
+{
+    cursor_take(&p->cursor, "+");
+    int code = parse_product(p, out);
+    while (code == 0) {
+        int plus = cursor_take(&p->cursor, "+");
+        if (!plus && !cursor_take(&p->cursor, "-")) break;
+        Row right = {0};
+        code = parse_product(p, &right);
+        if (code == 0) code = add_scaled(p, out, &right, plus ? 1 : -1);
+        row_free(&right);
+    }
+    return code;
+}
+
+/* ---- entry points -------------------------------------------------------------------------------- */
+
+int expression_parse(Parser *p, Row *out)
+{
+    p->depth = 0;
+    return parse_sum(p, out);
+}
+
+static int read_number(Parser *p, int (*parse)(Parser *p, Row *out), mpq_t out)
+{
+    Row r = {0};
+    cursor_blanks(&p->cursor);
+    const char *at = p->cursor.at;
+    p->depth = 0;
+    int code = parse(p, &r);
+    if (code == 0 && !is_number(&r)) {
+        p->cursor.at = at;
+        code = cursor_error(&p->cursor, "expected a number");
+    }
+    if (code == 0) number_of(&r, out);
+    row_free(&r);
+    return code;
+}
+
+int expression_number(Parser *p, mpq_t out)
+{
+    return read_number(p, parse_sum, out);
+}
+
+int expression_product(Parser *p, mpq_t out)
+{
+    return read_number(p, parse_product, out);
+}

@@ -1,0 +1,110 @@
+/* pair.c: makes the table of an embedded pair, without the stages that only the estimate of the error reads, and from
+ * the whole one the tables of yhat = y' - error and of the error itself. Source: Hairer, Norsett, Wanner 1993, section
+ * II.4. */
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/table.h"
+
+static void mark_stages(const Table *t, const Row *r, char *used)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval != TABLE_STATE) used[t->eval[r->term[i].eval].stage] = 1;
+}
+
+static size_t count_used(const Table *t, const char *used)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->stages; i++) n += used[i] != 0;
+    return n;
+}
+
+/* Moves evaluations from `first` on by `count` places down. */
+static void move_terms(Row *r, int first, int count)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval >= first) r->term[i].eval -= count;
+}
+
+static void delete_from(void *list, size_t *n, size_t at, size_t count, size_t size)
+{
+    char *x = list;
+    memmove(x + at * size, x + (at + count) * size, (*n - at - count) * size);
+    *n -= count;
+}
+
+/* Deletes a stage that no row reads, with its evaluations and points, which stand together. */
+static void delete_stage(Table *t, size_t i)
+{
+    size_t e = (size_t)t->stage[i].eval, count = (size_t)stage_parts(t, t->stage[i].op)->count;
+    size_t p = (size_t)t->eval[e].point, points = (size_t)t->eval[e + count - 1].point - p + 1;
+    for (size_t k = p; k < p + points; k++) point_free(&t->point[k]);
+    delete_from(t->point, &t->points, p, points, sizeof(Point));
+    delete_from(t->eval, &t->evals, e, count, sizeof(Eval));
+    delete_from(t->stage, &t->stages, i, 1, sizeof(Stage));
+    for (size_t k = i; k < t->stages; k++) t->stage[k].eval -= (int)count;
+    for (size_t k = e; k < t->evals; k++) t->eval[k].stage--, t->eval[k].point -= (int)points;
+    for (size_t k = 0; k < t->points; k++) move_terms(&t->point[k].row, (int)e, (int)count);
+    move_terms(&t->update, (int)e, (int)count);
+}
+
+int table_pair(Table *whole, Table **out)
+{
+    Table *t = table_copy(whole);
+    char *used = memory_new(whole->stages, 1);
+    if (!t || !used) {
+        table_free(t);
+        memory_free(used);
+        return ERR_MEMORY;
+    }
+    row_free(&t->error);
+    mark_stages(t, &t->update, used);
+    for (size_t before = 0, now = count_used(t, used);
+         now != before;) { /* stages read one another */
+        for (size_t e = t->evals; e-- > 0;)
+            if (used[t->eval[e].stage]) mark_stages(t, &t->point[t->eval[e].point].row, used);
+        before = now;
+        now = count_used(t, used);
+    }
+    for (size_t i = t->stages; i-- > 0;)
+        if (!used[i]) delete_stage(t, i);
+    memory_free(used);
+    t->pair = whole;
+    *out = t;
+    return 0;
+}
+
+const Table *table_whole(const Table *t)
+{
+    return t->pair ? t->pair : t;
+}
+
+/* Copies the pair with the update `of_update` times its own plus `of_error` times the error. */
+static Table *other_update(const Table *pair, int of_update, int of_error)
+{
+    Table *t = table_copy(pair);
+    mpq_t factor;
+    if (!t) return NULL;
+    mpq_init(factor);
+    row_free(&t->update);
+    mpq_set_si(factor, of_update, 1);
+    int code = row_add_row(&t->update, &pair->update, factor);
+    mpq_set_si(factor, of_error, 1);
+    if (code == 0) code = row_add_row(&t->update, &pair->error, factor);
+    mpq_clear(factor);
+    row_free(&t->error);
+    if (code == 0) return t;
+    table_free(t);
+    return NULL;
+}
+
+Table *table_embedded(const Table *t)
+{
+    return other_update(t->pair, 1, -1);
+}
+
+Table *table_estimate(const Table *t)
+{
+    return other_update(t->pair, 0, 1);
+}

@@ -1,0 +1,309 @@
+/* scheme.c: the language of schemes (ode.h), a line at a time. statement.c reads what a line says,
+ * expression.c reads coefficients and linear combinations. A scheme's k lines are looked through once before
+ * they are parsed, so that a slope may belong to a later stage (two-step Runge-Kutta methods) or to the
+ * stage itself (implicit ones).
+ *
+ *   scheme NAME | title TEXT | source TEXT | note TEXT | start NAME
+ *   let NAME = sum | learn NAME = number | gate NAME = sigmoid(sum, ...) | gate NAME = tanh(...)
+ *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
+ *                                     sum of y, y[-j], kM, kM[-j]; implicit where M >= N
+ *   kN = phiJ([coefficient] OP[set])(sum)   phi_J(c h OP'(y)) of slopes of this step: OP: F G H C, J: 0 .. 4
+ *   linear OP                         the scheme is for fields whose OP is linear
+ *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
+ *   flow [coefficient] OP[set]        OP: F G C
+ *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
+ *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/scheme.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 65536, SCHEMES_MAX = 4096 };
+
+/* ---- lines ----------------------------------------------------------------------------------------- */
+
+int scheme_is_remark(const char *line, const char *stop)
+{
+    static const char *const texts[] = {"title", "source", "note"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t n = strlen(texts[i]);
+        if ((size_t)(stop - line) > n && memcmp(line, texts[i], n) == 0 && line[n] == ' ') return 1;
+    }
+    return 0;
+}
+
+size_t text_mark(const char *text, size_t bytes)
+{
+    return bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+/* Moves to the next line that holds a statement; 0 at the end. Texts keep their '#'. */
+static int next_line(Cursor *c, const char *stop)
+{
+    while (c->end < stop || c->line == 0) {
+        c->begin = c->line ? c->end + 1 : c->end;
+        c->line++;
+        const char *newline = memchr(c->begin, '\n', (size_t)(stop - c->begin));
+        const char *whole = newline ? newline : stop;
+        c->at = c->begin;
+        c->end = whole;
+        cursor_blanks(c);
+        const char *hash =
+            scheme_is_remark(c->at, whole) ? NULL : memchr(c->at, '#', (size_t)(whole - c->at));
+        const char *cut = hash ? hash : whole;
+        if (c->at < cut) {
+            c->end = cut;
+            return 1;
+        }
+        c->end = whole;
+    }
+    return 0;
+}
+
+/* Moves c->end to where the physical line of the cursor ends. */
+static void leave_line(Cursor *c, const char *stop)
+{
+    const char *newline = memchr(c->end, '\n', (size_t)(stop - c->end));
+    c->end = newline ? newline : stop;
+}
+
+/* ---- schemes --------------------------------------------------------------------------------------- */
+
+static int is_name_letter(char c)
+{
+    return isalnum((unsigned char)c) || (c && strchr("-_.+", c));
+}
+
+int scheme_named(const char *name)
+{
+    size_t n = 0;
+    while (is_name_letter(name[n]) || name[n] == ':' || name[n] == '/') n++;
+    return n > 0 && n < TABLE_NAME && name[n] == '\0';
+}
+
+int scheme_many(const char *name)
+{
+    static const char *const group[SCHEMES_GROUPS] = {"all", "decoders", "implicit", "exponential"};
+    for (int i = 0; i < SCHEMES_GROUPS; i++)
+        if (strcmp(name, group[i]) == 0) return i;
+    return -1;
+}
+
+static int scheme_name(Cursor *c, char *name)
+{
+    cursor_blanks(c);
+    size_t n = 0;
+    while (c->at + n < c->end && is_name_letter(c->at[n])) n++;
+    if (n == 0 || n >= TABLE_NAME)
+        return cursor_error(c, "expected a scheme's name: 1 to %d letters, digits, - _ . +",
+                            TABLE_NAME - 1);
+    memcpy(name, c->at, n);
+    name[n] = 0;
+    if (scheme_many(name) >= 0)
+        return cursor_error(c, "expected another name: '%s' means many schemes", name);
+    c->at += n;
+    return cursor_end(c, "the end of the line after the scheme's name (letters, digits, - _ . +)");
+}
+
+static int is_scheme_line(const Cursor *c)
+{
+    Cursor copy = *c;
+    char word[TABLE_NAME];
+    return cursor_word(&copy, word, sizeof word) && strcmp(word, "scheme") == 0;
+}
+
+/* Declares the stages of the k lines up to the next scheme, and looks for what makes the scheme a
+ * decoder's. */
+static int declare_stages(Parser *p, const char *stop)
+{
+    Cursor keep = p->cursor;
+    int code = 0;
+    leave_line(&p->cursor, stop);
+    while (code == 0 && next_line(&p->cursor, stop) && !is_scheme_line(&p->cursor)) {
+        Cursor line = p->cursor;
+        char word[TABLE_NAME];
+        if (statement_stage_head(&p->cursor) && cursor_take(&p->cursor, "="))
+            code = statement_declare(p);
+        else if (cursor_word(&line, word, sizeof word) && strcmp(word, "decoder") == 0)
+            p->table->colours = 3;
+        leave_line(&p->cursor, stop);
+    }
+    if (code == 0) code = statement_evaluations(p);
+    if (code == 0) p->cursor = keep;
+    return code;
+}
+
+static void round_row(Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
+}
+
+/* Rounds an inexact table: everything it holds becomes a small fraction or TABLE_DIGITS
+ * decimals. */
+static void round_table(Table *t)
+{
+    round_row(&t->update);
+    round_row(&t->error);
+    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
+    for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
+    for (size_t i = 0; i < t->points; i++) {
+        round_row(&t->point[i].row);
+        expression_round(t->point[i].scale);
+        for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
+    }
+}
+
+static void find_depth(Table *t, const Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) {
+        int *deepest = r->term[i].eval == TABLE_STATE ? &t->past_y : &t->past_k;
+        if (r->term[i].past > *deepest) *deepest = r->term[i].past;
+    }
+}
+
+/* Refuses an estimate of the error unless the scheme is a one-step method of stages without learned
+ * names. */
+static int check_error(const Parser *p)
+{
+    const Table *t = p->table;
+    const char *what = t->flows                         ? "is made of flows"
+                       : t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
+                       : t->dense                       ? "reads every slope so far"
+                       : t->symbols                     ? "has learned names"
+                                                        : NULL;
+    if (!t->error.terms || !what) return 0;
+    return cursor_error(&p->error,
+                        "expected error = ... in a one-step scheme of stages; scheme '%s' %s",
+                        t->name, what);
+}
+
+/* Refuses exponential stages in other schemes: phi_J(h A) takes A at y, where the step begins. */
+static int check_phi(const Parser *p)
+{
+    const Table *t = p->table;
+    const char *what = t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
+                       : t->dense                     ? "reads every slope so far"
+                       : table_implicit(t)            ? "has implicit stages"
+                                                      : NULL;
+    if (!what || !table_phi(t)) return 0;
+    return cursor_error(
+        &p->cursor,
+        "expected exponential stages in a one-step scheme of explicit ones; scheme '%s' %s",
+        t->name, what);
+}
+
+static int finish(Parser *p)
+{
+    Table *t = p->table;
+    Cursor *c = &p->cursor;
+    if (t->flows && (t->stages || t->update.terms))
+        return cursor_error(c, "expected k lines or flow lines in scheme '%s', not both", t->name);
+    if (t->flows && t->linear)
+        return cursor_error(c, "expected no 'linear' in scheme '%s': it is made of flows", t->name);
+    if (!t->flows && !t->update.terms)
+        return cursor_error(c, "expected y' = ... or flow lines in scheme '%s'", t->name);
+    if (t->flows && t->symbols)
+        return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
+                            t->name);
+    if (!t->exact) round_table(t);
+    table_times(t);
+    find_depth(t, &t->update);
+    for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
+    for (size_t i = 0; i < t->symbols; i++)
+        for (size_t k = 0; k < t->symbol[i].inputs; k++) find_depth(t, &t->symbol[i].input[k]);
+    TRY(check_phi(p));
+    TRY(check_error(p));
+    return t->error.terms ? table_pair(t, &p->table) : 0;
+}
+
+static void parser_free(Parser *p)
+{
+    for (size_t i = 0; i < p->bindings; i++) row_free(&p->binding[i].value);
+    memory_free(p->binding);
+    *p = (Parser){.cursor = p->cursor, .work = p->work};
+}
+
+/* Parses one scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the
+ * end. */
+static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
+{
+    char name[TABLE_NAME];
+    if (!is_scheme_line(&p->cursor)) return cursor_error(&p->cursor, "expected 'scheme NAME'");
+    char word[TABLE_NAME];
+    cursor_word(&p->cursor, word, sizeof word);
+    TRY(scheme_name(&p->cursor, name));
+    if (!(p->table = table_new(name))) return ERR_MEMORY;
+    int code = declare_stages(p, stop);
+    while (code == 0) {
+        leave_line(&p->cursor, stop);
+        Cursor last = p->cursor;
+        *more = next_line(&p->cursor, stop);
+        if (!*more || is_scheme_line(&p->cursor)) {
+            Cursor next = p->cursor;
+            p->cursor = last;
+            p->cursor.at = p->cursor.begin;
+            code = finish(p);
+            p->cursor = next;
+            break;
+        }
+        if (p->cursor.end - p->cursor.begin > LINE_MAX_BYTES)
+            code = cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
+        else
+            code = statement_parse(p);
+    }
+    if (code == 0)
+        *out = p->table;
+    else {
+        table_free(p->table);
+    }
+    parser_free(p);
+    return code;
+}
+
+static int check_bytes(const char *file, const char *text, size_t bytes)
+{
+    size_t line = 1;
+    if (bytes > SCHEME_BYTES)
+        return error_set(ERR_INPUT, "%s: expected a scheme text of at most 1 MiB", file);
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == 0)
+            return error_set(ERR_INPUT, "%s:%zu: expected text; a NUL byte stands there", file,
+                             line);
+        line += text[i] == '\n';
+    }
+    return 0;
+}
+
+int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count)
+{
+    Parser p = {.cursor = {.file = file, .begin = text, .at = text, .end = text}};
+    size_t before = *count;
+    int code = check_bytes(file, text, bytes);
+    int more = code == 0 && next_line(&p.cursor, text + bytes);
+    if (code == 0 && !more)
+        code = error_set(ERR_INPUT, "%s: expected 'scheme NAME'; the text is empty", file);
+    while (code == 0 && more) {
+        Table *t = NULL;
+        size_t line = p.cursor.line;
+        code = *count - before < SCHEMES_MAX
+                   ? parse_scheme(&p, text + bytes, &t, &more)
+                   : cursor_error(&p.cursor, "expected at most %d schemes", SCHEMES_MAX);
+        for (size_t i = 0; code == 0 && i < *count; i++)
+            if (strcmp((*list)[i]->name, t->name) == 0)
+                code =
+                    error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
+                              file, line, t->name);
+        Table **grown = code == 0 ? memory_grow(*list, *count, *count + 1, sizeof *grown) : NULL;
+        if (grown)
+            (*list = grown)[(*count)++] = t;
+        else if (code == 0)
+            code = ERR_MEMORY;
+        if (code != 0) table_free(t);
+    }
+    while (code != 0 && *count > before) table_free((*list)[--*count]);
+    return code;
+}

@@ -1,0 +1,121 @@
+/* scheme.h: schemes as texts: read, printed, looked up by name, made of others. What a scheme is: table.h. */
+#ifndef TROTTER_SCHEME_H
+#define TROTTER_SCHEME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ode/scheme/table.h"
+
+/* ---- scheme.c: the language of schemes --------------------------------------------------------- */
+
+/* Parses every scheme of a text; `file` is for messages "file:line:column: expected ...". Appends to
+ * *list (count, grown with memory_grow; tables owned by it). The text need not be terminated; NUL
+ * bytes are an error, as is a text that is longer than SCHEME_BYTES or would take seconds to read.
+ * ERR_INPUT leaves the list as it was. */
+enum { SCHEME_BYTES = 1 << 20 };
+int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+/* Returns 1 where a line, which ends before `stop`, is a title, a source or a note. */
+int scheme_is_remark(const char *line, const char *stop);
+/* Returns 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' and '/' as in
+ * made names. */
+int scheme_named(const char *name);
+/* Returns SCHEMES_* of a name, or -1. "all", "decoders", "implicit" and "exponential" stand for many schemes
+ * (zoo_list), and no scheme can have such a name. */
+enum { SCHEMES_ALL, SCHEMES_DECODERS, SCHEMES_IMPLICIT, SCHEMES_EXPONENTIAL, SCHEMES_GROUPS };
+int scheme_many(const char *name);
+
+/* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
+
+typedef struct {
+    size_t count;
+    Table **scheme; /* built-in texts, then files in the order given */
+} Zoo;
+
+int zoo_open(Zoo *z); /* the built-in schemes */
+int zoo_read(Zoo *z,
+             const char *file); /* adds a scheme file, or a tableau; a name twice: ERR_INPUT */
+void zoo_close(Zoo *z);
+
+/* Writes a name as tables have it: sandwich:N-K for sandwich:N,K; dial:2-1/2 for dial:2,0.5. ERR_INPUT: too long. */
+int zoo_name(const char *given, char name[TABLE_NAME]);
+
+enum { ZOO_LETTERS = 128 }; /* most letters of a word: */
+
+/* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
+typedef struct {
+    size_t S;
+    unsigned long p, q;
+} Dial;
+/* Returns 1 where the name has this form; 0: it is another, and *out means nothing. */
+int zoo_dial(const char *name, Dial *out);
+
+/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c),
+ * word:sf..[:SOLVER], for a decoder word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these
+ * with -decoder behind it (over.c); sandwich:N,K and dial:S,THETA are the same names. A splitting without suffix
+ * takes `solver` ("exact": its flows are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the
+ * nearest name. */
+int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
+
+/* Does the same for a decoder's scheme: a scheme of two colours gets -decoder, before its sub-flow suffix. */
+int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out);
+
+/* Finds every name of "A, B,..." in order, with or without blanks around names. "all" has the stored schemes of two
+ * colours and their -layer (except of embedded pairs), "decoders" has these as decoders and the stored ones of three,
+ * all of explicit stages or flows; "implicit" has the stored schemes with implicit stages, "exponential" those with phi
+ * functions. Caller frees both levels. */
+int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
+
+/* ---- butcher.c: tableaus of Runge-Kutta methods --------------------------------------------------- */
+
+/* Returns 1 where a text is a tableau, in JSON or drawn, and no text of schemes. */
+int butcher_is(const char *text, size_t bytes);
+/* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms.
+ * ERR_INPUT: a c that is not the sum of its row. */
+int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+/* Prints a one-step table whose stages are all H, in a form that reads back as it. ERR_INPUT:
+ * another table. */
+enum { BUTCHER_JSON, BUTCHER_DRAWN };
+int butcher_print(const Table *t, int form, FILE *f);
+
+/* ---- over.c: a scheme over another operator ----------------------------------------------------- */
+
+/* Writes the text of t with another operator in place of the one all its stages have: OP_L for H; OP_F or OP_G
+ * for H or L, where the other sublayer takes an Euler sub-step, F before or G behind. `name` is for messages.
+ * ERR_INPUT: stages of several operators; past states (OP_F, OP_G). Source: Li et al. 2022, figure 4. OP_A
+ * writes the decoder's scheme of any t of two colours, with C behind every F; ERR_INPUT: three colours. Source:
+ * Vaswani et al. 2017, section 3.1; Lu et al. 2019, figure 2. */
+int scheme_over(const Table *t, int op, const char *name, FILE *f);
+
+/* ---- fixed_point.c: an implicit scheme iterated ---------------------------------------------------- */
+
+/* Writes the explicit scheme in which stages of t that need one another begin with their operators at y. They are then
+ * put into their own rows `corrections` times (0 .. 64), each time from the slopes of the time before. `name` is for
+ * messages. ERR_INPUT: no implicit stages, a gate, or `corrections` out of range. */
+int scheme_fixed_point(const Table *t, int corrections, const char *name, FILE *f);
+
+/* ---- compose.c: schemes made of one-step schemes --------------------------------------------------- */
+
+/* A step of a scheme (borrowed, symbols frozen or none) over c h; inexact: c is not a rational that the user
+ * gave. */
+typedef struct {
+    const Table *scheme;
+    mpq_t c;
+    int inexact;
+} Substep;
+
+/* Joins the steps one after another into one scheme that prints and parses: flows alone, or stages alone, the points of
+ * later ones shifted. The weights need not sum to 1. ERR_INPUT: history, learned names, flows beside stages, a
+ * decoder's scheme beside another. Caller frees. */
+int scheme_compose(const Substep *step, size_t n, Table **out);
+/* Makes S*(h) = S(-h)^-1. A splitting by exact flows is reversed. Stages F, G, C, H of a one-step table get a*_ij =
+ * b_(s+1-j) - a_(s+1-i,s+1-j), b*_i = b_(s+1-i), and are implicit where they were explicit. ERR_INPUT: other
+ * tables. */
+int scheme_adjoint(const Table *t, Table **out);
+/* Makes P over h, then S, then P^-1, which is P's adjoint over -h. */
+int scheme_conjugate(const Table *P, const Table *S, Table **out);
+/* Calls scheme_compose for "A,B,..", n names each over h / n, or "c*A,c*B,..", c as the language writes a coefficient.
+ * total out: the sum of the weights. A splitting has exact flows unless its suffix says otherwise. */
+int zoo_compose(const Zoo *z, const char *list, mpq_t total, Table **out);
+
+#endif

@@ -1,0 +1,128 @@
+/* split.c: turns a splitting by sub-flows, solved by a one-step method, into one stage table.
+ *
+ * The state of the step so far is a row Y over y and the slopes. A flow c OP with the solver's
+ * tableau (a_ij, b_i) appends the stages
+ *     k_i = h OP(Y + sum_j c a_ij k_j)     and then     Y := Y + sum_i c b_i k_i,
+ * so Strang-Marchuk with Euler becomes the three stages of the Macaron layer. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/scheme.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STAGES_MAX = 512 }; /* row s has up to s terms: a table of S stages takes S^3 work */
+
+static int is_solver(const Table *s)
+{
+    int ok = s->colours == 2 && s->stages > 0 && s->flows == 0 && s->symbols == 0 &&
+             s->past_y == 0 && s->past_k == 0;
+    for (size_t i = 0; i < s->stages; i++)
+        ok = ok && s->stage[i].op == OP_H && s->stage[i].set == 1;
+    return ok;
+}
+
+/* Computes out = (state weight of r) Y + sum over the solver's slopes of c a k, where k is evaluation base
+ * + stage. */
+static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_t c, int base,
+                     Row *out)
+{
+    mpq_t q;
+    int code = 0;
+    mpq_init(q);
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval == TABLE_STATE) {
+            for (size_t k = 0; k < Y->terms && code == 0; k++) {
+                mpq_mul(q, Y->term[k].c, s->c);
+                code = row_add(out, Y->term[k].eval, 0, q, 0, NULL);
+            }
+        } else if (solver->eval[s->eval].op == OP_F) { /* H is two evaluations; one speaks for it */
+            mpq_mul(q, s->c, c);
+            code = row_add(out, base + solver->eval[s->eval].stage, 0, q, 0, NULL);
+        }
+    }
+    mpq_clear(q);
+    return code;
+}
+
+static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
+{
+    int base = (int)t->evals;
+    for (size_t i = 0; i < solver->stages; i++) {
+        Point *p = &t->point[t->points];
+        point_init(p);
+        t->points++;
+        TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y,
+                      flow->c, base, &p->row));
+        t->stage[t->stages] = (Stage){.op = flow->op, .set = flow->set, .eval = (int)t->evals};
+        t->eval[t->evals] = (Eval){
+            .op = flow->op, .set = flow->set, .point = (int)t->points - 1, .stage = (int)t->stages};
+        t->stages++;
+        t->evals++;
+    }
+    Row next = {0};
+    int code = shift_row(solver, &solver->update, Y, flow->c, base, &next);
+    row_free(Y);
+    *Y = next;
+    return code;
+}
+
+static int expand_into(Table *t, const Table *from, const Table *solver)
+{
+    size_t n = from->flows * solver->stages;
+    if (!(t->stage = memory_new(n, sizeof(Stage)))) return ERR_MEMORY;
+    if (!(t->eval = memory_new(n, sizeof(Eval)))) return ERR_MEMORY;
+    if (!(t->point = memory_new(n, sizeof(Point)))) return ERR_MEMORY;
+    mpq_t one;
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    int code = row_add(&t->update, TABLE_STATE, 0, one, 0, NULL);
+    mpq_clear(one);
+    for (size_t i = 0; i < from->flows && code == 0; i++)
+        code = append_flow(t, &from->flow[i], solver, &t->update);
+    t->exact = from->exact && solver->exact;
+    t->word = from->word;
+    t->colours = from->colours;
+    for (int op = 0; op < COLOURS; op++) mpq_set(t->weight[op], from->weight[op]);
+    for (size_t i = 0; !t->exact && i < t->points; i++)
+        for (size_t k = 0; k < t->point[i].row.terms; k++)
+            expression_round(t->point[i].row.term[k].c);
+    for (size_t k = 0; !t->exact && k < t->update.terms; k++) expression_round(t->update.term[k].c);
+    table_times(t);
+    return code;
+}
+
+static int copy_text(char **to, const char *from, const char *solver)
+{
+    size_t n = strlen(from) + strlen(solver) + 40;
+    char *s = memory_new(n, 1);
+    if (!s) return ERR_MEMORY;
+    snprintf(s, n, solver[0] ? "%s; sub-flows solved by %s" : "%s%s", from, solver);
+    memory_free(*to);
+    *to = s;
+    return 0;
+}
+
+int table_expand(const Table *from, const Table *solver, Table **out)
+{
+    char name[2 * TABLE_NAME + 2];
+    if (!is_solver(solver))
+        return error_set(ERR_INPUT,
+                         "expected a one-step scheme over H as sub-flow solver; '%s' is none",
+                         solver->name);
+    if (from->flows * solver->stages > STAGES_MAX)
+        return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
+                         STAGES_MAX, from->name, solver->name, from->flows * solver->stages);
+    snprintf(name, sizeof name, "%s:%s", from->name, solver->name);
+    if (!(*out = table_new(name))) return ERR_MEMORY;
+    int code = expand_into(*out, from, solver);
+    if (code == 0) code = copy_text(&(*out)->title, from->title, solver->name);
+    if (code == 0) code = copy_text(&(*out)->source, from->source, "");
+    if (code != 0) {
+        table_free(*out);
+        *out = NULL;
+    }
+    return code;
+}

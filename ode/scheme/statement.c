@@ -1,0 +1,517 @@
+/* statement.c: reads one statement of a scheme text into the table that is being built: stages, update,
+ * flows, names. scheme.c finds the lines, and where a scheme begins and ends. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/scheme.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64 };
+enum { NAMES_MAX = 256, INPUTS_MAX = 256 };
+
+static void *push(void *list, size_t *count, size_t size)
+{
+    char *grown = memory_grow(list, *count, *count + 1, size);
+    if (grown) ++*count;
+    return grown;
+}
+
+/* ---- operators and stages ------------------------------------------------------------------------ */
+
+/* Parses OP[set], one of the first `most` operators with a set number, 1 by default. */
+static int parse_operator(Parser *p, int most, int *op, int *set)
+{
+    Cursor *c = &p->cursor;
+    const char *found = NULL;
+    long s = 1;
+    cursor_blanks(c);
+    if (c->at < c->end) found = memchr(table_letters, *c->at, (size_t)most);
+    if (!found)
+        return cursor_error(c, "expected an operator: %s",
+                            most == COLOURS ? "F, G or C" : "F, G, C, H, L or A");
+    *op = (int)(found - table_letters);
+    c->at++;
+    if (c->at < c->end && isdigit((unsigned char)*c->at)) TRY(cursor_integer(c, 999, &s));
+    if (s == 0) return cursor_error(c, "expected a parameter set from 1");
+    *set = (int)s;
+    return 0;
+}
+
+/* Returns whether an operator stands at the cursor, and not a name that begins like one. */
+static int operator_stands(const Cursor *c)
+{
+    const char *p = c->at;
+    if (p == c->end || !memchr(table_letters, *p, OPS)) return 0;
+    for (p++; p < c->end && isdigit((unsigned char)*p);) p++;
+    return p == c->end || !(isalpha((unsigned char)*p) || *p == '_');
+}
+
+size_t statement_stage_head(Cursor *c)
+{
+    char word[TABLE_NAME];
+    if (!cursor_word(c, word, sizeof word)) return 0;
+    size_t n = strlen(word);
+    if (word[0] != 'k' || n < 2 || n > 7 || strspn(word + 1, "0123456789") != n - 1) return 0;
+    size_t number = 0;
+    for (size_t i = 1; i < n; i++) number = number * 10 + (size_t)(word[i] - '0');
+    return number;
+}
+
+/* The part before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op
+ * is the first of them. */
+typedef struct {
+    int op, set, phi, ops;
+    mpq_t scale;
+} Head;
+
+/* Parses phiJ([coefficient] OP[set]) behind "phi". */
+static int parse_phi(Parser *p, Head *h)
+{
+    Cursor *c = &p->cursor;
+    long J;
+    TRY(cursor_integer(c, PHI_MOST, &J));
+    TRY(cursor_expect(c, "("));
+    cursor_blanks(c);
+    mpq_set_ui(h->scale, 1, 1);
+    if (!operator_stands(c)) TRY(expression_number(p, h->scale));
+    cursor_blanks(c);
+    const char *at = c->at;
+    TRY(parse_operator(p, OPS, &h->op, &h->set));
+    const Parts *parts = stage_parts(p->table, h->op);
+    for (int k = 0; k < parts->count; k++) h->ops |= 1 << parts->colour[k];
+    if (!h->ops || parts->in_turn) {
+        c->at = at;
+        return cursor_error(c, "expected F, G or H, of a decoder C too: fields with a derivative");
+    }
+    h->op = parts->colour[0];
+    h->phi = (int)J + 1;
+    return cursor_expect(c, ")");
+}
+
+static int parse_head(Parser *p, Head *h)
+{
+    return cursor_take(&p->cursor, "phi") ? parse_phi(p, h)
+                                          : parse_operator(p, OPS, &h->op, &h->set);
+}
+
+static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, int timed)
+{
+    Point *grown = push(t->point, &t->points, sizeof(Point));
+    if (!grown) return ERR_MEMORY;
+    t->point = grown;
+    Point *q = &grown[t->points - 1];
+    int code = 0;
+    point_init(q);
+    q->timed = timed;
+    q->phi = h->phi;
+    q->ops = h->ops;
+    if (h->phi) mpq_set(q->scale, h->scale);
+    for (int op = 0; op < COLOURS && timed; op++) mpq_set(q->c[op], at);
+    for (size_t i = 0; i < row->terms && code == 0; i++) {
+        const Term *s = &row->term[i];
+        code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
+    }
+    return code;
+}
+
+/* Adds the points of stage i, whose argument is `row`; its evaluations stand already. */
+static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at, int timed)
+{
+    mpq_t one;
+    const Stage *s = &t->stage[i];
+    const Parts *parts = stage_parts(t, s->op);
+    int code = add_point(t, row, h, at, timed);
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    for (int k = 0; k < parts->count && code == 0; k++) {
+        if (k > 0 && parts->in_turn) {
+            code = row_add(row, s->eval + k - 1, 0, one, 0, NULL);
+            if (code == 0) code = add_point(t, row, h, at, timed);
+        }
+        t->eval[s->eval + k].point = (int)t->points - 1;
+    }
+    mpq_clear(one);
+    return code;
+}
+
+static int add_eval(Table *t, int op, int set, size_t stage)
+{
+    Eval *grown = push(t->eval, &t->evals, sizeof(Eval));
+    if (!grown) return ERR_MEMORY;
+    t->eval = grown;
+    grown[t->evals - 1] = (Eval){.op = op, .set = set, .stage = (int)stage};
+    return 0;
+}
+
+int statement_declare(Parser *p)
+{
+    Table *t = p->table;
+    int op = OP_F,
+        set = 1; /* read_stage reads those of an exponential stage, which has one evaluation */
+    if (!cursor_take(&p->cursor, "phi")) TRY(parse_operator(p, OPS, &op, &set));
+    if (p->declared == STAGES_MAX)
+        return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
+    Stage *grown = push(t->stage, &p->declared, sizeof(Stage));
+    if (!grown) return ERR_MEMORY;
+    t->stage = grown;
+    grown[p->declared - 1] = (Stage){.op = op, .set = set};
+    if (op == OP_C || op == OP_A) t->colours = 3;
+    return 0;
+}
+
+int statement_evaluations(Parser *p)
+{
+    Table *t = p->table;
+    for (size_t i = 0; i < p->declared; i++) {
+        Stage *s = &t->stage[i];
+        const Parts *parts = stage_parts(t, s->op);
+        s->eval = (int)t->evals;
+        for (int k = 0; k < parts->count; k++) TRY(add_eval(t, parts->colour[k], s->set, i));
+    }
+    return 0;
+}
+
+/* ---- statements ---------------------------------------------------------------------------------- */
+
+static int check_row(Parser *p, const Row *r, const char *what)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval == EXPR_ONE)
+            return cursor_error(&p->cursor,
+                                "expected states and slopes in %s; a number stands alone", what);
+    return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
+}
+
+/* Checks the increment of an exponential stage; gives the stage's evaluation its operator, known by
+ * now. */
+static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
+{
+    Table *t = p->table;
+    Stage *s = &t->stage[t->stages];
+    for (size_t i = 0; i < r->terms; i++)
+        if (timed || r->term[i].eval < 0 || r->term[i].past)
+            return cursor_error(&p->cursor, "expected slopes k1, k2, ... of this step in an "
+                                            "exponential stage, and no state, past or '@'");
+    s->op = t->eval[s->eval].op = h->op;
+    s->set = t->eval[s->eval].set = h->set;
+    return 0;
+}
+
+static int read_stage(Parser *p, size_t number)
+{
+    Row row = {0};
+    mpq_t at;
+    Head h = {0};
+    int timed = 0, code;
+    Cursor *c = &p->cursor;
+    if (number != p->table->stages + 1)
+        return cursor_error(c, "expected stage k%zu here: stages are numbered in order",
+                            p->table->stages + 1);
+    TRY(cursor_expect(c, "="));
+    mpq_inits(at, h.scale, NULL);
+    code = parse_head(p, &h);
+    if (code == 0) code = cursor_expect(c, "(");
+    p->in_stage = !h.phi; /* an increment is known before its stage */
+    if (code == 0) code = expression_parse(p, &row);
+    p->in_stage = 0;
+    if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
+    if (code == 0 && !cursor_take(c, ")"))
+        code = cursor_error(c, "expected an operator, '@' or ')'");
+    if (code == 0) code = cursor_end(c, "an operator or the end of the line");
+    if (code == 0) code = check_row(p, &row, "a stage's argument");
+    if (code == 0 && h.phi) code = check_increment(p, &h, &row, timed);
+    if (code == 0) code = add_stage(p->table, p->table->stages, &row, &h, at, timed);
+    if (code == 0) p->table->stages++;
+    mpq_clears(at, h.scale, NULL);
+    row_free(&row);
+    return code;
+}
+
+/* Turns y[first] + sum c k[all] into y + sum c k, marked dense. */
+static int fold_dense(Parser *p, Row *r)
+{
+    Row out = {0};
+    int all = 0, code = 0;
+    for (size_t i = 0; i < r->terms; i++) all += r->term[i].past == EXPR_ALL;
+    if (!all) return 0;
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        int whole = s->eval != TABLE_STATE || (mpq_cmp_ui(s->c, 1, 1) == 0 && s->symbols == 0);
+        code =
+            s->past == EXPR_ALL && whole
+                ? row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol)
+                : cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
+    }
+    if (code == 0 && out.term[0].eval != TABLE_STATE)
+        code = cursor_error(&p->cursor, "expected y[first] beside kN[all]");
+    row_free(r);
+    *r = out;
+    p->table->dense = 1;
+    return code;
+}
+
+static int read_update(Parser *p)
+{
+    Table *t = p->table;
+    if (t->update.terms)
+        return cursor_error(&p->cursor,
+                            "expected one update y' = ... in a scheme, and a second stands here");
+    TRY(cursor_expect(&p->cursor, "="));
+    p->in_update = 1;
+    int code = expression_parse(p, &t->update);
+    p->in_update = 0;
+    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
+    if (code == 0) code = check_row(p, &t->update, "the update");
+    return code == 0 ? fold_dense(p, &t->update) : code;
+}
+
+/* Reads y' - yhat of an embedded pair; finish (scheme.c) checks what the scheme is. */
+static int read_error(Parser *p)
+{
+    Row *r = &p->table->error;
+    Cursor *c = &p->cursor;
+    if (r->terms) return cursor_error(c, "expected one estimate error = ... a scheme");
+    TRY(cursor_expect(c, "="));
+    cursor_blanks(c);
+    p->error = *c;
+    TRY(expression_parse(p, r));
+    TRY(cursor_end(c, "an operator or the end of the line"));
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval < 0 || r->term[i].past || r->term[i].symbols)
+            return cursor_error(&p->error,
+                                "expected slopes k1, k2, ... of this step with coefficients that "
+                                "are not learned in the estimate of the error, and nothing else");
+    if (r->terms) return 0;
+    return cursor_error(&p->error, "expected a slope in the estimate of the error, which is 0");
+}
+
+static int read_flow(Parser *p)
+{
+    Table *t = p->table;
+    int op, set;
+    mpq_t c;
+    cursor_blanks(&p->cursor);
+    if (t->flows == FLOWS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
+    mpq_init(c);
+    mpq_set_ui(c, 1, 1);
+    int code = operator_stands(&p->cursor) ? 0 : expression_number(p, c);
+    if (code == 0) code = parse_operator(p, COLOURS, &op, &set);
+    if (code == 0 && op == OP_C) t->colours = 3;
+    if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
+    Flow *grown = code == 0 ? push(t->flow, &t->flows, sizeof(Flow)) : NULL;
+    if (grown) {
+        t->flow = grown;
+        Flow *f = &grown[t->flows - 1];
+        f->op = op;
+        f->set = set;
+        mpq_init(f->c);
+        mpq_set(f->c, c);
+    }
+    mpq_clear(c);
+    return code == 0 && !grown ? ERR_MEMORY : code;
+}
+
+/* Reads the weights of F, then of C in a decoder, then of G. */
+static int read_field(Parser *p)
+{
+    static const int order[] = {OP_F, OP_C, OP_G};
+    mpq_t weight;
+    mpq_init(weight);
+    int code = 0, found, set;
+    for (int i = 0; i < 3 && code == 0; i++) {
+        code = expression_number(p, weight);
+        if (code == 0) code = parse_operator(p, COLOURS, &found, &set);
+        if (code == 0 && order[i] == OP_C && found == OP_G) i++;
+        if (code == 0 && found != order[i])
+            code = cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G, or of a "
+                                            "decoder field COEFFICIENT F COEFFICIENT C "
+                                            "COEFFICIENT G");
+        if (code == 0) mpq_set(p->table->weight[order[i]], weight);
+        if (code == 0 && found == OP_C) p->table->colours = 3;
+    }
+    mpq_clear(weight);
+    p->table->word = 1;
+    return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
+}
+
+/* Reads `linear OP`: one of the operators that the scheme takes to be linear. */
+static int read_linear(Parser *p)
+{
+    int op, set;
+    TRY(parse_operator(p, COLOURS, &op, &set));
+    if (op >= p->table->colours)
+        return cursor_error(&p->cursor, "expected F or G: the scheme has no C");
+    p->table->linear |= 1 << op;
+    return cursor_end(&p->cursor, "the end of the line after the operator");
+}
+
+/* Has only to check the end: scheme.c reads this line before the stages, so that H and L among them
+ * know. */
+static int read_decoder(Parser *p)
+{
+    return cursor_end(&p->cursor, "the end of the line");
+}
+
+/* ---- names --------------------------------------------------------------------------------------- */
+
+static int new_name(Parser *p, char *name)
+{
+    static const char *const taken[] = {"y", "sqrt", "first", "all"};
+    Cursor *c = &p->cursor;
+    if (!cursor_word(c, name, PLAIN_NAME)) return cursor_error(c, "expected a name");
+    if (p->bindings == NAMES_MAX) return cursor_error(c, "expected at most %d names", NAMES_MAX);
+    int bad = name[0] == 'k' && name[1] && strspn(name + 1, "0123456789") == strlen(name + 1);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) bad |= strcmp(name, taken[i]) == 0;
+    bad |= name[1] == 0 && memchr(table_letters, name[0], OPS) != NULL;
+    if (bad) return cursor_error(c, "expected a name of its own; '%s' has a meaning already", name);
+    for (size_t i = 0; i < p->bindings; i++)
+        if (strcmp(p->binding[i].name, name) == 0)
+            return cursor_error(c, "expected a new name; '%s' is set already", name);
+    return cursor_expect(c, "=");
+}
+
+/* Binds name to value, which the parser owns from here on. */
+static int bind(Parser *p, const char *name, Row *value)
+{
+    Binding *grown = push(p->binding, &p->bindings, sizeof(Binding));
+    if (!grown) {
+        row_free(value);
+        return ERR_MEMORY;
+    }
+    p->binding = grown;
+    strcpy(grown[p->bindings - 1].name, name);
+    grown[p->bindings - 1].value = *value;
+    return 0;
+}
+
+static int read_let(Parser *p)
+{
+    char name[PLAIN_NAME];
+    Row value = {0};
+    TRY(new_name(p, name));
+    int code = expression_parse(p, &value);
+    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
+    for (size_t i = 0; code == 0 && i < value.terms; i++)
+        if (value.term[i].eval != EXPR_ONE)
+            code = cursor_error(&p->cursor,
+                                "expected a coefficient; states and slopes have none in 'let'");
+    if (code == 0) return bind(p, name, &value);
+    row_free(&value);
+    return code;
+}
+
+/* Adds a new symbol, bound to its name; returns it through *out. */
+static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
+{
+    Table *t = p->table;
+    if (t->symbols == SYMBOLS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d learned names", SYMBOLS_MAX);
+    Symbol *grown = push(t->symbol, &t->symbols, sizeof(Symbol));
+    if (!grown) return ERR_MEMORY;
+    t->symbol = grown;
+    *out = &grown[t->symbols - 1];
+    strcpy((*out)->name, name);
+    (*out)->kind = kind;
+    mpq_init((*out)->start);
+    mpq_set_ui((*out)->start, kind == SYMBOL_SIGMOID, 2); /* sigmoid(0) = 1/2, tanh(0) = 0 */
+    mpq_canonicalize((*out)->start);
+    Row value = {0};
+    mpq_t one;
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    int code = row_add(&value, EXPR_ONE, 0, one, 1, (int[]){(int)t->symbols - 1});
+    mpq_clear(one);
+    return code == 0 ? bind(p, name, &value) : code;
+}
+
+static int read_learn(Parser *p)
+{
+    char name[PLAIN_NAME];
+    Symbol *s;
+    TRY(new_name(p, name));
+    TRY(add_symbol(p, name, SYMBOL_LEARN, &s));
+    p->bindings--; /* not yet set while its own start is read */
+    int code = expression_number(p, s->start);
+    p->bindings++;
+    return code == 0 ? cursor_end(&p->cursor, "an operator or the end of the line") : code;
+}
+
+static int gate_input(Parser *p, Symbol *s)
+{
+    if (s->inputs == INPUTS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d arguments", INPUTS_MAX);
+    Row *grown = push(s->input, &s->inputs, sizeof(Row));
+    if (!grown) return ERR_MEMORY;
+    s->input = grown;
+    TRY(expression_parse(p, &grown[s->inputs - 1]));
+    return check_row(p, &grown[s->inputs - 1], "a gate's argument");
+}
+
+static int read_gate(Parser *p)
+{
+    char name[PLAIN_NAME];
+    Symbol *s;
+    Cursor *c = &p->cursor;
+    TRY(new_name(p, name));
+    int kind = cursor_take(c, "sigmoid") ? SYMBOL_SIGMOID
+               : cursor_take(c, "tanh")  ? SYMBOL_TANH
+                                         : 0;
+    if (!kind) return cursor_error(c, "expected sigmoid(...) or tanh(...)");
+    TRY(cursor_expect(c, "("));
+    TRY(add_symbol(p, name, kind, &s));
+    p->bindings--;
+    int code = gate_input(p, s);
+    while (code == 0 && cursor_take(c, ",")) code = gate_input(p, s);
+    p->bindings++;
+    if (code == 0) code = cursor_expect(c, ")");
+    return code == 0 ? cursor_end(c, "the end of the line") : code;
+}
+
+/* ---- texts, and all of them --------------------------------------------------------------------- */
+
+static int set_text(Cursor *c, char **text)
+{
+    const char *end = c->end;
+    cursor_blanks(c);
+    while (end > c->at && isspace((unsigned char)end[-1])) end--;
+    char *copy = memory_new((size_t)(end - c->at) + 1, 1);
+    if (!copy) return ERR_MEMORY;
+    memcpy(copy, c->at, (size_t)(end - c->at));
+    memory_free(*text);
+    *text = copy;
+    return 0;
+}
+
+static const struct {
+    const char *word;
+    int (*run)(Parser *);
+} statements[] = {{"let", read_let},     {"learn", read_learn},  {"gate", read_gate},
+                  {"flow", read_flow},   {"field", read_field},  {"decoder", read_decoder},
+                  {"error", read_error}, {"linear", read_linear}};
+
+int statement_parse(Parser *p)
+{
+    Cursor *c = &p->cursor;
+    char word[TABLE_NAME];
+    Table *t = p->table;
+    char **texts[] = {&t->title, &t->source, &t->note, &t->start};
+    static const char *const names[] = {"title", "source", "note", "start"};
+    if (cursor_take(c, "y'")) return read_update(p);
+    const char *at = c->at;
+    size_t number = statement_stage_head(c);
+    if (number) return read_stage(p, number);
+    c->at = at;
+    if (cursor_word(c, word, sizeof word)) {
+        for (int i = 0; i < 4; i++)
+            if (strcmp(word, names[i]) == 0) return set_text(c, texts[i]);
+        for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+            if (strcmp(word, statements[i].word) == 0) return statements[i].run(p);
+    }
+    c->at = at;
+    return cursor_error(
+        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
+           "linear, k1 = ..., y' = ..., or error = ...");
+}

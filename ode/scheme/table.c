@@ -1,0 +1,603 @@
+/* table.c: builds, compares, freezes and starts tables. It neither parses nor knows theory.
+ *
+ * Rows keep their terms sorted and merged, so equality of tables is equality of arrays. */
+#include "ode/scheme/table.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+const char table_letters[OPS + 1] = "FGCHLA";
+
+const Parts *stage_parts(const Table *t, int op)
+{
+    static const Parts parts[2][OPS] = {
+        {[OP_F] = {1, {OP_F}, 0},
+         [OP_G] = {1, {OP_G}, 0},
+         [OP_H] = {2, {OP_F, OP_G}, 0},
+         [OP_L] = {2, {OP_F, OP_G}, 1}},
+        {[OP_F] = {1, {OP_F}, 0},
+         [OP_G] = {1, {OP_G}, 0},
+         [OP_C] = {1, {OP_C}, 0},
+         [OP_H] = {3, {OP_F, OP_C, OP_G}, 0},
+         [OP_L] = {3, {OP_F, OP_C, OP_G}, 1},
+         [OP_A] = {2, {OP_F, OP_C}, 1}},
+    };
+    return &parts[t->colours - 2][op];
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static int term_compare(const Term *a, int eval, int past, int symbols, const int *symbol)
+{
+    if (a->eval != eval) return a->eval < eval ? -1 : 1;
+    if (a->past != past) return a->past < past ? -1 : 1;
+    if (a->symbols != symbols) return a->symbols < symbols ? -1 : 1;
+    for (int i = 0; i < symbols; i++)
+        if (a->symbol[i] != symbol[i]) return a->symbol[i] < symbol[i] ? -1 : 1;
+    return 0;
+}
+
+static void row_delete(Row *r, size_t i)
+{
+    mpq_clear(r->term[i].c);
+    memmove(r->term + i, r->term + i + 1, (r->terms - i - 1) * sizeof(Term));
+    r->terms--;
+}
+
+int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *symbol)
+{
+    size_t i = 0;
+    int order = 1;
+    if (mpq_sgn(c) == 0) return 0;
+    while (i < r->terms && (order = term_compare(&r->term[i], eval, past, symbols, symbol)) < 0)
+        i++;
+    if (i < r->terms && order == 0) {
+        mpq_add(r->term[i].c, r->term[i].c, c);
+        if (mpq_sgn(r->term[i].c) == 0) row_delete(r, i);
+        return 0;
+    }
+    Term *grown = memory_grow(r->term, r->terms, r->terms + 1, sizeof(Term));
+    if (!grown) return ERR_MEMORY;
+    r->term = grown;
+    memmove(grown + i + 1, grown + i, (r->terms - i) * sizeof(Term));
+    r->terms++;
+    grown[i] = (Term){.eval = eval, .past = past, .symbols = symbols};
+    mpq_init(grown[i].c);
+    mpq_set(grown[i].c, c);
+    for (int k = 0; k < symbols; k++) grown[i].symbol[k] = symbol[k];
+    return 0;
+}
+
+void row_free(Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) mpq_clear(r->term[i].c);
+    r->term = memory_free(r->term);
+    r->terms = 0;
+}
+
+void point_init(Point *p)
+{
+    *p = (Point){0};
+    for (int c = 0; c < COLOURS; c++) mpq_init(p->c[c]);
+    mpq_init(p->scale);
+}
+
+void point_free(Point *p)
+{
+    row_free(&p->row);
+    for (int c = 0; c < COLOURS; c++) mpq_clear(p->c[c]);
+    mpq_clear(p->scale);
+}
+
+int row_equal(const Row *a, const Row *b)
+{
+    if (a->terms != b->terms) return 0;
+    for (size_t i = 0; i < a->terms; i++) {
+        const Term *t = &b->term[i];
+        if (term_compare(&a->term[i], t->eval, t->past, t->symbols, t->symbol) != 0) return 0;
+        if (!mpq_equal(a->term[i].c, t->c)) return 0;
+    }
+    return 1;
+}
+
+int row_add_row(Row *to, const Row *from, const mpq_t factor)
+{
+    mpq_t c;
+    int code = 0;
+    mpq_init(c);
+    for (size_t i = 0; i < from->terms && code == 0; i++) {
+        const Term *t = &from->term[i];
+        mpq_mul(c, t->c, factor);
+        code = row_add(to, t->eval, t->past, c, t->symbols, t->symbol);
+    }
+    mpq_clear(c);
+    return code;
+}
+
+static int row_copy(Row *to, const Row *from)
+{
+    mpq_t one;
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    int code = row_add_row(to, from, one);
+    mpq_clear(one);
+    return code;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+Table *table_new(const char *name)
+{
+    Table *t = memory_new(1, sizeof(Table));
+    if (!t) return NULL;
+    strncpy(t->name, name, TABLE_NAME - 1);
+    t->exact = 1;
+    t->colours = 2;
+    for (int i = 0; i < COLOURS; i++) {
+        mpq_init(t->weight[i]);
+        mpq_set_ui(t->weight[i], 1, 1);
+    }
+    t->title = memory_string("");
+    t->source = memory_string("");
+    t->note = memory_string("");
+    t->start = memory_string("");
+    if (t->title && t->source && t->note && t->start) return t;
+    table_free(t);
+    return NULL;
+}
+
+void table_free(Table *t)
+{
+    if (!t) return;
+    for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
+    for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
+    for (size_t i = 0; i < t->symbols; i++) {
+        for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
+        memory_free(t->symbol[i].input);
+        mpq_clear(t->symbol[i].start);
+    }
+    row_free(&t->update);
+    row_free(&t->error);
+    table_free(t->pair);
+    for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
+    void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
+                     t->point, t->eval,   t->flow, t->symbol};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
+    memory_free(t);
+}
+
+static int copy_points(Table *to, const Table *from)
+{
+    if (!(to->point = memory_new(from->points, sizeof(Point)))) return ERR_MEMORY;
+    for (; to->points < from->points; to->points++) {
+        Point *p = &to->point[to->points];
+        const Point *q = &from->point[to->points];
+        point_init(p);
+        p->timed = q->timed;
+        p->phi = q->phi;
+        p->ops = q->ops;
+        mpq_set(p->scale, q->scale);
+        for (int c = 0; c < COLOURS; c++) mpq_set(p->c[c], q->c[c]);
+    }
+    for (size_t i = 0; i < from->points; i++) TRY(row_copy(&to->point[i].row, &from->point[i].row));
+    return 0;
+}
+
+static int copy_symbols(Table *to, const Table *from)
+{
+    if (!(to->symbol = memory_new(from->symbols, sizeof(Symbol)))) return ERR_MEMORY;
+    for (size_t i = 0; i < from->symbols; i++) {
+        Symbol *s = &to->symbol[i];
+        const Symbol *q = &from->symbol[i];
+        memcpy(s->name, q->name, TABLE_NAME);
+        s->kind = q->kind;
+        mpq_init(s->start);
+        mpq_set(s->start, q->start);
+        to->symbols++;
+        if (!(s->input = memory_new(q->inputs, sizeof(Row)))) return ERR_MEMORY;
+        s->inputs = q->inputs;
+        for (size_t k = 0; k < q->inputs; k++) TRY(row_copy(&s->input[k], &q->input[k]));
+    }
+    return 0;
+}
+
+static int copy_texts(Table *to, const Table *from)
+{
+    char **a[] = {&to->title, &to->source, &to->note, &to->start};
+    char *const b[] = {from->title, from->source, from->note, from->start};
+    for (int i = 0; i < 4; i++) {
+        char *s = memory_string(b[i]);
+        if (!s) return ERR_MEMORY;
+        memory_free(*a[i]);
+        *a[i] = s;
+    }
+    return 0;
+}
+
+static int copy_into(Table *to, const Table *from)
+{
+    TRY(copy_texts(to, from));
+    TRY(copy_points(to, from));
+    TRY(copy_symbols(to, from));
+    if (!(to->stage = memory_new(from->stages, sizeof(Stage)))) return ERR_MEMORY;
+    if (!(to->eval = memory_new(from->evals, sizeof(Eval)))) return ERR_MEMORY;
+    if (!(to->flow = memory_new(from->flows, sizeof(Flow)))) return ERR_MEMORY;
+    if (from->stages) memcpy(to->stage, from->stage, from->stages * sizeof(Stage));
+    if (from->evals) memcpy(to->eval, from->eval, from->evals * sizeof(Eval));
+    to->stages = from->stages;
+    to->evals = from->evals;
+    for (; to->flows < from->flows; to->flows++) {
+        to->flow[to->flows] = from->flow[to->flows]; /* its mpq is initialised next */
+        mpq_init(to->flow[to->flows].c);
+        mpq_set(to->flow[to->flows].c, from->flow[to->flows].c);
+    }
+    to->colours = from->colours;
+    to->exact = from->exact;
+    to->dense = from->dense;
+    to->word = from->word;
+    to->past_y = from->past_y;
+    to->past_k = from->past_k;
+    to->linear = from->linear;
+    for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
+    if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
+    TRY(row_copy(&to->error, &from->error));
+    return row_copy(&to->update, &from->update);
+}
+
+Table *table_copy(const Table *from)
+{
+    Table *to = table_new(from->name);
+    if (to && copy_into(to, from) != 0) {
+        table_free(to);
+        return NULL;
+    }
+    return to;
+}
+
+void table_rename(Table *t, const char *name)
+{
+    snprintf(t->name, TABLE_NAME, "%s", name);
+    if (t->pair) table_rename(t->pair, name);
+}
+
+void table_value(const Table *t, const Term *term, mpq_t out)
+{
+    mpq_set(out, term->c);
+    for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
+}
+
+/* Sets c to what a slope adds to the clock of an operator: 1 to its own, else 0; of an exponential stage
+ * the increment's node. */
+static void slope_time(const Table *t, int eval, int op, mpq_t c)
+{
+    const Point *at = eval_point(t, eval);
+    if (at->phi)
+        mpq_set(c, at->c[op]);
+    else
+        mpq_set_ui(c, op == t->eval[eval].op, 1);
+}
+
+/* Sets c to the node of a row by the rule, for one colour. */
+static void row_time(const Table *t, const Row *r, int op, mpq_t c)
+{
+    mpq_t w, x;
+    mpq_inits(w, x, NULL);
+    mpq_set_ui(c, 0, 1);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        table_value(t, s, w);
+        if (s->eval == TABLE_STATE)
+            mpq_set_si(x, -s->past, 1);
+        else
+            slope_time(t, s->eval, op, x);
+        mpq_mul(w, w, x);
+        mpq_add(c, c, w);
+    }
+    mpq_clears(w, x, NULL);
+}
+
+/* Sets a point's node by the rule; that of an increment is over J!. */
+static void point_time(const Table *t, Point *p, int op)
+{
+    mpq_t over;
+    mpq_init(over);
+    row_time(t, &p->row, op, p->c[op]);
+    for (int j = 2; j < p->phi; j++) {
+        mpq_set_ui(over, 1, (unsigned)j);
+        mpq_mul(p->c[op], p->c[op], over);
+    }
+    mpq_clear(over);
+}
+
+void table_times(Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        for (int op = 0; op < t->colours && !t->point[i].timed; op++)
+            point_time(t, &t->point[i], op);
+}
+
+static int row_freeze(const Table *t, Row *r)
+{
+    Row frozen = {0};
+    mpq_t c;
+    int code = 0;
+    mpq_init(c);
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        table_value(t, &r->term[i], c);
+        code = row_add(&frozen, r->term[i].eval, r->term[i].past, c, 0, NULL);
+    }
+    mpq_clear(c);
+    row_free(r);
+    *r = frozen;
+    return code;
+}
+
+Table *table_freeze(const Table *from)
+{
+    Table *t = table_copy(from);
+    int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
+    if (code == 0) {
+        for (size_t i = 0; i < t->symbols; i++) {
+            for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
+            memory_free(t->symbol[i].input);
+            mpq_clear(t->symbol[i].start);
+        }
+        t->symbols = 0;
+        t->dense = 0; /* constant weights telescope exactly */
+        table_free(t->pair);
+        t->pair = NULL;
+        return t;
+    }
+    table_free(t);
+    return NULL;
+}
+
+/* ---- start of a multistep scheme ----------------------------------------------------------------- */
+
+/* Replaces in an argument what `history` steps cannot give; `ready`: evaluations computed before. */
+static int start_argument(Row *r, int history, int ready)
+{
+    Row out = {0};
+    int code = 0;
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        int missing = s->past > history;
+        if (missing && s->eval != TABLE_STATE && s->eval >= ready) continue;
+        code = row_add(&out, s->eval, missing ? 0 : s->past, s->c, s->symbols, s->symbol);
+    }
+    row_free(r);
+    *r = out;
+    return code;
+}
+
+/* Sums a row's weights on slopes of an operator, with symbols at their starting values; set 0: of
+ * every set. */
+static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum)
+{
+    mpq_t c;
+    mpq_init(c);
+    mpq_set_ui(sum, 0, 1);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval == TABLE_STATE || t->eval[s->eval].op != op) continue;
+        if (eval_point(t, s->eval)->phi) continue;
+        if (set && t->eval[s->eval].set != set) continue;
+        table_value(t, s, c);
+        mpq_add(sum, sum, c);
+    }
+    mpq_clear(c);
+}
+
+/* Makes y' = y + K: past slopes become current ones, the weights of each colour are normalised to total
+ * 1. */
+static int start_update(const Table *t, Row *r)
+{
+    Row out = {0};
+    mpq_t c, total[COLOURS];
+    mpq_inits(c, total[OP_F], total[OP_G], total[OP_C], NULL);
+    for (int op = 0; op < t->colours; op++) slope_total(t, r, op, 0, total[op]);
+    mpq_set_ui(c, 1, 1);
+    int code = row_add(&out, TABLE_STATE, 0, c, 0, NULL);
+    for (size_t i = 0; i < r->terms && code == 0; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval == TABLE_STATE) continue;
+        int op = t->eval[s->eval].op;
+        if (mpq_sgn(total[op]) == 0) continue; /* no slope to scale: the operator waits */
+        mpq_div(c, s->c, total[op]);
+        code = row_add(&out, s->eval, 0, c, s->symbols, s->symbol);
+    }
+    mpq_clears(c, total[OP_F], total[OP_G], total[OP_C], NULL);
+    row_free(r);
+    *r = out;
+    return code;
+}
+
+static int start_rows(Table *t, int history)
+{
+    for (size_t p = 0; p < t->points; p++) {
+        int ready = 0;
+        while (t->eval[ready].point < (int)p) ready++;
+        TRY(start_argument(&t->point[p].row, history, ready));
+    }
+    for (size_t g = 0; g < t->symbols; g++)
+        for (size_t k = 0; k < t->symbol[g].inputs; k++)
+            TRY(start_argument(&t->symbol[g].input[k], history, (int)t->evals));
+    return start_update(t, &t->update);
+}
+
+Table *table_start(const Table *from, int history)
+{
+    Table *t = table_copy(from);
+    int depth = from->past_y > from->past_k ? from->past_y : from->past_k;
+    if (!t || history >= depth) return t;
+    if (start_rows(t, history) == 0) return t;
+    table_free(t);
+    return NULL;
+}
+
+/* ---- counts --------------------------------------------------------------------------------------- */
+
+size_t table_evals(const Table *t, int op)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op && !eval_point(t, (int)i)->phi;
+    for (size_t i = 0; i < t->flows; i++) n += t->flow[i].op == op;
+    return n;
+}
+
+int table_sets(const Table *t, int op)
+{
+    int most = 0;
+    for (size_t i = 0; i < t->evals; i++)
+        if (t->eval[i].op == op && t->eval[i].set > most) most = t->eval[i].set;
+    for (size_t i = 0; i < t->flows; i++)
+        if (t->flow[i].op == op && t->flow[i].set > most) most = t->flow[i].set;
+    return most;
+}
+
+void table_weight(const Table *t, int op, int set, mpq_t out)
+{
+    slope_total(t, &t->update, op, set, out);
+    for (size_t i = 0; i < t->flows; i++)
+        if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
+}
+
+/* Turns a sum by the rule into steps. */
+static void node_in_steps(const Table *t, int op, mpq_t node)
+{
+    if (mpq_sgn(t->weight[op]) != 0) mpq_div(node, node, t->weight[op]);
+}
+
+void table_time(const Table *t, const Point *p, int op, mpq_t out)
+{
+    mpq_set(out, p->c[op]);
+    if (!p->timed) node_in_steps(t, op, out);
+}
+
+double table_node(const Table *t, const Point *p, int op)
+{
+    if (p->phi) return 0;
+    mpq_t c;
+    mpq_init(c);
+    table_time(t, p, op, c);
+    double d = table_double(c);
+    mpq_clear(c);
+    return d;
+}
+
+/* Decimals typed by hand carry some 16 digits. */
+static int is_elsewhere(const Table *t, const Eval *e, mpq_t rule)
+{
+    row_time(t, &t->point[e->point].row, e->op, rule);
+    node_in_steps(t, e->op, rule);
+    mpq_sub(rule, rule, t->point[e->point].c[e->op]);
+    return t->exact ? mpq_sgn(rule) != 0 : fabs(mpq_get_d(rule)) > 1e-12;
+}
+
+int table_written(const Table *t)
+{
+    mpq_t rule;
+    size_t i = 0;
+    mpq_init(rule);
+    while (i < t->evals &&
+           !(t->point[t->eval[i].point].timed && is_elsewhere(t, &t->eval[i], rule)))
+        i++;
+    mpq_clear(rule);
+    return i < t->evals;
+}
+
+const Point *eval_point(const Table *t, int eval)
+{
+    return &t->point[t->eval[eval].point];
+}
+
+int table_phi(const Table *t)
+{
+    for (size_t i = 0; i < t->points; i++)
+        if (t->point[i].phi) return 1;
+    return 0;
+}
+
+int table_over(const Table *t, int op)
+{
+    if (table_phi(t)) return 0;
+    for (size_t i = 0; i < t->stages; i++)
+        if (t->stage[i].op != op) return 0;
+    return t->stages > 0;
+}
+
+/* ---- equality --------------------------------------------------------------------------------------- */
+
+static int points_equal(const Table *a, const Table *b)
+{
+    for (size_t i = 0; i < a->points; i++) {
+        const Point *p = &a->point[i], *q = &b->point[i];
+        if (!row_equal(&p->row, &q->row) || p->timed != q->timed) return 0;
+        if (p->phi != q->phi || p->ops != q->ops || !mpq_equal(p->scale, q->scale)) return 0;
+        for (int op = 0; op < a->colours; op++)
+            if (!mpq_equal(p->c[op], q->c[op])) return 0;
+    }
+    return 1;
+}
+
+static int symbols_equal(const Table *a, const Table *b)
+{
+    for (size_t i = 0; i < a->symbols; i++) {
+        const Symbol *s = &a->symbol[i], *u = &b->symbol[i];
+        if (strcmp(s->name, u->name) != 0 || s->kind != u->kind || s->inputs != u->inputs) return 0;
+        if (!mpq_equal(s->start, u->start)) return 0;
+        for (size_t k = 0; k < s->inputs; k++)
+            if (!row_equal(&s->input[k], &u->input[k])) return 0;
+    }
+    return 1;
+}
+
+static int flows_equal(const Table *a, const Table *b)
+{
+    for (size_t i = 0; i < a->flows; i++) {
+        const Flow *f = &a->flow[i], *g = &b->flow[i];
+        if (f->op != g->op || f->set != g->set || !mpq_equal(f->c, g->c)) return 0;
+    }
+    return 1;
+}
+
+int table_equal(const Table *a, const Table *b)
+{
+    if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
+        a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
+        a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
+        a->linear != b->linear)
+        return 0;
+    for (int op = 0; op < a->colours; op++)
+        if (!mpq_equal(a->weight[op], b->weight[op])) return 0;
+    for (size_t i = 0; i < a->stages; i++)
+        if (memcmp(&a->stage[i], &b->stage[i], sizeof(Stage)) != 0) return 0;
+    for (size_t i = 0; i < a->evals; i++)
+        if (memcmp(&a->eval[i], &b->eval[i], sizeof(Eval)) != 0) return 0;
+    if (!a->pair != !b->pair || (a->pair && !table_equal(a->pair, b->pair))) return 0;
+    return points_equal(a, b) && symbols_equal(a, b) && flows_equal(a, b) &&
+           row_equal(&a->update, &b->update) && row_equal(&a->error, &b->error);
+}
+
+/* ---- to double --------------------------------------------------------------------------------------- */
+
+double table_double(const mpq_t q)
+{
+    double d = mpq_get_d(q); /* towards zero: the nearest is d or its neighbour away from zero */
+    double e = nextafter(d, mpq_sgn(q) < 0 ? -INFINITY : INFINITY);
+    if (!isfinite(d) || !isfinite(e)) return d;
+    mpq_t a, b;
+    mpq_inits(a, b, NULL);
+    mpq_set_d(a, d);
+    mpq_set_d(b, e);
+    mpq_sub(a, q, a);
+    mpq_sub(b, b, q);
+    mpq_abs(a, a);
+    mpq_abs(b, b);
+    if (mpq_cmp(b, a) < 0) d = e;
+    mpq_clears(a, b, NULL);
+    return d;
+}

@@ -1,0 +1,403 @@
+/* zoo.c: schemes by name. The built-in texts are ode/scheme/zoo.scheme, embedded as it is; names with a
+ * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/made.h"
+#include "ode/scheme/scheme.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__asm__(".pushsection .rodata\n"
+        "zoo_text_begin: .incbin \"ode/scheme/zoo.scheme\"\n"
+        "zoo_text_end: .byte 0\n"
+        ".popsection\n");
+extern const char zoo_text_begin[], zoo_text_end[];
+
+int zoo_open(Zoo *z)
+{
+    *z = (Zoo){0};
+    /* cppcheck-suppress comparePointers ; both are of the text that the assembler put in */
+    return scheme_parse("zoo.scheme", zoo_text_begin, (size_t)(zoo_text_end - zoo_text_begin),
+                        &z->scheme, &z->count);
+}
+
+int zoo_read(Zoo *z, const char *file)
+{
+    FILE *f = fopen(file, "rb");
+    if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
+    char *text = memory_new(SCHEME_BYTES + 1, 1);
+    if (!text) {
+        fclose(f);
+        return ERR_MEMORY;
+    }
+    size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
+    size_t mark = text_mark(text, bytes);
+    int bad = ferror(f), code;
+    fclose(f);
+    if (bad)
+        code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
+    else
+        code = (bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark)
+                    ? butcher_parse
+                    : scheme_parse)(file, text + mark, bytes - mark, &z->scheme, &z->count);
+    memory_free(text);
+    return code;
+}
+
+void zoo_close(Zoo *z)
+{
+    for (size_t i = 0; i < z->count; i++) table_free(z->scheme[i]);
+    memory_free(z->scheme);
+    *z = (Zoo){0};
+}
+
+/* ---- names that are texts --------------------------------------------------------------------------- */
+
+/* Parses a text (from open_memstream) as one scheme and gives it `name`. */
+static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
+{
+    Table **list = NULL;
+    size_t count = 0;
+    TRY(scheme_parse(name, text, bytes, &list, &count));
+    *out = list[0];
+    memory_free(list);
+    table_rename(*out, name);
+    return 0;
+}
+
+/* ---- over another operator ---------------------------------------------------------------------------- */
+
+static const Table *stored(const Zoo *z, const char *name)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (strcmp(z->scheme[i]->name, name) == 0) return z->scheme[i];
+    return NULL;
+}
+
+static const struct {
+    const char *suffix;
+    int op;
+} forms[] = {{"-layer", OP_L}, {"-F", OP_F}, {"-G", OP_G}};
+
+static int find_base(const Zoo *z, const char *name, Table **out);
+
+/* Writes NAME-decoder for any scheme NAME; *made = 0 where the name is none. */
+static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
+{
+    static const char suffix[] = "-decoder";
+    size_t n = strlen(name), m = sizeof suffix - 1;
+    char base[TABLE_NAME];
+    Table *t;
+    *made = n > m && n < TABLE_NAME && strcmp(name + n - m, suffix) == 0;
+    if (!*made) return 0;
+    snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
+    TRY(find_base(z, base, &t));
+    int code = scheme_over(t, OP_A, name, f);
+    table_free(t);
+    return code;
+}
+
+/* Writes NAME-layer, NAME-F, NAME-G for a stored scheme NAME; *made = 0 where the name is none of
+ * these. */
+static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
+{
+    size_t n = strlen(name);
+    char base[TABLE_NAME];
+    *made = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && n < TABLE_NAME; i++) {
+        size_t m = strlen(forms[i].suffix);
+        if (n <= m || strcmp(name + n - m, forms[i].suffix) != 0) continue;
+        snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
+        const Table *t = stored(z, base);
+        if (!t) continue;
+        *made = 1;
+        return scheme_over(t, forms[i].op, name, f);
+    }
+    return 0;
+}
+
+/* ---- look-up ------------------------------------------------------------------------------------------ */
+
+/* Returns the edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein
+ * 1966). */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[TABLE_NAME + 1];
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static int unknown(const Zoo *z, const char *name)
+{
+    const char *near = NULL;
+    size_t best = strlen(name) / 3 + 1 > 3 ? strlen(name) / 3 + 1 : 3; /* more is another word */
+    for (size_t i = 0; i < z->count; i++) {
+        size_t d = distance(name, z->scheme[i]->name);
+        if (d < best) best = d, near = z->scheme[i]->name;
+    }
+    return error_set(
+        ERR_INPUT,
+        "unknown scheme '%.60s'%s%s%s; 'trotter schemes' lists them, --scheme-file adds some", name,
+        near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+}
+
+static int write_made(const Zoo *z, const char *name, FILE *f)
+{
+    int made;
+    TRY(write_decoder(z, name, f, &made));
+    if (made) return 0;
+    TRY(made_write(name, f, &made));
+    if (made) return 0;
+    TRY(write_form(z, name, f, &made));
+    return made ? 0 : unknown(z, name);
+}
+
+/* Finds a scheme by its name without sub-flow suffix. */
+static int find_base(const Zoo *z, const char *name, Table **out)
+{
+    const Table *t = stored(z, name);
+    if (t) return (*out = table_copy(t)) ? 0 : ERR_MEMORY;
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return error_set(ERR_MEMORY, "out of memory");
+    int code = write_made(z, name, f);
+    fclose(f);
+    if (code == 0) code = parse_made(name, text, bytes, out);
+    free(text);
+    return code;
+}
+
+/* Replaces the flows of *t by the stages of `solver`; "exact" keeps them. */
+static int solve_flows(const Zoo *z, const char *solver, Table **t)
+{
+    Table *s, *expanded;
+    if (strcmp(solver, "exact") == 0) return 0;
+    TRY(find_base(z, solver, &s));
+    int code = table_expand(*t, s, &expanded);
+    table_free(s);
+    if (code != 0) return code;
+    table_free(*t);
+    *t = expanded;
+    return 0;
+}
+
+/* Returns where the sub-flow suffix begins: the last ':' that is not a made name's own. */
+static const char *find_suffix(const char *name)
+{
+    return strrchr(made_rest(name), ':');
+}
+
+int zoo_name(const char *given, char name[TABLE_NAME])
+{
+    if (strlen(given) >= TABLE_NAME) return made_too_long(given);
+    strcpy(name, given);
+    size_t comma = made_comma(name);
+    if (comma) name[comma] = '-';
+    made_reduce(name, TABLE_NAME);
+    return 0;
+}
+
+/* ---- NAME:fixed-point-N ----------------------------------------------------------------------------- */
+
+static const char fixed_point[] = ":fixed-point-";
+
+/* Returns where that suffix begins; NULL: there is none. */
+static const char *find_fixed_point(const char *name)
+{
+    const char *suffix = strrchr(name, ':');
+    return suffix && strncmp(suffix, fixed_point, sizeof fixed_point - 1) == 0 ? suffix : NULL;
+}
+
+static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, const char *solver,
+                            Table **out)
+{
+    char base[TABLE_NAME], *text = NULL;
+    const char *at = suffix + sizeof fixed_point - 1;
+    int corrections = made_number(&at, LOOPS_MAX);
+    size_t bytes;
+    Table *t;
+    if (corrections < 0 || *at)
+        return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
+                         LOOPS_MAX);
+    snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
+    TRY(zoo_find(z, base, solver, &t));
+    FILE *f = open_memstream(&text, &bytes);
+    int code =
+        f ? scheme_fixed_point(t, corrections, name, f) : error_set(ERR_MEMORY, "out of memory");
+    if (f) fclose(f);
+    table_free(t);
+    if (code == 0) code = parse_made(name, text, bytes, out);
+    free(text);
+    return code;
+}
+
+int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
+{
+    char name[TABLE_NAME], base[TABLE_NAME];
+    *out = NULL;
+    TRY(zoo_name(given, name));
+    const char *iterated = stored(z, name) ? NULL : find_fixed_point(name);
+    if (iterated) return make_fixed_point(z, name, iterated, solver, out);
+    const char *suffix = stored(z, name) ? NULL : find_suffix(name);
+    snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
+    *out = NULL;
+    TRY(find_base(z, base, out));
+    int code = 0;
+    if (suffix && (*out)->flows == 0)
+        code = error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
+                         name);
+    else if ((*out)->flows)
+        code = solve_flows(z, suffix ? suffix + 1 : solver, out);
+    if (code == 0)
+        table_rename(*out, name);
+    else {
+        table_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out)
+{
+    char longer[2 * TABLE_NAME];
+    TRY(zoo_find(z, name, solver, out));
+    if ((*out)->colours > 2) return 0;
+    table_free(*out);
+    *out = NULL;
+    const char *suffix = stored(z, name) ? NULL : find_suffix(name);
+    size_t n = suffix ? (size_t)(suffix - name) : strlen(name);
+    snprintf(longer, sizeof longer, "%.*s-decoder%s", (int)n, name, suffix ? suffix : "");
+    return zoo_find(z, longer, solver, out);
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------- */
+
+static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list,
+                     size_t *count)
+{
+    Table *t;
+    TRY(zoo_find(z, name, solver, &t));
+    Table **grown = memory_grow(*list, *count, *count + 1, sizeof(Table *));
+    if (!grown) {
+        table_free(t);
+        return ERR_MEMORY;
+    }
+    (*list = grown)[(*count)++] = t;
+    return 0;
+}
+
+/* Adds a stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its
+ * name. */
+static int add_form(const Zoo *z, const Table *t, int colours, const char *form, const char *solver,
+                    Table ***list, size_t *count)
+{
+    char name[2 * TABLE_NAME];
+    if (t->colours > colours) return 0;
+    snprintf(name, sizeof name, "%s%s%s", t->name, form, t->colours < colours ? "-decoder" : "");
+    if (strlen(name) >= TABLE_NAME) return 0; /* a long name of a scheme file has no room for it */
+    return form[0] && stored(z, name) ? 0 : add_found(z, name, solver, list, count);
+}
+
+/* Adds the explicit schemes, then their -layer. A pair serves steps by tolerance, which layers do not
+ * take, so over L it comes by its name alone. */
+static int add_all(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (!table_implicit(z->scheme[i]) && !table_phi(z->scheme[i]))
+            TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+    for (size_t i = 0; i < z->count; i++)
+        if (table_over(z->scheme[i], OP_H) && z->scheme[i]->colours == 2 && !z->scheme[i]->pair &&
+            !table_implicit(z->scheme[i]))
+            TRY(add_form(z, z->scheme[i], colours, "-layer", solver, list, count));
+    return 0;
+}
+
+/* Adds the schemes of a kind, as they are stored. */
+static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
+                    Table ***list, size_t *count)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (is(z->scheme[i])) TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+    return 0;
+}
+
+static int add_implicit(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
+{
+    return add_kind(z, table_implicit, colours, solver, list, count);
+}
+
+static int add_exponential(const Zoo *z, int colours, const char *solver, Table ***list,
+                           size_t *count)
+{
+    return add_kind(z, table_phi, colours, solver, list, count);
+}
+
+static const struct {
+    int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
+    int colours;
+} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {add_all, 2},
+                           [SCHEMES_DECODERS] = {add_all, 3},
+                           [SCHEMES_IMPLICIT] = {add_implicit, 2},
+                           [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
+
+/* Adds the schemes of a name: one, or a group. */
+static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
+                     size_t *count)
+{
+    int g = scheme_many(name);
+    if (g < 0) return add_found(z, name, solver, list, count);
+    return group[g].add(z, group[g].colours, solver, list, count);
+}
+
+/* Returns the length of the first name of "A, B,...", with the blanks behind it. */
+static size_t name_length(const char *at)
+{
+    size_t comma = made_comma(at);
+    return comma ? comma + 1 + strcspn(at + comma + 1, ",") : strcspn(at, ",");
+}
+
+int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count)
+{
+    char name[TABLE_NAME];
+    int code = 0;
+    *out = NULL;
+    *count = 0;
+    for (const char *at = names; code == 0; at++) {
+        at += strspn(at, " \t");
+        size_t whole = name_length(at), n = whole;
+        while (n > 0 && strchr(" \t", at[n - 1])) n--;
+        if (n == 0)
+            code = error_set(
+                ERR_INPUT,
+                "expected scheme names separated by commas, 'all', 'decoders', 'implicit' or "
+                "'exponential': '%.60s'",
+                names);
+        else if (n >= TABLE_NAME)
+            code = made_too_long(at);
+        else {
+            snprintf(name, sizeof name, "%.*s", (int)n, at);
+            code = add_named(z, name, solver, out, count);
+        }
+        at += whole;
+        if (!*at) break;
+    }
+    if (code == 0) return 0;
+    while (*count) table_free((*out)[--*count]);
+    *out = memory_free(*out);
+    return code;
+}

@@ -1,0 +1,23 @@
+/* implicit.h: the slopes of a step whose stages name themselves. Private to ode/ (step.c). */
+#ifndef TROTTER_IMPLICIT_H
+#define TROTTER_IMPLICIT_H
+
+#include "ode/step/steps.h"
+
+typedef struct Implicit Implicit;
+
+/* Prepares for a frozen table (read here alone) on a system (borrowed). krylov: 1 takes the path of large systems.
+ * Nothing is allocated after this. */
+int implicit_new(const Table *t, const System *s, int krylov, Implicit **out);
+void implicit_free(Implicit *m);
+/* IMPLICIT_DENSE: unknowns, points of a block times coordinates, up to which systems are solved densely.
+ * implicit_krylov: krylov out is 1 where some block has more. */
+enum { IMPLICIT_DENSE = 600 };
+int implicit_krylov(const Table *t, const System *s, int *krylov);
+/* Forgets derivatives kept from earlier steps, so that a run does not depend on what was run before. */
+void implicit_begin(Implicit *m);
+/* Finds k (evals, N), f_e of the step from time t by h. known (points, N): the points' rows without slopes of this
+ * step. *evals grows by the values of the fields taken. ERR_NUMERIC, in words, where they are not found. */
+int implicit_solve(Implicit *m, double t, double h, const double *known, double *k, size_t *evals);
+
+#endif

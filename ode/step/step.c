@@ -1,0 +1,592 @@
+/* step.c: one stepper for every table: points, evaluations and update straight from its rows.
+ *
+ * A frozen table is compiled once: a row becomes a list of (double, slope or state, steps ago). Two rings hold what a
+ * row may ask for: the last past_y + 1 states, and the values f_e of the last past_k + 1 steps; k_e = h f_e is formed
+ * in the rows, whose coefficients take the h. A table of flows applies sub-flows to the state instead. Nothing is
+ * allocated after stepper_new, except by reference_flow where a system has no closed sub-flow.
+ *
+ * Where the field is cheap a step costs what it moves through memory. So a row is one pass (combine.c); F and G of a
+ * stage H that no row tells apart are one slope where the system has F + G in one (`both`), and the row that comes next
+ * is formed from each block of it while that is in the nearest cache; and where particles do not see each other
+ * (`apart`) a whole step is done for a window of rows that fits this cache before the next window begins.
+ *
+ * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest first. Where stage
+ * arguments use past slopes themselves (two-step Runge-Kutta), this recursion has no end: it begins WARM steps deeper
+ * with the network's start, whose slopes are wrong by O(h^2). A slope depends on the one before by a factor O(h), so
+ * the error left is O(h^(WARM + 2)), beyond any order measured here.
+ *
+ * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
+ * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
+ * state an accepted one too (first same as last).
+ *
+ * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and
+ * t, and each of its actions counts as evaluations. implicit.c solves for stages that name themselves or later ones; it
+ * gets the rows without slopes of this step.
+ *
+ * Time and words: each operator has its own clock. A table whose field is a F + b G (+ c C) evaluates F over a h and G
+ * over b h a step, in which the clocks advance by h: nodes are divided by a and b, and a timed sub-flow with weight
+ * other than 1 is that of a F over its share of h, by reference_flow.
+ */
+#include "ode/field/system.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ode/field/combine.h"
+#include "ode/step/implicit.h"
+#include "ode/field/sums.h"
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+enum { WARM = 8 };
+enum { CACHE = 4096, VECTORS = 64 }; /* numbers: the nearest cache's 32 KiB; 8 vectors of 8 */
+
+struct Stepper {
+    const Table *table;
+    System system; /* n: rows of the window */
+    Weighted word; /* the system with the table's weights; n: as above */
+    size_t n, N;   /* sizes of the whole system */
+    size_t block;  /* rows that the nearest cache has room for, of all arrays of a step */
+    size_t rows;   /* rows of a full window: n unless the particles are apart */
+    size_t at;     /* first coordinate of the window */
+    size_t kept;   /* coordinates a slope is kept for: N, or a window's where no past is needed */
+    int depth;     /* steps a full program looks back: max(past_y, past_k) */
+    int stage_y;   /* deepest y[-j] of a stage argument */
+    int recursive; /* a stage argument uses past slopes */
+    Sums *program; /* (depth + 1): program[i] runs with i past steps */
+    int *pair;     /* (evals) 1: F + G of this evaluation and the next are one slope */
+    double *fraction; /* (flows) of h */
+    double *state;    /* (past_y + 2, N) ring */
+    double *slope;    /* (past_k + 1, evals, kept) ring */
+    double *argument; /* (2, rows, d) */
+    const double **x; /* (longest row) sources and weights of one pass */
+    double *c;
+    /* (6 + COLOURS, N) scratch, offsets: of exponential stages; NULL: there are none */
+    double *phi;
+    int start, state_at, slope_at;
+    double t0, h;
+    long step;
+    size_t evals;
+    /* Evaluations a step, except those of exponential and implicit stages, which count their own */
+    size_t counted;
+    double *error;       /* (N) of the last try; NULL: the table is no pair */
+    size_t first;        /* evaluations at y and t itself, which stand first */
+    int same;            /* the last evaluations are the first ones of the next step */
+    size_t ready;        /* evaluations that need not be done again */
+    Implicit **implicit; /* (depth + 1) as program; NULL: no stage names itself or a later one */
+    double *known;       /* (points, N) then: the points' rows without slopes of this step */
+};
+
+/* ---- compiling a table --------------------------------------------------------------------------- */
+
+static int compile_tables(Stepper *st, Table **start)
+{
+    int programs = st->depth + 1, evals = (int)st->table->evals;
+    for (int i = 0; i < programs; i++)
+        if (!(start[i] = table_start(st->table, i))) return ERR_MEMORY;
+    for (int e = 0; st->system.both && !st->implicit && e + 1 < evals; e++) {
+        st->pair[e] = 1;
+        for (int i = 0; i < programs; i++) st->pair[e] &= sums_joined(start[i], e);
+    }
+    for (int i = 0; i < programs; i++) TRY(sums_new(start[i], st->pair, &st->program[i]));
+    for (int i = 0, krylov; st->implicit && i < programs; i++) {
+        TRY(implicit_krylov(start[i], &st->system, &krylov));
+        TRY(implicit_new(start[i], &st->system, krylov, &st->implicit[i]));
+        for (size_t p = 0; p < st->program[i].points; p++) sum_known(&st->program[i].point[p]);
+    }
+    return 0;
+}
+
+static int compile_all(Stepper *st)
+{
+    size_t programs = (size_t)st->depth + 1;
+    st->pair = memory_new(st->table->evals, sizeof *st->pair);
+    st->program = memory_new(programs, sizeof *st->program);
+    if (table_implicit(st->table)) {
+        st->implicit = memory_new(programs, sizeof(Implicit *));
+        st->known = memory_new(st->table->points, st->N * sizeof(double));
+        if (!st->implicit || !st->known) return ERR_MEMORY;
+    }
+    Table **start = memory_new(programs, sizeof *start);
+    int code = st->pair && st->program && start ? compile_tables(st, start) : ERR_MEMORY;
+    for (size_t i = 0; start && i < programs; i++) table_free(start[i]);
+    memory_free(start);
+    return code;
+}
+
+/* Finds what stage arguments ask of the past; returns the longest row of all. */
+static size_t survey(Stepper *st)
+{
+    const Table *t = st->table;
+    size_t longest = t->update.terms > t->error.terms ? t->update.terms : t->error.terms;
+    for (size_t i = 0; i < t->points; i++) {
+        const Row *r = &t->point[i].row;
+        if (r->terms > longest) longest = r->terms;
+        for (size_t k = 0; k < r->terms; k++) {
+            if (r->term[k].eval != TABLE_STATE)
+                st->recursive |= r->term[k].past > 0;
+            else if (r->term[k].past > st->stage_y)
+                st->stage_y = r->term[k].past;
+        }
+    }
+    return longest;
+}
+
+/* Finds which slopes a try may keep for the next one. */
+static void survey_pair(Stepper *st)
+{
+    const Table *t = st->table;
+    const Sums *p = &st->program[st->depth];
+    size_t n = 0;
+    for (; n < t->evals; n++) {
+        const Sum *at = &p->point[t->eval[n].point];
+        if (!at->plain || at->node[t->eval[n].op] != 0) break;
+    }
+    if (n > 0 && st->pair[n - 1]) n--;        /* half of a slope that is not all at y */
+    if (n == t->evals || st->implicit) n = 0; /* a row is formed behind an evaluation */
+    st->first = n;
+    st->same = n > 0 && 2 * n <= t->evals;
+    for (size_t i = 0; st->same && i < n; i++) {
+        const Eval *a = &t->eval[i], *b = &t->eval[t->evals - n + i];
+        st->same = a->op == b->op && a->set == b->set && st->pair[i] == st->pair[b - t->eval] &&
+                   row_equal(&t->point[b->point].row, &t->update) &&
+                   p->point[b->point].node[b->op] == 1;
+    }
+}
+
+/* Returns the rows of a block or full window, for which the slopes of every point, the state, an argument and the
+ * result stay in the cache: at d = 1 1024 for Euler's method, 576 for rk4. It takes whole vectors: other instructions
+ * sum what is left over, and their last bit may be another. */
+static size_t block_rows(const Table *t, size_t d)
+{
+    size_t numbers = CACHE / (t->points + 3) / VECTORS * VECTORS;
+    return d < numbers ? numbers / d : 1;
+}
+
+static int make(Stepper *st)
+{
+    const Table *t = st->table;
+    size_t N = st->N, d = st->system.d, longest = survey(st);
+    for (int op = 0; op < COLOURS; op++) st->counted += t->flows ? 0 : table_evals(t, op);
+    TRY(compile_all(st));
+    st->fraction = memory_new(t->flows, sizeof(double));
+    st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
+    st->slope = memory_new(((size_t)t->past_k + 1) * t->evals, st->kept * sizeof(double));
+    st->argument = memory_new(2 * st->rows * d, sizeof(double));
+    st->x = memory_new(longest, sizeof *st->x);
+    st->c = memory_new(longest, sizeof *st->c);
+    if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
+        return ERR_MEMORY;
+    for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
+    if (table_phi(t)) {
+        st->phi = memory_new(6 + COLOURS, N * sizeof(double));
+        if (!st->phi) return ERR_MEMORY;
+        derivative_offsets(&st->system, st->phi, st->phi + 6 * N);
+    }
+    if (!t->error.terms) return 0;
+    survey_pair(st);
+    st->error = memory_new(N, sizeof(double));
+    return st->error ? 0 : ERR_MEMORY;
+}
+
+int stepper_new(const Table *t, const System *s, Stepper **out)
+{
+    if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
+    TRY(system_takes(s, t));
+    Stepper *st = memory_new(1, sizeof *st);
+    if (!st) return ERR_MEMORY;
+    st->table = t;
+    st->system = *s;
+    st->word = system_weigh(s, t);
+    st->n = s->n;
+    st->N = s->n * s->d;
+    st->block = block_rows(t, s->d);
+    int windows = s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t);
+    st->rows = windows ? st->block : s->n;
+    st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
+    st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
+    int code = make(st);
+    if (code != 0) {
+        stepper_free(st);
+        return code;
+    }
+    *out = st;
+    return 0;
+}
+
+void stepper_free(Stepper *st)
+{
+    if (!st) return;
+    for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
+    for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
+    void *owned[] = {st->program, st->pair, st->fraction, st->state, st->slope,    st->argument,
+                     st->phi,     st->x,    st->c,        st->error, st->implicit, st->known};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
+    memory_free(st);
+}
+
+/* ---- rows and evaluations ------------------------------------------------------------------------ */
+
+/* Returns y[-past] from the window on; past = -1 is the slot of the state to come. */
+static double *state(const Stepper *st, int past)
+{
+    int slots = st->table->past_y + 2;
+    return st->state + (size_t)((st->state_at + slots - past) % slots) * st->N + st->at;
+}
+
+static double *slope(const Stepper *st, int eval, int past)
+{
+    int slots = st->table->past_k + 1;
+    size_t slot = (size_t)((st->slope_at + slots - past) % slots);
+    size_t at = st->kept == st->N ? st->at : 0;
+    return st->slope + (slot * st->table->evals + (size_t)eval) * st->kept + at;
+}
+
+static size_t window_size(const Stepper *st)
+{
+    return st->system.n * st->system.d;
+}
+
+/* Writes weights and sources of a row in the window to c and x. */
+static void gather(const Stepper *st, const Sum *s)
+{
+    for (size_t m = 0; m < s->parts; m++) {
+        const SumPart *p = &s->part[m];
+        int is_state = p->eval == TABLE_STATE;
+        st->c[m] = is_state ? p->c : p->c * st->h;
+        st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
+    }
+}
+
+/* Computes k = phi_J(scale h A) x / h, A the derivative at the state and time t that the step
+ * begins with. */
+static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, double *k)
+{
+    const Point *p = &st->table->point[e->point];
+    double scale = st->program[st->depth].point[e->point].scale;
+    size_t N = st->N;
+    Derivative A = {&st->system, p->ops, e->set, t, state(st, 0), st->phi + 6 * N, st->phi + 3 * N};
+    st->evals += derivative_evals(&A) *
+                 exponential_phi(N, derivative_act, &A, scale * st->h, p->phi - 1, x, k, st->phi);
+    for (size_t i = 0; i < N; i++) k[i] /= st->h;
+}
+
+/* Evaluates slope e at x, time t, and forms from it the row that comes next (NULL: none) in out. It
+ * goes block by block where the system has F + G of some rows, so that a slope is used before it
+ * leaves the nearest cache. Returns 1 where out is finite; it looks only where `check` says so. */
+static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
+                   int check)
+{
+    const System *s = &st->system;
+    const Eval *eval = &st->table->eval[e];
+    size_t d = s->d, rows = st->pair[e] ? st->block : s->n;
+    double *k = slope(st, (int)e, 0);
+    int finite = 1;
+    if (next) gather(st, next);
+    for (size_t first = 0; first < s->n; first += rows) {
+        size_t count = s->n - first < rows ? s->n - first : rows, at = first * d, N = count * d;
+        if (st->pair[e])
+            s->both(s, eval->set, t, x, first, count, k);
+        else if (eval_point(st->table, (int)e)->phi)
+            apply_phi(st, eval, t, x, k);
+        else
+            s->field[eval->op](s, eval->set, t, x, k);
+        if (next && check)
+            finite &= combine_checked(at, N, next->parts, st->c, st->x, out);
+        else if (next)
+            combine(at, N, next->parts, st->c, st->x, out);
+    }
+    return finite;
+}
+
+/* Returns the row to form once the evaluations before `after` are done: the next point, NULL where
+ * that is still `point`, or the update. */
+static const Sum *next_row(const Table *t, const Sums *p, size_t after, int point)
+{
+    if (after >= t->evals) return &p->update;
+    return t->eval[after].point == point ? NULL : &p->point[t->eval[after].point];
+}
+
+/* Evaluates all slopes of the step from time t that are not ready, in the window, and forms the update in out (NULL:
+ * not wanted). Two buffers take turns as argument: a block may read more of the old one than its own rows. Returns 1
+ * where out is finite. */
+static int evaluate(Stepper *st, const Sums *p, double t, double *out)
+{
+    const Table *table = st->table;
+    size_t windowed = st->rows < st->n; /* one block: one buffer, and room for the rest */
+    double *buffer[2] = {st->argument, st->argument + (windowed ? 0 : st->N)};
+    const double *x = state(st, 0);
+    int finite = 1, turn = 0;
+    const Sum *begin = table->evals ? &p->point[table->eval[st->ready].point] : NULL;
+    if (begin && !begin->plain) {
+        gather(st, begin);
+        combine(0, window_size(st), begin->parts, st->c, st->x, buffer[0]);
+        x = buffer[turn++];
+    }
+    for (size_t e = st->ready, after; e < table->evals; e = after) {
+        const Eval *eval = &table->eval[e];
+        double time = t + p->point[eval->point].node[eval->op] * st->h;
+        after = e + 1 + (size_t)st->pair[e];
+        const Sum *next = next_row(table, p, after, eval->point);
+        int last = next == &p->update, formed = next && (last ? out != NULL : !next->plain);
+        double *to = last ? out : buffer[turn];
+        finite = advance(st, e, time, x, formed ? next : NULL, to, last);
+        if (!next || last) continue;
+        x = formed ? to : state(st, 0);
+        turn ^= formed;
+    }
+    return finite;
+}
+
+/* Finds the slopes of a step with implicit stages. */
+static int solve_stages(Stepper *st, const Sums *p, double t)
+{
+    for (size_t i = 0; i < p->points; i++) {
+        double *out = st->known + i * st->N;
+        gather(st, &p->point[i]);
+        if (p->point[i].parts)
+            combine(0, st->N, p->point[i].parts, st->c, st->x, out);
+        else
+            memset(out, 0, st->N * sizeof *out);
+    }
+    return implicit_solve(st->implicit[p - st->program], t, st->h, st->known, slope(st, 0, 0),
+                          &st->evals);
+}
+
+/* A pass over one window; p: NULL for a table of flows. */
+typedef int Pass(Stepper *st, const Sums *p, double t);
+
+/* Makes the pass over every window. */
+static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
+{
+    int code = 0;
+    for (size_t row = 0; row < st->n && code == 0; row += st->rows) {
+        size_t left = st->n - row;
+        st->at = row * st->system.d;
+        st->system.n = st->word.system.n = left < st->rows ? left : st->rows;
+        code = pass(st, p, t);
+    }
+    st->at = 0;
+    return code;
+}
+
+/* Makes the slopes those of one step ago. */
+static void shift_slopes(Stepper *st)
+{
+    st->slope_at = (st->slope_at + 1) % (st->table->past_k + 1);
+}
+
+static void shift_state(Stepper *st)
+{
+    st->state_at = (st->state_at + 1) % (st->table->past_y + 2);
+}
+
+static void push_state(Stepper *st, const double *y)
+{
+    memcpy(state(st, -1), y, st->N * sizeof *y);
+    shift_state(st);
+}
+
+/* ---- start --------------------------------------------------------------------------------------- */
+
+/* Returns the number of earlier steps whose slopes are evaluated on exact states. */
+static int past_steps(const Stepper *st)
+{
+    return st->table->past_k + (st->recursive ? WARM : 0);
+}
+
+int stepper_history(const Stepper *st)
+{
+    int slopes = st->table->past_k ? past_steps(st) + st->stage_y : 0;
+    return slopes > st->table->past_y ? slopes : st->table->past_y;
+}
+
+static int slopes_pass(Stepper *st, const Sums *p, double t)
+{
+    if (st->implicit) return solve_stages(st, p, t);
+    evaluate(st, p, t, NULL);
+    return 0;
+}
+
+/* Fills the rings from past (history, N), nearest first. */
+static int begin_given(Stepper *st, const double *past)
+{
+    int steps = st->table->past_k ? past_steps(st) : 0;
+    for (int j = stepper_history(st); j > 0; j--) {
+        push_state(st, past + (size_t)(j - 1) * st->N);
+        if (j > steps) continue;
+        int known = st->recursive && steps - j < st->depth ? steps - j : st->depth;
+        TRY(sweep(st, slopes_pass, &st->program[known], st->t0 - j * st->h));
+        shift_slopes(st);
+    }
+    return 0;
+}
+
+int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past)
+{
+    st->t0 = t;
+    st->h = h;
+    st->step = 0;
+    st->ready = 0;
+    st->start = start;
+    for (int i = 0; st->implicit && i <= st->depth; i++) implicit_begin(st->implicit[i]);
+    if (start == START_GIVEN && stepper_history(st) > 0) {
+        if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
+        TRY(begin_given(st, past));
+    }
+    push_state(st, y);
+    st->evals = 0;
+    return 0;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+/* Moves y over the fraction h of an operator, which is h / weight of its clock. */
+static int sub_flow(const Stepper *st, int op, int set, double t, double h, double *y)
+{
+    const System *s = &st->system;
+    double weight = st->word.weight[op];
+    if (s->timed && weight != 1) return reference_flow(&st->word.system, op, set, t, h / weight, y);
+    if (!s->flow[op]) return reference_flow(s, op, set, t, h, y);
+    s->flow[op](s, set, t, h, y);
+    return 0;
+}
+
+static int not_finite(const Stepper *st)
+{
+    return error_set(ERR_NUMERIC, "scheme %s: the state is not finite after step %ld",
+                     st->table->name, st->step + 1);
+}
+
+/* Applies sub-flows one after another, each by its operator's clock. */
+static int flow_pass(Stepper *st, const Sums *p, double t)
+{
+    double clock[COLOURS] = {0}, *y = state(st, -1);
+    (void)p;
+    memcpy(y, state(st, 0), window_size(st) * sizeof *y);
+    for (size_t i = 0; i < st->table->flows; i++) {
+        const Flow *f = &st->table->flow[i];
+        double h = st->fraction[i] * st->h;
+        TRY(sub_flow(st, f->op, f->set, t + clock[f->op], h, y));
+        clock[f->op] += h / st->word.weight[f->op];
+    }
+    return combine_finite(window_size(st), y) ? 0 : not_finite(st);
+}
+
+static int table_pass(Stepper *st, const Sums *p, double t)
+{
+    double *y = state(st, -1);
+    if (st->table->evals && !st->implicit) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    if (st->implicit) TRY(solve_stages(st, p, t));
+    gather(st, &p->update);
+    combine(0, window_size(st), p->update.parts, st->c, st->x, y);
+    return !st->implicit || combine_finite(window_size(st), y) ? 0 : not_finite(st);
+}
+
+int stepper_step(Stepper *st)
+{
+    double t = st->t0 + (double)st->step * st->h;
+    int known = st->start == START_NETWORK && st->step < st->depth ? (int)st->step : st->depth;
+    TRY(sweep(st, st->table->flows ? flow_pass : table_pass, &st->program[known], t));
+    if (!st->table->flows) shift_slopes(st);
+    shift_state(st);
+    st->step++;
+    if (!st->implicit) st->evals += st->table->flows + st->counted;
+    return 0;
+}
+
+/* ---- tries of a pair ------------------------------------------------------------------------------ */
+
+static int try_pass(Stepper *st, const Sums *p, double t)
+{
+    if (st->implicit) {
+        TRY(solve_stages(st, p, t));
+        gather(st, &p->update);
+        combine(0, window_size(st), p->update.parts, st->c, st->x, state(st, -1));
+    } else {
+        evaluate(st, p, t, state(st, -1)); /* values not finite are seen behind the last window */
+    }
+    gather(st, &p->error);
+    combine(0, window_size(st), p->error.parts, st->c, st->x, st->error + st->at);
+    return 0;
+}
+
+int stepper_try(Stepper *st, double h)
+{
+    st->h = h;
+    if (!st->implicit) st->evals += st->counted - st->ready;
+    TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
+    st->ready = st->first;
+    return combine_finite(st->N, state(st, -1)) ? 0 : not_finite(st);
+}
+
+void stepper_accept(Stepper *st)
+{
+    size_t from = st->table->evals - st->first;
+    for (size_t i = 0; st->same && i < st->first; i++)
+        memcpy(slope(st, (int)i, 0), slope(st, (int)(from + i), 0), st->N * sizeof(double));
+    st->ready = st->same ? st->first : 0;
+    st->t0 += st->h;
+    shift_state(st);
+    st->step++;
+}
+
+double stepper_h(const Stepper *st)
+{
+    return st->h;
+}
+
+const double *stepper_slope(const Stepper *st, size_t e)
+{
+    return e > 0 && st->pair[e - 1] ? NULL : slope(st, (int)e, 0);
+}
+
+const double *stepper_tried(const Stepper *st)
+{
+    return state(st, -1);
+}
+
+const double *stepper_error(const Stepper *st)
+{
+    return st->error;
+}
+
+const double *stepper_state(const Stepper *st)
+{
+    return state(st, 0);
+}
+
+size_t stepper_evals(const Stepper *st)
+{
+    return st->evals;
+}
+
+/* Counts the arrays a row moves: its sources and its result. */
+static size_t arrays(const Sum *s)
+{
+    return s->plain ? 0 : s->parts + 1;
+}
+
+/* Counts the arrays a table moves. A pair's slope goes from the field to the row it is formed for
+ * through the nearest cache. */
+static size_t table_arrays(const Stepper *st)
+{
+    const Table *t = st->table;
+    const Sums *p = &st->program[st->depth];
+    size_t moved = arrays(&p->update);
+    for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
+    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;
+    return moved;
+}
+
+size_t stepper_traffic(const Stepper *st)
+{
+    const Table *t = st->table;
+    size_t past_k = (size_t)t->past_k, moved = (size_t)t->past_y + 2;
+    if (st->rows == st->n)
+        moved = t->flows ? 2 * t->flows + 3 : table_arrays(st);
+    else if (past_k) /* slopes that are kept */
+        moved += (past_k + 1) * t->evals;
+    return moved * st->N * sizeof(double);
+}

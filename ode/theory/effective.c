@@ -1,0 +1,221 @@
+/* effective.c: the effective order of a splitting by exact flows: the order of the best conjugate exp(chi) step
+ * exp(-chi), chi = sum h^k chi_k a series in brackets (Butcher 1969, "The effective order of Runge-Kutta
+ * methods"; Blanes, Casas, Ros 1999, "Symplectic integration with processing").
+ *
+ * Degree by degree: when log(step) = A + R_d + ..., A = wF F + wG G (+ wC C), the conjugate has R_d + [chi, A] at
+ * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. Earlier chi leave free only
+ * multiples of A (which alone commute with A in a free Lie algebra), and those change no solution. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/theory/lie.h"
+
+/* Lists the Lyndon words of length d in the letters of A; word NULL: it only counts them. */
+static size_t lyndon_list(const Words *A, int d, size_t *word)
+{
+    size_t n = 0;
+    for (size_t w = lie_shorter(A, d); w < lie_shorter(A, d + 1); w++)
+        if (lyndon_is(A, w)) {
+            if (word) word[n] = w;
+            n++;
+        }
+    return n;
+}
+
+/* Computes the coordinates of the part of degree d of a Lie polynomial, at out[i * stride]; p is
+ * changed. */
+static void coordinates(Words *p, const size_t *word, size_t n, mpq_t *out, size_t stride)
+{
+    for (size_t i = 0; i < n; i++) {
+        mpq_set(out[i * stride], p->c[word[i]]);
+        lyndon_subtract(p, word[i], out[i * stride]);
+    }
+}
+
+/* The linear system [A, sum x_j B_j] = R_d: (rows, columns) with the right-hand side last. */
+typedef struct {
+    size_t rows, columns, *row, *column; /* Lyndon words of length d, d - 1 */
+    mpq_t *m;                            /* (rows, columns + 1) */
+    Words bracket, left, right;
+} Solve;
+
+static void solve_free(Solve *s)
+{
+    for (size_t i = 0; s->m && i < s->rows * (s->columns + 1); i++) mpq_clear(s->m[i]);
+    memory_free(s->m);
+    memory_free(s->row);
+    memory_free(s->column);
+    lie_free(&s->bracket);
+    lie_free(&s->left);
+    lie_free(&s->right);
+}
+
+static int solve_new(Solve *s, const Words *A, int d)
+{
+    *s = (Solve){.rows = lyndon_list(A, d, NULL), .columns = lyndon_list(A, d - 1, NULL)};
+    s->row = memory_new(s->rows, sizeof(size_t));
+    s->column = memory_new(s->columns, sizeof(size_t));
+    if (!s->row || !s->column) return ERR_MEMORY;
+    lyndon_list(A, d, s->row);
+    lyndon_list(A, d - 1, s->column);
+    if (!(s->m = memory_new(s->rows * (s->columns + 1), sizeof(mpq_t)))) return ERR_MEMORY;
+    for (size_t i = 0; i < s->rows * (s->columns + 1); i++) mpq_init(s->m[i]);
+    TRY(lie_new(A->letters, d, &s->bracket));
+    TRY(lie_new(A->letters, d, &s->left));
+    return lie_new(A->letters, d, &s->right);
+}
+
+/* Fills column j: [A, B_j] = A B_j - B_j A. */
+static void fill_column(Solve *s, const Words *A, size_t j)
+{
+    mpq_t minus;
+    mpq_init(minus);
+    mpq_set_si(minus, -1, 1);
+    for (size_t w = 0; w < lie_count(&s->bracket); w++) mpq_set_ui(s->bracket.c[w], 0, 1);
+    lyndon_subtract(&s->bracket, s->column[j], minus);
+    lie_multiply(&s->left, A, &s->bracket);
+    lie_multiply(&s->right, &s->bracket, A);
+    for (size_t w = 0; w < lie_count(&s->left); w++)
+        mpq_sub(s->left.c[w], s->left.c[w], s->right.c[w]);
+    coordinates(&s->left, s->row, s->rows, s->m + j, s->columns + 1);
+    mpq_clear(minus);
+}
+
+/* Computes a[k] -= x b[k] over a row. */
+static void row_subtract(mpq_t *a, mpq_t *b, const mpq_t x, size_t n)
+{
+    mpq_t q;
+    mpq_init(q);
+    for (size_t k = 0; k < n; k++) {
+        mpq_mul(q, x, b[k]);
+        mpq_sub(a[k], a[k], q);
+    }
+    mpq_clear(q);
+}
+
+/* Eliminates by Gauss and Jordan, in place; returns the rank. Afterwards each row of it begins with
+ * its pivot, 1. */
+static size_t eliminate(Solve *s)
+{
+    size_t n = s->columns + 1, rank = 0;
+    mpq_t x;
+    mpq_init(x);
+    for (size_t j = 0; j < s->columns; j++) {
+        size_t p = rank;
+        while (p < s->rows && mpq_sgn(s->m[p * n + j]) == 0) p++;
+        if (p == s->rows) continue;
+        for (size_t k = 0; k < n; k++) mpq_swap(s->m[p * n + k], s->m[rank * n + k]);
+        for (size_t k = n; k-- > j;)
+            mpq_div(s->m[rank * n + k], s->m[rank * n + k], s->m[rank * n + j]);
+        for (size_t i = 0; i < s->rows; i++) {
+            mpq_set(x, s->m[i * n + j]);
+            if (i != rank && mpq_sgn(x)) row_subtract(s->m + i * n, s->m + rank * n, x, n);
+        }
+        rank++;
+    }
+    mpq_clear(x);
+    return rank;
+}
+
+/* Collects the solution whose free unknowns are 0 in a Lie polynomial. */
+static void collect(Solve *s, size_t rank, Words *chi)
+{
+    for (size_t i = 0; i < rank; i++) {
+        mpq_t *row = s->m + i * (s->columns + 1);
+        size_t j = 0;
+        while (mpq_sgn(row[j]) == 0) j++;
+        mpq_neg(row[s->columns], row[s->columns]);
+        lyndon_subtract(chi, s->column[j], row[s->columns]);
+    }
+}
+
+/* Finds chi (degree d - 1) with [A, chi] = the part of degree d of R; *found 0 where there is
+ * none. */
+static int remove_degree(const Table *t, const Words *A, const Words *R, int d, Words *chi,
+                         int *found)
+{
+    Solve s;
+    int code = solve_new(&s, A, d);
+    if (code == 0) {
+        for (size_t j = 0; j < s.columns; j++) fill_column(&s, A, j);
+        for (size_t w = 0; w < lie_count(&s.left); w++) mpq_set(s.left.c[w], R->c[w]);
+        coordinates(&s.left, s.row, s.rows, s.m + s.columns, s.columns + 1);
+        size_t rank = eliminate(&s);
+        *found = 1;
+        for (size_t i = rank; i < s.rows; i++)
+            *found = *found && theory_is_zero(t, s.m[i * (s.columns + 1) + s.columns]);
+        if (*found) collect(&s, rank, chi);
+    }
+    solve_free(&s);
+    return code;
+}
+
+/* Replaces step by exp(chi) step exp(-chi); chi is lost. */
+static int conjugate(Words *step, Words *chi, Words *work)
+{
+    Words back = {0};
+    int code = lie_new(chi->letters, chi->max, &back);
+    for (size_t w = 0; code == 0 && w < lie_count(chi); w++) mpq_neg(back.c[w], chi->c[w]);
+    if (code == 0) code = lie_exp(chi);
+    if (code == 0) code = lie_exp(&back);
+    if (code == 0) {
+        lie_multiply(work, chi, step);
+        lie_multiply(step, work, &back);
+    }
+    lie_free(&back);
+    return code;
+}
+
+static int is_degree_zero(const Table *t, const Words *p, int d)
+{
+    for (size_t w = lie_shorter(p, d); w < lie_shorter(p, d + 1); w++)
+        if (!theory_is_zero(t, p->c[w])) return 0;
+    return 1;
+}
+
+/* Meets one degree: *met is 1 when it vanishes, or a conjugation makes it vanish. */
+static int meet_degree(const Table *t, const Words *A, Words *step, int d, int *met)
+{
+    Words log = {0}, chi = {0};
+    int code = lie_new(A->letters, step->max, &log);
+    if (code == 0) code = lie_new(A->letters, step->max, &chi);
+    if (code == 0) lie_copy(&log, step);
+    if (code == 0) code = lie_log(&log);
+    if (code == 0 && !(*met = is_degree_zero(t, &log, d))) {
+        code = remove_degree(t, A, &log, d, &chi, met);
+        if (code == 0 && *met) code = conjugate(step, &chi, &log);
+    }
+    lie_free(&log);
+    lie_free(&chi);
+    return code;
+}
+
+int structure_effective_order(const Table *t, int most, int *order)
+{
+    Words step = {0}, A = {0};
+    int met = 1;
+    *order = 0;
+    if (!t->flows)
+        return error_set(ERR_INPUT, "%s: the effective order belongs to splittings by exact flows",
+                         t->name);
+    if (most < 1 || most > bracket_most(t))
+        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for",
+                         bracket_most(t), most);
+    int code = lie_new(t->colours, most, &step);
+    if (code == 0) code = lie_new(t->colours, most, &A);
+    if (code == 0) code = lie_step(t, &step);
+    for (int op = 0; code == 0 && op < t->colours; op++) {
+        size_t w = lie_letter(&A, op);
+        mpq_set(A.c[w], t->weight[op]);
+        mpq_sub(A.c[0], step.c[w], A.c[w]);
+        met = met && theory_is_zero(t, A.c[0]);
+        mpq_set_ui(A.c[0], 0, 1);
+    }
+    for (int d = 2; code == 0 && met && d <= most; d++) {
+        *order = d - 1;
+        code = meet_degree(t, &A, &step, d, &met);
+    }
+    if (code == 0 && met) *order = most;
+    lie_free(&step);
+    lie_free(&A);
+    return code;
+}

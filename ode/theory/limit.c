@@ -1,0 +1,284 @@
+/* limit.c: how far the stability interval reaches from 0 along an axis.
+ *
+ * A one-step scheme has R(z) = P(z) / Q(z) with rational coefficients, Q = 1 for explicit stages (ratio.c), and
+ * |R| <= 1 is decided exactly: on the negative axis by P - Q and -P - Q, on the imaginary one by |P|^2 - |Q|^2, a
+ * polynomial in x^2 (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit
+ * circle, as leapfrog has at i, still leaves 17 digits. The largest, and exponential schemes, which have no polynomial,
+ * are searched in double. With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R|
+ * begins to move counts as none. */
+__extension__ typedef _Float128 Quad;
+__extension__ typedef _Complex _Float128 QuadComplex;
+#define AMP_REAL Quad
+#define AMP_COMPLEX QuadComplex
+#define AMP_EPSILON 0x1p-112
+#define AMP_ABS cabsf128
+#define AMP_EXP cexpf128
+#define AMP_COS cosf128
+#define AMP_SIN sinf128
+#define AMP_ATAN atanf128
+#include "ode/theory/amplify.h"
+#include "ode/theory/poly.h"
+#include "ode/theory/ratio.h"
+
+enum { AXIS_REAL, AXIS_IMAG };
+static const double bound = 1 << 20; /* in scales, of exponential and implicit schemes */
+
+/* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
+
+static const double exact_work = 2e7; /* degree^2 times bits: about a second */
+static const double inexact_zero = 1e-12;
+
+static double poly_work(const Poly *p)
+{
+    size_t bits = 0;
+    for (int i = 0; i <= p->degree; i++) {
+        size_t n = mpz_sizeinbase(mpq_numref(p->c[i]), 2) + mpz_sizeinbase(mpq_denref(p->c[i]), 2);
+        if (n > bits) bits = n;
+    }
+    return (double)bits * (double)p->degree * (double)p->degree;
+}
+
+/* Drops the rounding that an inexact table leaves where order conditions would have left
+ * nothing. */
+static void drop_rounding(const Table *t, Poly *p)
+{
+    poly_trim(p);
+    for (int i = 0; !t->exact && i <= p->degree; i++) {
+        if (fabs(mpq_get_d(p->c[i])) > inexact_zero) break;
+        mpq_set_ui(p->c[i], 0, 1);
+    }
+    poly_trim(p);
+}
+
+/* Finds the end with sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole,
+ * before which |R| > 1. */
+static int real_side(const Table *t, const Ratio *r, int sign, double *end)
+{
+    Poly f = {0};
+    TRY(ratio_below(t, r, sign, &f));
+    drop_rounding(t, &f);
+    int code = poly_interval(&f, end);
+    poly_free(&f);
+    return code;
+}
+
+static int real_interval(const Table *t, const Ratio *r, double *end)
+{
+    double above, below;
+    TRY(real_side(t, r, 1, &above));
+    TRY(real_side(t, r, -1, &below));
+    *end = fmin(above, below);
+    return 0;
+}
+
+static int imag_interval(const Table *t, const Ratio *r, double *end)
+{
+    Poly f = {0};
+    TRY(ratio_excess(t, r, &f));
+    drop_rounding(t, &f);
+    int code = poly_interval(&f, end);
+    *end = sqrt(*end);
+    poly_free(&f);
+    return code;
+}
+
+/* Finds the limits exactly; *done = 0 where there is history, an exponential stage, or too much for
+ * it. */
+static int exact_limits(const Table *t, double *real, double *imag, int *done)
+{
+    Ratio r;
+    *done = 0;
+    if (t->past_y || t->past_k || t->points > 128 || table_phi(t)) return 0;
+    TRY(ratio_new(t, -1, &r, done));
+    if (!*done) return 0;
+    int code = 0;
+    *done = poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
+    if (*done) {
+        code = real_interval(t, &r, real);
+        if (code == 0) code = imag_interval(t, &r, imag);
+    }
+    ratio_free(&r);
+    return code;
+}
+
+/* ---- the others, by search ---------------------------------------------------------------------------- */
+
+/* The search along an axis: |zeta| - 1 at distance x, and the size at which P begins to move. */
+typedef struct {
+    Amplifier a;
+    int axis, colours;
+    Stability *fast; /* used in its place, in double precision; or NULL */
+    Quad small;      /* |zeta| - 1 that is surely not rounding of simple roots */
+    Quad slack;      /* the same with double roots */
+    Quad scale;
+    double bound; /* in scales; INFINITY: there is a limit */
+} Axis;
+
+static void along(Axis *s, Quad x)
+{
+    Quad share = x / s->colours;
+    QuadComplex z = s->axis == AXIS_REAL ? -share : share * (QuadComplex)I;
+    amp_polynomial(&s->a, (QuadComplex[COLOURS]){z, z, z});
+}
+
+static Quad excess(Axis *s, Quad x)
+{
+    if (s->fast) {
+        double z[COLOURS][2] = {{0}}, share = (double)x / s->colours;
+        for (int op = 0; op < s->colours; op++)
+            z[op][s->axis == AXIS_IMAG] = s->axis == AXIS_IMAG ? share : -share;
+        return stability_at(s->fast, (const double(*)[2])z) - 1;
+    }
+    along(s, x);
+    return amp_radius(&s->a) - 1;
+}
+
+/* Returns the max over coefficients of |P(w; x) - P(w; 0)|; p (degree + 1): those at 0. */
+static Quad moved(Axis *s, const QuadComplex *p, Quad x)
+{
+    Quad most = 0;
+    along(s, x);
+    for (size_t i = 0; i <= s->a.degree; i++) {
+        Quad m = cabsf128(s->a.p[i] - p[i]);
+        if (m > most) most = m;
+    }
+    return most;
+}
+
+/* Does the same for |zeta| alone, where that is all there is. */
+static Quad moved_fast(Axis *s, Quad x)
+{
+    Quad m = excess(s, x) - excess(s, 0);
+    return m < 0 ? -m : m;
+}
+
+/* Finds the x = 2^k at which P has moved by about 1/32; 0: P does not depend on z. */
+static int find_scale(Axis *s)
+{
+    static const Quad far = (Quad)0x1p-5;
+    Quad x = 1;
+    size_t n = s->fast ? 0 : s->a.degree + 1;
+    QuadComplex *p = memory_new(n, sizeof *p);
+    if (!p) return ERR_MEMORY;
+    if (!s->fast) along(s, 0);
+    for (size_t i = 0; i < n; i++) p[i] = s->a.p[i];
+    s->scale = 0;
+    if ((s->fast ? moved_fast(s, 1) : moved(s, p, 1)) > 64 * (s->fast ? 0x1p-53 : AMP_EPSILON)) {
+        while ((s->fast ? moved_fast(s, x) : moved(s, p, x)) > far) x /= 2;
+        while (x < s->bound && (s->fast ? moved_fast(s, x) : moved(s, p, x)) <= far) x *= 2;
+        s->scale = x < s->bound ? x : 0;
+    }
+    memory_free(p);
+    return 0;
+}
+
+/* Returns whether the scheme is unstable arbitrarily near 0. Where the growth is first seen, at x
+ * from far below the scale upwards, |zeta| - 1 is then c x^m with a whole m; beyond a limit it is
+ * not. */
+static int from_zero(Axis *s)
+{
+    static const double deepest = 0x1p-44;
+    Quad x = s->scale * (Quad)deepest, e[3];
+    while (x < s->scale / 8 && !(excess(s, x) > s->small)) x *= 2;
+    for (int i = 0; i < 3; i++) e[i] = excess(s, x * (Quad)(1 << i));
+    double low = log2((double)(e[1] / e[0])), high = log2((double)(e[2] / e[1]));
+    return e[0] > s->small && low > 0.9 && fabs(high - low) < 0.3 && fabs(low - round(low)) < 0.2;
+}
+
+/* Finds where |zeta| - 1 passes the slack, less what the slack is worth at the slope there. */
+static Quad bisect(Axis *s, Quad low, Quad high)
+{
+    Quad near = (Quad)0x1p-30;
+    for (int i = 0; i < 100 && (high - low) > high * (Quad)0x1p-60; i++) {
+        Quad middle = (low + high) / 2;
+        if (excess(s, middle) <= s->slack)
+            low = middle;
+        else
+            high = middle;
+    }
+    Quad slope = (excess(s, low * (1 + near)) - s->slack) / (low * near);
+    Quad early = s->slack / slope;
+    return early > 0 && early < low * near ? low - early : low;
+}
+
+/* Steps up from far below the scale. P grows without bound, except with implicit and exponential
+ * stages. */
+static double search(Axis *s)
+{
+    Quad low = 0, high = s->scale * (Quad)0x1p-20;
+    if (s->scale == 0) return INFINITY;
+    if (from_zero(s)) return 0;
+    while (excess(s, high) <= s->slack) {
+        if (high > s->bound * s->scale) return INFINITY;
+        low = high;
+        high += high < s->scale / 16 ? high : high < s->scale ? s->scale / 16 : high / 64;
+    }
+    return (double)bisect(s, low, high);
+}
+
+/* One multiplication takes about 0.3 us in quadruple precision and 1 ns in double; a limit takes some
+ * 300 values. */
+enum { QUAD_WORK = 100000, FAST_WORK = 10000000 };
+
+/* Opens the axis in quadruple precision where that is bearable; else in double, which costs nothing
+ * for a one-step scheme and half the digits at a double root for others; else *told is 0. */
+static int open_axis(Axis *s, const Table *t, int *told)
+{
+    int code = stability_new(t, &s->fast), one_step = !t->past_y && !t->past_k;
+    *told = 0;
+    if (code == ERR_INPUT) return 0; /* too many factors */
+    if (code != 0) return code;
+    size_t work = stability_work(s->fast);
+    *told = work <= FAST_WORK;
+    s->small = t->exact && !one_step ? 1e-9 : 1e-12;
+    s->slack = one_step ? 1e-12 : 1e-7;
+    if (one_step || work > QUAD_WORK) return 0;
+    stability_free(s->fast);
+    s->fast = NULL;
+    s->small = t->exact ? (Quad)1e-28 : (Quad)1e-13;
+    s->slack = t->exact ? (Quad)1e-15 : (Quad)1e-12;
+    return amp_new(&s->a, t);
+}
+
+static int searched_limit(const Table *t, int axis, double *end)
+{
+    Axis s = {.axis = axis,
+              .colours = t->colours,
+              .bound = table_phi(t) || table_implicit(t) ? bound : INFINITY};
+    int told, code = open_axis(&s, t, &told);
+    *end = NAN;
+    if (told && code == 0) code = find_scale(&s);
+    if (told && code == 0) *end = search(&s);
+    stability_free(s.fast);
+    amp_free(&s.a);
+    return code;
+}
+
+/* Finds the limits of flows: |R| = exp(re of sum of c z), so the sign of the sum decides. */
+static void flow_limits(const Table *t, double *real, double *imag)
+{
+    mpq_t sum;
+    mpq_init(sum);
+    for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
+    *real = mpq_sgn(sum) < 0 ? 0 : INFINITY;
+    *imag = INFINITY;
+    mpq_clear(sum);
+}
+
+int stability_limits(const Table *t, double *real, double *imag)
+{
+    int zero_stable, on_circle, done = 0, code = 0;
+    *real = *imag = 0;
+    TRY(stability_roots(t, &zero_stable, &on_circle));
+    if (!zero_stable) return 0;
+    if (t->flows)
+        flow_limits(t, real, imag);
+    else
+        code = exact_limits(t, real, imag, &done);
+    if (code == 0 && !t->flows && !done) {
+        code = searched_limit(t, AXIS_REAL, real);
+        if (code == 0) code = searched_limit(t, AXIS_IMAG, imag);
+    }
+    *real = *real == 0 ? 0 : -*real;
+    return code;
+}

@@ -1,0 +1,342 @@
+/* phase.c: dispersion and dissipation of a table: its principal factor on y' = i omega y as a power series.
+ *
+ * With nu = omega h and the same share of i nu in every colour, the exact solution is multiplied by exp(i theta nu) in
+ * a step (theta = 1; for words it is the mean weight of the field) and the scheme's by zeta(i nu), the factor that is 1
+ * at 0.
+ *
+ *     theta nu - arg zeta(i nu) = c nu^(q+1) + ...    dispersion of order q
+ *     1 - |zeta(i nu)|          = d nu^(r+1) + ...    dissipation of order r
+ *
+ * Source: van der Houwen, Sommeijer 1987, "Explicit Runge-Kutta (-Nystrom) methods with reduced phase errors for
+ * computing oscillating solutions", section 2.
+ *
+ * The coefficients of zeta(z), of w^j = zeta^-j, and of every slope and point are found together, one power of z after
+ * another: a slope K_e = z / colours Y_point(e) needs smaller powers alone, and the update gives the new coefficient x
+ * of zeta by x = r - x sum j v_j, where r is its value for x = 0. So one-step schemes and those with history share one
+ * recursion, exact in rationals. */
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/scheme.h"
+#include "ode/theory/theory.h"
+#include "ode/scheme/rationals.h"
+
+enum { TERMS_MAX = 64, TERMS_HISTORY = 24 }; /* powers looked at, at most */
+
+typedef struct {
+    const Table *t;
+    int terms, depth;
+    mpq_t *zeta, *log;    /* (terms + 1) */
+    mpq_t *w, *K, *Y;     /* (depth + 1), (evals), (points) times (terms + 1) */
+    mpq_t share, descent; /* 1 / colours; 1 + sum j v_j */
+} Principal;
+
+static void principal_free(Principal *p)
+{
+    size_t n = (size_t)p->terms + 1;
+    rationals_free(p->zeta, n);
+    rationals_free(p->log, n);
+    rationals_free(p->w, ((size_t)p->depth + 1) * n);
+    rationals_free(p->K, p->t->evals * n);
+    rationals_free(p->Y, p->t->points * n);
+    mpq_clears(p->share, p->descent, NULL);
+}
+
+static int principal_new(Principal *p, const Table *t)
+{
+    *p = (Principal){.t = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
+    /* R = P / Q has degrees of `points` at most, so |R(i nu)|^2 - 1 is a polynomial of no more powers than this over
+     * |Q|^2. If all of them vanish it is 0. */
+    size_t powers = 2 * t->points + 2;
+    p->terms = p->depth || table_phi(t) ? TERMS_HISTORY
+               : powers < TERMS_MAX     ? (int)powers
+                                        : TERMS_MAX;
+    size_t n = (size_t)p->terms + 1;
+    mpq_inits(p->share, p->descent, NULL);
+    mpq_set_ui(p->share, 1, (unsigned)t->colours);
+    mpq_set_ui(p->descent, 1, 1);
+    p->zeta = rationals_new(n);
+    p->log = rationals_new(n);
+    p->w = rationals_new(((size_t)p->depth + 1) * n);
+    p->K = rationals_new(t->evals * n);
+    p->Y = rationals_new(t->points * n);
+    if (p->zeta && p->log && p->w && (p->K || !t->evals) && (p->Y || !t->points)) return 0;
+    principal_free(p);
+    return ERR_MEMORY;
+}
+
+/* Computes out = sum over i of a[i] b[n - i]. */
+static void convolve(mpq_t *a, mpq_t *b, int n, mpq_t out)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_set_ui(out, 0, 1);
+    for (int i = 0; i <= n; i++) {
+        mpq_mul(x, a[i], b[n - i]);
+        mpq_add(out, out, x);
+    }
+    mpq_clear(x);
+}
+
+/* Computes out, coefficient n of a row; those of slopes and of w are known. */
+static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
+{
+    size_t size = (size_t)p->terms + 1;
+    mpq_t x;
+    mpq_init(x);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        mpq_t *w = p->w + (size_t)s->past * size;
+        if (s->eval == TABLE_STATE)
+            mpq_set(x, w[n]);
+        else if (s->past == 0)
+            mpq_set(x, p->K[(size_t)s->eval * size + (size_t)n]);
+        else
+            convolve(w, p->K + (size_t)s->eval * size, n, x);
+        mpq_mul(x, x, s->c);
+        mpq_add(out, out, x);
+    }
+    mpq_clear(x);
+}
+
+/* Computes coefficient n of w^j while coefficient n of zeta is still 0. */
+static void powers(Principal *p, int n)
+{
+    size_t size = (size_t)p->terms + 1;
+    mpq_set_ui(p->w[n], n == 0, 1);
+    for (int j = 1; j <= p->depth; j++) {
+        mpq_t *one = p->w + size, *w = p->w + (size_t)j * size;
+        if (j == 1) { /* zeta w = 1 */
+            mpq_set_ui(w[n], 0, 1);
+            convolve(p->zeta, one, n, w[n]);
+            mpq_neg(w[n], w[n]);
+        } else {
+            convolve(w - size, one, n, w[n]);
+        }
+        if (n == 0) mpq_set_ui(w[n], 1, 1);
+    }
+}
+
+/* Computes log zeta by n l_n = n zeta_n - sum over 0 < j < n of j l_j zeta_(n-j). */
+static void logarithm(Principal *p, int n)
+{
+    mpq_t x, j;
+    mpq_inits(x, j, NULL);
+    mpq_set(p->log[n], p->zeta[n]);
+    for (int i = 1; i < n; i++) {
+        mpq_set_si(j, i, (unsigned)n);
+        mpq_canonicalize(j);
+        mpq_mul(x, p->log[i], p->zeta[n - i]);
+        mpq_mul(x, x, j);
+        mpq_sub(p->log[n], p->log[n], x);
+    }
+    mpq_clears(x, j, NULL);
+}
+
+/* Computes K[n] of an exponential stage from its row's coefficients Y up to n. The factor is the sum over j of (scale
+ * n_A z / colours)^j / (j + J)!, n_A the number of fields in A. */
+static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
+{
+    mpq_t factor, x;
+    unsigned fields = 0, J = (unsigned)at->phi - 1;
+    mpq_inits(factor, x, NULL);
+    for (int op = 0; op < p->t->colours; op++) fields += at->ops >> op & 1;
+    mpq_set_ui(factor, 1, 1);
+    mpq_set_ui(K, 0, 1);
+    for (unsigned j = 1; j <= J + (unsigned)n + 1; j++) {
+        if (j > J) { /* factor = (scale n_A / colours)^(j-1-J) / (j-1)! */
+            mpq_mul(x, factor, Y[n - (int)(j - 1 - J)]);
+            mpq_add(K, K, x);
+            mpq_set_ui(x, fields, 1);
+            mpq_mul(x, x, p->share);
+            mpq_mul(x, x, at->scale);
+            mpq_mul(factor, factor, x);
+        }
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+    }
+    mpq_clears(factor, x, NULL);
+}
+
+/* Computes everything of the power n of z; coefficients below it are known. */
+static void next_power(Principal *p, int n)
+{
+    const Table *t = p->t;
+    size_t size = (size_t)p->terms + 1;
+    mpq_t x;
+    mpq_init(x);
+    powers(p, n);
+    for (size_t e = 0; e < t->evals && n > 0; e++) {
+        const Point *at = eval_point(t, (int)e);
+        mpq_t *Y = p->Y + (size_t)t->eval[e].point * size;
+        if (at->phi) {
+            row_coefficient(p, &at->row, n, Y[n]);
+            phi_coefficient(p, at, Y, n, p->K[e * size + (size_t)n]);
+        } else {
+            mpq_mul(p->K[e * size + (size_t)n], p->share, Y[n - 1]);
+        }
+    }
+    row_coefficient(p, &t->update, n, x);
+    if (n > 0) mpq_div(x, x, p->descent);
+    mpq_set(p->zeta[n], x);
+    for (int j = 1; j <= p->depth && n > 0; j++) {
+        mpq_ptr w = p->w[(size_t)j * size + (size_t)n];
+        mpq_set_si(x, j, 1);
+        mpq_mul(x, x, p->zeta[n]);
+        mpq_sub(w, w, x);
+    }
+    for (size_t i = 0; i < t->points; i++)
+        row_coefficient(p, &t->point[i].row, n, p->Y[i * size + (size_t)n]);
+    if (n > 0) logarithm(p, n);
+    mpq_clear(x);
+}
+
+/* ---- results ------------------------------------------------------------------------------------------ */
+
+/* Computes theta, the power that the exact solution has at z: the mean of the field's weights. */
+static void exact_power(const Table *t, mpq_t theta)
+{
+    mpq_t share;
+    mpq_init(share);
+    mpq_set_ui(theta, 0, 1);
+    for (int op = 0; op < t->colours; op++) mpq_add(theta, theta, t->weight[op]);
+    mpq_set_ui(share, 1, (unsigned)t->colours);
+    mpq_mul(theta, theta, share);
+    mpq_clear(share);
+}
+
+/* Records l, the coefficient of z^n in log zeta - theta z: odd n are the phase, even n the modulus, each
+ * once. */
+static void tell(const Table *t, int n, const mpq_t l, Phase *out)
+{
+    double *order = n % 2 ? &out->dispersion_order : &out->dissipation_order;
+    mpq_ptr constant = n % 2 ? out->dispersion : out->dissipation;
+    if (!isnan(*order) || theory_is_zero(t, l)) return;
+    *order = n - 1;
+    mpq_set(constant, l);
+    if (n / 2 % 2 == 0) mpq_neg(constant, constant); /* -(-1)^(n/2): i^n and exact less numerical */
+}
+
+static int find_terms(Principal *p, const mpq_t theta, Phase *out)
+{
+    const Table *t = p->t;
+    mpq_t x;
+    mpq_init(x);
+    next_power(p, 0);
+    mpq_set_ui(x, 1, 1);
+    mpq_sub(x, p->zeta[0], x);
+    int told = theory_is_zero(t, x) && !theory_is_zero(t, p->descent);
+    mpq_set_ui(p->zeta[0], 1, 1);
+    for (int n = 1; told && n <= p->terms; n++) {
+        if (!isnan(out->dispersion_order) && !isnan(out->dissipation_order)) break;
+        next_power(p, n);
+        mpq_set(x, p->log[n]);
+        if (n == 1) mpq_sub(x, x, theta);
+        tell(t, n, x, out);
+    }
+    mpq_clear(x);
+    return told;
+}
+
+/* Finds whether |zeta(i nu)| = 1 for every nu. One step: no power of the polynomial |R|^2 - 1 is left. Linear
+ * multistep: the scheme is symmetric, so that 1 / zeta(-z) is a factor too, and the principal one, which is 1 at 0. */
+static int find_neutral(const Principal *p, Phase *out)
+{
+    const Table *t = p->t;
+    Structure s;
+    int neutral = t->exact && !table_phi(t) && (size_t)p->terms >= 2 * t->points;
+    if (p->depth) {
+        TRY(structure_find(t, 1, &s));
+        neutral = s.symmetric == TOLD_YES;
+        structure_free(&s);
+    }
+    if (neutral) out->dissipation_order = INFINITY;
+    return 0;
+}
+
+static int find_stages(const Table *t, const mpq_t theta, Phase *out)
+{
+    Principal p;
+    mpq_t x;
+    TRY(principal_new(&p, t));
+    mpq_init(x);
+    for (size_t i = 0; i < t->update.terms; i++) {
+        const Term *s = &t->update.term[i];
+        if (s->eval != TABLE_STATE) continue;
+        mpq_set_si(x, s->past, 1);
+        mpq_mul(x, x, s->c);
+        mpq_add(p.descent, p.descent, x);
+    }
+    mpq_clear(x);
+    int code = 0, told = find_terms(&p, theta, out);
+    if (told && isnan(out->dissipation_order)) code = find_neutral(&p, out);
+    principal_free(&p);
+    return code;
+}
+
+/* Finds the errors of flows: zeta = exp(z sum c / colours). */
+static void find_flows(const Table *t, const mpq_t theta, Phase *out)
+{
+    mpq_t sum, share;
+    mpq_inits(sum, share, NULL);
+    for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
+    mpq_set_ui(share, 1, (unsigned)t->colours);
+    mpq_mul(sum, sum, share);
+    mpq_sub(sum, sum, theta);
+    tell(t, 1, sum, out);
+    if (isnan(out->dispersion_order)) out->dispersion_order = INFINITY;
+    out->dissipation_order = INFINITY;
+    mpq_clears(sum, share, NULL);
+}
+
+int phase_find(const Table *t, Phase *out)
+{
+    *out = (Phase){NAN, NAN, {{{0}}}, {{{0}}}};
+    mpq_t theta;
+    mpq_inits(theta, out->dispersion, out->dissipation, NULL);
+    exact_power(t, theta);
+    int code = 0;
+    if (t->flows)
+        find_flows(t, theta, out);
+    else
+        code = find_stages(t, theta, out);
+    mpq_clear(theta);
+    if (code != 0) phase_free(out);
+    return code;
+}
+
+void phase_free(Phase *p)
+{
+    mpq_clears(p->dispersion, p->dissipation, NULL);
+}
+
+/* ---- curves -------------------------------------------------------------------------------------------- */
+
+int phase_errors(const Table *t, const double *nu, size_t count, double *dispersion,
+                 double *dissipation)
+{
+    Stability *s;
+    mpq_t theta;
+    mpq_init(theta);
+    exact_power(t, theta);
+    double turn = table_double(theta), at = 0, factor[2] = {1, 0};
+    mpq_clear(theta);
+    TRY(stability_new(t, &s));
+    for (size_t i = 0; i < count; i++) {
+        double z[COLOURS][2] = {{0}}, c = cos(turn * (nu[i] - at)), d = sin(turn * (nu[i] - at));
+        double guess[2] = {c * factor[0] - d * factor[1], c * factor[1] + d * factor[0]};
+        for (int op = 0; op < t->colours; op++) z[op][1] = nu[i] / t->colours;
+        at = nu[i];
+        factor[0] = guess[0];
+        factor[1] = guess[1];
+        stability_follow(s, (const double(*)[2])z, factor);
+        c = cos(turn * at);
+        d = sin(turn * at); /* exp(i theta nu) / zeta */
+        dispersion[i] = atan2(d * factor[0] - c * factor[1], c * factor[0] + d * factor[1]);
+        dissipation[i] = 1 - hypot(factor[0], factor[1]);
+    }
+    stability_free(s);
+    return 0;
+}

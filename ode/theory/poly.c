@@ -1,0 +1,293 @@
+/* poly.c: rational polynomials: division, repeated roots, and the first place where one turns positive.
+ *
+ * Roots in an interval are counted by the sign changes of the Sturm chain p, p', -rem, ... (Sturm 1829;
+ * Basu, Pollack, Roy 2006, section 2.2). Every remainder is divided by its leading coefficient's
+ * size, which keeps signs and keeps the rationals short. */
+#include "ode/theory/poly.h"
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/table.h"
+
+#include <math.h>
+
+int poly_new(Poly *p, int room)
+{
+    if (room < 0) room = 0;
+    *p = (Poly){.degree = -1, .room = room};
+    if (!(p->c = memory_new((size_t)room + 1, sizeof(mpq_t)))) return ERR_MEMORY;
+    for (int i = 0; i <= room; i++) mpq_init(p->c[i]);
+    return 0;
+}
+
+void poly_free(Poly *p)
+{
+    for (int i = 0; p->c && i <= p->room; i++) mpq_clear(p->c[i]);
+    p->c = memory_free(p->c);
+}
+
+void poly_trim(Poly *p)
+{
+    p->degree = p->room;
+    while (p->degree >= 0 && mpq_sgn(p->c[p->degree]) == 0) p->degree--;
+}
+
+void poly_copy(Poly *to, const Poly *from)
+{
+    for (int i = 0; i <= to->room; i++) {
+        if (i <= from->degree)
+            mpq_set(to->c[i], from->c[i]);
+        else
+            mpq_set_ui(to->c[i], 0, 1);
+    }
+    to->degree = from->degree;
+}
+
+void poly_divide(Poly *p, const Poly *q, Poly *quotient)
+{
+    mpq_t ratio, x;
+    mpq_inits(ratio, x, NULL);
+    while (p->degree >= q->degree) {
+        int shift = p->degree - q->degree;
+        mpq_div(ratio, p->c[p->degree], q->c[q->degree]);
+        if (quotient) mpq_set(quotient->c[shift], ratio);
+        for (int i = 0; i <= q->degree; i++) {
+            mpq_mul(x, ratio, q->c[i]);
+            mpq_sub(p->c[i + shift], p->c[i + shift], x);
+        }
+        poly_trim(p); /* the leading terms cancel exactly */
+    }
+    if (quotient) poly_trim(quotient);
+    mpq_clears(ratio, x, NULL);
+}
+
+static void derive(Poly *out, const Poly *p)
+{
+    for (int i = 1; i <= p->degree; i++) {
+        mpq_set_si(out->c[i - 1], i, 1);
+        mpq_mul(out->c[i - 1], out->c[i - 1], p->c[i]);
+    }
+    out->degree = p->degree < 1 ? -1 : p->degree - 1;
+}
+
+/* Divides by +-|leading coefficient|. */
+static void scale(Poly *p, int sign)
+{
+    mpq_t by;
+    if (p->degree < 0) return;
+    mpq_init(by);
+    mpq_abs(by, p->c[p->degree]);
+    if (sign < 0) mpq_neg(by, by);
+    for (int i = 0; i <= p->degree; i++) mpq_div(p->c[i], p->c[i], by);
+    mpq_clear(by);
+}
+
+/* ---- Sturm chains ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    int count;
+    Poly *p; /* (count) */
+} Chain;
+
+static void chain_free(Chain *s)
+{
+    for (int i = 0; i < s->count; i++) poly_free(&s->p[i]);
+    s->p = memory_free(s->p);
+}
+
+static int chain_add(Chain *s, int room)
+{
+    TRY(poly_new(&s->p[s->count], room));
+    s->count++;
+    return 0;
+}
+
+/* Makes p, p', ... down to the greatest common divisor of the two. */
+static int chain_new(Chain *s, const Poly *p)
+{
+    *s = (Chain){0};
+    if (!(s->p = memory_new((size_t)p->degree + 3, sizeof(Poly)))) return ERR_MEMORY;
+    TRY(chain_add(s, p->degree));
+    poly_copy(&s->p[0], p);
+    TRY(chain_add(s, p->degree));
+    derive(&s->p[1], p);
+    scale(&s->p[1], 1);
+    while (s->p[s->count - 1].degree >= 0) {
+        TRY(chain_add(s, s->p[s->count - 2].degree));
+        Poly *r = &s->p[s->count - 1];
+        poly_copy(r, &s->p[s->count - 3]);
+        poly_divide(r, &s->p[s->count - 2], NULL);
+        scale(r, -1);
+    }
+    poly_free(&s->p[--s->count]);
+    return 0;
+}
+
+static int variations(const Chain *s, const mpq_t x)
+{
+    int last = 0, n = 0;
+    for (int i = 0; i < s->count; i++) {
+        int sign = poly_sign(&s->p[i], x);
+        n += sign * last < 0;
+        if (sign) last = sign;
+    }
+    return n;
+}
+
+/* Counts the roots in (a, b]. */
+static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
+{
+    return variations(s, a) - variations(s, b);
+}
+
+int poly_sign(const Poly *p, const mpq_t x)
+{
+    mpq_t v;
+    mpq_init(v);
+    for (int i = p->degree; i >= 0; i--) {
+        mpq_mul(v, v, x);
+        mpq_add(v, v, p->c[i]);
+    }
+    int sign = mpq_sgn(v);
+    mpq_clear(v);
+    return sign;
+}
+
+int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
+{
+    Chain s;
+    Poly rest = {0};
+    int code = chain_new(&s, p);
+    if (code == 0) code = poly_new(&rest, p->degree);
+    if (code == 0) {
+        poly_copy(repeated, &s.p[s.count - 1]);
+        poly_copy(&rest, p);
+        poly_divide(&rest, repeated, simple);
+    }
+    poly_free(&rest);
+    chain_free(&s);
+    return code;
+}
+
+/* ---- the first rise --------------------------------------------------------------------------------- */
+
+/* p and its roots, each once, with their chain; an interval (low, high] in which a root is looked for. */
+typedef struct {
+    const Poly *p;
+    Poly simple, repeated;
+    Chain chain;
+    mpq_t low, high, bound, middle;
+} Search;
+
+static void halve(const mpq_t a, const mpq_t b, mpq_t out)
+{
+    mpq_add(out, a, b);
+    mpq_div_2exp(out, out, 1);
+}
+
+/* Computes a bound that every root is below in modulus: 1 + max |c_i / c_n| (Cauchy 1829). */
+static void root_bound(const Poly *p, mpq_t out)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_set_ui(out, 0, 1);
+    for (int i = 0; i < p->degree; i++) {
+        mpq_div(x, p->c[i], p->c[p->degree]);
+        mpq_abs(x, x);
+        if (mpq_cmp(x, out) > 0) mpq_set(out, x);
+    }
+    mpq_set_ui(x, 1, 1);
+    mpq_add(out, out, x);
+    mpq_clear(x);
+}
+
+/* Narrows (low, high] to the first root after low; 0: there is none. */
+static int isolate(Search *s)
+{
+    mpq_set(s->high, s->bound);
+    int n = roots_between(&s->chain, s->low, s->high);
+    if (n == 0) return 0;
+    while (n > 1) {
+        halve(s->low, s->high, s->middle);
+        int below = roots_between(&s->chain, s->low, s->middle);
+        mpq_set(below ? s->high : s->low, s->middle);
+        if (below) n = below;
+    }
+    return 1;
+}
+
+/* Returns the sign of p between the root in (low, high] and the next. Where high is the root itself
+ * it looks a little beyond. */
+static int sign_after(Search *s)
+{
+    if (poly_sign(&s->simple, s->high) != 0) return poly_sign(s->p, s->high);
+    mpq_set(s->middle, s->bound);
+    while (roots_between(&s->chain, s->high, s->middle) > 0) halve(s->high, s->middle, s->middle);
+    return poly_sign(s->p, s->middle);
+}
+
+/* Bisects the one root of (low, high] to 2^-60 of its size. */
+static double refine(Search *s)
+{
+    mpq_t width;
+    int above = poly_sign(&s->simple, s->high), narrow = above == 0;
+    mpq_init(width);
+    if (narrow) mpq_set(s->low, s->high);
+    while (!narrow) {
+        halve(s->low, s->high, s->middle);
+        int sign = poly_sign(&s->simple, s->middle);
+        mpq_set(sign == above || sign == 0 ? s->high : s->low, s->middle);
+        if (sign == 0) mpq_set(s->low, s->middle);
+        mpq_sub(width, s->high, s->low);
+        mpq_mul_2exp(width, width, 60);
+        narrow = mpq_cmp(width, s->high) <= 0;
+    }
+    mpq_clear(width);
+    return table_double(s->high);
+}
+
+static void search(Search *s, double *end)
+{
+    root_bound(&s->simple, s->bound);
+    *end = INFINITY;
+    while (isolate(s)) {
+        if (sign_after(s) > 0) {
+            *end = refine(s);
+            return;
+        }
+        mpq_set(s->low, s->high);
+    }
+}
+
+/* Writes p / x^k, whose lowest coefficient is not zero. */
+static void drop_zero_roots(const Poly *p, Poly *out)
+{
+    int k = 0;
+    while (mpq_sgn(p->c[k]) == 0) k++;
+    for (int i = k; i <= p->degree; i++) mpq_set(out->c[i - k], p->c[i]);
+    out->degree = p->degree - k;
+}
+
+int poly_interval(const Poly *p, double *end)
+{
+    Poly q = {0};
+    Search s = {.p = &q};
+    *end = INFINITY;
+    if (p->degree < 0) return 0;
+    mpq_inits(s.low, s.high, s.bound, s.middle, NULL);
+    int code = poly_new(&q, p->degree);
+    if (code == 0) code = poly_new(&s.simple, p->degree);
+    if (code == 0) code = poly_new(&s.repeated, p->degree);
+    if (code == 0) {
+        drop_zero_roots(p, &q);
+        code = poly_squarefree(&q, &s.simple, &s.repeated);
+    }
+    if (code == 0) code = chain_new(&s.chain, &s.simple);
+    if (code == 0) search(&s, end);
+    if (code == 0 && mpq_sgn(q.c[0]) > 0) *end = 0;
+    chain_free(&s.chain);
+    poly_free(&s.simple);
+    poly_free(&s.repeated);
+    poly_free(&q);
+    mpq_clears(s.low, s.high, s.bound, s.middle, NULL);
+    return code;
+}

@@ -1,0 +1,331 @@
+/* ratio.c: the factor by which a step multiplies y on y' = lambda y, z = h lambda, as a quotient of polynomials over the rationals.
+ *
+ * With share s_e of z in the slope of evaluation e, the points are Y = u y + z A Y, where A_pq adds a_pe s_e over the
+ * evaluations e at point q, and y' = v y + z b Y, so R = v + z b (1 - z A)^-1 u. Explicit stages are substituted one after
+ * another, and R is a polynomial. Else Q = det(1 - z A) = 1 + c_1 z + ... + c_n z^n, and with x_1 = u, x_(k+1) = A x_k + c_k u
+ *
+ *     P = v Q + sum over k = 1 .. n of (b x_k) z^k,     M_1 = 1,  c_k = -trace(A M_k) / k,  M_(k+1) = A M_k + c_k,
+ *
+ * the method of Faddeev and LeVerrier (Faddeev, Faddeeva 1963), exact in rationals. */
+#include "ode/theory/ratio.h"
+
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
+
+enum { IMPLICIT_POINTS = 24 }; /* n^4 operations */
+static const double inexact_zero = 1e-12;
+
+/* Computes the share of z in the slope of e. */
+static void share_of(const Table *t, int colour, int e, mpq_t out)
+{
+    if (colour < 0)
+        mpq_set_ui(out, 1, (unsigned)t->colours);
+    else
+        mpq_set_ui(out, t->eval[e].op == colour, 1);
+}
+
+/* Adds the weights of a row on y and, times their shares, on the points of its slopes; at (points) is
+ * zero before. */
+static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_t *at)
+{
+    mpq_t x;
+    mpq_init(x);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval == TABLE_STATE) {
+            mpq_add(state, state, s->c);
+            continue;
+        }
+        mpq_ptr to = at[t->eval[s->eval].point];
+        share_of(t, colour, s->eval, x);
+        mpq_mul(x, x, s->c);
+        mpq_add(to, to, x);
+    }
+    mpq_clear(x);
+}
+
+/* Sets a sum to 0 where it is only the rounding of an inexact table; size is that of its terms in
+ * all. */
+static void drop(const Table *t, mpq_t sum, double size)
+{
+    if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
+}
+
+/* ---- explicit stages -------------------------------------------------------------------------------- */
+
+/* Computes out = state + z sum of at_q Y_q. */
+static void substitute(const Table *t, const mpq_t state, mpq_t *at, const Poly *Y, Poly *out)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_set(out->c[0], state);
+    for (size_t q = 0; q < t->points; q++)
+        for (int j = 0; mpq_sgn(at[q]) != 0 && j <= Y[q].degree; j++) {
+            mpq_mul(x, at[q], Y[q].c[j]);
+            mpq_add(out->c[j + 1], out->c[j + 1], x);
+        }
+    poly_trim(out);
+    mpq_clear(x);
+}
+
+static int explicit_ratio(const Table *t, int colour, Ratio *out)
+{
+    Poly *Y = memory_new(t->points, sizeof *Y);
+    mpq_t *at = rationals_new(t->points), state;
+    int code = Y && at ? 0 : ERR_MEMORY;
+    mpq_init(state);
+    for (size_t p = 0; code == 0 && p <= t->points; p++) {
+        Poly *to = p < t->points ? &Y[p] : &out->P;
+        mpq_set_ui(state, 0, 1);
+        for (size_t q = 0; q < t->points; q++) mpq_set_ui(at[q], 0, 1);
+        read_row(t, colour, p < t->points ? &t->point[p].row : &t->update, state, at);
+        code = poly_new(to, (int)p);
+        if (code == 0) substitute(t, state, at, Y, to);
+    }
+    if (code == 0) code = poly_new(&out->Q, 0);
+    if (code == 0) {
+        mpq_set_ui(out->Q.c[0], 1, 1);
+        poly_trim(&out->Q);
+    }
+    for (size_t p = 0; Y && p < t->points; p++) poly_free(&Y[p]);
+    memory_free(Y);
+    rationals_free(at, t->points);
+    mpq_clear(state);
+    return code;
+}
+
+/* ---- implicit stages -------------------------------------------------------------------------------- */
+
+/* Computes y (rows, columns) = A x, A (rows, rows). */
+static void multiply(size_t rows, size_t columns, mpq_t *A, mpq_t *x, mpq_t *y)
+{
+    mpq_t z;
+    mpq_init(z);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            mpq_ptr sum = y[i * columns + j];
+            mpq_set_ui(sum, 0, 1);
+            for (size_t k = 0; k < rows; k++) {
+                if (mpq_sgn(A[i * rows + k]) == 0) continue;
+                mpq_mul(z, A[i * rows + k], x[k * columns + j]);
+                mpq_add(sum, sum, z);
+            }
+        }
+    mpq_clear(z);
+}
+
+/* Arrays of one determinant, n points. */
+typedef struct {
+    mpq_t *A, *M, *AM; /* (n, n) */
+    mpq_t *u, *b, *x;  /* (n) */
+    mpq_t v;
+} Work;
+
+/* Computes c_k into Q, and from it M_(k+1). */
+static void next_coefficient(const Table *t, size_t k, Work *w, Poly *Q)
+{
+    size_t n = t->points;
+    double size = 0;
+    mpq_t factor;
+    mpq_init(factor);
+    multiply(n, n, w->A, w->M, w->AM);
+    for (size_t i = 0; i < n; i++) mpq_sub(Q->c[k], Q->c[k], w->AM[i * n + i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            size += fabs(mpq_get_d(w->A[i * n + j]) * mpq_get_d(w->M[j * n + i]));
+    drop(t, Q->c[k], size);
+    mpq_set_ui(factor, 1, (unsigned)k);
+    mpq_mul(Q->c[k], Q->c[k], factor);
+    for (size_t i = 0; i < n * n; i++) mpq_set(w->M[i], w->AM[i]);
+    for (size_t i = 0; i < n; i++) mpq_add(w->M[i * n + i], w->M[i * n + i], Q->c[k]);
+    mpq_clear(factor);
+}
+
+static void find_ratio(const Table *t, Work *w, Ratio *out)
+{
+    size_t n = t->points;
+    double size[IMPLICIT_POINTS + 1] = {0};
+    mpq_t z;
+    mpq_init(z);
+    mpq_set_ui(out->Q.c[0], 1, 1);
+    for (size_t i = 0; i < n; i++) mpq_set_ui(w->M[i * n + i], 1, 1);
+    for (size_t k = 1; k <= n; k++) {
+        for (size_t i = 0; i < n; i++) { /* b x_k, x_k = M_k u */
+            mpq_set_ui(w->x[i], 0, 1);
+            for (size_t j = 0; j < n; j++) {
+                mpq_mul(z, w->M[i * n + j], w->u[j]);
+                mpq_add(w->x[i], w->x[i], z);
+            }
+            mpq_mul(z, w->b[i], w->x[i]);
+            mpq_add(out->P.c[k], out->P.c[k], z);
+            size[k] += fabs(mpq_get_d(z));
+        }
+        next_coefficient(t, k, w, &out->Q);
+    }
+    for (size_t k = 0; k <= n; k++) {
+        mpq_mul(z, w->v, out->Q.c[k]);
+        mpq_add(out->P.c[k], out->P.c[k], z);
+        drop(t, out->P.c[k], size[k] + fabs(mpq_get_d(z)));
+    }
+    for (size_t k = 0; k <= n && !t->exact; k++) { /* no more digits than there are */
+        expression_round(out->P.c[k]);
+        expression_round(out->Q.c[k]);
+    }
+    poly_trim(&out->P);
+    poly_trim(&out->Q);
+    mpq_clear(z);
+}
+
+static int implicit_ratio(const Table *t, int colour, Ratio *out)
+{
+    size_t n = t->points;
+    Work w = {.A = rationals_new(n * n),
+              .M = rationals_new(n * n),
+              .AM = rationals_new(n * n),
+              .u = rationals_new(n),
+              .b = rationals_new(n),
+              .x = rationals_new(n)};
+    mpq_init(w.v);
+    int code = w.A && w.M && w.AM && w.u && w.b && w.x ? 0 : ERR_MEMORY;
+    if (code == 0) code = poly_new(&out->P, (int)n);
+    if (code == 0) code = poly_new(&out->Q, (int)n);
+    if (code == 0) {
+        for (size_t p = 0; p < n; p++) read_row(t, colour, &t->point[p].row, w.u[p], w.A + p * n);
+        read_row(t, colour, &t->update, w.v, w.b);
+        find_ratio(t, &w, out);
+    }
+    rationals_free(w.A, n * n);
+    rationals_free(w.M, n * n);
+    rationals_free(w.AM, n * n);
+    rationals_free(w.u, n);
+    rationals_free(w.b, n);
+    rationals_free(w.x, n);
+    mpq_clear(w.v);
+    return code;
+}
+
+/* ---- both --------------------------------------------------------------------------------------------- */
+
+/* Replaces a by gcd(a, b), by Euclid's algorithm; b is lost. */
+static int common_factor(Poly *a, Poly *b)
+{
+    Poly rest = {0};
+    TRY(poly_new(&rest, a->degree > b->degree ? a->degree : b->degree));
+    while (b->degree >= 0) {
+        poly_copy(&rest, a);
+        poly_divide(&rest, b, NULL);
+        poly_copy(a, b);
+        poly_copy(b, &rest);
+    }
+    poly_free(&rest);
+    return 0;
+}
+
+static int divide_by(Poly *p, const Poly *d)
+{
+    Poly quotient = {0};
+    if (p->degree < 0) return 0;
+    TRY(poly_new(&quotient, p->room));
+    poly_divide(p, d, &quotient);
+    poly_copy(p, &quotient);
+    poly_free(&quotient);
+    return 0;
+}
+
+/* Divides both by their common factor, which belongs to stages that no step depends on; Q(0) stays
+ * 1. */
+static int reduce(Ratio *r)
+{
+    Poly a = {0}, b = {0};
+    mpq_t by;
+    int code = poly_new(&a, r->P.room), room = r->Q.room;
+    if (code == 0) code = poly_new(&b, room > r->P.room ? room : r->P.room);
+    if (code == 0) {
+        poly_copy(&a, &r->P);
+        poly_copy(&b, &r->Q);
+        code = common_factor(&a, &b);
+    }
+    if (code == 0 && a.degree > 0) {
+        mpq_init(by);
+        mpq_set(by, a.c[0]); /* not 0, as Q(0) = 1 */
+        for (int i = 0; i <= a.degree; i++) mpq_div(a.c[i], a.c[i], by);
+        mpq_clear(by);
+        code = divide_by(&r->P, &a);
+        if (code == 0) code = divide_by(&r->Q, &a);
+    }
+    poly_free(&a);
+    poly_free(&b);
+    return code;
+}
+
+int ratio_new(const Table *t, int colour, Ratio *out, int *told)
+{
+    int implicit = table_implicit(t);
+    *out = (Ratio){0};
+    *told = !implicit || t->points <= IMPLICIT_POINTS;
+    if (!*told) return 0;
+    int code = implicit ? implicit_ratio(t, colour, out) : explicit_ratio(t, colour, out);
+    if (code == 0 && implicit) code = reduce(out);
+    if (code != 0) ratio_free(out);
+    return code;
+}
+
+void ratio_free(Ratio *r)
+{
+    poly_free(&r->P);
+    poly_free(&r->Q);
+}
+
+/* Adds sign |p|^2 to f: sum over i = j mod 2 of (-1)^((i - j)/2) p_i p_j u^((i + j)/2). size grows by the size of
+ * each one's terms. */
+static void add_square(const Poly *p, int sign, Poly *f, double *size)
+{
+    mpq_t x;
+    mpq_init(x);
+    for (int i = 0; i <= p->degree; i++)
+        for (int j = i % 2; j <= p->degree; j += 2) {
+            mpq_mul(x, p->c[i], p->c[j]);
+            if (((i - j) % 4 != 0) != (sign < 0)) mpq_neg(x, x);
+            mpq_add(f->c[(i + j) / 2], f->c[(i + j) / 2], x);
+            size[(i + j) / 2] += fabs(mpq_get_d(x));
+        }
+    mpq_clear(x);
+}
+
+int ratio_excess(const Table *t, const Ratio *r, Poly *f)
+{
+    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
+    double *size = memory_new((size_t)(degree < 0 ? 0 : degree) + 1, sizeof *size);
+    int code = size ? poly_new(f, degree) : ERR_MEMORY;
+    if (code == 0) {
+        add_square(&r->P, 1, f, size);
+        add_square(&r->Q, -1, f, size);
+        for (int i = 0; r->Q.degree > 0 && i <= degree; i++) drop(t, f->c[i], size[i]);
+        poly_trim(f);
+    }
+    memory_free(size);
+    return code;
+}
+
+int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f)
+{
+    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
+    TRY(poly_new(f, degree));
+    for (int i = 0; i <= degree; i++) {
+        double size = 0;
+        if (i <= r->P.degree) mpq_set(f->c[i], r->P.c[i]);
+        if (sign < 0) mpq_neg(f->c[i], f->c[i]);
+        if (i <= r->Q.degree) {
+            size = fabs(mpq_get_d(f->c[i])) + fabs(mpq_get_d(r->Q.c[i]));
+            mpq_sub(f->c[i], f->c[i], r->Q.c[i]);
+        }
+        if (i % 2) mpq_neg(f->c[i], f->c[i]);
+        if (r->Q.degree > 0) drop(t, f->c[i], size);
+    }
+    poly_trim(f);
+    return 0;
+}

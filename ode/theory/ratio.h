@@ -1,0 +1,22 @@
+/* ratio.h: R(z) = P(z) / Q(z) of a one-step table on y' = lambda y, exactly. Private to limit.c and stiff.c. */
+#ifndef TROTTER_RATIO_H
+#define TROTTER_RATIO_H
+
+#include "ode/theory/poly.h"
+#include "ode/scheme/table.h"
+
+typedef struct {
+    Poly P, Q; /* without a common factor, Q(0) = 1; explicit stages have Q = 1 */
+} Ratio;
+
+/* Finds R of a frozen one-step table of stages. colour: the one whose h lambda is z, the others' being 0; -1: each has
+ * z / colours. *told = 0, and nothing to free, where implicit stages are too many for it. ERR_MEMORY. */
+int ratio_new(const Table *t, int colour, Ratio *out, int *told);
+void ratio_free(Ratio *r); /* a zeroed struct is allowed */
+/* ratio_excess writes |P|^2 - |Q|^2 on the imaginary axis as a polynomial in y^2. ratio_below writes sign P - Q on the
+ * negative real axis in -z. f (zeroed) is the caller's to poly_free. Coefficients of implicit stages that are rounding
+ * of an inexact table are 0. */
+int ratio_excess(const Table *t, const Ratio *r, Poly *f);
+int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f);
+
+#endif

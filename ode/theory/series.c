@@ -1,0 +1,388 @@
+/* series.c: B-series of flows and of tables, in exact rationals.
+ *
+ * For a table every tree t is met in rising order, and at each t in turn
+ *     K_e(t) = [root of t has the colour of e] prod over children c of Y_point(e)(c)
+ *     S_ej(t) = (exact flow over -j h, then K_e)(t)          slopes of j steps ago
+ *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
+ * and for a child that is a clock Y is the evaluation's node.
+ * An exponential stage has K_e(t) = sum over j of c^j / (j + J)! r(t_j), r its row, t_0 = t and t_(j+1) the only child of t_j,
+ * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root.
+ * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
+ * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/scheme.h"
+#include "ode/theory/theory.h"
+#include "ode/scheme/rationals.h"
+
+int series_new(const Forest *f, Series **out)
+{
+    Series *s = memory_new(1, sizeof(Series));
+    *out = NULL;
+    if (!s) return ERR_MEMORY;
+    s->forest = f;
+    if (!(s->a = rationals_new(f->count))) {
+        memory_free(s);
+        return ERR_MEMORY;
+    }
+    mpq_init(s->empty);
+    *out = s;
+    return 0;
+}
+
+void series_free(Series *s)
+{
+    if (!s) return;
+    rationals_free(s->a, s->forest->count);
+    mpq_clear(s->empty);
+    memory_free(s);
+}
+
+/* Computes a(t) = prod over vertices of speed[colour] / gamma(t), from children to parents, with gamma(t) = |t| prod
+ * gamma(child). speed: theta weight of the colours, then the advance of their clocks. */
+static void exact_flow(Series *s, mpq_t speed[2 * COLOURS])
+{
+    mpq_t order;
+    mpq_init(order);
+    mpq_set_ui(s->empty, 1, 1);
+    for (size_t i = 0; i < s->forest->count; i++) {
+        const Tree *t = &s->forest->tree[i];
+        mpq_set_ui(order, 1, (unsigned long)t->order);
+        mpq_mul(s->a[i], speed[t->colour], order);
+        for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
+    }
+    mpq_clear(order);
+}
+
+static void speeds_new(mpq_t speed[2 * COLOURS])
+{
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
+}
+
+static void speeds_free(mpq_t speed[2 * COLOURS])
+{
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
+}
+
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
+{
+    mpq_t speed[2 * COLOURS];
+    speeds_new(speed);
+    for (int c = 0; c < s->forest->colours; c++) {
+        mpq_mul(speed[c], theta, weight[c]);
+        mpq_set(speed[COLOURS + c], theta);
+    }
+    exact_flow(s, speed);
+    speeds_free(speed);
+}
+
+/* Computes out = sum over cuts of t of b(kept) prod a(cut), with b(empty) given. */
+static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
+                         mpq_t out)
+{
+    mpq_t product, count;
+    mpq_inits(product, count, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < f->cuts[t]; i++) {
+        const Cut *c = &f->cut[t][i];
+        const __mpq_struct *kept = c->kept < 0 ? b_empty : b[c->kept];
+        if (mpq_sgn(kept) == 0) continue;
+        mpq_set_si(count, c->count, 1);
+        mpq_mul(product, kept, count);
+        for (int k = 0; k < c->cuts; k++) mpq_mul(product, product, a[c->cut[k]]);
+        mpq_add(out, out, product);
+    }
+    mpq_clears(product, count, NULL);
+}
+
+void series_compose(Series *c, const Series *a, const Series *b)
+{
+    mpq_set(c->empty, b->empty);
+    for (size_t t = 0; t < c->forest->count; t++)
+        compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
+}
+
+/* Computes out, the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut);
+ * c(0) = 0. */
+static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
+{
+    mpq_t product, count;
+    mpq_inits(product, count, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < f->cuts[t]; i++) {
+        const Cut *k = &f->cut[t][i];
+        if (k->cuts != 1 || k->kept < 0) continue;
+        mpq_set_si(count, k->count, 1);
+        mpq_mul(product, c[k->kept], b[k->cut[0]]);
+        mpq_mul(product, product, count);
+        mpq_add(out, out, product);
+    }
+    mpq_clears(product, count, NULL);
+}
+
+/* The flow of b over time 1 is the sum of D_j / j!, D_j the j-th derivative of y along b: D_1 = b, and for j > 1
+ * D_j(t) needs b on smaller trees alone. So b(t) = s(t) - sum over j = 2 .. |t| of D_j(t) / j!, tree by tree. */
+int series_log(Series *b, const Series *s)
+{
+    const Forest *f = s->forest;
+    mpq_t **D = memory_new((size_t)f->max + 1, sizeof *D), over, x;
+    int code = D ? 0 : ERR_MEMORY;
+    for (int j = 2; code == 0 && j <= f->max; j++)
+        if (!(D[j] = rationals_new(f->count))) code = ERR_MEMORY;
+    mpq_inits(over, x, NULL);
+    if (code == 0) D[1] = b->a;
+    mpq_set_ui(b->empty, 0, 1);
+    for (size_t i = 0; code == 0 && i < f->count; i++) {
+        mpq_set(b->a[i], s->a[i]);
+        mpq_set_ui(over, 1, 1);
+        for (int j = 2; j <= f->tree[i].order; j++) {
+            derive_tree(f, i, b->a, D[j - 1], D[j][i]);
+            mpq_set_ui(x, 1, (unsigned)j);
+            mpq_mul(over, over, x); /* 1 / j! */
+            mpq_mul(x, over, D[j][i]);
+            mpq_sub(b->a[i], b->a[i], x);
+        }
+    }
+    mpq_clears(over, x, NULL);
+    for (int j = 2; D && j <= f->max; j++) rationals_free(D[j], f->count);
+    memory_free(D);
+    return code;
+}
+
+/* ---- splittings ------------------------------------------------------------------------------------- */
+
+/* A sub-flow moves its own clock alone, by its share of the operator's weight in the field. */
+static void flow_series(Series *s, const Table *t, const Flow *f)
+{
+    mpq_t speed[2 * COLOURS];
+    speeds_new(speed);
+    mpq_set(speed[f->op], f->c);
+    if (mpq_sgn(t->weight[f->op]) != 0) mpq_div(speed[COLOURS + f->op], f->c, t->weight[f->op]);
+    exact_flow(s, speed);
+    speeds_free(speed);
+}
+
+static int flows_series(const Forest *f, const Table *t, Series **out)
+{
+    Series *flow = NULL, *next = NULL, *all = NULL;
+    int code = series_new(f, &flow);
+    if (code == 0) code = series_new(f, &next);
+    if (code == 0) code = series_new(f, &all);
+    if (code == 0) mpq_set_ui(all->empty, 1, 1); /* the identity */
+    for (size_t i = 0; i < t->flows && code == 0; i++) {
+        flow_series(flow, t, &t->flow[i]);
+        series_compose(next, all, flow);
+        Series *swap = all;
+        all = next;
+        next = swap;
+    }
+    series_free(flow);
+    series_free(next);
+    if (code != 0)
+        series_free(all);
+    else
+        *out = all;
+    return code;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------- */
+
+/* Values of everything in a table, by [index][tree]; S[e][j-1] for slopes of j steps ago. */
+typedef struct {
+    const Forest *forest;
+    const Table *table;
+    mpq_t **K, **Y, ***S;
+    mpq_t *node; /* (evals) on its operator's clock */
+    Series **E;  /* E[j]: exact flow over -j h, j = 0 .. deepest */
+    int depth;
+} Work;
+
+static void work_free(Work *w)
+{
+    const Table *t = w->table;
+    size_t n = w->forest->count;
+    for (size_t e = 0; e < t->evals; e++) {
+        if (w->K) rationals_free(w->K[e], n);
+        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) rationals_free(w->S[e][j], n);
+        if (w->S) memory_free(w->S[e]);
+    }
+    for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p], n);
+    for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
+    rationals_free(w->node, t->evals);
+    memory_free(w->K);
+    memory_free(w->Y);
+    memory_free(w->S);
+    memory_free(w->E);
+}
+
+static int exact_pasts(Work *w)
+{
+    mpq_t theta;
+    mpq_init(theta);
+    int code = 0;
+    for (int j = 0; j <= w->depth && code == 0; j++) {
+        code = series_new(w->forest, &w->E[j]);
+        mpq_set_si(theta, -j, 1);
+        if (code == 0) series_exact(w->E[j], theta, ((Table *)w->table)->weight);
+    }
+    mpq_clear(theta);
+    return code;
+}
+
+static int work_new(Work *w, const Forest *f, const Table *t)
+{
+    *w = (Work){.forest = f, .table = t, .depth = t->past_y > t->past_k ? t->past_y : t->past_k};
+    if (!(w->K = memory_new(t->evals, sizeof *w->K)) ||
+        !(w->Y = memory_new(t->points, sizeof *w->Y)) ||
+        !(w->S = memory_new(t->evals, sizeof *w->S)) || !(w->node = rationals_new(t->evals)) ||
+        !(w->E = memory_new((size_t)w->depth + 1, sizeof *w->E)))
+        return ERR_MEMORY;
+    for (size_t p = 0; p < t->points; p++)
+        if (!(w->Y[p] = rationals_new(f->count))) return ERR_MEMORY;
+    for (size_t e = 0; e < t->evals; e++) {
+        table_time(t, &t->point[t->eval[e].point], t->eval[e].op, w->node[e]);
+        if (!(w->K[e] = rationals_new(f->count))) return ERR_MEMORY;
+        if (!(w->S[e] = memory_new((size_t)t->past_k, sizeof **w->S))) return ERR_MEMORY;
+        for (int j = 0; j < t->past_k; j++)
+            if (!(w->S[e][j] = rationals_new(f->count))) return ERR_MEMORY;
+    }
+    return exact_pasts(w);
+}
+
+/* Computes out, the row's value at tree i. */
+static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
+{
+    mpq_t q;
+    mpq_init(q);
+    mpq_set_ui(out, 0, 1);
+    for (size_t k = 0; k < r->terms; k++) {
+        const Term *s = &r->term[k];
+        const __mpq_struct *value = s->eval == TABLE_STATE ? w->E[s->past]->a[i]
+                                    : s->past == 0         ? w->K[s->eval][i]
+                                                           : w->S[s->eval][s->past - 1][i];
+        mpq_mul(q, s->c, value);
+        mpq_add(out, out, q);
+    }
+    mpq_clear(q);
+}
+
+/* Computes K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
+static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
+{
+    const Tree *t = &w->forest->tree[i];
+    mpq_t factor, x;
+    mpq_inits(factor, x, NULL);
+    mpq_set_ui(factor, 1, 1);
+    for (unsigned j = 2; j < (unsigned)p->phi; j++) { /* 1 / J! */
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+    }
+    mpq_mul(K, factor, Y[i]);
+    for (unsigned j = (unsigned)p->phi; t->children == 1 && p->ops >> t->colour & 1; j++) {
+        mpq_set_ui(x, 1, j);
+        mpq_mul(factor, factor, x);
+        mpq_mul(factor, factor, p->scale);
+        mpq_mul(x, factor, Y[t->child[0]]);
+        mpq_add(K, K, x);
+        t = &w->forest->tree[t->child[0]];
+    }
+    mpq_clears(factor, x, NULL);
+}
+
+static void evaluate_at(Work *w, size_t i)
+{
+    const Tree *t = &w->forest->tree[i];
+    const Table *table = w->table;
+    mpq_t zero;
+    mpq_init(zero);
+    for (size_t e = 0; e < table->evals; e++) {
+        const Point *p = eval_point(table, (int)e);
+        mpq_t *Y = w->Y[table->eval[e].point];
+        mpq_set_ui(w->K[e][i], t->colour == table->eval[e].op, 1);
+        for (int k = 0; k < t->children && !p->phi; k++)
+            mpq_mul(w->K[e][i], w->K[e][i],
+                    tree_is_clock(w->forest, (size_t)t->child[k]) ? w->node[e] : Y[t->child[k]]);
+        if (p->phi) {
+            row_at(w, &p->row, i, Y[i]);
+            apply_phi(w, p, Y, i, w->K[e][i]);
+        }
+        for (int j = 0; j < table->past_k; j++)
+            compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
+    }
+    for (size_t p = 0; p < table->points; p++) row_at(w, &table->point[p].row, i, w->Y[p][i]);
+    mpq_clear(zero);
+}
+
+static void state_weight(const Row *r, mpq_t sum)
+{
+    mpq_set_ui(sum, 0, 1);
+    for (size_t k = 0; k < r->terms; k++)
+        if (r->term[k].eval == TABLE_STATE) mpq_add(sum, sum, r->term[k].c);
+}
+
+/* Returns whether a sum of state weights is 1, in inexact tables to 1e-12. */
+static int is_one(const Table *t, const mpq_t sum)
+{
+    double off = mpq_get_d(sum) - 1;
+    return t->exact ? mpq_cmp_ui(sum, 1, 1) == 0 : off < 1e-12 && off > -1e-12;
+}
+
+static int check_points(const Table *t)
+{
+    mpq_t sum;
+    mpq_init(sum);
+    size_t p = 0;
+    while (p < t->points &&
+           (state_weight(&t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
+        p++;
+    mpq_clear(sum);
+    if (p == t->points) return 0;
+    size_t e = 0;
+    while (t->eval[e].point != (int)p) e++;
+    return error_set(ERR_ACCURACY,
+                     "%s: the state weights of stage k%d do not sum to 1: no expansion about y",
+                     t->name, t->eval[e].stage + 1);
+}
+
+/* Computes all slopes and points of a table. Caller: work_free. */
+static int work_run(Work *w, const Forest *f, const Table *t)
+{
+    TRY(check_points(t));
+    TRY(work_new(w, f, t));
+    for (size_t i = 0; i < f->count; i++) evaluate_at(w, i);
+    return 0;
+}
+
+static int stages_series(const Forest *f, const Table *t, Series **out)
+{
+    Work w = {.forest = f, .table = t};
+    int code = work_run(&w, f, t);
+    if (code == 0) code = series_new(f, out);
+    if (code == 0) {
+        state_weight(&t->update, (*out)->empty);
+        for (size_t i = 0; i < f->count; i++) {
+            row_at(&w, &t->update, i, (*out)->a[i]);
+            if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
+        }
+    }
+    work_free(&w);
+    return code;
+}
+
+int series_slopes(const Forest *f, const Table *t, Series **slope)
+{
+    Work w = {.forest = f, .table = t};
+    int code = work_run(&w, f, t);
+    for (size_t e = 0; e < t->evals && code == 0; e++) {
+        code = series_new(f, &slope[e]);
+        for (size_t i = 0; i < f->count && code == 0; i++) mpq_set(slope[e]->a[i], w.K[e][i]);
+    }
+    work_free(&w);
+    return code;
+}
+
+int series_step(const Forest *f, const Table *t, Series **out)
+{
+    *out = NULL;
+    return t->flows ? flows_series(f, t, out) : stages_series(f, t, out);
+}

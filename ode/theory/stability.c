@@ -1,0 +1,169 @@
+/* stability.c: root condition and amplification of a table, in double precision (amplify.h). */
+#define AMP_REAL double
+#define AMP_COMPLEX double complex
+#define AMP_EPSILON 0x1p-53
+#define AMP_ABS cabs
+#define AMP_EXP cexp
+#define AMP_COS cos
+#define AMP_SIN sin
+#define AMP_ATAN atan
+#include "ode/theory/amplify.h"
+#include "ode/theory/poly.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_poly.h>
+
+/* ---- root condition ---------------------------------------------------------------------------------- */
+
+/* Finds the largest modulus of the roots, and how many lie on the unit circle (to 1e-9). */
+static int poly_roots(const Poly *p, double *largest, int *on_circle)
+{
+    *largest = 0;
+    *on_circle = 0;
+    if (p->degree < 1) return 0;
+    size_t n = (size_t)p->degree;
+    double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
+    int code = c && z && w ? 0 : error_set(ERR_MEMORY, "out of memory");
+    for (size_t i = 0; code == 0 && i <= n; i++) c[i] = table_double(p->c[i]);
+    if (code == 0 && gsl_poly_complex_solve(c, n + 1, w, z) != GSL_SUCCESS)
+        code = error_set(ERR_NUMERIC, "the roots of a multistep scheme were not found");
+    for (size_t i = 0; code == 0 && i < n; i++) {
+        double r = hypot(z[2 * i], z[2 * i + 1]);
+        *largest = fmax(*largest, r);
+        *on_circle += fabs(r - 1) < 1e-9;
+    }
+    if (w) gsl_poly_complex_workspace_free(w);
+    gsl_set_error_handler(handler);
+    memory_free(c);
+    memory_free(z);
+    return code;
+}
+
+/* Writes rho(x) = x^(q+1) - sum v_j x^(q-j). */
+static void characteristic(const Table *t, Poly *p)
+{
+    mpq_set_ui(p->c[p->room], 1, 1);
+    for (size_t i = 0; i < t->update.terms; i++) {
+        const Term *s = &t->update.term[i];
+        if (s->eval != TABLE_STATE) continue;
+        mpq_ptr c = p->c[t->past_y - s->past];
+        mpq_sub(c, c, s->c);
+    }
+    poly_trim(p);
+}
+
+int stability_roots(const Table *t, int *zero_stable, int *on_circle)
+{
+    Poly rho = {0}, repeated = {0}, simple = {0};
+    double largest = INFINITY, largest_repeated;
+    int repeated_on_circle = 0, n = t->past_y + 1;
+    *zero_stable = *on_circle = 1;
+    if (t->flows) return 0; /* one-step: rho = x - 1 */
+    int code = poly_new(&rho, n);
+    if (code == 0) code = poly_new(&repeated, n);
+    if (code == 0) code = poly_new(&simple, n);
+    if (code == 0) {
+        characteristic(t, &rho);
+        code = poly_squarefree(&rho, &simple, &repeated);
+    }
+    if (code == 0) code = poly_roots(&simple, &largest, on_circle);
+    if (code == 0) code = poly_roots(&repeated, &largest_repeated, &repeated_on_circle);
+    *zero_stable = code == 0 && largest <= 1 + 1e-9 && !repeated_on_circle;
+    poly_free(&rho);
+    poly_free(&repeated);
+    poly_free(&simple);
+    return code;
+}
+
+/* ---- amplification ------------------------------------------------------------------------------------ */
+
+struct Stability {
+    const Table *t;
+    Amplifier a;
+};
+
+int stability_new(const Table *t, Stability **out)
+{
+    *out = NULL;
+    Stability *s = memory_new(1, sizeof *s);
+    if (!s) return ERR_MEMORY;
+    s->t = t;
+    int code = t->flows ? 0 : amp_new(&s->a, t);
+    if (code != 0)
+        memory_free(s);
+    else
+        *out = s;
+    return code;
+}
+
+void stability_free(Stability *s)
+{
+    if (s && !s->t->flows) amp_free(&s->a);
+    memory_free(s);
+}
+
+size_t stability_work(const Stability *s)
+{
+    size_t terms = s->t->flows + s->t->update.terms;
+    for (size_t p = 0; p < s->t->points; p++) terms += s->t->point[p].row.terms;
+    if (s->t->flows) return terms;
+    size_t evals = s->a.system ? s->t->evals : 0, solving = evals * evals * (evals + s->a.columns);
+    return s->a.samples * ((terms + s->a.samples) * s->a.columns + solving) +
+           10 * s->a.degree * s->a.degree;
+}
+
+/* Returns the sum of c z over the flows. */
+static double complex flow_exponent(const Table *t, const double complex *z)
+{
+    double complex sum = 0;
+    for (size_t i = 0; i < t->flows; i++) sum += table_double(t->flow[i].c) * z[t->flow[i].op];
+    return sum;
+}
+
+static void read_lambda(const Table *t, const double lambda[][2], double complex *z)
+{
+    for (int op = 0; op < t->colours; op++) z[op] = lambda[op][0] + lambda[op][1] * I;
+}
+
+double stability_at(Stability *s, const double lambda[][2])
+{
+    double complex z[COLOURS] = {0};
+    read_lambda(s->t, lambda, z);
+    if (s->t->flows) return exp(creal(flow_exponent(s->t, z)));
+    amp_polynomial(&s->a, z);
+    return amp_radius(&s->a);
+}
+
+/* Follows a root of zeta^d + p_1 zeta^(d-1) + ..., p_0 = 1. */
+void stability_follow(Stability *s, const double lambda[][2], double factor[2])
+{
+    double complex z[COLOURS] = {0}, x = factor[0] + factor[1] * I, step = 1;
+    read_lambda(s->t, lambda, z);
+    if (s->t->flows) {
+        x = cexp(flow_exponent(s->t, z));
+    } else {
+        amp_polynomial(&s->a, z);
+        for (int turn = 0; turn < 50 && cabs(step) > 0x1p-52 * cabs(x); turn++) {
+            double complex f = s->a.p[0], g = 0;
+            for (size_t m = 1; m <= s->a.degree; m++) {
+                g = g * x + f;
+                f = f * x + s->a.p[m];
+            }
+            step = g == 0 ? 0 : f / g;
+            x -= step;
+        }
+    }
+    factor[0] = creal(x);
+    factor[1] = cimag(x);
+}
+
+int stability_modulus(const Table *t, const double z[][2], double *modulus)
+{
+    Stability *s;
+    TRY(stability_new(t, &s));
+    *modulus = stability_at(s, z);
+    stability_free(s);
+    return 0;
+}

@@ -1,0 +1,219 @@
+/* stiff.c: A-stability and stiff decay of implicit tables, decided exactly where R = P / Q is (ratio.c).
+ *
+ * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle):
+ * Q(-s) has its roots where Re s < 0, decided by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, decided by
+ * Sturm's theorem (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3;
+ * Routh 1877.
+ *
+ * A table with history has several factors, and its angle of A(alpha)-stability is searched in double precision: on
+ * each ray the largest factor over |z| = 2^-10 .. 2^16, finest around the worst of 16 values an octave; the angle is
+ * found by bisection.
+ * Source: Widlund 1967; Hairer, Wanner 1996, section V.2. */
+#include <math.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/scheme/scheme.h"
+#include "ode/theory/theory.h"
+#include "ode/scheme/rationals.h"
+#include "ode/theory/ratio.h"
+
+/* Finds the colour of every slope that is solved for; -1: they have several, or none is. */
+static int implicit_colour(const Table *t, int *colour)
+{
+    int *of = memory_new(2 * t->points, sizeof *of), several = 0;
+    size_t blocks;
+    if (!of) return ERR_MEMORY;
+    int code = table_blocks(t, of, of + t->points, &blocks);
+    *colour = -1;
+    for (size_t e = 0; code == 0 && e < t->evals; e++) {
+        if (!of[t->points + (size_t)of[t->eval[e].point]]) continue;
+        several |= *colour >= 0 && *colour != t->eval[e].op;
+        *colour = t->eval[e].op;
+    }
+    if (several) *colour = -1;
+    memory_free(of);
+    return code;
+}
+
+/* Returns whether all roots of q_0 + .. + q_n s^n have Re s < 0. row (2 (n + 2)), zero before, holds two rows of
+ * Routh's scheme in turn. */
+static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
+{
+    mpq_t *above = row, *below = row + n + 2, *swap, ratio, x;
+    int good = 1;
+    if (n < 1) return 1;
+    for (int i = 0; i <= n; i++) {
+        mpq_ptr to = (i % 2 ? below : above)[i / 2];
+        mpq_set(to, q[n - i]);
+    }
+    mpq_inits(ratio, x, NULL);
+    for (int i = 0; i < n && good; i++) { /* the first column keeps its sign */
+        good = mpq_sgn(above[0]) * mpq_sgn(below[0]) > 0;
+        if (good) mpq_div(ratio, above[0], below[0]);
+        for (int j = 0; good && j <= n; j++) {
+            mpq_mul(x, ratio, below[j + 1]);
+            mpq_sub(above[j], above[j + 1], x);
+        }
+        swap = above;
+        above = below;
+        below = swap;
+    }
+    mpq_clears(ratio, x, NULL);
+    return good;
+}
+
+static int poles_apart(const Poly *Q, int *apart)
+{
+    int n = Q->degree;
+    mpq_t *q = rationals_new((size_t)n + 1), *row = rationals_new(2 * ((size_t)n + 2));
+    int code = q && row ? 0 : ERR_MEMORY;
+    for (int i = 0; code == 0 && i <= n; i++) {
+        mpq_set(q[i], Q->c[i]);
+        if (i % 2) mpq_neg(q[i], q[i]);
+    }
+    if (code == 0) *apart = is_hurwitz(n, q, row);
+    rationals_free(q, (size_t)n + 1);
+    rationals_free(row, 2 * ((size_t)n + 2));
+    return code;
+}
+
+static double at_infinity(const Ratio *r)
+{
+    if (r->P.degree > r->Q.degree) return INFINITY;
+    if (r->P.degree < r->Q.degree) return 0;
+    return fabs(table_double(r->P.c[r->P.degree]) / table_double(r->Q.c[r->Q.degree]));
+}
+
+/* ---- the angle of A(alpha)-stability --------------------------------------------------------------- */
+
+typedef struct {
+    Stability *s;
+    int colours, colour;
+} Plane;
+
+static double radius(const Plane *p, double r, double angle)
+{
+    double z[COLOURS][2] = {{0}}, share = p->colour < 0 ? r / p->colours : r;
+    for (int op = 0; op < p->colours; op++) {
+        if (p->colour >= 0 && op != p->colour) continue;
+        z[op][0] = -share * cos(angle), z[op][1] = share * sin(angle);
+    }
+    return stability_at(p->s, (const double(*)[2])z);
+}
+
+/* Returns the largest factor on the ray, or the first that is seen above `enough`. */
+static double worst_on(const Plane *p, double angle, double enough)
+{
+    enum { OCTAVE = 16, LOW = -10, HIGH = 16, HALVINGS = 30 };
+    double worst = 0, at = 0, width = 1. / OCTAVE;
+    for (int i = LOW * OCTAVE; i <= HIGH * OCTAVE && worst <= enough; i++) {
+        double m = radius(p, exp2((double)i / OCTAVE), angle);
+        if (m > worst) worst = m, at = (double)i / OCTAVE;
+    }
+    for (int i = 0; i < HALVINGS && worst <= enough; i++, width /= 2)
+        for (int side = -1; side <= 1; side += 2) {
+            double m = radius(p, exp2(at + side * width / 2), angle);
+            if (m > worst) worst = m, at += side * width / 2;
+        }
+    return worst;
+}
+
+static double find_angle(const Plane *p)
+{
+    const double enough = 1 + 1e-7, right = acos(0); /* a double root on the circle has 8 digits */
+    double low = 0, high = right;
+    if (worst_on(p, right, enough) <= enough) return 90;
+    if (!(worst_on(p, 0, enough) <= enough)) return 0;
+    for (int i = 0; i < 30; i++) {
+        double middle = (low + high) / 2;
+        *(worst_on(p, middle, enough) <= enough ? &low : &high) = middle;
+    }
+    return low / right * 90;
+}
+
+/* Returns the limit of the largest factor R + a / z + ...; one that goes to 0 like z^(-1/k) has fallen much between
+ * 2^10 and 2^16. */
+static double find_infinity(const Plane *p)
+{
+    double near = radius(p, 0x1p10, 0), half = radius(p, 0x1p15, 0), far = radius(p, 0x1p16, 0);
+    if (far < 0.75 * near) return 0;
+    return far > 1.5 * near ? INFINITY : 2 * far - half;
+}
+
+/* Searches for the angle; *angle: NaN where a value takes so many multiplications that thousands of
+ * them take too long. */
+static int search_angle(const Table *t, int colour, double *angle, double *infinity)
+{
+    const size_t work_max = 20000;
+    Plane p = {.colours = t->colours, .colour = colour};
+    *angle = NAN;
+    int code = stability_new(t, &p.s);
+    if (code == ERR_INPUT) return 0; /* too many factors */
+    TRY(code);
+    if (stability_work(p.s) <= work_max) {
+        *angle = find_angle(&p);
+        *infinity = find_infinity(&p);
+    }
+    stability_free(p.s);
+    return 0;
+}
+
+static int find_with_history(const Table *t, Stiff *out)
+{
+    int zero_stable, on_circle;
+    TRY(stability_roots(t, &zero_stable, &on_circle));
+    out->a_stable = out->l_stable = TOLD_NO;
+    if (!zero_stable) return 0;
+    TRY(search_angle(t, out->colour, &out->alpha, &out->r_infinity));
+    if (isnan(out->alpha)) out->a_stable = out->l_stable = TOLD_NOT;
+    if (out->alpha == 90) {
+        out->a_stable = TOLD_YES;
+        out->l_stable = out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
+    }
+    return 0;
+}
+
+/* ---- one step -------------------------------------------------------------------------------------- */
+
+static int find(const Table *t, const Ratio *r, Stiff *out)
+{
+    Poly f = {0};
+    double end;
+    int apart;
+    TRY(poles_apart(&r->Q, &apart));
+    int code = ratio_excess(t, r, &f);
+    if (code == 0) code = poly_interval(&f, &end);
+    poly_free(&f);
+    TRY(code);
+    out->a_stable = apart && end == INFINITY ? TOLD_YES : TOLD_NO;
+    out->r_infinity = at_infinity(r);
+    out->l_stable = out->a_stable == TOLD_YES && out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
+    return 0;
+}
+
+int stability_stiff(const Table *t, Stiff *out)
+{
+    Ratio r;
+    int told;
+    *out = (Stiff){TOLD_NOT, TOLD_NOT, NAN, NAN, -1};
+    if (t->flows || table_phi(t)) return 0;
+    TRY(implicit_colour(t, &out->colour));
+    int past = t->past_y || t->past_k;
+    if (past && table_implicit(t)) return find_with_history(t, out);
+    if (past) return 0;
+    if (!table_implicit(t)) { /* a polynomial */
+        out->a_stable = out->l_stable = TOLD_NO;
+        out->r_infinity = INFINITY;
+        return 0;
+    }
+    TRY(ratio_new(t, out->colour, &r, &told));
+    if (!told) return 0;
+    double infinity;
+    int code = find(t, &r, out);
+    ratio_free(&r);
+    if (code == 0 && out->a_stable == TOLD_YES) out->alpha = 90;
+    if (code == 0 && out->a_stable == TOLD_NO)
+        code = search_angle(t, out->colour, &out->alpha, &infinity);
+    return code;
+}

@@ -1,0 +1,450 @@
+/* structure.c: symmetry, symplecticity and error constants, read off a table.
+ *
+ * Symmetry of one-step tables goes by series: S(-h) has the series (-1)^|t| a(t). A separable Hamiltonian
+ * has F'F = G'G = 0, so only trees without an edge between equal colours remain. Symplecticity: b_i a_ij +
+ * b_j a_ji = b_i b_j for all pairs of evaluations, on separable Hamiltonians for the pairs of F with G
+ * (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that are equal have been joined
+ * and those without effect dropped; so the condition is necessary too. Symplecticity of methods with
+ * history is not decided. */
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/theory/lie.h"
+#include "ode/scheme/rationals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */
+
+static int differ(const Table *t, const mpq_t a, const mpq_t b)
+{
+    mpq_t d;
+    mpq_init(d);
+    mpq_sub(d, a, b);
+    int zero = theory_is_zero(t, d);
+    mpq_clear(d);
+    return !zero;
+}
+
+/* ---- flows ------------------------------------------------------------------------------------------- */
+
+/* Joins neighbours of one operator into one flow and drops flows over time 0. op, c (t->flows) out;
+ * returns the count. */
+static size_t join_flows(const Table *t, int *op, mpq_t *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->flows; i++) {
+        if (n > 0 && op[n - 1] == t->flow[i].op) {
+            mpq_add(c[n - 1], c[n - 1], t->flow[i].c);
+        } else {
+            op[n] = t->flow[i].op;
+            mpq_set(c[n++], t->flow[i].c);
+        }
+        if (theory_is_zero(t, c[n - 1])) n--;
+    }
+    return n;
+}
+
+static int is_palindrome(const Table *t, int *yes)
+{
+    int *op = memory_new(t->flows, sizeof *op);
+    mpq_t *c = rationals_new(t->flows);
+    int code = op && c ? 0 : ERR_MEMORY;
+    *yes = 1;
+    if (code == 0) {
+        size_t n = join_flows(t, op, c);
+        for (size_t i = 0; i < n / 2; i++)
+            *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
+    }
+    memory_free(op);
+    rationals_free(c, t->flows);
+    return code;
+}
+
+/* Finds the largest q with S(h) S(-h) = 1 up to words of length q. */
+static int flows_symmetric_order(const Table *t, int most, int *order)
+{
+    Words step = {0}, back = {0}, both = {0};
+    int code = lie_new(t->colours, most, &step);
+    if (code == 0) code = lie_new(t->colours, most, &back);
+    if (code == 0) code = lie_new(t->colours, most, &both);
+    if (code == 0) code = lie_step(t, &step);
+    if (code == 0) {
+        lie_copy(&back, &step);
+        for (size_t w = 0; w < lie_count(&step); w++)
+            if (lie_length(&step, w) % 2) mpq_neg(back.c[w], back.c[w]);
+        lie_multiply(&both, &step, &back);
+        size_t w = 1;
+        while (w < lie_count(&both) && theory_is_zero(t, both.c[w])) w++;
+        *order = w < lie_count(&both) ? lie_length(&both, w) - 1 : most;
+    }
+    lie_free(&step);
+    lie_free(&back);
+    lie_free(&both);
+    return code;
+}
+
+static int find_flows(const Table *t, Structure *out)
+{
+    TRY(is_palindrome(t, &out->symmetric));
+    out->symmetric_separable = out->symmetric;
+    out->symplectic = out->symplectic_separable = TOLD_YES;
+    if (!out->symmetric) TRY(flows_symmetric_order(t, out->searched, &out->symmetric_order));
+    return structure_effective_order(t, out->searched, &out->effective_order);
+}
+
+/* ---- one-step tables: symmetry ------------------------------------------------------------------------- */
+
+static int is_separable(const Forest *f, size_t tree)
+{
+    const Tree *t = &f->tree[tree];
+    for (int i = 0; i < t->children; i++)
+        if (f->tree[t->child[i]].colour == t->colour || !is_separable(f, (size_t)t->child[i]))
+            return 0;
+    return 1;
+}
+
+/* Finds the lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0:
+ * none. */
+static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
+{
+    Series *step = NULL, *back = NULL, *both = NULL;
+    int code = series_step(f, t, &step);
+    if (code == 0) code = series_new(f, &back);
+    if (code == 0) code = series_new(f, &both);
+    if (code == 0) {
+        mpq_set(back->empty, step->empty);
+        for (size_t i = 0; i < f->count; i++) {
+            mpq_set(back->a[i], step->a[i]);
+            if (f->tree[i].order % 2) mpq_neg(back->a[i], back->a[i]);
+        }
+        series_compose(both, step, back);
+    }
+    *all = *separable = 0;
+    for (size_t i = f->count; code == 0 && i-- > 0;) {
+        if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->linear)) continue;
+        *all = f->tree[i].order;
+        if (is_separable(f, i)) *separable = f->tree[i].order;
+    }
+    series_free(step);
+    series_free(back);
+    series_free(both);
+    return code;
+}
+
+/* Searches with forests as large as needed. */
+static int find_symmetry(const Table *t, Structure *out)
+{
+    int all = 0, separable = 0, code = 0;
+    for (int max = out->searched < 3 ? out->searched : 3; code == 0; max++) {
+        Forest *f;
+        code = forest_new(max, t->colours, &f);
+        if (code == 0) code = first_defects(t, f, &all, &separable);
+        forest_free(f);
+        if ((all && separable) || max >= out->searched) break;
+    }
+    if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: unknown */
+    out->symmetric = !all;
+    out->symmetric_separable = !separable;
+    if (all) out->symmetric_order = all - 1;
+    return 0;
+}
+
+/* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
+
+/* Joined evaluations: a (n, n), b (n). Rows of a hold only the coefficients that the condition
+ * reads. */
+typedef struct {
+    const Table *t;
+    int separable;
+    size_t n;
+    int *of;   /* (evals): where an evaluation went */
+    int *next; /* (evals) */
+    int *op;   /* (n) */
+    int *used; /* (n) */
+    mpq_t *a, *b;
+} Joined;
+
+static int is_plain(const Row *r)
+{
+    return r->terms > 0 && r->term[0].eval == TABLE_STATE && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
+}
+
+/* Returns whether every row is y plus slopes, without history. */
+static int is_runge_kutta(const Table *t)
+{
+    int ok = !t->past_y && !t->past_k && is_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) ok = ok && is_plain(&t->point[p].row);
+    return ok;
+}
+
+/* Computes out (evals), the coefficients of a row by joined evaluation; `op` >= 0: only those of the other
+ * operator. */
+static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
+{
+    for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
+    for (size_t i = 1; i < r->terms; i++) {
+        int e = r->term[i].eval;
+        if (s->t->eval[e].op != op) mpq_add(out[s->of[e]], out[s->of[e]], r->term[i].c);
+    }
+}
+
+static int find_equal(const Joined *s, int op, mpq_t *row)
+{
+    size_t n = s->t->evals;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t j = 0;
+        while (j < n && !differ(s->t, s->a[i * n + j], row[j])) j++;
+        if (j == n && s->op[i] == op) return (int)i;
+    }
+    return -1;
+}
+
+/* Marks evaluations that used ones read; returns 0 where there were none to mark. */
+static int mark_used(Joined *s)
+{
+    size_t n = s->t->evals;
+    int more = 0;
+    for (size_t i = s->n; i-- > 0;)
+        for (size_t j = 0; j < s->n && !s->used[i]; j++)
+            more |= s->used[i] = s->used[j] && !theory_is_zero(s->t, s->a[j * n + i]);
+    return more;
+}
+
+/* Joins equal evaluations. At first all are one, then those of one operator that read as much of each, until no more
+ * can be told apart. Slopes that are read before they are joined, as implicit stages do, are no exception (Hundsdorfer,
+ * Spijker 1981). */
+static void join_evaluations(Joined *s)
+{
+    const Table *t = s->t;
+    size_t n = t->evals, before;
+    do {
+        before = s->n;
+        s->n = 0;
+        for (size_t e = 0; e < n; e++) {
+            mpq_t *row = s->a + s->n * n;
+            row_coefficients(s, &t->point[t->eval[e].point].row, s->separable ? t->eval[e].op : -1,
+                             row);
+            int same = find_equal(s, t->eval[e].op, row);
+            s->next[e] = same < 0 ? (int)s->n : same;
+            if (same < 0) s->op[s->n++] = t->eval[e].op;
+        }
+        memcpy(s->of, s->next, n * sizeof *s->of);
+    } while (s->n != before);
+    row_coefficients(s, &t->update, -1, s->b);
+    for (size_t i = 0; i < s->n; i++) s->used[i] = !theory_is_zero(t, s->b[i]);
+    while (mark_used(s)) {}
+}
+
+/* Returns whether b_i a_ij + b_j a_ji - b_i b_j = 0. */
+static int pair_holds(const Joined *s, size_t i, size_t j)
+{
+    size_t n = s->t->evals;
+    mpq_t sum, q;
+    mpq_inits(sum, q, NULL);
+    mpq_mul(sum, s->b[i], s->a[i * n + j]);
+    mpq_mul(q, s->b[j], s->a[j * n + i]);
+    mpq_add(sum, sum, q);
+    mpq_mul(q, s->b[i], s->b[j]);
+    int equal = !differ(s->t, sum, q);
+    mpq_clears(sum, q, NULL);
+    return equal;
+}
+
+static int all_pairs_hold(const Joined *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            if (!s->used[i] || !s->used[j] || (s->separable && s->op[i] == s->op[j])) continue;
+            if (!pair_holds(s, i, j)) return TOLD_NO;
+        }
+    return TOLD_YES;
+}
+
+static int find_symplectic(const Table *t, int separable, int *out)
+{
+    size_t n = t->evals;
+    Joined s = {.t = t, .separable = separable};
+    if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
+    s.of = memory_new(n, sizeof *s.of);
+    s.next = memory_new(n, sizeof *s.next);
+    s.op = memory_new(n, sizeof *s.op);
+    s.used = memory_new(n, sizeof *s.used);
+    s.a = rationals_new(n * n);
+    s.b = rationals_new(n);
+    int code = s.of && s.next && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
+    if (code == 0) {
+        join_evaluations(&s);
+        *out = all_pairs_hold(&s);
+    }
+    memory_free(s.of);
+    memory_free(s.next);
+    memory_free(s.op);
+    memory_free(s.used);
+    rationals_free(s.a, n * n);
+    rationals_free(s.b, n);
+    return code;
+}
+
+/* ---- linear multistep ------------------------------------------------------------------------------------ */
+
+/* y[+1] - sum v_j y[-j] = h sum beta_j f[-j]: alpha (k + 2), beta (colours, k + 2), index j + 1. */
+typedef struct {
+    int k, colours;
+    mpq_t *alpha, *beta[COLOURS];
+} Multistep;
+
+static void multistep_free(Multistep *m)
+{
+    rationals_free(m->alpha, (size_t)m->k + 2);
+    for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
+}
+
+/* Returns whether every slope is taken at some past state itself. */
+static int is_linear(const Table *t)
+{
+    for (size_t p = 0; p < t->points; p++)
+        if (t->point[p].row.terms != 1 || !is_plain(&t->point[p].row)) return 0;
+    return t->flows == 0 && t->evals > 0;
+}
+
+static void add_term(const Table *t, const Term *x, Multistep *m)
+{
+    if (x->eval == TABLE_STATE) {
+        mpq_sub(m->alpha[x->past + 1], m->alpha[x->past + 1], x->c);
+        return;
+    }
+    const Eval *e = &t->eval[x->eval];
+    mpq_ptr beta = m->beta[e->op][x->past + t->point[e->point].row.term[0].past + 1];
+    mpq_add(beta, beta, x->c);
+}
+
+static int multistep_new(const Table *t, Multistep *m)
+{
+    *m = (Multistep){.k = t->past_y + t->past_k, .colours = t->colours};
+    size_t n = (size_t)m->k + 2;
+    m->alpha = rationals_new(n);
+    int all = m->alpha != NULL;
+    for (int op = 0; op < m->colours; op++) all &= (m->beta[op] = rationals_new(n)) != NULL;
+    if (!all) return ERR_MEMORY;
+    mpq_set_ui(m->alpha[0], 1, 1);
+    for (size_t i = 0; i < t->update.terms; i++) add_term(t, &t->update.term[i], m);
+    return 0;
+}
+
+/* Returns whether there is nothing j steps ago, j = i - 1. */
+static int is_empty(const Multistep *m, int i)
+{
+    int empty = mpq_sgn(m->alpha[i]) == 0;
+    for (int op = 0; op < m->colours; op++) empty = empty && mpq_sgn(m->beta[op][i]) == 0;
+    return empty;
+}
+
+static int multistep_symmetric(const Table *t, const Multistep *m)
+{
+    mpq_t minus;
+    int last = m->k + 1, ok = 1;
+    while (last > 0 && is_empty(m, last)) last--;
+    mpq_init(minus);
+    for (int i = 0; i <= last; i++) {
+        mpq_neg(minus, m->alpha[last - i]);
+        ok = ok && !differ(t, m->alpha[i], minus);
+        for (int op = 0; op < m->colours; op++)
+            ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
+    }
+    mpq_clear(minus);
+    return ok;
+}
+
+/* Computes out, the coefficient of h^n y^(n) in numerical - exact:
+ * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
+static void error_term(const Multistep *m, int n, mpq_t out)
+{
+    mpq_t x, power, j;
+    mpq_inits(x, power, j, NULL);
+    mpq_set_ui(out, 0, 1);
+    for (int i = 0; i <= m->k + 1; i++) {
+        mpq_set_ui(power, 1, 1); /* (1 - i)^(n-1) / (n-1)! */
+        for (int f = 1; f < n; f++) {
+            mpq_set_si(j, 1 - i, (unsigned)f);
+            mpq_canonicalize(j);
+            mpq_mul(power, power, j);
+        }
+        mpq_mul(x, power, m->beta[0][i]);
+        mpq_add(out, out, x);
+        mpq_set_si(j, 1 - i, (unsigned)n);
+        mpq_canonicalize(j);
+        mpq_mul(power, power, j);
+        mpq_mul(x, power, m->alpha[i]);
+        mpq_sub(out, out, x);
+    }
+    mpq_clears(x, power, j, NULL);
+}
+
+/* Finds the constant where all operators have the same weights and the table is consistent. */
+static void find_constant(const Table *t, const Multistep *m, Structure *out)
+{
+    mpq_t sum, sigma;
+    mpq_inits(sum, sigma, NULL);
+    int same = 1, n = 1;
+    for (int i = 0; i <= m->k + 1; i++) {
+        for (int op = 1; op < m->colours; op++)
+            same = same && !differ(t, m->beta[0][i], m->beta[op][i]);
+        mpq_add(sum, sum, m->alpha[i]);
+        mpq_add(sigma, sigma, m->beta[0][i]);
+    }
+    error_term(m, 1, out->error_constant[0]);
+    if (same && theory_is_zero(t, sum) && theory_is_zero(t, out->error_constant[0])) {
+        /* order 2 (k + 2) is out of reach for 2 (k + 2) - 1 free coefficients */
+        while (n <= 2 * m->k + 6 && theory_is_zero(t, out->error_constant[0]))
+            error_term(m, ++n, out->error_constant[0]);
+        out->has_constant = !theory_is_zero(t, sigma);
+        if (out->has_constant) mpq_div(out->error_constant[1], out->error_constant[0], sigma);
+    }
+    mpq_clears(sum, sigma, NULL);
+}
+
+static int find_multistep(const Table *t, Structure *out)
+{
+    Multistep m;
+    int code = multistep_new(t, &m);
+    if (code == 0) {
+        if (t->past_y || t->past_k)
+            out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
+        find_constant(t, &m, out);
+    }
+    multistep_free(&m);
+    return code;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------- */
+
+int structure_find(const Table *t, int searched, Structure *out)
+{
+    *out = (Structure){.symmetric = TOLD_NOT,
+                       .symmetric_order = -1,
+                       .symmetric_separable = TOLD_NOT,
+                       .searched = searched,
+                       .symplectic = TOLD_NOT,
+                       .symplectic_separable = TOLD_NOT,
+                       .effective_order = -1};
+    if (searched < 1 || searched > TREE_MAX)
+        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX,
+                         searched);
+    if (searched > forest_most(t->colours)) out->searched = forest_most(t->colours);
+    mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
+    int code = t->flows ? find_flows(t, out) : 0;
+    if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);
+    if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
+    if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
+    if (code == 0 && is_linear(t)) code = find_multistep(t, out);
+    if (t->colours > 2) /* kicks and drifts belong to two fields */
+        out->symmetric_separable = out->symplectic_separable = TOLD_NOT;
+    if (code != 0) structure_free(out);
+    return code;
+}
+
+void structure_free(Structure *s)
+{
+    mpq_clears(s->error_constant[0], s->error_constant[1], NULL);
+}

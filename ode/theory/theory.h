@@ -1,0 +1,342 @@
+/* theory.h: facts about a table that need no steps. Reading order:
+ *
+ *   tree.c       coloured rooted trees         series.c     B-series: compose, evaluate a table
+ *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
+ *   structure.c  symmetry, symplecticity, effective order, error constants
+ *   terms.c      sums of terms as texts
+ *   stability.c  root condition, amplification limit.c      stability limits
+ *   stiff.c      A-stability, stiff decay      phase.c      dispersion, dissipation
+ *   ssp.c        strong stability
+ *
+ * The conventions are those of ode.h. Tables are frozen (learned names are numbers) unless a line says
+ * otherwise.
+ */
+#ifndef TROTTER_THEORY_H
+#define TROTTER_THEORY_H
+
+#include <stddef.h>
+
+#include "ode/scheme/table.h"
+
+/* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
+
+enum { TREE_MAX = 8, TREE_MAX_3 = 6 }; /* highest order, in two colours, in three */
+
+typedef struct {
+    int colour; /* colour of the root */
+    int order;  /* vertices */
+    int children;
+    int child[TREE_MAX];        /* tree indices, rising */
+    unsigned long gamma, sigma; /* density, symmetry */
+} Tree;
+
+/* A way to split a tree into a subtree that holds its root and the trees cut off. */
+typedef struct {
+    int kept; /* tree, or -1: nothing kept, the whole tree is cut off */
+    int cuts;
+    int cut[TREE_MAX];
+    long count; /* number of ways */
+} Cut;
+
+/* All trees of order 1 .. max, sorted by order. Their numbers are 2, 4, 14, 52, 214, 916, in three colours 3, 9, 45,
+ * 246, 1485, 9432. For fields that depend on time each colour has its own clock, t' = 1, as in the stepper. A clock is
+ * one more leaf, of colour COLOURS + c, which stands only under vertices of colour c; by itself it is no term of a
+ * state. The numbers are then 2, 6, 24, 104, 496, 2480, without the clocks themselves. */
+typedef struct {
+    int max, colours;
+    int timed; /* with clocks */
+    size_t count;
+    Tree *tree;
+    size_t first[TREE_MAX + 2]; /* first[p]: index of the first tree of order p */
+    size_t *cuts;               /* (count) */
+    Cut **cut;                  /* (count) lists */
+} Forest;
+
+int forest_most(int colours);                       /* highest order of 2 or 3 colours */
+int forest_new(int max, int colours, Forest **out); /* max > forest_most: ERR_INPUT */
+/* These have clocks where `timed` is set. */
+int forest_timed_most(int colours, int timed);
+int forest_timed(int max, int colours, int timed, Forest **out);
+void forest_free(Forest *f);
+
+/* Returns whether the tree is a clock by itself. */
+static inline int tree_is_clock(const Forest *f, size_t tree)
+{
+    return f->tree[tree].colour >= COLOURS;
+}
+
+/* Writes the elementary differential of a tree: F'G, F''(F,G), F'F''(F,G); F't is the derivative of F by time. */
+int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
+
+/* Returns whether the elementary differential is 0. It is where a field of `linear` (bits 1 << OP_F and so on) has two
+ * children or more somewhere, a second derivative, or a clock; and where the tree is a clock by itself. */
+int tree_vanishes(const Forest *f, size_t tree, int linear);
+
+/* Returns whether every vertex is an F, or its clock. One of all trees of one shape is. */
+int tree_is_F(const Forest *f, size_t tree);
+
+/* Adds the coefficients of a text, "1 y; 1/2 G'F - .5 F'G" (terms.c), to c (forest->count), and that of y to y. letters
+ * names the colours: "FG", "FGC", or one letter of any name, "H", for one field, whose trees are those of F. Children
+ * stand in any order. ERR_INPUT with its place: not such a text, or a term of an order above `most` <= forest->max. */
+int forest_read(const Forest *f, const char *letters, int most, const char *text, mpq_t *c,
+                mpq_t y);
+
+/* ---- series.c: B-series ------------------------------------------------------------------------- */
+
+/* Maps the empty tree and every tree of a forest to a rational. It stands for the map y + sum h^|t|
+ * a(t)/sigma(t) F(t). The exact flow of the sum of the colours has a(t) = 1/gamma(t). Hairer, Lubich, Wanner
+ * 2006, chapter III. */
+typedef struct {
+    const Forest *forest; /* borrowed */
+    mpq_t empty;
+    mpq_t *a; /* (forest->count) */
+} Series;
+
+int series_new(const Forest *f, Series **out); /* all coefficients are 0 */
+void series_free(Series *s);
+/* Sets s to the exact flow over time theta h of the sum of the colours times their weights; clocks
+ * advance by theta. */
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
+/* Composes c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c !=
+ * a, b. */
+void series_compose(Series *c, const Series *a, const Series *b);
+/* Computes b = log(s): the field sum h^(|t|-1) b(t)/sigma(t) F(t) whose exact flow over h is the map s; s(0) = 1,
+ * b(0) = 0. b != s. Source: Hairer, Lubich, Wanner 2006, section IX.9.1. */
+int series_log(Series *b, const Series *s);
+/* Computes the series of a step of a frozen table on exact history. Flows are composed. */
+int series_step(const Forest *f, const Table *t, Series **out);
+/* slope (t->evals) out: the series of every evaluation of a frozen table of stages, 0 at the empty tree. The caller
+ * frees each, after errors too: those not reached stay as they are. */
+int series_slopes(const Forest *f, const Table *t, Series **slope);
+
+/* ---- theory.c: exact order ---------------------------------------------------------------------- */
+
+typedef struct {
+    int order; /* largest p with every tree up to p met; 0: not consistent */
+    int order_autonomous; /* the same on fields that do not depend on time; differs only where @ writes nodes */
+    int searched;    /* trees were compared up to this order */
+    int consistent;  /* order >= 1 */
+    int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
+    double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
+    double bound;
+    /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
+    double error_norm2;
+    double error_norm2_one_colour; /* in one colour: the field is not split into colours;
+                                      NaN unless every stage is H */
+    int zero_stable;
+    int weakly_stable; /* zero-stable with more than one root on the unit circle */
+} Theory;
+
+/* Finds the exact order up to forest->max and the rest for a frozen table. Norms are NaN where the order reaches
+ * forest->max or nothing expands. A forest without clocks gives the order on fields that do not depend on time. For a
+ * table with `linear` the order is that on fields whose operators named there are linear: trees that vanish on them
+ * count as met, here and below. A phi function of other derivatives ignores the derivative by time; system_takes
+ * refuses such a field if it depends on time. */
+int theory_find(const Forest *f, const Table *t, Theory *out);
+
+/* Does the same with forests as large as needed, up to order `most` (or forest_most, where that is less).
+ * It freezes a copy of t itself. order = searched means "at least". */
+int theory_search(const Table *t, int most, Theory *out);
+
+/* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
+typedef struct {
+    int order;          /* that of yhat, as Theory.order; -1: t is no pair, the rest is unknown */
+    int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
+    int searched;       /* trees were looked at up to this order */
+    /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
+    double error_norm2;
+} Embedded;
+
+/* Looks at trees up to order `most`. A step by tolerance makes the estimate equal to the tolerance,
+ * so h ~ tol^(1/(q+1)). */
+int theory_embedded(const Table *t, int most, Embedded *out);
+
+/* Computes defect (forest->count, initialised mpq): (numerical - exact)(t) / sigma(t), the factor
+ * of h^|t| and the elementary differential; empty out: the factor of h^0 y. ERR_ACCURACY with words
+ * where a row's state weights do not sum to 1. */
+int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
+
+/* Computes the modified equation of a one-step table. coefficient (forest->count, initialised mpq) out: the factor of
+ * h^(|t|-1) and the elementary differential in the field whose exact flow is the step, to any power of h (backward
+ * error analysis). ERR_INPUT: history. ERR_ACCURACY with words where the state weights of a row do not sum to 1. */
+int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient);
+
+/* Computes coefficient (forest->count): theory_defect as doubles for the trees of one order, 0
+ * elsewhere and where theory_is_zero. */
+int theory_terms(const Forest *f, const Table *t, int order, double *coefficient);
+
+/* Computes the degree-0 term alone, even where nothing expands about y: the sum of the update's state
+ * weights, less 1. */
+void theory_state(const Table *t, mpq_t out);
+
+/* Returns whether a coefficient of the error counts as zero: it is 0, or at most 1e-12 in an inexact
+ * table. */
+int theory_is_zero(const Table *t, const mpq_t defect);
+
+/* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
+
+enum { LIE_MAX = 10, LIE_MAX_3 = 7 }; /* highest degree, in two letters, in three */
+
+typedef struct {
+    int degree;
+    char name[4 *
+              LIE_MAX]; /* [F,[F,G]]: Lyndon words with F < C < G, bracketed in the standard way */
+    mpq_t c;
+} Bracket;
+
+typedef struct {
+    size_t count;
+    Bracket *bracket; /* non-zero ones, by degree, then lexicographic */
+} Brackets;
+
+/* Computes log(step)/h - (wF F + wG G), for a decoder's scheme less wC C too, of a table of flows. It has
+ * brackets of up to `degree` letters (h^(degree-1)); a symmetric scheme has no even degrees. ERR_INPUT:
+ * not flows, or a degree outside 1 .. bracket_most. */
+int bracket_most(const Table *t);
+int bracket_error(const Table *t, int degree, Brackets *out);
+/* Reads the Lie polynomial of a text in the same basis, "-1/2 [G,F] + 1/24 [G,[G,F]]" (terms.c): nested commutators of
+ * the table's colours, of `degree` letters at most. ERR_INPUT with its place: not such a text. */
+int bracket_read(const Table *t, const char *text, int degree, Brackets *out);
+/* Returns whether two lists in this basis are equal, but for what a table counts as zero. */
+int bracket_equal(const Table *t, const Brackets *a, const Brackets *b);
+void bracket_free(Brackets *b);
+
+/* Computes the coefficient of [a,b], a < b two colours in the order F, C, G. It is the signed area between a
+ * word's lattice path and its chord in their plane: half of (pairs a before b - pairs b before a), weighted. */
+int bracket_area(const Table *t, int a, int b, mpq_t area);
+
+/* ---- terms.c: sums of terms as texts --------------------------------------------------------------- */
+
+/* Reads a number as schemes write it, alone: "-1/2", ".5". ERR_INPUT with its place: anything else, such
+ * as 1/0. */
+int terms_number(const char *text, mpq_t out);
+
+/* ---- structure.c, effective.c: conserved structure ---------------------------------------------- */
+
+enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
+
+typedef struct {
+    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. One-step
+     * tables: all trees of order 1 .. searched. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
+     * beta_(k-j). */
+    int symmetric;
+    int symmetric_order;     /* S(-h) S(h) = identity + O(h^(this+1)); -1: symmetric, or unknown */
+    int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
+    int searched;
+    /* Every step is symplectic where F and G are Hamiltonian fields; the second: separable
+     * Hamiltonians. */
+    int symplectic, symplectic_separable;
+    int effective_order; /* splittings by exact flows, up to `searched`; -1: unknown */
+    /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
+     * sigma(1) = sum beta, which global errors go by (Henrici 1962). */
+    int has_constant;
+    mpq_t error_constant[2];
+} Structure;
+
+/* Finds the structure of a frozen table. searched: 1 .. TREE_MAX, for a decoder's up to
+ * forest_most. Caller: structure_free. */
+int structure_find(const Table *t, int searched, Structure *out);
+void structure_free(Structure *s);
+
+/* Finds the largest p <= most <= bracket_most for which some conjugate exp(chi) S exp(-chi) of a splitting by
+ * exact flows has order p (Butcher 1969). For Lie-Trotter it is 2. */
+int structure_effective_order(const Table *t, int most, int *order);
+
+/* ---- stability.c: the test equation y' = (lambda_F + lambda_G + lambda_C) y ----------------------- */
+
+/* Checks the root condition of the update's state weights and counts the roots on the unit
+ * circle. */
+int stability_roots(const Table *t, int *zero_stable, int *on_circle);
+
+/* Computes amplification factors of a frozen table (borrowed). ERR_INPUT: more than 255 factors. */
+typedef struct Stability Stability;
+int stability_new(const Table *t, Stability **out);
+void stability_free(Stability *s);
+/* Returns the largest |amplification factor| at h lambda_colour = z[colour] (complex as re, im), one z for each
+ * of the table's colours. */
+double stability_at(Stability *s, const double z[][2]);
+/* Returns roughly the multiplications that stability_at takes. */
+size_t stability_work(const Stability *s);
+
+/* Does the same for one point. */
+int stability_modulus(const Table *t, const double z[][2], double *modulus);
+
+/* Refines an amplification factor at z by Newton's iteration. factor in: near it; out: the factor
+ * itself. */
+void stability_follow(Stability *s, const double z[][2], double factor[2]);
+
+/* ---- limit.c ------------------------------------------------------------------------------------ */
+
+/* Finds the ends of the stability interval from 0 on the negative real and the positive imaginary axis, to 10 digits at
+ * least. lambda has the same share in every colour, lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >=
+ * 0, may be inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
+ * multiplications a value have 6 digits. NaN, unknown: above 10^7, or more than 255 factors. */
+int stability_limits(const Table *t, double *real, double *imag);
+
+/* ---- stiff.c: A-stability and stiff decay --------------------------------------------------------- */
+
+/* R(z) is the factor of a step on y' = lambda y; with history |R| is the largest factor. Where every implicit stage
+ * is of one colour (IMEX), lambda is 0 in the other colours; else it is the same in every colour, as in
+ * stability_limits. */
+typedef struct {
+    /* TOLD_*: |R| <= 1 wherever Re z <= 0. It is decided exactly for one-step tables; with history it holds where the
+     * search for alpha finds 90. TOLD_NOT: flows, exponential stages, explicit with history, too many stages. */
+    int a_stable;
+    int l_stable;      /* A-stable, and R(inf) = 0 */
+    double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: unknown */
+    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages. NaN: unknown, or not
+     * zero-stable. */
+    double alpha;
+    int colour; /* the implicit one; -1: R is that of all */
+} Stiff;
+int stability_stiff(const Table *t, Stiff *out);
+
+/* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
+
+/* On y' = i omega y, with nu = omega h the sum of all colours in equal shares, zeta is the factor of a step that is
+ * 1 at nu = 0: nu - arg zeta(i nu) = dispersion nu^(dispersion_order + 1) + ..., 1 - |zeta(i nu)| = dissipation
+ * nu^(dissipation_order + 1) + ... For words, nu times the mean weight of the field takes the place of nu before
+ * "- arg". Orders are inf where there is no error, and NaN where they are unknown. Source: van der Houwen, Sommeijer
+ * 1987. */
+typedef struct {
+    double dispersion_order, dissipation_order;
+    mpq_t dispersion, dissipation; /* 0 where the order is not finite */
+} Phase;
+
+/* Finds them for a frozen table. Caller: phase_free. */
+int phase_find(const Table *t, Phase *out);
+void phase_free(Phase *p);
+
+/* Computes the two errors, dispersion and dissipation (count), at nu (count). nu rises from near 0 by steps in which
+ * the factor can be followed. Errors below about 1e-14 are rounding. ERR_INPUT: more than 255 factors. */
+int phase_errors(const Table *t, const double *nu, size_t count, double *dispersion,
+                 double *dissipation);
+
+/* ---- ssp.c --------------------------------------------------------------------------------------- */
+
+/* Computes the coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H, explicit or
+ * implicit. It may be inf; for other tables it is NaN. */
+int stability_ssp(const Table *t, double *coefficient);
+
+/* ---- dense.c: between the ends of a step ------------------------------------------------------------------------- */
+
+enum { DENSE_MOST = 5 }; /* order looked for */
+
+/* y(t + theta h) = y + sum_e b_e(theta) k_e + O(h^(order + 1)), b_e(theta) = sum_d beta[e][d - 1] theta^d, d = 1 .. order,
+ * with b_e(1) the weight of the step. The table is that of the text (table_whole). */
+typedef struct {
+    int order;  /* 0: none: no one-step scheme of stages, or not consistent */
+    int smooth; /* the derivative is continuous from step to step */
+    size_t evals;
+    mpq_t *beta; /* (evals, order) */
+    double *b;   /* the same as doubles */
+} Dense;
+
+/* Finds the highest order, at most the scheme's, and the least of its solutions (dense.c). Caller:
+ * dense_free. */
+int dense_find(const Table *t, Dense *out);
+void dense_free(Dense *d);
+/* Returns b_e(theta). */
+double dense_value(const Dense *d, size_t e, double theta);
+
+#endif
