@@ -347,13 +347,17 @@ static void amp_begin(Amplifier *a, size_t d)
     a->found = d;
 }
 
-/* Returns the largest |zeta| from a->p; it drops factors that are zero to rounding. */
+/* Returns the largest |zeta| from a->p; it drops factors that are zero to rounding. Where a stage has no solution, a
+ * pole of R, coefficients are not finite and |zeta| is infinite. */
 static AMP_REAL amp_radius(Amplifier *a)
 {
     double largest = 0, change = 1;
     AMP_REAL modulus = 0;
     size_t d = a->degree;
-    for (size_t m = 0; m <= d; m++) largest = fmax(largest, amp_size(a->p[m]));
+    for (size_t m = 0; m <= d; m++) {
+        if (!isfinite(cabs((double complex)a->p[m]))) return INFINITY;
+        largest = fmax(largest, amp_size(a->p[m]));
+    }
     while (d > 0 && amp_size(a->p[d]) <= 64 * (double)AMP_EPSILON * largest) d--;
     if (d == 1) return AMP_ABS(a->p[1] / a->p[0]);
     amp_begin(a, d);

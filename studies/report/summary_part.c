@@ -327,13 +327,18 @@ static int is_command(const char *line, const char *words)
 }
 
 /* Puts the rows of the study's commands into row (COMMANDS_MOST), the newest that fit, in
- * order. Returns their number. */
-static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST])
+ * order. Returns their number; *earlier: how many did not fit. */
+static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST], size_t *earlier)
 {
     size_t n = 0;
-    for (size_t i = c->rows; i-- > 0 && n < COMMANDS_MOST;) {
+    *earlier = 0;
+    for (size_t i = c->rows; i-- > 0;) {
         const char *line = csv_named(c, i, "command");
-        if (is_command(line, k->command) || (k->also && is_command(line, k->also))) row[n++] = i;
+        if (!is_command(line, k->command) && !(k->also && is_command(line, k->also))) continue;
+        if (n < COMMANDS_MOST)
+            row[n++] = i;
+        else
+            ++*earlier;
     }
     for (size_t i = 0; i < n / 2; i++) {
         size_t swap = row[i];
@@ -357,10 +362,10 @@ static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PAT
 void summary_ended(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
-    size_t row[COMMANDS_MOST];
+    size_t row[COMMANDS_MOST], earlier;
     Csv c;
     if (open_commands(s, study->dir, full, &c) != 1) return;
-    size_t n = choose_rows(&c, study->kind, row);
+    size_t n = choose_rows(&c, study->kind, row, &earlier);
     /* The failure of another command is reported with its own study. */
     while (n && !is_command(csv_named(&c, row[n - 1], "command"), study->kind->command)) n--;
     const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
@@ -434,12 +439,15 @@ static void put_unrecorded(Summary *s, const Study *study)
 void summary_commands(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH];
-    size_t row[COMMANDS_MOST], n = 0;
+    size_t row[COMMANDS_MOST], n = 0, earlier = 0;
     Csv c = {0};
     fputs("<h3>How to reproduce</h3>\n", s->f);
     int there = open_commands(s, study->dir, full, &c);
     if (there < 0) summary_refuse(s);
-    if (there == 1) n = choose_rows(&c, study->kind, row);
+    if (there == 1) n = choose_rows(&c, study->kind, row, &earlier);
+    if (earlier)
+        fprintf(s->f, "<p class=\"more\">%zu earlier commands stand in commands.csv.</p>\n",
+                earlier);
     if (n)
         put_rows(s, &c, row, n);
     else

@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-enum { STEPS = 6, COARSEST = 3, SEED = 11, ROWS_MOST = 24 };
+enum { STEPS = 6, COARSEST = 3, SEED = 11 };
 static const double spoilt = 1.0 / 7; /* added to one coefficient by a control */
 
 void expansion_close(Expansion *x)
@@ -153,8 +153,7 @@ static int derive_order(const Expansion *x, const char *map, int order, Finding 
 {
     char name[256];
     for (size_t i = x->forest->first[order]; i < x->forest->first[order + 1]; i++) {
-        if (!expansion_counts(x, i) || expansion_is_zero(x->have[i]) || f->count == ROWS_MOST)
-            continue;
+        if (!expansion_counts(x, i) || expansion_is_zero(x->have[i])) continue;
         TRY(expansion_name(x, i, name, sizeof name));
         TRY(finding_derive(f, map, name, x->have[i]));
     }

@@ -252,6 +252,19 @@ TEST(test_own)
     assert_non_null(strstr(out, "-1/6  H'H'H\n"));
 }
 
+/* A derivation has every term that `expand` has, however many. */
+TEST(test_all_steps)
+{
+    run_ok("expand --scheme strang-marchuk --degree 4 --csv");
+    size_t terms = (size_t)count_lines(out) - 1;
+    run_ok("verify --claim strang-odd --steps");
+    size_t shown = 0;
+    for (const char *at = strstr(out, "  steps"); (at = strchr(at, '\n')) && at[1] == ' '; at++)
+        shown++;
+    assert_true(terms > 24);
+    if (shown != terms) fail_msg("%zu of %zu terms: %s", shown, terms, out);
+}
+
 /* A text that is no claim is refused in a line, with the place of the mistake. */
 TEST(test_own_refused)
 {

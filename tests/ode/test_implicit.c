@@ -362,6 +362,26 @@ TEST(test_amplification)
     }
 }
 
+/* At a pole of R a stage has no solution: |R| is infinite there, and finite beside it. */
+TEST(test_poles)
+{
+    static const struct {
+        const char *scheme;
+        double at;
+    } pole[] = {{"implicit-euler", 1}, {"trapezoid", 2}, {"bdf2", 1.5}, {"sdirk2", 0}};
+    for (size_t i = 0; i < sizeof pole / sizeof *pole; i++) {
+        Table *t = frozen(pole[i].scheme);
+        double at = pole[i].at, found, beside;
+        const double z[COLOURS][2] = {{at / 2}, {at / 2}};
+        const double near[COLOURS][2] = {{at / 2 + 0.01}, {at / 2 + 0.01}};
+        assert_int_equal(stability_modulus(t, z, &found), 0);
+        assert_int_equal(stability_modulus(t, near, &beside), 0);
+        if (at > 0 ? !isinf(found) : found != 1) fail_msg("%s at %g: %g", t->name, at, found);
+        assert_true(isfinite(beside) && beside > 0);
+        table_free(t);
+    }
+}
+
 /* The amplifier passes 1 at the finite ends that polynomials give. */
 TEST(test_ends)
 {
