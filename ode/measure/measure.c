@@ -46,8 +46,13 @@ enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 const char work_steps[] = "steps";
 
 static const char *const names[] = {
-    [VERDICT_AGREE] = "agree",       [VERDICT_HIGHER] = "higher", [VERDICT_DISAGREE] = "disagree",
-    [VERDICT_DIVERGES] = "diverges", [VERDICT_FLOOR] = "floor",   [VERDICT_UNSTABLE] = "unstable",
+    [VERDICT_AGREE] = "agree",
+    [VERDICT_HIGHER] = "higher",
+    [VERDICT_DISAGREE] = "disagree",
+    [VERDICT_DIVERGES] = "diverges",
+    [VERDICT_FLOOR] = "floor",
+    [VERDICT_UNSTABLE] = "unstable",
+    [VERDICT_INCONSISTENT] = "inconsistent",
 };
 
 const char *verdict_name(int verdict)
@@ -440,6 +445,7 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     o->verdict = judge(o, p, &f, zero_stable);
     int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE;
     if (differs && is_leading(o, p, &f)) o->verdict = VERDICT_AGREE;
+    if (o->expected < 1 && o->verdict == VERDICT_AGREE) o->verdict = VERDICT_INCONSISTENT;
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
     if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
         f = (Fit){.slope = NAN, .tolerance = INFINITY};

@@ -11,14 +11,16 @@
 
 /* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides
  * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
- * h falls, though no step is unstable, or the scheme is zero-unstable; disagree: all else. */
+ * h falls, though no step is unstable, or the scheme is zero-unstable; inconsistent: the exact order
+ * is 0, so it converges to nothing that is asked for; disagree: all else. */
 enum {
     VERDICT_AGREE,
     VERDICT_HIGHER,
     VERDICT_DISAGREE,
     VERDICT_DIVERGES,
     VERDICT_FLOOR,
-    VERDICT_UNSTABLE
+    VERDICT_UNSTABLE,
+    VERDICT_INCONSISTENT
 };
 const char *verdict_name(int verdict);
 

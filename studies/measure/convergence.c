@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,10 +61,11 @@ const Column order_summary[] = {
     FIELD(SummaryRow, "high", s.high, .form = SHEET_FIXED, .digits = 3),
     FIELD(SummaryRow, "constant", s.constant, .digits = 4, .page = 6,
           .words = "measured c of error ≈ c·h^p"),
-    COLUMN(SummaryRow, verdict, .page = 5,
-           .words =
-               "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
-               "hides it), or unstable (too few stable steps)"),
+    COLUMN(
+        SummaryRow, verdict, .page = 5,
+        .words =
+            "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
+            "hides it), unstable (too few stable steps), or inconsistent (the exact order is 0)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
            .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),
@@ -166,6 +168,28 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
                     s->unstable, u->system->name, advice);
 }
 
+/* Says by which weights a scheme solves another equation: those of an operator that do not sum to the field's. */
+static void warn_inconsistent(const Table *t)
+{
+    mpq_t sum, part;
+    mpq_inits(sum, part, NULL);
+    for (int op = 0, said = 0; op < t->colours && !said; op++) {
+        mpq_set_ui(sum, 0, 1);
+        for (int set = 1; set <= table_sets(t, op); set++) {
+            table_weight(t, op, set, part);
+            mpq_add(sum, sum, part);
+        }
+        if ((said = mpq_cmp(sum, t->weight[op]) != 0)) {
+            char *text = mpq_get_str(NULL, 10, sum), decimal[32];
+            snprintf(decimal, sizeof decimal, "%.6g", mpq_get_d(sum));
+            notice_warn("%s is not consistent: its weights on %c sum to %s", t->name, "FGC"[op],
+                        t -> exact &&strlen(text) <= 24 ? text : decimal);
+            free(text);
+        }
+    }
+    mpq_clears(sum, part, NULL);
+}
+
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 {
     if (!theory->zero_stable)
@@ -177,6 +201,8 @@ static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
         notice_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
                     "about y and no order",
                     t->name);
+    else if (!theory->consistent)
+        warn_inconsistent(t);
     if (t->flows && !s->closed_flows)
         notice_warn(
             "%s: a sub-flow has no closed form here; the reference integrator stands for it",
@@ -360,6 +386,13 @@ void convergence_free(ConvergenceStudy *u)
     system_free(u->system);
     network_free(&u->network);
     *u = (ConvergenceStudy){0};
+}
+
+size_t convergence_inconsistent(const ConvergenceStudy *u)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->count; i++) n += u->scheme[i].verdict == VERDICT_INCONSISTENT;
+    return n;
 }
 
 size_t convergence_disagree(const ConvergenceStudy *u)

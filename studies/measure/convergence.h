@@ -35,7 +35,8 @@ typedef struct {
 
 /* Columns of order.csv, work.csv, summary.csv. */
 extern const Column order_points[], order_work[], order_summary[];
-/* Counts how often each verdict, and each match of a constant or remainder, occurs; bad: "disagree" is among them. */
+/* Counts how often each verdict, and each match of a constant or remainder, occurs; bad: "disagree" or "inconsistent"
+ * is among them. */
 void orders_judge(const Csv *c, Verdict *v);
 
 /* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
@@ -45,6 +46,8 @@ void convergence_free(ConvergenceStudy *u);
 
 /* Returns the number of schemes whose order or constant disagrees. */
 size_t convergence_disagree(const ConvergenceStudy *u);
+/* Returns the number of schemes whose exact order is 0. */
+size_t convergence_inconsistent(const ConvergenceStudy *u);
 
 /* Writes DIR/order.csv, order.md, order.tex, summary.csv, summary.md and the plot order; for global errors also
  * work.csv and the plots work and time. */

@@ -92,6 +92,10 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
         return error_set(
             ERR_CHECK, "%zu of %zu schemes disagree with their exact order or error constant on %s",
             disagree, s->count, u->system->name);
+    size_t inconsistent = convergence_inconsistent(u);
+    if (inconsistent && scheme_many(options_text(o, "scheme")) < 0)
+        return error_set(ERR_CHECK, "%zu of %zu schemes %s not consistent", inconsistent, s->count,
+                         inconsistent == 1 ? "is" : "are");
     return 0;
 }
 
@@ -273,7 +277,7 @@ const Command command_order = {
         "Each scheme takes steps h0, h0/2, h0/4, ..., and, where that settles the slope, steps between them\n"
         "or smaller ones too. The slope of the global error is fitted where rounding does not show. The\n"
         "verdict compares it with the exact order: agree, higher, disagree, diverges, floor (rounding hides\n"
-        "it), unstable. An error that is seen to come near c h^p, c other than 0, agrees with order p\n"
+        "it), unstable, inconsistent. An error that is seen to come near c h^p, c other than 0, agrees with order p\n"
         "whatever the slope at coarser steps. Sub-flows are exact unless a suffix says otherwise. Multistep\n"
         "schemes take their history from the reference solution: before t = 0 or, where a stiff one grows\n"
         "back in time, at their first steps.\n"
@@ -287,7 +291,7 @@ const Command command_order = {
         "ends of its interval. `predicted` is c by the theory: the elementary differentials of order p + 1,\n"
         "carried along the solution (0: the leading term vanishes on this system). `match` compares the two\n"
         "as vectors, so the sign counts. It is empty where c is known to no better than 15 %. Exit status\n"
-        "1: some scheme disagrees in its order or its constant.\n"
+        "1: a scheme disagrees or, named by --scheme, is not consistent.\n"
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
@@ -320,17 +324,17 @@ const Command command_order = {
         "\n"
         "F sums over the other particles (mean: divided by n; softmax: V weighted by exp(S), over all). y is\n"
         "the current coordinate of the particle itself, and y1, y2 .. are all of them; z, z1, z2 .. are those\n"
-        "of the other particle, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"
+        "of the other, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"
         "i, j and c are the numbers of the particles and the coordinate, from 1; t is time. Expressions have\n"
         "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. `initial` and `memory` can use i, c,\n"
-        "uniform in (0, 1) and normal. A rule that is not written is 0.\n"
+        "uniform in (0, 1) and normal. A rule not written is 0.\n"
         "\n"
         "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
         "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"
         "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
         "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused: no order\n"
-        "above 1 survives its kinks. Use --activation gelu.\n",
+        "above 1 survives its kinks.\n",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -330,7 +330,7 @@ class Order(NamedTuple):
     high: float
     constant: float     # error ~ constant h^expected
     expected: int       # the exact order
-    verdict: str        # agree, higher, disagree, diverges, floor, unstable
+    verdict: str        # agree, higher, disagree, diverges, floor, unstable, inconsistent
     points: np.ndarray  # fields h, error, steps, evaluations; coarsest first
 
     def _repr_svg_(self):

@@ -260,7 +260,7 @@ void verdict_count(Verdict *v, const Csv *c, const char *column, const char *nam
         verdict_say(v, "%s%zu %.40s", said++ ? ", " : "", count(c, column, word), word);
     }
     if (said) verdict_say(v, " (%s); ", name);
-    v->bad |= count(c, column, "disagree") > 0;
+    v->bad |= count(c, column, "disagree") > 0 || count(c, column, "inconsistent") > 0;
 }
 
 void verdict_end(Verdict *v)

@@ -13,6 +13,17 @@ static void must_say(const char *arguments, const char *part)
     if (!strstr(out, part)) fail_msg("trotter %s: no '%s' in\n%s%s", arguments, part, out, err);
 }
 
+/* A scheme that its user names and that is not consistent fails; in a group of the zoo it is told alone. */
+TEST(test_inconsistent)
+{
+    file_text("half.scheme", "scheme half\nk1 = H(y)\ny' = y + 1/2*k1\n");
+    expect(1, "order --scheme-file half.scheme --halvings 4 --summary --csv");
+    assert_non_null(strstr(out, ",inconsistent,"));
+    assert_non_null(strstr(err, "half is not consistent: its weights on F sum to 1/2\n"));
+    file_text("half.scheme", "scheme half\nk1 = H(y)\ny' = y + 1*k1\n");
+    run_ok("order --scheme-file half.scheme --halvings 4 --summary --csv");
+}
+
 TEST(test_expand)
 {
     must_say("expand --scheme lie-trotter --csv",

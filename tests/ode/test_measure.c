@@ -136,7 +136,7 @@ TEST(test_names)
 TEST(test_inconsistent)
 {
     Table *t = scheme("rk2-unit");
-    assert_int_equal(verdict(t, "attention", 0, 1), VERDICT_AGREE);
+    assert_int_equal(verdict(t, "attention", 0, 1), VERDICT_INCONSISTENT);
     assert_int_equal(verdict(t, "attention", 1, 1), VERDICT_DISAGREE);
     table_free(t);
 }
