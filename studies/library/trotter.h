@@ -133,7 +133,8 @@ typedef struct {
     double slope, low, high; /* measured order and its 95 % interval; NaN: none */
     double constant;         /* error ~ constant h^order; NaN: none */
     int expected;            /* the exact order */
-    const char *verdict;     /* "agree", "higher", "disagree", "diverges", "floor", "unstable", "inconsistent" */
+    const char *
+        verdict; /* "agree", "higher", "disagree", "diverges", "floor", "unstable", "inconsistent" */
     size_t count;
     TrotterPoint *point; /* (count) coarsest first; caller: trotter_free */
 } TrotterOrder;
