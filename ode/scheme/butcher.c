@@ -1,7 +1,8 @@
 /* butcher.c: converts tableaus of Runge-Kutta methods, in two forms, to and from tables whose stages are all H.
  *
  *   JSON       {"name": "heun", "A": [[0, 0], [1, 0]], "b": ["1/2", "1/2"], "c": [0, 1]}
- *              rows of A may stop before their zeros; c may be missing; numbers or texts, "1/2" exact; an embedded
+ *              rows of A may stop before their zeros; c may be missing, and one that is not the sum of its row is a
+ *              node (@) of its own; numbers or texts, "1/2" exact; an embedded
  *              pair has "bhat" (or "b_hat") too, the weights of yhat, and error = y' - yhat in the language of schemes
  *   a drawing  as Hairer, Norsett, Wanner 1993 print one, and NodePy:
  *
@@ -135,11 +136,26 @@ static int read_json(Tableau *b, const json_t *root)
     return c ? read_json_row(b, c, b->stages, b->stages, b->c, "c") : 0;
 }
 
+/* Says how to write a fraction where the reader stopped at one without quotation marks. */
+static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_t at, int line)
+{
+    size_t slash = at;
+    while (slash > 0 && text[slash - 1] != '\n' && text[slash] != '/' && at - slash < 8) slash--;
+    if (slash >= bytes || text[slash] != '/') return 0;
+    size_t from = slash, to = slash + 1;
+    while (from > 0 && (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '-')) from--;
+    while (to < bytes && isdigit((unsigned char)text[to])) to++;
+    if (from == slash || to == slash + 1) return 0;
+    return error_set(ERR_INPUT, "%s:%d: a fraction is a text in JSON: write \"%.*s\"", b->file,
+                     line, to - from > 40 ? 40 : (int)(to - from), text + from);
+}
+
 static int parse_json(Tableau *b, const char *text, size_t bytes)
 {
     json_error_t e;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
     if (!root && !*e.text) return error_set(ERR_MEMORY, "out of memory: a tableau");
+    if (!root && e.position > 0) TRY(hint_fraction(b, text, bytes, (size_t)e.position, e.line));
     int code = json_is_object(root)
                    ? read_json(b, root)
                    : error_set(ERR_INPUT, "%s:%d: %s", b->file, root ? 1 : e.line,
@@ -292,48 +308,72 @@ static void clean_name(Tableau *b)
     if (!scheme_named(b->name) || !isalpha((unsigned char)b->name[0])) strcpy(b->name, "tableau");
 }
 
-/* Checks that c is the sum of its row of A: a field that does not depend on time needs that, and most
- * authors mean it. */
-static int check_nodes(const Tableau *b, const Table *t)
+/* Marks in own (stages) the nodes that are given, as numbers, and are not the sums of their rows of A, as in Lobatto
+ * IIIB. Returns their number. */
+static size_t find_nodes(const Tableau *b, const Table *t, char *own)
 {
+    size_t n = 0;
     for (size_t i = 0; i < t->stages; i++) {
         char *end;
         double sum = table_double(t->point[t->eval[t->stage[i].eval].point].c[OP_F]);
         double told = strtod(b->c[i], &end);
         if (*end == '/') told /= strtod(end + 1, &end);
         if (end == b->c[i] || *end) continue; /* none, or of roots */
-        if (!(fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))))
-            return error_set(ERR_INPUT, "%s: c%zu is %s, and row %zu of A sums to %.9g", b->file,
-                             i + 1, b->c[i], i + 1, sum);
+        own[i] = fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum)) ? 0 : 1;
+        n += own[i] != 0;
     }
-    return 0;
+    return n;
 }
 
-static int make_table(Tableau *b, Table ***list, size_t *count)
+/* Writes the tableau as a text; own: stages whose node is written. */
+static void print_text(const Tableau *b, const char *own, FILE *f)
 {
-    char *text = NULL;
-    size_t bytes = 0, before = *count;
-    clean_name(b);
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return error_set(ERR_MEMORY, "out of memory: a tableau");
     fprintf(f, "scheme %s\n", b->name);
+    for (size_t i = 0, said = 0; i < b->stages; i++)
+        if (own[i] && !said++)
+            fprintf(
+                f,
+                "note c%zu is %s, which is not the sum of its row of A: it is read as a node, @ %s\n",
+                i + 1, b->c[i], b->c[i]);
     for (size_t i = 0; i < b->stages; i++) {
         fprintf(f, "k%zu = H(", i + 1);
         print_row((const Entry *)b->a + i * b->room, b->stages, f);
+        if (own[i]) fprintf(f, " @ %s", b->c[i]);
         fputs(")\n", f);
     }
     fputs("y' = ", f);
     print_row((const Entry *)b->b, b->stages, f);
     fputc('\n', f);
     if (b->pair) fputs("error =", f), print_difference(b, f), fputc('\n', f);
-    int code = fclose(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory: a tableau");
-    char file[300]; /* places are those of the scheme's text */
+}
+
+static int read_text(const Tableau *b, const char *own, Table ***list, size_t *count)
+{
+    char *text = NULL, file[300]; /* places are those of the scheme's text */
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return error_set(ERR_MEMORY, "out of memory: a tableau");
+    print_text(b, own, f);
     snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
+    int code = fclose(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory: a tableau");
     if (code == 0) code = scheme_parse(file, text, bytes, list, count);
     free(text);
-    if (code != 0) return code;
-    code = check_nodes(b, table_whole((*list)[before]));
-    if (code != 0) table_free((*list)[--*count]);
+    return code;
+}
+
+/* Reads the tableau with nodes by the rule of rows, and again where some are others. */
+static int make_table(Tableau *b, Table ***list, size_t *count)
+{
+    size_t before = *count;
+    char *own = memory_new(b->stages, 1);
+    if (!own) return ERR_MEMORY;
+    clean_name(b);
+    int code = read_text(b, own, list, count);
+    if (code == 0 && find_nodes(b, table_whole((*list)[before]), own)) {
+        table_free((*list)[--*count]);
+        code = read_text(b, own, list, count);
+    }
+    memory_free(own);
     return code;
 }
 

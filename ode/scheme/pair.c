@@ -1,6 +1,7 @@
 /* pair.c: makes the table of an embedded pair, without the stages that only the estimate of the error reads, and from
  * the whole one the tables of yhat = y' - error and of the error itself. Source: Hairer, Norsett, Wanner 1993, section
  * II.4. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -107,4 +108,16 @@ Table *table_embedded(const Table *t)
 Table *table_estimate(const Table *t)
 {
     return other_update(t->pair, 0, 1);
+}
+
+double table_error_sum(const Table *t)
+{
+    double sum[COLOURS] = {0}, largest = 0;
+    const Row *r = &t->pair->error;
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval != TABLE_STATE)
+            sum[t->pair->eval[r->term[i].eval].op] += table_double(r->term[i].c);
+    for (int op = 0; op < COLOURS; op++)
+        if (fabs(sum[op]) > fabs(largest)) largest = sum[op];
+    return largest;
 }

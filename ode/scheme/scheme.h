@@ -28,13 +28,15 @@ int scheme_many(const char *name);
 /* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
 
 typedef struct {
-    size_t count;
-    Table **scheme; /* built-in texts, then files in the order given */
+    size_t count, built_in, replacements;
+    Table **scheme;   /* built-in texts (built_in of them), then files in the order given */
+    Table **replaced; /* (replacements) built-in ones whose names files took */
 } Zoo;
 
 int zoo_open(Zoo *z); /* the built-in schemes */
-int zoo_read(Zoo *z,
-             const char *file); /* adds a scheme file, or a tableau; a name twice: ERR_INPUT */
+/* Adds a scheme file, or a tableau. A scheme takes the place of a built-in one of its name; a name twice in files:
+ * ERR_INPUT. */
+int zoo_read(Zoo *z, const char *file);
 void zoo_close(Zoo *z);
 
 /* Writes a name as tables have it: sandwich:N-K for sandwich:N,K; dial:2-1/2 for dial:2,0.5. ERR_INPUT: too long. */
@@ -70,8 +72,8 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
 
 /* Returns 1 where a text is a tableau, in JSON or drawn, and no text of schemes. */
 int butcher_is(const char *text, size_t bytes);
-/* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms.
- * ERR_INPUT: a c that is not the sum of its row. */
+/* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms. A c that is
+ * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
 /* Prints a one-step table whose stages are all H, in a form that reads back as it. ERR_INPUT:
  * another table. */

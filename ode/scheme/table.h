@@ -178,6 +178,9 @@ const Table *table_whole(const Table *t);
  * memory. */
 Table *table_embedded(const Table *t);
 Table *table_estimate(const Table *t);
+/* Returns the sum of the estimate's weights on one operator, the largest of these sums: 0 where yhat has the weights
+ * of y', else the estimate is O(h). */
+double table_error_sum(const Table *t);
 
 /* ---- split.c ---- */
 

@@ -20,8 +20,44 @@ int zoo_open(Zoo *z)
 {
     *z = (Zoo){0};
     /* cppcheck-suppress comparePointers ; both are of the text that the assembler put in */
-    return scheme_parse("zoo.scheme", zoo_text_begin, (size_t)(zoo_text_end - zoo_text_begin),
-                        &z->scheme, &z->count);
+    TRY(scheme_parse("zoo.scheme", zoo_text_begin, (size_t)(zoo_text_end - zoo_text_begin),
+                     &z->scheme, &z->count));
+    z->built_in = z->count;
+    return 0;
+}
+
+/* Takes the built-in scheme of t's name out. A file's: ERR_INPUT. */
+static int make_way(Zoo *z, const char *file, const Table *t)
+{
+    size_t i = 0;
+    while (i < z->count && strcmp(z->scheme[i]->name, t->name) != 0) i++;
+    if (i == z->count) return 0;
+    if (i >= z->built_in)
+        return error_set(ERR_INPUT, "%s: expected a new name; scheme '%s' exists already", file,
+                         t->name);
+    Table **grown =
+        memory_grow(z->replaced, z->replacements, z->replacements + 1, sizeof *z->replaced);
+    if (!grown) return ERR_MEMORY;
+    (z->replaced = grown)[z->replacements++] = z->scheme[i];
+    memmove(z->scheme + i, z->scheme + i + 1, (--z->count - i) * sizeof *z->scheme);
+    z->built_in--;
+    return 0;
+}
+
+static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
+{
+    size_t i = 0;
+    int code = 0;
+    for (; i < count; i++) {
+        if ((code = make_way(z, file, list[i])) != 0) break;
+        Table **grown = memory_grow(z->scheme, z->count, z->count + 1, sizeof *z->scheme);
+        if (!grown) code = ERR_MEMORY;
+        if (code != 0) break;
+        (z->scheme = grown)[z->count++] = list[i];
+    }
+    for (; i < count; i++) table_free(list[i]);
+    memory_free(list);
+    return code;
 }
 
 int zoo_read(Zoo *z, const char *file)
@@ -34,7 +70,8 @@ int zoo_read(Zoo *z, const char *file)
         return ERR_MEMORY;
     }
     size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
-    size_t mark = text_mark(text, bytes);
+    size_t mark = text_mark(text, bytes), count = 0;
+    Table **list = NULL;
     int bad = ferror(f), code;
     fclose(f);
     if (bad)
@@ -42,8 +79,10 @@ int zoo_read(Zoo *z, const char *file)
     else
         code = (bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark)
                     ? butcher_parse
-                    : scheme_parse)(file, text + mark, bytes - mark, &z->scheme, &z->count);
+                    : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
     memory_free(text);
+    if (code == 0) return add_tables(z, file, list, count);
+    memory_free(list);
     return code;
 }
 
@@ -51,6 +90,8 @@ void zoo_close(Zoo *z)
 {
     for (size_t i = 0; i < z->count; i++) table_free(z->scheme[i]);
     memory_free(z->scheme);
+    for (size_t i = 0; i < z->replacements; i++) table_free(z->replaced[i]);
+    memory_free(z->replaced);
     *z = (Zoo){0};
 }
 

@@ -125,8 +125,14 @@ static int sees_error(const Table *t, int all, int *sees)
     Embedded e;
     TRY(theory_search(t, CONVERGENCE_TREES, &theory));
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
-    *sees = theory.order >= e.estimate_order;
+    *sees = theory.order >= e.estimate_order && e.estimate_order >= 1;
     if (*sees || all) return 0;
+    if (e.estimate_order < 1)
+        return error_set(
+            ERR_INPUT,
+            "scheme %s: the weights of its estimate do not sum to 0, so it is as large as the step, "
+            "and no tolerance would be met",
+            t->name);
     return error_set(
         ERR_INPUT,
         "scheme %s has an error O(h^%d) and an estimate of it O(h^%d), so no tolerance "

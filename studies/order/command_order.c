@@ -186,7 +186,7 @@ static int study_adaptive(const Options *o, const SystemChoice *system, Selectio
     for (; options_part(o, "tolerances", how.count, part); tolerance[how.count++] = atof(part))
         if (how.count == TOLERANCES)
             return error_set(ERR_INPUT, "--tolerances: expected at most %d", TOLERANCES);
-    TRY(adaptive_select(s, scheme_many(names) >= 0));
+    TRY(adaptive_select(s, !s->from_files && scheme_many(names) >= 0));
     return adaptive_study(system, &how, s);
 }
 

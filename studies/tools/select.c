@@ -1,6 +1,7 @@
 /* select.c: reads --scheme and --scheme-file. */
 #include "studies/tools/select.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,18 @@ static int read_files(const Options *o, Zoo *z)
     const char *file;
     for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
     return 0;
+}
+
+/* Warns of a pair whose weights of yhat do not sum to those of y', and of nodes that are not the sums of their rows. */
+static void doubt(const Table *t)
+{
+    if (!t->symbols && table_written(t) && t->note) notice_warn("%s: %s", t->name, t->note);
+    double sum = t->pair ? table_error_sum(t) : 0;
+    if (fabs(sum) > 1e-9)
+        notice_warn(
+            "%s: the weights of its estimate sum to %.6g, not 0, so bhat sums to %.6g: are these the "
+            "weights of the error?",
+            t->name, sum, 1 - sum);
 }
 
 /* Appends a copy of the table, unless one of its name is in the list. */
@@ -83,9 +96,11 @@ static int find(const Options *o, const char *solver, const Table *own, const ch
     const char *names = options_text(o, "scheme");
     int decoders = own && own->colours > 2;
     TRY(zoo_open(&s->zoo));
-    size_t built_in = s->zoo.count;
     TRY(read_files(o, &s->zoo));
-    size_t all = s->zoo.count;
+    size_t all = s->zoo.count, built_in = s->zoo.built_in;
+    for (size_t i = built_in; i < all; i++) doubt(s->zoo.scheme[i]);
+    for (size_t i = 0; i < s->zoo.replacements; i++)
+        notice_warn("%s is that of the file, not the built-in scheme", s->zoo.replaced[i]->name);
     s->from_files = files_alone(o) && all > built_in;
     if (own) TRY(append(own, &s->zoo.scheme, &s->zoo.count));
     if (own && (!names || s->from_files)) TRY(append(own, &s->scheme, &s->count));

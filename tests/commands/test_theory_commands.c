@@ -24,6 +24,33 @@ TEST(test_inconsistent)
     run_ok("order --scheme-file half.scheme --halvings 4 --summary --csv");
 }
 
+/* A file's scheme takes the place of the built-in one of its name, and says so; twice in files is an error. */
+TEST(test_own_names)
+{
+    file_text("own.scheme", "scheme rk4\nk1 = H(y)\ny' = y + k1\n");
+    run_ok("schemes --scheme-file own.scheme --scheme rk4,heun --csv");
+    assert_non_null(strstr(out, "\nrk4,1,1,1,"));
+    assert_non_null(strstr(err, "rk4 is that of the file, not the built-in scheme"));
+    must_say("schemes --scheme rk4 --csv", "\nrk4,4,4,4,");
+    expect(2, "schemes --scheme-file own.scheme --scheme-file own.scheme");
+    assert_non_null(strstr(err, "scheme 'rk4' exists already"));
+}
+
+/* The weights of the error in the place of yhat's are asked about, and no tolerance is tried with them. */
+TEST(test_weights_of_the_error)
+{
+    file_text("pasted.json",
+              "{\"A\": [[0], [\"2/3\", 0]], \"b\": [\"1/4\", \"3/4\"], \"bhat\": [0, 0]}");
+    run_ok("schemes --scheme-file pasted.json");
+    assert_non_null(strstr(err, "bhat sums to 0: are these the weights of the error?"));
+    expect(2, "order --adaptive --scheme-file pasted.json");
+    assert_non_null(strstr(err, "the weights of its estimate do not sum to 0"));
+    file_text("pasted.json",
+              "{\"A\": [[0], [\"2/3\", 0]], \"b\": [\"1/4\", \"3/4\"], \"bhat\": [1, 0]}");
+    run_ok("schemes --scheme-file pasted.json");
+    assert_null(strstr(err, "are these the weights"));
+}
+
 TEST(test_expand)
 {
     must_say("expand --scheme lie-trotter --csv",

@@ -227,8 +227,9 @@ TEST(large_nodes)
         parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"" LARGE "15/3\"]}");
     if (!t) fail_msg("%s", error_text());
     table_free(t);
-    assert_null(
-        parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"1" LARGE "15/3\"]}"));
+    t = parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"1" LARGE "15/3\"]}");
+    assert_true(t && table_written(t));
+    table_free(t);
     assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1/0\"]}"));
     assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1e400\"]}"));
 }
@@ -241,16 +242,32 @@ TEST(name_like_a_rule)
     table_free(t);
 }
 
+/* Lobatto IIIB and IIID of two stages (Hairer, Wanner 1996, section IV.5): some c is no sum of its row. */
+TEST(nodes_of_their_own)
+{
+    static const char *const text[] = {
+        "{\"A\": [[\"1/2\", 0], [\"1/2\", 0]], \"b\": [\"1/2\", \"1/2\"], \"c\": [0, 1]}",
+        "{\"A\": [[\"1/2\", \"1/2\"], [\"-1/2\", \"1/2\"]], \"b\": [\"1/2\", \"1/2\"], \"c\": [0, 1]}"};
+    for (size_t i = 0; i < 2; i++) {
+        Table *t = parse(text[i]);
+        if (!t) fail_msg("%s", error_text());
+        assert_true(table_written(t) && strstr(t->note, "c1 is 0, which is not the sum"));
+        table_free(t);
+    }
+    Table *t = parse("{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, 1]}"); /* the control */
+    assert_false(table_written(t));
+    table_free(t);
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
-        {"{\"A\": [[1]], \"b\": [1], \"c\": [0]}", "c1 is 0, and row 1 of A sums to 1"},
+        {"{\"A\": [[0], [1/6]], \"b\": [0, 1]}",
+         "tableau:1: a fraction is a text in JSON: write \"1/6\""},
         {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [1]}", "bhat: expected an array of 2"},
         {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"bhat\": [0.5, 0.5]}",
          "expected a slope in the estimate"},
         {" |\n1 | 1\n---\n | 1/2 1/2\n | 1 0\n | 0 1\n", "a third row of weights"},
-        {"{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, \"1/2\"]}",
-         "c2 is 1/2, and row 2 of A sums to 1"},
         {"{\"A\": [[], [1]], \"b\": [0.5]}", "b: expected an array of 2"},
         {"{\"A\": [[], [1, 0, 0]], \"b\": [0.5, 0.5]}", "row 2 of A"},
         {"{\"A\": [[], [\"x\"]], \"b\": [0.5, 0.5]}", "'x' is no number"},
