@@ -51,10 +51,11 @@ struct System {
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
     int linear_ops;  /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
-    int timed;       /* F or G depends on t explicitly */
-    int apart;       /* particles neither see each other nor have numbers of their own: any rows of
+    int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
+    int timed;     /* F or G depends on t explicitly */
+    int apart;     /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
-    double *param;   /* the system's own numbers */
+    double *param; /* the system's own numbers */
     /* Data of a system made elsewhere (bridge/field.c), or the name with its options; from memory_new, owned; or
      * NULL. */
     void *context;
@@ -89,6 +90,9 @@ const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 /* Returns the operators of a system's field, as bits 1 << OP_F and so on. */
 int system_ops(const System *s);
+/* Returns whether an operator has to be evaluated: 0 where it is absent. */
+int system_counts(const System *s, int op);
+size_t system_parts(const System *s); /* the number of the field's operators that have to be evaluated */
 /* Checks that a table can be stepped on a system. ERR_INPUT, with a word on those that fit: a decoder's table without a
  * memory, one with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
 int system_takes(const System *s, const Table *t);
@@ -133,7 +137,7 @@ int solved_new(size_t bytes, Solved **out);
 void solved_free(Solved *m);
 
 /* Computes one sub-flow of a system without a closed one, by the same integrator. */
-int reference_flow(const System *s, int op, int set, double t, double h, double *y);
+int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals);
 
 /* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
 

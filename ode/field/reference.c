@@ -31,8 +31,8 @@ const char work_solution[] = "reference solution", work_check[] = "check of the 
 typedef struct {
     const System *s;
     int ops, set;
-    double tolerance; /* relative to |y| */
-    size_t N;
+    double tolerance;      /* relative to |y| */
+    size_t N, evals;       /* evals: of rk8pd */
     double *part, *y, *dy; /* (N) scratch of the field; argument and value of Gragg's rule */
     long double *z0, *z1, *state, *column; /* (N), (N), (N), (COLUMNS, N) */
     gsl_odeiv2_step *step;
@@ -120,7 +120,8 @@ static int not_finite(double t)
 /* GSL_FAILURE makes the evolver halve its step. */
 static int gsl_slope(double t, const double *y, double *dy, void *walk)
 {
-    const Walk *w = walk;
+    Walk *w = walk;
+    w->evals++;
     slope(w, t, y, dy);
     return all_finite(w->N, dy) ? GSL_SUCCESS : GSL_FAILURE;
 }
@@ -383,11 +384,12 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
     return 0;
 }
 
-int reference_flow(const System *s, int op, int set, double t, double h, double *y)
+int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals)
 {
     Walk w;
     TRY(walk_open(&w, s, 1 << op, set, tightest));
     int code = rk8pd(&w, t, t + h, y);
+    if (evals) *evals += w.evals;
     walk_close(&w);
     return code;
 }

@@ -256,6 +256,18 @@ int system_ops(const System *s)
     return 1 << OP_F | 1 << OP_G | (s->decoder ? 1 << OP_C : 0);
 }
 
+int system_counts(const System *s, int op)
+{
+    return !(s->absent >> op & 1);
+}
+
+size_t system_parts(const System *s)
+{
+    size_t n = 0;
+    for (int op = 0; op < COLOURS; op++) n += (system_ops(s) & ~s->absent) >> op & 1;
+    return n;
+}
+
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part)
 {

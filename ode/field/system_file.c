@@ -344,7 +344,10 @@ static int build(Reader *p, uint64_t seed, System **out)
         snprintf(p->formulas->title, sizeof p->formulas->title, "a user's own system");
     static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
     for (int op = 0; op < COLOURS; op++)
-        if (s->field[op]) s->linear_ops |= program_linear(p->formulas, rule[op], p->d) << op;
+        if (s->field[op]) {
+            s->linear_ops |= program_linear(p->formulas, rule[op], p->d) << op;
+            s->absent |= !has_rule(p->formulas, rule[op], p->d) << op;
+        }
     s->context = p->formulas;
     p->formulas = NULL;
     int code = start(s, p->cursor.file, seed);

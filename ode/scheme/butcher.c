@@ -319,8 +319,9 @@ static size_t find_nodes(const Tableau *b, const Table *t, char *own)
         double told = strtod(b->c[i], &end);
         if (*end == '/') told /= strtod(end + 1, &end);
         if (end == b->c[i] || *end) continue; /* none, or of roots */
-        own[i] = fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum)) ? 0 : 1;
-        n += own[i] != 0;
+        if (fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))) continue;
+        own[i] = 1;
+        n++;
     }
     return n;
 }

@@ -157,7 +157,7 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     if (code == 0) {
         run(o, s, k, st, out);
         memcpy(y, stepper_state(st), N * sizeof *y);
-        out->evals = stepper_evals(st) + (o->first > 0 ? 0 : 2 * (size_t)t->colours);
+        out->evals = stepper_evals(st) + (o->first > 0 ? 0 : 2 * system_parts(s));
     }
     stepper_free(st);
     memory_free(work);

@@ -323,8 +323,8 @@ static void evaluate(Implicit *m, const Block *b, double *k)
         int e = b->eval[i];
         m->s->field[m->eval[e].op](m->s, m->eval[e].set, m->t + m->node[e] * m->h,
                                    point_of(m, m->Y, e), k + (size_t)e * m->N);
+        m->count += (size_t)system_counts(m->s, m->eval[e].op);
     }
-    m->count += b->evals;
 }
 
 /* Computes d, the correction of Y, by the derivatives at hand. */

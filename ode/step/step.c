@@ -168,7 +168,8 @@ static int make(Stepper *st)
 {
     const Table *t = st->table;
     size_t N = st->N, d = st->system.d, longest = survey(st);
-    for (int op = 0; op < COLOURS; op++) st->counted += t->flows ? 0 : table_evals(t, op);
+    for (int op = 0; op < COLOURS; op++)
+        st->counted += t->flows || !system_counts(&st->system, op) ? 0 : table_evals(t, op);
     TRY(compile_all(st));
     st->fraction = memory_new(t->flows, sizeof(double));
     st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
@@ -442,13 +443,17 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 
 /* ---- steps --------------------------------------------------------------------------------------- */
 
-/* Moves y over the fraction h of an operator, which is h / weight of its clock. */
-static int sub_flow(const Stepper *st, int op, int set, double t, double h, double *y)
+/* Moves y over the fraction h of an operator, which is h / weight of its clock. A closed flow counts as one
+ * evaluation, one by the reference integrator as those that it took. */
+static int sub_flow(Stepper *st, int op, int set, double t, double h, double *y)
 {
     const System *s = &st->system;
     double weight = st->word.weight[op];
-    if (s->timed && weight != 1) return reference_flow(&st->word.system, op, set, t, h / weight, y);
-    if (!s->flow[op]) return reference_flow(s, op, set, t, h, y);
+    if (!system_counts(s, op)) return 0;
+    if (s->timed && weight != 1)
+        return reference_flow(&st->word.system, op, set, t, h / weight, y, &st->evals);
+    if (!s->flow[op]) return reference_flow(s, op, set, t, h, y, &st->evals);
+    st->evals++;
     s->flow[op](s, set, t, h, y);
     return 0;
 }
@@ -492,7 +497,7 @@ int stepper_step(Stepper *st)
     if (!st->table->flows) shift_slopes(st);
     shift_state(st);
     st->step++;
-    if (!st->implicit) st->evals += st->table->flows + st->counted;
+    if (!st->implicit) st->evals += st->counted;
     return 0;
 }
 
@@ -512,10 +517,19 @@ static int try_pass(Stepper *st, const Sums *p, double t)
     return 0;
 }
 
+/* Returns how many evaluations of the next step are known from the last. */
+static size_t count_ready(const Stepper *st)
+{
+    size_t n = 0;
+    for (size_t e = 0; e < st->ready; e++)
+        n += (size_t)system_counts(&st->system, st->table->eval[e].op);
+    return n;
+}
+
 int stepper_try(Stepper *st, double h)
 {
     st->h = h;
-    if (!st->implicit) st->evals += st->counted - st->ready;
+    if (!st->implicit) st->evals += st->counted - count_ready(st);
     TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
     st->ready = st->first;
     return combine_finite(st->N, state(st, -1)) ? 0 : not_finite(st);

@@ -223,6 +223,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
         warn(scheme, &c->theory, &s);
         c->slope = s.slope, c->low = s.low, c->high = s.high;
         c->verdict = s.verdict;
+        c->solved = t->flows && !s.closed_flows;
     }
     order_free(&s);
     table_free(t);
@@ -445,16 +446,18 @@ static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char
 static int draw_work(const ConvergenceStudy *u, const Selection *s, const char *dir,
                      const char *name, const char *x, const char *column)
 {
-    char title[256];
+    char title[256], label[TABLE_NAME + 40];
     snprintf(title, sizeof title, "Work against error: %s", u->system->name);
     PlotFrame frame = {name, title, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     set_range(u, p, 0);
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++) {
+        snprintf(label, sizeof label, "%s%s", s->scheme[i]->name,
+                 u->scheme[i].solved ? " (sub-flows by the reference)" : "");
         plot_series(p, "work.csv", sheet_column(order_work, "scheme"), s->scheme[i]->name,
-                    sheet_column(order_work, column), sheet_column(order_work, "error"),
-                    s->scheme[i]->name);
+                    sheet_column(order_work, column), sheet_column(order_work, "error"), label);
+    }
     return plot_finish(p);
 }
 

@@ -146,6 +146,6 @@ int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, do
                       .first = o->first,
                       .steps = run.steps,
                       .rejected = run.rejected,
-                      .evals = field.calls * (s->decoder ? 3 : 2)};
+                      .evals = field.calls * system_parts(s)};
     return 0;
 }

@@ -67,6 +67,22 @@ static void write_text(const char *text)
     file_text("own.txt", text);
 }
 
+/* Evaluations are those that a textbook counts: of rules that are written, and of a sub-flow without closed form all
+ * that its integrator takes. */
+TEST(test_evaluations)
+{
+    write_text("system decay\nn 1\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
+    run_ok("order --system-file own.txt --scheme rk4 --halvings 4 --csv");
+    assert_non_null(strstr(out, ",0.25,4,16,"));
+    write_text("system decay\nn 1\nd 1\nF = sum 0\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
+    run_ok("order --system-file own.txt --scheme rk4 --halvings 4 --csv");
+    assert_non_null(strstr(out, ",0.25,4,32,"));
+    write_text("system decay\nn 2\nd 1\nF = sum sin(y)\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
+    run_ok("order --system-file own.txt --scheme lie-trotter --halvings 4 --csv");
+    char *first = strstr(out, ",0.25,4,");
+    assert_true(first && strtol(first + 8, NULL, 10) > 8 * 13);
+}
+
 /* Every failure, at reading or later and in every study, has its message and exit status. */
 TEST(test_bad)
 {

@@ -118,7 +118,7 @@ static double reference_error(const System *s, int op, double h)
     memcpy(x, s->initial, N * sizeof *x);
     memcpy(y, s->initial, N * sizeof *y);
     s->flow[op](s, 1, t, h, x);
-    assert_int_equal(reference_flow(s, op, 1, t, h, y), 0);
+    assert_int_equal(reference_flow(s, op, 1, t, h, y, NULL), 0);
     return relative_distance(x, y, N);
 }
 
@@ -205,7 +205,7 @@ static void sub_flow(const System *s, int op, double h, double *y)
     if (s->flow[op])
         s->flow[op](s, 1, 0, h, y);
     else
-        assert_int_equal(reference_flow(s, op, 1, 0, h, y), 0);
+        assert_int_equal(reference_flow(s, op, 1, 0, h, y, NULL), 0);
 }
 
 /* Returns |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
@@ -498,7 +498,7 @@ TEST(test_memory)
         size_t before = memory_live();
         memory_fail_at(k);
         int code = reference_solve(s, &t, 1, y, &agreement);
-        if (code == 0) code = reference_flow(s, OP_F, 1, 0, t, y);
+        if (code == 0) code = reference_flow(s, OP_F, 1, 0, t, y, NULL);
         memory_fail_at(0);
         assert_int_equal(memory_live(), before);
         if (code == 0) break;
