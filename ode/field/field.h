@@ -92,7 +92,8 @@ const char *system_default(void); /* nonlinear, non-commuting, without a flatter
 int system_ops(const System *s);
 /* Returns whether an operator has to be evaluated: 0 where it is absent. */
 int system_counts(const System *s, int op);
-size_t system_parts(const System *s); /* the number of the field's operators that have to be evaluated */
+size_t system_parts(
+    const System *s); /* the number of the field's operators that have to be evaluated */
 /* Checks that a table can be stepped on a system. ERR_INPUT, with a word on those that fit: a decoder's table without a
  * memory, one with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
 int system_takes(const System *s, const Table *t);

@@ -15,7 +15,7 @@ typedef struct {
     double slope, low, high;
     double predicted; /* constant of the error, by the theory */
     int verdict;
-    int solved; /* some sub-flow came from the reference integrator */
+    int solved;           /* some sub-flow came from the reference integrator */
     int constant_verdict; /* VERDICT_AGREE or VERDICT_DISAGREE; -1: not compared */
 } Convergence;            /* of one scheme */
 
