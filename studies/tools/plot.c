@@ -29,6 +29,7 @@ struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
+    size_t item;          /* where the last one begins in its text */
     size_t more;          /* extra height of the vector image */
     int equal;            /* 1: both axes have the same unit */
     size_t word;          /* letters of the longest word on the y axis */
@@ -174,6 +175,8 @@ void plot_add_setting(Plot *p, const char *format, ...)
 void plot_add_item(Plot *p, const char *data, const char *format, ...)
 {
     fputs(p->count++ ? ", \\\n        " : "", p->items.f);
+    fflush(p->items.f);
+    p->item = p->items.bytes;
     if (data) plot_put_file(p->items.f, data);
     if (data) fputc(' ', p->items.f);
     va_list args;
@@ -194,9 +197,8 @@ void plot_add_words(Plot *p, const char *format, ...)
 /* Returns 1 where the last item is "with lines"; gnuplot complains of marks there. */
 static int is_line(const Plot *p)
 {
-    const char *with = NULL;
     fflush(p->items.f);
-    for (const char *at = p->items.text; at && (at = strstr(at, " with ")); at++) with = at;
+    const char *with = p->items.text ? strstr(p->items.text + p->item, " with ") : NULL;
     return with && strncmp(with, " with lines ", 12) == 0;
 }
 
@@ -245,7 +247,7 @@ void plot_next(Plot *p, size_t i)
 /* Gives a series its title and look. */
 static void name_series(Plot *p, const char *title)
 {
-    plot_more(p, "title %s noenhanced", title);
+    plot_more(p, "with linespoints title %s noenhanced", title);
     plot_style(p, p->series++);
 }
 
