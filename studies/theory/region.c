@@ -267,6 +267,18 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
     }
 }
 
+/* Draws the axes through 0 over the shade of `file`, which hides gnuplot's own. */
+static void add_axes(Plot *p, const Region *u, const char *file)
+{
+    for (int k = 0; k < 2; k++) {
+        double from = u->origin[k], length = u->step[k] * (double)(u->points - 1);
+        plot_item(p, file,
+                  "every ::1::1 using (%.9g):(%.9g):(%.9g):(%.9g) with vectors nohead lw 1 dt 1 "
+                  "lc rgb '#555555' notitle",
+                  k ? 0 : from, k ? from : 0, k ? 0 : length, k ? length : 0);
+    }
+}
+
 /* Shades |R| inside the region of a single scheme; the shade ends where |R| = 1. */
 static void shade_modulus(Plot *p, const Region *u)
 {
@@ -280,6 +292,7 @@ static void shade_modulus(Plot *p, const Region *u)
     plot_item(p, file, "using %d:%d:($%d <= %.17g ? ($%d < 1 ? $%d : 1) : NaN) with image notitle",
               sheet_column(plane->grid, plane->column[0]),
               sheet_column(plane->grid, plane->column[1]), modulus, level, modulus, modulus);
+    add_axes(p, u, file);
 }
 
 static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
@@ -316,13 +329,13 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
     plot_item(p, file, "using %d:%d:%d with image notitle",
               sheet_column(plane->inside, plane->column[0]),
               sheet_column(plane->inside, plane->column[1]), sheet_column(plane->inside, "stable"));
+    add_axes(p, u, file);
     return 0;
 }
 
 static void set_frame(Plot *p, const Region *u)
 {
     double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
-    plot_setting(p, "set zeroaxis lc rgb '#555555' lw 1 dt 1");
     plot_setting(p, "set xrange [%.9g:%.9g]\nset xtics %.9g", u->origin[0], u->origin[0] + x,
                  plot_step(x, 6));
     plot_setting(p, "set yrange [%.9g:%.9g]\nset ytics %.9g", u->origin[1], u->origin[1] + y,

@@ -393,7 +393,7 @@ TEST(test_keys)
                 if (svg_fault(svg)) fail_msg("%s, %d: %s", names[i], width, svg_fault(svg));
                 /* gnuplot leaves out entries that begin outside */
                 assert_non_null(strstr(svg, ">rk4<"));
-                assert_true(i != 1 || strstr(svg, ">strang-marchuk:exact<"));
+                assert_true(i != 1 || strstr(svg, ">strang-marchuk:exact"));
             }
         }
     memcpy(strstr(svg, "width=\"658\""), "width=\"600\"", 11); /* the control */
@@ -532,6 +532,53 @@ TEST(test_stable)
         seen[stable]++;
     }
     assert_true(seen[0] && seen[1] && seen[2]);
+}
+
+/* The axes through 0 are drawn after the shade, which would hide them, with one scheme and with several. */
+TEST(test_zero)
+{
+    static const char *const schemes[] = {"heun", "heun,rk4"};
+    static char text[1 << 20];
+    char command[128];
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command,
+                 "stability --scheme %s --points 11 --box=-4,1,-3,3 --out zero", schemes[i]);
+        run_ok(command);
+        file_read("zero/stability.gp", text, sizeof text);
+        const char *shade = strstr(text, "with image");
+        assert_non_null(shade);
+        assert_non_null(strstr(shade, "using (-4):(0):(5):(0) with vectors"));
+        assert_non_null(strstr(shade, "using (0):(-3):(0):(6) with vectors"));
+    }
+}
+
+/* Returns the look of a scheme in a script: " lc rgb ..." up to the end of its item. */
+static const char *look_of(const char *script, const char *scheme)
+{
+    static char look[2][128];
+    static int turn;
+    char title[64], *l = look[turn++ % 2];
+    snprintf(title, sizeof title, "title '%s' noenhanced", scheme);
+    const char *at = strstr(script, title);
+    assert_non_null(at);
+    at += strlen(title);
+    snprintf(l, sizeof look[0], "%.*s", (int)strcspn(at, ",\n"), at);
+    return l;
+}
+
+/* A scheme has one colour and one mark in all plots of a study, with guides or without. */
+TEST(test_marks)
+{
+    static const char *const schemes[] = {"euler", "heun", "rk4"};
+    static char order[1 << 16], work[1 << 16];
+    run_ok("order --system linear --scheme euler,heun,rk4 --halvings 4 --out marks");
+    file_read("marks/order.gp", order, sizeof order);
+    file_read("marks/work.gp", work, sizeof work);
+    assert_non_null(strstr(order, "with lines notitle")); /* control: the guides */
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(strstr(look_of(order, schemes[i]), " pt "));
+        assert_string_equal(look_of(order, schemes[i]), look_of(work, schemes[i]));
+    }
 }
 
 TEST(test_one_point)
