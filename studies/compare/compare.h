@@ -140,9 +140,6 @@ int compare_errors_save(const Compare *u);
 int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
 /* Counts the runs of a cell whose truncation error is known one by one. */
 size_t compare_measured(const Compare *u, const Cell *c);
-/* Widens low .. high by the cell's truncation error and its interval, as a logarithmic axis shows them: error exp(-r) to
- * error exp(r), where r is the interval's half width over the error. A cell without an error changes nothing. */
-void compare_error_span(const Cell *c, double *low, double *high);
 
 /* ---- controls (compare_runs.c) ---- */
 

@@ -71,12 +71,3 @@ int compare_errors_take(const Csv *t, size_t row, RunErrors *out)
     *out = all.errors;
     return 0;
 }
-
-void compare_error_span(const Cell *c, double *low, double *high)
-{
-    double error = c->split.mean;
-    if (!(error > 0 && isfinite(error))) return;
-    double part = fmax(c->split.high / error - 1, 0); /* 0 for NaN: a single run */
-    *low = fmin(*low, error * exp(-part));
-    *high = fmax(*high, error * exp(part));
-}

@@ -184,10 +184,10 @@ static int draw_gradients(const Compare *u)
     Plot *p;
     snprintf(title, sizeof title, "Norm of the gradient on %s, mean over seeds",
              plot_folder(u->corpus.name));
-    PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", 0};
+    PlotFrame frame = {"gradients", title, "steps", "norm of the gradient", PLOT_LOG_Y};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, curve_columns);
-    plot_setting(p, "set logscale y\nset xrange [0:*]");
+    plot_setting(p, "set xrange [0:*]");
     for (size_t i = 0; i < u->cells; i++) {
         cell_lines(u, p, i, "curves.csv", curve_columns, "step", 1, "grad_norm");
         cell_key(u, p, i, curve_rows(u) < 2);
@@ -202,7 +202,6 @@ typedef struct {
     const char *name, *what, *x; /* of the file, the title, the axis */
     const char *column[2];       /* of compare.csv: the values across; of two their sum */
     const char *high_column;     /* the end of its interval; NULL: not drawn */
-    double low, high;            /* range of a logarithmic axis; high 0: gnuplot's own */
     int flags;
 } Scatter;
 
@@ -285,7 +284,6 @@ static int draw_scatter(const Compare *u, const Scatter *s)
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
                     "set yrange [0<*:*]"); /* no perplexity is below 0 */
     plot_setting(p, "part(x, high) = high / x - 1");
-    if (s->high > 0) plot_log_range(p, PLOT_LOG_X, s->low, s->high);
     if (s->column[1]) {
         set_counts(u, p);
         plot_setting(p, "across(row) = column(%d) + column(%d)",
@@ -309,11 +307,10 @@ static int draw_against_truncation(const Compare *u)
                  .x = "truncation error at h = 1 / exact displacement",
                  .column = {"truncation"},
                  .high_column = u->seeds > 1 ? "truncation_high" : NULL,
-                 .flags = PLOT_LOG_X,
-                 .low = INFINITY};
-    for (size_t i = 0; i < u->cells; i++) compare_error_span(&u->cell[i], &s.low, &s.high);
-    if (s.high == 0) return 0;
-    return draw_scatter(u, &s);
+                 .flags = PLOT_LOG_X};
+    for (size_t i = 0; i < u->cells; i++)
+        if (u->cell[i].split.mean > 0) return draw_scatter(u, &s);
+    return 0;
 }
 
 static int draw_against_evaluations(const Compare *u)

@@ -349,13 +349,10 @@ static int draw(const Compare *u, const DialPlot *d)
             "these intervals hold the effect of a seed on all levels; the regression leaves it out");
     plot_setting(
         p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\nset xrange [*:*] noextend");
-    double low = INFINITY, high = 0;
     for (size_t i = 0; i < u->cells; i++) {
         if (!read_dial(u->cell[i].scheme->name, &parts, &theta) || parts < 2) continue;
-        compare_error_span(&u->cell[i], &low, &high);
         if (is_first(u, i, parts)) draw_dial(u, d, p, parts, u->cell[i].layers, style++);
     }
-    if (frame.flags & PLOT_LOG_Y) plot_log_range(p, PLOT_LOG_Y, low, high);
     return plot_finish(p);
 }
 

@@ -369,14 +369,6 @@ static int draw(const Study *u, const char *name, const char *title, const char 
     PlotFrame frame = {name, words, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(u->how->dir, &frame, &p));
-    if (strcmp(column, "tolerance") == 0) {
-        double low = INFINITY, high = 0;
-        for (size_t i = 0; i < u->how->count; i++) {
-            low = fmin(low, u->how->tolerance[i]);
-            high = fmax(high, u->how->tolerance[i]);
-        }
-        plot_setting(p, "set xrange [%g:%g]", low / 2, high * 2);
-    }
     for (size_t i = 0; i < u->series; i++)
         plot_series(p, "adaptive.csv", sheet_column(adaptive_columns, "scheme"), u->name[i],
                     sheet_column(adaptive_columns, column), sheet_column(adaptive_columns, "error"),

@@ -94,7 +94,6 @@ static int draw_phase(const Phases *u, size_t first, const char *dir)
                        "|error| of a step", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
-    plot_setting(p, "set xrange [%.9g:%.9g]", phase_from, phase_to);
     for (size_t i = first; i < last; i++) add_phase(p, u, i, i - first);
     plot_item(p, NULL, "NaN with lines title 'ν − arg R(iν)' lc rgb '#555555' lw 2 dt 1");
     plot_item(p, NULL, "NaN with lines title '1 − |R(iν)|' lc rgb '#555555' lw 2 dt '-'");

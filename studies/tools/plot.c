@@ -21,7 +21,8 @@
 enum { GUIDES_MAX = 16 };
 
 typedef struct {
-    double y; /* where the guide ends */
+    double c, y; /* c x^power ends at y, or where the axis does */
+    int power;
     char words[64];
 } Guide;
 
@@ -31,6 +32,7 @@ struct Plot {
     size_t series, count; /* lines of points; items of the plot command */
     size_t item;          /* where the last one begins in its text */
     size_t more;          /* extra height of the vector image */
+    int log;              /* the frame's logarithmic axes */
     int equal;            /* 1: both axes have the same unit */
     size_t word;          /* letters of the longest word on the y axis */
     size_t aside;         /* letters of room between plot and key */
@@ -121,6 +123,8 @@ static void write_frame(Plot *p, const PlotFrame *frame)
     plot_setting(p, "set ylabel %s noenhanced", frame->y);
     if (plot_narrow() && strlen(frame->x) > 34) plot_setting(p, "set xlabel font small");
     if (plot_narrow() && strlen(frame->y) > 24) plot_setting(p, "set ylabel font small");
+    p->log = frame->flags & (PLOT_LOG_X | PLOT_LOG_Y | PLOT_HALVINGS);
+    if (p->log) plot_setting(p, "set autoscale noextend");
     if (frame->flags & PLOT_LOG_X) plot_setting(p, "set logscale x 10\nset format x '10^{%%L}'");
     if (frame->flags & PLOT_LOG_Y) plot_setting(p, "set logscale y 10\nset format y '10^{%%L}'");
     p->equal = (frame->flags & PLOT_EQUAL) != 0;
@@ -271,25 +275,63 @@ void plot_guide(Plot *p, double c, int power, double x, const char *words)
     plot_item(p, NULL, "%.6g * x**%d with lines notitle lc rgb '#999999' lw 1.5 dt '.'", c, power);
     if (k == GUIDES_MAX) return;
     for (; k > 0 && p->guide[k - 1].y < y; k--) p->guide[k] = p->guide[k - 1];
+    p->guide[k].c = c;
     p->guide[k].y = y;
+    p->guide[k].power = power;
     snprintf(p->guide[k].words, sizeof p->guide[k].words, "%s", words);
     p->guides++;
 }
 
 enum { SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 /* of a line of letters on a screen */ };
 
-/* Writes words beside the ends of the guides, from the top down. Only gnuplot knows the axis, and only after it has
- * drawn. So the script first plots into a table that nobody reads. Words closer than a line of text move down. */
+/* Sets a logarithmic axis, x or y, to the range of what is drawn and a margin; gnuplot alone would go on to the next
+ * powers of ten. In less than two decades the tics are 1, 2 and 5 times the powers, in less than a factor of five they
+ * are in equal steps. */
+static void write_axis(FILE *f, char axis, int tens)
+{
+    char up = (char)toupper(axis);
+    fprintf(f,
+            "low_%c = GPVAL_%c_MIN\nhigh_%c = GPVAL_%c_MAX\nedge = (high_%c / low_%c)**0.04\n"
+            "low_%c = low_%c / edge\nhigh_%c = high_%c * edge\nset %crange [low_%c:high_%c]\n",
+            axis, up, axis, up, axis, axis, axis, axis, axis, axis, axis, axis, axis);
+    if (!tens) return;
+    fprintf(f,
+            "if (high_%c < %d * low_%c) {\n    set format %c '%%g'\n"
+            "    span = high_%c - low_%c\n    step = 10.**floor(log10(span))\n"
+            "    step = step * (span < 2.5 * step ? 0.5 : span < 5 * step ? 1 : 2)%s\n"
+            "    if (high_%c < 5 * low_%c) {\n"
+            "        set for [k = 1 + floor(low_%c / step):floor(high_%c / step)] %ctics add (k * "
+            "step)\n"
+            "    } else {\n"
+            "        set for [k = floor(log10(low_%c)):floor(log10(high_%c))] %ctics add (10.**k, "
+            "2*10.**k, 5*10.**k)\n"
+            "    }\n}\n",
+            axis, plot_narrow() ? 20 : 100, axis, axis, axis, axis,
+            plot_narrow() && axis == 'x' ? " * 2" : "", axis, axis, axis, axis, axis, axis, axis,
+            axis);
+}
+
+/* Writes the logarithmic axes. Only gnuplot knows what it draws, and only after it has drawn. So the script first plots
+ * into a table that nobody reads. */
+static void write_axes(const Plot *p, FILE *f)
+{
+    if (!p->log) return;
+    fprintf(f, "set table $axes\nplot %s\nunset table\n", p->items.text);
+    if (p->log & (PLOT_LOG_X | PLOT_HALVINGS)) write_axis(f, 'x', p->log & PLOT_LOG_X);
+    if (p->log & PLOT_LOG_Y) write_axis(f, 'y', 1);
+}
+
+/* Writes words beside the ends of the guides, from the top down. Words closer than a line of text move down. */
 static void write_guides(const Plot *p, FILE *f)
 {
     if (p->guides == 0) return;
     fprintf(f,
-            "set table $axes\nplot %s\nunset table\n"
-            "height(y) = log(y / GPVAL_Y_MIN) / log(GPVAL_Y_MAX / GPVAL_Y_MIN)\n"
+            "height(y) = log(y / low_y) / log(high_y / low_y)\n"
             "below(a, b) = a < b ? a : b\nline = %g\nend = 1 + line\n",
-            p->items.text, figure_width ? 0.07 : 0.045);
+            figure_width ? 0.07 : 0.045);
     for (size_t k = 0; k < p->guides; k++) {
-        fprintf(f, "end = below(height(%.6g), end - line)\nset label ", p->guide[k].y);
+        fprintf(f, "end = below(height(%.6g * high_x**%d), end - line)\nset label ", p->guide[k].c,
+                p->guide[k].power);
         plot_put_text(f, p->guide[k].words, '\0');
         fputs(" at graph 1, graph end left offset 0.6,0 noenhanced font small textcolor rgb "
               "'#777777'\n",
@@ -443,24 +485,6 @@ void plot_few_tics(Plot *p, double span, size_t most)
     if (!isnan(step)) plot_setting(p, "set xtics %.6g", step);
 }
 
-void plot_log_range(Plot *p, int axis, double low, double high)
-{
-    int brief = high <= (plot_narrow() ? 20 : 100) * low;
-    if (axis == PLOT_LOG_X) {
-        plot_setting(p, "set xrange [%.6g:%.6g]", low / 1.5, high * 1.5);
-        if (brief)
-            plot_setting(
-                p,
-                "set format x '%%g'\nset for [k = -12:6] xtics add (10.**k, 2*10.**k, 5*10.**k)");
-    } else {
-        plot_setting(p, "set yrange [%.6g:%.6g]", low / 1.5, high * 1.5);
-        if (brief)
-            plot_setting(
-                p,
-                "set format y '%%g'\nset for [k = -12:6] ytics add (10.**k, 2*10.**k, 5*10.**k)");
-    }
-}
-
 /* Writes a terminal for a kind of image; the script takes the first that its gnuplot knows. */
 static void write_terminal(FILE *f, const char *image, const char *terminal, const char *how)
 {
@@ -538,6 +562,7 @@ int plot_script(Plot *p, FILE *f)
     fprintf(f, "# gnuplot %s.gp, here, draws %s again as %s\n%s", p->name, p->name, kinds,
             p->settings.text);
     write_key(p, f);
+    write_axes(p, f);
     write_guides(p, f);
     fprintf(f,
             "can(name) = strstrt(' '.GPVAL_TERMINALS.' ', ' '.name.' ') > 0\n"

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum {
-    PLOT_LOG_X = 1,
+    PLOT_LOG_X = 1, /* logarithmic axes end a margin beyond what is drawn */
     PLOT_LOG_Y = 2,
     PLOT_HALVINGS = 4 /* x in powers of two */,
     PLOT_EQUAL = 8 /* the same unit on both axes */
@@ -70,9 +70,6 @@ void plot_count(Plot *p, size_t n);
 double plot_step(double span, size_t most);
 /* Puts few tics, in such steps, on a linear x axis whose numbers would run together. */
 void plot_few_tics(Plot *p, double span, size_t most);
-/* Sets the range of a logarithmic axis (PLOT_LOG_X or PLOT_LOG_Y) for numbers from low to high. Where they span few
- * decades, the tics are 1, 2 and 5 times the powers of ten. */
-void plot_log_range(Plot *p, int axis, double low, double high);
 /* Puts words above the key. */
 void plot_key_title(Plot *p, const char *words);
 /* plot_tic puts a word on the y axis; plot_tic_below puts one on the x axis, upright. */

@@ -319,12 +319,40 @@ TEST(test_axes)
     assert_true(measured < finest); /* control: something has to be left out */
     double from = number_behind(script, "set xrange ["),
            low = number_behind(script, "set yrange [");
-    assert_true(from < finest && from > finest / 2);
+    assert_true(from <= finest && from > finest / 2);
     assert_true(low < least && low > least / 10);
     assert_non_null(strstr(script, "errors of diverging schemes are cut off"));
     run_ok("order --system attention --scheme rk4 --halvings 5 --out axes");
     file_read("axes/order.gp", script, sizeof script);
     assert_null(strstr(script, "diverging"));
+}
+
+/* Logarithmic axes end close to the data, not at the next powers of ten, and every one has tics. */
+TEST(test_margins)
+{
+    static const char *const plot[] = {"work", "time", "order"};
+    static char data[1 << 16];
+    char line[256];
+    need_tool("gnuplot");
+    run_ok("order --system linear --scheme euler,rk4 --halvings 4 --out margins");
+    file_read("margins/work.csv", data, sizeof data);
+    for (int k = 0; k < 3; k++) {
+        double low[2], high[2], least = INFINITY, most = 0;
+        snprintf(line, sizeof line,
+                 "cd margins && gnuplot -e \"load '%s.gp'; set print 'range'; print GPVAL_X_MIN, "
+                 "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX\"",
+                 plot[k]);
+        assert_int_equal(shell(line), 0);
+        file_read("margins/range", out, sizeof out);
+        assert_int_equal(sscanf(out, "%lf %lf %lf %lf", &low[0], &high[0], &low[1], &high[1]), 4);
+        for (int i = 1; i < count_lines(data); i++) {
+            double evals = atof(cell(data, i, 3));
+            least = fmin(least, evals), most = fmax(most, evals);
+        }
+        assert_true(k != 0 || (low[0] < least && low[0] > least / 1.5));
+        assert_true(k != 0 || (high[0] > most && high[0] < most * 1.5));
+        assert_true(fabs(log10(high[1]) - round(log10(high[1]))) > 1e-9);
+    }
 }
 
 /* Returns the smallest font-size of a drawing. */

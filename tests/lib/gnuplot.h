@@ -131,7 +131,7 @@ static inline int gp_may_be_called(const GpScript *s, GpToken t)
 {
     static const char *const known[] = {"strcol",  "column", "valid", "log",   "floor",   "sprintf",
                                         "using",   "add",    "if",    "xtics", "defined", "image",
-                                        "strstrt", "exp",    "sinh",  "abs",   NULL};
+                                        "strstrt", "exp",    "sinh",  "abs",   "log10",   NULL};
     for (size_t i = 0; i < s->functions; i++)
         if (gp_is(t, s->defined[i])) return 1;
     return gp_in(known, t);
@@ -161,14 +161,14 @@ static inline void gp_check_plot(GpScript *s)
 static inline void gp_check_set(GpScript *s)
 {
     static const char *const may[] = {
-        "encoding", "datafile", "lmargin",   "border",    "tics",
-        "grid",     "key",      "xlabel",    "ylabel",    "style",
-        "label",    "tmargin",  "bmargin",   "rmargin",   "logscale",
-        "format",   "xrange",   "yrange",    "cbrange",   "cbtics",
-        "xtics",    "ytics",    "size",      "zeroaxis",  "pointintervalbox",
-        "offsets",  "palette",  "cblabel",   "colorbox",  "boxwidth",
-        "terminal", "output",   "xzeroaxis", "yzeroaxis", "for",
-        "table",    NULL};
+        "encoding", "datafile",  "lmargin",   "border",    "tics",
+        "grid",     "key",       "xlabel",    "ylabel",    "style",
+        "label",    "tmargin",   "bmargin",   "rmargin",   "logscale",
+        "format",   "xrange",    "yrange",    "cbrange",   "cbtics",
+        "xtics",    "ytics",     "size",      "zeroaxis",  "pointintervalbox",
+        "offsets",  "palette",   "cblabel",   "colorbox",  "boxwidth",
+        "terminal", "output",    "xzeroaxis", "yzeroaxis", "for",
+        "table",    "autoscale", NULL};
     static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");
