@@ -141,18 +141,6 @@ static int draw_losses(const Compare *u)
     return plot_finish(p);
 }
 
-/* Sets the axis around the best perplexities, whatever the first epochs had. */
-static void set_best_range(const Compare *u, Plot *p)
-{
-    double low = INFINITY, high = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        low = fmin(low, u->cell[i].valid.mean);
-        high = fmax(high, u->cell[i].valid.mean);
-    }
-    if (high > 0)
-        plot_setting(p, "set yrange [%.6g:%.6g]", 0.98 * low, fmax(1.2 * low, 1.05 * high));
-}
-
 /* Draws validation perplexity after every epoch, which shows whether each cell has reached its best. */
 static int draw_epochs(const Compare *u)
 {
@@ -160,12 +148,11 @@ static int draw_epochs(const Compare *u)
     Plot *p;
     snprintf(title, sizeof title, "Validation perplexity on %s after every epoch, mean over seeds",
              plot_folder(u->corpus.name));
-    PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", 0};
+    PlotFrame frame = {"epochs", title, "epoch", "validation perplexity", PLOT_LOG_Y};
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, epoch_columns);
     plot_setting(p, "set offsets 0.2, 0.2, 0, 0");
     plot_count(p, u->last_epoch);
-    set_best_range(u, p);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
         plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints notitle",

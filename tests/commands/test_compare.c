@@ -203,6 +203,26 @@ TEST(test_maps_by_depth)
     assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map and count as one design."));
 }
 
+/* The plot of epochs shows all of them: its axis begins and ends beyond the perplexities of the table. */
+TEST(test_all_epochs)
+{
+    double low, high, ppl;
+    int epochs = 0;
+    need_tool("gnuplot");
+    run_ok("compare --scheme euler,heun-layer --seeds 1 --epochs 3 --out shown" TINY);
+    assert_int_equal(shell("cd shown && gnuplot -e \"load 'epochs.gp'; set print 'range'; print "
+                           "GPVAL_Y_MIN, GPVAL_Y_MAX\""),
+                     0);
+    file_read("shown/range", big, sizeof big);
+    assert_int_equal(sscanf(big, "%lf %lf", &low, &high), 2);
+    file_read("shown/epochs.csv", big, sizeof big);
+    for (const char *at = strchr(big, '\n'); at && at[1]; at = strchr(at + 1, '\n'), epochs++) {
+        assert_int_equal(sscanf(at + 1, "%*[^,],%*d,%*d,%*d,%lf", &ppl), 1);
+        if (!(low < ppl && ppl < high)) fail_msg("%g is not in %g .. %g", ppl, low, high);
+    }
+    assert_int_equal(epochs, 6);
+}
+
 /* No two designs look the same; points and intervals stand exactly at their evaluations. */
 TEST(test_marks)
 {
