@@ -333,7 +333,7 @@ static const Kind kinds[] = {
                "Mean perplexity of every scheme and its standard deviation over seeds."},
               {"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
-              {"evaluations", "Perplexity against evaluations of F and G per layer."},
+              {"evaluations", "Perplexity by evaluations of F and G a layer."},
               {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
               {"dial-error",
                "Truncation error against theta of dial:S,THETA, with 95 % intervals."},

@@ -1,10 +1,10 @@
 /* compare_plot.c: draws perplexities, losses, norms of gradients, and perplexity against what it may depend on. */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/error.h"
+#include "kernels/memory.h"
 #include "studies/compare/compare.h"
 #include "studies/tools/plot.h"
 
@@ -184,129 +184,150 @@ static int draw_gradients(const Compare *u)
 
 /* ---- perplexity against ... ------------------------------------------------------------------ */
 
-/* The horizontal axis of a scatter plot. */
-typedef struct {
-    const char *name, *what, *x; /* of the file, the title, the axis */
-    const char *column[2];       /* of compare.csv: the values across; of two their sum */
-    const char *high_column;     /* the end of its interval; NULL: not drawn */
-    int flags;
-} Scatter;
-
 static size_t evaluations(const Cell *c)
 {
     return table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G);
 }
 
-/* Returns the place of cell i among the cells of as many evaluations, or (all) their number. */
-static size_t place_of(const Compare *u, size_t i, int all)
+static int column(const char *name)
 {
-    size_t n = 0;
-    for (size_t j = 0; j < (all ? u->cells : i); j++)
-        n += evaluations(&u->cell[j]) == evaluations(&u->cell[i]);
-    return n;
+    return sheet_column(compare_columns, name);
 }
 
-/* Draws the interval of a point. Where several share a place, each has a wider and paler line than the one after it. */
-static void draw_interval(const Compare *u, Plot *p, const Scatter *s, size_t i)
+static void scatter_title(const Compare *u, const char *what, char title[128])
 {
-    int low = sheet_column(compare_columns, "valid_low"),
-        high = sheet_column(compare_columns, "valid_high");
-    plot_item(p, "compare.csv", "every ::%zu::%zu using (across(0)):%d:(0):($%d-$%d)", i + 1, i + 1,
-              low, high, low);
-    size_t above = s->column[1] ? place_of(u, i, 1) - place_of(u, i, 0) - 1 : 0;
-    char colour[16];
-    snprintf(colour, sizeof colour, "#%s%s", above ? "99" : "", plot_colour(cell_style(u, i)) + 1);
-    plot_interval(p, colour, 1.5 + 2.5 * (double)above);
+    snprintf(title, 128, "Validation perplexity %s%s", what,
+             u->seeds == 1 ? "" : ", 95 % intervals over seeds");
 }
 
-/* Draws the interval of the error across, on its logarithmic axis: from x exp(-r) to x exp(r), where r is its half
- * width over x (the interval of log x by the delta method). Its ends are positive where x - r x is not. */
-static void draw_error(const Compare *u, Plot *p, const Scatter *s, size_t i)
+/* Draws the intervals of a cell. That of the error across, on its logarithmic axis, is from x exp(-r) to x exp(r),
+ * where r is its half width over x (the interval of log x by the delta method). Its ends are positive where x - r x is
+ * not. */
+static void draw_intervals(const Compare *u, Plot *p, size_t i)
 {
-    int x = sheet_column(compare_columns, s->column[0]),
-        high = sheet_column(compare_columns, s->high_column);
+    int x = column("truncation"), end = column("truncation_high"), low = column("valid_low");
+    plot_item(p, "compare.csv", "every ::%zu::%zu using %d:%d:(0):($%d-$%d)", i + 1, i + 1, x, low,
+              column("valid_high"), low);
+    plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
+    if (u->seeds == 1) return;
     plot_item(p, "compare.csv",
               "every ::%zu::%zu using ($%d*exp(-part($%d,$%d))):%d:(2*$%d*sinh(part($%d,$%d))):(0)",
-              i + 1, i + 1, x, x, high, sheet_column(compare_columns, "valid_ppl"), x, x, high);
+              i + 1, i + 1, x, x, end, column("valid_ppl"), x, x, end);
     plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
 }
 
-/* Draws a point, with its name and evaluations in the key. Points that share a place differ in their marks, which are
- * open, one around the other. */
+/* Draws a point, with its name and evaluations in the key. */
 static void draw_point(const Compare *u, Plot *p, size_t i)
 {
     char name[CELL_NAME], words[CELL_NAME + 32];
     compare_cell_name(u, &u->cell[i], name);
     snprintf(words, sizeof words, "%s (%zu)", name, evaluations(&u->cell[i]));
     plot_item(p, "compare.csv",
-              "every ::%zu::%zu using (across(0)):%d with points title %s noenhanced pt %d ps %.3g "
-              "lc rgb %s lw 1.5",
-              i + 1, i + 1, sheet_column(compare_columns, "valid_ppl"), words,
+              "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps %.3g lc rgb "
+              "%s lw 1.5",
+              i + 1, i + 1, column("truncation"), column("valid_ppl"), words,
               plot_open(cell_style(u, i)), 1.3 + 0.25 * (double)(i % 4),
               plot_colour(cell_style(u, i)));
 }
 
-/* Sets an axis of whole numbers that extends one step beyond those of the cells. */
-static void set_counts(const Compare *u, Plot *p)
+static int any_error(const Compare *u)
 {
-    size_t least = SIZE_MAX, most = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        size_t n = evaluations(&u->cell[i]);
-        least = n < least ? n : least;
-        most = n > most ? n : most;
-    }
-    size_t step = (most - least) / 12 + 1, from = least > step ? least - step : 0;
-    plot_setting(p, "set xrange [%zu:%zu]\nset xtics %zu,%zu", from, most + step, from, step);
-}
-
-static int draw_scatter(const Compare *u, const Scatter *s)
-{
-    Plot *p;
-    char title[128];
-    snprintf(title, sizeof title, "Validation perplexity against %s%s", s->what,
-             u->seeds == 1 ? "" : ", 95 % intervals over seeds");
-    PlotFrame frame = {s->name, title, s->x, "validation perplexity", s->flags};
-    TRY(plot_new(u->dir, &frame, &p));
-    plot_key_title(p, "scheme (evaluations)");
-    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n"
-                    "set yrange [0<*:*]"); /* no perplexity is below 0 */
-    plot_setting(p, "part(x, high) = high / x - 1");
-    if (s->column[1]) {
-        set_counts(u, p);
-        plot_setting(p, "across(row) = column(%d) + column(%d)",
-                     sheet_column(compare_columns, s->column[0]),
-                     sheet_column(compare_columns, s->column[1]));
-    } else {
-        plot_setting(p, "across(row) = column(%d)", sheet_column(compare_columns, s->column[0]));
-    }
-    for (size_t i = 0; i < u->cells; i++) {
-        draw_interval(u, p, s, i);
-        if (s->high_column) draw_error(u, p, s, i);
-    }
-    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, i);
-    return plot_finish(p);
+    for (size_t i = 0; i < u->cells; i++)
+        if (u->cell[i].split.mean > 0) return 1;
+    return 0;
 }
 
 static int draw_against_truncation(const Compare *u)
 {
-    Scatter s = {.name = "truncation",
-                 .what = "truncation error",
-                 .x = "truncation error at h = 1 / exact displacement",
-                 .column = {"truncation"},
-                 .high_column = u->seeds > 1 ? "truncation_high" : NULL,
-                 .flags = PLOT_LOG_X};
-    for (size_t i = 0; i < u->cells; i++)
-        if (u->cell[i].split.mean > 0) return draw_scatter(u, &s);
-    return 0;
+    Plot *p;
+    char title[128];
+    if (!any_error(u)) return 0;
+    scatter_title(u, "against truncation error", title);
+    PlotFrame frame = {"truncation", title, "truncation error at h = 1 / exact displacement",
+                       "validation perplexity", PLOT_LOG_X};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_key_title(p, "scheme (evaluations)");
+    plot_setting(p, "set offsets 0, 0, graph 0.05, graph 0.05\n"
+                    "set yrange [0<*:*]\n" /* no perplexity is below 0 */
+                    "part(x, high) = high / x - 1");
+    for (size_t i = 0; i < u->cells; i++) draw_intervals(u, p, i);
+    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, i);
+    return plot_finish(p);
 }
 
-static int draw_against_evaluations(const Compare *u)
+/* Returns 1 where cell i stands above cell j: fewer evaluations, or as many and a lower perplexity. */
+static int is_above(const Compare *u, size_t i, size_t j)
 {
-    Scatter s = {.name = "evaluations",
-                 .what = "evaluations",
-                 .x = "evaluations of F and G a layer",
-                 .column = {"evals_F", "evals_G"}};
-    return draw_scatter(u, &s);
+    const Cell *a = &u->cell[i], *b = &u->cell[j];
+    if (evaluations(a) != evaluations(b)) return evaluations(a) < evaluations(b);
+    return a->valid.mean < b->valid.mean;
+}
+
+/* Draws a cell's row: its name, its interval and its mean. */
+static void draw_row(const Compare *u, Plot *p, size_t i, size_t row)
+{
+    char name[CELL_NAME];
+    int low = column("valid_low");
+    compare_cell_name(u, &u->cell[i], name);
+    plot_tic(p, row, name);
+    plot_item(p, "compare.csv", "every ::%zu::%zu using %d:(%zu):($%d-$%d):(0)", i + 1, i + 1, low,
+              row, column("valid_high"), low);
+    plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
+    plot_item(p, "compare.csv", "every ::%zu::%zu using %d:(%zu) with points notitle", i + 1, i + 1,
+              column("valid_ppl"), row);
+    plot_style(p, cell_style(u, i));
+}
+
+/* Puts a heading into its row, and a line above it. */
+static void draw_heading(Plot *p, size_t evals, size_t row)
+{
+    char words[64];
+    snprintf(words, sizeof words, "%zu evaluation%s of F and G a layer", evals,
+             evals == 1 ? "" : "s");
+    plot_setting(p,
+                 "set label %s at graph 0.01, first %zu left noenhanced font small textcolor rgb "
+                 "'#555555'",
+                 words, row);
+    if (row > 0)
+        plot_setting(
+            p,
+            "set arrow from graph 0, first %zu.5 to graph 1, first %zu.5 nohead back lc rgb '#aaaaaa'",
+            row - 1, row - 1);
+}
+
+/* Draws the cells, from the top down, a row each; those of as many evaluations stand under a heading. */
+static int draw_rows(const Compare *u, const size_t *order)
+{
+    Plot *p;
+    char title[128];
+    size_t row = 0, before = 0;
+    scatter_title(u, "by evaluations", title);
+    PlotFrame frame = {"evaluations", title, "validation perplexity", "", 0};
+    TRY(plot_new(u->dir, &frame, &p));
+    plot_setting(p, "unset key\nset grid noytics\nset ytics scale 0 ()\nset xrange [0<*:*]\n"
+                    "set offsets graph 0.05, graph 0.05, 0, 0");
+    for (size_t k = 0; k < u->cells; k++) {
+        size_t evals = evaluations(&u->cell[order[k]]);
+        if (k == 0 || evals != before) draw_heading(p, evals, row++);
+        draw_row(u, p, order[k], row++);
+        before = evals;
+    }
+    plot_setting(p, "set yrange [%zu.5:-0.5]", row - 1);
+    if (row > 15) plot_taller(p, 26 * (row - 15));
+    return plot_finish(p);
+}
+
+static int draw_by_evaluations(const Compare *u)
+{
+    size_t *order = memory_new(u->cells, sizeof *order);
+    if (!order) return ERR_MEMORY;
+    for (size_t i = 0, k; i < u->cells; i++) {
+        for (k = i; k > 0 && is_above(u, i, order[k - 1]); k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    int code = draw_rows(u, order);
+    memory_free(order);
+    return code;
 }
 
 int compare_plots(const Compare *u)
@@ -317,7 +338,7 @@ int compare_plots(const Compare *u)
         TRY(draw_epochs(u));
         TRY(draw_gradients(u));
     }
-    TRY(draw_against_evaluations(u));
+    TRY(draw_by_evaluations(u));
     TRY(compare_regression_plot(u));
     return draw_against_truncation(u);
 }

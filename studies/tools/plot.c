@@ -299,7 +299,7 @@ static void write_axis(FILE *f, char axis, int tens)
             "if (high_%c < %d * low_%c) {\n    set format %c '%%g'\n"
             "    span = high_%c - low_%c\n    step = 10.**floor(log10(span))\n"
             "    step = step * (span < 2.5 * step ? 0.5 : span < 5 * step ? 1 : 2)%s\n"
-            "    if (high_%c < 5 * low_%c) {\n"
+            "    if (high_%c < 5 * low_%c) {\n        unset m%ctics\n"
             "        set for [k = 1 + floor(low_%c / step):floor(high_%c / step)] %ctics add (k * "
             "step)\n"
             "    } else {\n"
@@ -308,7 +308,7 @@ static void write_axis(FILE *f, char axis, int tens)
             "    }\n}\n",
             axis, plot_narrow() ? 20 : 100, axis, axis, axis, axis,
             plot_narrow() && axis == 'x' ? " * 2" : "", axis, axis, axis, axis, axis, axis, axis,
-            axis);
+            axis, axis);
 }
 
 /* Writes the logarithmic axes. Only gnuplot knows what it draws, and only after it has drawn. So the script first plots

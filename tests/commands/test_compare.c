@@ -223,38 +223,55 @@ TEST(test_all_epochs)
     assert_int_equal(epochs, 6);
 }
 
-/* No two designs look the same; points and intervals stand exactly at their evaluations. */
-TEST(test_marks)
+/* No two designs look the same. In the plot by evaluations each has a row of its own, with its interval; headings part
+ * the numbers of evaluations, and perplexities grow from row to row below each. */
+TEST(test_rows_by_evaluations)
 {
     char mark[16][64], point[16], colour[16];
-    int marks = 0;
-    run_ok("compare --scheme euler,heun-layer,leapfrog --layers 1,2,3,4 --seeds 1 --epochs 3 --out "
-           "marks" TINY);
+    static char table[1 << 16], start[4096];
+    int marks = 0, headings = 0, before = -1;
+    double ppl = 0;
+    run_ok("compare --scheme rk4-layer,euler,heun-layer,leapfrog --layers 1,2,3 --seeds 1 --epochs "
+           "3 --out marks" TINY);
+    file_read("marks/compare.csv", table, sizeof table);
     file_read("marks/evaluations.gp", big, sizeof big);
-    for (const char *at = big; (at = strstr(at, "with points title")); at++, marks++) {
-        assert_true(marks < 16);
+    for (const char *at = big; (at = strstr(at, " with points notitle")); at++, marks++) {
+        const char *item = at;
+        int line, row, same;
+        while (*item != '\'') item--;
+        assert_int_equal(sscanf(item, "' every ::%d::%*d using %*d:(%d)", &line, &row), 2);
+        assert_true(marks < 16 && row > before);
+        const char *cells = table;
+        while (line--) cells = strchr(cells, '\n') + 1;
+        same = row == before + 1; /* another row between them is a heading */
+        headings += !same;
+        snprintf(start, sizeof start, "%.*s", (int)strcspn(cells, "\n"), cells);
+        double now = number(table, start, "valid_ppl");
+        if (same && now < ppl) fail_msg("row %d: %g under %g", row, now, ppl);
+        before = row, ppl = now;
         assert_int_equal(sscanf(strstr(at, " pt "), " pt %15s", point), 1);
         assert_int_equal(sscanf(strstr(at, "rgb '#"), "rgb '#%15[0-9a-f]", colour), 1);
         snprintf(mark[marks], sizeof mark[marks], "%s %s", point, colour);
         for (int j = 0; j < marks; j++) assert_string_not_equal(mark[j], mark[marks]);
     }
     assert_int_equal(marks, 12);
+    assert_int_equal(headings, 3); /* 2, 4 and 8 evaluations */
+    assert_non_null(strstr(big, "'8 evaluations of F and G a layer' at graph 0.01, first 11 "));
     assert_null(strstr(big, "95 % intervals")); /* one seed has none */
-    for (const char *at = big; (at = strstr(at, "using (across(0)")); at++)
-        assert_int_equal(at[strlen("using (across(0)")], ')');
 }
 
 /* On a logarithmic axis an interval of errors begins above 0, at an end that exp makes. On the linear axis of
  * perplexities it begins at the table's number. */
 TEST(test_positive)
 {
-    char *text = big;
     int errors = 0;
     run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 2 --activation gelu "
            "--truncation 2 --out positive" MEASURED);
     file_read("positive/truncation.gp", big, sizeof big);
-    assert_non_null(strstr(text, "set logscale x"));
-    assert_non_null(strstr(text, "part(x, high) = high / x - 1"));
+    assert_non_null(strstr(big, "set logscale x"));
+    assert_non_null(strstr(big, "part(x, high) = high / x - 1"));
+    char *text = strstr(big, "unset table"); /* before it the items stand too */
+    assert_non_null(text);
     for (char *at = text; (at = strstr(at, "with vectors")); at++) {
         char using[256] = "";
         const char *from = at;
@@ -262,7 +279,7 @@ TEST(test_positive)
         snprintf(using, sizeof using, "%.*s", (int)(at - from), from);
         int across = strstr(using, ":(0) ") != NULL;
         assert_int_equal(across, strstr(using, "*exp(-part(") != NULL);
-        assert_int_equal(!across, strstr(using, "(across(0)):") != NULL);
+        assert_int_equal(!across, strstr(using, ":(0):($") != NULL);
         errors += across;
     }
     assert_int_equal(errors, 2);

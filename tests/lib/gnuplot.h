@@ -168,7 +168,7 @@ static inline void gp_check_set(GpScript *s)
         "xtics",    "ytics",     "size",      "zeroaxis",  "pointintervalbox",
         "offsets",  "palette",   "cblabel",   "colorbox",  "boxwidth",
         "terminal", "output",    "xzeroaxis", "yzeroaxis", "for",
-        "table",    "autoscale", NULL};
+        "table",    "autoscale", "arrow",     NULL};
     static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");

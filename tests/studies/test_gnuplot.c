@@ -355,53 +355,6 @@ TEST(test_tokens)
     assert_int_equal(curves, 2 * TOKENS);
 }
 
-/* Returns the horizontal place of an item's mark, left of the key's; *n becomes N at the end of the item's title "NAME
- * (N)". 0: there is no such item. */
-static double mark_at(const char *svg, int i, int *n)
-{
-    char begin[64];
-    double x, least = INFINITY;
-    snprintf(begin, sizeof begin, "<g id=\"gnuplot_plot_%d\"", i);
-    const char *at = strstr(svg, begin), *end = at ? strstr(at, "<g id=\"gnuplot_plot_") : NULL;
-    if (!at) return 0;
-    end = strstr(at + 1, "<g id=\"gnuplot_plot_");
-    const char *title = strstr(at, "<title>"), *bracket = title ? strchr(title, '(') : NULL;
-    *n = bracket && bracket < strchr(title, '/') ? atoi(bracket + 1) : 0;
-    while ((at = strstr(at, "<use ")) && (!end || at < end))
-        if (sscanf(strstr(at, "translate(") + 10, "%lf", &x) == 1 && ++at) least = fmin(least, x);
-    return least;
-}
-
-/* In plots of perplexity against evaluations, equal evaluations stand in one place, and distances are in proportion. */
-TEST(test_points)
-{
-    static char svg[1 << 20];
-    const char *script, *fault;
-    double place[16] = {0}, x;
-    int n, drawn = 0;
-    need_tool("gnuplot");
-    for (size_t at = 0; next_script(&at, &script, &fault);) {
-        char image[PATH_MAX];
-        if (!is_plot(script, "evaluations") || strstr(script, "/dial/")) continue;
-        draw_script(script, image);
-        FILE *f = fopen(image, "rb");
-        assert_non_null(f);
-        svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
-        fclose(f);
-        for (int i = 1; (x = mark_at(svg, i, &n)) != 0; i++) {
-            if (n == 0) continue; /* an interval */
-            assert_in_range(n, 1, 15);
-            if (place[n] == 0) place[n] = x;
-            if (!(fabs(place[n] - x) < 0.011))
-                fail_msg("%d evaluations at %g and %g", n, place[n], x);
-            drawn++;
-        }
-    }
-    assert_int_equal(drawn, 4);
-    if (!(fabs((place[8] - place[4]) - 2 * (place[4] - place[2])) < 0.05))
-        fail_msg("2, 4, 8 evaluations at %g, %g, %g", place[2], place[4], place[8]);
-}
-
 /* Returns the colour of the script's item whose title begins with `name`; "" where there is none. */
 static const char *colour_of(const char *script, const char *name)
 {
@@ -418,8 +371,7 @@ static const char *colour_of(const char *script, const char *name)
 /* A scheme has one colour in all plots of a comparison, and another scheme has another colour. */
 TEST(test_looks)
 {
-    static const char *const plot[] = {"curves", "epochs", "gradients", "evaluations",
-                                       "order",  "work",   "time"};
+    static const char *const plot[] = {"curves", "epochs", "gradients", "order", "work", "time"};
     static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
     static char text[1 << 18];
     char name[64], first[4][16];
