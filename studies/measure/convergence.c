@@ -412,8 +412,8 @@ size_t convergence_disagree(const ConvergenceStudy *u)
 static void set_range(const ConvergenceStudy *u, Plot *p, int steps)
 {
     if (u->top > 0)
-        plot_setting(p, "set yrange [%.3g:%.3g]", u->least > 0 ? u->least / 1.5 : 1e-3 * u->top,
-                     (u->diverging > 0 ? 10 : 3) * u->top);
+        plot_top(p, u->least > 0 ? u->least / 1.5 : 1e-3 * u->top,
+                 (u->diverging > 0 ? 10 : 3) * u->top);
     if (steps && u->finest > 0) plot_setting(p, "set xrange [%.6g:%.6g]", u->finest, u->coarsest);
     if (u->diverging > 0) plot_note(p, "errors of diverging schemes are cut off above the frame");
     if (u->floor > 0) plot_level(p, u->floor, "points below: rounding");

@@ -277,7 +277,7 @@ static void set_range(const Overlay *v, Plot *p, int x)
             top = fmax(top, v->series[i].largest);
             finest = fmin(finest, v->series[i].finest);
         }
-    if (top > 0) plot_setting(p, "set yrange [*:*<%.3g]", 10 * top);
+    if (top > 0) plot_top(p, 0, 10 * top);
     if (top > 0 && x == H) plot_setting(p, "set xrange [%.6g:*]", 0.9 * finest);
 }
 

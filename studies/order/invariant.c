@@ -83,7 +83,7 @@ static int draw(const Study *u, const Selection *s, const char *dir)
     PlotFrame frame = {"drift", title, "time", "largest relative energy error", PLOT_LOG_Y};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
-    plot_setting(p, "set yrange [*:*<10]");
+    plot_top(p, 0, 10);
     if (plot_narrow()) plot_few_tics(p, u->t_end, 5);
     for (size_t i = 0; i < s->count; i++)
         plot_series(p, "drift.csv", sheet_column(drift_columns, "scheme"), s->scheme[i]->name,

@@ -66,13 +66,14 @@ static void add_phase(Plot *p, const Phases *u, size_t scheme, size_t i)
 {
     const char *name = u->table[scheme]->name;
     for (int k = 0; k < 2; k++) {
+        int key = sheet_column(phase_columns, "scheme"), x = sheet_column(phase_columns, "nu"),
+            y = sheet_column(phase_columns, k ? "dissipation" : "dispersion");
         if (u->curveless[scheme])
             plot_item(p, NULL, "NaN with lines");
         else
             plot_item(p, "phase.csv", "using (strcol(%d) eq %s ? $%d : NaN):(abs($%d)) with lines",
-                      sheet_column(phase_columns, "scheme"), name,
-                      sheet_column(phase_columns, "nu"),
-                      sheet_column(phase_columns, k ? "dissipation" : "dispersion"));
+                      key, name, x, y);
+        if (!u->curveless[scheme]) plot_over(p, "phase.csv", key, name, x, y);
         if (k == 0)
             plot_more(p, "title %s.%s noenhanced", name,
                       u->curveless[scheme] ? u->curveless[scheme] : "");

@@ -249,7 +249,7 @@ static const char *side_words(const Region *u, size_t i)
 static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, size_t i)
 {
     const Plane *plane = &planes[u->plane];
-    char title[300], file[64];
+    char title[300], file[64], number[32];
     int line = sheet_column(plane->line, "line"), x = sheet_column(plane->line, plane->column[0]);
     int y = sheet_column(plane->line, plane->column[1]);
     snprintf(file, sizeof file, "%s.csv", plane->contours);
@@ -259,6 +259,8 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
         plot_style(p, i);
     }
     for (size_t k = 0; k < l->lines; k++) {
+        snprintf(number, sizeof number, "%zu", l->first + k);
+        plot_over(p, file, line, number, x, y);
         plot_item(p, file, "using ($%d == %zu ? $%d : NaN):%d with lines", line, l->first + k, x,
                   y);
         if (k == 0) plot_more(p, "title %s noenhanced", title);

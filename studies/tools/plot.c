@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/tools/command.h"
+#include "studies/tools/csv.h"
 #include "studies/tools/gnuplot.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot_text.h"
@@ -26,11 +27,21 @@ typedef struct {
     char words[64];
 } Guide;
 
+/* The points of a series, to compare it with the next ones. */
+typedef struct {
+    double (*at)[2]; /* (n) */
+    size_t n;
+} Line;
+
 struct Plot {
     char dir[OUTPUT_PATH], name[64];
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
     size_t item;          /* where the last one begins in its text */
+    Line *line;           /* (lines) */
+    size_t lines, over;   /* over: earlier lines in the place of the next item */
+    double top;           /* of the y axis */
+    int code;             /* why lines could not be read: ERR_MEMORY */
     size_t more;          /* extra height of the vector image */
     int log;              /* the frame's logarithmic axes */
     int equal;            /* 1: both axes have the same unit */
@@ -70,6 +81,7 @@ int plot_narrow(void)
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};
 static const char *const dash[] = {"1", "'-'", "'_.'", "'.'", "'_  '"};
+static const char *const gaps[] = {"'.  '", "'_ '", "'. '"}; /* over another line */
 static const int point[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 enum { PLOT_COLOURS = sizeof colour / sizeof *colour };
 #define OF(list, i) ((list)[(i) % (sizeof(list) / sizeof *(list))])
@@ -148,6 +160,7 @@ int plot_new(const char *dir, const PlotFrame *frame, Plot **out)
     Plot *p = memory_new(1, sizeof *p);
     if (!p) return ERR_MEMORY;
     snprintf(p->dir, sizeof p->dir, "%s", dir);
+    p->top = INFINITY;
     snprintf(p->name, sizeof p->name, "%s", frame->name);
     if (output_open(&p->settings) != 0 || output_open(&p->items) != 0) {
         plot_drop(p);
@@ -164,6 +177,8 @@ void plot_drop(Plot *p)
     if (!p) return;
     output_drop(&p->settings);
     output_drop(&p->items);
+    for (size_t i = 0; i < p->lines; i++) memory_free(p->line[i].at);
+    memory_free(p->line);
     memory_free(p);
 }
 
@@ -209,8 +224,10 @@ static int is_line(const Plot *p)
 void plot_style(Plot *p, size_t i)
 {
     int line = is_line(p);
-    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i), OF(dash, i / PLOT_COLOURS));
-    if (!line) fprintf(p->items.f, " pt %d ps 1", OF(point, i));
+    fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i),
+            p->over ? OF(gaps, p->over) : OF(dash, i / PLOT_COLOURS));
+    if (!line) fprintf(p->items.f, " pt %d ps %.3g", OF(point, i), 1 / (1 + 0.7 * (double)p->over));
+    p->over = 0;
 }
 
 void plot_taller(Plot *p, size_t pixels)
@@ -248,24 +265,119 @@ void plot_next(Plot *p, size_t i)
     p->series = i;
 }
 
-/* Gives a series its title and look. */
-static void name_series(Plot *p, const char *title)
+/* ---- lines in the same place --------------------------------------------------------------------- */
+
+static int is_near(const Line *a, const Line *b, int k, int logarithmic)
 {
-    plot_more(p, "with linespoints title %s noenhanced", title);
+    double most = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (isfinite(a->at[i][k])) most = fmax(most, fabs(a->at[i][k]));
+    for (size_t i = 0; i < a->n; i++) {
+        double u = a->at[i][k], v = b->at[i][k];
+        if (!isfinite(u) && !isfinite(v)) continue;
+        if (!(fabs(u - v) <= (logarithmic ? 0.02 * fabs(u) : 0.003 * most))) return 0;
+    }
+    return most > 0;
+}
+
+/* Returns 1 where a plot shows two lines as one: points differ by less than half of a line's width or so. */
+static int is_same(const Plot *p, const Line *a, const Line *b)
+{
+    return a->n == b->n && is_near(a, b, 0, p->log & (PLOT_LOG_X | PLOT_HALVINGS)) &&
+           is_near(a, b, 1, p->log & PLOT_LOG_Y);
+}
+
+static double number_in(const char *cell)
+{
+    return *cell ? strtod(cell, NULL) : NAN;
+}
+
+static int read_points(const Csv *c, int key, const char *value, int x, int y, Line *l)
+{
+    l->at = memory_new(c->rows, sizeof *l->at);
+    if (!l->at) return ERR_MEMORY;
+    for (size_t i = 0; i < c->rows; i++)
+        if (strcmp(csv_cell(c, i, key - 1), value) == 0) {
+            l->at[l->n][0] = number_in(csv_cell(c, i, x - 1));
+            l->at[l->n++][1] = number_in(csv_cell(c, i, y - 1));
+        }
+    return 0;
+}
+
+static int add_line(Plot *p, const char *data, int key, const char *value, int x, int y)
+{
+    char path[OUTPUT_PATH];
+    Csv c;
+    TRY(output_path(path, p->dir, "%s", data));
+    TRY(csv_open(&c, path));
+    Line *grown = memory_grow(p->line, p->lines, p->lines + 1, sizeof *grown);
+    if (grown) p->line = grown;
+    int columns = (int)c.columns, code = grown ? 0 : ERR_MEMORY;
+    if (code == 0 && (key > columns || x > columns || y > columns)) code = ERR_MISUSE;
+    if (code == 0) code = read_points(&c, key, value, x, y, &p->line[p->lines++]);
+    csv_close(&c);
+    return code;
+}
+
+int plot_over(Plot *p, const char *data, int key, const char *value, int x, int y)
+{
+    int code = add_line(p, data, key, value, x, y);
+    if (code == ERR_MEMORY) p->code = code;
+    p->over = 0;
+    for (size_t i = 0; code == 0 && i + 1 < p->lines; i++)
+        p->over += (size_t)is_same(p, &p->line[i], &p->line[p->lines - 1]);
+    return code == 0;
+}
+
+void plot_top(Plot *p, double low, double y)
+{
+    p->top = y;
+    if (low > 0)
+        plot_setting(p, "set yrange [%.3g:%.3g]", low, y);
+    else
+        plot_setting(p, "set yrange [*:*<%.3g]", y);
+}
+
+/* Returns what the key says of the last line read: NULL: nothing, as it has no point at all. */
+static const char *line_words(const Plot *p)
+{
+    const Line *l = &p->line[p->lines - 1];
+    int diverges = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!isfinite(l->at[i][0])) continue;
+        if (l->at[i][1] <= p->top && isfinite(l->at[i][1])) return "";
+        diverges |= l->at[i][1] > p->top || isinf(l->at[i][1]);
+    }
+    return diverges ? " (diverges)" : NULL;
+}
+
+/* Gives a series its title and look. known: its points were read. */
+static void name_series(Plot *p, const char *title, int known)
+{
+    const char *words = known ? line_words(p) : "";
+    char all[2048];
+    snprintf(all, sizeof all, "%s%s", title, words ? words : "");
+    plot_more(p, "with linespoints");
+    if (words) plot_more(p, "title %s noenhanced", all);
+    if (!words) plot_more(p, "notitle");
     plot_style(p, p->series++);
 }
 
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title)
 {
+    int known = plot_over(p, data, key, value, x, y);
     plot_item(p, data, "using (strcol(%d) eq %s ? $%d : NaN):%d", key, value, x, y);
-    name_series(p, title);
+    name_series(p, title, known);
 }
 
 void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const char *title)
 {
+    char value[32];
+    snprintf(value, sizeof value, "%zu", number);
+    int known = plot_over(p, data, 1, value, x, y);
     plot_item(p, data, "using ($1 == %zu ? $%d : NaN):%d", number, x, y);
-    name_series(p, title);
+    name_series(p, title, known);
 }
 
 void plot_guide(Plot *p, double c, int power, double x, const char *words)
@@ -558,6 +670,7 @@ static void write_paper(const Plot *p, FILE *f)
 int plot_script(Plot *p, FILE *f)
 {
     const char *kinds = figure_width ? "svg png pdf" : "svg png";
+    if (p->code != 0) return p->code;
     if (fflush(p->settings.f) != 0 || fflush(p->items.f) != 0) return ERR_MEMORY;
     fprintf(f, "# gnuplot %s.gp, here, draws %s again as %s\n%s", p->name, p->name, kinds,
             p->settings.text);

@@ -53,6 +53,14 @@ void plot_series(Plot *p, const char *data, int key, const char *value, int x, i
 /* Does the same for rows whose first column is `number`; the title may be any text. gnuplot miscounts the columns
  * behind a cell that holds quotes, so columns of text come last in such a file. */
 void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const char *title);
+/* Both read the file, where it is there. A series that no point of the plot shows is not in the key, or has "(diverges)"
+ * there, as its numbers are infinite or above plot_top. A series in the place of an earlier one has gaps and smaller
+ * marks, through which that one shows. plot_over does this for the next item, a line drawn by plot_item and plot_style;
+ * it returns 1 where the line was read. */
+int plot_over(Plot *p, const char *data, int key, const char *value, int x, int y);
+/* Ends the y axis at y, greater numbers are not drawn: at most there and at the data, or, low above 0, from low to there.
+ * It comes before the series. */
+void plot_top(Plot *p, double low, double y);
 /* plot_next gives the next line of points the look of the i-th; without it a line has the look after the last one's.
  * plot_again returns the index of the look of the i-th of n lines, drawn again for the k-th time from 0: the same
  * colour with another dash and another mark. */

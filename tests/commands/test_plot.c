@@ -355,6 +355,31 @@ TEST(test_margins)
     }
 }
 
+/* A series that the plot cannot show says so in the key, or is not there; the others are as they were. */
+TEST(test_diverging)
+{
+    static char script[1 << 16];
+    file_text("far.csv", "scheme,h,evals,seconds,error\n"
+                         "good,0.5,2,0.1,1e-2\ngood,0.25,4,0.2,1e-4\n"
+                         "infinite,0.5,2,0.1,inf\ninfinite,0.25,4,0.2,inf\n"
+                         "huge,0.5,2,0.1,1e9\nhuge,0.25,4,0.2,1e12\n"
+                         "late,0.5,2,0.1,1e-3\nlate,0.25,4,0.2,inf\n"
+                         "untimed,0.5,2,,1e-3\nuntimed,0.25,4,,1e-4\n");
+    run_ok("plot far.csv --out far");
+    file_read("far/overlay.gp", script, sizeof script);
+    assert_non_null(strstr(script, "title 'good' noenhanced"));
+    assert_non_null(strstr(script, "title 'infinite (diverges)' noenhanced"));
+    assert_non_null(strstr(script, "title 'huge (diverges)' noenhanced"));
+    assert_non_null(strstr(script, "title 'late' noenhanced")); /* one point is shown */
+    assert_non_null(strstr(script, "title 'untimed' noenhanced"));
+    file_read("far/overlay-time.gp", script, sizeof script);
+    assert_non_null(strstr(script, "title 'infinite (diverges)' noenhanced"));
+    assert_null(strstr(script, "title 'untimed"));
+    run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out far");
+    file_read("far/order.gp", script, sizeof script);
+    assert_non_null(strstr(script, "title 'rk2-released (diverges)' noenhanced"));
+}
+
 /* Returns the smallest font-size of a drawing. */
 static double least_letters(const char *svg)
 {
@@ -620,6 +645,28 @@ TEST(test_one_point)
            "--max-steps 3000 --epochs 3 --out longer");
     file_read("longer/loss.gp", text, sizeof text);
     assert_non_null(strstr(text, "with lines title 'training'"));
+}
+
+/* Curves in one place show each other: the second has gaps, and smaller marks where there are marks. */
+TEST(test_one_place)
+{
+    static char text[1 << 16];
+    run_ok(
+        "order --system linear --scheme trapezoid,implicit-midpoint,rk4 --halvings 4 --out twins");
+    file_read("twins/order.gp", text, sizeof text);
+    assert_non_null(strstr(look_of(text, "trapezoid"), " lw 2 dt 1 pt 7 ps 1"));
+    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " lw 2 dt '_ ' pt 5 ps 0.588"));
+    assert_non_null(strstr(look_of(text, "rk4"), " lw 2 dt 1 pt 9 ps 1"));
+    file_read("twins/work.gp", text, sizeof text); /* their evaluations differ */
+    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " lw 2 dt 1 pt 5 ps 1"));
+    run_ok("stability --scheme trapezoid,implicit-midpoint,rk4 --points 41 --out twins");
+    file_read("twins/stability.gp", text, sizeof text);
+    assert_non_null(strstr(look_of(text, "trapezoid"), " dt 1"));
+    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " dt '_ '"));
+    assert_non_null(strstr(look_of(text, "rk4"), " dt 1"));
+    file_read("twins/phase.gp", text, sizeof text);
+    assert_non_null(
+        strstr(text, "title 'implicit-midpoint'.'' noenhanced lc rgb '#d55e00' lw 2 dt '_ '"));
 }
 
 TEST_MAIN(program_open, program_close)
