@@ -216,7 +216,7 @@ static void draw_intervals(const Compare *u, Plot *p, size_t i)
     plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
 }
 
-/* Draws a point, with its name and evaluations in the key. */
+/* Draws a point, with its name and evaluations in the key. Sizes differ, so that points in one place show. */
 static void draw_point(const Compare *u, Plot *p, size_t i)
 {
     char name[CELL_NAME], words[CELL_NAME + 32];
@@ -226,7 +226,7 @@ static void draw_point(const Compare *u, Plot *p, size_t i)
               "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps %.3g lc rgb "
               "%s lw 1.5",
               i + 1, i + 1, column("truncation"), column("valid_ppl"), words,
-              plot_open(cell_style(u, i)), 1.3 + 0.25 * (double)(i % 4),
+              plot_point(cell_style(u, i)), 1.9 - 0.3 * (double)(i % 4),
               plot_colour(cell_style(u, i)));
 }
 

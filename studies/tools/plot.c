@@ -101,11 +101,6 @@ int plot_point(size_t i)
     return OF(point, i);
 }
 
-int plot_open(size_t i)
-{
-    return OF(point, i) & ~1; /* gnuplot's open marks are even, the filled ones behind them odd */
-}
-
 /* ---- scripts ------------------------------------------------------------------------------------- */
 
 static const char look[] =

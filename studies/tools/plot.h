@@ -115,7 +115,6 @@ void plot_lines(Plot *p, size_t points);
  * end. */
 void plot_interval(Plot *p, const char *colour, double wide);
 int plot_point(size_t i);
-int plot_open(size_t i); /* the open mark of the same form */
 
 /* Returns the last part of a path, for titles: "ptb" for "/data/ptb" and for "data/ptb/"; words behind it stay. */
 const char *plot_folder(const char *path);
