@@ -282,8 +282,8 @@ static void draw_row(const Compare *u, Plot *p, size_t i, size_t row)
 static void draw_heading(Plot *p, size_t evals, size_t row)
 {
     char words[64];
-    snprintf(words, sizeof words, "%zu evaluation%s of F and G a layer", evals,
-             evals == 1 ? "" : "s");
+    snprintf(words, sizeof words, "%zu evaluation%s%s", evals, evals == 1 ? "" : "s",
+             plot_narrow() ? "" : " of F and G a layer");
     plot_setting(p,
                  "set label %s at graph 0.01, first %zu left noenhanced font small textcolor rgb "
                  "'#555555'",
@@ -301,6 +301,7 @@ static int draw_rows(const Compare *u, const size_t *order)
     Plot *p;
     char title[128];
     size_t row = 0, before = 0;
+    double from = INFINITY, to = 0; /* fmin and fmax leave out NaN: one run has no interval */
     scatter_title(u, "by evaluations", title);
     PlotFrame frame = {"evaluations", title, "validation perplexity", "", 0};
     TRY(plot_new(u->dir, &frame, &p));
@@ -310,9 +311,12 @@ static int draw_rows(const Compare *u, const size_t *order)
         size_t evals = evaluations(&u->cell[order[k]]);
         if (k == 0 || evals != before) draw_heading(p, evals, row++);
         draw_row(u, p, order[k], row++);
+        from = fmin(from, fmin(u->cell[k].valid.low, u->cell[k].valid.mean));
+        to = fmax(to, fmax(u->cell[k].valid.high, u->cell[k].valid.mean));
         before = evals;
     }
     plot_setting(p, "set yrange [%zu.5:-0.5]", row - 1);
+    if (plot_narrow()) plot_few_tics(p, to - from, 4);
     if (row > 15) plot_taller(p, 26 * (row - 15));
     return plot_finish(p);
 }

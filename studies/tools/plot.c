@@ -131,7 +131,8 @@ static void write_frame(Plot *p, const PlotFrame *frame)
     if (plot_narrow() && strlen(frame->x) > 34) plot_setting(p, "set xlabel font small");
     if (plot_narrow() && strlen(frame->y) > 24) plot_setting(p, "set ylabel font small");
     p->log = frame->flags & (PLOT_LOG_X | PLOT_LOG_Y | PLOT_HALVINGS);
-    if (p->log) plot_setting(p, "set autoscale noextend");
+    if (p->log & (PLOT_LOG_X | PLOT_HALVINGS)) plot_setting(p, "set autoscale xfix");
+    if (p->log & PLOT_LOG_Y) plot_setting(p, "set autoscale yfix");
     if (frame->flags & PLOT_LOG_X) plot_setting(p, "set logscale x 10\nset format x '10^{%%L}'");
     if (frame->flags & PLOT_LOG_Y) plot_setting(p, "set logscale y 10\nset format y '10^{%%L}'");
     p->equal = (frame->flags & PLOT_EQUAL) != 0;

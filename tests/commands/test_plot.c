@@ -351,6 +351,7 @@ TEST(test_margins)
         }
         assert_true(k != 0 || (low[0] < least && low[0] > least / 1.5));
         assert_true(k != 0 || (high[0] > most && high[0] < most * 1.5));
+        assert_true(low[0] > 0); /* work, time and steps: all axes are logarithmic */
         assert_true(fabs(log10(high[1]) - round(log10(high[1]))) > 1e-9);
     }
 }
@@ -378,6 +379,20 @@ TEST(test_diverging)
     run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out far");
     file_read("far/order.gp", script, sizeof script);
     assert_non_null(strstr(script, "title 'rk2-released (diverges)' noenhanced"));
+}
+
+/* A linear axis beside a logarithmic one still ends at its tics. */
+TEST(test_linear_beside)
+{
+    double low, high;
+    need_tool("gnuplot");
+    run_ok("order --invariant --system kepler --scheme heun,leapfrog --out beside");
+    assert_int_equal(shell("cd beside && gnuplot -e \"load 'drift.gp'; set print 'range'; print "
+                           "GPVAL_X_MIN, GPVAL_X_MAX\""),
+                     0);
+    file_read("beside/range", out, sizeof out);
+    assert_int_equal(sscanf(out, "%lf %lf", &low, &high), 2);
+    assert_true(low == 0 && high >= 200);
 }
 
 /* Returns the smallest font-size of a drawing. */
