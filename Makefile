@@ -51,7 +51,9 @@ PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev l
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
          -Werror=implicit-function-declaration
-CFLAGS_release  = -O2 -g
+# What a wrong index or a format from outside could do ends the program instead (GCC: instrumentation options).
+HARDEN = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
+CFLAGS_release  = -O2 -g $(HARDEN)
 CFLAGS_debug    = -O0 -g3
 CFLAGS_sanitize = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined \
                   -fno-omit-frame-pointer
@@ -62,7 +64,7 @@ CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 # Objects are good for the program and for the shared library alike.
 PIC = -fPIC -fno-semantic-interposition
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PIC) -fopenmp -MMD -MP
-LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp
+LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp -Wl,-z,relro,-z,now
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
@@ -118,8 +120,8 @@ CUDA_LIB := $(if $(NVCC_AT),$(abspath $(patsubst %/libcudart_static.a,%,$(firstw
 NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
 $(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
-CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
-NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra,-fPIC $(if $(NO_NCCL),-DNO_NCCL) \
+CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
+NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra,-fPIC $(patsubst %,-Xcompiler %,$(HARDEN)) $(if $(NO_NCCL),-DNO_NCCL) \
             -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
 
 .PHONY: help build check check-sanitize demo lint format install deps clean

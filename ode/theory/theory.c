@@ -245,6 +245,7 @@ int theory_embedded(const Table *t, int most, Embedded *out)
     Table *hat = table_embedded(t), *estimate = table_estimate(t);
     int code = hat && estimate ? theory_search(hat, most, &theory) : ERR_MEMORY;
     if (code == 0) out->order = theory.order;
+    if (code == 0) out->order_at_least = theory.order == theory.searched;
     if (code == 0) code = search_estimate(estimate, most, out);
     if (code == ERR_ACCURACY) out->estimate_order = 0, code = 0; /* no expansion about y */
     table_free(hat);

@@ -141,6 +141,7 @@ int theory_search(const Table *t, int most, Theory *out);
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
 typedef struct {
     int order;          /* that of yhat, as Theory.order; -1: t is no pair, the rest is unknown */
+    int order_at_least; /* every tree agreed: the order may be larger */
     int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
     int searched;       /* trees were looked at up to this order */
     /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */

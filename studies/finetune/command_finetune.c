@@ -109,6 +109,14 @@ static int split(const char *file, const Labelled *all, double part, uint64_t se
     return error_set(code, "%s: %s", file, words);
 }
 
+/* Tells what was left out of a text. */
+static void tell_left(const Labelled *l, const char *file)
+{
+    if (l->left_out)
+        notice_warn("%zu line%s of %s left out (first: %s)", l->left_out,
+                    l->left_out > 1 ? "s" : "", file, l->first_left);
+}
+
 /* Reads FILE.tsv and its dev text. Where both come from one file, they are parts of `whole`. */
 static int read_own(Finetune *u, int change, Labelled *whole)
 {
@@ -150,6 +158,8 @@ static int read_task(Finetune *u, Labelled *whole)
                 return error_set(ERR_INPUT, "--%s has no meaning for --task %s, only for a file",
                                  own[i], task);
         TRY(labelled_open(u->task, options_text(o, "data"), change, &u->train, &u->dev));
+        tell_left(&u->train, u->task->train);
+        tell_left(&u->dev, u->task->dev);
     }
     u->metric = u->task->metric[0];
     u->scale = examples_scale(&u->train);
@@ -427,9 +437,9 @@ static int add_start(Finetune *u, int start, const Trial *t, uint64_t model_seed
         sheet_row(results, &r);
     }
     for (size_t i = 0; i < n && code == 0; i++)
-        sheet_row(predictions,
-                  &(DevAnswer){finetune_start[start], (double)(i + 1),
-                               C ? u->dev.label[i] : u->dev.value[i], C ? label[i] : z[i]});
+        sheet_row(predictions, &(DevAnswer){finetune_start[start], (double)(i + 1),
+                                            C ? u->dev.label[i] : u->dev.value[i],
+                                            C ? label[i] : z[i], (double)u->dev.line[i]});
     model_free(m);
     return code;
 }

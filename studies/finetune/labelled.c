@@ -294,10 +294,11 @@ static int make_room(Labelled *out, size_t n, int pairs, int values)
 {
     out->first = memory_new(n, sizeof *out->first);
     if (pairs) out->second = memory_new(n, sizeof *out->second);
+    out->line = memory_new(n, sizeof *out->line);
     if (values) out->value = memory_new(n, sizeof *out->value);
     if (!values) out->label = memory_new(n, sizeof *out->label);
-    int short_of =
-        !out->first || (pairs && !out->second) || !(values ? !!out->value : !!out->label);
+    int short_of = !out->first || !out->line || (pairs && !out->second) ||
+                   !(values ? !!out->value : !!out->label);
     return short_of ? ERR_MEMORY : 0;
 }
 
@@ -317,7 +318,11 @@ static int read_line(Reading *r, const Line *l, size_t line)
     int whole = columns == r->columns;
     int empty = whole && (is_blank(&c[FIRST]) || (out->second && is_blank(&c[SECOND])));
     if (r->task->may_be_broken && (!whole || empty)) {
-        out->left_out++;
+        if (out->left_out++ == 0 && whole)
+            snprintf(out->first_left, sizeof out->first_left, "line %zu, no sentence", line);
+        else if (out->left_out == 1)
+            snprintf(out->first_left, sizeof out->first_left, "line %zu, %zu column%s of %zu", line,
+                     columns, columns == 1 ? "" : "s", r->columns);
         return 0;
     }
     if (!whole)
@@ -336,7 +341,7 @@ static int read_line(Reading *r, const Line *l, size_t line)
     if (c[LABEL].bytes == 0)
         return error_set(ERR_INPUT, "%s:%zu: an empty label", r->lines.file, line);
     TRY(out->value ? read_value(r, &c[LABEL], line) : read_class(r, &c[LABEL], line));
-    out->count++;
+    out->line[out->count++] = line;
     return 0;
 }
 
@@ -403,6 +408,7 @@ int labelled_open(const LabelledTask *t, const char *dir, int change, Labelled *
 
 void labelled_free(Labelled *l)
 {
+    memory_free(l->line);
     memory_free(l->first);
     memory_free(l->second);
     memory_free(l->label);
@@ -422,6 +428,7 @@ static int take_part(const Labelled *all, const char *chosen, int which, size_t 
     TRY(make_room(out, n, all->second != NULL, all->value != NULL));
     for (size_t i = 0; i < all->count; i++) {
         if (chosen[i] != which) continue;
+        out->line[out->count] = all->line[i];
         out->first[out->count] = all->first[i];
         if (all->second) out->second[out->count] = all->second[i];
         if (all->label) out->label[out->count] = all->label[i];

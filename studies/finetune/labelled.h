@@ -65,7 +65,9 @@ typedef struct {
     double *value;          /* (count) for values, else NULL */
     size_t classes;         /* 0 for values */
     char **name;            /* (classes) */
+    size_t *line;           /* (count) of the file, from 1 */
     size_t left_out;        /* number of broken lines */
+    char first_left[64];    /* the first of them: "line 3, 7 columns of 6" */
     char *text, *names;     /* storage of the others; NULL in a part, which borrows them */
 } Labelled;
 

@@ -40,6 +40,7 @@ const Column score_predictions[] = {
     COLUMN(DevAnswer, example, .words = "number of the example in the dev text, from 1"),
     COLUMN(DevAnswer, gold, .words = "its label: number of the class from 0, or value"),
     COLUMN(DevAnswer, said, .words = "answer of the encoder"),
+    COLUMN(DevAnswer, line, .sparse = 1, .words = "line of the example in its file, from 1"),
     {0}};
 
 /* ---- texts --------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ extern const Column score_results[], score_predictions[], score_columns[];
 /* A row of predictions.csv. Classes are numbers from 0; values are numbers. */
 typedef struct {
     const char *start;
-    double example, gold, said; /* example: from 1 */
+    double example, gold, said, line; /* example and line: from 1 */
 } DevAnswer;
 
 /* A run: its row and its predictions (n). */

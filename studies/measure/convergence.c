@@ -204,7 +204,7 @@ static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
     else if (!theory->consistent)
         warn_inconsistent(t);
     if (t->flows && !s->closed_flows)
-        notice_warn(
+        progress_note(
             "%s: a sub-flow has no closed form here; the reference integrator stands for it",
             t->name);
 }

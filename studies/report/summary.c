@@ -63,7 +63,10 @@ static void put_says(Summary *s, const char *tag, const char *class, const Verdi
 {
     if (!*v->words) return;
     char first = (char)toupper((unsigned char)*v->words);
-    fprintf(s->f, "<%s class=\"%s %s\">", tag, class, v->bad ? "bad" : "good");
+    fprintf(s->f, "<%s class=\"%s %s\">", tag, class,
+            v->bad      ? "bad"
+            : v->warned ? "warned"
+                        : "good");
     html_bytes(s->f, &first, 1);
     html_text(s->f, v->words + 1);
     fprintf(s->f, "</%s>\n", tag);

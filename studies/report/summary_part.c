@@ -369,12 +369,14 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
     /* The failure of another command is reported with its own study. */
     while (n && !is_command(csv_named(&c, row[n - 1], "command"), study->kind->command)) n--;
     const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
+    const char *words = n ? csv_named(&c, row[n - 1], "words") : "",
+               *between = *v->words ? "; " : "";
+    v->warned = strstr(words, "warning: ") != NULL;
     if (strcmp(status, "0") != 0) {
-        size_t used = strlen(v->words);
-        snprintf(v->words + used, sizeof v->words - used, "%sended with status %.8s: %.400s",
-                 used ? "; " : "", status, csv_named(&c, row[n - 1], "words"));
+        verdict_say(v, "%sended with status %.8s: %.500s", between, status, words);
         v->bad = 1;
-    }
+    } else if (*words)
+        verdict_say(v, "%s%.500s", between, words);
     csv_close(&c);
 }
 

@@ -60,6 +60,15 @@ static int wait_for(pid_t child, Lease *claim)
     return error_set(ERR_CHECK, "a run failed");
 }
 
+/* Returns 0 where a training ended with its result: one that is no better than word frequencies has status 1 as well. */
+static int check_result(const char *dir, int code)
+{
+    char path[OUTPUT_PATH];
+    if (code == ERR_CHECK && output_path(path, dir, "result.csv") == 0 && output_exists(path))
+        return 0;
+    return code;
+}
+
 int child_train(const char *dir, int resume, const char *limit, Lease *claim)
 {
     char config[OUTPUT_PATH], *argv[9];
@@ -76,5 +85,5 @@ int child_train(const char *dir, int resume, const char *limit, Lease *claim)
     if (limit) argv[n++] = (char *)limit;
     argv[n] = NULL;
     TRY(spawn(argv, claim, &child));
-    return wait_for(child, claim);
+    return check_result(dir, wait_for(child, claim));
 }

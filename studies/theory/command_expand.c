@@ -138,6 +138,16 @@ static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
     return 0;
 }
 
+/* Checks that every scheme that was named, not one of a group, has an expansion: the reason was told as a warning. */
+static int check_expansions(const Options *o, const Expansion *e, size_t n)
+{
+    if (scheme_many(options_text(o, "scheme")) >= 0) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (e[i].count == 0 && e[i].warning[0])
+            return error_set(ERR_ACCURACY, "%s has no expansion", e[i].table->name);
+    return 0;
+}
+
 static int show(const Options *o, const Expansion *e, size_t n, const Sheet *r)
 {
     int csv = options_flag(o, "csv");
@@ -148,7 +158,8 @@ static int show(const Options *o, const Expansion *e, size_t n, const Sheet *r)
         if (!csv) TRY(print_words(e, n));
         TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     }
-    return dir ? save(e, n, r, dir) : 0;
+    if (dir) TRY(save(e, n, r, dir));
+    return check_expansions(o, e, n);
 }
 
 static int expand(const Options *o, const Selection *s, Expansion *e)

@@ -62,7 +62,8 @@ typedef struct {
     Theory theory;
     double real_limit, imag_limit, ssp;
     Embedded embedded;
-    const char *linear; /* NULL: none */
+    const char *linear;   /* NULL: none */
+    const char *at_least; /* NULL: none */
 } SchemeRow;
 
 static const Column columns[] = {
@@ -93,6 +94,8 @@ static const Column columns[] = {
           .words = "squared norm of the estimate's h^(q+1) terms, in the manner of error_norm2"),
     COLUMN(SchemeRow, linear, .sparse = 1,
            .words = "operators that are taken to be linear: order and norm hold on such fields"),
+    COLUMN(SchemeRow, at_least, .sparse = 1,
+           .words = "orders that are lower bounds: no tree up to --degree disagrees"),
     {0}};
 
 /* Writes the letters of Table.linear; NULL: none. */
@@ -103,6 +106,20 @@ static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
         if (t->linear >> op & 1) letters[n++] = table_letters[op];
     letters[n] = '\0';
     return n ? letters : NULL;
+}
+
+/* Names the orders that every tree met, with a note; NULL: none. */
+static const char *lower_bounds(const SchemeRow *row, int words)
+{
+    int order = row->theory.order == row->theory.searched, hat = row->embedded.order_at_least;
+    if (!order && !hat) return NULL;
+    const char *names = order && hat ? "order and embedded_order"
+                        : order      ? "order"
+                                     : "embedded_order";
+    if (words)
+        progress_note("%s: no tree up to order %d disagrees: %s may be larger (--degree)",
+                      row->scheme, order ? row->theory.order : row->embedded.order, names);
+    return names;
 }
 
 /* A smaller miss of order conditions comes from coefficients with too few digits, or a wrong one. */
@@ -129,6 +146,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
             "%s has decimals or roots: the conditions of its order hold to %.2g, and below %.0e "
             "counts as met",
             scheme->name, row.theory.residual, row.theory.bound);
+    row.at_least = lower_bounds(&row, 1);
     double missed = sqrt(row.theory.error_norm2);
     if (!scheme->exact && words && missed > 0 && missed < NEAR)
         progress_note(

@@ -13,9 +13,9 @@
 enum { KIND_TABLES = 13, KIND_PLOTS = 10, VERDICT_WORDS = 1024 };
 enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */
 
-/* A study's finding in one line. bad: something is not as it should be. words are "" where nothing is judged. */
+/* A study's finding in one line. bad: something is not as it should be; warned: its command warned. words are "" where nothing is judged. */
 typedef struct {
-    int bad;
+    int bad, warned;
     char words[VERDICT_WORDS];
 } Verdict;
 

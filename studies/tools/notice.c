@@ -12,6 +12,7 @@
 
 volatile int command_stop;
 static const char *running = ""; /* name of the command */
+static char warnings[4096];      /* those given so far */
 
 void command_begin(const char *name)
 {
@@ -31,6 +32,26 @@ const char *command_program(void)
     return path;
 }
 
+/* Keeps the words for the record, each warning once; those without room are counted. */
+static void keep(const char *words)
+{
+    static size_t lost;
+    enum { COUNT = 32 }; /* room for "; + N more" */
+    size_t used = strlen(warnings);
+    if (strstr(warnings, words)) return;
+    if (lost == 0 && used + strlen(words) + 16 + COUNT <= sizeof warnings) {
+        snprintf(warnings + used, sizeof warnings - used, "%swarning: %s", used ? "; " : "", words);
+        return;
+    }
+    char *end = lost ? strrchr(warnings, ';') : warnings + used;
+    snprintf(end, (size_t)(warnings + sizeof warnings - end), "; + %zu more", ++lost);
+}
+
+const char *notice_warnings(void)
+{
+    return warnings;
+}
+
 void notice_warn(const char *format, ...)
 {
     char words[1024];
@@ -38,6 +59,7 @@ void notice_warn(const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
+    keep(words);
     progress_note("trotter %s: warning: %s", running, words);
 }
 

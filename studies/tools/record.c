@@ -25,7 +25,7 @@ static const Column columns[] = {
     COLUMN(CommandRow, version, .words = "version of trotter"),
     COLUMN(CommandRow, machine, .words = "processor and its threads"),
     COLUMN(CommandRow, status, .words = "exit status"),
-    COLUMN(CommandRow, words, .words = "message on failure"),
+    COLUMN(CommandRow, words, .words = "message on failure, and warnings"),
     {0}};
 
 /* Writes a word so that a shell reads it back. */
@@ -66,6 +66,19 @@ static void find_machine(char out[256])
              sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/* Returns what the command said at its end: the message of its failure, then its warnings; to be freed. */
+static char *told(int code, const char *words)
+{
+    const char *failed = code == 0 ? ""
+                         : *words  ? words
+                                   : error_name(code),
+               *warned = notice_warnings();
+    size_t room = strlen(failed) + strlen(warned) + 3;
+    char *all = memory_new(room, 1);
+    if (all) snprintf(all, room, "%s%s%s", failed, *failed && *warned ? "; " : "", warned);
+    return all;
+}
+
 static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *words)
 {
     char when[32] = "", machine[256];
@@ -73,12 +86,15 @@ static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *
     time_t now = time(NULL);
     Output line;
     TRY(command_line(argc, argv, &line));
+    char *all = told(code, words);
+    if (!all) {
+        output_drop(&line);
+        return ERR_MEMORY;
+    }
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     find_machine(machine);
-    sheet_row(r, &(CommandRow){when, line.text, TROTTER_VERSION, machine, error_status(code),
-                               code == 0 ? ""
-                               : *words  ? words
-                                         : error_name(code)});
+    sheet_row(r, &(CommandRow){when, line.text, TROTTER_VERSION, machine, error_status(code), all});
+    memory_free(all);
     output_drop(&line);
     return 0;
 }

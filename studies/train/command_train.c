@@ -407,7 +407,7 @@ static int finish(Training *r, double begun)
     if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(tell_plots(r));
     tell_end(r, clock_now() - begun);
-    return 0;
+    return tell_use(r);
 }
 
 /* Runs all steps. The ranks agree on each step that could fail on one of them alone, before all go on. */

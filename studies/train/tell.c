@@ -175,10 +175,11 @@ int tell_there(Training *r)
     int code = runs_result(&c, 0, &is);
     csv_close(&c);
     TRY(code);
+    r->result.valid_ppl = is.valid_ppl;
     progress_note("%s, seed %zu: is there already, in %s: %s %.2f on validation", r->name,
                   options_size(r->options, "seed"), r->dir, perplexity_name(r), is.valid_ppl);
     tell_log(r);
-    return 0;
+    return tell_use(r);
 }
 
 /* ---- when it is done ------------------------------------------------------------------------------ */
@@ -301,13 +302,13 @@ static void per_word(const Training *r, int split, double ppl, char words[WORDS]
     snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
 }
 
-/* Warns as compare does. It skips masked words, whose perplexity is not comparable. */
-static void tell_unigram(const Training *r)
+int tell_use(const Training *r)
 {
     double unigram = corpus_unigram(&r->corpus, SPLIT_VALID);
-    if (is_masked(r) || r->result.valid_ppl < unigram) return;
-    notice_warn("perplexity %.2f on validation is no better than %s frequencies alone, %.2f",
-                r->result.valid_ppl, unit(r)->word, unigram);
+    if (is_masked(r) || r->result.valid_ppl < unigram) return 0;
+    return error_set(ERR_CHECK,
+                     "perplexity %.2f on validation is no better than %s frequencies alone, %.2f",
+                     r->result.valid_ppl, unit(r)->word, unigram);
 }
 
 void tell_end(const Training *r, double seconds)
@@ -331,5 +332,4 @@ void tell_end(const Training *r, double seconds)
                   r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
                   r->result.tokens_per_s, unit(r)->token, 1e-6 * (double)r->result.peak_bytes, time,
                   r->dir);
-    tell_unigram(r);
 }

@@ -58,4 +58,8 @@ int tell_plots(const Training *r);
 /* Writes the last line. */
 void tell_end(const Training *r, double seconds);
 
+/* Checks that the model is better than word frequencies, as compare does: ERR_CHECK. Masked words pass: their perplexity
+ * is not comparable. */
+int tell_use(const Training *r);
+
 #endif

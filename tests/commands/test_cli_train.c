@@ -297,14 +297,25 @@ TEST(test_scheme_of_file)
 TEST(test_warnings)
 {
     corpus_write("text", 600, 60);
-    run_ok("train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING);
+    expect(1, "train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING);
     const char *at = strstr(err, "warning: --warmup 10: the whole training has 3 steps"),
                *memory = strstr(err, "memory of the model"), *last = strstr(err, "; in poor");
     assert_true(at && memory && at < memory);
     assert_true(last && strstr(last, "on validation is no better than word frequencies alone, "));
-    run_ok("train --corpus text --epochs 12 --out good" SMALL_TRAINING); /* the control */
+    expect(
+        1,
+        "train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING); /* is there already */
+    shell_ok(
+        "test $(grep -c 'no better than word frequencies alone, .*; warning: --warmup 10: ' poor/commands.csv) = 1");
+    run_ok("report poor --out poor.html");
+    shell_ok("grep -q 'verdict bad.*ended with status 1: perplexity .* no better than' poor.html");
+    /* the control */
+    expect(0, "train --corpus text --epochs 12 --out good" SMALL_TRAINING);
     assert_null(strstr(err, "warning: --warmup"));
     assert_null(strstr(err, "no better than"));
+    run_ok("report good --out good.html");
+    shell_ok(
+        "grep -q 'verdict good' good.html && ! grep -q 'verdict warned\\|verdict bad' good.html");
 }
 
 /* Perplexities of the first tokens of valid and test are those of texts that hold no more. The rest of the run is the

@@ -12,7 +12,7 @@ static void train(const char *more)
     char arguments[256];
     snprintf(arguments, sizeof arguments, TRAIN " %s", more);
     int status = program_run(arguments);
-    if (status != 0) fail_msg("%s: status %d: %s", arguments, status, err);
+    if (!trained(status)) fail_msg("%s: status %d: %s", arguments, status, err);
 }
 
 static int open_models(void **state)

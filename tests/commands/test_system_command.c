@@ -152,6 +152,11 @@ TEST(test_unstable)
     assert_string_equal(cell("rk4", "constant"), "");
     assert_non_null(strstr(err, "rk4 is unstable for h >= 0.03125 on a"));
     assert_non_null(strstr(err, "a shorter --t-end"));
+    /* A warning is recorded and takes the report's tick away. */
+    run_ok("order --system-file own.txt --scheme rk4 --halvings 10 --out warned");
+    run_ok("report warned --out warned.html");
+    shell_ok("grep -q 'warning: rk4 is unstable for h' warned/commands.csv");
+    shell_ok("grep -q 'verdict warned.>1 unstable' warned.html");
 
     write_text("system a\nn 1\nd 1\nG = -1000*y\ninitial = 1\nt-end 1\nh0 1/8\n");
     assert_int_equal(program_run("order --system-file own.txt --scheme heun --summary --csv"), 0);

@@ -32,6 +32,14 @@ TEST(test_own_names)
     assert_non_null(strstr(out, "\nrk4,1,1,1,"));
     assert_non_null(strstr(err, "rk4 is that of the file, not the built-in scheme"));
     must_say("schemes --scheme rk4 --csv", "\nrk4,4,4,4,");
+    /* An order that all trees met is a lower bound, and is called one. */
+    assert_null(strstr(out, "at_least"));
+    must_say("schemes --scheme dormand-prince,rk4 --degree 4 --csv",
+             ",4,4,order and embedded_order\n");
+    assert_string_equal(out_cell(2, "at_least"), "order");
+    must_say("schemes --scheme dormand-prince,rk4 --degree 5 --csv", "at_least");
+    assert_string_equal(out_cell(1, "at_least"), "order");
+    assert_string_equal(out_cell(2, "at_least"), "");
     expect(2, "schemes --scheme-file own.scheme --scheme-file own.scheme");
     assert_non_null(strstr(err, "scheme 'rk4' exists already"));
 }

@@ -30,7 +30,12 @@ void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int shell_finish(pid_t pid);
 
-/* Fails the test with the program's words unless `trotter ARGUMENTS` ends with this status. run_ok expects 0. */
+/* Tells whether the last run, of this status, came to its end: 0, or 1 of a training whose few steps learnt no more than
+ * word frequencies. */
+int trained(int status);
+
+/* Fails the test with the program's words unless `trotter ARGUMENTS` ends with this status. run_ok expects that
+ * it came to its end. */
 void expect(int status, const char *arguments);
 void run_ok(const char *arguments);
 

@@ -150,6 +150,8 @@ TEST(broken_lines)
         "torn off\n1\t2\t3\t\tB?\t0\n1\t2\t3\tA?\t \t0\n1\t2\t3\tC?\tD?\t0\n";
     assert_int_equal(read_as(labelled_task("qqp"), qqp, 0, NULL, &l), 0);
     assert_true(l.count == 2 && l.left_out == 3 && l.label[0] == 1 && l.label[1] == 0);
+    assert_true(l.line[0] == 2 && l.line[1] == 6);
+    assert_string_equal(l.first_left, "line 3, 1 column of 6");
     assert_string_equal(l.first[1], "C?");
     labelled_free(&l);
     expect_words(read_as(labelled_task("sst2"), "sentence\tlabel\nx\n", 0, NULL, &l),
