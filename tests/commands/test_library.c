@@ -57,6 +57,20 @@ TEST(nothing_else_is_exported)
     shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0'");
 }
 
+/* The release is hardened, program and library; a plain program is not. */
+TEST(what_is_released_is_hardened)
+{
+    static const char check[] =
+        "hardened() { readelf -d $1 | grep -q BIND_NOW && readelf -lW $1 | grep -q GNU_RELRO && "
+        "readelf --dyn-syms -W $1 >symbols && grep -q __stack_chk_fail symbols && grep -q '_chk@' symbols && "
+        "! readelf -d $1 | grep -q 'PATH.*cuda'; }; hardened";
+    shell_ok("%s %s", check, program);
+    shell_ok("%s usr/lib/libtrotter.so.0", check);
+    file_text("plain.c", "int main(void) { return 0; }\n");
+    shell_ok("gcc -fno-stack-protector -Wl,-z,lazy -o plain plain.c");
+    assert_int_equal(shell("%s ./plain", check), 1);
+}
+
 static const char cases[] =
     "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
     "#define NEED(x) do { if (!(x)) { printf(\"line %d: %s\\n\", __LINE__, trotter_error()); return 1; } } while (0)\n"
