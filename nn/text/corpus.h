@@ -22,7 +22,8 @@
  * ERR_INPUT. Caller: memory_free. */
 int read_file(const char *file, size_t most, char **bytes, size_t *count);
 
-/* Reads a text as read_file does. An empty file or one with a NUL byte: ERR_INPUT (with its line). */
+/* Reads a text as read_file does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT (with
+ * its line). */
 int read_text(const char *file, char **bytes, size_t *count);
 
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside

@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 
 /* Estimates the bytes of a file; a pipe starts with a page and grows. */
 static size_t size_hint(FILE *f, size_t most)
@@ -75,6 +76,7 @@ static int check_text(const char *file, const char *bytes, size_t count)
 int read_text(const char *file, char **bytes, size_t *count)
 {
     TRY(read_file(file, SIZE_MAX, bytes, count));
+    text_unmark(*bytes, count);
     int code = check_text(file, *bytes, *count);
     if (code) *bytes = memory_free(*bytes);
     return code;

@@ -37,6 +37,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "ode/field/program.h"
 
 enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = 4000, SIZE_LIMIT = 1 << 16 };

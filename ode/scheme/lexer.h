@@ -60,11 +60,6 @@ int expression_product(Parser *p, mpq_t out);
 /* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
 
-/* ---- scheme.c ---- */
-
-/* Returns the bytes to skip where a file begins with UTF-8's byte order mark: 3, or 0. */
-size_t text_mark(const char *text, size_t bytes);
-
 /* ---- terms.c ---- */
 
 /* Adds what stands at the cursor, a term behind its coefficient c, to `to`; ERR_INPUT by cursor_error. */

@@ -36,11 +36,6 @@ int scheme_is_remark(const char *line, const char *stop)
     return 0;
 }
 
-size_t text_mark(const char *text, size_t bytes)
-{
-    return bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-}
-
 /* Moves to the next line that holds a statement; 0 at the end. Texts keep their '#'. */
 static int next_line(Cursor *c, const char *stop)
 {

@@ -2,6 +2,7 @@
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/made.h"
 #include "ode/scheme/scheme.h"

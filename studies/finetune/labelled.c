@@ -356,10 +356,8 @@ static int read_lines(Reading *r, const Labelled *train)
 {
     Labelled *out = r->out;
     Lines *l = &r->lines;
-    Line *top = &l->line[0], header = *top;
+    Line header = l->line[0];
     size_t i = 1;
-    if (top->bytes >= 3 && memcmp(top->text, "\xef\xbb\xbf", 3) == 0)
-        *top = header = (Line){top->text + 3, top->bytes - 3};
     if (r->task->header) header = (Line){r->task->header, strlen(r->task->header)}, i = 0;
     TRY(find_columns(r, header, train));
     TRY(known_classes(r, train));

@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "nn/text/corpus.h"
 
 static size_t count_ends(const char *text, size_t bytes)
@@ -37,6 +38,7 @@ static int find_lines(Lines *l, size_t bytes)
 
 int lines_take(const char *file, char *text, size_t bytes, Lines *out)
 {
+    text_unmark(text, &bytes);
     *out = (Lines){.file = file, .text = text};
     const char *nul = memchr(text, 0, bytes);
     int code = 0;

@@ -19,11 +19,11 @@ typedef struct {
 } Lines;
 
 /* Reads the lines of a file, or of standard input for LINES_STDIN. A line ends at '\n', at "\r\n" or at the end of the
- * file; it may be empty. ERR_INPUT with file and line: the file cannot be read or is empty, a NUL byte, invalid UTF-8.
+ * file; it may be empty. UTF-8's byte-order mark is left out. ERR_INPUT with file and line: the file cannot be read or is empty, a NUL byte, invalid UTF-8.
  * Caller: lines_free. */
 int lines_read(const char *file, Lines *out);
 
-/* Does the same for bytes in memory; `file` is their name in messages. It takes over `text` (of memory_new) in any
+/* Does the same for bytes in memory, a NUL behind them; `file` is their name in messages. It takes over `text` (of memory_new) in any
  * case. */
 int lines_take(const char *file, char *text, size_t bytes, Lines *out);
 

@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "studies/tools/output.h"
 #include "studies/tools/record.h"
 
@@ -114,7 +115,7 @@ static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
     size_t n = file ? fread(head, 1, HEAD_BYTES - 1, file) : 0;
     if (file) fclose(file);
     head[n] = '\0';
-    if (strncmp(head, "\xef\xbb\xbf", 3) == 0) memmove(head, head + 3, strlen(head + 3) + 1);
+    text_unmark(head, &n);
 }
 
 /* The kind and row that fit a file best so far. */

@@ -74,7 +74,6 @@ static int read_rows(Csv *c)
 {
     char *list[COLUMNS_MAX], *at = c->text;
     size_t line = 1, count, room = 0, rows = 0;
-    if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
     while (*at) {
         size_t first = line;
         if (*at == '\n' || strncmp(at, "\r\n", 2) == 0) {

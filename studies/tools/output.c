@@ -11,6 +11,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 
 static int make_one(const char *path)
 {
@@ -129,6 +130,7 @@ static int read_stream(FILE *f, const char *path, char **text, size_t *bytes)
         return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
     }
     p[n] = '\0';
+    text_unmark(p, &n);
     *text = p;
     *bytes = n;
     return 0;

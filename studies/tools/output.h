@@ -26,8 +26,8 @@ int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 /* Returns 1 where the file exists. */
 int output_exists(const char *path);
 
-/* Reads the bytes of a file and ends them with a NUL; the caller frees *text (memory_free). ERR_INPUT,
- * ERR_MEMORY. */
+/* Reads the bytes of a file, without UTF-8's byte-order mark, and ends them with a NUL; the caller frees *text
+ * (memory_free). ERR_INPUT, ERR_MEMORY. */
 int output_read(const char *path, char **text, size_t *bytes);
 
 /* A text that is collected in memory and then written atomically, so that a full disk leaves the old file. Call

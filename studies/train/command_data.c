@@ -4,6 +4,7 @@
 #include <nettle/sha2.h>
 #include <string.h>
 
+#include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
@@ -98,7 +99,9 @@ static int count_distinct(const Bytes *b, int level, size_t *distinct)
     const char *word;
     size_t bytes;
     int code = words_add(&words, WORD_EOS, strlen(WORD_EOS), 1);
-    for (Scan s = scan_begin(b->bytes, b->count, level); code == 0 && scan_next(&s, &word, &bytes);)
+    size_t mark = text_mark(b->bytes, b->count);
+    for (Scan s = scan_begin(b->bytes + mark, b->count - mark, level);
+         code == 0 && scan_next(&s, &word, &bytes);)
         if (bytes) code = words_add(&words, word, bytes, 1);
     *distinct = words.size;
     words_free(&words);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
@@ -201,7 +202,10 @@ static int translate_all(Job *j)
         TRY(take_window(&j->in, most, &lines, &bytes));
         if (command_stop)
             return error_set(ERR_INTERRUPTED, "interrupted: %zu lines are translated", j->done);
-        if (lines == 0) break;
+        size_t mark = j->in.lines ? 0 : text_mark(j->in.bytes + j->in.begin, bytes);
+        j->in.begin += mark;
+        bytes -= mark;
+        if (bytes == 0) break;
         int code = translate_window(j, bytes);
         if (code == ERR_INTERRUPTED)
             return error_set(code, "interrupted: %zu lines are translated", j->done);

@@ -1,6 +1,7 @@
 /* hypotheses.c: hypotheses and references (studies/metrics/lines.c, tokenise.c): lines are windows of the file that
  * leave out line ends alone. Each tokenisation leaves words without white space between single blanks, keeps all that
  * 13a does not take out, and scores 100 or 0 against itself. */
+#include "kernels/text.h"
 #include "studies/metrics/bootstrap.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -66,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             FUZZ_CHECK(!memchr(l.line[i].text, '\n', l.line[i].bytes));
             if (size <= 4096) cut(&l.line[i]);
         }
+        bytes += text_mark((const char *)data, size);
         FUZZ_CHECK(bytes + ends <= size && bytes + 2 * ends + 1 >= size);
         if (size <= 4096) score(&l);
         lines_free(&l);

@@ -251,7 +251,7 @@ TEST(refusals)
     } row[] = {
         {"", "", "data.tsv is empty"},
         {"", "\n", "data.tsv:1: no column 'sentence': expected a header that names it"},
-        {"", "\xef\xbb\xbf", "data.tsv:1: no column 'sentence'"},
+        {"", "\xef\xbb\xbf", "data.tsv is empty"},
         {"", "sentence\n", "data.tsv:1: no column 'label'"},
         {"", "label\tSentence\n", "data.tsv:1: no column 'sentence'"},
         {"", "sentence \tlabel\n", "data.tsv:1: no column 'sentence'"},

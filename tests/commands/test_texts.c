@@ -1,0 +1,114 @@
+/* test_texts.c: texts as users have them, given to all commands that read texts: with a byte-order mark. Each is read as
+ * the text without it is. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/counting.h"
+#include "tests/lib/program.h"
+
+#define SIZE                                                                                     \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 256 --rate 1e-2 --threads 1 " \
+    "--warmup 10 "
+#define PAIRS "train --corpus c --source en --target de --epochs 2" SIZE
+#define LINES "train --corpus text --context sentence --max-steps 10" SIZE
+
+static int open_all(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    counting_write(6, 10);
+    corpus_write("text", 100, 20);
+    run_ok(PAIRS "--bpe 40 --out pieces");
+    run_ok(LINES "--vocabulary 8 --out lm");
+    run_ok(LINES "--objective masked --out encoder");
+    shell_ok("{ printf 'sentence\\tlabel\\n'; for i in 1 2 3 4 5 6 7 8 9; do printf "
+             "'the cat sat\\tcat\\na dog ran\\tdog\\n'; done; } >labels.tsv");
+    run_ok(
+        "finetune --model encoder --task labels.tsv --seeds 1 --rates 1e-2 --epochs 2 --threads 1 "
+        "--out labels");
+    return 0;
+}
+
+/* Returns the stdout of a command, which the caller frees. */
+static char *said(const char *arguments)
+{
+    run_ok(arguments);
+    return strdup(out);
+}
+
+/* ---- the mark of a byte order ------------------------------------------------------------------------ */
+
+/* Returns the stdout of a command with a file in place of the %s; standard: it comes from standard input. */
+static char *said_of(const char *format, const char *file, int standard)
+{
+    char line[512];
+    size_t n = (size_t)snprintf(line, sizeof line, format, standard ? "-" : file);
+    if (standard) snprintf(line + n, sizeof line - n, " <%s", file);
+    return said(line);
+}
+
+/* Reads `plain`, and then the same behind a mark. */
+static void assert_unmarked(const char *format, const char *plain, int standard)
+{
+    shell_ok("{ printf '\\357\\273\\277'; cat %s; } >marked", plain);
+    for (int k = 0; k <= standard; k++) {
+        char *want = said_of(format, plain, k), *got = said_of(format, "marked", k);
+        if (strcmp(got, want) != 0) fail_msg("%s: %s and not %s", format, got, want);
+        free(got);
+        free(want);
+    }
+}
+
+TEST(marks_of_a_byte_order)
+{
+    file_text("source", "one two\nthree\n");
+    file_text("target", "eins zwei\ndrei\n");
+    file_text("lines", "the cat sat\na dog ran\n");
+    file_text("gold", "S the cat sat\nA 0 1|||X|||a|||REQUIRED|||-NONE-|||0\n\nS a dog ran\n");
+    assert_unmarked("translate --threads 1 --model pieces --text %s", "source", 0);
+    assert_unmarked("score --model pieces --text target --source-text %s", "source", 1);
+    assert_unmarked("score --model lm --text %s", "lines", 1);
+    assert_unmarked("eval --csv --model lm --text %s", "lines", 1);
+    assert_unmarked("generate --model lm --tokens 3 --prompt-file %s", "lines", 1);
+    assert_unmarked("classify --csv --model labels --text %s", "lines", 1);
+    assert_unmarked("bpe --learn 5 --text %s", "c/train.en", 0);
+    assert_unmarked("bpe --codes pieces/codes.bpe --text %s", "source", 0);
+    assert_unmarked("bpe --codes %s --text source", "pieces/codes.bpe", 0);
+    assert_unmarked("bpe --undo --text %s", "source", 0);
+    assert_unmarked("bleu --csv --tokenize none --reference lines --hypothesis %s | cut -d, -f2-",
+                    "lines", 0);
+    assert_unmarked("bleu --csv --tokenize none --hypothesis lines --reference %s", "lines", 1);
+    assert_unmarked("m2 --csv --hypothesis lines --gold %s", "gold", 0);
+    assert_unmarked("m2 --csv --gold gold --hypothesis %s | cut -d, -f2-", "lines", 0);
+    assert_unmarked("data --corpus %s --csv | cut -d, -f2-5", "text/train.txt", 0);
+    shell_ok("%s translate --threads 1 --model pieces <source >want; { printf '\\357\\273\\277'; "
+             "cat source; } | %s translate --threads 1 --model pieces >got",
+             program, program);
+    assert_true(same_files("want", "got"));
+    file_text("empty", "\xef\xbb\xbf");
+    must_refuse("translate --model pieces --text empty", "empty is empty");
+    must_refuse("score --model lm --text empty", "empty is empty");
+    must_refuse("bleu --reference lines --hypothesis empty", "empty is empty");
+}
+
+/* A corpus, its words, and a run's options are read as without it. */
+TEST(marks_in_a_run)
+{
+    shell_ok("mkdir signed; for f in train valid test; do { printf '\\357\\273\\277'; cat "
+             "text/$f.txt; } >signed/$f.txt; done");
+    run_ok("train --corpus signed --context sentence --max-steps 10" SIZE
+           "--vocabulary 8 --out marked-lm");
+    assert_same_file("lm", "marked-lm", "vocab.txt", 1);
+    shell_ok("for d in lm marked-lm; do tail -c 4000 $d/model.safetensors >$d/numbers; done");
+    assert_same_file("lm", "marked-lm", "numbers", 1);
+    char *want = eval_csv("lm --text text/test.txt");
+    shell_ok(
+        "for f in vocab.txt config.ini; do { printf '\\357\\273\\277'; cat lm/$f; } >part; mv part "
+        "lm/$f; done");
+    char *got = eval_csv("lm --text text/test.txt");
+    assert_string_equal(got, want);
+    run_ok("train --config lm/config.ini --out again");
+    assert_same_file("again", "marked-lm", "vocab.txt", 1);
+    free(got);
+    free(want);
+}
+
+TEST_MAIN(open_all, program_close)
