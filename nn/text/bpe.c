@@ -10,7 +10,8 @@
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
 
-#define VERSION "#version: 0.2"
+/* The first line of codes, by Bpe.apart. */
+static const char *const version[] = {"#version: 0.2", "#version: 0.1"};
 
 /* ---- codes -------------------------------------------------------------------------------------- */
 
@@ -109,8 +110,7 @@ static size_t line_of(const BpeText *t, const char *at)
     return line;
 }
 
-/* Checks for UTF-8 without NUL, and with '\r' only at ends of lines. */
-static int check_bytes(const BpeText *t)
+int bpe_check_bytes(const BpeText *t)
 {
     const char *end = t->bytes + t->count;
     const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
@@ -127,24 +127,24 @@ static int check_bytes(const BpeText *t)
     return 0;
 }
 
-int bpe_check_words(const BpeText *t)
+/* Finds a word that ends in the mark of a piece; NULL: there is none. */
+static const char *marked_word(const BpeText *t)
 {
-    const char *end = t->bytes + t->count;
-    TRY(check_bytes(t));
-    for (const char *p = t->bytes; p < end; p++)
-        if (*p == '@' && p + 1 < end && p[1] == '@' &&
-            (p + 2 == end || p[2] == ' ' || p[2] == '\n' || p[2] == '\r'))
-            return error_set(ERR_INPUT,
-                             "%s:%zu: a word ends in '" BPE_MARK "', the mark of a piece: is the "
-                             "text in pieces already?",
-                             t->file, line_of(t, p));
-    return 0;
+    const char *end = t->bytes + t->count, *p = t->bytes;
+    for (; (p = memmem(p, (size_t)(end - p), BPE_MARK, strlen(BPE_MARK))); p++)
+        if (p + 2 == end || strchr(" \n\r", p[2])) return p;
+    return NULL;
 }
 
 int bpe_check(const BpeText *t)
 {
-    TRY(bpe_check_words(t));
-    const char *tab = memchr(t->bytes, '\t', t->count);
+    TRY(bpe_check_bytes(t));
+    const char *word = marked_word(t), *tab = memchr(t->bytes, '\t', t->count);
+    if (word)
+        return error_set(ERR_INPUT,
+                         "%s:%zu: a word ends in '" BPE_MARK "', the mark of a piece: is the "
+                         "text in pieces already?",
+                         t->file, line_of(t, word));
     if (!tab) return 0;
     return error_set(
         ERR_INPUT,
@@ -183,22 +183,30 @@ static int parse_merge(Bpe *b, const char *file, size_t number, const char *line
     return bpe_merge(b, x, y);
 }
 
+/* Finds the version of codes by their first line. Returns 1 where that line tells it, 0 where it is a merge: 0.1. */
+static int parse_version(Bpe *b, const char *file, const char *line, size_t bytes)
+{
+    static const char mark[] = "#version:";
+    b->apart = 1;
+    if (bytes < strlen(mark) || memcmp(line, mark, strlen(mark)) != 0) return 0;
+    for (int i = 0; i < 2; i++) {
+        b->apart = i;
+        if (bytes == strlen(version[i]) && memcmp(line, version[i], bytes) == 0) return 1;
+    }
+    return error_set(ERR_INPUT, "%s:1: expected '%s' or '%s', or a merge", file, version[0],
+                     version[1]);
+}
+
 static int parse(Bpe *b, const char *file, const char *bytes, size_t count)
 {
     const char *at = bytes, *end = bytes + count, *line;
     size_t n, number = 0;
-    TRY(check_bytes(&(BpeText){
-        .file = file, .bytes = bytes, .count = count})); /* "@@ a" is a merge like others */
+    TRY(bpe_check_bytes(&(BpeText){.file = file, .bytes = bytes, .count = count}));
     while (next_line(&at, end, &line, &n)) {
         strip(&line, &n);
-        if (++number > 1) {
-            TRY(parse_merge(b, file, number, line, n));
-        } else if (n != strlen(VERSION) || memcmp(line, VERSION, n) != 0) {
-            return error_set(ERR_INPUT,
-                             "%s:1: expected '" VERSION "', the first line of codes of subword-nmt "
-                             "0.2 and of 'trotter bpe --learn'",
-                             file);
-        }
+        int told = ++number == 1 ? parse_version(b, file, line, n) : 0;
+        if (told < 0) return told;
+        if (!told) TRY(parse_merge(b, file, number, line, n));
     }
     return b->merges ? 0 : error_set(ERR_INPUT, "%s: codes without a merge", file);
 }
@@ -229,11 +237,12 @@ int bpe_read(const char *file, Bpe **out)
 int bpe_print(const Bpe *b, char **text, size_t *bytes)
 {
     const Word *w = b->symbol.word;
-    size_t n = strlen(VERSION) + 1;
+    const char *first = version[b->apart];
+    size_t n = strlen(first) + 1;
     for (size_t i = 0; i < b->merges; i++) n += w[b->merge[i].a].bytes + w[b->merge[i].b].bytes + 2;
     char *p = *text = memory_new(n + 1, 1);
     if (!p) return ERR_MEMORY;
-    p = stpcpy(p, VERSION "\n");
+    p = stpcpy(stpcpy(p, first), "\n");
     for (size_t i = 0; i < b->merges; i++) {
         p = stpcpy(p, w[b->merge[i].a].text);
         *p++ = ' ';
@@ -257,7 +266,8 @@ int bpe_write(const Bpe *b, const char *file)
 uint64_t bpe_hash(const Bpe *b)
 {
     const Word *w = b->symbol.word;
-    uint64_t h = hash_bytes(HASH_START, VERSION "\n", strlen(VERSION) + 1);
+    uint64_t h = hash_bytes(HASH_START, version[b->apart], strlen(version[b->apart]));
+    h = hash_bytes(h, "\n", 1);
     for (size_t i = 0; i < b->merges; i++) {
         h = hash_bytes(h, w[b->merge[i].a].text, w[b->merge[i].a].bytes);
         h = hash_bytes(h, " ", 1);
@@ -287,22 +297,48 @@ static int pieces_grow(Pieces *p, size_t room)
     return p->room ? 0 : ERR_MEMORY;
 }
 
-/* p->end (*n) = the ends of the word's pieces. The merge of the lowest rank is done wherever possible, from the left,
- * until no merge is possible. */
-static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, size_t *count)
+/* Sets p to the symbols of a word's characters. "</w>" belongs to the last one, or is a symbol of its own (apart), which
+ * ends where the last character does. Returns their number. */
+static size_t spell(const Bpe *b, const char *word, size_t bytes, Pieces *p)
 {
+    enum { END = sizeof BPE_END - 1 };
+    char last[4 + END];
     size_t n = 0;
-    TRY(pieces_grow(p, bytes));
     for (size_t i = 0, size; i < bytes; i += size, n++) {
-        char last[4 + (sizeof BPE_END - 1)];
         size = bpe_character(word + i);
         memcpy(last, word + i, size);
-        memcpy(last + size, BPE_END, (sizeof BPE_END - 1));
-        int32_t id =
-            words_find(&b->symbol, last, size + (i + size == bytes ? (sizeof BPE_END - 1) : 0));
+        memcpy(last + size, BPE_END, END);
+        int ends = i + size == bytes && !b->apart;
+        int32_t id = words_find(&b->symbol, last, size + (ends ? END : 0));
         p->symbol[n] = id < 0 ? BPE_UNKNOWN : (uint32_t)id;
         p->end[n] = i + size;
     }
+    if (!b->apart) return n;
+    int32_t id = words_find(&b->symbol, BPE_END, END);
+    p->symbol[n] = id < 0 ? BPE_UNKNOWN : (uint32_t)id;
+    p->end[n] = bytes;
+    return n + 1;
+}
+
+/* Makes every pair of m one symbol, from the left. Returns how many symbols there are then. */
+static size_t merge_pairs(const Merge *m, Pieces *p, size_t n)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++, size++) {
+        int both = p->symbol[i] == m->a && i + 1 < n && p->symbol[i + 1] == m->b;
+        i += (size_t)both;
+        p->symbol[size] = both ? m->made : p->symbol[i];
+        p->end[size] = p->end[i];
+    }
+    return size;
+}
+
+/* p->end (*count) = the ends of the word's pieces. The merge of the lowest rank is done wherever possible, from the
+ * left, until no merge is possible. */
+static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, size_t *count)
+{
+    TRY(pieces_grow(p, bytes + 1));
+    size_t n = spell(b, word, bytes, p);
     while (n > 1) {
         uint32_t best = BPE_UNKNOWN;
         for (size_t i = 0; i + 1 < n; i++) {
@@ -311,17 +347,9 @@ static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, s
             if (rank < best) best = rank;
         }
         if (best == BPE_UNKNOWN) break;
-        const Merge *m = &b->merge[best];
-        size_t size = 0;
-        for (size_t i = 0; i < n; i++, size++) {
-            int both = p->symbol[i] == m->a && i + 1 < n && p->symbol[i + 1] == m->b;
-            i += (size_t)both;
-            p->symbol[size] = both ? m->made : p->symbol[i];
-            p->end[size] = p->end[i];
-        }
-        n = size;
+        n = merge_pairs(&b->merge[best], p, n);
     }
-    *count = n;
+    *count = n - (n > 1 && p->end[n - 2] == bytes); /* without a "</w>" that is alone */
     return 0;
 }
 
@@ -413,7 +441,7 @@ int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
 {
     Split s = {0};
     *out = NULL;
-    TRY(bpe_check_words(t));
+    TRY(bpe_check_bytes(t));
     int code = bpe_words(t, &s.word);
     if (code == 0) code = split_words(b, &s);
     if (code == 0) {

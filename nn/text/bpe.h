@@ -2,7 +2,8 @@
  * one symbol of two neighbours. Merges are learned from counts of words, the most frequent pair first, and applied to a
  * word in that order. A piece that does not end its word is written with "@@" behind it: "low@@ er".
  *
- * Codes, segmentations and the file format are those of subword-nmt, version 0.2.
+ * Codes, segmentations and the file format are those of subword-nmt: version 0.2, and version 0.1 where codes say so or
+ * name no version. In 0.1 "</w>" is a unit of its own behind the last character. Learned codes are of 0.2.
  * Source: Sennrich, Haddow, Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1.
  */
 #ifndef TROTTER_BPE_H
@@ -23,11 +24,12 @@ typedef struct {
 
 /* Learns at most `merges` >= 1 merges from the texts, read as one text; fewer where no pair occurs twice. Among equally
  * frequent pairs the greatest, bytewise, is merged first. Words are separated by U+0020 alone. ERR_INPUT: no pair
- * occurs twice; bpe_check's errors, but a tab is a character here, as in subword-nmt. Caller: bpe_free. */
+ * occurs twice; bpe_check's errors, but a tab is a character here and a word may end in "@@", as in subword-nmt. Caller:
+ * bpe_free. */
 int bpe_learn(const BpeText *text, size_t texts, size_t merges, Bpe **out);
 
-/* Reads the codes of a file: "#version: 0.2", then two symbols a line. ERR_INPUT with file and line. Caller:
- * bpe_free. */
+/* Reads the codes of a file: "#version: 0.2" (or 0.1, which may be left out), then two symbols a line. ERR_INPUT with file
+ * and line. Caller: bpe_free. */
 int bpe_read(const char *file, Bpe **out);
 int bpe_parse(const char *file, const char *bytes, size_t count, Bpe **out);
 /* Write the codes, to a file as file_replace does, or into memory (caller: memory_free). */
@@ -43,7 +45,7 @@ uint64_t bpe_hash(const Bpe *b); /* FNV-1a of what bpe_write writes */
 int bpe_check(const BpeText *t);
 
 /* *out = the text with every word in pieces, line by line. Several blanks between words become one; blanks at both ends
- * of a line all stay. bpe_check's errors, but a tab is a character. Caller: memory_free. */
+ * of a line all stay. bpe_check's errors, but a tab is a character, and a word may end in "@@". Caller: memory_free. */
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes);
 
 /* Joins the pieces of a line in place: removes "@@ ", and "@@" at the end. Returns the bytes that are left; line has no

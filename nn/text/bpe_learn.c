@@ -317,7 +317,7 @@ int bpe_learn(const BpeText *text, size_t texts, size_t merges, Bpe **out)
     int code = l.bpe ? 0 : ERR_MEMORY;
     if (code == 0 && merges == 0) code = error_set(ERR_INPUT, "0 merges: nothing is learned");
     for (size_t i = 0; i < texts && code == 0; i++) {
-        code = bpe_check_words(&text[i]);
+        code = bpe_check_bytes(&text[i]);
         if (code == 0) code = bpe_words(&text[i], &w);
     }
     if (code == 0) code = learn(&l, &w, merges);

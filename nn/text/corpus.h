@@ -144,7 +144,8 @@ static inline size_t corpus_most(const CorpusChoice *w)
 int pieces_check(const CorpusChoice *w);
 /* Returns the name of the option that cuts words in pieces, bpe or codes; NULL: none is chosen. */
 const char *pieces_option(const CorpusChoice *w);
-/* *bpe = the chosen merges: learned from the training texts, or read. It is left alone where none are chosen. */
+/* *bpe = the chosen merges: learned from the training texts, after bpe_check, or read. It is left alone where none are
+ * chosen. */
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe);
 /* *pieces (*count) = a text in pieces, after bpe_check. bpe NULL: only checks, *pieces = NULL. Caller: memory_free. */
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count);

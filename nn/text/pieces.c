@@ -23,6 +23,7 @@ const char *pieces_option(const CorpusChoice *w)
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe)
 {
     if (w->codes) return bpe_read(w->codes, bpe);
+    for (size_t i = 0; w->merges && i < texts; i++) TRY(bpe_check(&train[i]));
     return w->merges ? bpe_learn(train, texts, w->merges, bpe) : 0;
 }
 

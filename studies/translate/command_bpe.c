@@ -35,6 +35,15 @@ static void texts_free(Texts *t)
     memory_free(t->text);
 }
 
+/* Drops the '\r' of every "\r\n", and of an end of the text. Returns the bytes that are left. */
+static size_t drop_returns(char *text, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] != '\r' || (i + 1 < bytes && text[i + 1] != '\n')) text[n++] = text[i];
+    return n;
+}
+
 static int texts_read(const Options *o, Texts *t)
 {
     size_t n = 0;
@@ -46,6 +55,7 @@ static int texts_read(const Options *o, Texts *t)
         const char *file = n ? options_item(o, "text", i) : "/dev/stdin";
         char *bytes;
         TRY(read_text(file, &bytes, &t->text[i].count));
+        t->text[i].count = drop_returns(bytes, t->text[i].count);
         t->text[i].bytes = bytes;
         t->text[i].file = n ? file : "standard input";
     }
@@ -135,8 +145,9 @@ const Command command_bpe = {
     .purpose = "learn subwords, and cut texts into them",
     .about =
         "Learns and applies byte-pair encoding (Sennrich, Haddow, Birch 2016), with the file format and the\n"
-        "results of subword-nmt 0.2, byte for byte. A text is UTF-8, with blanks between words; \"low@@ er\" are\n"
-        "two pieces of one word.\n"
+        "results of subword-nmt, byte for byte, but a line that ends in CR LF then ends in LF. Codes are those of\n"
+        "0.2, or of 0.1 where they name no version. A text is UTF-8, with blanks between words; \"low@@ er\" are two\n"
+        "pieces of one word. A word of the text that ends in @@ looks like a piece: --undo joins it with the next one.\n"
         "\n"
         "    trotter bpe --learn 10000 --text train.en --text train.de --out codes.bpe\n"
         "    trotter bpe --codes codes.bpe < test.en > pieces.en\n"

@@ -240,7 +240,7 @@ TEST(bad_choices_are_refused)
         {"train --corpus text --bpe 0 --out refused", "--bpe: expected a whole number"},
         {"train --corpus text --codes nowhere --out refused", "nowhere"},
         {"train --corpus text --codes text/test.txt --out refused",
-         "text/test.txt:1: expected '#version: 0.2'"},
+         "text/test.txt:1: expected two symbols"},
         {"train --corpus text --bpe 5 --level char --out refused",
          "--level char has no subwords: leave --bpe out"},
         {"train --corpus markov:6 --bpe 5 --out refused",

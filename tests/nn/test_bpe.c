@@ -433,12 +433,12 @@ TEST(test_several_texts)
 
 /* ---- a slow applier ----------------------------------------------------------------------------- */
 
-enum { CODES = 2 * MERGES, LAST_OF_EQUALS = 1, FROM_THE_RIGHT, HIGHEST_RANK, RULES };
+enum { CODES = 3 * MERGES, LAST_OF_EQUALS = 1, FROM_THE_RIGHT, HIGHEST_RANK, RULES };
 
 static struct {
     char a[NAME], b[NAME];
 } merge[CODES];
-static int merges;
+static int merges, apart; /* apart: "</w>" is a unit, as in version 0.1 */
 
 static void read_merges(const char *lines)
 {
@@ -457,6 +457,19 @@ static void shuffle_merges(void)
     }
 }
 
+/* Makes merges of version 0.1: where a merge ends a word, "</w>" comes first, or later. */
+static void take_ends_apart(void)
+{
+    for (int i = 0, n = merges; i < n; i++) {
+        char *end = strstr(merge[i].b, "</w>");
+        if (!end || end == merge[i].b || end[4]) continue;
+        *end = '\0';
+        snprintf(merge[merges].a, NAME, "%.28s%.28s", i % 2 ? merge[i].a : "", merge[i].b);
+        strcpy(merge[merges++].b, "</w>");
+    }
+    shuffle_merges();
+}
+
 /* Repeats some merges, anywhere. */
 static void repeat_merges(void)
 {
@@ -472,7 +485,7 @@ static Bpe *merges_parsed(void)
 {
     static char text[CODES * 2 * NAME];
     Bpe *b;
-    char *p = stpcpy(text, "#version: 0.2\n");
+    char *p = stpcpy(text, apart ? merges % 2 ? "#version: 0.1\n" : "" : "#version: 0.2\n");
     for (int i = 0; i < merges; i++) p += sprintf(p, "%s %s\n", merge[i].a, merge[i].b);
     assert_int_equal(bpe_parse("codes", text, strlen(text), &b), 0);
     assert_int_equal(bpe_merges(b), (size_t)merges);
@@ -494,11 +507,12 @@ static int rank_of(const char *a, const char *b, int rule)
 /* Appends the word's pieces to `to` and returns its end. */
 static char *cut_slowly(const char *word, size_t bytes, int rule, char *to)
 {
-    char piece[LONGEST][NAME];
+    char piece[LONGEST + 1][NAME];
     int n = 0;
     for (size_t i = 0; i < bytes; i += letter_bytes(word + i), n++)
         snprintf(piece[n], NAME, "%.*s%s", (int)letter_bytes(word + i), word + i,
-                 i + letter_bytes(word + i) == bytes ? "</w>" : "");
+                 !apart && i + letter_bytes(word + i) == bytes ? "</w>" : "");
+    if (apart) strcpy(piece[n++], "</w>");
     for (;;) {
         int best = merges, m = 0;
         for (int i = 0; i + 1 < n; i++) {
@@ -507,7 +521,7 @@ static char *cut_slowly(const char *word, size_t bytes, int rule, char *to)
             if (best == merges || (rule == HIGHEST_RANK ? rank > best : rank < best)) best = rank;
         }
         if (best == merges) break;
-        char joined[LONGEST][NAME];
+        char joined[LONGEST + 1][NAME];
         for (int i = 0; i < n; i++) {
             int both = i + 1 < n && strcmp(piece[i], merge[best].a) == 0 &&
                        strcmp(piece[i + 1], merge[best].b) == 0;
@@ -522,6 +536,7 @@ static char *cut_slowly(const char *word, size_t bytes, int rule, char *to)
         memcpy(piece, joined, sizeof piece);
     }
     piece[n - 1][strlen(piece[n - 1]) - 4] = '\0'; /* </w> */
+    n -= piece[n - 1][0] == '\0';
     for (int i = 0; i < n; i++) to += sprintf(to, "%s%s", piece[i], i + 1 < n ? "@@ " : "");
     return to;
 }
@@ -580,7 +595,7 @@ static void join_lines(char *text)
 
 TEST(test_applied_and_joined)
 {
-    size_t differ[RULES] = {0}, pieces = 0;
+    size_t differ[RULES] = {0}, pieces = 0, ends = 0;
     for (int k = 0; k < 400; k++) {
         const char *const *letter = alphabets[k % ALPHABETS];
         char *lines;
@@ -590,6 +605,8 @@ TEST(test_applied_and_joined)
         free(lines);
         if (k % 3 == 1) shuffle_merges();
         if (k % 3 == 2) repeat_merges();
+        apart = k % 4 == 3;
+        if (apart) take_ends_apart();
         Bpe *b = merges_parsed();
         const char *text = draw_text(letter, 200, k % 2); /* other words in these letters */
         char *mine = applied(b, text);
@@ -600,6 +617,10 @@ TEST(test_applied_and_joined)
             if (rule == 0 && !same) fail_msg("%s\n%s\nand not\n%s", text, mine, slowly);
         }
         for (const char *p = mine; (p = strstr(p, "@@ ")); p++) pieces++;
+        if (apart) {
+            apart = 0;
+            ends += strcmp(mine, apply_slowly(text, 0)) != 0; /* the control of a unit apart */
+        }
         join_lines(mine);
         if (k % 2 == 0) assert_string_equal(mine, text);
         merges = 0;
@@ -607,6 +628,7 @@ TEST(test_applied_and_joined)
         memory_free(mine);
         bpe_free(b);
     }
+    assert_true(ends > 50);
     printf("# %zu marks; texts that differ by other rules: %zu, %zu, %zu\n", pieces,
            differ[LAST_OF_EQUALS], differ[FROM_THE_RIGHT], differ[HIGHEST_RANK]);
     assert_true(pieces > 10000 && differ[LAST_OF_EQUALS] > 20 && differ[FROM_THE_RIGHT] > 20 &&
@@ -717,6 +739,39 @@ TEST(test_other_forms_of_codes)
     bpe_free(NULL);
 }
 
+/* Without a version, as in 0.1, the end of a word is a unit: by the same merges a word ends in "b" where 0.2, which has
+ * b</w> there, merges nothing. */
+TEST(test_version_0_1)
+{
+    static const struct {
+        const char *codes, *text, *pieces, *printed;
+    } row[] = {
+        {"a b\n", "ab cab", "ab c@@ ab", "#version: 0.1\na b\n"},
+        {"#version: 0.1\r\na b", "ab cab", "ab c@@ ab", "#version: 0.1\na b\n"},
+        {"#version: 0.2\na b\n", "ab cab", "a@@ b c@@ a@@ b", "#version: 0.2\na b\n"},
+        {"b </w>\na b\na b</w>\n", "ab aba", "ab ab@@ a", NULL},
+        {"b </w>\na b\n", "ab aba", "a@@ b ab@@ a", NULL},
+        {"# v\na b\n", "# ab #v", "# ab #v", NULL},
+        {"a </w>\n", "a", "a", NULL},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Bpe *b, *again;
+        char *printed, *mine;
+        size_t n;
+        assert_int_equal(bpe_parse("codes", row[i].codes, strlen(row[i].codes), &b), 0);
+        mine = applied(b, row[i].text);
+        assert_string_equal(mine, row[i].pieces);
+        assert_int_equal(bpe_print(b, &printed, &n), 0);
+        if (row[i].printed) assert_string_equal(printed, row[i].printed);
+        assert_int_equal(bpe_parse("again", printed, n, &again), 0);
+        assert_true(bpe_hash(b) == bpe_hash(again));
+        memory_free(printed);
+        memory_free(mine);
+        bpe_free(again);
+        bpe_free(b);
+    }
+}
+
 /* Texts with these bytes are refused with these words, wherever they are read. */
 TEST(test_refused_texts)
 {
@@ -732,12 +787,8 @@ TEST(test_refused_texts)
         {"a\nb\0c", 5, "text:2: a NUL byte"},
         {"a\nb\rc\n", 6, "text:2: a carriage return inside a line"},
         {"a\r\r\n", 4, "text:1: a carriage return inside a line"},
-        {"a\nx@@ b\n", 8, "text:2: a word ends in '@@', the mark of a piece"},
-        {"a x@@\n", 6, "text:1: a word ends in '@@'"},
-        {"a x@@\r\n", 7, "text:1: a word ends in '@@'"},
-        {"@@", 2, "text:1: a word ends in '@@'"},
-        {"x@@@", 4, "text:1: a word ends in '@@'"},
     };
+    static const char *const marked[] = {"x@@ b\n", "a x@@\n", "a x@@\r\n", "@@", "x@@@"};
     static const char codes[] = "#version: 0.2\na b\n";
     static const BpeText good = {"good", "@@x ab a@b x@ @\r\n@ ab\r", 22};
     Bpe *b, *other;
@@ -756,7 +807,19 @@ TEST(test_refused_texts)
         assert_int_equal(bpe_learn(t, 2, 5, &other), ERR_INPUT);
         assert_true(says(row[i].says) && !other);
     }
-    /* For subword-nmt a tab is a character of a word. No text of a corpus may have one. */
+    /* For subword-nmt a word may end in the mark of a piece. No text of a corpus may have one. */
+    for (size_t i = 0; i < sizeof marked / sizeof *marked; i++) {
+        BpeText t = text_of(marked[i]);
+        assert_int_equal(bpe_check(&t), ERR_INPUT);
+        assert_true(says("text:1: a word ends in '@@', the mark of a piece"));
+        char *mine = applied(b, marked[i]);
+        if (i == 0) assert_string_equal(mine, "x@@ @@@ @ b\n");
+        memory_free(mine);
+    }
+    static const char twice[] = "x@@ x@@\n";
+    assert_int_equal(bpe_learn(&(BpeText){"text", twice, strlen(twice)}, 1, 1, &other), 0);
+    bpe_free(other);
+    /* A tab is a character of a word there, and is refused in a corpus too. */
     static const BpeText tab = {.file = "text", .bytes = "a\n\na\tb\n", .count = 7};
     assert_int_equal(bpe_check(&tab), ERR_INPUT);
     assert_true(says("text:3: a tab"));
@@ -777,10 +840,10 @@ TEST(test_refused_codes)
         size_t count; /* 0: the string's */
         const char *says;
     } row[] = {
-        {"a b\n", 0, "codes:1: expected '#version: 0.2'"},
-        {"#version: 0.1\na b\n", 0, "codes:1: expected '#version: 0.2'"},
+        {"#version: 0.3\na b\n", 0, "codes:1: expected '#version: 0.2' or '#version: 0.1', or a"},
+        {"the cat sat\n", 0, "codes:1: expected two symbols with one blank"},
         {"#version: 0.2 \na b\n#version: 0.2 a\n", 0, "codes:3: expected two symbols"},
-        {"\n#version: 0.2\na b\n", 0, "codes:1: expected '#version: 0.2'"},
+        {"\n#version: 0.2\na b\n", 0, "codes:1: expected two symbols"},
         {"", 0, "codes: codes without a merge"},
         {"#version: 0.2", 0, "codes: codes without a merge"},
         {"#version: 0.2\na\n", 0, "codes:2: expected two symbols with one blank"},

@@ -259,8 +259,8 @@ TEST(test_codes)
     }
     corpus_free(&d);
     corpus_free(&c);
-    file_text("codes", "a n\n");
-    refuse(w, "codes:1: expected '#version: 0.2'");
+    file_text("codes", "a n b\n");
+    refuse(w, "codes:1: expected two symbols");
     file_text("codes", "#version: 0.2\na n b\n");
     refuse(w, "codes:2: expected two symbols");
     file_text("codes", "#version: 0.2\nm a\nma n</w>\n");
