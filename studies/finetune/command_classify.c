@@ -6,8 +6,8 @@
 
 #include "studies/finetune/examples.h"
 #include "studies/metrics/lines.h"
+#include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option classify_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote", 0, 0},
@@ -173,6 +173,10 @@ static int ask(Study *u)
     if (!u->z) return ERR_MEMORY;
     if (u->count == 0) return 0;
     TRY(examples_of(&u->net, u->lines.file, u->first, u->pairs ? u->second : NULL, u->count, &e));
+    TextCounts counts = {.file = u->lines.file};
+    texts_count(&counts, &e.first);
+    texts_count(&counts, &e.second);
+    texts_tell(&counts);
     int code = examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence,
                             NULL, u->z);
     examples_free(&e);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "studies/model/network.h"
+#include "studies/model/texts.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/train/spans_table.h"
 
 static const Option eval_options[] = {
@@ -185,15 +185,6 @@ static int find_asking(const Options *o, const Network *n, Asking *ask, const As
                      "one by one as it is");
 }
 
-/* Prints the number of unknown tokens. A text with many of them is easier, so perplexities of two
- * vocabularies do not compare. */
-static void tell_unknown(const Text *t)
-{
-    if (t->unknown)
-        progress_note("%s: %zu of %zu tokens (%.2g %%) are read as <unk>", t->file, t->unknown,
-                      t->tokens, 100 * (double)t->unknown / (double)t->tokens);
-}
-
 static int eval_text(const Options *o, Network *n, const Text *t, const Text *source)
 {
     const TrainConfig c = network_training(n->options);
@@ -202,8 +193,8 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     const Asking *ask;
     Evaluation e;
     TRY(find_asking(o, n, &list, &ask));
-    tell_unknown(t);
-    tell_unknown(source);
+    texts_tell_of(t);
+    texts_tell_of(source);
     TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
     TRY(spans_tell(n->model));
     TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));

@@ -10,6 +10,7 @@
 #include "nn/decode/search.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
+#include "studies/model/texts.h"
 
 static const Option generate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
@@ -200,6 +201,7 @@ static int generate(const Options *o, Network *n)
     }
     if (code == 0) code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
+    if (code == 0) texts_tell_of(&t);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);
     speech_close(&s);

@@ -4,6 +4,7 @@
 
 #include "nn/text/corpus.h"
 #include "studies/model/network.h"
+#include "studies/model/texts.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
@@ -146,6 +147,8 @@ static int score(const Options *o, Network *n)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
     int code = text_read_pieces(options_text(o, "text"), n->bpe, &n->vocab, &t);
     if (code == 0 && file) code = text_read_pieces(file, n->bpe, &n->vocab, &source);
+    if (code == 0) texts_tell_of(&t);
+    if (code == 0) texts_tell_of(&source);
     if (code == 0) code = score_text(o, n, &t, &source);
     text_free(&source);
     text_free(&t);

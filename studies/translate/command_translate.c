@@ -11,6 +11,7 @@
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/model/network.h"
+#include "studies/model/texts.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
@@ -59,6 +60,7 @@ typedef struct {
     FILE *out;
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
+    TextCounts counts;     /* of the source so far */
     int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
 } Job;
@@ -189,6 +191,7 @@ static int translate_window(Job *j, size_t bytes)
     int code = text_encode_part(j->in.name, j->in.lines, text, count, &j->net.vocab, &t);
     memory_free(pieces);
     if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
+    if (code == 0) texts_count(&j->counts, &t);
     if (code == 0) code = translator_run(j->translator, &t, take, j);
     text_free(&t);
     return code;
@@ -214,6 +217,7 @@ static int translate_all(Job *j)
         j->in.lines += lines;
     }
     if (j->done == 0) return error_set(ERR_INPUT, "%s is empty", j->in.name);
+    texts_tell(&j->counts);
     double seconds = clock_now() - j->begun;
     progress_note("%zu lines in %.1f s: %.1f lines/s%s", j->done, seconds,
                   (double)j->done / seconds,
@@ -236,6 +240,7 @@ static int translate(Job *j)
     TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));
+    j->counts.file = j->in.name;
     j->out = stdout;
     if (!file) {
         int code = translate_all(j);

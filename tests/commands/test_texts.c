@@ -1,5 +1,5 @@
-/* test_texts.c: texts as users have them, given to all commands that read texts: with a byte-order mark. Each is read as
- * the text without it is. */
+/* test_texts.c: texts as users have them, given to all commands that read texts: with a byte-order mark, which each reads
+ * as the text without it; with words that a model does not know, which each tells. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/counting.h"
@@ -17,8 +17,8 @@ static int open_all(void **state)
     counting_write(6, 10);
     corpus_write("text", 100, 20);
     run_ok(PAIRS "--bpe 40 --out pieces");
-    run_ok(LINES "--vocabulary 8 --out lm");
-    run_ok(LINES "--objective masked --out encoder");
+    run_ok(LINES "--vocabulary 12 --out lm");
+    run_ok(LINES "--vocabulary 14 --objective masked --out encoder");
     shell_ok("{ printf 'sentence\\tlabel\\n'; for i in 1 2 3 4 5 6 7 8 9; do printf "
              "'the cat sat\\tcat\\na dog ran\\tdog\\n'; done; } >labels.tsv");
     run_ok(
@@ -95,7 +95,7 @@ TEST(marks_in_a_run)
     shell_ok("mkdir signed; for f in train valid test; do { printf '\\357\\273\\277'; cat "
              "text/$f.txt; } >signed/$f.txt; done");
     run_ok("train --corpus signed --context sentence --max-steps 10" SIZE
-           "--vocabulary 8 --out marked-lm");
+           "--vocabulary 12 --out marked-lm");
     assert_same_file("lm", "marked-lm", "vocab.txt", 1);
     shell_ok("for d in lm marked-lm; do tail -c 4000 $d/model.safetensors >$d/numbers; done");
     assert_same_file("lm", "marked-lm", "numbers", 1);
@@ -109,6 +109,40 @@ TEST(marks_in_a_run)
     assert_same_file("again", "marked-lm", "vocab.txt", 1);
     free(got);
     free(want);
+}
+
+/* ---- unknown words ----------------------------------------------------------------------------------- */
+
+/* Each tells the same of the word x on one of two lines; without it none says a word. */
+TEST(unknown_words_are_told)
+{
+    static const struct {
+        const char *command, *known, *words; /* known: a text whose words the model knows */
+    } row[] = {
+        {"translate --model pieces --text new", "one two\nthree\n", "new: 1 of "},
+        {"score --model lm --text new", "the cat sat\na cat\n", "new: 1 of 8 tokens (12 %)"},
+        {"score --model pieces --source-text target --text new", "eins zwei\ndrei\n", "new: 1 of "},
+        {"score --model pieces --text target --source-text new", "one two\nthree\n", "new: 1 of "},
+        {"eval --model lm --text new", "the cat sat\na cat\n", "new: 1 of 8 tokens (12 %)"},
+        {"generate --model lm --tokens 2 --prompt-file new", "the cat sat\na cat\n",
+         "prompt: 1 of 8 tokens (12 %)"},
+        {"classify --model labels --text new", "the cat sat\na cat\n", "new: 1 of 8 tokens (12 %)"},
+    };
+    file_text("target", "eins zwei\ndrei\n");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        file_text("new", row[i].known);
+        run_ok(row[i].command);
+        if (says("<unk>")) fail_msg("%s: %s", row[i].command, err);
+        shell_ok("sed -i '2s/$/ \303\230/' new");
+        run_ok(row[i].command);
+        if (!says(row[i].words) || !says(" %) are read as <unk>\n"))
+            fail_msg("%s: %s and not %s", row[i].command, err, row[i].words);
+    }
+    /* the lines of all windows are counted */
+    shell_ok("sed -i 's/.*/one \303\230/' new");
+    shell_ok("for i in $(seq 40); do cat new; done >many");
+    run_ok("translate --threads 1 --model pieces --sentences 1 --text many");
+    if (!says("many: 80 of ")) fail_msg("%s", err);
 }
 
 TEST_MAIN(open_all, program_close)
