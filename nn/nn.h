@@ -41,6 +41,8 @@ typedef struct {
     size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
     size_t before;                /* lines of the file in front of this text */
     size_t inside; /* the first line with <eos> inside, counted from the file's 1; 0: none */
+    size_t *written,
+        writtens; /* (writtens) tokens that are such an <eos>, ascending; NULL where there are none */
     /* Tokens, in the text as read, that are pieces whose word goes on with the next token. So the text has tokens -
      * goes_on words, <eos> included. */
     size_t goes_on;

@@ -31,6 +31,20 @@ static int unknown(const char *file, size_t line, const char *word, size_t n, co
                      line, n > 100 ? 100 : (int)n, word, advice);
 }
 
+/* Notes that the last token is an <eos> which is written inside line `line`. */
+static int add_written(Text *t, size_t line)
+{
+    size_t n = t->writtens;
+    if (n == 0) t->inside = line;
+    if ((n & (n - 1)) == 0) { /* 0, 1, 2, 4, ...: there is no more room */
+        size_t *grown = memory_grow(t->written, n, n ? 2 * n : 1, sizeof *grown);
+        if (!grown) return ERR_MEMORY;
+        t->written = grown;
+    }
+    t->written[t->writtens++] = t->tokens - 1;
+    return 0;
+}
+
 static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Text *t)
 {
     const char *word;
@@ -41,7 +55,7 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
         t->unknown += id < 0;
         t->goes_on += (size_t)piece_goes_on(v, word, n);
         t->id[t->tokens++] = id < 0 ? v->unk : id;
-        if (n && id == v->eos && t->inside == 0) t->inside = t->before + s.lines + 1;
+        if (n && id == v->eos) TRY(add_written(t, t->before + s.lines + 1));
         if (n) continue;
         t->blank += t->tokens - begun == 1;
         t->lines++;
@@ -150,5 +164,6 @@ void text_free(Text *t)
 {
     memory_free(t->file);
     memory_free(t->id);
+    memory_free(t->written);
     *t = (Text){0};
 }

@@ -29,7 +29,7 @@ static const OptionGroup *const groups[] = {&score_group, &network_machine_group
 
 /* A line of the text. */
 typedef struct {
-    size_t line, tokens; /* from 1; <eos> included */
+    size_t line, tokens; /* from 1; those predicted, <eos> included */
     double log_p, per_token;
 } Score;
 
@@ -39,21 +39,18 @@ static const Column columns[] = {COLUMN(Score, line),
                                  COLUMN(Score, per_token, .digits = 9),
                                  {0}};
 
-/* Sums log p into score (lines) for the lines that are not blank, in the order of the batches. */
-static int score_batches(Network *n, Batches *b, size_t rows, Score *score)
+/* Sums log p into score (lines). Sentence k, in the order of the batches, is of line of[k]. */
+static int score_batches(Network *n, Batches *b, size_t rows, const size_t *of, Score *score)
 {
     double *nll = memory_new(rows, sizeof *nll);
-    size_t line = 0;
+    size_t k = 0;
     int code = nll ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < batches_count(b); i++) {
         Batch x;
         code = batches_get(b, i, &x);
         if (code == 0) code = model_forward(n->model, &x, 0, 0, nll, NULL);
-        for (size_t s = 0; code == 0 && s < x.S; s++) {
-            while (score[line].tokens == 1) line++; /* blank */
-            for (size_t r = x.start[s]; r < x.start[s + 1]; r++) score[line].log_p -= nll[r];
-            line++;
-        }
+        for (size_t s = 0; code == 0 && s < x.S; s++, k++)
+            for (size_t r = x.start[s]; r < x.start[s + 1]; r++) score[of[k]].log_p -= nll[r];
     }
     memory_free(nll);
     return code;
@@ -103,35 +100,58 @@ static int check_longest(const Text *t, int32_t eos, size_t most)
                      t->file, longest, longest);
 }
 
-/* Scores line by line. A language model begins anew at each line too, whatever
- * context it was trained on. */
-static int score_text(const Options *o, Network *n, const Text *t, const Text *source)
+/* Numbers the lines and counts the tokens that are predicted; of (sentences) out: each one's line. An <eos> that is
+ * written in a line ends a sentence there. A sentence of <eos> alone is blank and is not predicted, as in batches.c; a
+ * line of such sentences has one token. */
+static void find_sentences(const Text *t, int32_t eos, Score *score, size_t *of)
+{
+    size_t line = 0, begun = 0, sentences = 0, w = 0;
+    for (size_t i = 0; i < t->tokens; i++) {
+        if (t->id[i] != eos) continue;
+        size_t tokens = i + 1 - begun;
+        begun = i + 1;
+        if (tokens > 1) {
+            score[line].tokens += tokens;
+            of[sentences++] = line;
+        }
+        if (w < t->writtens && t->written[w] == i) {
+            w++;
+            continue;
+        }
+        if (score[line].tokens == 0) score[line] = (Score){.tokens = 1, .log_p = NAN};
+        score[line].line = line + 1;
+        line++;
+    }
+}
+
+static int score_lines(Network *n, const Text *t, const Text *source, const size_t *of,
+                       Score *score)
 {
     const TrainConfig c = network_training(n->options);
     int32_t eos = n->vocab.eos;
     Batches *b;
-    TRY(text_sentences(t, eos));
-    Score *score = memory_new(t->lines, sizeof *score);
-    if (!score) return ERR_MEMORY;
-    for (size_t i = 0, line = 0; i < t->tokens; i++) {
-        score[line].line = line + 1;
-        score[line].tokens++;
-        line += t->id[i] == eos;
-    }
-    int code = check_longest(t, eos, c.sequence);
-    if (code == 0) code = check_longest(source, eos, c.sequence);
-    if (code == 0)
-        code = batches_new(t, source, &n->vocab, NULL, CONTEXT_SENTENCE, c.batch_tokens, c.sequence,
-                           0, &b);
-    if (code == 0) {
-        code = score_batches(n, b, c.batch_tokens, score);
-        batches_free(b);
-    }
-    for (size_t i = 0; i < t->lines; i++) {
-        if (score[i].tokens == 1) score[i].log_p = NAN;
+    TRY(check_longest(t, eos, c.sequence));
+    TRY(check_longest(source, eos, c.sequence));
+    TRY(batches_new(t, source, &n->vocab, NULL, CONTEXT_SENTENCE, c.batch_tokens, c.sequence, 0,
+                    &b));
+    int code = score_batches(n, b, c.batch_tokens, of, score);
+    batches_free(b);
+    for (size_t i = 0; i < t->lines; i++)
         score[i].per_token = score[i].log_p / (double)score[i].tokens;
-    }
+    return code;
+}
+
+/* Scores line by line. A language model begins anew at each sentence, whatever context it was trained on. */
+static int score_text(const Options *o, Network *n, const Text *t, const Text *source)
+{
+    if (n->encoder) TRY(text_sentences(t, n->vocab.eos));
+    Score *score = memory_new(t->lines, sizeof *score);
+    size_t *of = memory_new(t->lines + t->writtens, sizeof *of);
+    int code = score && of ? 0 : ERR_MEMORY;
+    if (code == 0) find_sentences(t, n->vocab.eos, score, of);
+    if (code == 0) code = score_lines(n, t, source, of, score);
     if (code == 0) code = write_scores(o, score, t->lines);
+    memory_free(of);
     memory_free(score);
     return code;
 }
@@ -175,7 +195,9 @@ const Command command_score = {
     .about =
         "Writes a number for each line of the text: the sum over its tokens, <eos> included, of ln p of the\n"
         "token given the tokens before it and, for an encoder and a decoder, the source. A blank line gives a\n"
-        "blank line. The best translations of 'trotter translate --nbest' have the same sums.\n",
+        "blank line. The best translations of 'trotter translate --nbest' have the same sums. A language model takes\n"
+        "<eos> inside a line as 'trotter eval --context sentence' does: a sentence ends there, and the line's number\n"
+        "is the sum over its sentences.\n",
     .groups = groups,
     .one_file = 1,
     .run = run,

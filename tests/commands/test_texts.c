@@ -145,4 +145,49 @@ TEST(unknown_words_are_told)
     if (!says("many: 80 of ")) fail_msg("%s", err);
 }
 
+/* ---- <eos> in a line ----------------------------------------------------------------------------------- */
+
+/* A line's number is the sum of its sentences' numbers, and all together are what eval measures. */
+TEST(ends_inside_lines)
+{
+    static const struct {
+        const char *line;
+        int sentences; /* in the file of single sentences; 0: blank */
+        int tokens;
+    } row[] = {{"the cat <eos> a dog ran", 2, 7},
+               {"", 0, 1},
+               {"<eos>", 0, 1},
+               {"the dog <eos>", 1, 3},
+               {"<eos> <eos> a park <eos> <eos>", 1, 3},
+               {"in <eos> the <eos> park <eos>", 3, 6}};
+    file_text("inside", "the cat <eos> a dog ran\n\n<eos>\nthe dog <eos>\n<eos> <eos> a park <eos> "
+                        "<eos>\nin <eos> the <eos> park <eos>\n");
+    file_text("single", "the cat\na dog ran\nthe dog\na park\nin\nthe\npark\n");
+    char *single = said("score --model lm --text single"), *next = single;
+    char *inside = said("score --model lm --text inside --csv"), *at = inside;
+    double all = 0;
+    size_t tokens = 0;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        double sum = 0, told = 0;
+        size_t line, n;
+        at = strchr(at, '\n') + 1;
+        int found = sscanf(at, "%zu,%zu,%lf", &line, &n, &told);
+        for (int k = 0; k < row[i].sentences; k++) sum += strtod(next, &next);
+        if (found != 2 + (row[i].sentences > 0) || line != i + 1 || n != (size_t)row[i].tokens ||
+            !(fabs(told - sum) <= 1e-5 * fabs(sum)))
+            fail_msg("%s: %.60s and not %g", row[i].line, at, sum);
+        all += sum;
+        tokens += row[i].sentences ? n : 0;
+    }
+    double nll;
+    size_t measured;
+    char *eval = eval_csv("lm --text inside");
+    assert_int_equal(sscanf(strchr(eval, '\n'), "\n%zu,%lf", &measured, &nll), 2);
+    assert_int_equal(measured, tokens);
+    assert_true(fabs(nll * (double)measured + all) <= 1e-5 * fabs(all));
+    free(eval);
+    free(inside);
+    free(single);
+}
+
 TEST_MAIN(open_all, program_close)

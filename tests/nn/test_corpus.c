@@ -667,7 +667,8 @@ static int job_text(void)
     Vocab v;
     Text t;
     TRY(vocab_read(file_path("v"), &v));
-    int code = text_read(file_path("test.txt"), &v, &t);
+    int code = text_read(file_path("ends"), &v, &t);
+    if (!code) assert_int_equal(t.writtens, 5);
     if (!code) text_free(&t);
     vocab_free(&v);
     return code;
@@ -678,6 +679,7 @@ TEST(test_failing_allocator)
     static int (*const job[])(void) = {job_directory, job_growth, job_vocab_file, job_text};
     make_corpus("train.txt", "valid.txt", "test.txt");
     write_string("v", "<eos>\na\nb\n");
+    write_string("ends", "a <eos> b <eos>\n\n<eos> <eos> <eos>\n");
     for (size_t i = 0; i < sizeof job / sizeof *job; i++)
         assert_true(fail_each(job[i], ERR_MEMORY) >= 5);
 }
