@@ -29,7 +29,7 @@ static int check_words(const BpeText *t)
     return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
 }
 
-static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
+static int add_words(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
 {
     if (split == SPLIT_TRAIN) TRY(check_words(raw));
     if (split == SPLIT_TRAIN) TRY(pieces_find(w, raw, 1, &c->bpe));
@@ -40,6 +40,23 @@ static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus
     t.bytes = pieces;
     int code = add_tokens(&t, split, w, c);
     memory_free(pieces);
+    return code;
+}
+
+/* Adds a text as it stands, or a copy without what CorpusChoice.replace replaces. */
+static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
+{
+    BpeText t = *raw;
+    Replaced r = {0};
+    if (!w->replace) return add_words(raw, split, w, c);
+    char *copy = memory_new(raw->count + 1, 1);
+    if (!copy) return ERR_MEMORY;
+    memcpy(copy, raw->bytes, raw->count);
+    t.bytes = copy;
+    t.count = marks_replace(copy, raw->count, &r);
+    int code = add_words(&t, split, w, c);
+    c->text[split].replaced = r;
+    memory_free(copy);
     return code;
 }
 

@@ -160,6 +160,7 @@ int pairs_check(const CorpusChoice *w);
 typedef struct {
     char *file[2], *bytes[2];
     size_t count[2];
+    Replaced replaced[2];
 } PairFiles;
 /* Adds a split to a corpus. The training texts come first and give merges and vocabulary. f's bytes become pieces. */
 int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c);

@@ -70,9 +70,12 @@ static int find_pairs(const char *dir, const CorpusChoice *w, PairFiles f[SPLITS
     return 0;
 }
 
-static int read_pair(PairFiles *f)
+static int read_pair(const CorpusChoice *w, PairFiles *f)
 {
-    for (int i = 0; i < 2; i++) TRY(read_text(f->file[i], &f->bytes[i], &f->count[i]));
+    for (int i = 0; i < 2; i++) {
+        TRY(read_text(f->file[i], &f->bytes[i], &f->count[i]));
+        if (w->replace) f->count[i] = marks_replace(f->bytes[i], f->count[i], &f->replaced[i]);
+    }
     return 0;
 }
 
@@ -116,7 +119,9 @@ static int find_words(const CorpusChoice *w, int level, const PairFiles *train, 
 static int encode(const PairFiles *f, int side, size_t count, const Vocab *v, Text *t)
 {
     text_free(t);
-    return text_encode(f->file[side], f->bytes[side], count, v, t);
+    TRY(text_encode(f->file[side], f->bytes[side], count, v, t));
+    t->replaced = f->replaced[side];
+    return 0;
 }
 
 /* Encodes both texts up to the line of the target's `most`-th token. */
@@ -159,7 +164,7 @@ int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c)
 static int open_files(const CorpusChoice *w, PairFiles f[SPLITS], Corpus *c)
 {
     for (int s = SPLIT_TRAIN; s < corpus_splits(w); s++) {
-        TRY(read_pair(&f[s]));
+        TRY(read_pair(w, &f[s]));
         TRY(pairs_add(w, s, &f[s], c));
     }
     return 0;

@@ -104,16 +104,19 @@ int text_read(const char *file, const Vocab *v, Text *t)
     return code;
 }
 
-int text_read_pieces(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
+int text_read_pieces(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t)
 {
     *t = (Text){0};
     char *bytes, *pieces = NULL;
     size_t count;
+    Replaced r = {0};
     TRY(read_named(file, &bytes, &count));
+    if (replace) count = marks_replace(bytes, count, &r);
     BpeText raw = {
         .file = strcmp(file, "-") == 0 ? "standard input" : file, .bytes = bytes, .count = count};
     int code = bpe ? pieces_cut(bpe, &raw, &pieces, &count) : 0;
     if (code == 0) code = text_encode(raw.file, bpe ? pieces : bytes, count, v, t);
+    t->replaced = r;
     memory_free(bytes);
     memory_free(pieces);
     return code;

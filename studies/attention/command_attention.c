@@ -11,6 +11,7 @@
 #include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/statistics.h"
+#include "studies/model/texts.h"
 #include "studies/model/trained.h"
 
 enum { MODELS_MAX = 64 };
@@ -48,7 +49,7 @@ static const Option output_options[] = {
 
 static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {&study_group, &texts_group, &output_group, NULL};
 
 /* A row for two models. */
 typedef struct {
@@ -436,7 +437,7 @@ static int study(Study *u)
     const char *text = options_text(u->options, "text");
     if (!text) return error_set(ERR_INPUT, "--text is needed");
     TRY(load(u));
-    TRY(text_read_pieces(text, u->network[0].bpe, &u->network[0].vocab, &u->text));
+    TRY(texts_read(u->options, &u->network[0], text, &u->text));
     if (u->models > 1) {
         TRY(make_room(u));
         TRY(read_all(u));

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/model/texts.h"
 #include "studies/tools/progress.h"
 
 /* Tolerance of the flows, relative to |y|: far below any error at h = 1, and within
@@ -98,7 +99,7 @@ int fields_open(const FieldsChoice *c, Fields *out)
     if (!plan_causal(model_plan(n->model), SIDE_TARGET))
         drop_growth(out, "the model's attention is not causal, so that its Jacobian has no blocks, "
                          "one of each token");
-    TRY(text_read_pieces(c->text, n->bpe, &n->vocab, &out->text));
+    TRY(texts_read(NULL, n, c->text, &out->text));
     TRY(sentences_draw(&n->vocab, &out->text, NULL, c->sentences,
                        c->tokens && c->tokens < most ? c->tokens : most, c->seed, &out->drawn));
     size_t room = out->drawn.of.count * model_plan(n->model)->layers[SIDE_TARGET];

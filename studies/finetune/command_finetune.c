@@ -12,6 +12,7 @@
 #include "studies/finetune/finetune.h"
 #include "studies/runs/lease.h"
 #include "studies/runs/worker.h"
+#include "studies/model/texts.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
@@ -89,9 +90,9 @@ static const OptionGroup task_group = {NULL, 1, task_options};
 static const OptionGroup training_group = {"Training", 1, training_options};
 static const OptionGroup start_group = {NULL, 0, start_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &file_group,   &task_group, &training_group, &start_group, &network_machine_group,
-    &output_group, NULL};
+static const OptionGroup *const groups[] = {&file_group,     &task_group,  &texts_group,
+                                            &training_group, &start_group, &network_machine_group,
+                                            &output_group,   NULL};
 
 /* ---- text ---------------------------------------------------------------------------------------- */
 
@@ -181,7 +182,7 @@ static int set(Options *o, const char *name, size_t value)
  * that a fine-tuning changes. */
 static int describe(Finetune *u)
 {
-    static const OptionGroup *const given[] = {&network_machine_group, NULL};
+    static const OptionGroup *const given[] = {&network_machine_group, &texts_group, NULL};
     Options *machine;
     TRY(options_new(given, &machine));
     int code = options_given(machine, u->options);
@@ -231,7 +232,14 @@ static void tell_task(const Finetune *u)
                   100 * (double)u->on_rest.unknown / (double)tokens);
     const Examples *all[] = {&u->on_rest, &u->on_chosen, &u->on_dev};
     size_t longer = 0;
-    for (int i = 0; i < 3; i++) longer += examples_longer(all[i], u->net.vocab.eos, u->sequence);
+    TextCounts counts = {.file = u->name};
+    for (int i = 0; i < 3; i++) {
+        longer += examples_longer(all[i], u->net.vocab.eos, u->sequence);
+        texts_count(&counts, &all[i]->first);
+        texts_count(&counts, &all[i]->second);
+    }
+    counts.unknown = 0; /* told above */
+    texts_tell(&counts);
     if (longer)
         progress_note("%s: %zu of all are longer than --sequence %zu and lose their ends", u->name,
                       longer, u->sequence);

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/text/corpus.h"
+#include "studies/model/texts.h"
 
 Scale examples_scale(const Labelled *train)
 {
@@ -21,6 +22,7 @@ Scale examples_scale(const Labelled *train)
 static int encode(const Network *n, const char *file, char *const *sentence, size_t count, Text *t)
 {
     BpeText raw = {.file = file};
+    Replaced r = {0};
     char *pieces = NULL;
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += strlen(sentence[i]) + 1;
@@ -30,10 +32,12 @@ static int encode(const Network *n, const char *file, char *const *sentence, siz
         p = stpcpy(p, sentence[i]);
         *p++ = '\n';
     }
+    if (texts_replace(NULL, n)) bytes = marks_replace(text, bytes, &r);
     raw.bytes = text;
     raw.count = bytes;
     int code = n->bpe ? pieces_cut(n->bpe, &raw, &pieces, &bytes) : 0;
     if (code == 0) code = text_encode(file, pieces ? pieces : text, bytes, &n->vocab, t);
+    t->replaced = r;
     memory_free(pieces);
     memory_free(text);
     if (code != 0 || t->blank == 0) return code;

@@ -8,6 +8,7 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
+#include "studies/model/texts.h"
 
 #define TO(member) NETWORK_SETS(member)
 
@@ -327,7 +328,9 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     TRY(check_parts(o));
     CorpusChoice w = network_choice(o);
     w.untested = untested;
-    return corpus_choose(options_text(o, "corpus"), &w, c);
+    TRY(corpus_choose(options_text(o, "corpus"), &w, c));
+    texts_tell_corpus(c);
+    return 0;
 }
 
 static int add_cuts(const Options *o, ModelConfig *c)

@@ -1,16 +1,50 @@
-/* texts.c: sums the counts of a text's parts, and writes them (texts.h). */
+/* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (texts.h). */
 #include "studies/model/texts.h"
 
+#include "kernels/ranks.h"
 #include "studies/tools/progress.h"
+
+static const Option options[] = {NETWORK_MARKS, {0}};
+const OptionGroup texts_group = {NULL, 1, options};
+
+int texts_replace(const Options *o, const Network *n)
+{
+    return options_flag(n->options, "replace-marks") || (o && options_flag(o, "replace-marks"));
+}
+
+int texts_read(const Options *o, const Network *n, const char *file, Text *t)
+{
+    return text_read_pieces(file, n->bpe, texts_replace(o, n), &n->vocab, t);
+}
+
+static void add_replaced(Replaced *sum, const Replaced *r)
+{
+    sum->tabs += r->tabs;
+    sum->tab_lines += r->tab_lines;
+    sum->marks += r->marks;
+    sum->mark_lines += r->mark_lines;
+}
 
 void texts_count(TextCounts *of, const Text *part)
 {
     of->tokens += part->tokens;
     of->unknown += part->unknown;
+    add_replaced(&of->replaced, &part->replaced);
+}
+
+static void tell_replaced(const char *file, const Replaced *r)
+{
+    if (r->tabs)
+        progress_note("%s: %zu tab%s in %zu line%s replaced by spaces", file, r->tabs,
+                      r->tabs == 1 ? "" : "s", r->tab_lines, r->tab_lines == 1 ? "" : "s");
+    if (r->marks)
+        progress_note("%s: @@ at the end of %zu word%s in %zu line%s replaced by @", file, r->marks,
+                      r->marks == 1 ? "" : "s", r->mark_lines, r->mark_lines == 1 ? "" : "s");
 }
 
 void texts_tell(const TextCounts *c)
 {
+    tell_replaced(c->file, &c->replaced);
     if (c->unknown)
         progress_note("%s: %zu of %zu tokens (%.2g %%) are read as <unk>", c->file, c->unknown,
                       c->tokens, 100 * (double)c->unknown / (double)c->tokens);
@@ -21,4 +55,12 @@ void texts_tell_of(const Text *t)
     TextCounts c = {.file = t->file};
     texts_count(&c, t);
     texts_tell(&c);
+}
+
+void texts_tell_corpus(const Corpus *c)
+{
+    for (int s = 0; s < SPLITS && !ranks_follows(); s++) {
+        tell_replaced(c->source[s].file, &c->source[s].replaced);
+        tell_replaced(c->text[s].file, &c->text[s].replaced);
+    }
 }

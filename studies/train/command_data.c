@@ -108,13 +108,14 @@ static int count_distinct(const Bytes *b, int level, size_t *distinct)
     return code;
 }
 
-static int add_row(Sheet *r, const Corpus *c, int split, const Text *t)
+static int add_row(Sheet *r, const Corpus *c, int replace, int split, const Text *t)
 {
     char hex[2 * SHA256_DIGEST_SIZE + 1];
     size_t distinct;
     Bytes b = {0};
     TRY(read_bytes(c, split, t, &b));
     digest(&b, hex);
+    if (replace) b.count = marks_replace(b.bytes, b.count, &(Replaced){0});
     int code = count_distinct(&b, c->vocab.level, &distinct);
     memory_free(b.bytes);
     TRY(code);
@@ -143,11 +144,11 @@ static void print_bounds(const Corpus *c)
 
 static int show(const Options *o, const Corpus *c, Sheet *r)
 {
-    int csv = options_flag(o, "csv");
+    int csv = options_flag(o, "csv"), replace = options_flag(o, "replace-marks");
     const char *dir = options_text(o, "out");
     for (int split = 0; split < SPLITS; split++) {
-        if (c->source[split].tokens) TRY(add_row(r, c, split, &c->source[split]));
-        TRY(add_row(r, c, split, &c->text[split]));
+        if (c->source[split].tokens) TRY(add_row(r, c, replace, split, &c->source[split]));
+        TRY(add_row(r, c, replace, split, &c->text[split]));
     }
     TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!csv) print_bounds(c);

@@ -38,8 +38,8 @@ static const Option seed_options[] = {
 
 static const OptionGroup generate_group = {"Generation", 1, generate_options};
 static const OptionGroup seed_group = {"Seed", 1, seed_options};
-static const OptionGroup *const groups[] = {&generate_group, &seed_group, &network_machine_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&generate_group, &texts_group, &seed_group,
+                                            &network_machine_group, NULL};
 
 /* A text while it grows. */
 typedef struct {
@@ -180,19 +180,32 @@ static void speech_close(Speech *s)
     memory_free(s->order);
 }
 
-static int generate(const Options *o, Network *n)
+/* Reads the prompt into *bytes, with what was replaced in *r. */
+static int read_prompt(const Options *o, const Network *n, char **bytes, size_t *count, Replaced *r)
 {
     const char *prompt = options_text(o, "prompt"), *file = options_text(o, "prompt-file");
-    BpeText raw = {.file = "prompt", .bytes = prompt, .count = strlen(prompt)};
-    char *pieces = NULL, *read = NULL;
+    if (file && *prompt)
+        return error_set(ERR_INPUT, "expected --prompt or --prompt-file, not both");
+    if (file) {
+        TRY(read_named(file, bytes, count));
+    } else {
+        *count = strlen(prompt);
+        if (!(*bytes = memory_string(prompt))) return ERR_MEMORY;
+    }
+    if (texts_replace(o, n)) *count = marks_replace(*bytes, *count, r);
+    return 0;
+}
+
+static int generate(const Options *o, Network *n)
+{
+    BpeText raw = {.file = "prompt"};
+    char *pieces = NULL, *read;
     Speech s = {.options = o, .net = n};
     Text t = {0};
+    Replaced r = {0};
     size_t count;
-    if (file) {
-        if (*prompt) return error_set(ERR_INPUT, "expected --prompt or --prompt-file, not both");
-        TRY(read_named(file, &read, &raw.count));
-        raw.bytes = read;
-    }
+    TRY(read_prompt(o, n, &read, &raw.count, &r));
+    raw.bytes = read;
     int code = 0;
     if (n->bpe) {
         code = pieces_cut(n->bpe, &raw, &pieces, &count);
@@ -200,6 +213,7 @@ static int generate(const Options *o, Network *n)
         raw.count = count;
     }
     if (code == 0) code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
+    t.replaced = r;
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) texts_tell_of(&t);
     if (code == 0) code = speech_open(&s, &t);

@@ -36,7 +36,7 @@ static const Option translate_options[] = {
 };
 
 static const OptionGroup translate_group = {"Translation", 0, translate_options};
-static const OptionGroup *const groups[] = {&translate_group, &translator_group,
+static const OptionGroup *const groups[] = {&translate_group, &texts_group, &translator_group,
                                             &network_machine_group, NULL};
 
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16 };
@@ -61,6 +61,7 @@ typedef struct {
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
     TextCounts counts;     /* of the source so far */
+    int replace;           /* --replace-marks */
     int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
 } Job;
@@ -178,17 +179,14 @@ static int take(void *arg, const Translation *t)
 
 static int translate_window(Job *j, size_t bytes)
 {
-    BpeText window = {j->in.name, j->in.bytes + j->in.begin, bytes, j->in.lines};
-    char *pieces = NULL;
+    char *raw = j->in.bytes + j->in.begin, *pieces;
     Text t = {0};
-    size_t count = bytes;
-    const char *text = window.bytes;
-    TRY(bpe_check(&window));
-    if (j->net.bpe) {
-        TRY(bpe_apply(j->net.bpe, &window, &pieces, &count));
-        text = pieces;
-    }
-    int code = text_encode_part(j->in.name, j->in.lines, text, count, &j->net.vocab, &t);
+    Replaced r = {0};
+    size_t count = j->replace ? marks_replace(raw, bytes, &r) : bytes;
+    TRY(pieces_cut(j->net.bpe, &(BpeText){j->in.name, raw, count, j->in.lines}, &pieces, &count));
+    int code =
+        text_encode_part(j->in.name, j->in.lines, pieces ? pieces : raw, count, &j->net.vocab, &t);
+    t.replaced = r;
     memory_free(pieces);
     if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
     if (code == 0) texts_count(&j->counts, &t);
@@ -241,6 +239,7 @@ static int translate(Job *j)
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));
     j->counts.file = j->in.name;
+    j->replace = texts_replace(o, &j->net);
     j->out = stdout;
     if (!file) {
         int code = translate_all(j);
