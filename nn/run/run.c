@@ -175,16 +175,43 @@ int run_save(Run *r)
     return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 4);
 }
 
+/* Writes what stands behind a fact's words in a recipe, up to the next fact; "none" where the recipe lacks it. */
+static void recipe_value(const char *recipe, const char *words, char value[64])
+{
+    const char *at = strstr(recipe, words), *end;
+    if (at) at += strlen(words);
+    end = at ? strstr(at, ", ") : NULL;
+    snprintf(value, 64, "%.*s", end ? (int)(end - at) : 63, at ? at : "none");
+}
+
+/* Adds what differs in one fact, in words; facts that go on with the value of the one before are compared with it. */
+static void tell_fact(const Run *r, const char *recipe, size_t i, char *list)
+{
+    const char *words = facts[i].words, *name = words + 2 * (*words == ',');
+    char there[64], now[64];
+    size_t n = strlen(list);
+    if (i > 0 && *words != ',') return;
+    recipe_value(recipe, words, there);
+    recipe_value(r->recipe, words, now);
+    if (strcmp(there, now) == 0) return;
+    if (n) n += (size_t)snprintf(list + n, RUN_LINE - n, "; ");
+    if (facts[i].member.at == offsetof(Facts, corpus))
+        snprintf(list + n, RUN_LINE - n, "%s is not the text it was trained on", r->c->name);
+    else if (facts[i].member.at == offsetof(Facts, plan))
+        snprintf(list + n, RUN_LINE - n, "its layers compute something else now");
+    else
+        snprintf(list + n, RUN_LINE - n, "%s%s, now %s", name, there, now);
+}
+
 static int same_recipe(Run *r, const char *file)
 {
-    char *recipe;
+    char *recipe, list[RUN_LINE] = "";
     TRY(store_meta(file, "recipe", &recipe));
-    int code = strcmp(recipe, r->recipe) == 0
-                   ? 0
-                   : error_set(ERR_INPUT, "%s is of a run with other options: %s; now %s", file,
-                               recipe, r->recipe);
+    int same = strcmp(recipe, r->recipe) == 0;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && !same; i++)
+        tell_fact(r, recipe, i, list);
     memory_free(recipe);
-    return code;
+    return same ? 0 : error_set(ERR_INPUT, "%s is of another run: %s", file, list);
 }
 
 int train_saved_step(const char *file, uint64_t *step)

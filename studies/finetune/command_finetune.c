@@ -341,6 +341,26 @@ static int describe_study(const Finetune *u, char **text)
     return code;
 }
 
+/* Sets the error for a directory of another fine-tuning; `before` is its config.ini. */
+static int refuse(const Finetune *u, const char *path, const char *before, const char *text)
+{
+    char words[OPTION_WORDS] = "";
+    Options *there;
+    TRY(options_new(groups, &there));
+    int code = options_read(there, path);
+    if (code == 0 && !options_differ(u->options, there, OPTION_MAY_DIFFER, words)) {
+        const char *a = strstr(before, "weights "), *b = strstr(text, "weights ");
+        int same = a && strncmp(a, b, strcspn(b, ",")) == 0;
+        snprintf(words, sizeof words, "its %s others than now",
+                 same ? "examples were" : "weights were");
+    }
+    options_free(there);
+    TRY(code);
+    return error_set(ERR_INPUT,
+                     "%s is of another fine-tuning (%s): give another --out, or remove it", path,
+                     words);
+}
+
 static int open_directory(const Finetune *u)
 {
     char path[OUTPUT_PATH], *text, *before = NULL;
@@ -350,11 +370,7 @@ static int open_directory(const Finetune *u)
     int code = 0;
     if (output_exists(path)) {
         code = output_read(path, &before, &bytes);
-        if (code == 0 && strcmp(text, before) != 0)
-            code = error_set(ERR_INPUT,
-                             "%s is of a fine-tuning with other options, weights or examples: give "
-                             "another --out, or remove it",
-                             path);
+        if (code == 0 && strcmp(text, before) != 0) code = refuse(u, path, before, text);
     } else {
         code = file_replace(path, text, strlen(text));
     }

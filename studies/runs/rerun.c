@@ -11,12 +11,6 @@
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
 
-static const char *given(const Options *o, const char *name)
-{
-    const char *text = options_text(o, name);
-    return text ? text : "none";
-}
-
 /* Reads the options of the run in DIR; the caller frees them. */
 static int read_config(const OptionGroup *const *groups, const char *dir, Options **out)
 {
@@ -53,12 +47,11 @@ int rerun_has_state(const char *dir)
  * the text of the corpus with what the state knows of it. */
 static int same_run(const Options *o, const Options *there, const char *dir)
 {
-    const char *name;
+    char words[OPTION_WORDS];
     int ends = schedule_ends(options_choice(there, "schedule"));
     unsigned but = OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH);
-    if (!options_differ(o, there, but, &name)) return 0;
-    return error_set(ERR_INPUT, "--%s %s: the run in %s has %s, with which alone it goes on", name,
-                     given(o, name), dir, given(there, name));
+    if (!options_differ(o, there, but, words)) return 0;
+    return error_set(ERR_INPUT, "the run in %s goes on only with its own options (%s)", dir, words);
 }
 
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
@@ -161,11 +154,10 @@ static int grows(const Options *o, const Options *there)
            options_size(there, "epochs") < options_size(o, "epochs");
 }
 
-int rerun_options(const Options *o, const Options *there, const char **name)
+int rerun_options(const Options *o, const Options *there, char words[OPTION_WORDS])
 {
-    if (!options_differ(o, there, OPTION_SOURCE, name)) return RERUN_SAME;
-    const char *other;
-    if (!options_differ(o, there, OPTION_SOURCE | OPTION_LENGTH, &other) && grows(o, there))
+    if (!options_differ(o, there, OPTION_SOURCE, words)) return RERUN_SAME;
+    if (!options_differ(o, there, OPTION_SOURCE | OPTION_LENGTH, NULL) && grows(o, there))
         return RERUN_SHORTER;
     return RERUN_OTHER;
 }
@@ -173,11 +165,10 @@ int rerun_options(const Options *o, const Options *there, const char **name)
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir)
 {
     Options *there;
-    const char *name;
     int same;
     if (same_scheme(t, dir, &same) != 0 || !same || read_config(groups, dir, &there) != 0)
         return RERUN_OTHER;
-    int is = rerun_options(o, there, &name);
+    int is = rerun_options(o, there, NULL);
     options_free(there);
     return is;
 }
@@ -185,13 +176,11 @@ int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const
 static int compare_run(const Options *o, const Options *there, Stacks t, const char *dir,
                        int resumes)
 {
-    char words[256];
-    const char *name;
+    char words[OPTION_WORDS];
     int same;
     TRY(same_scheme(t, dir, &same));
-    if (options_differ(o, there, OPTION_SOURCE, &name)) {
+    if (options_differ(o, there, OPTION_SOURCE, words)) {
         int goes_on = resumes && same && same_run(o, there, dir) == 0;
-        snprintf(words, sizeof words, "--%s %s, now %s", name, given(there, name), given(o, name));
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
     if (same) return resumes && !exists(dir, "result.csv") ? spare_stopped(dir) : 0;

@@ -16,9 +16,8 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 enum { RERUN_OTHER, RERUN_SHORTER, RERUN_SAME };
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir);
 
-/* Returns the same for two sets of options alone, which have the same groups; *name: the first option that differs,
- * except with RERUN_SAME. */
-int rerun_options(const Options *o, const Options *there, const char **name);
+/* Returns the same for two sets of options alone, which have the same groups; words: what differs (options_differ). */
+int rerun_options(const Options *o, const Options *there, char words[OPTION_WORDS]);
 
 /* Returns 1 where the model in DIR was trained on the corpus of this corpus_checksum; a corpus may change and keep its
  * name. */

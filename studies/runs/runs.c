@@ -352,16 +352,14 @@ static int study_options(const OptionGroup *const *groups, const Options *o, con
 static int compare_studies(const Runs *r, const Options *there)
 {
     Options *old = NULL, *now = NULL;
-    const char *name;
+    char words[OPTION_WORDS];
     int code = study_options(command_train.groups, there, r->options, &old);
     if (code == 0) code = study_options(command_train.groups, r->options, r->options, &now);
-    if (code == 0 && rerun_options(now, old, &name) == RERUN_OTHER) {
-        const char *was = options_text(old, name), *is = options_text(now, name);
+    if (code == 0 && rerun_options(now, old, words) == RERUN_OTHER)
         code = error_set(ERR_INPUT,
-                         "%s holds a study of other options (--%s %s, now %s): give another --out, "
-                         "or remove %s first",
-                         r->dir, name, was ? was : "none", is ? is : "none", r->dir);
-    }
+                         "%s holds a study of other options (%s): give another --out, or remove %s "
+                         "first",
+                         r->dir, words, r->dir);
     options_free(now);
     options_free(old);
     return code;
@@ -384,16 +382,14 @@ static int compare_recipes(const Options *o, const Options *there, const OptionG
                            const char *dir)
 {
     Options *old = NULL, *now = NULL;
-    const char *name;
+    char words[OPTION_WORDS];
     int code = study_options(recipe, there, o, &old);
     if (code == 0) code = study_options(recipe, o, o, &now);
-    if (code == 0 && options_differ(now, old, OPTION_MAY_DIFFER | OPTION_SOURCE, &name)) {
-        const char *was = options_text(old, name), *is = options_text(now, name);
+    if (code == 0 && options_differ(now, old, OPTION_MAY_DIFFER | OPTION_SOURCE, words))
         code = error_set(ERR_INPUT,
-                         "%s holds runs of other options (--%s %s, now %s); --config "
-                         "%s/config.ini gives those of the runs",
-                         dir, name, was ? was : "none", is ? is : "none", dir);
-    }
+                         "%s holds runs of other options (%s); --config %s/config.ini gives those "
+                         "of the runs",
+                         dir, words, dir);
     options_free(now);
     options_free(old);
     return code;

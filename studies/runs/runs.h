@@ -69,12 +69,12 @@ int runs_name(const RunSpec *s, char out[512]);
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
 /* Returns ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of
- * this one, and names the first: each would take the other's runs for foreign ones. Schemes, depths and seeds may
+ * this one, and names them: each would take the other's runs for foreign ones. Schemes, depths and seeds may
  * differ, and where epochs are added the runs go on. A study that only read recorded runs (--from) has no runs. */
 int runs_same_study(const Runs *r, const OptionGroup *const *groups);
 
 /* Returns ERR_INPUT where DIR/config.ini is of a study, of the groups `all`, whose options of the groups `recipe` that
- * are part of a run's identity differ from those of o, and names the first: its recorded runs are of another training.
+ * are part of a run's identity differ from those of o, and names them: its recorded runs are of another training.
  * The rate and the dropout may differ where o chooses them (--tune). A directory without config.ini passes. */
 int runs_same_recipe(const Options *o, const OptionGroup *const *all,
                      const OptionGroup *const *recipe, const char *dir);

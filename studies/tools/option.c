@@ -520,13 +520,19 @@ static int differs(const Options *a, const Options *b, const Option *p)
     return x || y;
 }
 
-int options_differ(const Options *a, const Options *b, unsigned but, const char **name)
+int options_differ(const Options *o, const Options *there, unsigned but, char words[OPTION_WORDS])
 {
-    for (const Value *v = a->value; v < a->value + a->count; v++) {
-        *name = v->option->name;
-        if (v->recorded && !(v->option->flags & but) && differs(a, b, v->option)) return 1;
+    int n = 0, differ = 0;
+    for (const Value *v = o->value; v < o->value + o->count; v++) {
+        const char *name = v->option->name;
+        if (!v->recorded || v->option->flags & but || !differs(o, there, v->option)) continue;
+        const char *was = options_text(there, name), *is = options_text(o, name);
+        if (words && n < OPTION_WORDS)
+            n += snprintf(words + n, (size_t)(OPTION_WORDS - n), "%s--%s %s, now %s",
+                          differ ? "; " : "", name, was ? was : "none", is ? is : "none");
+        differ = 1;
     }
-    return 0;
+    return differ;
 }
 
 int options_rank(const Options *o, const char *name)

@@ -103,9 +103,11 @@ int options_recorded(const Options *o, size_t i, const Option **option, const ch
  * NULL past the end. */
 const Option *options_otherwise(const Options *o, size_t i);
 
-/* Returns 1 where the values of a recorded option differ (as numbers where they are numbers); *name is the first such
- * option in the order of the table that has none of the flags `but`. Both have the same groups. */
-int options_differ(const Options *a, const Options *b, unsigned but, const char **name);
+/* Returns 1 where the values of recorded options without any of the flags `but` differ (as numbers where they are
+ * numbers). words (NULL: not asked): "--rate 0.1, now 0.2; --clip 0, now 3", the values of `there` and of o, which have
+ * the same groups. */
+enum { OPTION_WORDS = 640 };
+int options_differ(const Options *o, const Options *there, unsigned but, char words[OPTION_WORDS]);
 
 /* Sets the members of a record that the rows of these groups name, from the values of those options that o knows: a
  * choice as its index, a flag as 0 or 1. */
@@ -114,7 +116,6 @@ void options_fill(const Options *o, const OptionGroup *const *groups, void *reco
 void options_help(const OptionGroup *const *groups, FILE *f);
 /* Writes the words of --help beside an option: what it does, its default, whether it may be repeated, its other
  * names. */
-enum { OPTION_WORDS = 640 };
 void option_words(const Option *p, char words[OPTION_WORDS]);
 
 /* These return values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without a value. A

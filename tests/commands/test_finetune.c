@@ -314,12 +314,14 @@ TEST(refusals)
     must_refuse("finetune --model run --task far.tsv --values --out r", "no standard deviation");
     run_ok("finetune --model run --task near.tsv --values" GRID " --epochs 1 --out near");
     run_ok(TASK " --epochs 1 --pretrained-only --out r");
-    must_refuse(TASK " --epochs 2 --pretrained-only --out r", "other options");
+    must_refuse(TASK " --epochs 2 --pretrained-only --out r",
+                "is of another fine-tuning (--epochs 1, now 2): give another --out");
     run_ok(
         "finetune --model run --task yes.tsv --threads 2 --rates 1e-2 --seeds 1 --patience 0 --epochs 1 --pretrained-only --out r");
     shell_ok(
         "sed '2s/no$/yes/; 2s/yes$/no/; 3s/yes$/no/' yes.tsv >changed.tsv && cp yes.tsv kept.tsv && cp changed.tsv yes.tsv");
-    must_refuse(TASK " --epochs 1 --pretrained-only --out r", "other options, weights or examples");
+    must_refuse(TASK " --epochs 1 --pretrained-only --out r",
+                "(its examples were others than now)");
     shell_ok("cp kept.tsv yes.tsv");
     shell_ok(
         "printf 'sentence\\tlabel\\nw1 <eos> w2\\tyes\\nw1\\tno\\nw2\\tno\\nw3\\tno\\n' >end.tsv");

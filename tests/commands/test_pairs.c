@@ -420,7 +420,7 @@ TEST(interrupted_and_resumed)
     must_refuse("train --resume --decoder heun --out stopped",
                 "stopped/scheme.txt has another, scheme transformer-decoder");
     must_refuse("train --resume --encoder-layers 2 --out stopped",
-                "--encoder-layers 2: the run in stopped has none");
+                "(--encoder-layers none, now 2)");
     must_refuse("train --resume --scheme heun --out stopped", "--scheme heun: corpus reverse:6");
     run_ok("train --resume --out stopped");
     assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));

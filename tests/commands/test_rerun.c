@@ -48,8 +48,17 @@ TEST(test_interrupt_and_resume)
     assert_true(file_exists("stopped/state.safetensors") && !file_exists("stopped/result.csv"));
     must_refuse("train --resume --scheme euler --out stopped",
                 "--scheme euler: stopped/scheme.txt has another, scheme transformer");
-    must_refuse("train --resume --rate 0.5 --out stopped",
-                "--rate 0.5: the run in stopped has 1e-2");
+    must_refuse(
+        "train --resume --clip 3 --rate 0.5 --out stopped",
+        "the run in stopped goes on only with its own options (--rate 1e-2, now 0.5; --clip 0, "
+        "now 3)");
+    shell_ok("mv text kept");
+    corpus_write("text", 600, 59);
+    must_refuse(
+        "train --resume --out stopped",
+        "stopped/state.safetensors is of another run: text is not the text it was trained on");
+    assert_null(strstr(err, ";"));
+    shell_ok("rm -r text; mv kept text");
     must_refuse("train --resume --corpus whole/nowhere --out stopped", "nowhere");
     run_ok("train --resume --out stopped");
     assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
@@ -273,14 +282,14 @@ TEST(test_resume_words)
     corpus_write("text", 600, 60);
     run_ok("train --corpus text --epochs 1 --out going" SMALL_TRAINING);
     must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
-    must_refuse("train --resume --width 32 --out going", "--width 32: the run in going has 16");
+    must_refuse("train --resume --width 32 --out going", "(--width 16, now 32)");
     must_refuse("train --resume --schedule cosine --out going",
-                "the run in going has inverse-sqrt");
+                "(--schedule inverse-sqrt, now cosine)");
     run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
     assert_int_equal(unlink(file_path("going/state.safetensors")), 0);
     must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
     run_ok("train --corpus text --epochs 1 --schedule linear --out ends" SMALL_TRAINING);
-    must_refuse("train --resume --epochs 2 --out ends", "--epochs 2: the run in ends has 1");
+    must_refuse("train --resume --epochs 2 --out ends", "(--epochs 1, now 2)");
 }
 
 /* Leaves the files of a run that was killed before its first save; without `scheme` only config.ini, as a study's
@@ -306,7 +315,7 @@ TEST(test_resume_from_nothing)
     for (int i = 0; i < 2; i++) {
         leave_killed(dir[i], i == 0);
         snprintf(args, sizeof args, "train --resume --rate 0.5 --out %s", dir[i]);
-        must_refuse(args, "--rate 0.5: the run in ");
+        must_refuse(args, "(--rate 1e-2, now 0.5)");
         snprintf(name, sizeof name, "%s/config.ini", dir[i]);
         assert_true(same_files("sound/config.ini", name));
         snprintf(args, sizeof args, "train --resume --out %s", dir[i]);

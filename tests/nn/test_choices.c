@@ -111,6 +111,9 @@ TEST(epochs_files_are_this_runs)
 /* A resumed run must agree in each choice, and in the length only where rates depend on it. */
 TEST(resuming_needs_the_same_choices)
 {
+    static const char *const words[] = {": schedule cosine to ", ": schedule cosine to ",
+                                        "accumulate 3, now 4", "average 2, now 3",
+                                        ": schedule cosine to "};
     for (int i = 0; i < 5; i++) {
         Trial a;
         choices_init(&a, "agree");
@@ -123,7 +126,7 @@ TEST(resuming_needs_the_same_choices)
         if (i == 3) a.t.average++;
         if (i == 4) a.t.epochs++;
         assert_int_equal(run(&a), ERR_INPUT);
-        assert_non_null(strstr(error_text(), "other options"));
+        if (!strstr(error_text(), words[i])) fail_msg("%s", error_text());
     }
 }
 

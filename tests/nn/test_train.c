@@ -233,10 +233,12 @@ TEST(resuming_needs_the_same_run)
     a.t.resume = 1;
     a.t.rate *= 2;
     assert_int_equal(run(&a), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "other options"));
+    assert_non_null(strstr(error_text(), ": rate "));
+    assert_null(strstr(error_text(), ";")); /* nothing else differs */
     a.t.rate /= 2;
     corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "corpus is not the text it was trained on"));
     corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), 0);
     trial_init(&a, "nowhere", CONTEXT_STREAM);

@@ -46,15 +46,19 @@ static int refused, accepted; /* options */
 
 static void resume_with_another(const Options *base, const Option *p)
 {
-    char words[512];
+    char words[512], now[64];
     const char *value = other_value(base, p);
     int ends = schedule_ends(options_choice(base, "schedule"));
     unsigned may = p->flags & (OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH));
     Options *o = fresh();
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
     int code = rerun_resume(o, command_train.groups, folder);
-    snprintf(words, sizeof words, "--%s %s: the run in %s has ", p->name, value, folder);
-    if (may ? code != 0 : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0)
+    snprintf(words, sizeof words, "the run in %s goes on only with its own options (--%s ", folder,
+             p->name);
+    snprintf(now, sizeof now, ", now %s)", value);
+    if (may ? code != 0
+            : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0 ||
+                  !strstr(error_text(), now))
         fail_msg("--%s %s: %d %s", p->name, value, code, error_text());
     *(may ? &accepted : &refused) += 1;
     options_free(o);
