@@ -571,6 +571,8 @@ typedef struct {
  * shorter run), and it reads the validation and test texts. Source: Vaswani et al. 2017, section 6.1;
  * average_checkpoints.py of fairseq. */
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result);
+/* Counts the steps of a whole training; of config it reads what decides the batches and the length. */
+int train_length(const Corpus *c, const TrainConfig *config, uint64_t *steps);
 
 /* Reads the step after which a run's state, DIR/state.safetensors, was saved. ERR_INPUT where the file has none. */
 int train_saved_step(const char *file, uint64_t *step);

@@ -19,13 +19,12 @@ enum { ROWS_PER_EPOCH = 20 };
 
 /* Counts the steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule
  * that ends counts them all; else the first epoch stands for all. */
-static uint64_t steps_of_all(const Run *r)
+static uint64_t steps_of_all(const TrainConfig *t, Batches *b)
 {
-    const TrainConfig *t = r->t;
     uint64_t steps = 0, epochs = (uint64_t)t->epochs, most = t->max_steps;
     for (uint64_t e = 1; e <= epochs && (!most || steps < most); e++) {
-        batches_epoch(r->train, (long)e);
-        steps += run_epoch_steps(t, batches_count(r->train));
+        batches_epoch(b, (long)e);
+        steps += run_epoch_steps(t, batches_count(b));
         if (!schedule_ends(t->schedule)) {
             steps *= epochs;
             break;
@@ -355,22 +354,30 @@ static int check_config(const Run *r)
     return 0;
 }
 
-static int open_split(const Run *r, int split, uint64_t seed, Batches **b)
+static int open_split(const Corpus *c, const TrainConfig *t, int split, uint64_t seed, Batches **b)
 {
-    const TrainConfig *t = r->t;
-    return batches_new(&r->c->text[split], &r->c->source[split], &r->c->vocab,
+    return batches_new(&c->text[split], &c->source[split], &c->vocab,
                        t->ask ? &t->ask[split] : NULL, t->context, t->batch_tokens, t->sequence,
                        seed, b);
+}
+
+int train_length(const Corpus *c, const TrainConfig *t, uint64_t *steps)
+{
+    Batches *b;
+    TRY(open_split(c, t, SPLIT_TRAIN, t->seed, &b));
+    *steps = steps_of_all(t, b);
+    batches_free(b);
+    return 0;
 }
 
 static int open_run(Run *r)
 {
     const TrainConfig *t = r->t;
     TRY(check_config(r));
-    TRY(open_split(r, SPLIT_TRAIN, t->seed, &r->train));
-    TRY(open_split(r, SPLIT_VALID, t->seed, &r->valid));
+    TRY(open_split(r->c, t, SPLIT_TRAIN, t->seed, &r->train));
+    TRY(open_split(r->c, t, SPLIT_VALID, t->seed, &r->valid));
     batches_epoch(r->valid, -1);
-    r->steps = steps_of_all(r);
+    r->steps = steps_of_all(t, r->train);
     r->files = t->out && (!t->ranks || t->ranks->rank == 0);
     if (t->out) return run_open(r);
     r->best = model_backend(r->m)->alloc(model_size(r->m));
@@ -427,7 +434,7 @@ static int read_test(Run *r, TrainResult *result)
     Evaluation e;
     result->test_ppl = result->test_exact = NAN;
     if (!r->c->text[SPLIT_TEST].id) return 0;
-    int code = open_split(r, SPLIT_TEST, 0, &b);
+    int code = open_split(r->c, t, SPLIT_TEST, 0, &b);
     TRY(agree(r, code));
     code = evaluate_batches(r->m, t->ranks, b, t->stop, &e);
     batches_free(b);

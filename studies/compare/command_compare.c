@@ -172,6 +172,7 @@ static int open_study(Compare *u)
     TRY(network_check(o));
     TRY(compare_select(u));
     TRY(network_adaptive(o, &u->corpus));
+    TRY(network_warmup(u->options, &u->corpus));
     TRY(compare_open(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
@@ -226,9 +227,10 @@ static int save(void *study)
 }
 
 /* Returns ERR_INPUT where the config.ini of a directory of --from has another recipe. */
-static int check_recorded(const Options *o)
+static int check_recorded(Options *o)
 {
-    const char *dir;
+    const char *dir = options_item(o, "from", 0);
+    TRY(runs_warmup(o, groups, dir ? dir : options_text(o, "out")));
     for (size_t i = 0; (dir = options_item(o, "from", i)); i++)
         TRY(runs_same_recipe(o, groups, recipe, dir));
     return 0;

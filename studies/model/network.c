@@ -126,8 +126,9 @@ static const Option training_options[] = {
     {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
      .alias = {"lr", "learning-rate"}, .sets = {TO(train.rate)}},
     {"warmup", OPTION_SIZE, "400", "N",
-     "number of steps in which the rate rises linearly to its peak", 0, 1e12,
-     .sets = {TO(train.warmup)}},
+     "number of steps in which the rate rises linearly to its peak; not given, no more than a tenth of the "
+     "training's steps",
+     0, 1e12, .sets = {TO(train.warmup)}},
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
      "rate after its peak: inverse-sqrt falls as 1/sqrt(step), or stays without warm-up; cosine falls as "
      "half a cosine and linear as a line, to --end-rate at the run's last step; constant stays",
@@ -369,6 +370,21 @@ int network_check(const Options *o)
     if (average <= epochs) return 0;
     return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
                      epochs);
+}
+
+int network_warmup(Options *o, const Corpus *c)
+{
+    Asking ask[SPLITS];
+    TrainConfig t = network_training(o);
+    char text[32];
+    uint64_t steps;
+    if (options_rank(o, "warmup") != OPTION_DEFAULT) return 0;
+    t.ask = network_asking(o, ask);
+    if (c->source[SPLIT_TRAIN].tokens) t.context = CONTEXT_SENTENCE;
+    TRY(train_length(c, &t, &steps));
+    if (steps / 10 >= t.warmup) return 0;
+    snprintf(text, sizeof text, "%d", steps < 20 ? 1 : (int)(steps / 10));
+    return options_set(o, OPTION_FILE, "", "warmup", text);
 }
 
 int network_adaptive(const Options *o, const Corpus *c)

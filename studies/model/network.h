@@ -111,6 +111,10 @@ int network_corpus(const Options *o, int untested, Corpus *c);
  * missing. */
 int network_check(const Options *o);
 
+/* Sets --warmup, where neither command line nor file did, to no more than a tenth of the training's steps (at least 1):
+ * the number that is used is recorded. */
+int network_warmup(Options *o, const Corpus *c);
+
 /* Returns ERR_INPUT where --adaptive is given and the words of c's training text are not numbered by frequency. */
 int network_adaptive(const Options *o, const Corpus *c);
 

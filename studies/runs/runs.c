@@ -378,6 +378,20 @@ int runs_same_study(const Runs *r, const OptionGroup *const *groups)
     return code;
 }
 
+int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    Options *there;
+    TRY(output_path(path, dir, "config.ini"));
+    if (!output_exists(path) || options_rank(o, "warmup") != OPTION_DEFAULT) return 0;
+    TRY(options_new(groups, &there));
+    int code = options_read(there, path);
+    if (code == 0 && options_rank(there, "warmup") == OPTION_FILE)
+        code = options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
+    options_free(there);
+    return code;
+}
+
 static int compare_recipes(const Options *o, const Options *there, const OptionGroup *const *recipe,
                            const char *dir)
 {

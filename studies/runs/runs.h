@@ -73,6 +73,10 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
  * differ, and where epochs are added the runs go on. A study that only read recorded runs (--from) has no runs. */
 int runs_same_study(const Runs *r, const OptionGroup *const *groups);
 
+/* Sets --warmup, where it is not given, to that of the study in DIR, of these groups: its runs have it, and go on with
+ * it where epochs are added. Its own default depends on their number (network_warmup). */
+int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir);
+
 /* Returns ERR_INPUT where DIR/config.ini is of a study, of the groups `all`, whose options of the groups `recipe` that
  * are part of a run's identity differ from those of o, and names them: its recorded runs are of another training.
  * The rate and the dropout may differ where o chooses them (--tune). A directory without config.ini passes. */

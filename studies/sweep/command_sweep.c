@@ -79,12 +79,15 @@ static const OptionGroup *const groups[] = {&word_group,
 static int open_study(Sweep *u)
 {
     const Options *o = u->options;
+    const char *from = options_item(o, "from", 0);
     TRY(network_check(o));
     TRY(zoo_open(&u->zoo));
     TRY(sweep_words(u));
     TRY(network_corpus(o, 0, &u->corpus));
     TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
+    TRY(runs_warmup(u->options, groups, from ? from : u->dir));
+    TRY(network_warmup(u->options, &u->corpus));
     TRY(sweep_check(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};

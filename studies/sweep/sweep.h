@@ -73,7 +73,7 @@ typedef struct {
 } Word;
 
 typedef struct {
-    const Options *options;
+    Options *options;
     const char *dir;
     Worker worker;
     Runs runs;

@@ -266,6 +266,7 @@ static int build(Training *r, Options *o)
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(choose_stacks(r, o));
     if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
+    TRY(network_warmup(o, &r->corpus));
     if (judge_wanted(o) && r->ranks)
         return error_set(ERR_INPUT, "--best bleu: of one process alone");
     /* The judge comes before the forecast, which counts the memory in use. */

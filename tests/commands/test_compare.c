@@ -523,6 +523,29 @@ TEST(test_lengthened)
     }
 }
 
+/* A warm-up that is not given is a tenth of the study's first length; its runs have it, and keep it when they go on. */
+TEST(test_warmup_of_a_study)
+{
+#define COLD                                                                                     \
+    " --scheme euler --seeds 1 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256 " \
+    "--threads 1 --rate 2e-2 --system linear --truncation 0 --corpus text "
+    static const char once[] = "compare --out warm --epochs 1" COLD,
+                      longer[] = "compare --out warm --epochs 30" COLD;
+    run_ok(once);
+    shell_ok("cp warm/config.ini first");
+    run_ok(once);
+    run_ok(longer);
+    file_read("warm/study.log", big, sizeof big);
+    assert_int_equal(count_words(big, ": goes on with euler-seed"), 1);
+    shell_ok("grep -qx 'warmup = 1' first && grep -qx 'warmup = 1' warm/config.ini && "
+             "grep -qx 'warmup = 1' warm/runs/euler-seed1/config.ini");
+    run_ok("compare --out read --from warm --epochs 30" COLD);
+    forget("warm");
+    run_ok(longer);
+    shell_ok("! grep -qx 'warmup = 1' warm/config.ini && cd warm && "
+             "grep -x 'warmup = .*' config.ini >w && grep -qxf w runs/euler-seed1/config.ini");
+}
+
 /* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
  * depth. Ordinary names keep the folders that they had. */
 TEST(test_names_of_runs)

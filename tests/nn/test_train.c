@@ -215,6 +215,13 @@ TEST(a_step_limit_ends_the_run)
     a.t.max_steps = 11;
     assert_int_equal(run(&a), 0);
     assert_int_equal(a.result.steps, 11);
+    uint64_t steps;
+    assert_int_equal(train_length(&corpus, &a.t, &steps), 0);
+    assert_int_equal(steps, 11);
+    a.t.max_steps = 0;
+    assert_int_equal(train_length(&corpus, &a.t, &steps), 0);
+    assert_int_equal(steps, EPOCHS * 8); /* 8 batches */
+    a.t.max_steps = 11;
     assert_int_equal(a.epochs, 2);
     trial_init(&b, "limit", CONTEXT_STREAM);
     b.t.resume = 1;

@@ -156,6 +156,33 @@ TEST(values_are_recorded)
 /* ---- a study's runs ------------------------------------------------------------------------------ */
 
 /* A run is recognised by the values of its options, however they were written. */
+/* A warm-up that is not given is min(400, a tenth of the training) and is recorded so; one that is given stays. */
+TEST(warmup_fits_the_training)
+{
+    static const struct {
+        const char *steps, *given, *warmup;
+    } cases[] = {{"1", NULL, "1"},      {"19", NULL, "1"},     {"86", NULL, "8"},
+                 {"3999", NULL, "399"}, {"4000", NULL, "400"}, {"90000", NULL, "400"},
+                 {"86", "400", "400"},  {"86", "0", "0"}};
+    Corpus c;
+    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 1, &c), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Options *o = fresh();
+        char *text, line[64];
+        options_set(o, OPTION_FILE, "", "epochs", "1000000");
+        options_set(o, OPTION_FILE, "", "max-steps", cases[i].steps);
+        if (cases[i].given) options_set(o, OPTION_ARGUMENT, "", "warmup", cases[i].given);
+        assert_int_equal(network_warmup(o, &c), 0);
+        assert_int_equal(network_training(o).warmup, atol(cases[i].warmup));
+        assert_int_equal(network_config_text(o, &text), 0);
+        snprintf(line, sizeof line, "\nwarmup = %s\n", cases[i].warmup);
+        if (!strstr(text, line)) fail_msg("case %zu: %s", i, text);
+        memory_free(text);
+        options_free(o);
+    }
+    corpus_free(&c);
+}
+
 TEST(runs_are_known_by_values)
 {
     static const struct {
