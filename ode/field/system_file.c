@@ -12,7 +12,7 @@
  *     memory 4                                # particles at rest, which C sees: that of decoders' schemes
  *     memory = cos(2*pi*i/4)                  # where they are, like initial; or memory1 = ..., memory2 = ...
  *     C = softmax dot : z                     # interaction with all of them: sum, mean or softmax
- *     initial = cos(2*pi*i/n) + normal/10     # or initial1 = ..., initial2 = ...
+ *     initial = cos(2*pi*i/n) + normal/10     # or initial1 = ..., initial2 = ..., or initial = 2, 0: one a coordinate
  *     t-end 1
  *     h0 1/8
  *
@@ -169,6 +169,22 @@ static int read_rule(Reader *p, int which, Rule *r)
     return formula_read(p, which, &r->value);
 }
 
+/* Reads the values behind the first of `initial = 2, 0`. */
+static int read_list(Reader *p)
+{
+    Rule *rule = p->formulas->rule[RULE_INITIAL];
+    size_t values = 1;
+    for (; cursor_take(&p->cursor, ","); values++) {
+        Rule next = {.line = p->cursor.line};
+        TRY(formula_read(p, RULE_INITIAL, &next.value));
+        if (values < p->d) rule[values] = next;
+    }
+    if (values == 1 || values == p->d) return 0;
+    return cursor_error(&p->cursor,
+                        "expected 1 value of initial, or %zu, one a coordinate; there are %zu",
+                        p->d, values);
+}
+
 /* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one. */
 static int read_rules(Reader *p, int which, const char *number)
 {
@@ -186,7 +202,7 @@ static int read_rules(Reader *p, int which, const char *number)
                                 p->formulas->rule[which][c].line);
     TRY(read_rule(p, which, &rule));
     for (size_t c = first; c < end; c++) p->formulas->rule[which][c] = rule;
-    return 0;
+    return which == RULE_INITIAL && !*number ? read_list(p) : 0;
 }
 
 static const struct {

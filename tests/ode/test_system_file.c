@@ -322,6 +322,11 @@ TEST(test_bad)
         {"system x\nmemory 65537\n", "test:2:"},
         {"system x\nd 30\nmemory 60000\nG = y\nC = sum z\nmemory = 1\ninitial = 1\n",
          "test: expected at most 65536"},
+        {"system x\nd 2\nG = y\ninitial = 1, 2, 3\n",
+         "test:4:18: expected 1 value of initial, or 2, one a coordinate; there are 3"},
+        {"system x\nd 3\nG = y\ninitial = 1, 2\n", "test:4:15: expected 1 value of initial, or 3"},
+        {"system x\nd 2\nG = y\ninitial1 = 1, 2\n", "test:4:13: "},
+        {"system x\nG = y, y\n", "test:2:6: "},
         {"system x\nC = y\n", "test:2:5: "},
         {"system x\nmemory = y\n", "test:2:10: "},
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
@@ -338,6 +343,18 @@ TEST(test_bad)
         assert_null(strchr(error_text(), '\n'));
         assert_int_equal(memory_live(), live);
     }
+}
+
+/* A list of initial values is that of the coordinates one by one. */
+TEST(test_initial_list)
+{
+    System *a = parse("system x\nG = y\ninitial = 2*i, -1 + c, normal\n", 4, 3),
+           *b = parse("system x\nG = y\ninitial1 = 2*i\ninitial2 = -1 + c\ninitial3 = normal\n", 4,
+                      3);
+    assert_memory_equal(a->initial, b->initial, 12 * sizeof *a->initial);
+    assert_true(a->initial[3] == 4 && a->initial[4] == 1);
+    system_free(a);
+    system_free(b);
 }
 
 /* Huge texts are refused in bounded time and memory. */
