@@ -172,8 +172,8 @@ static int open_study(Compare *u)
     TRY(network_check(o));
     TRY(compare_select(u));
     TRY(network_adaptive(o, &u->corpus));
-    TRY(network_warmup(u->options, &u->corpus));
     TRY(compare_open(u));
+    TRY(network_warmup(u->options, &u->corpus));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     TRY(runs_same_study(&u->runs, groups));

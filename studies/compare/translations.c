@@ -165,8 +165,8 @@ static int open_study(Translations *u)
         TRY(batches_check(&u->corpus.text[s], &u->corpus.source[s], &u->corpus.vocab, NULL,
                           CONTEXT_SENTENCE, options_size(o, "batch-tokens"),
                           options_size(o, "sequence")));
-    TRY(network_warmup(u->options, &u->corpus));
     TRY(open_cells(u));
+    TRY(network_warmup(u->options, &u->corpus));
     TRY(check_search(u));
     u->unigram = runs_unigram(&u->corpus);
     u->metric = (MetricOptions){

@@ -86,9 +86,9 @@ static int open_study(Sweep *u)
     TRY(network_corpus(o, 0, &u->corpus));
     TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
+    TRY(sweep_check(u));
     TRY(runs_warmup(u->options, groups, from ? from : u->dir));
     TRY(network_warmup(u->options, &u->corpus));
-    TRY(sweep_check(u));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     TRY(runs_same_study(&u->runs, groups));
