@@ -35,6 +35,10 @@ int cursor_error(const Cursor *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
+    const char *bent = c->begin ? memmem(c->begin, (size_t)(c->end - c->begin), "\u2019", 3) : NULL;
+    if (bent)
+        return error_set(ERR_INPUT, "%s:%zu:%zu: write ' in place of the typographic \u2019",
+                         c->file, c->line, (size_t)(bent - c->begin) + 1);
     return error_set(ERR_INPUT, "%s:%zu:%zu: %s", c->file, c->line, (size_t)(c->at - c->begin) + 1,
                      words);
 }

@@ -103,16 +103,21 @@ static int write_dials(const Options *o, char **names)
 
 static int add_controls(Compare *u)
 {
-    size_t asked = u->schemes.count;
+    size_t asked = u->schemes.count, added = 0;
     for (size_t i = 0; i < asked; i++) {
         char name[64];
         size_t n = table_evals(u->schemes.scheme[i], OP_F);
         if (n < 2 || n != table_evals(u->schemes.scheme[i], OP_G)) continue;
+        added++;
         snprintf(name, sizeof name, "looped:%zu", n);
         TRY(select_add(name, "euler", &u->schemes));
         snprintf(name, sizeof name, "repeat:%zu", n);
         TRY(select_add(name, "euler", &u->schemes));
     }
+    if (!added)
+        notice_warn(
+            "--controls adds none: no scheme here has N evaluations of F and as many of G, N "
+            "at least 2");
     return 0;
 }
 

@@ -153,7 +153,9 @@ static int read_task(Finetune *u, Labelled *whole)
     if (!u->task) {
         TRY(read_own(u, change, whole));
     } else {
-        snprintf(u->name, sizeof u->name, "%s", task);
+        snprintf(u->name, sizeof u->name, "%s", u->task->name);
+        TRY(options_set(u->options, OPTION_ARGUMENT, "", "task", u->task->name));
+        task = u->name;
         for (int i = 0; i < 2; i++)
             if (options_rank(o, own[i]) == OPTION_ARGUMENT)
                 return error_set(ERR_INPUT, "--%s has no meaning for --task %s, only for a file",

@@ -24,7 +24,7 @@ enum { START_PRETRAINED, START_FRESH, STARTS };
 extern const char *const finetune_start[STARTS]; /* "pretrained", "fresh" */
 
 typedef struct {
-    const Options *options;
+    Options *options;
     const char *dir, *model; /* --out, --model */
     const LabelledTask *task;
     char name[64]; /* the task's name in tables: "cola", or the file's name without its folders */

@@ -51,8 +51,13 @@ const LabelledTask labelled_values = {
 
 const LabelledTask *labelled_task(const char *name)
 {
-    for (const LabelledTask *t = labelled_tasks; t->name; t++)
-        if (strcmp(t->name, name) == 0) return t;
+    char plain[16];
+    size_t n = 0;
+    for (; *name && n + 1 < sizeof plain; name++)
+        if (*name != '-') plain[n++] = (char)tolower((unsigned char)*name);
+    plain[n] = '\0';
+    for (const LabelledTask *t = labelled_tasks; t->name && !*name; t++)
+        if (strcmp(t->name, plain) == 0) return t;
     return NULL;
 }
 

@@ -52,7 +52,7 @@ enum { LABELLED_CUT = 1, LABELLED_LOWER = 2 };
 /* *out = the changed sentence, which may be empty. Caller: memory_free. */
 int labelled_change(int change, const char *text, size_t bytes, char **out);
 
-/* Returns the row of a name, or NULL. */
+/* Returns the row of a name, in any case and with or without hyphens ("SST-2": sst2), or NULL. */
 const LabelledTask *labelled_task(const char *name);
 
 /* Prints both tables, a row a task: its folder, sentences, labels, metrics (tasks_table.c). */

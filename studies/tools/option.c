@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -124,7 +125,7 @@ static int value_set(Value *v, int rank, const char *text)
 
 static int unknown_name(const Options *o, const char *where, const char *dashes, const char *name)
 {
-    const char *names[256];
+    const char *names[256] = {0};
     size_t n = 0;
     for (size_t i = 0; i < o->count && n + 1 + OPTION_ALIASES <= 256; i++) {
         const Option *p = o->value[i].option;
@@ -132,6 +133,9 @@ static int unknown_name(const Options *o, const char *where, const char *dashes,
         for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++) names[n++] = p->alias[k];
     }
     const char *near = nearest_name(name, names, n);
+    for (size_t i = 0; i < n && !near; i++) /* --batch-size: --batch-tokens */
+        if (strcspn(name, "-") > 3 && strncmp(name, names[i], strcspn(name, "-")) == 0)
+            near = names[i];
     if (!near) return error_set(ERR_INPUT, "%sunknown option '%s%s'", where, dashes, name);
     return error_set(ERR_INPUT, "%sunknown option '%s%s'; the nearest is '%s%s'", where, dashes,
                      name, dashes, near);
@@ -225,10 +229,37 @@ static int argument_error(const Options *o, const char *argument)
     return unknown_name(o, "", "--", name);
 }
 
+/* Refuses a word, with the option that it is probably meant for: of a scheme, a directory or a file. */
+static int refuse_word(const Options *o, const char *word)
+{
+    static const struct {
+        const char *option, *more;
+        int directory;
+    } homes[] = {{"model", "", 1},
+                 {"dir", "", 1},
+                 {"corpus", "", 1},
+                 {"gold", " --hypothesis FILE", 0},
+                 {"reference", " --hypothesis FILE", 0},
+                 {"text", "", 0},
+                 {"corpus", "", 0},
+                 {"system-file", "", 0},
+                 {"scheme-file", "", 0}};
+    struct stat s;
+    int there = stat(word, &s) == 0, directory = there && S_ISDIR(s.st_mode);
+    if (!there && !strpbrk(word, "./") && options_known(o, "scheme"))
+        return error_set(ERR_INPUT, "unexpected argument '%s': write --scheme %s", word, word);
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
+        if (homes[i].directory == directory && options_known(o, homes[i].option))
+            return error_set(ERR_INPUT, "unexpected argument '%s': write --%s %s%s", word,
+                             homes[i].option, word, homes[i].more);
+    return error_set(ERR_INPUT,
+                     "unexpected argument '%s': values follow an option that begins with --", word);
+}
+
 static int add_word(Options *o, const char *word)
 {
     if (options_known(o, "file")) return set_once(o, OPTION_ARGUMENT, "", "file", word);
-    return error_set(ERR_INPUT, "unexpected argument '%s'", word);
+    return refuse_word(o, word);
 }
 
 enum { NAMED = 256 }; /* getopt_long's value for the first option; characters are below it */

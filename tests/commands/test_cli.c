@@ -148,7 +148,16 @@ TEST(test_bad_arguments)
         {"schemes --sheme euler", "nearest is '--scheme'"},
         {"schemes -x", "unknown option '-x'"},
         {"schemes --scheme", "needs a value"},
-        {"schemes euler", "unexpected argument 'euler'"},
+        {"schemes euler", "unexpected argument 'euler': write --scheme euler"},
+        {"train text.txt", "unexpected argument 'text.txt': write --corpus text.txt"},
+        {"eval text", "unexpected argument 'text': write --model text"}, /* a directory */
+        {"bleu a.ref b.hyp",
+         "unexpected argument 'a.ref': write --reference a.ref --hypothesis FILE"},
+        {"train --batch-size 3", "unknown option '--batch-size'; the nearest is '--batch-tokens'"},
+        {"verify --own \"macaron error 1: F\u2019G\"",
+         "claim:1:19: write ' in place of the typographic \u2019"},
+        {"order --scheme-file bent.scheme",
+         "bent.scheme:3:2: write ' in place of the typographic \u2019"},
         {"schemes --csv=perhaps", "expected yes or no"},
         {"schemes --scheme eulre", "euler"},
         {"schemes --scheme euler,,heun", "scheme"},
@@ -228,6 +237,7 @@ TEST(test_bad_arguments)
         {"eval --model nowhere --text a.txt", "nowhere"},
     };
     corpus_write("text", 600, 60);
+    file_text("bent.scheme", "scheme own\nk1 = H(y)\ny\u2019 = y + k1\n");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) must_refuse(bad[i].args, bad[i].words);
     int status = program_run("schemes --scheme euler"); /* the judge itself */
     assert_false(refuses(status, ""));

@@ -170,6 +170,7 @@ TEST(test_controls)
 {
     run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1 --csv "
            "--out controls" TINY);
+    assert_null(strstr(err, "--controls adds none"));
     assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "repeat:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "heun-layer,", "control_of"), "");
@@ -529,9 +530,10 @@ TEST(test_warmup_of_a_study)
 #define COLD                                                                                     \
     " --scheme euler --seeds 1 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256 " \
     "--threads 1 --rate 2e-2 --system linear --truncation 0 --corpus text "
-    static const char once[] = "compare --out warm --epochs 1" COLD,
+    static const char once[] = "compare --out warm --controls --epochs 1" COLD,
                       longer[] = "compare --out warm --epochs 30" COLD;
     run_ok(once);
+    assert_non_null(strstr(err, "--controls adds none: no scheme here has N evaluations of F"));
     shell_ok("cp warm/config.ini first");
     run_ok(once);
     run_ok(longer);

@@ -304,6 +304,8 @@ TEST(refusals)
     must_refuse("finetune --model run --task no.tsv --out r", "no.tsv: No such file");
     must_refuse("finetune --model run --task cola --data nowhere --out r",
                 "nowhere/CoLA/train.tsv");
+    must_refuse("finetune --model run --task SST-2 --data nowhere --out r",
+                "nowhere/SST-2/train.tsv");
     must_refuse("finetune --model run --task cola --data glue --values --out r",
                 "--values has no meaning");
     must_refuse("finetune --model language --task yes.tsv --out r", "trains one");
