@@ -18,8 +18,10 @@
 
 /* ---- read.c ---- */
 
-/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. A file that cannot be read:
- * ERR_INPUT. Caller: memory_free. */
+/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: a file that
+ * cannot be read, a device other than a terminal and /dev/null, more than read_pipe_most bytes (4 GiB) from what is no
+ * regular file. Caller: memory_free. */
+extern size_t read_pipe_most;
 int read_file(const char *file, size_t most, char **bytes, size_t *count);
 
 /* Reads a text as read_file does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT (with

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
@@ -17,6 +18,19 @@ static size_t size_hint(FILE *f, size_t most)
     struct stat s;
     size_t size = fstat(fileno(f), &s) == 0 && s.st_size > 0 ? (size_t)s.st_size : 4095;
     return size < most ? size : most;
+}
+
+size_t read_pipe_most = (size_t)4 << 30;
+
+/* Lowers *most for what may have no end; refuses devices. */
+static int bound(const char *file, FILE *f, size_t *most)
+{
+    struct stat s;
+    if (fstat(fileno(f), &s) != 0 || S_ISREG(s.st_mode)) return 0;
+    if (S_ISCHR(s.st_mode) && s.st_rdev != makedev(1, 3) /* /dev/null */ && !isatty(fileno(f)))
+        return error_set(ERR_INPUT, "%s is a device, which may have no end: give a file", file);
+    if (*most > read_pipe_most) *most = read_pipe_most + 1;
+    return 0;
 }
 
 static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
@@ -51,8 +65,14 @@ int read_file(const char *file, size_t most, char **bytes, size_t *count)
     *count = 0;
     FILE *f = fopen(file, "rb");
     if (!f) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
-    int code = read_stream(file, f, most, bytes, count);
+    size_t asked = most;
+    int code = bound(file, f, &most);
+    if (code == 0) code = read_stream(file, f, most, bytes, count);
     fclose(f);
+    if (code == 0 && most < asked && *count == most)
+        code = error_set(ERR_INPUT,
+                         "%s: more than %zu bytes, and no regular file: save them in a file first",
+                         file, read_pipe_most);
     if (code) *bytes = memory_free(*bytes);
     return code;
 }

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <ini.h>
 #include <math.h>
@@ -13,6 +12,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "nn/text/corpus.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/option_check.h"
 
@@ -336,8 +336,14 @@ static int reader_value(void *arg, const char *section, const char *name, const 
 
 int options_read(Options *o, const char *file)
 {
-    Reader r = {o, file, fopen(file, "r"), 0, 0};
-    if (!r.stream) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    char *text;
+    size_t bytes;
+    TRY(read_file(file, SIZE_MAX, &text, &bytes));
+    Reader r = {o, file, fmemopen(text, bytes, "r"), 0, 0};
+    if (!r.stream) {
+        memory_free(text);
+        return error_set(ERR_MEMORY, "%s: out of memory", file);
+    }
     ini_allow_inline_comments = false; /* a ';' may be part of a file name */
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
@@ -345,10 +351,9 @@ int options_read(Options *o, const char *file)
     ini_allow_realloc = true;
     ini_max_line = 1 << 16;
     int line = ini_parse_stream(reader_line, &r, reader_value, &r);
-    int failed = ferror(r.stream);
     fclose(r.stream);
+    memory_free(text);
     if (r.code != 0) return r.code;
-    if (failed) return error_set(ERR_INPUT, "%s: cannot be read", file);
     if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", file);
     if (line > 0) return error_set(ERR_INPUT, "%s:%d: expected 'name = value'", file, line);
     return 0;

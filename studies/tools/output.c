@@ -12,6 +12,7 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
+#include "nn/text/corpus.h"
 
 static int make_one(const char *path)
 {
@@ -110,39 +111,11 @@ int output_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static int read_stream(FILE *f, const char *path, char **text, size_t *bytes)
-{
-    size_t room = 1 << 14, n = 0;
-    char *p = memory_new(room, 1);
-    while (p) {
-        n += fread(p + n, 1, room - 1 - n, f);
-        if (n < room - 1) break;
-        char *grown = memory_grow(p, room, 2 * room, 1);
-        if (!grown)
-            p = memory_free(p);
-        else
-            p = grown;
-        room *= 2;
-    }
-    if (!p) return ERR_MEMORY;
-    if (ferror(f)) {
-        memory_free(p);
-        return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
-    }
-    p[n] = '\0';
-    text_unmark(p, &n);
-    *text = p;
-    *bytes = n;
-    return 0;
-}
-
 int output_read(const char *path, char **text, size_t *bytes)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f) return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
-    int code = read_stream(f, path, text, bytes);
-    fclose(f);
-    return code;
+    TRY(read_file(path, SIZE_MAX, text, bytes));
+    text_unmark(*text, bytes);
+    return 0;
 }
 
 int output_open(Output *o)

@@ -153,6 +153,11 @@ TEST(test_bad_arguments)
         {"eval text", "unexpected argument 'text': write --model text"}, /* a directory */
         {"bleu a.ref b.hyp",
          "unexpected argument 'a.ref': write --reference a.ref --hypothesis FILE"},
+        {"data --corpus /dev/zero", "/dev/zero is a device, which may have no end: give a file"},
+        {"plot /dev/zero", "/dev/zero is a device"},
+        {"bleu --reference /dev/urandom", "/dev/urandom is a device"},
+        {"train --config /dev/zero", "/dev/zero is a device"},
+        {"data --corpus /dev/null", "/dev/null is empty"}, /* the control */
         {"train --batch-size 3", "unknown option '--batch-size'; the nearest is '--batch-tokens'"},
         {"verify --own \"macaron error 1: F\u2019G\"",
          "claim:1:19: write ' in place of the typographic \u2019"},

@@ -270,7 +270,7 @@ TEST(ini_files)
         options_free(o);
     }
     Options *o = fresh();
-    expect("a folder", options_read(o, folder), ERR_INPUT, "cannot be read");
+    expect("a folder", options_read(o, folder), ERR_INPUT, "Is a directory");
     expect("nothing", options_read(o, file_path("none")), ERR_INPUT, "none: ");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
