@@ -4,7 +4,9 @@
  * old file and, at worst, FILE.tmp-PID, which the next training in that directory removes.
  *
  * At the size limit of the process or its user the system sends SIGXFSZ, which ends a program that
- * does not ignore it. If it is ignored, it is an ordinary error here. */
+ * does not ignore it. If it is ignored, it is an ordinary error here.
+ *
+ * Reads files whole too; what is no regular file has a bound. */
 #include "kernels/file.h"
 
 #include <dirent.h>
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
@@ -132,4 +135,71 @@ void file_sweep(const char *dir)
 int file_replace(const char *file, const void *bytes, size_t count)
 {
     return file_stream(file, next_once, &(FilePart){bytes, count});
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+/* Estimates the bytes of a file; a pipe starts with a page and grows. */
+static size_t size_hint(FILE *f, size_t most)
+{
+    struct stat s;
+    size_t size = fstat(fileno(f), &s) == 0 && s.st_size > 0 ? (size_t)s.st_size : 4095;
+    return size < most ? size : most;
+}
+
+size_t file_pipe_most = (size_t)4 << 30;
+
+/* Lowers *most for what may have no end; refuses devices. */
+static int bound(const char *file, FILE *f, size_t *most)
+{
+    struct stat s;
+    if (fstat(fileno(f), &s) != 0 || S_ISREG(s.st_mode)) return 0;
+    if (S_ISCHR(s.st_mode) && s.st_rdev != makedev(1, 3) /* /dev/null */ && !isatty(fileno(f)))
+        return error_set(ERR_INPUT, "%s is a device, which may have no end: give a file", file);
+    if (*most > file_pipe_most) *most = file_pipe_most + 1;
+    return 0;
+}
+
+static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
+{
+    size_t room = size_hint(f, most) + 1;
+    size_t n = 0;
+    char *p = memory_new(room, 1);
+    while (p && n < most) {
+        size_t want = room - 1 < most ? room - 1 : most;
+        n += fread(p + n, 1, want - n, f);
+        int c = n < want || n == most ? EOF : getc(f); /* one byte more: the hint was short */
+        if (c == EOF) break;
+        char *q = memory_grow(p, n, 2 * room, 1);
+        if (!q) {
+            p = memory_free(p);
+            break;
+        }
+        p = q;
+        room *= 2;
+        p[n++] = (char)c;
+    }
+    if (!p) return ERR_MEMORY;
+    *bytes = p;
+    *count = n;
+    if (ferror(f)) return error_set(ERR_INPUT, "cannot read %s: %s", file, strerror(errno));
+    return 0;
+}
+
+int file_whole(const char *file, size_t most, char **bytes, size_t *count)
+{
+    *bytes = NULL;
+    *count = 0;
+    FILE *f = fopen(file, "rb");
+    if (!f) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
+    size_t asked = most;
+    int code = bound(file, f, &most);
+    if (code == 0) code = read_stream(file, f, most, bytes, count);
+    fclose(f);
+    if (code == 0 && most < asked && *count == most)
+        code = error_set(ERR_INPUT,
+                         "%s: more than %zu bytes, and no regular file: save them in a file first",
+                         file, file_pipe_most);
+    if (code) *bytes = memory_free(*bytes);
+    return code;
 }

@@ -1,4 +1,4 @@
-/* file.h: files that appear whole or not at all, by a temporary file and a rename. */
+/* file.h: files that appear whole or not at all, by a temporary file and a rename; files read whole. */
 #ifndef TROTTER_FILE_H
 #define TROTTER_FILE_H
 
@@ -20,5 +20,11 @@ int file_stream(const char *file, int (*next)(void *arg, FilePart *part), void *
 /* Removes what dead writers of this machine left in a directory: files NAME.tmp-PID where no process has the number
  * PID, as it is printed. Only a caller who alone writes there may use it: a writer on another machine looks dead. */
 void file_sweep(const char *dir);
+
+/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: a file that
+ * cannot be read, a device other than a terminal and /dev/null, more than file_pipe_most bytes (4 GiB) from what is no
+ * regular file. Caller: memory_free. */
+extern size_t file_pipe_most;
+int file_whole(const char *file, size_t most, char **bytes, size_t *count);
 
 #endif

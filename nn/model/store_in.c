@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
-#include "nn/text/corpus.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
 
@@ -278,7 +278,7 @@ static int open_file(const char *file, size_t most, Opened *o)
 {
     size_t n = 0;
     *o = (Opened){.file = file};
-    TRY(read_file(file, most, &o->bytes, &o->count));
+    TRY(file_whole(file, most, &o->bytes, &o->count));
     TRY(header_length(file, o->bytes, o->count, &n));
     o->data = o->bytes + 8 + n;
     o->size = o->count - 8 - n;
@@ -319,7 +319,7 @@ static int header_end(const char *file, size_t *end)
     char *bytes;
     size_t count;
     uint64_t n = 0;
-    TRY(read_file(file, 8, &bytes, &count));
+    TRY(file_whole(file, 8, &bytes, &count));
     memcpy(&n, bytes, count);
     memory_free(bytes);
     *end = 8 + (n < HEADER_MOST ? n : HEADER_MOST);

@@ -18,14 +18,8 @@
 
 /* ---- read.c ---- */
 
-/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: a file that
- * cannot be read, a device other than a terminal and /dev/null, more than read_pipe_most bytes (4 GiB) from what is no
- * regular file. Caller: memory_free. */
-extern size_t read_pipe_most;
-int read_file(const char *file, size_t most, char **bytes, size_t *count);
-
-/* Reads a text as read_file does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT (with
- * its line). */
+/* Reads a text as file_whole does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT
+ * (with its line). */
 int read_text(const char *file, char **bytes, size_t *count);
 
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside

@@ -2,80 +2,13 @@
  * is a window of the file's bytes. */
 #include "nn/text/corpus.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
-
-/* Estimates the bytes of a file; a pipe starts with a page and grows. */
-static size_t size_hint(FILE *f, size_t most)
-{
-    struct stat s;
-    size_t size = fstat(fileno(f), &s) == 0 && s.st_size > 0 ? (size_t)s.st_size : 4095;
-    return size < most ? size : most;
-}
-
-size_t read_pipe_most = (size_t)4 << 30;
-
-/* Lowers *most for what may have no end; refuses devices. */
-static int bound(const char *file, FILE *f, size_t *most)
-{
-    struct stat s;
-    if (fstat(fileno(f), &s) != 0 || S_ISREG(s.st_mode)) return 0;
-    if (S_ISCHR(s.st_mode) && s.st_rdev != makedev(1, 3) /* /dev/null */ && !isatty(fileno(f)))
-        return error_set(ERR_INPUT, "%s is a device, which may have no end: give a file", file);
-    if (*most > read_pipe_most) *most = read_pipe_most + 1;
-    return 0;
-}
-
-static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
-{
-    size_t room = size_hint(f, most) + 1;
-    size_t n = 0;
-    char *p = memory_new(room, 1);
-    while (p && n < most) {
-        size_t want = room - 1 < most ? room - 1 : most;
-        n += fread(p + n, 1, want - n, f);
-        int c = n < want || n == most ? EOF : getc(f); /* one byte more: the hint was short */
-        if (c == EOF) break;
-        char *q = memory_grow(p, n, 2 * room, 1);
-        if (!q) {
-            p = memory_free(p);
-            break;
-        }
-        p = q;
-        room *= 2;
-        p[n++] = (char)c;
-    }
-    if (!p) return ERR_MEMORY;
-    *bytes = p;
-    *count = n;
-    if (ferror(f)) return error_set(ERR_INPUT, "cannot read %s: %s", file, strerror(errno));
-    return 0;
-}
-
-int read_file(const char *file, size_t most, char **bytes, size_t *count)
-{
-    *bytes = NULL;
-    *count = 0;
-    FILE *f = fopen(file, "rb");
-    if (!f) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
-    size_t asked = most;
-    int code = bound(file, f, &most);
-    if (code == 0) code = read_stream(file, f, most, bytes, count);
-    fclose(f);
-    if (code == 0 && most < asked && *count == most)
-        code = error_set(ERR_INPUT,
-                         "%s: more than %zu bytes, and no regular file: save them in a file first",
-                         file, read_pipe_most);
-    if (code) *bytes = memory_free(*bytes);
-    return code;
-}
 
 static size_t line_of(const char *bytes, const char *at)
 {
@@ -95,7 +28,7 @@ static int check_text(const char *file, const char *bytes, size_t count)
 
 int read_text(const char *file, char **bytes, size_t *count)
 {
-    TRY(read_file(file, SIZE_MAX, bytes, count));
+    TRY(file_whole(file, SIZE_MAX, bytes, count));
     text_unmark(*bytes, count);
     int code = check_text(file, *bytes, *count);
     if (code) *bytes = memory_free(*bytes);

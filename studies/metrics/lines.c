@@ -6,9 +6,9 @@
 #include <unistr.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
-#include "nn/text/corpus.h"
 
 static size_t count_ends(const char *text, size_t bytes)
 {
@@ -57,7 +57,7 @@ int lines_read(const char *file, Lines *out)
     char *text;
     size_t bytes;
     *out = (Lines){0};
-    TRY(read_file(standard ? "/dev/stdin" : file, SIZE_MAX, &text, &bytes));
+    TRY(file_whole(standard ? "/dev/stdin" : file, SIZE_MAX, &text, &bytes));
     return lines_take(standard ? "standard input" : file, text, bytes, out);
 }
 

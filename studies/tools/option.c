@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
-#include "nn/text/corpus.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/option_check.h"
 
@@ -338,7 +338,7 @@ int options_read(Options *o, const char *file)
 {
     char *text;
     size_t bytes;
-    TRY(read_file(file, SIZE_MAX, &text, &bytes));
+    TRY(file_whole(file, SIZE_MAX, &text, &bytes));
     Reader r = {o, file, fmemopen(text, bytes, "r"), 0, 0};
     if (!r.stream) {
         memory_free(text);

@@ -12,7 +12,6 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
-#include "nn/text/corpus.h"
 
 static int make_one(const char *path)
 {
@@ -113,7 +112,7 @@ int output_exists(const char *path)
 
 int output_read(const char *path, char **text, size_t *bytes)
 {
-    TRY(read_file(path, SIZE_MAX, text, bytes));
+    TRY(file_whole(path, SIZE_MAX, text, bytes));
     text_unmark(*text, bytes);
     return 0;
 }

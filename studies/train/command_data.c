@@ -4,6 +4,7 @@
 #include <nettle/sha2.h>
 #include <string.h>
 
+#include "kernels/file.h"
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
@@ -74,7 +75,7 @@ static int read_bytes(const Corpus *c, int split, const Text *t, Bytes *b)
         return b->bytes ? 0 : ERR_MEMORY;
     }
     if (!isnan(c->entropy_rate)) return write_words(c, t, b);
-    TRY(read_file(t->file, SIZE_MAX, &b->bytes, &b->count));
+    TRY(file_whole(t->file, SIZE_MAX, &b->bytes, &b->count));
     if (!c->single) return 0;
     const char *end = b->bytes + b->count, *from = single_skip(b->bytes, end, t->before);
     b->count = (size_t)(single_skip(from, end, t->lines) - from);

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "kernels/file.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/csv.h"
 #include "tests/lib/saved.h"
@@ -143,7 +144,7 @@ static int pipe_job(void)
     close(end[1]);
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", end[0]);
-    int code = read_file(path, SIZE_MAX, &bytes, &count);
+    int code = file_whole(path, SIZE_MAX, &bytes, &count);
     close(end[0]);
     TRY(code);
     memory_free(bytes);

@@ -43,7 +43,7 @@ static int holds(const char *file, const char *text)
 {
     char *bytes;
     size_t count;
-    if (read_file(file, SIZE_MAX, &bytes, &count) != 0) return 0;
+    if (file_whole(file, SIZE_MAX, &bytes, &count) != 0) return 0;
     int good = count == strlen(text) && memcmp(bytes, text, count) == 0;
     memory_free(bytes);
     return good;

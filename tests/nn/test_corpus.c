@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "kernels/file.h"
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
@@ -34,7 +35,7 @@ static const char *spell(const Vocab *v, const Text *t)
 TEST(pipes_are_bounded)
 {
     static const char letters[5000];
-    size_t usual = read_pipe_most;
+    size_t usual = file_pipe_most;
     for (int i = 0; i < 2; i++) {
         int end[2];
         char name[64], *bytes;
@@ -43,14 +44,14 @@ TEST(pipes_are_bounded)
         assert_int_equal(write(end[1], letters, sizeof letters), sizeof letters);
         close(end[1]);
         snprintf(name, sizeof name, "/proc/self/fd/%d", end[0]);
-        read_pipe_most = sizeof letters - (size_t)i;
-        assert_int_equal(read_file(name, SIZE_MAX, &bytes, &count), i ? ERR_INPUT : 0);
+        file_pipe_most = sizeof letters - (size_t)i;
+        assert_int_equal(file_whole(name, SIZE_MAX, &bytes, &count), i ? ERR_INPUT : 0);
         if (i) assert_non_null(strstr(error_text(), ": more than 4999 bytes, and no regular file"));
         if (!i) assert_int_equal(count, sizeof letters);
         memory_free(bytes);
         close(end[0]);
     }
-    read_pipe_most = usual;
+    file_pipe_most = usual;
 }
 
 TEST(test_lines)

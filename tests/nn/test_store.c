@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "kernels/file.h"
 #include "nn/text/corpus.h"
 #include "nn/model/store.h"
 #include "tests/lib/scratch.h"
@@ -109,7 +110,7 @@ TEST(test_layout)
     char *bytes;
     size_t count;
     uint64_t n;
-    assert_int_equal(read_file(write_sample("layout", STORE_F32), SIZE_MAX, &bytes, &count), 0);
+    assert_int_equal(file_whole(write_sample("layout", STORE_F32), SIZE_MAX, &bytes, &count), 0);
     memcpy(&n, bytes, 8);
     assert_int_equal(n % 8, 0);
     assert_int_equal(bytes[8], '{');
@@ -283,7 +284,7 @@ TEST(test_truncations)
     double x[NUMBERS];
     char *bytes;
     size_t count;
-    assert_int_equal(read_file(write_sample("whole", STORE_F32), SIZE_MAX, &bytes, &count), 0);
+    assert_int_equal(file_whole(write_sample("whole", STORE_F32), SIZE_MAX, &bytes, &count), 0);
     for (size_t n = 0; n <= count + 1; n++) { /* bytes is followed by a NUL: one byte too many */
         int code = read_sample(file_write("cut", bytes, n), STORE_ANY, 0, x);
         assert_int_equal(code, n == count ? 0 : ERR_INPUT);
@@ -324,7 +325,7 @@ TEST(test_flipped_bits)
     char *bytes;
     size_t count, sealed = 0, open = 0;
     assert_int_equal(tensors_write(file, t, 2, STORE_F32, &(StoreText){"k", "v"}, 1), 0);
-    assert_int_equal(read_file(file, SIZE_MAX, &bytes, &count), 0);
+    assert_int_equal(file_whole(file, SIZE_MAX, &bytes, &count), 0);
     for (size_t i = 0; i < 8 * count; i++) {
         bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
         file_write("bits", bytes, count);
