@@ -318,7 +318,7 @@ const Command command_order = {
         "    memory 4                            # particles at rest, which C sees, for\n"
         "    memory = normal                     # decoders' schemes, y' = F + C + G\n"
         "    C = softmax dot : z                 # interaction with them\n"
-        "    initial = cos(2*pi*i/n) + normal/10     (or a value a coordinate: initial = 2, 0, or initial1 = 2)\n"
+        "    initial = cos(2*pi*i/n) + normal/10 # or a list: 2, 0\n"
         "    t-end 1\n"
         "    h0 1/8\n"
         "\n"
