@@ -72,7 +72,8 @@ TEST(test_from_recipe)
     must_refuse(TOLD TINY, "told holds runs of other options (--epochs 3, now 4); --config "
                            "told/config.ini gives those of the runs");
     must_refuse(TOLD TINY "--epochs 3 --clip 1", "(--clip 0, now 1)");
-    must_refuse(TOLD TINY "--epochs 3 --tune --tune-rate 1e-2", "(--tune none, now yes)");
+    must_refuse(TOLD TINY "--epochs 3 --tune --tune-rate 1e-2",
+                "(--tune none, now yes; --tune-rate 3e-4,1e-3,3e-3, now 1e-2)");
     run_ok(TOLD TINY "--epochs 3 --recompute --all-pairs"); /* these decide nothing */
     assert_string_equal(out, trained);
     /* without config.ini */

@@ -441,7 +441,7 @@ TEST(from)
     refuse("--from one --from one", "with seed 1 is in a directory before too");
     refuse("--from one --seeds 3 --seed 5", "given twice");
     refuse("--from nowhere", "nowhere");
-    refuse("--from rev", "rev holds runs of other options (--source none, now a)");
+    refuse("--from rev", "rev holds runs of other options (--source none, now a; ");
     shell_ok("rm -rf sized; mkdir sized; cp rev/runs.csv rev/lines.csv sized");
     refuse("--from sized", "parameters, and");
     refuse("--from files --beam 1", "files holds runs of other options (--beam 5, now 1)");
