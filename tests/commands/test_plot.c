@@ -246,7 +246,7 @@ TEST(test_bad_arguments)
 {
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
     plot_must_refuse("plot", "no file", "expected a CSV file");
-    plot_must_refuse("plot nowhere.csv", "no such file", "nowhere.csv");
+    plot_must_refuse("plot nowhere.csv", "no such file", "cannot open nowhere.csv");
     plot_must_refuse("plot .", "a folder", ".");
     plot_must_refuse("plot good.csv --scheme eul", "no such scheme",
                      "no point of the wanted schemes");
