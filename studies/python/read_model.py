@@ -1,25 +1,32 @@
 """A model's logits by NumPy alone: python3 read_model.py DIRECTORY ID ID ... The formulas are those of nn/format.md.
 
 Language models, and encoders alone, whose first ID is that of <cls>: words, or where a model tells no words its classes or number.
-A model that it cannot read, as of two sides, is refused."""
+Of an encoder and a decoder: the source's IDs, "/", the target's. A model that it cannot read, as with norm post, is refused."""
 import json, re, struct, sys
 import numpy as np
 
-def read(file):
+def load(file):
+    """The metadata, and the tensors by name."""
     data = open(file, "rb").read()
     n, = struct.unpack("<Q", data[:8])
     head = json.loads(data[8:8 + n])
     told = head.pop("__metadata__")
     at = lambda t: np.frombuffer(data, {"F32": "<f4", "F64": "<f8"}[t["dtype"]], int(np.prod(t["shape"])), 8 + n + t["data_offsets"][0])
     w = {name: at(t).reshape(t["shape"]).astype(float) for name, t in head.items()}
-    if told["norm"] != "pre" or any(re.match(r"encoder\.|embed\.(?!weight)|.*\.span\.", name) for name in w):
-        raise ValueError(file + ": two sides, norms behind sublayers, clusters of words and spans are not read here")
-    if re.search(r"^[^#]*[\[@]|^flow", statements(told), re.M):
+    return told, w
+
+def read(file):
+    told, w = load(file)
+    if told["norm"] != "pre" or any(re.match(r"embed\.(?!weight)|.*\.span\.", name) for name in w):
+        raise ValueError(file + ": norms behind sublayers, clusters of words and spans are not read here")
+    if any(re.search(r"^[^#]*[\[@]|^flow", statements(told, side), re.M) for side in ("", "encoder.")):
         raise ValueError(file + ": schemes that read earlier layers or times are not read here")
     return told, w
 
-def statements(told):
-    return re.sub(r"^(scheme|title|source|note|start)\b.*", "", told["scheme_text"], flags=re.M)
+def statements(told, side):
+    """The scheme's text; of two sides the decoder's comes first."""
+    text = re.split(r"^(?=scheme )", told["scheme_text"], flags=re.M)
+    return re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
 
 def linear(w, p, x):
     return x @ w[p + ".weight"].T + w[p + ".bias"]
@@ -37,11 +44,20 @@ def F(w, told, p, y):
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:
         s = s + np.einsum("hie,ije->hij", q, w[p + ".relative.weight"][np.clip(apart, -c, c) + c])
-    seen = told["format"] == "trotter encoder 1" or apart <= 0
-    s = np.where(seen, s / np.sqrt(q.shape[-1]), -np.inf)
+    seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or apart <= 0
+    return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
+
+def attend(s, v):
+    s = s / np.sqrt(v.shape[-1])
     a = np.exp(s - s.max(-1, keepdims=True))
-    x = (a / a.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(T, -1)
-    return linear(w, p + ".out", x)
+    return (a / a.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(s.shape[1], -1)
+
+def C(w, told, p, y, memory):
+    """Cross-attention, from y to the encoder's output."""
+    heads = lambda x, n: x.reshape(len(x), n, int(told["heads"]), -1).transpose(1, 2, 0, 3)
+    q, = heads(linear(w, p + ".q", norm(w, p + ".norm", y)), 1)
+    k, v = heads(linear(w, p + ".kv", memory), 2)
+    return linear(w, p + ".out", attend(q @ k.transpose(0, 2, 1), v))
 
 def G(w, told, p, y):
     relu = told["activation"] == "relu" or (told.get("first-relu") == "yes" and p.endswith(".1"))
@@ -51,15 +67,30 @@ def G(w, told, p, y):
 NAME, NUMBER = r"[A-Za-z]\w*(?![\w.])", r"\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"
 PLAIN = r"(?:%s|%s|[-+/^() ]|\*(?!\*))*" % (NAME, NUMBER)  # all that is evaluated: names of step, numbers, arithmetic
 
-def step(w, told, layer, y):
+def operators(w, told, p, decoder, memory):
+    """F, G, ... of a layer, whose tensors begin with p. decoder: its schemes solve y' = F + C + G."""
+    op = {}
+    for s in range(1, 10):
+        one = {name: lambda x, f=f, p=p + "%s.%d" % (kind, s), more=more: f(w, told, p, x, *more)
+               for name, kind, f, more in (("F", "attn", F, ()), ("C", "cross", C, (memory,)), ("G", "ffn", G, ()))}
+        def turns(x, names, one=one):
+            for at in names:
+                x = x + one[at](x)
+            return x
+        all_of = "FCG" if decoder else "FG"
+        one["H"] = lambda x, one=one, all_of=all_of: sum(one[at](x) for at in all_of)
+        one["L"] = lambda x, turns=turns, all_of=all_of: turns(x, all_of) - x
+        one["A"] = lambda x, turns=turns: turns(x, "FC") - x
+        op.update({name + str(s): f for name, f in one.items()}, **(one if s == 1 else {}))
+    return op
+
+def step(w, told, layer, y, side="", memory=None):
     """y' of one layer: the statements of a scheme's text are Python's."""
-    op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt}
-    for name, kind, f in (("F", "attn", F), ("G", "ffn", G)):
-        for s in range(1, 10):
-            op[name + str(s)] = lambda x, f=f, p="layers.%d.%s.%d" % (layer, kind, s): f(w, told, p, x)
-    op.update(F=op["F1"], G=op["G1"], H=lambda x: op["F1"](x) + op["G1"](x), L=lambda x: op["F1"](x) + op["G1"](x + op["F1"](x)))
-    for kind, name, value in re.findall(r"^(?:(let|learn|gate) +)?([\w']+) *= *([^#\n]*)", statements(told), re.M):
-        p = "layers.%d.scheme.%s" % (layer, name)
+    text = statements(told, side)
+    op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt,
+          **operators(w, told, "%slayers.%d." % (side, layer), bool(re.search(r"^decoder|\b[AC]\d?\(", text, re.M)), memory)}
+    for kind, name, value in re.findall(r"^(?:(let|learn|gate) +)?([\w']+) *= *([^#\n]*)", text, re.M):
+        p = "%slayers.%d.scheme.%s" % (side, layer, name)
         if kind == "learn":
             op[name] = w[p]
         elif kind == "gate":
@@ -72,8 +103,7 @@ def step(w, told, layer, y):
             raise ValueError("not read here: " + value)
     return op["y"]
 
-def hidden(told, w, ids, segments=None):
-    """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
+def embed(told, w, ids, segments=None):
     D, T = int(told["width"]), len(ids)
     y, angle = w["embed.weight"][ids], np.arange(T)[:, None] * 10000.0 ** -(np.arange(D // 2) / max(D // 2 - 1, 1))
     if "segment.weight" in w:
@@ -81,13 +111,25 @@ def hidden(told, w, ids, segments=None):
     y = np.sqrt(D) * y
     if told["positions"] in ("sinusoid", "both"):
         y = y + np.concatenate([np.sin(angle), np.cos(angle)], 1)
+    return y
+
+def encoded(told, w, source):
+    """The encoder's output under its norm; the source's last id is that of <eos>."""
+    y = embed(told, w, source)
+    for layer in range(int(told.get("encoder-layers", told["layers"]))):
+        y = step(w, told, layer, y, "encoder.")
+    return norm(w, "encoder.norm", y)
+
+def hidden(told, w, ids, segments=None, source=None):
+    """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
+    y, memory = embed(told, w, ids, segments), None if source is None else encoded(told, w, source)
     for layer in range(int(told["layers"])):
-        y = step(w, told, layer, y)
+        y = step(w, told, layer, y, "" if source is None else "decoder.", memory)
     return norm(w, "final_norm", y) if "final_norm.weight" in w else y
 
-def logits(told, w, ids, segments=None):
-    """Of words: for each id what follows it, of an encoder alone what it is."""
-    h = hidden(told, w, ids, segments)
+def logits(told, w, ids, segments=None, source=None):
+    """Of words: for each id what follows it, of an encoder alone what it is. Targets and language models begin with <eos>."""
+    h = hidden(told, w, ids, segments, source)
     if told["format"] == "trotter encoder 1":
         h = norm(w, "head.norm", gelu(linear(w, "head.dense", h)))
     return h @ w.get("output.weight", w["embed.weight"]).T + w.get("output.bias", 0)
@@ -100,4 +142,6 @@ def classes(told, w, ids, segments=None):
 if __name__ == "__main__":
     told, w = read(sys.argv[1] + "/model.safetensors")
     tells_words = told["format"] != "trotter encoder 1" or "head.dense.weight" in w
-    np.savetxt(sys.stdout, (logits if tells_words else classes)(told, w, list(map(int, sys.argv[2:]))), "%.9g")
+    *source, ids = [list(map(int, x.split())) for x in " ".join(sys.argv[2:]).split("/")]
+    told_by = (lambda *x: logits(*x, source=source[0])) if source else logits if tells_words else classes
+    np.savetxt(sys.stdout, told_by(told, w, ids), "%.9g")

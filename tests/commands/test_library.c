@@ -293,6 +293,8 @@ TEST(encoders_by_numpy)
     shell_ok("printf 'the lord said\\tof the people of god\\n' >pair");
     run_ok("classify --model labels --text pair --precision f64 --csv");
     file_write("classified.csv", out, strlen(out));
+    run_ok("classify --model labels --text pair --precision f64 --csv --sequence 6");
+    file_write("cut.csv", out, strlen(out));
     static const char code[] =
         "import numpy, read_model, trotter\n"
         "def vocabulary(d): return {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
@@ -316,6 +318,10 @@ TEST(encoders_by_numpy)
         "name, p = label([0] + [0] * (len(said[0]) + 1) + [1] * (len(said[1]) + 1))\n"
         "assert name == line[1] and abs(p - float(line[2])) < 1e-9, (name, p, line)\n"
         "assert abs(label(None)[1] - float(line[2])) > 1e-6\n"
+        /* The longer sentence loses its last word first: the 4 and 6 tokens with <eos> become 2 and 3. */
+        "ids = [v[x] for x in '<cls> the <eos> of the <eos>'.split()]\n"
+        "cut = float(open('cut.csv').read().split('\\n')[1].split(',')[2])\n"
+        "assert abs(label([0, 0, 0, 1, 1, 1])[1] - cut) < 1e-9 and abs(cut - float(line[2])) > 1e-9\n"
         "for d in ('first-relu', 'gate', 'learn'):\n"
         "    a = trotter.load(d).logits([1, 2, 3])\n"
         "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
@@ -333,6 +339,108 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
     file_write("encoders.py", code, strlen(code));
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
+}
+
+/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: three by the small reader, and
+ * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
+ * seen. */
+TEST(two_sides_by_numpy)
+{
+    need_numpy();
+    static const char *const model[][3] = {
+        {"turns", "--encoder macaron --decoder transformer --layers 2 --encoder-layers 3",
+         "--positions both"},
+        {"layered", "--encoder transformer --decoder heun-layer --layers 2", "--activation gelu"},
+        {"unsplit", "--encoder euler --decoder euler", "--untied --no-final-norm"},
+        {"dense", "--encoder rk2-dlcl --decoder ab2 --layers 3 --encoder-layers 3", ""},
+        {"steps", "--encoder ab3 --decoder lm-resnet --layers 3 --encoder-layers 4", ""}};
+    file_text("odd.scheme", "scheme odd\nlearn a = 1/4\nk1 = F(y + 1/2*k2[-1])\n"
+                            "k2 = G(y + k1 + 1/4*k1[-1] - 1/8*k2[-1] + 1/4*y[-1] - 1/4*y)\n"
+                            "y' = 3/4*y + 1/4*y[-1] + a*k1 + 1/2*k1[-1] + k2 + 1/3*k2[-1]\n");
+    file_text("source", "3 1 2 5\n");
+    file_text("target", "2 4 1\n");
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        char line[512];
+        snprintf(
+            line, sizeof line,
+            "train --corpus reverse:5 --max-steps 3 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 416 "
+            "--threads 1 %s %s --out %s",
+            model[i][1], model[i][2], model[i][0]);
+        run_ok(line);
+        snprintf(
+            line, sizeof line,
+            "eval --model %s --text target --source-text source --precision f64 --threads 1 --logits %s.npy",
+            model[i][0], model[i][0]);
+        run_ok(line);
+    }
+    run_ok(
+        "train --corpus kjv --vocabulary 60 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
+        "--scheme-file odd.scheme --scheme odd --layers 3 --out odd");
+    file_text("said", "and the lord said\n");
+    run_ok(
+        "eval --model odd --text said --context sentence --precision f64 --threads 1 --logits odd.npy");
+    static const char code[] =
+        "import numpy, read_model as r\n"
+        "def words(d, text):\n"
+        "    v = {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
+        "    return [v[x] for x in text.split()]\n"
+        "def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')\n"
+        "def far(d, z): return abs(z - numpy.load(d + '.npy')).max()\n"
+        "for d in ('turns', 'layered', 'unsplit'):\n"
+        "    (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')\n"
+        "    def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))\n"
+        "    assert of() < 1e-6, (d, of())\n"
+        "    assert of(source=source[:-1]) > 1e-4 and of(target=target[1:] + target[:1]) > 1e-4, d\n"
+        "    wrong = [of(scheme_text=told['scheme_text'].replace(*x)) for x in (('decoder\\n', '\\n'), ('A(y', 'F(y'), ('H(y', 'L(y'))]\n"
+        "    assert max(wrong) > 1e-4, (d, wrong)\n"
+        "assert 'encoder-layers' not in r.load('layered/model.safetensors')[0]\n"
+        "def pair(d, encoder, decoder):\n"
+        "    (source, target), (told, w) = ids(d), r.load(d + '/model.safetensors')\n"
+        "    def op(side, l, m=None): return r.operators(w, told, '%slayers.%d.' % (side, l), side == 'decoder.', m)\n"
+        "    learned = lambda side, l, name: w.get('%slayers.%d.scheme.%s' % (side, l, name))\n"
+        "    m = r.norm(w, 'encoder.norm', encoder(r.embed(told, w, source), op, learned))\n"
+        "    return far(d, r.norm(w, 'final_norm', decoder(r.embed(told, w, target), m, op, learned)) @ w['embed.weight'].T)\n"
+        "def dense(y, op, learned, turn=1):\n"
+        "    first, k1, k2 = y, [], []\n"
+        "    for l in range(3):\n"
+        "        L, w, v = op('encoder.', l)['L'], learned('encoder.', l, 'w'), learned('encoder.', l, 'v')\n"
+        "        k1.append(L(y)); k2.append(L(y + k1[-1]))\n"
+        "        y = first + sum((w[::turn][i] * k1[i] + v[::turn][i] * k2[i]) / 2 for i in range(l + 1))\n"
+        "    return y\n"
+        "def ab2(y, m, op, learned, begin=1):\n"
+        "    k = []\n"
+        "    for l in range(3):\n"
+        "        k.append(op('decoder.', l, m)['H'](y))\n"
+        "        y = y + (begin * k[0] if l == 0 else 3 / 2 * k[l] - k[l - 1] / 2)\n"
+        "    return y\n"
+        "def ab3(y, op, learned):\n"
+        "    k = []\n"
+        "    for l in range(4):\n"
+        "        k.append(op('encoder.', l)['H'](y))\n"
+        "        y = y + (k[l] if l < 2 else 23 / 12 * k[l] - 4 / 3 * k[l - 1] + 5 / 12 * k[l - 2])\n"
+        "    return y\n"
+        "def lm(y, m, op, learned):\n"
+        "    state = [y]\n"
+        "    for l in range(3):\n"
+        "        k, a, y = op('decoder.', l, m)['L'](state[-1]), learned('decoder.', l, 'a'), state[-1]\n"
+        "        state.append(y + k if l == 0 else a * y + (1 - a) * state[-2] + k)\n"
+        "    return state[-1]\n"
+        "assert pair('dense', dense, ab2) < 1e-6 and pair('steps', ab3, lm) < 1e-6\n"
+        "assert pair('dense', lambda *x: dense(*x, turn=-1), ab2) > 1e-5\n"
+        "assert pair('dense', dense, lambda *x: ab2(*x, begin=1.5)) > 1e-4\n"
+        "told, w = r.load('odd/model.safetensors')\n"
+        "y, k1, k2 = [r.embed(told, w, words('odd', '<eos> and the lord said'))], [], []\n"
+        "for l in range(3):\n"
+        "    F, G = (r.operators(w, told, 'layers.%d.' % l, False, None)[x] for x in 'FG')\n"
+        "    now, a = y[-1], w['layers.%d.scheme.a' % l]\n"
+        "    f = F(now + k2[-1] / 2 if l else now)\n"
+        "    g = G(now + f + k1[-1] / 4 + (y[-2] - now) / 4 - k2[-1] / 8 if l else now + f + f / 4)\n"
+        "    y.append(3 / 4 * now + y[-2] / 4 + a * f + k1[-1] / 2 + g + k2[-1] / 3 if l else now + (a * f + f / 2) / (1 / 4 + 1 / 2) + g)\n"
+        "    k1.append(f); k2.append(g)\n"
+        "z = r.norm(w, 'final_norm', y[-1]) @ w['embed.weight'].T\n"
+        "assert far('odd', z) < 1e-6, far('odd', z)\n";
+    file_write("pairs.py", code, strlen(code));
+    if (shell(PYTHON "pairs.py", root, python) != 0) fail_msg("%s", err);
 }
 
 /* As the README says, pip puts the module and the tree's library into a folder, and nothing into the tree. */
