@@ -247,7 +247,7 @@ TEST(test_bad_arguments)
     file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
     plot_must_refuse("plot", "no file", "expected a CSV file");
     plot_must_refuse("plot nowhere.csv", "no such file", "cannot open nowhere.csv");
-    plot_must_refuse("plot .", "a folder", ".");
+    plot_must_refuse("plot .", "a folder", "cannot read .");
     plot_must_refuse("plot good.csv --scheme eul", "no such scheme",
                      "no point of the wanted schemes");
     plot_must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
