@@ -75,6 +75,25 @@ static int count_measured(const Compare *u, size_t *measured, size_t *runs)
     return any;
 }
 
+/* Says whether the order governs a step of h = 1. */
+static void print_regime(const Compare *u, FILE *f)
+{
+    size_t told = 0, governed = 0;
+    for (size_t i = 0; i < u->cells; i++) {
+        told += compare_governs(&u->cell[i]) >= 0;
+        governed += compare_governs(&u->cell[i]) > 0;
+    }
+    if (told)
+        fprintf(
+            f,
+            "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term "
+            "in %zu of %zu rows%s\n",
+            governed == told ? "" : "not ", TRUNCATION_NEAR, governed, told,
+            governed == told ? "."
+            : governed       ? ";\nin the others the order does not govern."
+                             : ".\nThe order does not govern there.");
+}
+
 static void print_truncation(const Compare *u, FILE *f)
 {
     size_t measured, runs;
@@ -96,20 +115,7 @@ static void print_truncation(const Compare *u, FILE *f)
             "%zu of %zu trained networks were measured; rank correlations take the seeds that all "
             "measured designs have.\n",
             measured, runs);
-    size_t told = 0, governed = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        told += compare_governs(&u->cell[i]) >= 0;
-        governed += compare_governs(&u->cell[i]) > 0;
-    }
-    if (told)
-        fprintf(
-            f,
-            "h = 1 is %sin the asymptotic regime: the error is within %d %% of its leading term "
-            "in %zu of %zu rows%s\n",
-            governed == told ? "" : "not ", TRUNCATION_NEAR, governed, told,
-            governed == told ? "."
-            : governed       ? ";\nin the others the order does not govern."
-                             : ".\nThe order does not govern there.");
+    print_regime(u, f);
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Table *t = u->cell[i].scheme;
@@ -151,6 +157,30 @@ static size_t most_runs(const Compare *u)
     for (size_t i = 0; i < u->cells; i++)
         if (u->cell[i].runs > most) most = u->cell[i].runs;
     return most;
+}
+
+/* Prints the recipe alone, for those who know what the columns mean. */
+static void print_recipe(const Compare *u)
+{
+    const Options *o = u->options;
+    char length[64];
+    network_length(o, length);
+    size_t seeds = most_runs(u);
+    printf("%s: %zu training %ss, vocabulary %zu; %zu seed%s; %s\n"
+           "width %s, inner %s, %s heads; ",
+           u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens,
+           network_unit(&u->corpus.vocab)->token, u->corpus.vocab.size, seeds,
+           seeds == 1 ? "" : "s", length, options_text(o, "width"), options_text(o, "inner"),
+           options_text(o, "heads"));
+    if (options_flag(o, "tune"))
+        printf("rate and dropout tuned for each row");
+    else
+        printf("rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
+    printf("; --explain tells more\n");
+    print_gaining(u, stdout);
+    print_controls(u, stdout);
+    print_regime(u, stdout);
+    putchar('\n');
 }
 
 static void print_caption(const Compare *u, FILE *f)
@@ -250,6 +280,32 @@ static void print_equivalence(const Compare *u, FILE *f)
     fprintf(f, ".\n");
 }
 
+/* Prints the tables of differences; words: with what they are. */
+static int print_tables(const Compare *u, int form, int words, FILE *f)
+{
+    fputc('\n', f);
+    TRY(sheet_write(u->differences, form, f));
+    print_equivalence(u, f);
+    if (u->contrasts) {
+        fputs(
+            words
+                ? "\nEach contrast is the mean perplexity of the schemes before the '-' minus that of those behind "
+                  "it.\nIts 95 % interval and p are by itself (Student's t), with the same standard deviation.\n\n"
+                : "\nContrasts (each interval and p by itself):\n\n",
+            f);
+        TRY(sheet_write(u->contrasts, form, f));
+    }
+    if (!u->pairs) return 0;
+    fputs(
+        words
+            ? "\nDifferences of all pairs of designs (the perplexity of scheme minus that of less) "
+              "have 95 % intervals\nthat hold for all pairs of a depth at once; p is corrected in "
+              "the same way (Tukey).\n\n"
+            : "\nAll pairs (of all of a depth, Tukey):\n\n",
+        f);
+    return sheet_write(u->pairs, form, f);
+}
+
 static int print_differences(const Compare *u, int form, FILE *f)
 {
     fprintf(
@@ -263,23 +319,10 @@ static int print_differences(const Compare *u, int form, FILE *f)
         u->schemes.scheme[u->baseline]->name);
     for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
     print_diverged(u, f);
-    fputc('\n', f);
-    TRY(sheet_write(u->differences, form, f));
-    print_equivalence(u, f);
-    if (u->contrasts) {
-        fprintf(
-            f,
-            "\nEach contrast is the mean perplexity of the schemes before the '-' minus that of those behind "
-            "it.\nIts 95 %% interval and p are by itself (Student's t), with the same standard deviation.\n\n");
-        TRY(sheet_write(u->contrasts, form, f));
-    }
-    if (!u->pairs) return 0;
-    fprintf(f,
-            "\nDifferences of all pairs of designs (the perplexity of scheme minus that of less) "
-            "have 95 %% intervals\nthat hold for all pairs of a depth at once; p is corrected in "
-            "the same way (Tukey).\n\n");
-    return sheet_write(u->pairs, form, f);
+    return print_tables(u, form, 1, f);
 }
+
+enum { CORRELATED = 3 }; /* designs that a rank correlation needs */
 
 static const char correlation_words[] =
     "\nRank correlations (Spearman) of perplexity are over designs, that is, maps that differ. low and high\n"
@@ -298,10 +341,34 @@ static int print_all(const Compare *u, int form, FILE *f)
     return sheet_write(u->correlations, form, f);
 }
 
+/* Prints the tables with a line on each. */
+static int print_brief(const Compare *u)
+{
+    size_t designs = 0;
+    print_recipe(u);
+    TRY(sheet_write(u->table, SHEET_PLAIN, stdout));
+    printf(
+        "\nLess %s (± alone: of one difference; ± together and p: of all of a depth, Dunnett):\n",
+        u->schemes.scheme[u->baseline]->name);
+    for (size_t d = 0; d < u->depths; d++) {
+        const Layout *l = &u->layout[d];
+        if (l->designs > designs) designs = l->designs;
+        if (l->valid.pooled.df == 0 || differences_doubtful(&l->valid) ||
+            differences_doubtful(&l->test))
+            print_layout(u, d, stdout);
+    }
+    print_diverged(u, stdout);
+    TRY(print_tables(u, SHEET_PLAIN, 0, stdout));
+    TRY(compare_regression_show(u, SHEET_PLAIN, stdout));
+    if (designs < CORRELATED) return 0;
+    printf("\nRank correlations of perplexity over designs:\n\n");
+    return sheet_write(u->correlations, SHEET_PLAIN, stdout);
+}
+
 int compare_show(const Compare *u)
 {
     if (options_flag(u->options, "csv")) return sheet_write(u->table, SHEET_CSV, stdout);
-    return print_all(u, SHEET_PLAIN, stdout);
+    return options_flag(u->options, "explain") ? print_all(u, SHEET_PLAIN, stdout) : print_brief(u);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

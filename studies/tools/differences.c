@@ -13,6 +13,11 @@ Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const I
     return simultaneous_difference(s, &alone);
 }
 
+int differences_doubtful(const Seeds *s)
+{
+    return s->spread.p < DOUBTFUL;
+}
+
 void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f)
 {
     fprintf(f, "    %s: standard deviation %.2f, %zu degree%s of freedom; ", text, s->pooled.sd,
@@ -33,7 +38,7 @@ void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *te
         fprintf(
             f, "        Designs alone have %.2f to %.2f (Bartlett's test of equal ones: p %.2g).\n",
             s->spread.low, s->spread.high, s->spread.p);
-    if (s->spread.p < DOUBTFUL)
+    if (differences_doubtful(s))
         fprintf(f,
                 "        So one standard deviation is doubtful, and intervals of the designs with "
                 "the largest are too short.\n");

@@ -35,5 +35,6 @@ Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const I
  * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. The next has the least
  * and the largest standard deviation of a design, and whether one for all is tenable. */
 void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f);
+int differences_doubtful(const Seeds *s); /* 1: one for all is not tenable (p < .05) */
 
 #endif

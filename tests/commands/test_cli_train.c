@@ -480,6 +480,9 @@ TEST(test_compare)
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2 --csv --out "
         "both" SMALL_TRAINING;
+    static const char brief[] =
+        "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2 --out both" SMALL_TRAINING;
+    char all[256];
     corpus_write("text", 600, 60);
     run_ok(args);
     char *first = strdup(out);
@@ -491,6 +494,13 @@ TEST(test_compare)
     assert_string_equal(out, first);
     assert_non_null(strstr(err, "there already"));
     free(first);
+    /* Two designs are told in 25 lines; all words on request, and in compare.md. */
+    run_ok(brief);
+    assert_true(count_lines(out) <= 25 && strstr(out, "Less euler") && !strstr(out, "Rank corr"));
+    snprintf(all, sizeof all, "%s --explain", brief);
+    run_ok(all);
+    assert_true(count_lines(out) > 40 && strstr(out, "Differences from euler have 95 % intervals"));
+    shell_ok("grep -q 'Differences from euler have 95 %% intervals' both/compare.md");
     expect(1, "compare --corpus text --scheme euler --seeds 1 --epochs 1 --max-steps 1 --rate 1e-9 "
               "--width 16 --inner 32 --heads 2 --threads 1 --out untrained");
     assert_non_null(strstr(last_line(err), "word frequencies"));

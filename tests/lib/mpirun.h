@@ -38,7 +38,7 @@ static inline int run_ranks(int ranks, const char *arguments)
 static inline void must_run(int ranks, const char *arguments)
 {
     int status = run_ranks(ranks, arguments);
-    if (status != 0) fail_msg("%d ranks, %s: status %d: %s", ranks, arguments, status, err);
+    if (!trained(status)) fail_msg("%d ranks, %s: status %d: %s", ranks, arguments, status, err);
 }
 
 /* Counts the program's lines on stderr that report an error. */

@@ -82,7 +82,9 @@ TEST(tasks)
     size_t rows = 0;
     while (labelled_tasks[rows].name) rows++;
     assert_int_equal(rows, FORMATS);
-    assert_null(labelled_task("COLA"));
+    assert_ptr_equal(labelled_task("CoLA"), labelled_task("cola"));
+    assert_ptr_equal(labelled_task("SST-2"), labelled_task("sst2"));
+    assert_null(labelled_task("sst3"));
     for (size_t i = 0; i < FORMATS; i++) {
         const LabelledTask *t = labelled_task(format[i].task);
         Labelled train, dev;
