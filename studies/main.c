@@ -12,7 +12,7 @@
 
 #include "kernels/ranks.h"
 #include "kernels/threads.h"
-#include "studies/tools/command.h"
+#include "studies/tools/help.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
 #include "studies/tools/plot.h"
@@ -29,16 +29,10 @@ static void print_overview(void)
            "Commands:\n");
     for (int i = 0; command_table[i]; i++)
         printf("  %-10s %s\n", command_table[i]->name, command_table[i]->purpose);
-    printf("\n" TROTTER_USE "Exit status: " TROTTER_STATUS TROTTER_STATUS_SAVED " (");
+    printf("\n" TROTTER_USE "Status: " TROTTER_STATUS TROTTER_STATUS_SAVED " (");
     for (int i = 0, n = 0; command_table[i]; i++)
         if (command_table[i]->saves) printf("%s%s", n++ ? ", " : "", command_table[i]->name);
     printf(").\n");
-}
-
-static void print_help(const Command *c, const OptionGroup *const *groups)
-{
-    printf("Usage: trotter %s [OPTION]...\n%s\n\n%s", c->name, c->purpose, c->about);
-    options_help(groups, stdout);
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */
@@ -141,10 +135,8 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
 {
     const char *where = "";
     const OptionGroup *const *groups = c->narrow ? c->narrow(o, &where) : c->groups;
-    if (options_flag(o, "help")) {
-        print_help(c, groups);
-        return 0;
-    }
+    const char *help = options_text(o, "help");
+    if (help) return help_print(c, groups, help, stdout);
     TRY(check_given(c, o, groups, where));
     int many = warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
@@ -225,9 +217,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);    /* a failed write, which close_stdout reports */
     signal(SIGXFSZ, SIG_IGN);    /* likewise, a write beyond the file size limit */
     int status = 0;
-    char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
-    if (argc > 1 && strcmp(argv[1], "help") == 0) /* 'help train' is 'train --help' */
-        argc = argc > 2 ? 3 : 2, argv = asked;
+    char help[] = "--help",
+         *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, argc > 3 ? argv[3] : NULL, NULL};
+    if (argc > 1 && strcmp(argv[1], "help") == 0) /* 'help train rate' is 'train --help rate' */
+        argc = argc < 4 ? argc : 4, argv = asked;
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         print_overview();
     else if (strcmp(argv[1], "--version") == 0)

@@ -505,6 +505,8 @@ const Command command_attention = {
         "are compared line by line. The command does not read models that translate. Models need the same\n"
         "vocabulary, as many heads and as many attention sublayers (evaluations, where a scheme evaluates\n"
         "one several times).\n",
+    .often = "model text tokens over sentences by-head csv out",
+    .example = "--model out/a --model out/b --text kjv:valid --out out/maps",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -34,8 +34,8 @@ const OptionGroup bench_size_group = {"Encoder and decoder", 1, size_options};
 static const Option pairs_options[] = {
     {"stacks", OPTION_TEXT, "transformer/transformer,macaron/macaron,rk4-layer/transformer",
      "E/D,...", "schemes of encoder and decoder", 0, 0},
-    {"norm", OPTION_CHOICE, "pre", "pre|post", "place of the norms, as in `trotter train --help`",
-     0, 0},
+    {"norm", OPTION_CHOICE, "pre", "pre|post",
+     "place of the norms, as in `trotter train --help norm`", 0, 0},
     {0},
 };
 const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};

@@ -40,7 +40,7 @@ static const Option step_options[] = {{"products", OPTION_FLAG, NULL, NULL,
 const OptionGroup bench_step_group = {NULL, 1, step_options};
 
 static const Option peer_options[] = {
-    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside, called as described above",
+    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above",
      0, 0},
     {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
      1e6},

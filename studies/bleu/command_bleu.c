@@ -376,7 +376,7 @@ static const Kind kinds[] = {
 
 const Command command_bleu = {
     .name = "bleu",
-    .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems by paired bootstrap",
+    .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems",
     .about =
         "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are\n"
         "those of sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU\n"
@@ -390,6 +390,8 @@ const Command command_bleu = {
         "systems. 'two-sided' is the two-sided p of the same resamples: it is below 0.05 for one in twenty.\n"
         "Trotter's own random numbers draw the lines. On a thousand lines, differences below about 0.6 BLEU are\n"
         "noise.\n",
+    .often = "reference hypothesis metrics tokenize lowercase bootstrap csv out",
+    .example = "--reference test.de --hypothesis test.out --tokenize none",
     .groups = groups,
     .kinds = kinds,
     .run = run,

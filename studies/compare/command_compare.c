@@ -36,7 +36,7 @@ static const Option scheme_options[] = {
     {"system", OPTION_TEXT, NULL, "P",
      "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
     {"system-file", OPTION_TEXT, NULL, "FILE",
-     "your own particle system ('trotter order --help' shows the form)", 0, 0},
+     "your own particle system ('trotter order --help all' shows the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {"from", OPTION_LIST, NULL, "DIR",
@@ -392,6 +392,8 @@ const Command command_compare = {
         "\n"
         "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
         "exact order or error constant on the particle system, or a run failed.\n",
+    .often = "scheme controls baseline seeds corpus layers width epochs tune device out from",
+    .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -207,7 +207,7 @@ static void print_caption(const Compare *u, FILE *f)
     if (u->corpus.marks)
         fprintf(f, "The models are encoders that predict masked words. Each perplexity is a "
                    "pseudo-perplexity over one\nset of masks, the same for all ('trotter eval "
-                   "--help').\n");
+                   "--help all').\n");
     if (options_text(o, "one-by-one"))
         fprintf(f,
                 "one by one is the pseudo-perplexity of the first %zu tokens of the validation "

@@ -169,8 +169,7 @@ static int run(Options *o)
 
 const Command command_m2 = {
     .name = "m2",
-    .purpose =
-        "score grammatical error correction by MaxMatch (M2): F0.5 against annotators' edits",
+    .purpose = "score grammatical error correction by MaxMatch (M2)",
     .about =
         "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) do. Of all ways\n"
         "to read the changes of a sentence as edits, it takes one that has the most edits of an annotator. An\n"
@@ -179,6 +178,7 @@ const Command command_m2 = {
         "proposed, and F joins both. Counts are sums over the sentences. Where a sentence has several\n"
         "annotators, the one counts with whom F of the sentences so far is largest. Precision is 100 where\n"
         "nothing is proposed, recall is 100 where there is no gold edit.\n",
+    .example = "--gold test.m2 --hypothesis corrected.txt",
     .groups = groups,
     .run = run,
 };

@@ -396,6 +396,9 @@ const Command command_design = {
         "\n"
         "The same options give the same result. A search does not prove that there is nothing better. Ctrl-C ends\n"
         "it with the best so far and status 130; a second one ends it at once.\n",
+    .often =
+        "scheme scheme-file objective order model text starts evaluations seed beside print out",
+    .example = "--scheme looped-learn --objective real --out out/design",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -262,6 +262,8 @@ const Command command_classify = {
         "Reads one sentence a line, or two with a tab between for a task of pairs, and writes one answer a line:\n"
         "the most probable class, or the number. Sentences are changed as in the fine-tuning (--lowercase,\n"
         "--tokenize). A blank line gives a blank line.\n",
+    .often = "model text device csv",
+    .example = "--model out/finetune --text sentences.txt",
     .groups = groups,
     .run = run,
 };

@@ -78,7 +78,7 @@ static const Option output_options[] = {
      "write finetune.csv, .md, .tex, result.csv, predictions.csv, grid.csv and the fine-tuned encoder",
      0, 0},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing; put into one table what fine-tunings of one task recorded in these directories",
+     "train nothing: put into one table what fine-tunings of one task recorded in these directories",
      0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
     {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics; train nothing", 0, 0},
@@ -597,7 +597,7 @@ static const Kind kinds[] = {
 
 const Command command_finetune = {
     .name = "finetune",
-    .purpose = "train an encoder on labelled sentences, as GLUE's, beside one without pre-training",
+    .purpose = "train an encoder on labelled sentences, as GLUE's",
     .about =
         "Trains an encoder, pre-trained on masked words, to label sentences. A dense layer, tanh and a last\n"
         "matrix read classes or one number from the first token, and all weights are trained. A grid of rates\n"
@@ -613,6 +613,9 @@ const Command command_finetune = {
         "\n"
         "--from puts several encoders into one table. Encoders of one scheme that were pre-trained with other\n"
         "seeds are runs of it: their mean score has an interval over seeds and one over resampled examples.\n",
+    .often =
+        "model data task tasks dev rates seeds epochs lowercase pretrained-only device out from",
+    .example = "--model out/bert --data glue --task SST-2",
     .groups = groups,
     .saves = 1,
     .kinds = kinds,

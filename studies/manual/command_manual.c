@@ -41,9 +41,10 @@ const Command command_manual = {
     .name = "manual",
     .purpose = "write man pages and a bash completion",
     .about =
-        "Writes the texts of --help as man pages; 'make install' installs them. 'man -l DIR/trotter-train.1'\n"
+        "Writes the texts of --help all as man pages; 'make install' installs them. 'man -l DIR/trotter-train.1'\n"
         "shows one. 'source DIR/trotter.bash' lets bash complete commands, options, their values and names of\n"
         "schemes.\n",
+    .example = "--out out/man",
     .groups = groups,
     .run = run,
 };

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "studies/tools/help.h"
+
 /* ---- roff ---------------------------------------------------------------------------------------- */
 
 /* Writes n characters so that roff takes none of them for an instruction; the text may begin a line. A long list may
@@ -52,7 +54,7 @@ static void put_paragraphs(FILE *f, const char *text)
 static void put_option(FILE *f, const Option *p)
 {
     char words[OPTION_WORDS];
-    option_words(p, words);
+    option_words(p, 0, words);
     fputs(p->type == OPTION_FLAG ? ".TP\n.B \"\\-\\-" : ".TP\n.BI \"\\-\\-", f);
     put_text(f, p->name);
     if (p->type != OPTION_FLAG) {
@@ -100,6 +102,9 @@ void manual_page(const Command *c, const Command *const *table, FILE *f)
     char other[64];
     put_head(f, c->name, c->purpose, "[\\fIOPTION\\fP]...");
     put_paragraphs(f, c->about);
+    fprintf(f, ".SS Example\n.EX\n  trotter %s ", c->name);
+    put_text(f, c->example);
+    fputs("\n.EE\n", f);
     fputs(".SH OPTIONS\n", f);
     for (size_t i = 0; c->groups[i]; i++) put_group(f, c->groups[i]);
     put_group(f, &options_common);

@@ -24,7 +24,7 @@ static const Option study_options[] = {
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own, described above", 0,
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above", 0,
      0},
     {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
      1, 4096},
@@ -312,8 +312,8 @@ const Command command_order = {
         "    n 16                                # particles, and coordinates of each\n"
         "    d 2\n"
         "    param a = 1/2\n"
-        "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean or softmax S : V\n"
-        "    G1 = -y1                            # drift; `G = ...` is for every coordinate\n"
+        "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V\n"
+        "    G1 = -y1                            # drift; `G = ...`: every coordinate\n"
         "    G2 = sin(t) - y2^3\n"
         "    memory 4                            # particles at rest, which C sees, for\n"
         "    memory = normal                     # decoders' schemes, y' = F + C + G\n"
@@ -335,6 +335,9 @@ const Command command_order = {
         "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
         "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused: no order\n"
         "above 1 survives its kinks.\n",
+    .often =
+        "scheme scheme-file system system-file systems particles t-end h0 halvings local adaptive summary csv out",
+    .example = "--scheme rk4,heun --summary --out out/order",
     .groups = groups,
     .kinds = kinds,
     .run = run,

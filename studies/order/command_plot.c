@@ -373,12 +373,13 @@ static const Kind kinds[] = {{.command = "plot",
 
 const Command command_plot = {
     .name = "plot",
-    .purpose = "lay saved errors over each other: trotter plot A.csv B.csv --out DIR",
+    .purpose = "lay saved errors over each other",
     .about =
         "Draws every scheme of every file: error against step, against evaluations, and, where they are known,\n"
         "against seconds. It reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv)\n"
         "and finds the columns scheme, system, h, evals, seconds and error by their names. It also reads\n"
         "curves.csv of several networks, which 'trotter truncation --out DIR' wrote: error against step.\n",
+    .example = "rk4/order.csv heun/order.csv --out out/plot",
     .groups = groups,
     .kinds = kinds,
     .run = run,

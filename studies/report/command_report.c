@@ -93,7 +93,7 @@ static int run(Options *o)
 
 const Command command_report = {
     .name = "report",
-    .purpose = "write one HTML page of all studies in a directory: trotter report DIR",
+    .purpose = "write one HTML page of all studies in a directory",
     .about =
         "Searches DIR and all below it for what the other commands wrote with --out (or --csv into a file),\n"
         "which it recognises by the names of columns. It writes one page that needs no other file: verdicts,\n"
@@ -104,6 +104,7 @@ const Command command_report = {
         "Numbers have the digits of the commands' own tables, and formulas are typeset (MathML). Logs, and long\n"
         "tables after a study's first, are folded. Nothing scrolls sideways: tables wrap, and on a phone rows\n"
         "become blocks. A print loses nothing: folded parts open, and wide tables are on landscape pages.\n",
+    .example = "out",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

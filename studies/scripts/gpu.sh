@@ -179,7 +179,7 @@ large() {
 
 # Our own figures come first (a peer's script that fails or hangs is reported after them), and measure has them too.
 beside() {
-    [ -f "$peer" ] || { echo "no peer: --peer FILE, a script of PyTorch's, as trotter bench --help tells"; return 1; }
+    [ -f "$peer" ] || { echo "no peer: --peer FILE, a script of PyTorch's, as trotter bench --help all tells"; return 1; }
     figures "peer-$1" --precision "$1" --width 512 --scheme transformer --budget 5 --peer "$peer" --peer-limit 60
 }
 peer_bf16() { beside bf16; }

@@ -212,7 +212,7 @@ static const Kind kinds[] = {
 
 const Command command_sweep = {
     .name = "sweep",
-    .purpose = "train words of attention and feed-forward sublayers: order, counts, perplexity",
+    .purpose = "train words of attention and feed-forward sublayers",
     .about =
         "Trains language models that are words over {s, f}; s is an attention sublayer and f a feed-forward\n"
         "sublayer. Beside each word it shows the signed area (the coefficient of [F,G]) and the leading\n"
@@ -236,6 +236,8 @@ const Command command_sweep = {
         "attention distances between the models.\n"
         "\n"
         "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
+    .often = "pairs permutations random sandwiches words seeds corpus width epochs device out from",
+    .example = "--pairs 4 --permutations 8 --sandwiches --out out/sweep",
     .groups = groups,
     .saves = 1,
     .kinds = kinds,

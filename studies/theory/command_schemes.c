@@ -425,6 +425,8 @@ const Command command_schemes = {
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
         "A method of order 4 from one of order 2 (Yoshida 1990):\n"
         "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
+    .often = "scheme scheme-file structure compose tableau print csv out",
+    .example = "--scheme rk4,macaron,strang-marchuk",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -13,9 +13,9 @@
 /* Words that the overview and the man pages share. */
 #define TROTTER_PURPOSE \
     "An integrator written once, as a text, gives orders, plots and language models."
-#define TROTTER_USE                                                                               \
-    "'trotter COMMAND --help' (or -h) prints a command's options. Data goes to stdout, messages " \
-    "to stderr.\n"
+#define TROTTER_USE                                                                     \
+    "'trotter COMMAND --help' (or -h) prints a command's usual options, '--help all'\n" \
+    "all of them. Data goes to stdout, messages to stderr.\n"
 #define TROTTER_STATUS "0 done; 2 something given is unusable; 1 failed, or a check not met"
 /* Help for commands that save. */
 #define TROTTER_STATUS_SAVED ";\n130 interrupted and saved"
@@ -23,7 +23,9 @@
 typedef struct {
     const char *name;
     const char *purpose; /* one line */
-    const char *about;   /* a paragraph or two for --help */
+    const char *about;   /* paragraphs for --help all */
+    const char *often;   /* options that most people use, parted by blanks, for --help; NULL: all */
+    const char *example; /* what follows trotter NAME */
     const OptionGroup *const *groups;
     const char *operand; /* option that a first argument without -- sets; NULL: none */
     /* Returns the groups in force once options are read, for help and for refusing options; NULL: all are. */

@@ -29,7 +29,10 @@ struct Options {
 };
 
 static const Option common[] = {
-    {"help", OPTION_FLAG, NULL, NULL, "print this help and exit; -h does the same", 0, 0},
+    {"help", OPTION_TEXT, NULL, "[all|WORD]",
+     "print the options that most people use, all of them, or those with a word and what is said of it, and exit; "
+     "-h does the same",
+     0, 0},
     {0},
 };
 const OptionGroup options_common = {"Help", 0, common};
@@ -271,12 +274,19 @@ static struct option *names_new(const Options *o)
     struct option *list = memory_new(o->count * (1 + OPTION_ALIASES) + 1, sizeof *list);
     for (size_t i = 0, n = 0; list && i < o->count; i++) {
         const Option *p = o->value[i].option;
-        int takes = p->type == OPTION_FLAG ? optional_argument : required_argument;
+        int takes = p->type == OPTION_FLAG || p == common ? optional_argument : required_argument;
         list[n++] = (struct option){p->name, takes, NULL, NAMED + (int)i};
         for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++)
             list[n++] = (struct option){p->alias[k], takes, NULL, NAMED + (int)i};
     }
     return list;
+}
+
+/* Sets what --help prints: the word behind = or the next one, unless that is an option. */
+static int set_help(Options *o, const char *word, int argc, char **argv)
+{
+    if (!word && optind < argc && argv[optind][0] != '-') word = argv[optind++];
+    return set_once(o, OPTION_ARGUMENT, "", common->name, word ? word : HELP_SCREEN);
 }
 
 int options_arguments(Options *o, int argc, char **argv)
@@ -289,8 +299,8 @@ int options_arguments(Options *o, int argc, char **argv)
     while (code == 0 && (c = getopt_long(argc, argv, "-:h", list, NULL)) != -1) {
         if (c == 1) /* "-": a word that is no option, in the given order */
             code = add_word(o, optarg);
-        else if (c == 'h')
-            code = options_set(o, OPTION_ARGUMENT, "", "help", "yes");
+        else if (c == 'h' || (c >= NAMED && o->value[c - NAMED].option == common))
+            code = set_help(o, optarg, argc, argv);
         else if (c == ':')
             code = error_set(ERR_INPUT, "option '%s' needs a value", argv[optind - 1]);
         else if (c < NAMED)
@@ -403,79 +413,6 @@ const Option *options_otherwise(const Options *o, size_t i)
         if (p->otherwise && !v->count && (!p->needs || is_on(o, p->needs)) && i-- == 0) return p;
     }
     return NULL;
-}
-
-/* ---- help ---------------------------------------------------------------------------------------- */
-
-enum { HELP_COLUMN = 26, HELP_WIDTH = 92 };
-
-/* Returns the length of the text's next piece: a word, or where no line holds that, its part to the last comma that
- * fits. */
-static size_t next_piece(const char *text)
-{
-    size_t n = strcspn(text, " "), i = HELP_WIDTH - HELP_COLUMN;
-    if (n <= i) return n;
-    while (i > 0 && text[i - 1] != ',') i--;
-    return i > 0 ? i : n;
-}
-
-/* Prints words filled to the width, from column HELP_COLUMN on. */
-static void print_filled(FILE *f, const char *text)
-{
-    size_t column = HELP_COLUMN, blank = 0;
-    while (*text) {
-        size_t n = next_piece(text);
-        if (column > HELP_COLUMN && column + blank + n > HELP_WIDTH) {
-            fprintf(f, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (blank) {
-            fputc(' ', f);
-            column++;
-        }
-        fwrite(text, 1, n, f);
-        column += n;
-        text += n;
-        blank = *text == ' ';
-        text += blank;
-    }
-    fputc('\n', f);
-}
-
-void option_words(const Option *p, char words[OPTION_WORDS])
-{
-    int n;
-    if (p->initial && *p->initial && p->type != OPTION_FLAG)
-        n = snprintf(words, OPTION_WORDS, "%s (default %s)", p->help, p->initial);
-    else if (p->otherwise)
-        n = snprintf(words, OPTION_WORDS, "%s (default: %s)", p->help, p->otherwise);
-    else
-        n = snprintf(words, OPTION_WORDS, "%s%s", p->help,
-                     p->type == OPTION_LIST ? " (may be repeated)" : "");
-    for (int i = 0; i < OPTION_ALIASES && p->alias[i] && n < OPTION_WORDS; i++)
-        n += snprintf(words + n, OPTION_WORDS - (size_t)n, "%s--%s", i ? ", " : "; also ",
-                      p->alias[i]);
-}
-
-static void print_option(FILE *f, const Option *p)
-{
-    char head[160], words[OPTION_WORDS];
-    snprintf(head, sizeof head, "  --%s%s%s", p->name, p->type == OPTION_FLAG ? "" : " ",
-             p->type == OPTION_FLAG ? "" : p->values);
-    int n = fprintf(f, "%s", head);
-    if (n >= HELP_COLUMN - 1) n = fprintf(f, "\n") - 1;
-    fprintf(f, "%*s", HELP_COLUMN - n, "");
-    option_words(p, words);
-    print_filled(f, words);
-}
-
-void options_help(const OptionGroup *const *groups, FILE *f)
-{
-    for (size_t i = 0; groups[i]; i++) {
-        if (groups[i]->title) fprintf(f, "\n%s:\n", groups[i]->title);
-        for (const Option *p = groups[i]->option; p->name; p++) print_option(f, p);
-    }
-    fprintf(f, "\n%s:\n", options_common.title);
-    for (const Option *p = options_common.option; p->name; p++) print_option(f, p);
 }
 
 /* ---- values -------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* option.h: the options of a command, as a table that is read four ways.
  *
- * One const table of options gives the command line (getopt_long), --help, the lines of an INI file that replays a run,
- * and the metadata of a saved model. A value is kept as the text that was given, checked once, so that a recorded
- * number is the number that was used. Its source has a rank: the command line overrides a file, and a file overrides
- * the default.
+ * One const table of options gives the command line (getopt_long), --help (help.h), the lines of an INI file that
+ * replays a run, and the metadata of a saved model. A value is kept as the text that was given, checked once, so that a
+ * recorded number is the number that was used. Its source has a rank: the command line overrides a file, and a file
+ * overrides the default.
  */
 #ifndef TROTTER_OPTION_H
 #define TROTTER_OPTION_H
@@ -64,7 +64,8 @@ enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
 int option_index(const char *values, const char *text);
 void option_value(const char *values, int index, char out[OPTION_VALUE]);
 
-/* `help`, -h for short, belongs to every command. */
+/* `help`, -h for short, belongs to every command. Its value is HELP_SCREEN where no word follows it. */
+#define HELP_SCREEN "-"
 extern const OptionGroup options_common;
 
 /* Groups are a list ended by NULL, borrowed until options_free. */
@@ -112,11 +113,6 @@ int options_differ(const Options *o, const Options *there, unsigned but, char wo
 /* Sets the members of a record that the rows of these groups name, from the values of those options that o knows: a
  * choice as its index, a flag as 0 or 1. */
 void options_fill(const Options *o, const OptionGroup *const *groups, void *record);
-
-void options_help(const OptionGroup *const *groups, FILE *f);
-/* Writes the words of --help beside an option: what it does, its default, whether it may be repeated, its other
- * names. */
-void option_words(const Option *p, char words[OPTION_WORDS]);
 
 /* These return values; the name must be in the table (asserted) and of the type. TEXT, CHOICE: NULL without a value. A
  * number without one is its row's `otherwise`, or 0; options_text returns only what was given or is the default.

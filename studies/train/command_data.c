@@ -186,6 +186,8 @@ const Command command_data = {
         "cut, words that became <unk>, and sha256. Below the table stand the perplexity that the frequencies of\n"
         "words alone reach and, where it is known, the least possible one; --csv leaves them out. A corpus of pairs\n"
         "has a row for the sources and one for the targets of each text.\n",
+    .often = "corpus parts source target bpe level vocabulary csv out",
+    .example = "--corpus kjv --vocabulary 5000",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -283,6 +283,8 @@ const Command command_eval = {
         "itself, in a separate copy of its sequence (Salazar et al. 2020), which takes as many passes as a sequence\n"
         "has words. For a model trained with --next-sentence `exact` is the share of `pairs` where it knows whether\n"
         "the second half of a sequence follows the first (not with --one-by-one).\n",
+    .often = "model text source-text corpus split device csv logits",
+    .example = "--model out/macaron --corpus kjv --split test",
     .groups = groups,
     .kinds = kinds,
     .run = run,

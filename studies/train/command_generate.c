@@ -246,6 +246,8 @@ const Command command_generate = {
         "place, whatever the seed. A word that the model does not know is read as <unk>, and a warning names it. If\n"
         "the model is one of pieces (train --bpe), the prompt is cut into pieces, --tokens counts pieces, and they\n"
         "are printed as the words they make. If it is one of characters, --tokens counts characters.\n",
+    .often = "model prompt prompt-file tokens temperature top top-p seed",
+    .example = "--model out/macaron --prompt \"in the beginning\" --tokens 50",
     .groups = groups,
     .run = run,
 };

@@ -502,12 +502,15 @@ const Command command_train = {
         "encoder predicts each word but <eos> with probability 0.15. In its place stands <mask> 8 times in 10, any\n"
         "word of the vocabulary once, and the word itself once; each epoch draws anew. Validation masks the same\n"
         "words for all models, always with <mask>. Do not compare its pseudo-perplexity with perplexities of next\n"
-        "words ('trotter eval --help' says more).\n"
+        "words ('trotter eval --help all' says more).\n"
         "\n"
         "With --next-sentence a sequence is two segments of whole lines, of at most (T - 1) / 2 words each. The\n"
         "second segment follows the first in the text, or with probability 1/2 belongs to another sequence; the\n"
         "encoder predicts at <cls> whether it follows. That loss is added to the loss of words. train_loss and\n"
         "perplexities are of words alone.\n",
+    .often =
+        "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
+    .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",
     .groups = groups,
     .saves = 1,
     .ranks = 1,

@@ -149,12 +149,12 @@ const Command command_bpe = {
         "0.2, or of 0.1 where they name no version. A text is UTF-8, with blanks between words; \"low@@ er\" are two\n"
         "pieces of one word. A word of the text that ends in @@ looks like a piece: --undo joins it with the next one.\n"
         "\n"
-        "    trotter bpe --learn 10000 --text train.en --text train.de --out codes.bpe\n"
         "    trotter bpe --codes codes.bpe < test.en > pieces.en\n"
         "    trotter bpe --undo < pieces.en\n"
         "\n"
         "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps the merges in\n"
         "DIR/codes.bpe.\n",
+    .example = "--learn 10000 --text train.en --text train.de --out codes.bpe",
     .groups = groups,
     .one_file = 1,
     .run = run,

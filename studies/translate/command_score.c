@@ -199,6 +199,8 @@ const Command command_score = {
         "blank line. The best translations of 'trotter translate --nbest' have the same sums. A language model takes\n"
         "<eos> inside a line as 'trotter eval --context sentence' does: a sentence ends there, and the line's number\n"
         "is the sum over its sentences.\n",
+    .often = "model text source-text device csv out",
+    .example = "--model out/en-de --text test.de --source-text test.en",
     .groups = groups,
     .one_file = 1,
     .run = run,

@@ -279,12 +279,11 @@ const Command command_translate = {
         "line; so does a line longer than --sequence, with a warning. --nbest writes nothing for either. Ctrl-C\n"
         "ends the command: standard output has the lines so far, but the file of --out is not written.\n"
         "\n"
-        "    trotter translate --model out/en-de < test.en > test.out\n"
-        "    trotter bleu --reference test.de --hypothesis test.out --tokenize none\n"
-        "\n"
         "Each step extends all live hypotheses of a batch by one token. Keys and values of older tokens are\n"
         "kept, so a step computes one row for each hypothesis. As in fairseq, a step looks at the 2 K best\n"
         "extensions of a sentence's K hypotheses, and a sentence is finished when K hypotheses have ended.\n",
+    .often = "model text out beam nbest penalty alpha max-length sentences device",
+    .example = "--model out/en-de < test.en > test.out",
     .groups = groups,
     .one_file = 1,
     .saves = 1,

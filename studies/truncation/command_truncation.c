@@ -310,6 +310,9 @@ const Command command_truncation = {
         "A model of another program needs a safetensors file with the names and shapes of nn/nn.h and the\n"
         "metadata scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt\n"
         "beside it.\n",
+    .often =
+        "model text scheme scheme-file sentences tokens halvings side jacobian refine summary csv out",
+    .example = "--model out/macaron --text kjv:valid",
     .groups = groups,
     .kinds = kinds,
     .run = run,

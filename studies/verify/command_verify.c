@@ -401,6 +401,7 @@ const Command command_verify = {
         "a negative control. A claim whose exact and numerical answers differ, or whose control was not refused,\n"
         "is undecided. Exit status 0 means that every verdict is the registered one and every claim of --own is\n"
         "verified; otherwise it is 1.\n",
+    .example = "--own \"strang-marchuk order 2\"",
     .groups = groups,
     .kinds = kinds,
     .run = run,

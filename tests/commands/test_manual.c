@@ -1,6 +1,7 @@
-/* test_manual.c: man pages say the words of --help, and roff takes all of their text as text, whatever is in it; bash
+/* test_manual.c: man pages say the words of --help all, and roff takes all of their text as text, whatever is in it; bash
  * completes commands, options and values. The commands are those that the program lists. */
 #include "studies/manual/manual.h"
+#include "studies/tools/help.h"
 #include "tests/lib/program.h"
 
 /* ---- pages as words ------------------------------------------------------------------------------ */
@@ -126,7 +127,7 @@ TEST(pages_say_what_help_says)
     for (; (line = next_command(line, name, purpose)); count++) {
         snprintf(text, sizeof text, "man/trotter-%s.1", name);
         char *page = file_slurp(text, NULL);
-        snprintf(text, sizeof text, "%s --help", name);
+        snprintf(text, sizeof text, "%s --help all", name);
         run_ok(text);
         if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
@@ -165,6 +166,7 @@ static const Command odd = {
     .purpose = "\"odd\" .words",
     .about = ".SH no heading\n'tis a \\ and \\\\(em, ^ ~ ` \"\n\nan example:\n\n.dot\n    .ds x\n  "
              "  'so /x\n",
+    .example = "\"'x'\" \\",
     .groups = odd_groups,
 };
 static const Command *const odd_table[] = {&odd, NULL};
@@ -174,8 +176,7 @@ TEST(odd_text_is_text)
     FILE *f = fopen(file_path("odd.1"), "w"), *g = fopen(file_path("odd.help"), "w");
     assert_true(f && g);
     manual_page(&odd, odd_table, f);
-    fprintf(g, "Usage\n\n%s", odd.about);
-    options_help(odd_groups, g);
+    assert_int_equal(help_print(&odd, odd_groups, "all", g), 0);
     assert_int_equal(fclose(f) | fclose(g), 0);
     char *page = file_slurp("odd.1", NULL), *help = file_slurp("odd.help", NULL);
     if (!page_agrees(page, help)) fail_msg("not the words of its help: %s", page);

@@ -1,4 +1,4 @@
-/* test_system_command.c: `trotter order --system-file`: the examples of --help and of the source run as they stand;
+/* test_system_command.c: `trotter order --system-file`: the examples of --help all and of the source run as they stand;
  * messages about a file begin with its name; steps too large for stability are named and left out; words of a plot
  * keep apart. */
 #include "tests/lib/test.h"
@@ -43,7 +43,7 @@ static void order_agrees(const char *name)
 
 TEST(test_help_example)
 {
-    assert_int_equal(program_run("order --help"), 0);
+    assert_int_equal(program_run("order --help all"), 0);
     assert_non_null(strstr(out, "trotter order --system-file swarm.txt"));
     save_example(out, "    ", "swarm.txt");
     order_agrees("swarm.txt");

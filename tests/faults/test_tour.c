@@ -1,5 +1,5 @@
 /* test_tour.c: random command lines of every command, made from the program's own texts: the commands from `trotter
- * --help`, their options from `trotter COMMAND --help`, kinds and ranges of values from the message that refuses an
+ * --help`, their options from `trotter COMMAND --help all`, kinds and ranges of values from the message that refuses an
  * empty value. Each line must end as it should (tests/lib/tour.h), in time, and leave alone all files that it was not
  * asked to write.
  *
@@ -132,7 +132,7 @@ static void ask_kind(const Command *c, Option *o)
 
 static void read_command(Command *c)
 {
-    run_here("%s --help", c->name, NULL);
+    run_here("%s --help all", c->name, NULL);
     char *help = strdup(out);
     const char *at = help;
     while ((at = strstr(at, "\n  --"))) {

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "studies/tools/help.h"
 #include "tests/lib/saved.h"
 
 static void expect(const char *what, int code, int wanted, const char *words)
@@ -221,7 +222,7 @@ TEST(options_have_other_names)
     assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
     assert_true(options_real(o, "real") == 3);
     char words[OPTION_WORDS];
-    option_words(&one[3], words);
+    option_words(&one[3], 0, words);
     assert_string_equal(words, "a real; also --number, --numeral");
     options_free(o);
 }
