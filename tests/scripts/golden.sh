@@ -43,6 +43,7 @@ say version --version
 say overview --help
 for c in $(trotter --help | sed -n 's/^  \([a-z0-9]*\) .*/\1/p'); do
     say "help-$c" "$c" --help
+    say "help-all-$c" "$c" --help all
 done
 say unknown trian
 say schemes schemes --csv
