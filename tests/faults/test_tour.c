@@ -903,6 +903,7 @@ static int open_all(void **state)
     write_files();
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (!trained(program_run(made[i]))) fail_msg("%s: %s", made[i], err);
+    setenv("COLUMNS", "200", 1); /* so that help breaks fewer defaults */
     read_program();
     tour.each = (tour.lines + tour.commands - 1) / tour.commands;
     tour.untouched = list_files(beside);
