@@ -10,8 +10,9 @@
 #include "studies/tools/differences.h"
 
 /* Returns the scheme's index; the number of schemes: it is not compared. */
-static size_t find_scheme(const Compare *u, const char *given)
+static size_t find_scheme(const void *study, const char *given)
 {
+    const Compare *u = study;
     char name[TABLE_NAME];
     size_t i = 0;
     if (zoo_name(given, name) != 0) return u->schemes.count;
@@ -19,33 +20,9 @@ static size_t find_scheme(const Compare *u, const char *given)
     return i;
 }
 
-/* Reads "A B - C D": weight (schemes) is 1/2 for A and B, -1/2 for C and D, 0 for others. */
 static int read_contrast(const Compare *u, const char *text, double *weight)
 {
-    size_t count[2] = {0, 0};
-    int side = 0;
-    char name[TABLE_NAME];
-    for (size_t i = 0; i < u->schemes.count; i++) weight[i] = 0;
-    for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
-        at += n;
-        if (strcmp(name, "-") == 0 && side++ == 0) continue;
-        size_t i = side < 2 ? find_scheme(u, name) : u->schemes.count;
-        if (i == u->schemes.count)
-            return error_set(ERR_INPUT, "--contrast '%s': '%s' is none of the schemes compared",
-                             text, name);
-        if (weight[i] != 0)
-            return error_set(ERR_INPUT, "--contrast '%s': '%s' stands there twice", text, name);
-        weight[i] = side ? -1 : 1;
-        count[side]++;
-    }
-    if (count[0] == 0 || count[1] == 0)
-        return error_set(ERR_INPUT,
-                         "--contrast '%s': expected names, a '-' between blanks, and names", text);
-    for (size_t i = 0; i < u->schemes.count; i++)
-        if (weight[i] != 0) weight[i] /= (double)count[weight[i] < 0];
-    return 0;
+    return differences_contrast("--contrast", text, find_scheme, u, u->schemes.count, weight);
 }
 
 int compare_contrasts_check(const Compare *u)

@@ -234,8 +234,8 @@ static void print_layout(const Compare *u, size_t d, FILE *f)
         return;
     }
     fprintf(f, ", %zu comparison%s.\n", l->comparisons, l->comparisons == 1 ? "" : "s");
-    differences_seeds(&l->valid, &l->valid_shared, "validation", f);
-    differences_seeds(&l->test, &l->test_shared, "test", f);
+    differences_seeds(&l->valid, &l->valid_shared, "validation", 2, f);
+    differences_seeds(&l->test, &l->test_shared, "test", 2, f);
     if (l->single)
         fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
                 l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");

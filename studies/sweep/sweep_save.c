@@ -132,8 +132,8 @@ static void print_model(const Sweep *u, FILE *f)
             "which is assumed to be\nthe same in all words; each word is one design. Seeds are "
             "paired where that lengthens intervals by at\nmost 5 %% if seeds have no effect, or "
             "where an F test shows their effect (p < .005).\n");
-    differences_seeds(&u->layout[0], &u->shared[0], "validation", f);
-    differences_seeds(&u->layout[1], &u->shared[1], "test", f);
+    differences_seeds(&u->layout[0], &u->shared[0], "validation", 2, f);
+    differences_seeds(&u->layout[1], &u->shared[1], "test", 2, f);
     if (u->best < u->words && sweep_chosen(u, &u->word[u->best]))
         fprintf(f, "%s is counted without the seed that chose it.\n", u->word[u->best].letters);
 }

@@ -1,5 +1,5 @@
-/* differences.h: what tables of differences of designs share: words on the seeds behind them, and the rows of all
- * pairs of designs. The numbers are those of statistics.h and simultaneous.h.
+/* differences.h: what tables of differences of designs share: words on the seeds behind them, the rows of all pairs of
+ * designs, and contrasts as people write them. The numbers are those of statistics.h and simultaneous.h.
  */
 #ifndef TROTTER_DIFFERENCES_H
 #define TROTTER_DIFFERENCES_H
@@ -31,10 +31,20 @@
 Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const Interval *a,
                             const Interval *b);
 
-/* Prints what the runs on one text ("validation") show about seeds: their standard deviation, whether they are
- * paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. The next has the least
+/* Reads a contrast of designs (n), as "heun fgfg2 - looped:2 transformer" or "order: heun + fgfg2 - looped:2 -
+ * transformer": the mean of those behind a '+' or the beginning less the mean of those behind a '-'. Names, + and - stand
+ * between blanks; a name with blanks stands in double quotes. Words before a first ": " are the contrast's own name.
+ * weight (n) out: 1 / count, -1 / count, 0 for others. find returns a design's index in `of`, or n where it is none.
+ * ERR_INPUT with words that begin with `where`. */
+typedef size_t DifferencesFind(const void *of, const char *name);
+int differences_contrast(const char *where, const char *text, DifferencesFind *find, const void *of,
+                         size_t n, double *weight);
+
+/* Prints what the runs on one text ("validation") show about seeds: their standard deviation (with so many places),
+ * whether they are paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. The next has the least
  * and the largest standard deviation of a design, and whether one for all is tenable. */
-void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, FILE *f);
+void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, int places,
+                       FILE *f);
 int differences_doubtful(const Seeds *s); /* 1: one for all is not tenable (p < .05) */
 
 #endif

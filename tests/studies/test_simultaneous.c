@@ -237,7 +237,7 @@ static char *said(const double *y, size_t designs, size_t seeds)
     Seeds s = statistics_seeds(y, designs, seeds);
     SharedSeeds none = {NAN, NAN};
     FILE *f = open_memstream(&text, &bytes);
-    differences_seeds(&s, &none, "test", f);
+    differences_seeds(&s, &none, "test", 2, f);
     fclose(f);
     return text;
 }
