@@ -46,6 +46,7 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_translate, command_score,
     command_compare,
     command_sweep,
+    command_table_of_runs,
     command_truncation,
     command_attention,
     command_bleu,

@@ -1,0 +1,404 @@
+/* command_table.c: shows means, differences and a plot of any table of runs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/table/runtable.h"
+#include "studies/tools/command.h"
+#include "studies/tools/nearest.h"
+#include "studies/tools/output.h"
+#include "studies/tools/plot.h"
+#include "studies/tools/progress.h"
+
+static const Option input_options[] = {
+    {"file", OPTION_LIST, NULL, "FILE",
+     "CSV file with a row a run; rows of several are put together; --file itself may be left out",
+     0, 0},
+    {"design", OPTION_TEXT, NULL, "A,B,...",
+     "columns that tell designs apart (default: the columns of text that vary)", 0, 0},
+    {"seed", OPTION_TEXT, NULL, "COLUMN", "column of the seeds (default: the one called seed)", 0,
+     0},
+    {"measure", OPTION_TEXT, NULL, "COLUMN", "column to show (default: the last of numbers)", 0, 0},
+    {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU", 0, 0},
+    {0},
+};
+
+static const Option question_options[] = {
+    {"baseline", OPTION_TEXT, NULL, "NAME",
+     "show differences from this design, together (Dunnett); the first one where nothing else is asked",
+     0, 0},
+    {"all-pairs", OPTION_FLAG, NULL, NULL, "show those of all pairs, together (Tukey, Kramer)", 0,
+     0},
+    {"contrast", OPTION_LIST, NULL, "TEXT",
+     "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'",
+     0, 0},
+    {"plan", OPTION_TEXT, NULL, "FILE",
+     "show the contrasts of this file, one a line, and whether it was committed before the data", 0,
+     0},
+    {0},
+};
+
+static const Option output_options[] = {
+    {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV", 0, 0},
+    {"out", OPTION_TEXT, NULL, "DIR",
+     "write table.csv, .tex, .md, differences.csv, .tex and the plot forest.svg", 0, 0},
+    PLOT_FIGURE,
+    {0},
+};
+
+static const OptionGroup input_group = {"Table", 1, input_options};
+static const OptionGroup question_group = {"Differences", 1, question_options};
+static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup *const groups[] = {&input_group, &question_group, &output_group, NULL};
+
+/* The row of a design. SIZE_MAX: none. */
+typedef struct {
+    const char *design;
+    Interval of;
+    double least, greatest;
+    size_t missing, diverged;
+} DesignRow;
+
+static const Column design_columns[] = {
+    COLUMN(DesignRow, design, .place = 1, .page = 1),
+    FIELD(DesignRow, "n", of.n, .place = 2, .page = 2, .words = "runs with a number"),
+    FIELD(DesignRow, "mean", of.mean, .form = SHEET_FIXED, .low = "low", .high = "high",
+          .half = "±", .place = 3, .page = 3),
+    FIELD(DesignRow, "sd", of.sd, .form = SHEET_FIXED, .place = 4, .page = 4,
+          .words = "standard deviation of the runs"),
+    FIELD(DesignRow, "low", of.low, .form = SHEET_FIXED,
+          .words = "lower end of the mean's 95 % interval"),
+    FIELD(DesignRow, "high", of.high, .form = SHEET_FIXED, .words = "upper end of it"),
+    COLUMN(DesignRow, least, .form = SHEET_FIXED, .place = 5, .page = 5, .words = "least run"),
+    COLUMN(DesignRow, greatest, .form = SHEET_FIXED, .place = 6, .page = 6,
+           .words = "greatest run"),
+    COLUMN(DesignRow, missing, .place = 7, .page = 7, .sparse = 1,
+           .words = "rows without a number"),
+    COLUMN(DesignRow, diverged, .place = 8, .page = 8, .sparse = 1,
+           .words = "runs that diverged (NaN, infinite); the others alone make the row"),
+    {0}};
+
+/* What the plot shows of a design, from the top down. */
+typedef struct {
+    size_t row;
+    double mean, low, high;
+} ForestRow;
+
+static const Column forest_columns[] = {
+    COLUMN(ForestRow, row, .words = "row of the plot, from 0, the best first"),
+    COLUMN(ForestRow, mean),
+    COLUMN(ForestRow, low, .words = "lower end of the mean's 95 % interval"),
+    COLUMN(ForestRow, high, .words = "upper end of it"),
+    {0}};
+
+enum { LIST_MOST = 24 };
+typedef struct {
+    const Options *options;
+    RunTable t;
+    size_t base; /* t.designs: none */
+    int places;  /* behind the point */
+    Column list[2][LIST_MOST];
+    Sheet *designs, *differences, *forest;
+} Study;
+
+/* ---- what was read ------------------------------------------------------------------------------- */
+
+static void tell_file(const RunTable *t, const Csv *c)
+{
+    if (csv_column(c, t->measure) < 0)
+        notice_warn("%s has no column '%s': none of its rows is read", c->file, t->measure);
+    for (size_t k = 0; k < t->keys + (t->seed != NULL); k++) {
+        const char *name = k < t->keys ? t->key[k] : t->seed;
+        if (csv_column(c, name) < 0)
+            notice_warn("%s has no column '%s': it is empty in its rows", c->file, name);
+    }
+}
+
+static void tell_rows(const RunDesign *d, const RunRows *rows, const char *what)
+{
+    if (rows->count)
+        notice_warn("%s: %zu run%s %s (first: %s:%zu)", d->name, rows->count,
+                    rows->count == 1 ? "" : "s", what, rows->file, rows->line);
+}
+
+/* Tells what was chosen where it was not given, and what is left out. */
+static void tell(const Study *u)
+{
+    const RunTable *t = &u->t;
+    const Options *o = u->options;
+    char keys[1024] = "";
+    for (size_t k = 0, n = 0; k < t->keys && n < sizeof keys; k++)
+        n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", k ? "," : "", t->key[k]);
+    if (!options_text(o, "design") || !options_text(o, "seed") || !options_text(o, "measure"))
+        progress_note("--design %s %s%s --measure %s%s", keys, t->seed ? "--seed " : "(no seed)",
+                      t->seed ? t->seed : "", t->measure, t->more ? " --more-is-better" : "");
+    for (size_t f = 0; f < t->files; f++) tell_file(t, &t->file[f]);
+    for (size_t i = 0; i < t->designs; i++) {
+        tell_rows(&t->design[i], &t->design[i].missing, "without a number");
+        tell_rows(&t->design[i], &t->design[i].diverged,
+                  "diverged, so it has no differences; its row is of the others");
+    }
+    if (t->model.pooled.df == 0) notice_warn("no design has two runs, so there is no interval");
+}
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+/* Chooses how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it
+ * is 100 or more. */
+static void choose_places(Study *u)
+{
+    double sd = u->t.model.pooled.sd;
+    u->places = !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
+}
+
+/* Makes a sheet whose fixed numbers have these places. to: room for its columns. */
+static int new_sheet(const Column *from, int places, Column to[LIST_MOST], Sheet **out)
+{
+    Column *at = to;
+    for (; from->name || from->head; from++) {
+        *at = *from;
+        if (at->form == SHEET_FIXED) at->digits = (short)places;
+        at++;
+    }
+    return sheet_new(to, out);
+}
+
+static int add_designs(Study *u)
+{
+    TRY(new_sheet(design_columns, u->places, u->list[0], &u->designs));
+    for (size_t i = 0; i < u->t.designs; i++) {
+        const RunDesign *d = &u->t.design[i];
+        sheet_row(u->designs, &(DesignRow){d->name, d->mean, d->least, d->greatest,
+                                           d->missing.count ? d->missing.count : SIZE_MAX,
+                                           d->diverged.count ? d->diverged.count : SIZE_MAX});
+    }
+    return 0;
+}
+
+/* Finds the baseline: the one named, or where no other question is asked the first design that is compared. */
+static int find_base(Study *u)
+{
+    const Options *o = u->options;
+    const char *name = options_text(o, "baseline");
+    const RunTable *t = &u->t;
+    const char *names[RUNTABLE_MOST];
+    u->base = name ? runtable_find(t, name) : 0;
+    for (size_t i = 0; i < t->designs; i++) names[i] = t->design[i].name;
+    const char *near = name && u->base == t->designs ? nearest_name(name, names, t->designs) : NULL;
+    if (name && u->base == t->designs)
+        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", name,
+                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    if (name && !runtable_compared(&t->design[u->base]))
+        notice_warn("nothing is compared with %s, as it has no run or one that diverged", name);
+    if (name) return 0;
+    if (options_flag(o, "all-pairs") || options_item(o, "contrast", 0) || options_text(o, "plan"))
+        u->base = t->designs;
+    while (u->base < t->designs && !runtable_compared(&t->design[u->base])) u->base++;
+    if (u->base < t->designs) progress_note("--baseline %s", t->design[u->base].name);
+    return 0;
+}
+
+static int add_plan(Study *u, const char *plan)
+{
+    const char *why, *planned = runtable_planned(&u->t, plan, &why);
+    if (why) notice_warn("whether %s was planned is not shown: %s", plan, why);
+    return runtable_plan(&u->t, plan, planned, u->differences);
+}
+
+static int add_differences(Study *u)
+{
+    const Options *o = u->options;
+    const RunTable *t = &u->t;
+    const char *text, *plan = options_text(o, "plan");
+    TRY(find_base(u));
+    TRY(new_sheet(runtable_differences, u->places, u->list[1], &u->differences));
+    if (u->base < t->designs && runtable_compared(&t->design[u->base]))
+        TRY(runtable_dunnett(t, u->base, u->differences));
+    if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
+    if (plan) TRY(add_plan(u, plan));
+    for (size_t i = 0; (text = options_item(o, "contrast", i)); i++)
+        TRY(runtable_contrast(t, "--contrast", text, plan ? "no" : NULL, u->differences));
+    return 0;
+}
+
+/* ---- words --------------------------------------------------------------------------------------- */
+
+static void print_model(const RunTable *t, int places, FILE *f)
+{
+    if (t->model.pooled.df == 0) {
+        fprintf(f,
+                "    No design has two runs, so there is no standard deviation and no interval.\n");
+        return;
+    }
+    differences_seeds(&t->model, &t->shared, t->measure, places, f);
+    if (t->single)
+        fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
+                t->single, t->single == 1 ? " has" : "s have", t->single == 1 ? "s" : "");
+    for (size_t i = 0; i < t->designs; i++)
+        if (t->design[i].diverged.count)
+            fprintf(f, "    %s is left out because one of its runs diverged.\n", t->design[i].name);
+}
+
+static int print_all(const Study *u, int form, FILE *f)
+{
+    const RunTable *t = &u->t;
+    fprintf(f,
+            "%s, %s is better: %zu design%s, %zu run%s. ± is half of the 95 %% interval of a "
+            "design's own runs\n(Student's t).\n\n",
+            t->measure, t->more ? "more" : "less", t->designs, t->designs == 1 ? "" : "s", t->runs,
+            t->runs == 1 ? "" : "s");
+    TRY(sheet_write(u->designs, form, f));
+    if (sheet_rows(u->differences) == 0) return 0;
+    fprintf(
+        f,
+        "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
+        "all\ndesigns. So many comparisons hold together (Dunnett: with one design; Tukey: all pairs), and p "
+        "is corrected\nin the same way. A contrast is the mean of some designs minus that of others, by itself.\n");
+    print_model(t, u->places, f);
+    fputc('\n', f);
+    return sheet_write(u->differences, form, f);
+}
+
+/* ---- plot ---------------------------------------------------------------------------------------- */
+
+/* Returns 1 where design i stands above design j. */
+static int is_above(const RunTable *t, size_t i, size_t j)
+{
+    double a = t->design[i].mean.mean, b = t->design[j].mean.mean;
+    return t->more ? a > b : a < b;
+}
+
+/* Sorts the designs that have runs; returns how many. */
+static size_t sort(const RunTable *t, size_t order[RUNTABLE_MOST])
+{
+    size_t n = 0;
+    for (size_t i = 0, k; i < t->designs; i++) {
+        if (t->design[i].mean.n == 0) continue;
+        for (k = n++; k > 0 && is_above(t, i, order[k - 1]); k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    return n;
+}
+
+static int draw(const Study *u, const char *dir, const size_t *order, size_t n)
+{
+    const RunTable *t = &u->t;
+    char title[256];
+    Plot *p;
+    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", t->measure,
+             t->more ? "more" : "less");
+    PlotFrame frame = {"forest", title, t->measure, "", 0};
+    TRY(plot_new(dir, &frame, &p));
+    plot_setting(p,
+                 "unset key\nset grid noytics\nset ytics scale 0 ()\n"
+                 "set offsets graph 0.05, graph 0.05, 0, 0\nset yrange [%zu.5:-0.5]",
+                 n - 1);
+    for (size_t k = 0; k < n; k++) plot_tic(p, k, t->design[order[k]].name);
+    plot_item(p, "forest.csv", "every ::1 using 3:1:($4-$3):(0)");
+    plot_interval(p, plot_colour(0), 1.5);
+    plot_item(p, "forest.csv", "every ::1 using 2:1 with points notitle");
+    plot_style(p, 0);
+    if (n > 15) plot_taller(p, 26 * (n - 15));
+    return plot_finish(p);
+}
+
+static int save_plot(Study *u, const char *dir)
+{
+    size_t order[RUNTABLE_MOST], n = sort(&u->t, order);
+    TRY(sheet_new(forest_columns, &u->forest));
+    for (size_t k = 0; k < n; k++) {
+        const Interval *of = &u->t.design[order[k]].mean;
+        sheet_row(u->forest, &(ForestRow){k, of->mean, of->low, of->high});
+    }
+    TRY(output_sheet(u->forest, SHEET_CSV, dir, "forest.csv"));
+    return draw(u, dir, order, n);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int save(Study *u, const char *dir)
+{
+    Output o;
+    TRY(output_directory(dir));
+    TRY(output_sheet(u->designs, SHEET_CSV, dir, "table.csv"));
+    TRY(output_sheet(u->designs, SHEET_LATEX, dir, "table.tex"));
+    TRY(output_sheet(u->differences, SHEET_CSV, dir, "differences.csv"));
+    TRY(output_sheet(u->differences, SHEET_LATEX, dir, "differences.tex"));
+    TRY(output_open(&o));
+    TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
+    return save_plot(u, dir);
+}
+
+/* name: room for the files' names. */
+static int read_files(Study *u, const char **name)
+{
+    const Options *o = u->options;
+    RunTableAsked asked = {options_text(o, "design"), options_text(o, "seed"),
+                           options_text(o, "measure"), options_flag(o, "more-is-better")};
+    size_t n = 0;
+    for (; options_item(o, "file", n); n++) name[n] = options_item(o, "file", n);
+    return runtable_open(name, n, &asked, &u->t);
+}
+
+static int study(Study *u)
+{
+    const Options *o = u->options;
+    size_t n = 0;
+    while (options_item(o, "file", n)) n++;
+    if (n == 0) return error_set(ERR_INPUT, "expected CSV files with a row a run");
+    const char **name = memory_new(n, sizeof *name);
+    int code = name ? read_files(u, name) : ERR_MEMORY;
+    memory_free(name);
+    TRY(code);
+    tell(u);
+    choose_places(u);
+    TRY(add_designs(u));
+    TRY(add_differences(u));
+    TRY(options_flag(o, "csv") ? sheet_write(u->designs, SHEET_CSV, stdout)
+                               : print_all(u, SHEET_PLAIN, stdout));
+    plot_figure(options_text(o, "figure"));
+    return options_text(o, "out") ? save(u, options_text(o, "out")) : 0;
+}
+
+static int run(Options *o)
+{
+    Study u = {.options = o};
+    int code = study(&u);
+    runtable_close(&u.t);
+    sheet_free(u.designs);
+    sheet_free(u.differences);
+    sheet_free(u.forest);
+    return code;
+}
+
+static const Kind kinds[] = {
+    {.command = "table",
+     .title = "Tables of runs",
+     .about = "Means of designs over seeds and their differences, from tables with a row a run.",
+     .words = "table.md",
+     .table = {{"table", design_columns, "Designs, with 95 % intervals of their own runs.",
+                KIND_ALL},
+               {"differences", runtable_differences,
+                "Differences of designs, with 95 % intervals that hold together as told.",
+                KIND_ALL},
+               {"forest", forest_columns, "Designs, as drawn", 0}},
+     .plot = {{"forest", "Means of the designs and their 95 % intervals, the best first."}}},
+    {0}};
+
+const Command command_table_of_runs = {
+    .name = "table",
+    .purpose = "show means, differences and a plot of any table of runs",
+    .about =
+        "Reads tables with a row a run, as CSV: 'runs.csv' of 'trotter compare', or any other program's. Shows each\n"
+        "design's mean over seeds with its interval, and differences of designs by the same statistics as\n"
+        "'compare': one standard deviation, runs paired by seed where that helps, intervals that hold together.\n"
+        "With three columns - design, seed, number - no option is needed:\n"
+        "\n"
+        "  trotter table runs.csv --measure valid_ppl --baseline transformer --out out/table\n"
+        "\n"
+        "An empty cell or NA is a missing run; NaN and inf are runs that diverged. Several files are put together.\n"
+        "A contrast of --plan counts as planned where git shows that the plan was committed before the data.\n",
+    .groups = groups,
+    .kinds = kinds,
+    .run = run,
+};

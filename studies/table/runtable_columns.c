@@ -1,0 +1,155 @@
+/* runtable_columns.c: finds the columns of a table of runs: those that were named, and by rule those that were not. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/table/runtable.h"
+#include "studies/tools/nearest.h"
+
+/* A column of any of the files, and what its cells hold. */
+typedef struct {
+    const char *name;
+    int numbers, texts, varies;
+} Seen;
+
+int runtable_cell(const char *text, double *x)
+{
+    char *end;
+    *x = NAN;
+    if (!*text || strcmp(text, "NA") == 0) return CELL_MISSING;
+    *x = strtod(text, &end);
+    if (end == text || end[strspn(end, " ")]) return CELL_TEXT;
+    return isfinite(*x) ? CELL_NUMBER : CELL_DIVERGED;
+}
+
+static void see_cells(const RunTable *t, Seen *s)
+{
+    const char *first = NULL;
+    double x;
+    for (size_t f = 0; f < t->files; f++) {
+        int column = csv_column(&t->file[f], s->name);
+        for (size_t i = 0; column >= 0 && i < t->file[f].rows; i++) {
+            const char *text = csv_cell(&t->file[f], i, column);
+            int kind = runtable_cell(text, &x);
+            s->numbers |= kind == CELL_NUMBER || kind == CELL_DIVERGED;
+            s->texts |= kind == CELL_TEXT;
+            if (!first) first = text;
+            s->varies |= strcmp(first, text) != 0;
+        }
+    }
+}
+
+/* Lists the columns in the order of the files; returns how many. names: the same for nearest_name. */
+static size_t see(const RunTable *t, Seen *list, const char **names)
+{
+    size_t n = 0, i;
+    for (size_t f = 0; f < t->files; f++)
+        for (size_t c = 0; c < t->file[f].columns; c++) {
+            const char *name = t->file[f].cell[c];
+            for (i = 0; i < n && strcmp(names[i], name) != 0;) i++;
+            if (i < n) continue;
+            names[n] = name;
+            list[n] = (Seen){.name = name};
+            see_cells(t, &list[n++]);
+        }
+    return n;
+}
+
+/* Finds a named column: *out. */
+static int find(const char *const *names, size_t n, const char *option, const char *name,
+                const char **out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) *out = names[i];
+    if (*out) return 0;
+    const char *near = nearest_name(name, names, n);
+    return error_set(ERR_INPUT, "--%s: no file has a column '%s'%s%s%s", option, name,
+                     near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+}
+
+static int add_key(RunTable *t, const char *name)
+{
+    if (t->keys == RUNTABLE_KEYS)
+        return error_set(ERR_INPUT, "--design: expected at most %d columns", RUNTABLE_KEYS);
+    t->key[t->keys++] = name;
+    return 0;
+}
+
+/* Finds the columns of "A,B". */
+static int find_keys(RunTable *t, const char *const *names, size_t n, const char *given)
+{
+    char name[256];
+    for (const char *at = given; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const char *found = NULL;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        TRY(find(names, n, "design", name, &found));
+        TRY(add_key(t, found));
+    }
+    return 0;
+}
+
+static int is_key(const RunTable *t, const char *name)
+{
+    size_t k = 0;
+    while (k < t->keys && t->key[k] != name) k++;
+    return k < t->keys;
+}
+
+/* Takes the columns of text that vary, else the first of text, else the first left. */
+static int choose_keys(RunTable *t, const Seen *list, size_t n)
+{
+    const char *text = NULL, *any = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = list[i].name;
+        if (name == t->seed || name == t->measure) continue;
+        if (!any) any = name;
+        if (list[i].texts && !text) text = name;
+        if (list[i].texts && list[i].varies) TRY(add_key(t, name));
+    }
+    if (t->keys) return 0;
+    if (!any) return error_set(ERR_INPUT, "no column tells designs apart: --design names some");
+    return add_key(t, text ? text : any);
+}
+
+static int check_once(const RunTable *t)
+{
+    const char *twice = t->seed == t->measure ? t->seed : NULL;
+    for (size_t k = 0; k < t->keys; k++)
+        if (t->key[k] == t->seed || t->key[k] == t->measure) twice = t->key[k];
+    if (!twice) return 0;
+    return error_set(ERR_INPUT, "the column '%s' is named by two of --design, --seed, --measure",
+                     twice);
+}
+
+static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
+                  const char *const *names, size_t n)
+{
+    if (asked->design) TRY(find_keys(t, names, n, asked->design));
+    if (asked->seed) TRY(find(names, n, "seed", asked->seed, &t->seed));
+    if (asked->measure) TRY(find(names, n, "measure", asked->measure, &t->measure));
+    for (size_t i = 0; !t->seed && i < n; i++)
+        if (strcasecmp(names[i], "seed") == 0 && !is_key(t, names[i]) && names[i] != t->measure)
+            t->seed = names[i];
+    for (size_t i = n; !t->measure && i-- > 0;)
+        if (list[i].numbers && !list[i].texts && names[i] != t->seed && !is_key(t, names[i]))
+            t->measure = names[i];
+    if (!t->measure) return error_set(ERR_INPUT, "no column of numbers: --measure names one");
+    if (!asked->design) TRY(choose_keys(t, list, n));
+    return check_once(t);
+}
+
+int runtable_columns(RunTable *t, const RunTableAsked *asked)
+{
+    size_t room = 0;
+    for (size_t f = 0; f < t->files; f++) room += t->file[f].columns;
+    Seen *list = memory_new(room, sizeof *list);
+    const char **names = memory_new(room, sizeof *names);
+    int code = list && names ? 0 : ERR_MEMORY;
+    if (code == 0) code = choose(t, asked, list, names, see(t, list, names));
+    memory_free(list);
+    memory_free(names);
+    return code;
+}
