@@ -95,8 +95,9 @@ enum { LIST_MOST = 24 };
 typedef struct {
     const Options *options;
     RunTable t;
-    size_t base; /* t.designs: none */
-    int places;  /* behind the point */
+    size_t base;     /* t.designs: none */
+    const char *why; /* it is not shown whether the plan is older than the data; NULL: it is */
+    int places;      /* behind the point */
     Column list[2][LIST_MOST];
     Sheet *designs, *differences, *forest;
 } Study;
@@ -119,26 +120,6 @@ static void tell_rows(const RunDesign *d, const RunRows *rows, const char *what)
     if (rows->count)
         notice_warn("%s: %zu run%s %s (first: %s:%zu)", d->name, rows->count,
                     rows->count == 1 ? "" : "s", what, rows->file, rows->line);
-}
-
-/* Tells what was chosen where it was not given, and what is left out. */
-static void tell(const Study *u)
-{
-    const RunTable *t = &u->t;
-    const Options *o = u->options;
-    char keys[1024] = "";
-    for (size_t k = 0, n = 0; k < t->keys && n < sizeof keys; k++)
-        n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", k ? "," : "", t->key[k]);
-    if (!options_text(o, "design") || !options_text(o, "seed") || !options_text(o, "measure"))
-        progress_note("--design %s %s%s --measure %s%s", keys, t->seed ? "--seed " : "(no seed)",
-                      t->seed ? t->seed : "", t->measure, t->more ? " --more-is-better" : "");
-    for (size_t f = 0; f < t->files; f++) tell_file(t, &t->file[f]);
-    for (size_t i = 0; i < t->designs; i++) {
-        tell_rows(&t->design[i], &t->design[i].missing, "without a number");
-        tell_rows(&t->design[i], &t->design[i].diverged,
-                  "diverged, so it has no differences; its row is of the others");
-    }
-    if (t->model.pooled.df == 0) notice_warn("no design has two runs, so there is no interval");
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */
@@ -188,37 +169,55 @@ static int find_base(Study *u)
     if (name && u->base == t->designs)
         return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", name,
                          near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
-    if (name && !runtable_compared(&t->design[u->base]))
-        notice_warn("nothing is compared with %s, as it has no run or one that diverged", name);
     if (name) return 0;
     if (options_flag(o, "all-pairs") || options_item(o, "contrast", 0) || options_text(o, "plan"))
         u->base = t->designs;
     while (u->base < t->designs && !runtable_compared(&t->design[u->base])) u->base++;
-    if (u->base < t->designs) progress_note("--baseline %s", t->design[u->base].name);
     return 0;
-}
-
-static int add_plan(Study *u, const char *plan)
-{
-    const char *why, *planned = runtable_planned(&u->t, plan, &why);
-    if (why) notice_warn("whether %s was planned is not shown: %s", plan, why);
-    return runtable_plan(&u->t, plan, planned, u->differences);
 }
 
 static int add_differences(Study *u)
 {
     const Options *o = u->options;
     const RunTable *t = &u->t;
-    const char *text, *plan = options_text(o, "plan");
+    const char *text, *planned = NULL, *plan = options_text(o, "plan");
     TRY(find_base(u));
     TRY(new_sheet(runtable_differences, u->places, u->list[1], &u->differences));
     if (u->base < t->designs && runtable_compared(&t->design[u->base]))
         TRY(runtable_dunnett(t, u->base, u->differences));
     if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
-    if (plan) TRY(add_plan(u, plan));
+    if (plan) planned = runtable_planned(t, plan, &u->why);
+    if (plan) TRY(runtable_plan(t, plan, planned, u->differences));
     for (size_t i = 0; (text = options_item(o, "contrast", i)); i++)
         TRY(runtable_contrast(t, "--contrast", text, plan ? "no" : NULL, u->differences));
     return 0;
+}
+
+/* Tells what was chosen where it was not given, and what is left out. */
+static void tell(const Study *u)
+{
+    const RunTable *t = &u->t;
+    const Options *o = u->options;
+    const char *base = options_text(o, "baseline");
+    char keys[1024] = "";
+    for (size_t k = 0, n = 0; k < t->keys && n < sizeof keys; k++)
+        n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", k ? "," : "", t->key[k]);
+    if (!options_text(o, "design") || !options_text(o, "seed") || !options_text(o, "measure"))
+        progress_note("chosen: --design %s %s%s --measure %s", keys,
+                      t->seed ? "--seed " : "(no seed)", t->seed ? t->seed : "", t->measure);
+    if (!base && u->base < t->designs)
+        progress_note("chosen: --baseline %s", t->design[u->base].name);
+    if (base && !runtable_compared(&t->design[u->base]))
+        notice_warn("nothing is compared with %s, as it has no run or one that diverged", base);
+    if (u->why)
+        notice_warn("not shown whether %s was planned: %s", options_text(o, "plan"), u->why);
+    for (size_t f = 0; f < t->files; f++) tell_file(t, &t->file[f]);
+    for (size_t i = 0; i < t->designs; i++) {
+        tell_rows(&t->design[i], &t->design[i].missing, "without a number");
+        tell_rows(&t->design[i], &t->design[i].diverged,
+                  "diverged, so it has no differences; its row is of the others");
+    }
+    if (t->model.pooled.df == 0) notice_warn("no design has two runs, so there is no interval");
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
@@ -350,10 +349,10 @@ static int study(Study *u)
     int code = name ? read_files(u, name) : ERR_MEMORY;
     memory_free(name);
     TRY(code);
-    tell(u);
     choose_places(u);
     TRY(add_designs(u));
     TRY(add_differences(u));
+    tell(u);
     TRY(options_flag(o, "csv") ? sheet_write(u->designs, SHEET_CSV, stdout)
                                : print_all(u, SHEET_PLAIN, stdout));
     plot_figure(options_text(o, "figure"));
