@@ -251,7 +251,7 @@ static int print_all(const Study *u, int form, FILE *f)
     fprintf(
         f,
         "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
-        "all\ndesigns. So many comparisons hold together (Dunnett: with one design; Tukey: all pairs), and p "
+        "all\ndesigns. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); p "
         "is corrected\nin the same way. A contrast is the mean of some designs minus that of others, by itself.\n");
     print_model(t, u->places, f);
     fputc('\n', f);

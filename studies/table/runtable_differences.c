@@ -9,8 +9,6 @@
 #include "studies/tools/output.h"
 
 const Column runtable_differences[] = {
-    COLUMN(RunDifference, name, .head = "contrast", .place = 1, .page = 1, .sparse = 1,
-           .words = "the contrast's own name"),
     COLUMN(RunDifference, design, .place = 2, .page = 2,
            .words = "the design, or those of which a contrast takes the mean"),
     COLUMN(RunDifference, less, .place = 3, .page = 3,
@@ -30,14 +28,16 @@ const Column runtable_differences[] = {
           .words = "upper end of that interval"),
     COLUMN(RunDifference, result, .place = 7, .page = 6,
            .words = "what the interval shows of the design"),
-    COLUMN(RunDifference, estimator, .place = 8, .page = 7,
-           .words = "how the standard deviation was estimated"),
     COLUMN(RunDifference, comparisons, .place = 9, .page = 8,
            .words = "number of intervals that hold together"),
     COLUMN(RunDifference, correction, .place = 10, .page = 9,
            .words = "how the interval was corrected for their number"),
     COLUMN(RunDifference, planned, .place = 11, .page = 10,
            .words = "whether the plan was committed before the data"),
+    COLUMN(RunDifference, estimator, .place = 8, .page = 7,
+           .words = "how the standard deviation was estimated"),
+    COLUMN(RunDifference, name, .head = "contrast", .place = 1, .page = 1, .sparse = 1,
+           .words = "the contrast's own name"),
     {0}};
 
 static void add(const RunTable *t, RunDifference row, Sheet *out)

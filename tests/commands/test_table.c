@@ -1,0 +1,455 @@
+/* test_table.c: `trotter table` as a user runs it: recorded studies give their own tables again, small ones R's numbers,
+ * and whatever is left out or refused is told. */
+#include "tests/lib/test.h"
+
+#include <glob.h>
+#include <limits.h>
+
+#include "tests/lib/study.h"
+
+static char recorded[1 << 16], designs[1 << 18], differences[1 << 18];
+
+static const char paired[] =
+    "model,seed,value\n"
+    "a,1,5.1\na,2,4.9\na,3,6.2\na,4,5.8\nb,1,7.3\nb,2,6.9\nb,3,8.1\nb,4,7.6\n"
+    "c,1,4.4\nc,2,4.1\nc,3,5.6\nc,4,4.6\nd,1,5.0\nd,2,5.7\nd,3,6.4\nd,4,5.5\n";
+/* The same without four runs; seeds come in another order, and rows of a design apart. */
+static const char unpaired[] = "model,seed,value\n"
+                               "a,4,5.8\nb,1,7.3\na,1,5.1\na,2,4.9\na,3,6.2\nb,2,6.9\nc,1,4.4\n"
+                               "d,2,5.7\nb,3,8.1\nd,1,5.0\n";
+
+/* ---- files ------------------------------------------------------------------------------------------ */
+
+/* Names that gnuplot or CSV could mistake do no harm, and the report knows the study. */
+TEST(files_and_report)
+{
+    file_text("runs.csv",
+              "model,seed,value\n\"a, \"\"b\"\"\",1,5\n\"a, \"\"b\"\"\",2,6\n`x` $1,1,7\n"
+              "`x` $1,2,8\nnone,1,\n");
+    run_ok("table runs.csv --out study/files --contrast 'a: \"`x` $1\" - \"none\"' --figure 84");
+    run_ok("table runs.csv --out study/files");
+    static const char *const files[] = {"table.csv",       "table.tex",       "table.md",
+                                        "differences.csv", "differences.tex", "forest.csv",
+                                        "forest.gp",       "commands.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "study/files/%s", files[i]);
+        assert_true(file_exists(name));
+    }
+    if (has_tool("gnuplot")) assert_true(file_exists("study/files/forest.svg"));
+    file_read("study/files/table.md", big, sizeof big);
+    assert_non_null(strstr(big, "value, less is better: 3 designs, 4 runs."));
+    run_ok("report study");
+    static char page[1 << 18];
+    file_read("study/report.html", page, sizeof page);
+    assert_non_null(strstr(page, "Tables of runs"));
+    assert_non_null(strstr(page, "Differences of designs, with 95 % intervals"));
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------ */
+
+#define GIT "git -C repo -c user.name=n -c user.email=e -c commit.gpgsign=false "
+static void commit(const char *file, const char *text, int second)
+{
+    char name[64];
+    snprintf(name, sizeof name, "repo/%s", file);
+    file_text(name, text);
+    shell_ok(GIT "add %s && env GIT_COMMITTER_DATE='2020-01-01T00:00:%02d' " GIT "commit -qm x",
+             file, second);
+}
+
+static const char *planned(const char *start)
+{
+    file_read("again/differences.csv", differences, sizeof differences);
+    return cell(differences, start, "planned");
+}
+
+/* A contrast is planned where the plan was committed before the data; not where it was committed, or changed, after;
+ * and not shown where git does not tell. */
+TEST(plans)
+{
+#define PLANNED "table repo/runs.csv --plan repo/plan --contrast 'b - c' --out again"
+    need_tool("git");
+    setenv("GIT_CEILING_DIRECTORIES", "/", 1);
+    shell_ok("mkdir repo");
+    file_text("repo/plan", "order: b - a\n");
+    file_text("repo/runs.csv", paired);
+    run_ok(PLANNED);
+    assert_string_equal(planned("b,a,"), "not shown");
+    assert_non_null(
+        strstr(err, "not shown whether repo/plan was planned: the plan is in no git repository"));
+    shell_ok("git init -q repo");
+    commit("other", "x", 1);
+    run_ok(PLANNED);
+    assert_string_equal(planned("b,a,"), "not shown");
+    assert_non_null(strstr(err, "the plan has no commit"));
+    commit("plan", "order: b - a\n", 2);
+    run_ok(PLANNED);
+    assert_string_equal(planned("b,a,"), "not shown");
+    assert_non_null(strstr(err, "a file of the data has no commit"));
+    commit("runs.csv", paired, 3);
+    run_ok(PLANNED);
+    assert_string_equal(planned("b,a,"), "yes");
+    assert_string_equal(planned("b,c,"), "no"); /* not in the plan */
+    assert_null(strstr(err, "not shown"));
+    shell_ok("cd repo && mkdir -p sub && git mv runs.csv sub/runs.csv && cd .. && env "
+             "GIT_COMMITTER_DATE='2020-01-01T00:00:09' " GIT "commit -qm moved");
+    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
+    assert_string_equal(planned("b,a,"), "yes");
+    file_text("repo/plan", "order: b - c\n");
+    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
+    assert_string_equal(planned("b,c,"), "not shown");
+    assert_non_null(strstr(err, "the plan was changed since its commit"));
+    commit("plan", "order: b - c\n", 5); /* after the data, before they were moved */
+    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
+    assert_string_equal(planned("b,c,"), "no");
+    assert_int_equal(
+        shell("env PATH=/nowhere %s table repo/sub/runs.csv --plan repo/plan --csv", program), 0);
+    assert_non_null(strstr(err, "git cannot be run"));
+}
+
+/* ---- recorded studies ----------------------------------------------------------------------------- */
+
+static void slurp(const char *path, char *text, size_t bytes)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, bytes - 1, f)] = '\0';
+    fclose(f);
+}
+
+/* Counts a number that is not the recorded one, which has 15 digits or more. */
+static int differs(double x, double is)
+{
+    return isnan(is) ? !isnan(x) : !(fabs(x - is) <= 1e-12 * fabs(is) + 1e-300);
+}
+
+/* Compares columns of a row here with columns of a row there, "HERE THERE HERE THERE ...". */
+static int row_differs(const char *here, const char *row, const char *there, const char *other,
+                       const char *text, const char *const (*pairs)[2])
+{
+    int bad = 0;
+    char name[64];
+    for (; (*pairs)[0]; pairs++) {
+        snprintf(name, sizeof name, "%s_%s", text, (*pairs)[1]);
+        bad += differs(number(here, row, (*pairs)[0]), number(there, other, name));
+    }
+    return bad;
+}
+
+static const char *const means[][2] = {
+    {"mean", "ppl"}, {"sd", "sd"}, {"low", "low"}, {"high", "high"}, {NULL, NULL}};
+static const char *const dunnett[][2] = {{"difference", "diff"},
+                                         {"low", "diff_dunnett_low"},
+                                         {"high", "diff_dunnett_high"},
+                                         {"p", "diff_dunnett_p"},
+                                         {"alone_low", "diff_pooled_low"},
+                                         {"alone_high", "diff_pooled_high"},
+                                         {NULL, NULL}};
+static const char *const tukey[][2] = {{"difference", "diff"},
+                                       {"low", "diff_tukey_low"},
+                                       {"high", "diff_tukey_high"},
+                                       {"p", "diff_tukey_p"},
+                                       {NULL, NULL}};
+
+/* Counts what differs on one text from the tables of a folder; *pairs: number of pairs looked at. */
+static int disagree(const char *dir, const char *runs, const char *text, int *pairs)
+{
+    char path[PATH_MAX + 64], row[256], base[256], name[64];
+    int bad = 0, rows = 0, by_seed;
+    snprintf(path, sizeof path, "%s/compare.csv", dir);
+    slurp(path, recorded, sizeof recorded);
+    snprintf(base, sizeof base, "%s", cell(recorded, "", "baseline"));
+    snprintf(path, sizeof path,
+             "table %s --design scheme --seed seed --measure %s_ppl --baseline %s --all-pairs "
+             "--out again",
+             runs, text, base);
+    run_ok(path);
+    file_read("again/table.csv", designs, sizeof designs);
+    file_read("again/differences.csv", differences, sizeof differences);
+    snprintf(name, sizeof name, "%s_seeds_paired", text);
+    by_seed = strcmp(cell(recorded, "", name), "yes") == 0;
+    for (const char *at = recorded; (at = strchr(at, '\n')) && strncmp(++at, "unigram,", 8);
+         rows++) {
+        snprintf(row, sizeof row, "%.*s,", (int)strcspn(at, ","), at);
+        bad += row_differs(designs, row, recorded, row, text, means);
+        if (strlen(row) == strlen(base) + 1 && strncmp(row, base, strlen(base)) == 0) continue;
+        char with[sizeof row + sizeof base];
+        snprintf(with, sizeof with, "%s%s,", row, base);
+        bad += row_differs(differences, with, recorded, row, text, dunnett);
+        bad += strcmp(cell(differences, with, "estimator"),
+                      by_seed ? "paired by seed" : "\"pooled") != 0; /* cells are cut at commas */
+    }
+    bad += count_lines(designs) != rows + 1;
+    snprintf(path, sizeof path, "%s/pairs.csv", dir);
+    FILE *f = fopen(path, "rb");
+    if (!f) return bad;
+    fclose(f);
+    slurp(path, big, sizeof big);
+    /* the baseline's rows come first: pairs are looked for behind them */
+    const char *all = differences;
+    for (int k = 0; k < rows; k++) all = strchr(all, '\n') + 1;
+    size_t header = strcspn(differences, "\n") + 1;
+    memcpy(designs, differences, header);
+    strcpy(designs + header, all);
+    for (const char *at = big; (at = strchr(at, '\n')) && *++at; ++*pairs) {
+        const char *second = strchr(at, ',') + 1;
+        snprintf(row, sizeof row, "%.*s", (int)(second - at + (int)strcspn(second, ",") + 1), at);
+        bad += row_differs(designs, row, big, row, text, tukey);
+    }
+    return bad;
+}
+
+/* Returns 1 where the table `designs` has all runs and no equal maps: those are one design in `compare`, which a table of
+ * runs cannot know, and a table of fewer seeds than were recorded is another. */
+static int is_whole(const char *runs)
+{
+    double seeds = 0;
+    char row[256];
+    for (const char *at = designs; (at = strchr(at, '\n')) && strncmp(++at, "unigram,", 8);) {
+        snprintf(row, sizeof row, "%.*s,", (int)strcspn(at, ","), at);
+        if (*cell(designs, row, "same_as")) return 0;
+        seeds += number(designs, row, "seeds");
+    }
+    return count_lines(runs) == 1 + (int)seeds;
+}
+
+/* Every recorded study has its own numbers again, of means, of differences from its baseline and of all pairs.
+ * The control is a run that is .001 higher. */
+TEST_BETWEEN(recorded_studies, undrawn, NULL)
+{
+    glob_t found;
+    char dir[PATH_MAX], root[PATH_MAX];
+    int studies = 0, pairs = 0, none = 0;
+    assert_non_null(realpath("studies/results", root));
+    snprintf(dir, sizeof dir, "%.4000s/*/runs.csv", root);
+    assert_int_equal(glob(dir, 0, NULL, &found), 0);
+    snprintf(dir, sizeof dir, "%.4000s/*/*/runs.csv", root);
+    glob(dir, GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *runs = found.gl_pathv[i];
+        static char text[1 << 14];
+        slurp(runs, text, sizeof text);
+        snprintf(dir, sizeof dir, "%.*s", (int)(strlen(runs) - strlen("/runs.csv")), runs);
+        snprintf(recorded, sizeof recorded, "%s/compare.csv", dir);
+        slurp(recorded, designs, sizeof designs);
+        if (strncmp(text, "encoder,", 8) == 0 || !is_whole(text)) continue;
+        for (int test = 0; test < 2; test++) {
+            int bad = disagree(dir, runs, test ? "test" : "valid", &pairs);
+            if (bad) fail_msg("%s: %d numbers are not the recorded ones", dir, bad);
+        }
+        studies++;
+        const char *cut = strchr(text, '\n') + 1; /* another first perplexity of validation */
+        for (int k = 0; k < 5; k++) cut = strchr(cut, ',') + 1;
+        snprintf(big, sizeof big, "%.*s%.12g%s", (int)(cut - text), text, atof(cut) + .001,
+                 strchr(cut, ','));
+        file_text("spoilt.csv", big);
+        assert_true(disagree(dir, "spoilt.csv", "valid", &none) >= 2);
+    }
+    globfree(&found);
+    print_message("%d studies, %d pairs\n", studies, pairs);
+    assert_true(studies > 20 && pairs > 200);
+}
+
+/* Contrasts have the recorded numbers; so they have with signs and a name, and from a plan. */
+TEST(recorded_contrasts)
+{
+    char path[PATH_MAX], line[2 * PATH_MAX];
+    static const char *const order = "dial:2-1 fgfg2 - dial:2-1/2 looped:2";
+    assert_non_null(realpath("studies/results/dial/two", path));
+    snprintf(line, sizeof line, "%.4000s/contrasts.csv", path);
+    slurp(line, recorded, sizeof recorded);
+    const char *row = strchr(recorded, '\n') + 1;
+    file_text("plan",
+              "# three questions\n\n order: dial:2-1 + fgfg2 - dial:2-1/2 - looped:2  # one\n");
+    for (int way = 0; way < 2; way++) {
+        snprintf(line, sizeof line,
+                 "table %.4000s/runs.csv --design scheme --measure valid_ppl --out again %s%s%s",
+                 path, way ? "--plan plan" : "--contrast '", way ? "" : order, way ? "" : "'");
+        run_ok(line);
+        file_read("again/differences.csv", differences, sizeof differences);
+        assert_int_equal(count_lines(differences), 2);
+        static const char *const start = "dial:2-1 + fgfg2,";
+        double want[4];
+        row = strchr(strchr(recorded, '\n') + 2, '"') + 1; /* behind the quoted text */
+        assert_int_equal(sscanf(row, ",1,%lf,%lf,%lf,%lf", want, want + 1, want + 2, want + 3), 4);
+        static const char *const name[] = {"difference", "low", "high", "p"};
+        for (int k = 0; k < 4; k++)
+            assert_false(differs(number(differences, start, name[k]), want[k]));
+        assert_int_equal(count_words(differences, ",order\n"), way);
+        assert_string_equal(cell(differences, start, "comparisons"), "1");
+        assert_string_equal(cell(differences, start, "correction"), "none");
+    }
+}
+
+/* ---- small tables ---------------------------------------------------------------------------------- */
+
+static void expect_p(const char *options, const char *const *start, const double *p, double within)
+{
+    char line[256];
+    snprintf(line, sizeof line, "table runs.csv --out small %s", options);
+    run_ok(line);
+    file_read("small/differences.csv", differences, sizeof differences);
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(number(differences, start[i], "p") - p[i]) <= within))
+            fail_msg("%s: p %s", start[i], cell(differences, start[i], "p"));
+}
+
+/* R's numbers, as tests/studies/test_simultaneous.c has them with R's commands (test_mixed_model, test_missing_runs): a
+ * table of three columns needs no option. The control is another value. */
+TEST(numbers_of_r)
+{
+    static const char *const start[] = {"b,a,", "c,a,", "d,a,"};
+    static const double complete[2][3] = {{5.024387447e-06, 0.00378309272, 0.7542752829},
+                                          {9.0002347e-06, 6.4868582192575e-03, 0.84298020518528}},
+                        missing[2][3] = {{0.013505876134875, 0.330946998525183, 0.984738512500460},
+                                         {0.02005675877848, 0.41396954382323, 0.99032551068091}};
+    file_text("runs.csv", paired);
+    expect_p("", start, complete[0], 2e-7);
+    assert_non_null(strstr(err, "--design model --seed seed --measure value"));
+    assert_non_null(strstr(err, "--baseline a"));
+    assert_string_equal(cell(differences, "b,a,", "estimator"), "paired by seed");
+    assert_string_equal(cell(differences, "b,a,", "comparisons"), "3");
+    assert_string_equal(cell(differences, "b,a,", "result"), "worse");
+    assert_string_equal(cell(differences, "c,a,", "result"), "better");
+    assert_string_equal(cell(differences, "d,a,", "result"), "not shown");
+    assert_string_equal(cell(differences, "d,a,", "planned"), "");
+    expect_p("--all-pairs", start, complete[1], 2e-7);
+    assert_string_equal(cell(differences, "b,a,", "comparisons"), "6");
+    expect_p("--more-is-better", start, complete[0], 2e-7);
+    assert_string_equal(cell(differences, "b,a,", "result"), "better");
+    file_text("runs.csv", unpaired);
+    expect_p("", start, missing[0], 2e-6);
+    assert_int_equal(count_words(differences, ",\"pooled, unpaired\"\n"), 3);
+    assert_non_null(strstr(out, "seeds are not paired, as 3 designs lack some."));
+    assert_non_null(strstr(out, "1 design has one run and adds nothing"));
+    expect_p("--all-pairs", start, missing[1], 2e-6);
+    assert_true(fabs(number(differences, "b,a,", "low") - 0.37227236379304) <= 1e-6);
+    spoil("runs.csv", "b,2,6.9", "b,2,6.8");
+    run_ok("table runs.csv --out small");
+    file_read("small/differences.csv", differences, sizeof differences);
+    assert_false(fabs(number(differences, "b,a,", "p") - missing[0][0]) <= 2e-6);
+}
+
+/* R's example of bartlett.test (InsectSprays): p-value = 9.085e-05. */
+TEST(unequal_spreads)
+{
+    static const int sprays[6][12] = {{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13},
+                                      {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13},
+                                      {0, 1, 7, 2, 3, 1, 2, 1, 3, 0, 1, 4},
+                                      {3, 5, 12, 6, 4, 3, 5, 5, 5, 5, 2, 4},
+                                      {3, 5, 3, 5, 3, 6, 1, 1, 3, 2, 6, 4},
+                                      {11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13}};
+    int n = sprintf(big, "spray,plot,count\n");
+    for (int i = 0; i < 72; i++)
+        n += sprintf(big + n, "%c,%d,%d\n", 'A' + i / 12, i % 12, sprays[i / 12][i % 12]);
+    file_text("runs.csv", big);
+    run_ok("table runs.csv --seed plot");
+    assert_non_null(strstr(out, "(Bartlett's test of equal ones: p 9.1e-05)"));
+    assert_non_null(strstr(out, "So one standard deviation is doubtful"));
+}
+
+/* ---- what is left out ------------------------------------------------------------------------------ */
+
+TEST(missing_and_diverged)
+{
+    file_text("runs.csv",
+              "model,seed,value\na,1,5\na,2,6\na,3,\nb,1,7\nb,2,9\nb,3,NA\nc,1,1\nc,2,NaN\n"
+              "d,1,inf\nd,2,-Inf\n\"e, e\",1,\n");
+    run_ok("table runs.csv --out left --contrast 'c - a' --baseline a");
+    assert_non_null(strstr(err, "warning: a: 1 run without a number (first: runs.csv:4)\n"));
+    assert_non_null(
+        strstr(err, "warning: c: 1 run diverged, so it has no differences; its row is of the "
+                    "others (first: runs.csv:9)\n"));
+    assert_non_null(strstr(err, "warning: d: 2 runs diverged"));
+    assert_non_null(strstr(err, "warning: e, e: 1 run without a number"));
+    assert_non_null(strstr(out, "c is left out because one of its runs diverged."));
+    file_read("left/table.csv", designs, sizeof designs);
+    assert_int_equal(count_lines(designs), 6);
+    assert_string_equal(cell(designs, "c,", "n"), "1");
+    assert_string_equal(cell(designs, "c,", "diverged"), "1");
+    assert_string_equal(cell(designs, "d,", "mean"), "");
+    assert_string_equal(cell(designs, "a,", "missing"), "1");
+    assert_true(number(designs, "b,", "least") == 7 && number(designs, "b,", "greatest") == 9);
+    file_read("left/differences.csv", differences, sizeof differences);
+    assert_int_equal(count_lines(differences),
+                     3); /* b less a, and the contrast, which has no number */
+    assert_string_equal(cell(differences, "b,a,", "comparisons"), "1");
+    assert_true(isnan(number(differences, "c,a,", "difference")));
+    run_ok("table runs.csv --baseline c");
+    assert_non_null(
+        strstr(err, "nothing is compared with c, as it has no run or one that diverged"));
+    assert_null(strstr(out, "Dunnett   "));
+}
+
+TEST(one_seed)
+{
+    file_text("runs.csv", "model,value\na,5\nb,7\nc,8\n");
+    run_ok("table runs.csv --out one");
+    assert_non_null(strstr(err, "(no seed)"));
+    assert_non_null(strstr(err, "warning: no design has two runs, so there is no interval\n"));
+    assert_non_null(strstr(out, "so there is no standard deviation and no interval.\n"));
+    file_read("one/differences.csv", differences, sizeof differences);
+    assert_true(number(differences, "b,a,", "difference") == 2);
+    assert_string_equal(cell(differences, "b,a,", "low"), "");
+    assert_string_equal(cell(differences, "b,a,", "result"), "");
+}
+
+/* Files with different columns are put together; what one lacks is told. Numbers of seeds are compared as numbers. */
+TEST(several_files)
+{
+    file_text("one.csv", "layers,model,seed,value\n1,a,1,5\n1,a,2,6\n2,a,1,3\n2,a,2,4\n");
+    file_text("two.csv", "seed,value,model\n1.0,8,b\n2.0,9,b\n");
+    file_text("three.csv", "seed,error,model\n1,8,a\n");
+    run_ok("table one.csv two.csv three.csv --design model,layers --measure value --csv");
+    assert_string_equal(out_cell(1, "design"), "a@1");
+    assert_string_equal(out_cell(2, "design"), "a@2");
+    assert_string_equal(out_cell(3, "design"), "b@");
+    assert_int_equal(count_lines(out), 4);
+    assert_non_null(strstr(err, "two.csv has no column 'layers': it is empty in its rows"));
+    assert_non_null(strstr(err, "three.csv has no column 'value': none of its rows is read"));
+    run_ok("table one.csv two.csv --design model,layers --measure value --baseline b@");
+    assert_non_null(strstr(out, "4 runs") ? NULL : strstr(out, "6 runs"));
+    assert_null(strstr(out, "lack")); /* 1.0 is 1 */
+    must_refuse("table one.csv two.csv --seed seed --design model --measure value",
+                "one.csv:2 and one.csv:4 are both a with seed 1");
+}
+
+TEST(refusals)
+{
+    file_text("runs.csv", paired);
+    file_text("twice.csv", "model,seed,value\na,1,5\nb,1,6\na,1,5\n");
+    file_text("none.csv", "model,value\na,1\na,2\n");
+    file_text("words.csv", "model,seed,value\na,1,5\na,2,good\n");
+    file_text("empty.csv", "model,seed,value\n");
+    file_text("plan", "# nothing\n");
+    file_text("wrong", "b - a\n\nb - z\n");
+    must_refuse("table", "expected CSV files");
+    must_refuse("table absent.csv", "absent.csv");
+    must_refuse("table twice.csv", "twice.csv:2 and twice.csv:4 are both a with seed 1");
+    must_refuse("table none.csv", "none.csv:2 and none.csv:3 are both a; --seed names the column");
+    must_refuse("table runs.csv --measure valeu",
+                "--measure: no file has a column 'valeu'; the nearest is 'value'");
+    must_refuse("table runs.csv --design model,sed",
+                "--design: no file has a column 'sed'; the nearest is 'seed'");
+    must_refuse("table runs.csv --seed nothing", "--seed: no file has a column 'nothing'\n");
+    must_refuse("table runs.csv --design seed --seed seed", "'seed' is named by two of");
+    must_refuse("table words.csv --measure value",
+                "words.csv:3: expected a number in column 'value'; there is 'good'");
+    must_refuse("table empty.csv", "no column of numbers");
+    must_refuse("table empty.csv --measure value", "no run has a number in column 'value'");
+    must_refuse("table runs.csv --baseline bb",
+                "--baseline: no design is called 'bb'; the nearest is ");
+    must_refuse("table runs.csv --contrast 'a - z'",
+                "--contrast 'a - z': 'z' is none of the designs");
+    must_refuse("table runs.csv --contrast 'a b'", "expected names, a '-'");
+    must_refuse("table runs.csv --contrast 'a + b - a'", "'a' stands there twice");
+    must_refuse("table runs.csv --plan plan", "plan: expected contrasts, one a line");
+    must_refuse("table runs.csv --plan wrong", "wrong:3: 'b - z': 'z' is none of the designs");
+    int n = sprintf(big, "model,time,value\n");
+    for (int i = 0; i < 1001; i++) n += sprintf(big + n, "a,%d,5\n", i);
+    file_text("long.csv", big);
+    must_refuse("table long.csv --seed time", "at most 1000 seeds; is --seed the right column?");
+}
+
+TEST_MAIN(program_open, program_close)
