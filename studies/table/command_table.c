@@ -60,10 +60,11 @@ typedef struct {
 } DesignRow;
 
 static const Column design_columns[] = {
-    COLUMN(DesignRow, design, .place = 1, .page = 1),
+    COLUMN(DesignRow, design, .place = 1, .page = 1,
+           .words = "cells of the columns that tell designs apart"),
     FIELD(DesignRow, "n", of.n, .place = 2, .page = 2, .words = "runs with a number"),
     FIELD(DesignRow, "mean", of.mean, .form = SHEET_FIXED, .low = "low", .high = "high",
-          .half = "±", .place = 3, .page = 3),
+          .half = "±", .place = 3, .page = 3, .words = "mean of these runs"),
     FIELD(DesignRow, "sd", of.sd, .form = SHEET_FIXED, .place = 4, .page = 4,
           .words = "standard deviation of the runs"),
     FIELD(DesignRow, "low", of.low, .form = SHEET_FIXED,
@@ -86,7 +87,7 @@ typedef struct {
 
 static const Column forest_columns[] = {
     COLUMN(ForestRow, row, .words = "row of the plot, from 0, the best first"),
-    COLUMN(ForestRow, mean),
+    COLUMN(ForestRow, mean, .words = "mean of the design's runs"),
     COLUMN(ForestRow, low, .words = "lower end of the mean's 95 % interval"),
     COLUMN(ForestRow, high, .words = "upper end of it"),
     {0}};
