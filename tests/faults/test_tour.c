@@ -197,6 +197,13 @@ static const struct {
     {"design", "starts", "1|2|5", 0},
     {"design", "beside", "none|euler|heun,macaron", 0},
     {"plot", "scheme", "euler|heun|heun,euler|rk4", 0},
+    {"table", "file", "runs.csv|runs.csv|more.csv", 1},
+    {"table", "design", "scheme|scheme,system", 0},
+    {"table", "seed", "seed", 0},
+    {"table", "measure", "error|seconds|evals", 0},
+    {"table", "baseline", "euler|heun", 0},
+    {"table", "contrast", "heun - euler|one: heun - euler", 0},
+    {"table", "plan", "plan", 0},
     {NULL, "scheme", "@", 1},
     {NULL, "baseline", "@", 0},
     {NULL, "claim", "@", 1},
@@ -865,6 +872,9 @@ static void write_files(void)
     file_write("in/more.scheme", scheme, sizeof scheme - 1);
     file_write("in/swarm.txt", swarm, sizeof swarm - 1);
     file_write("in/more.csv", csv, sizeof csv - 1);
+    file_text("in/runs.csv", "scheme,system,seed,seconds,error\neuler,x,1,2,0.1\neuler,x,2,2,0.2\n"
+                             "heun,x,1,,nan\nheun,x,2,3,0.3\n");
+    file_text("in/plan", "# a plan\nheun - euler\n");
     file_write("in/empty", "", 0);
     shell_ok(
         "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do echo 'the cat sat on the mat'; "
