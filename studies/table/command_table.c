@@ -392,12 +392,12 @@ const Command command_table_of_runs = {
         "Reads tables with a row a run, as CSV: 'runs.csv' of 'trotter compare', or any other program's. Shows each\n"
         "design's mean over seeds with its interval, and differences of designs by the same statistics as\n"
         "'compare': one standard deviation, runs paired by seed where that helps, intervals that hold together.\n"
-        "With three columns - design, seed, number - no option is needed:\n"
-        "\n"
-        "  trotter table runs.csv --measure valid_ppl --baseline transformer --out out/table\n"
+        "With three columns - design, seed, number - no option is needed.\n"
         "\n"
         "An empty cell or NA is a missing run; NaN and inf are runs that diverged. Several files are put together.\n"
         "A contrast of --plan counts as planned where git shows that the plan was committed before the data.\n",
+    .often = "file design seed measure more-is-better baseline all-pairs contrast plan csv out",
+    .example = "runs.csv --measure valid_ppl --baseline transformer --out out/table",
     .groups = groups,
     .kinds = kinds,
     .run = run,
