@@ -397,7 +397,7 @@ const Command command_table_of_runs = {
         "An empty cell or NA is a missing run; NaN and inf are runs that diverged. Several files are put together.\n"
         "A contrast of --plan counts as planned where git shows that the plan was committed before the data.\n",
     .often = "file design seed measure more-is-better baseline all-pairs contrast plan csv out",
-    .example = "runs.csv --measure valid_ppl --baseline transformer --out out/table",
+    .example = "runs.csv --measure valid_ppl --baseline transformer",
     .groups = groups,
     .kinds = kinds,
     .run = run,
