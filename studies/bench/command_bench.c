@@ -162,8 +162,7 @@ const Command command_bench = {
         "numbers: --bandwidth, --product-rate and --vector-rate (an H100 SXM's, by NVIDIA's data sheet, dense)\n"
         "and --launch (assumed). The measured time stands beside the estimate where there is a device, and `not\n"
         "measured` where there is none.\n",
-    .often =
-        "what repeats budget growth system scheme width size stacks peer device threads csv out",
+    .often = "what repeats budget growth system scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .groups = groups,
     .kinds = kinds,
