@@ -62,50 +62,77 @@ static int start(char *const argv[], int *out, pid_t *child)
     return failed ? -1 : 0;
 }
 
-/* Runs git with these words, up to NULL, about a file, in its folder. Returns its exit status, -1 where it cannot be run;
- * *least out: the least number that it printed, LLONG_MAX without one. */
-static int git(const char *file, const char *const *words, long long *least)
+enum { LINE = 128 };
+
+/* Reads to the end; line (LINE) out: the last line, without its end. */
+static void read_last(int from, char *line)
 {
-    char path[PATH_MAX], *argv[24] = {"git", "--literal-pathspecs",  "--no-optional-locks",
-                                      "-c",  "core.fsmonitor=false", "-C"};
+    FILE *f = fdopen(from, "r");
+    *line = '\0';
+    while (f && fgets(line, LINE, f)) {}
+    line[strcspn(line, "\n")] = '\0';
+    if (f) fclose(f);
+    if (!f) close(from);
+}
+
+/* Runs git with these words, up to NULL, in a file's folder; '@' at a word's end stands for the file. Returns its exit
+ * status, -1 where it cannot be run; line (LINE) out: the last of its output. What a strange repository's settings name is
+ * not run: these commands have no hooks, no filters and fetch nothing. */
+static int git(const char *file, const char *const *words, char *line)
+{
+    char path[PATH_MAX], last[PATH_MAX + 16];
+    char *argv[24] = {"git", "--literal-pathspecs",  "--no-optional-locks",
+                      "-c",  "protocol.allow=never", "-C"};
     int n = 6, out, status = -1;
-    long long x;
     pid_t child;
-    *least = LLONG_MAX;
     if (!realpath(file, path)) return -1;
     char *name = strrchr(path, '/');
     *name++ = '\0';
     argv[n++] = *path ? path : "/";
-    while (*words) argv[n++] = (char *)*words++;
-    argv[n++] = "--";
-    argv[n] = name;
+    for (; *words; words++) {
+        size_t end = strlen(*words) - 1;
+        argv[n] = (char *)*words;
+        if ((*words)[end] == '@') {
+            snprintf(last, sizeof last, "%.*s./%s", (int)end, *words, name);
+            argv[n] = last;
+        }
+        n++;
+    }
+    argv[n] = NULL;
     if (start(argv, &out, &child) != 0) return -1;
-    FILE *f = fdopen(out, "r");
-    while (f && fscanf(f, "%lld", &x) == 1)
-        if (x < *least) *least = x;
-    if (f) fclose(f);
-    if (!f) close(out);
+    read_last(out, line);
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Why git cannot tell when a plan was committed; NULL with *time. */
+static const char *plan_time(const char *plan, long long *time)
+{
+    static const char *const log[] = {"log", "-1", "--no-show-signature", "--format=%ct", "--",
+                                      "@",   NULL},
+                             *const committed[] = {"rev-parse", "--verify", "HEAD:@", NULL},
+                             *const present[] = {"hash-object", "--no-filters", "--", "@", NULL};
+    char line[LINE], hash[LINE];
+    int code = git(plan, log, line);
+    if (code == -1) return "git cannot be run";
+    if (code != 0) return "the plan is in no git repository with a commit";
+    if (!*line) return "the plan has no commit";
+    *time = atoll(line);
+    int failed = git(plan, committed, line) != 0 || git(plan, present, hash) != 0;
+    return failed || strcmp(line, hash) != 0 ? "the plan was changed since its commit" : NULL;
 }
 
 const char *runtable_planned(const RunTable *t, const char *plan, const char **why)
 {
-    static const char *const last[] = {"log", "-1", "--no-show-signature", "--format=%ct", NULL},
-                             *const all[] = {"log", "--follow", "--no-show-signature",
-                                             "--format=%ct", NULL},
-                             *const changed[] = {"diff",          "--quiet", "--no-ext-diff",
-                                                 "--no-textconv", "HEAD",    NULL};
-    long long wrote, first, none;
-    int code = git(plan, last, &wrote), early = 1;
-    *why = code == -1           ? "git cannot be run"
-           : code != 0          ? "the plan is in no git repository with a commit"
-           : wrote == LLONG_MAX ? "the plan has no commit"
-                                : NULL;
-    if (!*why && git(plan, changed, &none) != 0) *why = "the plan was changed since its commit";
+    static const char *const log[] = {
+        "log", "--follow", "--no-show-signature", "--format=%ct", "--", "@", NULL};
+    char line[LINE];
+    long long wrote = 0;
+    int early = 1;
+    *why = plan_time(plan, &wrote);
     for (size_t f = 0; !*why && f < t->files; f++) {
-        if (git(t->file[f].file, all, &first) != 0 || first == LLONG_MAX)
+        if (git(t->file[f].file, log, line) != 0 || !*line)
             *why = "a file of the data has no commit";
-        early &= wrote < first;
+        early &= !*why && wrote < atoll(line); /* the last line is the first commit's */
     }
     return *why ? "not shown" : early ? "yes" : "no";
 }

@@ -70,7 +70,10 @@ TEST(plans)
 {
 #define PLANNED "table repo/runs.csv --plan repo/plan --contrast 'b - c' --out again"
     need_tool("git");
-    setenv("GIT_CEILING_DIRECTORIES", "/", 1);
+    char above[PATH_MAX];
+    assert_non_null(realpath(file_path("."), above));
+    setenv("GIT_CEILING_DIRECTORIES", above, 1);
+    unsetenv("GIT_DIR");
     shell_ok("mkdir repo");
     file_text("repo/plan", "order: b - a\n");
     file_text("repo/runs.csv", paired);
@@ -96,6 +99,15 @@ TEST(plans)
              "GIT_COMMITTER_DATE='2020-01-01T00:00:09' " GIT "commit -qm moved");
     run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
     assert_string_equal(planned("b,a,"), "yes");
+    /* a strange repository's settings run nothing; the control is a command of git that runs them */
+    file_text("repo/.gitattributes", "plan filter=x\n");
+    shell_ok(
+        "git -C repo config filter.x.clean 'touch ../ran; cat' && touch -d 2001-01-01 repo/plan");
+    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
+    assert_string_equal(planned("b,a,"), "yes");
+    assert_false(file_exists("ran"));
+    shell_ok("git -C repo diff --quiet HEAD -- plan");
+    assert_true(file_exists("ran"));
     file_text("repo/plan", "order: b - c\n");
     run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
     assert_string_equal(planned("b,c,"), "not shown");
