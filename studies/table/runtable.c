@@ -15,10 +15,9 @@ typedef struct {
 } Run;
 
 typedef struct {
-    Run *list;
-    size_t n, room;
+    Run *list; /* (rows of all files) */
+    size_t n;
     const char *seed[RUNTABLE_MOST];
-    size_t room_designs;
 } Reading;
 
 size_t runtable_find(const void *table, const char *name)
@@ -55,25 +54,17 @@ static int too_many(const char *what, const char *option)
                      what, option);
 }
 
-static int find_design(RunTable *t, Reading *r, const Csv *c, size_t row, size_t *out)
+static int find_design(RunTable *t, const Csv *c, size_t row, size_t *out)
 {
     char *name = design_name(t, c, row);
     if (!name) return ERR_MEMORY;
     *out = runtable_find(t, name);
-    if (*out == t->designs && t->designs == r->room_designs) {
-        size_t room = r->room_designs ? 2 * r->room_designs : 16;
-        RunDesign *more = memory_grow(t->design, t->designs, room, sizeof *more);
-        if (more) t->design = more, r->room_designs = room;
+    if (*out == t->designs && t->designs < RUNTABLE_MOST) {
+        t->design[t->designs++].name = name;
+        return 0;
     }
-    if (*out < t->designs || t->designs == r->room_designs || t->designs == RUNTABLE_MOST) {
-        int code = *out < t->designs             ? 0
-                   : t->designs == RUNTABLE_MOST ? too_many("designs", "design")
-                                                 : ERR_MEMORY;
-        memory_free(name);
-        return code;
-    }
-    t->design[t->designs++].name = name;
-    return 0;
+    memory_free(name);
+    return *out < t->designs ? 0 : too_many("designs", "design");
 }
 
 /* Finds a seed; 2 and 2.0 are one. */
@@ -94,19 +85,13 @@ static int read_row(RunTable *t, Reading *r, size_t f, size_t row, int column)
 {
     const Csv *c = &t->file[f];
     const char *text = csv_cell(c, row, column);
-    if (r->n == r->room) {
-        size_t room = r->room ? 2 * r->room : 64;
-        Run *more = memory_grow(r->list, r->n, room, sizeof *more);
-        if (!more) return ERR_MEMORY;
-        r->list = more, r->room = room;
-    }
     Run *run = &r->list[r->n++];
-    *run = (Run){.file = f, .line = c->line[row + 1], .kind = runtable_cell(text, &run->x)};
-    runtable_cell(text, &run->x);
+    *run = (Run){.file = f, .line = c->line[row + 1]};
+    run->kind = runtable_cell(text, &run->x);
     if (run->kind == CELL_TEXT)
         return error_set(ERR_INPUT, "%s:%zu: expected a number in column '%s'; there is '%.40s'",
                          c->file, run->line, t->measure, text);
-    TRY(find_design(t, r, c, row, &run->design));
+    TRY(find_design(t, c, row, &run->design));
     return find_seed(t, r, t->seed ? csv_named(c, row, t->seed) : "", &run->seed);
 }
 
@@ -174,6 +159,11 @@ static int find_model(RunTable *t)
 
 static int read_runs(RunTable *t, Reading *r)
 {
+    size_t rows = 0;
+    for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
+    r->list = memory_new(rows, sizeof *r->list);
+    t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
+    if (!r->list || !t->design) return ERR_MEMORY;
     for (size_t f = 0; f < t->files; f++) {
         int column = csv_column(&t->file[f], t->measure);
         for (size_t row = 0; column >= 0 && row < t->file[f].rows; row++)
