@@ -5,7 +5,7 @@
 #
 # The script needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes
 # stand in the tables. Without WikiText-2's folder its table stays as it is. The script overwrites a folder's
-# compare.csv, compare.md, correlations.csv, sweep.md, published.* and plots, where it has them: `git diff` shows the
+# compare.csv, correlations.csv, sweep.csv, published.* and plots, where it has them: `git diff` shows the
 # effect of a change of the statistics or of the plots. `one-layer` is made of the runs of four folders.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -54,7 +54,7 @@ again() {
     # runs.csv stays as recorded, except for the table that takes its runs from other folders
     runs=
     [ "$name" != one-layer ] || runs=runs.csv
-    take "$name" compare.csv compare.md correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
+    take "$name" compare.csv correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
 }
 
 # schemes FOLDER: prints the schemes of its table as one word.
@@ -67,7 +67,7 @@ published_size() {
     make_new compare --width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 --rate 7e-4 \
         --warmup 2000 --precision bf16 --threads 1 --epochs 20 --patience 3 --corpus ptb --context sentence \
         --from "$results/$name" --scheme "$(schemes "$name")" "$@"
-    take "$name" compare.csv compare.md pairs.csv published.csv published.md evaluations.svg truncation.svg
+    take "$name" compare.csv pairs.csv published.csv published.md evaluations.svg truncation.svg
 }
 
 # recorded FOLDER OPTIONS...: makes a folder's tables again from its own runs.
@@ -83,7 +83,7 @@ dial() {
         TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$name" \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
         mv "dial/$name" new
-        take "dial/$name" compare.csv compare.md contrasts.csv pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+        take "dial/$name" compare.csv contrasts.csv pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
     done
 }
 
@@ -92,7 +92,7 @@ words() {
     name=tables/$1
     shift
     make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm --from "$results/$name" "$@"
-    take "$name" sweep.csv words.csv sweep.md correlations.csv halves.csv area.svg
+    take "$name" sweep.csv words.csv correlations.csv halves.csv area.svg
 }
 
 dial two four others papers three confirm parts wide sixteen blocks all
