@@ -284,6 +284,8 @@ static int draw(const Study *u, const char *dir, const size_t *order, size_t n)
 {
     const RunTable *t = &u->t;
     char title[256];
+    double from = INFINITY,
+           to = -INFINITY; /* fmin and fmax leave out NaN: one run has no interval */
     Plot *p;
     snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", t->measure,
              t->more ? "more" : "less");
@@ -293,7 +295,13 @@ static int draw(const Study *u, const char *dir, const size_t *order, size_t n)
                  "unset key\nset grid noytics\nset ytics scale 0 ()\n"
                  "set offsets graph 0.05, graph 0.05, 0, 0\nset yrange [%zu.5:-0.5]",
                  n - 1);
-    for (size_t k = 0; k < n; k++) plot_tic(p, k, t->design[order[k]].name);
+    for (size_t k = 0; k < n; k++) {
+        const Interval *of = &t->design[order[k]].mean;
+        plot_tic(p, k, t->design[order[k]].name);
+        from = fmin(from, fmin(of->low, of->mean));
+        to = fmax(to, fmax(of->high, of->mean));
+    }
+    plot_few_tics(p, to - from, plot_narrow() ? 2 : 6);
     plot_item(p, "forest.csv", "every ::1 using 3:1:($4-$3):(0)");
     plot_interval(p, plot_colour(0), 1.5);
     plot_item(p, "forest.csv", "every ::1 using 2:1 with points notitle");
