@@ -177,6 +177,7 @@ static void print_recipe(const Compare *u)
     else
         printf("rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
     printf("; --explain tells more\n");
+    if (u->corpus.marks) printf("each perplexity is a pseudo-perplexity over one set of masks\n");
     print_gaining(u, stdout);
     print_controls(u, stdout);
     print_regime(u, stdout);

@@ -243,7 +243,7 @@ TEST(marks_are_replaced)
     static const char *const help[] = {"translate", "score", "eval", "generate", "train"};
     for (size_t i = 0; i < sizeof help / sizeof *help; i++) {
         char line[64];
-        snprintf(line, sizeof line, "%s --help", help[i]);
+        snprintf(line, sizeof line, "%s --help replace-marks", help[i]);
         run_ok(line);
         assert_non_null(strstr(out, "--replace-marks"));
     }
