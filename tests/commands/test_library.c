@@ -452,8 +452,8 @@ TEST(by_pip)
         skip();
     }
     shell_ok(
-        "mkdir -p tree/studies tree/build/release && cp -r %s/studies/python tree/studies && cp usr/lib/libtrotter.so.0 tree/build/release/libtrotter.so",
-        root);
+        "mkdir -p tree/studies/tools tree/build/release && cp -r %s/studies/python tree/studies && cp %s/studies/tools/command.h tree/studies/tools && cp usr/lib/libtrotter.so.0 tree/build/release/libtrotter.so",
+        root, root);
     shell_ok("ls -A tree/studies/python >before");
     shell_ok(
         "%s -m pip install -q --no-index --no-deps --no-build-isolation --no-warn-script-location --target there ./tree/studies/python 2>pip.txt || { cat pip.txt >&2; false; }",
@@ -463,6 +463,9 @@ TEST(by_pip)
         "cd / && env -u TROTTER_LIBRARY PYTHONPATH=$OLDPWD/there %s -c \"import trotter; assert trotter.order('rk4').order == 4; print(trotter._find())\" >$OLDPWD/found",
         python);
     shell_ok("grep -q '/there/libtrotter.so$' found");
+    run_ok("--version"); /* "trotter 0.2.0-dev": the package's number is the same */
+    shell_ok("ls there | grep -q '^trotter-%.*s.dist-info$'", (int)strspn(out + 8, "0123456789."),
+             out + 8);
     shell_ok("rm there/libtrotter.so");
     assert_int_not_equal(
         shell(
