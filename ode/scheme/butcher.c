@@ -140,8 +140,9 @@ static int read_json(Tableau *b, const json_t *root)
 static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_t at, int line)
 {
     size_t slash = at;
+    if (slash >= bytes) slash = at = bytes - (bytes > 0);
     while (slash > 0 && text[slash - 1] != '\n' && text[slash] != '/' && at - slash < 8) slash--;
-    if (slash >= bytes || text[slash] != '/') return 0;
+    if (bytes == 0 || text[slash] != '/') return 0;
     size_t from = slash, to = slash + 1;
     while (from > 0 && (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '-')) from--;
     while (to < bytes && isdigit((unsigned char)text[to])) to++;

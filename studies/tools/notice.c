@@ -52,15 +52,28 @@ const char *notice_warnings(void)
     return warnings;
 }
 
-void notice_warn(const char *format, ...)
+static void warn(const char *format, va_list args, int kept)
 {
     char words[1024];
+    vsnprintf(words, sizeof words, format, args);
+    if (kept) keep(words);
+    progress_note("trotter %s: warning: %s", running, words);
+}
+
+void notice_warn(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
+    warn(format, args, 1);
     va_end(args);
-    keep(words);
-    progress_note("trotter %s: warning: %s", running, words);
+}
+
+void notice_lacks(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(format, args, 0);
+    va_end(args);
 }
 
 static void write_words(const char *words)

@@ -554,9 +554,28 @@ void plot_level(Plot *p, double y, const char *words)
                  words, y);
 }
 
-/* Writes a tic; gnuplot reads its word as a format. */
-static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
+enum { TIC_LETTERS = 48, TIC_BYTES = 4 * TIC_LETTERS };
+
+/* Copies a word for a tic, cut where it is too long for the margin. gnuplot measures tics as marked up text, in which a
+ * backslash is a fault, so another sign stands for it. */
+static void tic_word(const char *word, char out[TIC_BYTES + 4])
 {
+    size_t n = 0, letters = 0;
+    for (; *word && letters < TIC_LETTERS && n + 4 < TIC_BYTES; word++) {
+        letters += ((unsigned char)word[1] & 0xc0) != 0x80;
+        if (*word == '\\')
+            n += (size_t)sprintf(out + n, "\u2216");
+        else
+            out[n++] = *word;
+    }
+    strcpy(out + n, *word ? "\u2026" : "");
+}
+
+/* Writes a tic; gnuplot reads its word as a format. */
+static void write_tic(Plot *p, const char *tics, size_t at, const char *whole)
+{
+    char word[TIC_BYTES + 4];
+    tic_word(whole, word);
     fprintf(p->settings.f, "set %s %sadd (", tics, figure_width ? "font small " : "");
     plot_put_text(p->settings.f, word, '%');
     fprintf(p->settings.f, " %zu) noenhanced\n", at);
@@ -565,6 +584,7 @@ static void write_tic(Plot *p, const char *tics, size_t at, const char *word)
 void plot_tic(Plot *p, size_t y, const char *word)
 {
     size_t letters = strlen(word);
+    if (letters > TIC_LETTERS) letters = TIC_LETTERS;
     p->word = letters > p->word ? letters : p->word;
     write_tic(p, "ytics", y, word);
 }
@@ -728,7 +748,7 @@ static void check_pdf(const Plot *p)
     if (access(path, F_OK) == 0)
         check_drawing(p, "pdf", "%%EOF");
     else
-        notice_warn("%s cannot be made: this gnuplot has no terminal pdfcairo", path);
+        notice_lacks("%s cannot be made: this gnuplot has no terminal pdfcairo", path);
 }
 
 static void draw(const Plot *p)
@@ -740,8 +760,8 @@ static void draw(const Plot *p)
     int status = gnuplot_run(p->dir, script);
     progress_clear();
     if (status < 0)
-        notice_warn("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
-                    p->dir, p->name);
+        notice_lacks("gnuplot cannot be run (%s); %s/%s.gp is written, not drawn", strerror(errno),
+                     p->dir, p->name);
     else if (status > 0)
         notice_warn("gnuplot failed; 'gnuplot %s.gp' in %s tells why", p->name, p->dir);
     else {

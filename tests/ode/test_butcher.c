@@ -286,6 +286,11 @@ TEST(what_is_refused)
         if (t || !strstr(error_text(), row[i][1]))
             fail_msg("%s: %s", row[i][0], t ? "taken" : error_text());
     }
+    Table **list = NULL; /* nothing is read behind the end: the sanitizer looks */
+    size_t count, bytes = strlen("{\"A\": [[");
+    char *exact = memcpy(malloc(bytes), "{\"A\": [[", bytes);
+    assert_int_equal(butcher_parse("tableau", exact, bytes, &list, &count), ERR_INPUT);
+    free(exact);
     assert_int_equal(butcher_is("scheme a\n# | b\n", 15), 0);
     assert_int_equal(butcher_is("nothing", 7), 0);
 }

@@ -189,6 +189,8 @@ static void draw_orders(void)
     write_table("stranger.csv");
     write_table(odd_path("stranger.csv"));
     trotter("plot", "stranger.csv", odd_path("stranger.csv"), "--out", odd_path("plot"), NULL);
+    trotter("table", odd_path("stranger.csv"), "--design", "scheme,system", "--seed", "h",
+            "--measure", "error", "--out", odd_path("table"), NULL);
     trotter("order", "--system", "linear", "--scheme", "euler,heun", "--halvings", "4", "--out",
             odd_path("order"), NULL);
     trotter("order", "--invariant", "--scheme", "heun", "--out", odd_path("drift"), NULL);
