@@ -554,28 +554,11 @@ void plot_level(Plot *p, double y, const char *words)
                  words, y);
 }
 
-enum { TIC_LETTERS = 48, TIC_BYTES = 4 * TIC_LETTERS };
-
-/* Copies a word for a tic, cut where it is too long for the margin. gnuplot measures tics as marked up text, in which a
- * backslash is a fault, so another sign stands for it. */
-static void tic_word(const char *word, char out[TIC_BYTES + 4])
-{
-    size_t n = 0, letters = 0;
-    for (; *word && letters < TIC_LETTERS && n + 4 < TIC_BYTES; word++) {
-        letters += ((unsigned char)word[1] & 0xc0) != 0x80;
-        if (*word == '\\')
-            n += (size_t)sprintf(out + n, "\u2216");
-        else
-            out[n++] = *word;
-    }
-    strcpy(out + n, *word ? "\u2026" : "");
-}
-
 /* Writes a tic; gnuplot reads its word as a format. */
 static void write_tic(Plot *p, const char *tics, size_t at, const char *whole)
 {
-    char word[TIC_BYTES + 4];
-    tic_word(whole, word);
+    char word[PLOT_TIC_BYTES];
+    plot_tic_word(whole, word);
     fprintf(p->settings.f, "set %s %sadd (", tics, figure_width ? "font small " : "");
     plot_put_text(p->settings.f, word, '%');
     fprintf(p->settings.f, " %zu) noenhanced\n", at);
@@ -584,7 +567,7 @@ static void write_tic(Plot *p, const char *tics, size_t at, const char *whole)
 void plot_tic(Plot *p, size_t y, const char *word)
 {
     size_t letters = strlen(word);
-    if (letters > TIC_LETTERS) letters = TIC_LETTERS;
+    if (letters > PLOT_TIC) letters = PLOT_TIC;
     p->word = letters > p->word ? letters : p->word;
     write_tic(p, "ytics", y, word);
 }

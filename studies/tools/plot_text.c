@@ -93,3 +93,16 @@ void plot_put_format(FILE *f, const char *format, va_list args)
         c += n;
     }
 }
+
+void plot_tic_word(const char *word, char out[PLOT_TIC_BYTES])
+{
+    size_t n = 0, letters = 0;
+    for (; *word && letters < PLOT_TIC && n + 8 < PLOT_TIC_BYTES; word++) {
+        letters += ((unsigned char)word[1] & 0xc0) != 0x80;
+        if (*word == '\\')
+            n += (size_t)sprintf(out + n, "\u2216");
+        else
+            out[n++] = *word;
+    }
+    strcpy(out + n, *word ? "\u2026" : "");
+}

@@ -13,4 +13,12 @@ void plot_put_file(FILE *f, const char *name);
 /* Works as vfprintf with the conversions of plot_item (plot.h): %s is quoted. */
 void plot_put_format(FILE *f, const char *format, va_list args);
 
+enum {
+    PLOT_TIC = 48,
+    PLOT_TIC_BYTES = 4 * PLOT_TIC
+}; /* letters of a tic's word, and room for it */
+/* Copies a word for a tic, cut where it is too long for the margin. gnuplot measures tics as marked up text, in which a
+ * backslash is a fault, so another sign stands for it. */
+void plot_tic_word(const char *word, char out[PLOT_TIC_BYTES]);
+
 #endif
