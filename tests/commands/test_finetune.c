@@ -140,6 +140,23 @@ TEST(pairs_of_sentences)
     shell_ok("! head -1 pair/result.csv | grep -q f1");
 }
 
+/* Lines of QQP with a column too many are left out, told, and recorded; predictions are numbered by the file's lines. */
+TEST(lines_left_out)
+{
+    static const char to_qqp[] =
+        "BEGIN { print \"id\\tqid1\\tqid2\\tquestion1\\tquestion2\\tis_duplicate\" } "
+        "NR > 1 && NR < 62 { print NR \"\\t1\\t2\\t\" $1 \"\\t\" $2 \"\\t\" NR % 2 (NR % 3 ? \"\" : more) }";
+    shell_ok("mkdir -p glue/QQP && awk -F'\\t' '%s' pair.tsv >glue/QQP/train.tsv && "
+             "awk -F'\\t' -v more='\\t' '%s' pair.tsv >glue/QQP/dev.tsv",
+             to_qqp, to_qqp);
+    run_ok("finetune --model run --task qqp --data glue" GRID
+           " --epochs 1 --pretrained-only --out qqp");
+    assert_true(says("20 lines of dev.tsv left out (first: line 3, 7 columns of 6)\n"));
+    assert_false(says("train.tsv left out"));
+    shell_ok("test $(sed -n '3s/.*,//p' qqp/predictions.csv) = 4");
+    shell_ok("grep -q '20 lines of dev.tsv left out' qqp/commands.csv");
+}
+
 TEST(glue)
 {
     run_ok("finetune --model run --task cola --data glue" GRID " --epochs 8 --out cola");
