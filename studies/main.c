@@ -12,10 +12,10 @@
 
 #include "kernels/ranks.h"
 #include "kernels/threads.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/help.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"

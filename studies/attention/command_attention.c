@@ -6,13 +6,13 @@
 #include "studies/attention/attention.h"
 #include "studies/attention/maps.h"
 #include "studies/measure/sentences.h"
-#include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/plot.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/statistics.h"
 #include "studies/model/texts.h"
 #include "studies/model/trained.h"
+#include "studies/plot/plot.h"
+#include "studies/statistics/statistics.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
 
 enum { MODELS_MAX = 64 };
 

@@ -9,9 +9,9 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/measure/sentences.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/utf8.h"
 

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
-#include "studies/tools/plot.h"
 #include "studies/compare/compare.h"
 #include "studies/compare/translations.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
+#include "studies/plot/plot.h"
 #include "studies/runs/published.h"
+#include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
 static const Option scheme_options[] = {

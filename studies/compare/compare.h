@@ -11,10 +11,10 @@
 #define TROTTER_COMPARE_H
 
 #include "studies/measure/convergence.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/simultaneous.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
+#include "studies/statistics/simultaneous.h"
+#include "studies/tools/csv.h"
 
 enum { COMPARE_DEPTHS = 16 };
 

@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
-#include "studies/tools/differences.h"
+#include "studies/statistics/differences.h"
 
 /* Returns the scheme's index; the number of schemes: it is not compared. */
 static size_t find_scheme(const void *study, const char *given)

@@ -11,7 +11,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
-#include "studies/tools/differences.h"
+#include "studies/statistics/differences.h"
 
 int compare_diverged(const Compare *u, const Cell *c)
 {

@@ -6,7 +6,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 
 /* ---- perplexities ---------------------------------------------------------------------------- */
 

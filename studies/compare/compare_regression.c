@@ -15,9 +15,9 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
+#include "studies/statistics/regression.h"
 #include "studies/tools/progress.h"
-#include "studies/tools/regression.h"
 
 enum { SLOPES = 2 };
 static const char *const slope_names[SLOPES] = {"theta", "distance"};

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
-#include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
 #include "studies/runs/published.h"
-#include "studies/tools/differences.h"
+#include "studies/statistics/differences.h"
+#include "studies/tools/command.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 #include "studies/metrics/metric.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
+#include "studies/statistics/simultaneous.h"
 #include "studies/tools/select.h"
-#include "studies/tools/simultaneous.h"
 
 /* The measures of a run's trained network; NaN: not available. */
 typedef struct {

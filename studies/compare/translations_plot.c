@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "studies/compare/translations.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 
 static int draw_bleu(const Translations *u)
 {

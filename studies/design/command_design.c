@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "studies/design/search.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 

@@ -7,8 +7,8 @@
 #include "kernels/memory.h"
 #include "studies/finetune/scores.h"
 #include "studies/metrics/bootstrap.h"
+#include "studies/statistics/statistics.h"
 #include "studies/tools/output.h"
-#include "studies/tools/statistics.h"
 
 /* A difference over seeds, and its interval over drawn examples. */
 typedef struct {

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 /* One step size of a scheme. The seconds are those of one run, so they stand in a separate table. */

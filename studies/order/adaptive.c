@@ -17,9 +17,9 @@
 
 #include "kernels/clock.h"
 #include "studies/measure/peers.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };

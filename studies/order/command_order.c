@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
-#include "studies/tools/plot.h"
 #include "studies/measure/convergence.h"
+#include "studies/model/trained.h"
 #include "studies/order/adaptive.h"
 #include "studies/order/frames.h"
 #include "studies/order/invariant.h"
+#include "studies/plot/plot.h"
+#include "studies/tools/command.h"
 #include "studies/tools/select.h"
-#include "studies/model/trained.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
 /* The usual schemes that a model with one set of each operator can take. */

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/sheet.h"
 
 static const Option input_options[] = {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 enum { PARTS = 100 };

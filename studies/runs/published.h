@@ -11,8 +11,8 @@
 
 #include "bridge/bridge.h"
 #include "studies/runs/runs.h"
+#include "studies/statistics/statistics.h"
 #include "studies/tools/kind.h"
-#include "studies/tools/statistics.h"
 
 /* The measure of a figure. */
 enum {

@@ -5,9 +5,9 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/tools/output.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 #include "studies/runs/published.h"
+#include "studies/tools/output.h"
 
 /* ---- pairs ------------------------------------------------------------------------------------- */
 

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
-#include "studies/tools/plot.h"
 #include "studies/model/network.h"
+#include "studies/plot/plot.h"
 #include "studies/runs/published.h"
-#include "studies/tools/progress.h"
 #include "studies/sweep/sweep.h"
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
 
 static const Option word_options[] = {
     {"pairs", OPTION_SIZE, "4", "N",

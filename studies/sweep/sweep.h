@@ -7,11 +7,11 @@
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
 
-#include "studies/tools/sheet.h"
-#include "studies/tools/select.h"
-#include "studies/tools/simultaneous.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
+#include "studies/statistics/simultaneous.h"
+#include "studies/tools/select.h"
+#include "studies/tools/sheet.h"
 
 /* The families of words in a sweep; a word may belong to several, and is one model. */
 enum {

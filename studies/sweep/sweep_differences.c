@@ -9,8 +9,8 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/statistics/differences.h"
 #include "studies/sweep/sweep.h"
-#include "studies/tools/differences.h"
 
 /* A word that is compared. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "kernels/error.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 #include "studies/sweep/sweep.h"
 
 enum { BINS = 12 };

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/runs/published.h"
+#include "studies/statistics/differences.h"
 #include "studies/sweep/sweep.h"
-#include "studies/tools/differences.h"
+#include "studies/tools/command.h"
 
 /* ---- words ------------------------------------------------------------------------------------------- */
 

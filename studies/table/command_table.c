@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/plot/plot.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 static const Option input_options[] = {

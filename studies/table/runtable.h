@@ -20,8 +20,8 @@
 #ifndef TROTTER_RUNTABLE_H
 #define TROTTER_RUNTABLE_H
 
+#include "studies/statistics/differences.h"
 #include "studies/tools/csv.h"
-#include "studies/tools/differences.h"
 
 enum { RUNTABLE_KEYS = 16, RUNTABLE_MOST = 1000 }; /* columns of a design; designs, and seeds */
 

@@ -3,10 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
 #include "studies/measure/expansion.h"
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 #include "studies/theory/lattice.h"
+#include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/select.h"
 

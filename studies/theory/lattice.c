@@ -10,8 +10,8 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/measure/expansion.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 
 typedef struct {
     double x, y; /* time under F, under G */

@@ -6,8 +6,8 @@
 
 #include "kernels/error.h"
 #include "ode/ode.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 
 /* The errors of a step on y' = i omega y; NaN where they are only rounding. */
 typedef struct {

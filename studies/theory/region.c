@@ -6,9 +6,9 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/theory/theory.h"
-#include "studies/tools/contour.h"
+#include "studies/plot/contour.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 /* A point of the plane, on the grid or on a boundary's line. */

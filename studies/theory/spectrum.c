@@ -23,9 +23,9 @@
 #include "kernels/random.h"
 #include "ode/ode.h"
 #include "studies/measure/choose.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 enum { COORDINATES = 1024, STEPS = 400 };

@@ -8,16 +8,16 @@
 
 #include "kernels/clock.h"
 #include "kernels/file.h"
-#include "studies/tools/command.h"
-#include "studies/tools/plot.h"
 #include "studies/model/memory_forecast.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
+#include "studies/plot/plot.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/runs.h"
+#include "studies/runs/worker.h"
+#include "studies/tools/command.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
 #include "studies/train/spans_table.h"
 #include "studies/train/tell.h"
-#include "studies/runs/worker.h"
 
 #define USUAL "transformer"
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "studies/plot/plot.h"
 #include "studies/runs/runs.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 
 enum { EXACT = 48, WORDS = 64 };

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "studies/plot/contour.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/contour.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 

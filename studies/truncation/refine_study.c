@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "kernels/clock.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 

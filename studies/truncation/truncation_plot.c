@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/truncation/truncation_study.h"
 
 enum { PARTS = 32, TOKENS_SHOWN = 4 };

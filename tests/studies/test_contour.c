@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/memory.h"
-#include "studies/tools/contour.h"
+#include "studies/plot/contour.h"
 
 enum { POINTS = 81 };
 

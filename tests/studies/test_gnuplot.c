@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
+#include "studies/plot/gnuplot.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/gnuplot.h"
 #include "studies/tools/kind.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/sheet.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"

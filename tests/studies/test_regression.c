@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/random.h"
-#include "studies/tools/regression.h"
+#include "studies/statistics/regression.h"
 
 /* By hand: x = -1, 0, 1 in two seeds, y = 0, 1, 5 and 10, 12, 13. Less the seeds' means: -2, -1, 3 and -5/3, 1/3, 4/3.
  * X'X = 4, X'y = 5 + 3 = 8: beta = 2. Residuals 0, -1, 1 and 1/3, 1/3, -2/3: sum of squares 8/3, df = 6 - 2 - 1 = 3,

@@ -11,8 +11,8 @@
 #include <gsl/gsl_cdf.h>
 
 #include "kernels/random.h"
-#include "studies/tools/differences.h"
-#include "studies/tools/simultaneous.h"
+#include "studies/statistics/differences.h"
+#include "studies/statistics/simultaneous.h"
 #include "tests/lib/scratch.h"
 
 static int near(double x, double want, double relative)

@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
-#include "studies/tools/statistics.h"
+#include "studies/statistics/statistics.h"
 #include "tests/lib/scratch.h"
 
 /* ---- intervals ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* plot.c: writes gnuplot scripts and runs gnuplot on them (gnuplot.c). */
-#include "studies/tools/plot.h"
+#include "studies/plot/plot.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,11 +12,11 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/plot/gnuplot.h"
+#include "studies/plot/plot_text.h"
 #include "studies/tools/command.h"
 #include "studies/tools/csv.h"
-#include "studies/tools/gnuplot.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot_text.h"
 #include "studies/tools/progress.h"
 
 enum { GUIDES_MAX = 16 };

@@ -20,7 +20,7 @@
 #ifndef TROTTER_SIMULTANEOUS_H
 #define TROTTER_SIMULTANEOUS_H
 
-#include "studies/tools/statistics.h"
+#include "studies/statistics/statistics.h"
 
 typedef struct {
     double df;

@@ -1,5 +1,5 @@
 /* statistics.c: computes Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
-#include "studies/tools/statistics.h"
+#include "studies/statistics/statistics.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_cdf.h>

@@ -1,5 +1,5 @@
 /* differences.c: makes the differences of all pairs of designs, reads contrasts, and prints what seeds show. */
-#include "studies/tools/differences.h"
+#include "studies/statistics/differences.h"
 
 #include <math.h>
 #include <string.h>

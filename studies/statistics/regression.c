@@ -1,5 +1,5 @@
 /* regression.c: computes least squares within seeds (regression.h). */
-#include "studies/tools/regression.h"
+#include "studies/statistics/regression.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>

@@ -1,12 +1,12 @@
 /* plot_text.c: makes texts harmless in a gnuplot script. */
-#include "studies/tools/plot_text.h"
+#include "studies/plot/plot_text.h"
 
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "studies/plot/plot.h"
 #include "studies/tools/output.h"
-#include "studies/tools/plot.h"
 #include "studies/tools/utf8.h"
 
 /* Returns 1 for controls (C0, DEL, C1), separators of lines, marks of direction, and what XML does not accept. */

@@ -1,7 +1,7 @@
 /* contour.c: level lines by marching squares. Every edge of the grid that a line crosses is a node with
  * at most two neighbours, one in each cell beside it. Lines are walked from node to node; open ones
  * come first and begin at an end. */
-#include "studies/tools/contour.h"
+#include "studies/plot/contour.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* simultaneous.c: computes Dunnett's and Tukey's distributions by sums, their critical values, and intervals and p of a
  * difference. */
-#include "studies/tools/simultaneous.h"
+#include "studies/statistics/simultaneous.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

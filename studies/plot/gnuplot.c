@@ -1,6 +1,6 @@
 /* gnuplot.c: runs gnuplot as a process that can start no other. A filter of system calls (seccomp) is set between
  * fork and exec and stays in force in gnuplot. Source: Linux, Documentation/userspace-api/seccomp_filter.rst. */
-#include "studies/tools/gnuplot.h"
+#include "studies/plot/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>

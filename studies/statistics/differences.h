@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "studies/tools/simultaneous.h"
+#include "studies/statistics/simultaneous.h"
 
 /* The columns of a Difference `text` of a record (sheet.h): value, its 95 % interval and p. value, interval: their names,
  * as "valid_diff" and "valid_diff_tukey"; head_: of the value in a table; what, of_p: what is said of the value and of p. */
