@@ -609,13 +609,14 @@ static void write_wide(const char *name, const char *head, size_t columns, size_
 TEST(test_folded)
 {
     make_dir("folded");
-    write_wide("folded/schemes.csv", "scheme,stages,evals_F,evals_G", 1, 30);
+    write_wide("folded/schemes.csv", "scheme,stages,evals_F,evals_G", 70, 30);
     write_wide("folded/structure.csv", "scheme,symmetric,symmetric_order,symmetric_separable", 0,
                30);
     char *page = page_of("folded");
     must_have(page, "<caption><b>Table 1</b>");
     must_have(page, "<details class=\"table\">\n<summary><b>Table 2</b>");
     assert_int_equal(count_words(page, "<details class=\"table\">"), 1);
+    must_have(page, "<dt>symmetric_order</dt>"); /* behind 74 other columns */
     free(page);
 }
 
