@@ -371,8 +371,8 @@ TEST(missing_and_diverged)
     run_ok("table runs.csv --out left --contrast 'c - a' --baseline a");
     assert_non_null(strstr(err, "warning: a: 1 run without a number (first: runs.csv:4)\n"));
     assert_non_null(
-        strstr(err, "warning: c: 1 run diverged, so it has no differences; its row is of the "
-                    "others (first: runs.csv:9)\n"));
+        strstr(err, "warning: c: 1 run diverged, so it has no differences; its row is of finite "
+                    "numbers (first: runs.csv:9)\n"));
     assert_non_null(strstr(err, "warning: d: 2 runs diverged"));
     assert_non_null(strstr(err, "warning: e, e: 1 run without a number"));
     assert_non_null(strstr(out, "c is left out because one of its runs diverged."));
