@@ -106,44 +106,22 @@ static const Column forest_columns[] = {
     COLUMN(ForestRow, high, .words = "upper end of it"),
     {0}};
 
-enum { LIST_MOST = 24, RELATED = 16 };
+enum { RELATED = 16 };
 typedef struct {
     const Options *options;
     RunTable t;
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
-    int places;       /* behind the point */
-    Column list[2][LIST_MOST];
+    Column *own[3];   /* of the first three sheets */
     Sheet *designs, *differences, *correlations, *forest;
 } Study;
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Chooses how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it
- * is 100 or more. */
-static void choose_places(Study *u)
-{
-    double sd = runtable_model(&u->t, 0, 0)->model.pooled.sd;
-    u->places = !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
-}
-
-/* Makes a sheet whose fixed numbers have these places. to: room for its columns. */
-static int new_sheet(const Study *u, const Column *from, Column to[LIST_MOST], Sheet **out)
-{
-    Column *at = to;
-    for (; from->name || from->head; from++) {
-        *at = *from;
-        if (at->form == SHEET_FIXED) at->digits = (short)u->places;
-        if (u->t.by && strcmp(at->name ? at->name : "", "panel") == 0) at->name = u->t.by;
-        at++;
-    }
-    return sheet_new(to, out);
-}
-
 static int add_designs(Study *u)
 {
     const RunTable *t = &u->t;
-    TRY(new_sheet(u, design_columns, u->list[0], &u->designs));
+    TRY(runtable_new(&u->t, design_columns, &u->own[0], &u->designs));
     for (size_t i = 0; i < t->designs; i++)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
@@ -191,7 +169,7 @@ static int add_differences(Study *u)
     RunTable *t = &u->t;
     const char *text, *planned = NULL, *plan = options_text(o, "plan");
     TRY(find_base(u));
-    TRY(new_sheet(u, runtable_differences, u->list[1], &u->differences));
+    TRY(runtable_new(&u->t, runtable_differences, &u->own[1], &u->differences));
     if (u->base) TRY(runtable_baseline(t, u->base, options_real(o, "equivalence")));
     TRY(runtable_dunnett(t, u->differences));
     if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
@@ -215,7 +193,7 @@ static int add_correlations(Study *u)
         for (size_t m = 0; m < t->measures; m++)
             list[n++] = (RunRelation){t->measure[m].text, t->measure[m].column, column[columns],
                                       column[columns], NULL};
-    TRY(sheet_new(runtable_correlations, &u->correlations));
+    TRY(runtable_new(&u->t, runtable_correlations, &u->own[2], &u->correlations));
     return runtable_relate(t, list, NULL, 1, u->correlations);
 }
 
@@ -256,7 +234,7 @@ static int print_all(const Study *u, int form, FILE *f)
         "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
         "all\ndesigns. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); p "
         "is corrected\nin the same way. A contrast is the mean of some designs minus that of others, by itself.\n");
-    runtable_models(t, u->places, f);
+    runtable_models(t, f);
     fputc('\n', f);
     TRY(sheet_write(u->differences, form, f));
     if (!u->correlations) return 0;
@@ -378,7 +356,6 @@ static int study(Study *u)
     int code = name ? read_files(u, name) : ERR_MEMORY;
     memory_free(name);
     TRY(code);
-    choose_places(u);
     TRY(add_designs(u));
     TRY(add_differences(u));
     TRY(add_correlations(u));
@@ -398,6 +375,7 @@ static int run(Options *o)
     sheet_free(u.differences);
     sheet_free(u.correlations);
     sheet_free(u.forest);
+    for (size_t i = 0; i < sizeof u.own / sizeof *u.own; i++) memory_free(u.own[i]);
     return code;
 }
 

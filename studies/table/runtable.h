@@ -156,6 +156,12 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name);
  * design's own: the effect of one seed on all must not decide a rank. */
 double runtable_even(const RunTable *t, size_t design, const char *column);
 
+/* The line of a column of such values: its name, and other members of Column as designators. */
+#define VALUE(...)          \
+    {                       \
+        .name = __VA_ARGS__ \
+    }
+
 /* Values that a study computes itself: returns 1 and sets *out where the name is one. */
 typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
                     RunValue *out);
@@ -164,6 +170,12 @@ typedef int RunMore(const void *study, const RunTable *t, size_t design, const c
  * kept as long as the sheet (memory_free). ERR_MEMORY. */
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
                    const size_t *order, size_t count, Column **own, Sheet **out);
+
+/* Returns how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it is
+ * 100 or more. */
+int runtable_places(const RunTable *t);
+/* Makes an empty sheet of the columns below, with these places, and `panel` under the name of its column. *own: as above. */
+int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out);
 
 /* ---- differences (runtable_differences.c) ---- */
 
@@ -218,7 +230,9 @@ const char *runtable_planned(const RunTable *t, const char *plan, const char **w
 
 /* Tells on stderr which rows are left out, and why. */
 void runtable_tell(const RunTable *t);
-/* Prints what the designs and seeds of each panel and measure show of the standard deviation, with so many places. */
-void runtable_models(const RunTable *t, int places, FILE *f);
+/* Prints STATISTICS_POSITIVE_CUT where the interval of a mean is cut at 0. */
+void runtable_cut(const RunTable *t, FILE *f);
+/* Prints what the designs and seeds of each panel and measure show of the standard deviation. */
+void runtable_models(const RunTable *t, FILE *f);
 
 #endif

@@ -12,6 +12,7 @@ const Column runtable_differences[] = {
            .words = "the design, or those of which a contrast takes the mean"),
     COLUMN(RunDifference, less, .place = 4, .page = 4,
            .words = "the design whose mean is subtracted, or those"),
+    COLUMN(RunDifference, measure, .place = 5, .page = 5, .words = "the numbers that are compared"),
     FIELD(RunDifference, "difference", together.mean, .form = SHEET_FIXED, .place = 6, .page = 6,
           .low = "low", .high = "high", .words = "mean of the one minus mean of the other"),
     FIELD(RunDifference, NULL, half, .form = SHEET_FIXED, .head = "±", .place = 7),
@@ -43,8 +44,6 @@ const Column runtable_differences[] = {
            .words = "the contrast's own name"),
     COLUMN(RunDifference, panel, .place = 2, .page = 2, .sparse = 1,
            .words = "the part of the table that is looked at apart"),
-    COLUMN(RunDifference, measure, .place = 5, .page = 5, .sparse = 1,
-           .words = "the numbers that are compared"),
     {0}};
 
 static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sheet *out)
@@ -56,7 +55,7 @@ static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sh
     row.estimator =
         runtable_model(t, panel, m)->model.paired ? "paired by seed" : "pooled, unpaired";
     if (t->panels > 1) row.panel = t->panel[panel];
-    if (t->measures > 1) row.measure = t->measure[m].text;
+    row.measure = t->measure[m].text;
     sheet_row(out, &row);
 }
 

@@ -216,3 +216,27 @@ int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const v
     memory_free(row);
     return code;
 }
+
+int runtable_places(const RunTable *t)
+{
+    double sd = NAN;
+    for (size_t p = 0; p < t->panels && !(sd > 0); p++)
+        sd = runtable_model(t, p, 0)->model.pooled.sd;
+    return !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
+}
+
+int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out)
+{
+    size_t n = 0;
+    while (list[n].name || list[n].head) n++;
+    *own = memory_new(n + 1, sizeof **own);
+    *out = NULL;
+    if (!*own) return ERR_MEMORY;
+    memcpy(*own, list, (n + 1) * sizeof **own);
+    for (Column *c = *own; c->name || c->head; c++) {
+        if (c->form == SHEET_FIXED && !c->digits) c->digits = (short)runtable_places(t);
+        if (t->measures == 1 && c->name && strcmp(c->name, "measure") == 0) c->place = 0;
+        if (t->by && c->name && strcmp(c->name, "panel") == 0) c->name = t->by;
+    }
+    return sheet_new(*own, out);
+}

@@ -44,7 +44,7 @@ void runtable_tell(const RunTable *t)
     if (!any_interval(t)) notice_warn("no design has two runs, so there is no interval");
 }
 
-static void print_panel(const RunTable *t, size_t p, int places, FILE *f)
+static void print_panel(const RunTable *t, size_t p, FILE *f)
 {
     const RunModel *l = runtable_model(t, p, 0);
     if (t->panels > 1)
@@ -57,16 +57,26 @@ static void print_panel(const RunTable *t, size_t p, int places, FILE *f)
     }
     for (size_t m = 0; m < t->measures; m++) {
         l = runtable_model(t, p, m);
-        differences_seeds(&l->model, &l->shared, t->measure[m].text, places, f);
+        differences_seeds(&l->model, &l->shared, t->measure[m].text, runtable_places(t), f);
     }
     if (l->single)
         fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
                 l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");
 }
 
-void runtable_models(const RunTable *t, int places, FILE *f)
+void runtable_cut(const RunTable *t, FILE *f)
 {
-    for (size_t p = 0; p < t->panels; p++) print_panel(t, p, places, f);
+    for (size_t i = 0; i < t->designs; i++)
+        for (size_t m = 0; m < t->measures; m++)
+            if (t->measure[m].positive && statistics_is_cut(t->design[i].mean[m])) {
+                fputs(STATISTICS_POSITIVE_CUT, f);
+                return;
+            }
+}
+
+void runtable_models(const RunTable *t, FILE *f)
+{
+    for (size_t p = 0; p < t->panels; p++) print_panel(t, p, f);
     for (size_t i = 0; i < t->designs; i++) {
         char name[512];
         runtable_name(t, i, name, sizeof name);

@@ -841,9 +841,7 @@ TEST(test_unrecorded)
     run_ok("schemes --scheme euler --out unrecorded/schemes"); /* control: it does not */
     shell_ok(
         "cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; touch schemes/config.ini sweep/config.ini pairs/config.ini");
-    file_text("unrecorded/sweep/sweep.csv",
-              "word,area,evals_F,evals_G,params,seed,valid_ppl,test_ppl\n"
-              "sf,1,1,1,9,1,5,5\n");
+    file_text("unrecorded/sweep/words.csv", "word,families,s,f\nsf,given,1,1\n");
     file_text("unrecorded/pairs/compare.csv",
               "encoder,decoder,encoder_layers,layers\neuler,euler-decoder,1,1\n");
     char *page = page_of("unrecorded");
