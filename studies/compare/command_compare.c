@@ -40,10 +40,7 @@ static const Option scheme_options[] = {
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: make tables of the runs in DIR/runs.csv, with what DIR/errors.csv and "
-     "DIR/compare.csv say about their networks; give all other options as for the training: those "
-     "that contradict DIR/config.ini or the tables are refused",
-     0, 0},
+     "for a corpus of pairs: train nothing, make tables of the runs in DIR/runs.csv", 0, 0},
     {0},
 };
 
@@ -98,12 +95,11 @@ static const Option score_options[] = {
 
 static const Option statistics_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",
-     "also show a planned contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-     "dial:2,1/2\", the mean of the first minus the mean of the second: DIR/contrasts.csv, .tex",
+     "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
+     "dial:2,1/2\", the mean of the first minus the mean of the second",
      0, 0},
     {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of designs, with Tukey's correction: DIR/pairs.csv, .tex",
-     0, 0},
+     "also show differences of all pairs of designs, with Tukey's correction", 0, 0},
     {"equivalence", OPTION_REAL, NULL, "X",
      "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
      "tests, corrected)",
@@ -113,9 +109,9 @@ static const Option statistics_options[] = {
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
-     "write compare.csv, .md, .tex, correlations, curves, plots, study.log, the source papers' "
-     "figures beside ours (published.csv, .md, .tex) where the papers have some, and each run "
-     "under DIR/runs",
+     "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
+     "the source papers' figures beside ours (published.csv, .md, .tex) where the papers have "
+     "some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print the whole table as CSV", 0, 0},
@@ -140,22 +136,13 @@ static const OptionGroup *const groups[] = {
     &network_seed_group, &network_machine_group, &network_limit_group, &translator_group,
     &score_group,        &statistics_group,      &output_group,        NULL};
 
-/* The groups that say how a run is trained and translated. */
-static const OptionGroup *const recipe[] = {&tuning_group,
-                                            &network_text_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &translator_group,
-                                            &score_group,
-                                            NULL};
-
 static int verdict(const Compare *u)
 {
     char names[512] = "", name[CELL_NAME];
     size_t n = 0;
     for (size_t i = 0; i < u->cells && n < sizeof names; i++) {
         const Cell *c = &u->cell[i];
-        if (c->runs == 0 || compare_beats_unigram(u, c)) continue;
+        if (compare_design(u, c)->mean[0].n == 0 || compare_beats_unigram(u, c)) continue;
         compare_cell_name(u, c, name);
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
     }
@@ -179,8 +166,8 @@ static int open_study(Compare *u)
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     TRY(runs_same_study(&u->runs, groups));
-    if (!compare_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "compare"));
+    TRY(runs_open(&u->runs));
+    TRY(compare_take(u));
     runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
               options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
     return 0;
@@ -228,19 +215,9 @@ static int save(void *study)
     return compare_plots(u);
 }
 
-/* Returns ERR_INPUT where the config.ini of a directory of --from has another recipe. */
-static int check_recorded(Options *o)
-{
-    const char *dir = options_item(o, "from", 0);
-    TRY(runs_warmup(o, groups, dir ? dir : options_text(o, "out")));
-    for (size_t i = 0; (dir = options_item(o, "from", i)); i++)
-        TRY(runs_same_recipe(o, groups, recipe, dir));
-    return 0;
-}
-
 static int study(Compare *u)
 {
-    TRY(check_recorded(u->options));
+    TRY(runs_warmup(u->options, groups, u->dir));
     TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
     if (options_text(u->options, "one-by-one") && !u->corpus.marks)
         return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
@@ -249,15 +226,12 @@ static int study(Compare *u)
     TRY(check_text(u));
     TRY(open_study(u));
     if (u->worker.leader) TRY(measure_orders(u));
-    if (compare_recorded(u)) {
-        TRY(open_test(u)); /* nothing is chosen any more */
-        TRY(compare_from(u));
-    } else {
-        if (options_flag(u->options, "tune")) TRY(compare_tune(u));
-        TRY(compare_train(u, u->worker.leader));
-    }
+    if (options_flag(u->options, "tune")) TRY(compare_tune(u));
+    TRY(compare_train(u, u->worker.leader));
     if (!tasks_write_tables(u->worker.leader)) return 0;
-    if (!compare_recorded(u)) TRY(open_test(u));
+    TRY(open_test(u));
+    TRY(compare_epochs(u));
+    TRY(compare_record(u));
     TRY(compare_tables(u));
     TRY(compare_show(u));
     TRY(tasks_save_tables(&u->runs, save, u));
@@ -311,13 +285,10 @@ static const Kind kinds[] = {
      .words = "compare.md",
      .judge = judge,
      .table = {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
-               {"pairs", pair_columns,
-                "Differences of all pairs of designs, with 95 % intervals that hold together "
-                "(Tukey).",
+               {"differences", runtable_differences,
+                "Differences of designs, with 95 % intervals that hold together as told.",
                 KIND_ALL},
-               {"contrasts", contrast_columns,
-                "Contrasts of designs, each with its 95 % interval (Student's t).", KIND_ALL},
-               {"correlations", correlation_columns,
+               {"correlations", runtable_correlations,
                 "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
                 "intervals over 7 or more designs.",
                 KIND_ALL},
@@ -329,8 +300,7 @@ static const Kind kinds[] = {
                PUBLISHED_TABLE(published_schemes),
                {"tune", tune_columns,
                 "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
-               {"runs", run_columns, "Trainings", 0},
-               {"errors", compare_errors_columns, "Measures of each trained network", 0},
+               {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
                {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
                {"curves", curve_columns, "Curves of training, means over seeds", 0}},
      .plot = {{"perplexity",
@@ -381,7 +351,8 @@ const Command command_compare = {
         "1' is a whole study: tuning, trainings, tables and plots; given again it goes on.\n"
         "\n"
         "Each training is one 'trotter train' under DIR/runs. Given again, the command reads finished runs\n"
-        "and continues stopped ones. Several processes with the same command share the runs, and each run\n"
+        "and continues stopped ones; a run that has a row in DIR/runs.csv and no folder is finished, so that\n"
+        "this file alone makes tables and plots again. Several processes with the same command share the runs, and each run\n"
         "is trained once. Under mpirun, srun or a Slurm array only the first one writes tables.\n"
         "\n"
         "On a corpus of pairs (--source en --target de) it compares pairs of schemes (--pair), an encoder's\n"

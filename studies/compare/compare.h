@@ -1,11 +1,10 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), runs recorded before
- * (compare_from.c), the measures of the networks (compare_measure.c): truncation errors (compare_truncation.c), words
- * one by one (compare_one_by_one.c), their file (compare_errors.c); the choice of rate and dropout (compare_tune.c),
- * differences from the baseline (compare_differences.c), the dial (compare_regression.c), tables (compare_table.c,
- * compare_epochs.c), correlations (compare_relate.c), words and files (compare_save.c), plots (compare_plot.c).
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the measures of the networks
+ * (compare_measure.c): truncation errors (compare_truncation.c), words one by one (compare_one_by_one.c); the choice of
+ * rate and dropout (compare_tune.c); the table of runs (compare_record.c), and what is read off it (studies/table): tables
+ * (compare_table.c), the dial (compare_regression.c), words and files (compare_save.c), plots (compare_plot.c,
+ * compare_epochs.c).
  *
- * A cell is a scheme at a depth, trained once for every seed. Everything is computed from the
- * cells.
+ * A cell is a scheme at a depth, trained once for every seed.
  */
 #ifndef TROTTER_COMPARE_H
 #define TROTTER_COMPARE_H
@@ -13,8 +12,7 @@
 #include "studies/measure/convergence.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
-#include "studies/statistics/simultaneous.h"
-#include "studies/tools/csv.h"
+#include "studies/table/runtable.h"
 
 enum { COMPARE_DEPTHS = 16 };
 
@@ -27,7 +25,10 @@ typedef struct {
     double leading;    /* leading term of split's error, over the displacement; NaN: unknown */
     double governed;   /* share of sentences and layers with an error near to that (truncation.h) */
     double one_by_one; /* pseudo-perplexity, one word masked at a time */
+    double low,
+        high; /* interval of split over the runs, where a record has no more than that and the mean */
 } RunErrors;
+extern const RunErrors compare_unmeasured; /* all NaN */
 
 /* The columns of truncation errors, of a record whose RunErrors are `errors`. */
 #define RUN_ERRORS_FIELDS(Record)                                                              \
@@ -49,35 +50,13 @@ typedef struct {
     size_t index; /* of the scheme in the selection */
     size_t layers;
     size_t same; /* first cell with the same map (plan_same); itself if there is none before */
-    char rate[32], dropout[32];  /* of its runs, as written */
-    size_t runs;                 /* that have a result */
-    RunResult *result;           /* (seeds); NaN where a run failed or is not recorded */
-    RunErrors *errors;           /* (seeds) */
-    size_t gaining;              /* those of them whose best epoch was their last */
-    double best_epoch;           /* mean */
-    size_t numbers;              /* of the model that the options make */
-    int told;                    /* 1: an errors.csv has runs of it (compare_from) */
-    int measured;                /* 1: its row of compare.csv was read (compare_from) */
-    size_t taken;                /* runs of the rows read there that have only some of its runs */
-    double params, speed, bytes; /* the same in all; mean; most */
-    Interval valid, test;
-    /* Differences from the baseline at this depth, each alone, and together with the others (Dunnett); NaN: not
-     * compared */
-    Difference valid_diff, test_diff, valid_together, test_together;
-    double valid_equal, test_equal; /* p of these being --equivalence or more; NaN: not asked for */
-    Interval split, split_slope, layer, layer_slope; /* of the errors, over seeds */
-    double leading, governed;                        /* means over seeds, as in RunErrors */
-    char time[64];       /* of the recorded errors; "": the scheme's own */
-    Interval one_by_one; /* over seeds */
+    char rate[32], dropout[32]; /* of its runs, as written */
+    RunResult *result;          /* (seeds); NaN where a run failed */
+    RunErrors *errors;          /* (seeds) */
+    double *gaining;            /* (seeds) 1: its best epoch was its last; 0; NaN: unknown */
+    size_t numbers;             /* of the model that the options make */
+    char time[64];              /* of recorded errors; "": the scheme's own */
 } Cell;
-
-/* The designs of a depth and their seeds (statistics.h). */
-typedef struct {
-    size_t designs, single; /* maps that differ and have runs; those of them with one run */
-    size_t comparisons;     /* with the baseline */
-    Seeds valid, test;
-    SharedSeeds valid_shared, test_shared;
-} Layout;
 
 typedef struct {
     Options *options;
@@ -90,11 +69,13 @@ typedef struct {
     Unigram unigram;
     size_t seeds, seed; /* seed .. seed + seeds - 1 */
     size_t depths, depth[COMPARE_DEPTHS];
-    Layout layout[COMPARE_DEPTHS];
     size_t baseline; /* scheme */
     size_t cells;
     Cell *cell; /* (schemes, depths) */
-    Sheet *table, *differences, *pairs, *contrasts, *curves, *epochs, *correlations, *choices;
+    char runs_file[OUTPUT_PATH];
+    RunTable runtable; /* of that file; a design for each cell, in their order */
+    Column *own[3];    /* of the first three sheets */
+    Sheet *table, *differences, *correlations, *curves, *epochs, *choices;
     Sheet *dial, *regression; /* without rows where no dial:S,THETA is among the schemes */
     size_t last_epoch;        /* that any run has reached */
     size_t failed;            /* runs */
@@ -111,35 +92,24 @@ RunSpec compare_spec(const Compare *u, const Cell *c, size_t k);
  * `wait`. */
 int compare_train(Compare *u, int wait);
 
-/* Computes what follows from the results and errors of single runs, for every cell. */
-void compare_summarise(Compare *u);
-/* Computes the part of it that follows from the errors of a cell's runs. */
-void compare_summarise_errors(const Compare *u, Cell *c);
-
-/* Returns 1 where the runs are recorded ones (--from). */
-int compare_recorded(const Compare *u);
+/* Writes a contrast with the names of schemes as they are spelt in the tables. The caller frees *out. */
+int compare_contrast(const Compare *u, const char *text, char **out);
 /* Writes "NAME", with its depth where there are several. */
 enum { CELL_NAME = TABLE_NAME + 32 };
 void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME]);
 
-/* ---- compare_from.c ---- */
+/* ---- compare_record.c ---- */
 
-/* Fills in all cells from runs.csv, errors.csv and compare.csv of the directories of --from; u->epochs and curves stay
- * without rows, as there are no logs. u->unigram is known by then. ERR_INPUT where a cell has no run or no row of
- * compare.csv, or files contradict each other, the corpus or the options. */
-int compare_from(Compare *u);
-
-/* ---- compare_errors.c ---- */
-
-/* compare_errors_save writes DIR/errors.csv, the RunErrors of every run; it writes no file where nothing was
- * measured. */
-extern const Column compare_errors_columns[];
-int compare_errors_save(const Compare *u);
-/* Adds the numbers of a row of errors.csv to *out, which keeps those that the row lacks. ERR_INPUT, with *out
- * unchanged, where the row and *out have different numbers. */
-int compare_errors_take(const Csv *t, size_t row, RunErrors *out);
-/* Counts the runs of a cell whose truncation error is known one by one. */
-size_t compare_measured(const Compare *u, const Cell *c);
+extern const Column compare_run_columns[];
+/* Takes what DIR/runs.csv tells of the cells' runs that have no folder: rate and dropout. ERR_INPUT where they differ within
+ * a cell, or from the options' without --tune. */
+int compare_take(Compare *u);
+/* Returns 1 where all runs of a cell are such. */
+int compare_taken(const Compare *u, const Cell *c);
+/* Reads the measures of such a run; returns 0 for another run. */
+int compare_take_measures(const Compare *u, const RunSpec *s, RunErrors *e);
+/* Writes DIR/runs.csv: a row for each run, also of those that failed, and for the bounds that need no network. */
+int compare_record(const Compare *u);
 
 /* ---- controls (compare_runs.c) ---- */
 
@@ -168,34 +138,11 @@ int compare_measure(void *study, Task *t);
 /* Returns 1 where any is wanted. */
 int compare_measures(const Compare *u);
 
-/* Returns 1 where the order governs a cell's error at h = 1, else 0; -1: unknown (compare_table.c). */
-int compare_governs(const Cell *c);
-
 /* ---- compare_tune.c ---- */
 
 /* Chooses rate and dropout of every cell, by validation perplexity with one seed; fills u->choices and writes
  * DIR/tune.csv. */
 int compare_tune(Compare *u);
-
-/* ---- compare_differences.c ---- */
-
-/* Computes u->layout, the differences of every cell, and whether they are shown to be less than --equivalence.
- * ERR_MEMORY. */
-int compare_differences(Compare *u);
-/* Fills u->pairs: with --all-pairs the differences of every two designs of a depth (Tukey). */
-int compare_pairs(Compare *u);
-/* Returns the baseline's cell of the same depth. */
-const Cell *compare_baseline(const Compare *u, const Cell *c);
-/* Returns runs_diverged of the cell's runs. */
-int compare_diverged(const Compare *u, const Cell *c);
-
-/* ---- compare_contrasts.c ---- */
-
-extern const Column contrast_columns[];
-/* Returns ERR_INPUT where a --contrast names no scheme that is compared, or is no contrast. */
-int compare_contrasts_check(const Compare *u);
-/* Fills u->contrasts, with --contrast, from the model of compare_differences. ERR_MEMORY. */
-int compare_contrasts(Compare *u);
 
 /* ---- compare_regression.c ---- */
 
@@ -207,25 +154,28 @@ int compare_regression_show(const Compare *u, int form, FILE *f);
 int compare_regression_save(const Compare *u);
 int compare_regression_plot(const Compare *u);
 
-/* ---- compare_table.c, compare_epochs.c, compare_relate.c ---- */
+/* ---- compare_table.c, compare_epochs.c ---- */
 
-/* compare_tables fills u->table, differences, pairs, curves, epochs, the dial's tables and correlations. */
-extern const Column compare_columns[], pair_columns[], curve_columns[], epoch_columns[],
-    correlation_columns[], tune_columns[];
+extern const Column compare_columns[], curve_columns[], epoch_columns[], tune_columns[];
+/* Reads DIR/runs.csv and fills the sheets. */
 int compare_tables(Compare *u);
-/* Fills u->epochs, last_epoch, and gaining of every cell. */
+/* Fills u->epochs, last_epoch, and gaining of every cell, from the logs that there are. */
 int compare_epochs(Compare *u);
-int compare_correlations(Compare *u);
+/* Returns the design of a cell in the table of runs. */
+const RunDesign *compare_design(const Compare *u, const Cell *c);
+/* Returns 1 where a run of the cell diverged. */
+int compare_diverged(const Compare *u, const Cell *c);
 /* Returns 1 where a cell's perplexities are below those of word frequencies; NaN is not. */
 int compare_beats_unigram(const Compare *u, const Cell *c);
+/* Returns 1 where the order governs a cell's error at h = 1, else 0; -1: unknown. */
+int compare_governs(const Compare *u, const Cell *c);
 
 /* ---- compare_save.c, compare_plot.c ---- */
 
 /* Prints the tables on stdout; with --csv only the whole one, as CSV. */
 int compare_show(const Compare *u);
-/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.tex, contrasts.csv, .tex, pairs.csv, .tex,
- * correlations.csv, .tex, runs.csv, errors.csv, curves.csv, epochs.csv, those of the dial, of the papers' figures and of
- * the orders. compare_plots draws the plots. */
+/* compare_save writes the files of DIR: compare.csv, .md, .tex, differences.csv, .tex, correlations.csv, .tex, curves.csv,
+ * epochs.csv, those of the dial, of the papers' figures and of the orders. compare_plots draws the plots. */
 int compare_save(const Compare *u);
 int compare_plots(const Compare *u);
 

@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/compare/compare.h"
+#include "studies/runs/recorded.h"
 
 typedef struct {
     const char *scheme;
@@ -33,6 +34,7 @@ static int read_ends(const Compare *u, const Cell *c, size_t k, double *ppl, siz
     size_t rows;
     *last = 0;
     if (isnan(c->result[k].valid_ppl)) return 0; /* the run failed */
+    if (recorded_alone(&u->runs, &s) != SIZE_MAX) return 0;
     TRY(runs_log(u->dir, &s, &row, &rows));
     for (size_t i = 0; i < rows; i++) {
         if (!(row[i].valid_ppl > 0 && row[i].epoch >= 1)) continue;
@@ -58,7 +60,7 @@ static int add_cell(Compare *u, Cell *c)
         TRY(read_ends(u, c, k, NULL, 0, &last));
         if (last == 0) continue;
         if (last > epochs) epochs = last;
-        c->gaining += c->result[k].best_epoch >= (double)last;
+        c->gaining[k] = c->result[k].best_epoch >= (double)last;
     }
     if (epochs > u->last_epoch) u->last_epoch = epochs;
     double *ppl = memory_new(u->seeds * epochs, sizeof *ppl);
@@ -74,7 +76,6 @@ static int add_cell(Compare *u, Cell *c)
 int compare_epochs(Compare *u)
 {
     TRY(sheet_new(epoch_columns, &u->epochs));
-    if (compare_recorded(u)) return 0;
     for (size_t i = 0; i < u->cells; i++) TRY(add_cell(u, &u->cell[i]));
     return 0;
 }

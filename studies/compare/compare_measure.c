@@ -1,8 +1,12 @@
 /* compare_measure.c: measures trained networks. Each measure keeps a run's numbers in the run's directory, and is
  * claimed there like the run itself. */
+#include <math.h>
+
 #include "kernels/error.h"
 #include "studies/compare/compare.h"
 #include "studies/runs/lease.h"
+
+const RunErrors compare_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static const Measure *const measures[] = {&compare_truncation, &compare_one_by_one};
 enum { MEASURES = sizeof measures / sizeof *measures };
@@ -41,8 +45,9 @@ int compare_measure(void *study, Task *t)
     Compare *u = study;
     char dir[OUTPUT_PATH];
     int state[MEASURES];
-    TRY(runs_directory(u->dir, &t->spec, dir));
     t->state = RUN_THERE;
+    if (compare_take_measures(u, &t->spec, t->more)) return 0;
+    TRY(runs_directory(u->dir, &t->spec, dir));
     for (int i = 0; i < MEASURES; i++) {
         state[i] = RUN_THERE;
         if (measures[i]->wanted(u)) TRY(measure_run(u, measures[i], t, dir, &state[i]));

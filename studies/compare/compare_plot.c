@@ -46,7 +46,7 @@ static int draw_perplexities(const Compare *u)
         compare_cell_name(u, &u->cell[i], name);
         plot_tic(p, i, name);
         longest = strlen(name) > longest ? strlen(name) : longest;
-        most = fmax(most, u->cell[i].valid.mean);
+        most = fmax(most, compare_design(u, &u->cell[i])->mean[0].mean);
     }
     /* Names stand left of the bars and numbers right of them: 13 letters, or 6 in a narrow plot, of the width that
      * names and key leave. */
@@ -247,7 +247,7 @@ static void draw_point(const Compare *u, Plot *p, size_t i)
 static int any_error(const Compare *u)
 {
     for (size_t i = 0; i < u->cells; i++)
-        if (u->cell[i].split.mean > 0) return 1;
+        if (runtable_value(&u->runtable, i, "truncation").x > 0) return 1;
     return 0;
 }
 
@@ -274,7 +274,7 @@ static int is_above(const Compare *u, size_t i, size_t j)
 {
     const Cell *a = &u->cell[i], *b = &u->cell[j];
     if (evaluations(a) != evaluations(b)) return evaluations(a) < evaluations(b);
-    return a->valid.mean < b->valid.mean;
+    return compare_design(u, a)->mean[0].mean < compare_design(u, b)->mean[0].mean;
 }
 
 /* Draws a cell's row: its name, its interval and its mean. */
@@ -325,8 +325,10 @@ static int draw_rows(const Compare *u, const size_t *order)
         size_t evals = evaluations(&u->cell[order[k]]);
         if (k == 0 || evals != before) draw_heading(p, evals, row++);
         draw_row(u, p, order[k], row++);
-        from = fmin(from, fmin(u->cell[k].valid.low, u->cell[k].valid.mean));
-        to = fmax(to, fmax(u->cell[k].valid.high, u->cell[k].valid.mean));
+        from = fmin(from, fmin(compare_design(u, &u->cell[k])->mean[0].low,
+                               compare_design(u, &u->cell[k])->mean[0].mean));
+        to = fmax(to, fmax(compare_design(u, &u->cell[k])->mean[0].high,
+                           compare_design(u, &u->cell[k])->mean[0].mean));
         before = evals;
     }
     plot_setting(p, "set yrange [%zu.5:-0.5]", row - 1);
@@ -351,9 +353,9 @@ static int draw_by_evaluations(const Compare *u)
 int compare_plots(const Compare *u)
 {
     TRY(draw_perplexities(u));
-    if (!compare_recorded(u)) {
+    if (sheet_rows(u->epochs)) TRY(draw_epochs(u));
+    if (sheet_rows(u->curves)) {
         TRY(draw_losses(u));
-        TRY(draw_epochs(u));
         TRY(draw_gradients(u));
     }
     TRY(draw_by_evaluations(u));

@@ -5,9 +5,8 @@
  *
  * At theta = 1/(S - 1) the order is 2, and the leading error is proportional to the distance from it (S = 2:
  * |theta - 1|). So `bend` measures the effect of the error, and `slope` that of the displacement of the stages; levels
- * symmetric about that point separate the two. Two more regressions: the same one for the logarithm of the measured
- * truncation error in place of perplexity; and perplexity on theta and that logarithm, with the distance as its
- * instrument (regression.h), since errors come from the same runs. */
+ * symmetric about that point separate the two. One more regression is the same one for the logarithm of the measured
+ * truncation error in place of perplexity. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +20,6 @@
 
 enum { SLOPES = 2 };
 static const char *const slope_names[SLOPES] = {"theta", "distance"};
-static const char *const error_names[SLOPES] = {NULL, "error"};
 
 typedef struct {
     size_t parts, layers;
@@ -29,7 +27,7 @@ typedef struct {
     Slope slope;
     Regression fit;
     size_t levels;
-    double least, lack, first;
+    double least, lack;
 } RegressionRow;
 
 const Column regression_columns[] = {
@@ -46,9 +44,7 @@ const Column regression_columns[] = {
         RegressionRow, term,
         .words =
             "theta: perplexity per unit of theta, the displacement of stages; distance: per unit "
-            "of |theta - 1/(S-1)|, to which the leading error is proportional; error: per unit "
-            "of the logarithm of the truncation error, beside theta, by two-stage least squares "
-            "with the distance as the instrument"),
+            "of |theta - 1/(S-1)|, to which the leading error is proportional"),
     FIELD(RegressionRow, "estimate", slope.estimate, .form = SHEET_FIXED, .digits = 2,
           .low = "estimate_low", .high = "estimate_high",
           .words = "perplexity, or logarithm of the error, per unit"),
@@ -69,10 +65,6 @@ const Column regression_columns[] = {
            .words =
                "p of the hypothesis that the levels' means lie on this line (F test of lack of "
                "fit); where it is small they do not, and the slopes say less than the levels"),
-    COLUMN(RegressionRow, first, .digits = 3,
-           .words =
-               "F of the instrument in the first stage; below 10 the instrument is weak and the "
-               "interval is not reliable"),
     {0}};
 
 typedef struct {
@@ -117,8 +109,8 @@ static int read_dial(const char *name, size_t *parts, double *theta)
 static int is_of_dial(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
 {
     size_t S;
-    return c->layers == layers && c->runs > 0 && read_dial(c->scheme->name, &S, theta) &&
-           S == parts && !compare_diverged(u, c);
+    return c->layers == layers && compare_design(u, c)->mean[0].n > 0 &&
+           read_dial(c->scheme->name, &S, theta) && S == parts && !compare_diverged(u, c);
 }
 
 /* Returns 1 for such a level if no cell before it is the same level under another name. Levels of two dials may be one
@@ -131,10 +123,17 @@ static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers
     return is_of_dial(u, c, parts, layers, theta);
 }
 
+static Interval errors_of(const Compare *u, const Cell *c)
+{
+    enum { STEP = sizeof(RunErrors) / sizeof(double) };
+    return statistics_positive(&c->errors->split, STEP, u->seeds);
+}
+
 static void add_point(Compare *u, const Cell *c, size_t parts, double theta)
 {
-    sheet_row(u->dial,
-              &(DialRow){parts, c->layers, theta, c->scheme->name, c->valid, c->test, c->split});
+    const Interval *mean = compare_design(u, c)->mean;
+    sheet_row(u->dial, &(DialRow){parts, c->layers, theta, c->scheme->name, mean[0], mean[1],
+                                  errors_of(u, c)});
 }
 
 /* The data of the levels of one dial: (levels), and for runs (levels, seeds); NaN: no run. */
@@ -176,9 +175,8 @@ static size_t find_levels(const Compare *u, size_t parts, size_t layers, double 
     return n;
 }
 
-/* Adds rows of the slopes that have a name; with too few runs it prints words and adds no row. */
-static int add_rows(Compare *u, RegressionRow *row, int code, const char *const name[SLOPES],
-                    const Slope *slope)
+/* Adds rows of the slopes; with too few runs it prints words and adds no row. */
+static int add_rows(Compare *u, RegressionRow *row, int code, const Slope *slope)
 {
     if (code == ERR_ACCURACY) {
         progress_note("no regression of the %s along dial:%zu: %s", row->text, row->parts,
@@ -186,9 +184,9 @@ static int add_rows(Compare *u, RegressionRow *row, int code, const char *const 
         return 0;
     }
     for (size_t k = 0; code == 0 && k < SLOPES; k++) {
-        row->term = name[k];
+        row->term = slope_names[k];
         row->slope = slope[k];
-        if (name[k]) sheet_row(u->regression, row);
+        sheet_row(u->regression, row);
     }
     return code;
 }
@@ -200,17 +198,7 @@ static int add_slopes(Compare *u, RegressionRow row, const char *text, const dou
     row.text = text;
     int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
     if (code == 0) code = regression_lack(y, l->x, row.levels, u->seeds, SLOPES, &row.lack);
-    return add_rows(u, &row, code, slope_names, slope);
-}
-
-static int add_error(Compare *u, RegressionRow row, const char *text, const double *y,
-                     const Levels *l)
-{
-    Slope slope[SLOPES];
-    row.text = text;
-    int code = regression_instrumented(y, l->error, l->theta, l->distance, row.levels, u->seeds,
-                                       slope, &row.first, &row.fit);
-    return add_rows(u, &row, code, error_names, slope);
+    return add_rows(u, &row, code, slope);
 }
 
 /* Adds the rows of these levels. */
@@ -224,16 +212,14 @@ static int add_levels(Compare *u, RegressionRow row, const Levels *l)
     TRY(add_slopes(u, row, "test", l->test, l));
     for (size_t k = 0; k < row.levels * u->seeds; k++) measured += isnan(l->error[k]) ? 0 : 1;
     if (measured == 0) return 0;
-    TRY(add_slopes(u, row, "error", l->error, l));
-    TRY(add_error(u, row, "validation", l->valid, l));
-    return add_error(u, row, "test", l->test, l);
+    return add_slopes(u, row, "error", l->error, l);
 }
 
 /* Adds the rows of one dial at one depth: for all its levels and, where there are levels below 1/S, for those from
  * there on. */
 static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
 {
-    RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN, .first = NAN};
+    RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN};
     double theta;
     for (size_t i = 0; i < u->cells; i++)
         if (is_level(u, &u->cell[i], parts, layers, &theta))
@@ -280,9 +266,7 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
         "\nAlong dial:S,THETA, at equal evaluations, parameters and depth, the fit is perplexity = a + slope\n"
         "theta + bend |theta - 1/(S-1)| + seed, with 95 %% intervals (Student's t). theta is the displacement\n"
         "of the stages; the leading error is proportional to distance, |theta - 1/(S-1)|. Where truncation\n"
-        "errors were measured, rows with text error fit their logarithm in the same way, and rows with term\n"
-        "error have perplexity per unit of that logarithm, beside theta, by two-stage least squares with the\n"
-        "distance as the instrument. Where lack p is small, the levels do not lie on the line. Below 1/S,\n"
+        "errors were measured, rows with text error fit their logarithm in the same way. Where lack p is small, the levels do not lie on the line. Below 1/S,\n"
         "steps are shorter than those of S Euler steps; where there are such levels, rows for all levels come\n"
         "first, then rows for those from 1/S on (from theta).\n\n");
     return sheet_write(u->regression, form, f);
@@ -362,7 +346,7 @@ static int any_error(const Compare *u)
     size_t parts;
     for (size_t i = 0; i < u->cells; i++)
         if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&
-            u->cell[i].split.mean > 0)
+            errors_of(u, &u->cell[i]).mean > 0)
             return 1;
     return 0;
 }

@@ -7,11 +7,7 @@
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
-
-int compare_recorded(const Compare *u)
-{
-    return options_item(u->options, "from", 0) != NULL;
-}
+#include "studies/tools/output.h"
 
 void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME])
 {
@@ -50,6 +46,44 @@ static int find_baseline(Compare *u)
         }
     if (!given) return 0;
     return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", given);
+}
+
+/* ---- contrasts ------------------------------------------------------------------------------- */
+
+/* Returns the scheme that is called so, as the zoo spells it; the number of schemes: it is not compared. */
+static size_t find_scheme(const void *study, const char *given)
+{
+    const Compare *u = study;
+    char name[TABLE_NAME];
+    size_t i = 0;
+    if (zoo_name(given, name) != 0) return u->schemes.count;
+    while (i < u->schemes.count && strcmp(u->schemes.scheme[i]->name, name) != 0) i++;
+    return i;
+}
+
+static int check_contrasts(const Compare *u)
+{
+    const char *text;
+    double *weight = memory_new(u->schemes.count, sizeof *weight);
+    int code = weight ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && (text = options_item(u->options, "contrast", i)); i++)
+        code = differences_contrast("--contrast", text, find_scheme, u, u->schemes.count, weight);
+    memory_free(weight);
+    return code;
+}
+
+int compare_contrast(const Compare *u, const char *text, char **out)
+{
+    Output o;
+    TRY(output_open(&o));
+    for (size_t n; *text; text += n + strspn(text + n, " ")) {
+        char word[TABLE_NAME];
+        n = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, text);
+        size_t i = find_scheme(u, word);
+        fprintf(o.f, "%s ", i < u->schemes.count ? u->schemes.scheme[i]->name : word);
+    }
+    return output_take(&o, 0, out);
 }
 
 static int make_plan(const Compare *u, const Cell *c, Plan **out)
@@ -178,10 +212,12 @@ static int open_cell(Compare *u, size_t i, const Backend *b)
     snprintf(c->dropout, sizeof c->dropout, "%s", options_text(u->options, "dropout"));
     c->result = memory_new(u->seeds, sizeof *c->result);
     c->errors = memory_new(u->seeds, sizeof *c->errors);
-    if (!c->result || !c->errors) return ERR_MEMORY;
+    c->gaining = memory_new(u->seeds, sizeof *c->gaining);
+    if (!c->result || !c->errors || !c->gaining) return ERR_MEMORY;
     for (size_t k = 0; k < u->seeds; k++) {
         c->result[k] = runs_none;
-        c->errors[k] = (RunErrors){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        c->gaining[k] = NAN;
+        c->errors[k] = compare_unmeasured;
     }
     RunSpec spec = {.scheme = c->scheme, .layers = c->layers};
     TRY(runs_check(u->options, &spec, u->corpus.vocab.size, b, &c->numbers));
@@ -193,7 +229,7 @@ int compare_open(Compare *u)
     const Backend *b;
     TRY(read_depths(u));
     TRY(find_baseline(u));
-    TRY(compare_contrasts_check(u));
+    TRY(check_contrasts(u));
     TRY(runs_backend(u->options, &b));
     u->cells = u->schemes.count * u->depths;
     u->cell = memory_new(u->cells, sizeof *u->cell);
@@ -207,18 +243,15 @@ void compare_close(Compare *u)
     for (size_t i = 0; u->cell && i < u->cells; i++) {
         memory_free(u->cell[i].result);
         memory_free(u->cell[i].errors);
+        memory_free(u->cell[i].gaining);
     }
     memory_free(u->cell);
-    sheet_free(u->table);
-    sheet_free(u->differences);
-    sheet_free(u->pairs);
-    sheet_free(u->contrasts);
-    sheet_free(u->curves);
-    sheet_free(u->epochs);
-    sheet_free(u->correlations);
-    sheet_free(u->choices);
-    sheet_free(u->dial);
-    sheet_free(u->regression);
+    Sheet *const sheets[] = {u->table,  u->differences, u->correlations, u->curves,
+                             u->epochs, u->choices,     u->dial,         u->regression};
+    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++) sheet_free(sheets[i]);
+    for (size_t i = 0; i < sizeof u->own / sizeof *u->own; i++) memory_free(u->own[i]);
+    runtable_close(&u->runtable);
+    runs_close(&u->runs);
     convergence_free(&u->orders);
     corpus_free(&u->corpus);
     select_close(&u->schemes);
@@ -232,43 +265,8 @@ RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
                      .layers = c->layers,
                      .seed = u->seed + k,
                      .rate = c->rate,
-                     .dropout = c->dropout};
-}
-
-static void summarise(Compare *u, Cell *c)
-{
-    enum { STRIDE = sizeof(RunResult) / sizeof(double) };
-    const RunResult *r = c->result;
-    c->params = c->bytes = NAN;
-    for (size_t k = 0; k < u->seeds; k++) {
-        if (isnan(r[k].valid_ppl)) continue;
-        c->runs++;
-        c->params = r[k].params;
-        c->bytes = fmax(c->bytes, r[k].peak_bytes);
-    }
-    c->best_epoch = statistics_mean(&r->best_epoch, STRIDE, u->seeds).mean;
-    c->speed = statistics_mean(&r->tokens_per_s, STRIDE, u->seeds).mean;
-    c->valid = statistics_positive(&r->valid_ppl, STRIDE, u->seeds);
-    c->test = statistics_positive(&r->test_ppl, STRIDE, u->seeds);
-    compare_summarise_errors(u, c);
-}
-
-void compare_summarise_errors(const Compare *u, Cell *c)
-{
-    enum { STEP = sizeof(RunErrors) / sizeof(double) };
-    const RunErrors *e = c->errors;
-    c->split = statistics_positive(&e->split, STEP, u->seeds);
-    c->split_slope = statistics_mean(&e->split_slope, STEP, u->seeds);
-    c->layer = statistics_positive(&e->layer, STEP, u->seeds);
-    c->layer_slope = statistics_mean(&e->layer_slope, STEP, u->seeds);
-    c->leading = statistics_mean(&e->leading, STEP, u->seeds).mean;
-    c->governed = statistics_mean(&e->governed, STEP, u->seeds).mean;
-    c->one_by_one = statistics_positive(&e->one_by_one, STEP, u->seeds);
-}
-
-void compare_summarise(Compare *u)
-{
-    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
+                     .dropout = c->dropout,
+                     .numbers = c->numbers};
 }
 
 static void take_results(Compare *u, const Task *list)
@@ -278,7 +276,6 @@ static void take_results(Compare *u, const Task *list)
         u->failed += list[i].state == RUN_FAILED;
         if (tasks_has_result(&list[i])) c->result[i / u->cells] = list[i].result;
     }
-    compare_summarise(u);
 }
 
 /* Measures all finished runs except diverged ones, which are worse than drawing words at random; their
@@ -308,7 +305,7 @@ int compare_train(Compare *u, int wait)
         list[i] =
             (Task){.spec = compare_spec(u, c, i / u->cells), .more = &c->errors[i / u->cells]};
     }
-    const Work w = {.runs = &u->runs, .wait = wait};
+    const Work w = {.runs = &u->runs, .wait = wait, .config = u->worker.leader ? "compare" : NULL};
     int code = tasks_run(&w, list, n);
     if (code == 0 && compare_measures(u)) code = measure_all(u, list, n, wait);
     if (code == 0) take_results(u, list);

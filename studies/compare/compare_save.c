@@ -64,15 +64,13 @@ static void print_controls(const Compare *u, FILE *f)
 /* Counts the trained networks, and those whose error is known one by one; returns 1 where any error is known. */
 static int count_measured(const Compare *u, size_t *measured, size_t *runs)
 {
-    int any = 0;
     *measured = *runs = 0;
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        any |= !isnan(c->split.mean);
-        *runs += c->runs;
-        *measured += compare_measured(u, c);
+        *runs += compare_design(u, c)->mean[0].n;
+        for (size_t k = 0; k < u->seeds; k++) *measured += isnan(c->errors[k].split) ? 0 : 1;
     }
-    return any;
+    return *measured > 0;
 }
 
 /* Says whether the order governs a step of h = 1. */
@@ -80,8 +78,8 @@ static void print_regime(const Compare *u, FILE *f)
 {
     size_t told = 0, governed = 0;
     for (size_t i = 0; i < u->cells; i++) {
-        told += compare_governs(&u->cell[i]) >= 0;
-        governed += compare_governs(&u->cell[i]) > 0;
+        told += compare_governs(u, &u->cell[i]) >= 0;
+        governed += compare_governs(u, &u->cell[i]) > 0;
     }
     if (told)
         fprintf(
@@ -136,16 +134,15 @@ static void print_gaining(const Compare *u, FILE *f)
 {
     size_t gaining = 0, runs = 0;
     for (size_t i = 0; i < u->cells; i++) {
-        gaining += u->cell[i].gaining;
-        runs += u->cell[i].runs;
+        runs += compare_design(u, &u->cell[i])->mean[0].n;
+        for (size_t k = 0; k < u->seeds; k++) gaining += u->cell[i].gaining[k] > 0;
     }
     if (options_size(u->options, "average") > 1) return; /* its model is not one epoch's */
     const char *more = options_size(u->options, "max-steps")
                            ? "; --max-steps may have cut them short"
                        : schedule_ends(options_choice(u->options, "schedule"))
                            ? ",\nwhich is likely where the rate falls to the end"
-                       : compare_recorded(u) ? ""
-                                             : ";\nwith more --epochs this command continues them";
+                           : ";\nwith more --epochs this command continues them";
     fprintf(f, "%zu of %zu runs were still improving in their last epoch%s.\n", gaining, runs,
             gaining ? more : "");
 }
@@ -155,7 +152,7 @@ static size_t most_runs(const Compare *u)
 {
     size_t most = 0;
     for (size_t i = 0; i < u->cells; i++)
-        if (u->cell[i].runs > most) most = u->cell[i].runs;
+        if (u->runtable.design[i].mean[0].n > most) most = u->runtable.design[i].mean[0].n;
     return most;
 }
 
@@ -200,11 +197,7 @@ static void print_caption(const Compare *u, FILE *f)
             u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, unit->token, u->corpus.vocab.size,
             unit->word, options_size(o, "width"), options_size(o, "inner"),
             options_size(o, "heads"), length, runs, runs == 1 ? "" : "s");
-    for (size_t i = 0; i < u->cells; i++)
-        if (statistics_is_cut(u->cell[i].valid) || statistics_is_cut(u->cell[i].test)) {
-            fputs(STATISTICS_POSITIVE_CUT, f);
-            break;
-        }
+    runtable_cut(&u->runtable, f);
     if (u->corpus.marks)
         fprintf(f, "The models are encoders that predict masked words. Each perplexity is a "
                    "pseudo-perplexity over one\nset of masks, the same for all ('trotter eval "
@@ -224,43 +217,14 @@ static void print_caption(const Compare *u, FILE *f)
             u->orders.system->name, u->orders.system->title);
 }
 
-/* Prints the layout of a depth in numbers. */
-static void print_layout(const Compare *u, size_t d, FILE *f)
-{
-    const Layout *l = &u->layout[d];
-    fprintf(f, "%zu layer%s: %zu design%s", u->depth[d], u->depth[d] == 1 ? "" : "s", l->designs,
-            l->designs == 1 ? "" : "s");
-    if (l->valid.pooled.df == 0) {
-        fprintf(f, " of one run each, so there is no standard deviation and no interval.\n");
-        return;
-    }
-    fprintf(f, ", %zu comparison%s.\n", l->comparisons, l->comparisons == 1 ? "" : "s");
-    differences_seeds(&l->valid, &l->valid_shared, "validation", 2, f);
-    differences_seeds(&l->test, &l->test_shared, "test", 2, f);
-    if (l->single)
-        fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
-                l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");
-}
-
-static void print_diverged(const Compare *u, FILE *f)
-{
-    char name[CELL_NAME];
-    for (size_t i = 0; i < u->cells; i++) {
-        if (!compare_diverged(u, &u->cell[i])) continue;
-        compare_cell_name(u, &u->cell[i], name);
-        fprintf(f, "%s is left out because one of its runs diverged.\n", name);
-    }
-}
-
-/* Prints the designs shown to be within the margin of the baseline on a text. */
-static void print_equal(const Compare *u, int test, FILE *f)
+/* Prints the designs shown to be within the margin of the baseline on a measure. */
+static void print_equal(const Compare *u, size_t m, FILE *f)
 {
     char name[CELL_NAME];
     size_t n = 0;
     for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        if (!((test ? c->test_equal : c->valid_equal) < 0.05)) continue;
-        compare_cell_name(u, c, name);
+        if (!(u->runtable.design[i].equal[m] < 0.05)) continue;
+        compare_cell_name(u, &u->cell[i], name);
         fprintf(f, "%s%s", n++ ? ", " : "", name);
     }
     if (n == 0) fprintf(f, "none");
@@ -281,46 +245,26 @@ static void print_equivalence(const Compare *u, FILE *f)
     fprintf(f, ".\n");
 }
 
-/* Prints the tables of differences; words: with what they are. */
-static int print_tables(const Compare *u, int form, int words, FILE *f)
+/* words: with what they are. */
+static int print_differences(const Compare *u, int form, int words, FILE *f)
 {
+    if (sheet_rows(u->differences) == 0) return 0;
+    if (words)
+        fprintf(
+            f,
+            "\nDifferences from %s have 95 %% intervals with one standard deviation over seeds, "
+            "which is\nassumed to be the same in all designs of a depth. As many as "
+            "'comparisons' says hold together (Dunnett:\nwith the baseline; Tukey: all pairs); "
+            "p, of no difference, is corrected in the same way. A contrast is the\nmean of some "
+            "schemes minus that of others, by itself (Student's t). Seeds are paired where that "
+            "lengthens\nintervals by at most 5 %% if seeds have no effect, or where an F test "
+            "shows their effect (p < .005).\n",
+            u->schemes.scheme[u->baseline]->name);
+    if (words || runtable_doubtful(&u->runtable)) runtable_models(&u->runtable, f);
     fputc('\n', f);
     TRY(sheet_write(u->differences, form, f));
     print_equivalence(u, f);
-    if (u->contrasts) {
-        fputs(
-            words
-                ? "\nEach contrast is the mean perplexity of the schemes before the '-' minus that of those behind "
-                  "it.\nIts 95 % interval and p are by itself (Student's t), with the same standard deviation.\n\n"
-                : "\nContrasts (each interval and p by itself):\n\n",
-            f);
-        TRY(sheet_write(u->contrasts, form, f));
-    }
-    if (!u->pairs) return 0;
-    fputs(
-        words
-            ? "\nDifferences of all pairs of designs (the perplexity of scheme minus that of less) "
-              "have 95 % intervals\nthat hold for all pairs of a depth at once; p is corrected in "
-              "the same way (Tukey).\n\n"
-            : "\nAll pairs (of all of a depth, Tukey):\n\n",
-        f);
-    return sheet_write(u->pairs, form, f);
-}
-
-static int print_differences(const Compare *u, int form, FILE *f)
-{
-    fprintf(
-        f,
-        "\nDifferences from %s have 95 %% intervals with one standard deviation over seeds, which "
-        "is\nassumed to be the same in all designs of a depth. ± alone is half of the interval of "
-        "one difference\n(Student's t). ± together is half of the interval that holds for all "
-        "comparisons of a depth at once\n(Dunnett); p, of no difference, is corrected in the same "
-        "way. Seeds are paired where that lengthens\nintervals by at most 5 %% if seeds have no "
-        "effect, or where an F test shows their effect (p < .005).\n",
-        u->schemes.scheme[u->baseline]->name);
-    for (size_t d = 0; d < u->depths; d++) print_layout(u, d, f);
-    print_diverged(u, f);
-    return print_tables(u, form, 1, f);
+    return 0;
 }
 
 enum { CORRELATED = 3 }; /* designs that a rank correlation needs */
@@ -336,7 +280,7 @@ static int print_all(const Compare *u, int form, FILE *f)
 {
     print_caption(u, f);
     TRY(sheet_write(u->table, form, f));
-    TRY(print_differences(u, form, f));
+    TRY(print_differences(u, form, 1, f));
     TRY(compare_regression_show(u, form, f));
     fputs(correlation_words, f);
     return sheet_write(u->correlations, form, f);
@@ -348,19 +292,11 @@ static int print_brief(const Compare *u)
     size_t designs = 0;
     print_recipe(u);
     TRY(sheet_write(u->table, SHEET_PLAIN, stdout));
-    printf(
-        "\nLess %s (± alone: of one difference; ± together and p: of all of a depth, Dunnett):\n",
-        u->schemes.scheme[u->baseline]->name);
-    for (size_t d = 0; d < u->depths; d++) {
-        const Layout *l = &u->layout[d];
-        if (l->designs > designs) designs = l->designs;
-        if (l->valid.pooled.df == 0 || differences_doubtful(&l->valid) ||
-            differences_doubtful(&l->test))
-            print_layout(u, d, stdout);
-    }
-    print_diverged(u, stdout);
-    TRY(print_tables(u, SHEET_PLAIN, 0, stdout));
+    TRY(print_differences(u, SHEET_PLAIN, 0, stdout));
     TRY(compare_regression_show(u, SHEET_PLAIN, stdout));
+    for (size_t p = 0; p < u->runtable.panels; p++)
+        if (runtable_model(&u->runtable, p, 0)->designs > designs)
+            designs = runtable_model(&u->runtable, p, 0)->designs;
     if (designs < CORRELATED) return 0;
     printf("\nRank correlations of perplexity over designs:\n\n");
     return sheet_write(u->correlations, SHEET_PLAIN, stdout);
@@ -379,22 +315,6 @@ static int save_markdown(const Compare *u)
     Output o;
     TRY(output_open(&o));
     return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
-}
-
-/* Writes runs.csv, a row for each run; --from reads it. */
-static int save_runs(const Compare *u)
-{
-    Sheet *r;
-    TRY(sheet_new(run_columns, &r));
-    for (size_t i = 0; i < u->cells * u->seeds; i++) {
-        const Cell *c = &u->cell[i / u->seeds];
-        const RunResult *x = &c->result[i % u->seeds];
-        if (!isnan(x->valid_ppl))
-            sheet_row(r, &(RunRecord){c->scheme->name, c->layers, u->seed + i % u->seeds, *x});
-    }
-    int code = output_sheet(r, SHEET_CSV, u->dir, "runs.csv");
-    sheet_free(r);
-    return code;
 }
 
 static int save_published(const Compare *u)
@@ -422,25 +342,14 @@ int compare_save(const Compare *u)
 {
     TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
     TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
+    TRY(output_sheet(u->differences, SHEET_CSV, u->dir, "differences.csv"));
     TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
-    if (u->contrasts) {
-        TRY(output_sheet(u->contrasts, SHEET_CSV, u->dir, "contrasts.csv"));
-        TRY(output_sheet(u->contrasts, SHEET_LATEX, u->dir, "contrasts.tex"));
-    }
-    if (u->pairs) {
-        TRY(output_sheet(u->pairs, SHEET_CSV, u->dir, "pairs.csv"));
-        TRY(output_sheet(u->pairs, SHEET_LATEX, u->dir, "pairs.tex"));
-    }
     TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
     TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
     TRY(compare_regression_save(u));
-    TRY(save_runs(u));
-    TRY(compare_errors_save(u));
     TRY(save_markdown(u));
     TRY(save_published(u));
-    if (!compare_recorded(u)) {
-        TRY(output_sheet(u->curves, SHEET_CSV, u->dir, "curves.csv"));
-        TRY(output_sheet(u->epochs, SHEET_CSV, u->dir, "epochs.csv"));
-    }
+    if (sheet_rows(u->curves)) TRY(output_sheet(u->curves, SHEET_CSV, u->dir, "curves.csv"));
+    if (sheet_rows(u->epochs)) TRY(output_sheet(u->epochs, SHEET_CSV, u->dir, "epochs.csv"));
     return convergence_save(&u->orders, &u->schemes, u->dir);
 }

@@ -65,10 +65,8 @@ static int read_grid(const Compare *u, Grid *g)
     return 0;
 }
 
-static RunSpec grid_spec(const Compare *u, const Grid *g, size_t i)
+static RunSpec grid_spec(const Compare *u, const Grid *g, const Cell *c, size_t at)
 {
-    const Cell *c = &u->cell[i / g->points];
-    size_t at = i % g->points;
     return (RunSpec){.scheme = c->scheme,
                      .layers = c->layers,
                      .seed = options_size(u->options, "tune-seed"),
@@ -114,11 +112,15 @@ static int choose(Compare *u, Cell *c, const Task *t, size_t points)
     return 0;
 }
 
+/* list: as compare_tune fills it. */
 static int choose_all(Compare *u, const Grid *g, const Task *list)
 {
     TRY(sheet_new(tune_columns, &u->choices));
-    for (size_t i = 0; i < u->cells; i++)
-        TRY(choose(u, &u->cell[i], &list[i * g->points], g->points));
+    for (size_t i = 0; i < u->cells; i++) {
+        if (compare_taken(u, &u->cell[i])) continue;
+        TRY(choose(u, &u->cell[i], list, g->points));
+        list += g->points;
+    }
     return output_sheet(u->choices, SHEET_CSV, u->dir, "tune.csv");
 }
 
@@ -126,13 +128,16 @@ int compare_tune(Compare *u)
 {
     Grid g;
     TRY(read_grid(u, &g));
-    size_t n = u->cells * g.points;
-    Task *list = memory_new(n, sizeof *list);
+    size_t n = 0;
+    Task *list = memory_new(u->cells * g.points, sizeof *list);
     if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) list[i].spec = grid_spec(u, &g, i);
-    const Work w = {.runs = &u->runs, .wait = 1};
-    int code = tasks_run(&w, list, n);
-    if (code == 0) code = choose_all(u, &g, list);
+    for (size_t i = 0; i < u->cells; i++)
+        for (size_t k = 0; !compare_taken(u, &u->cell[i]) && k < g.points; k++)
+            list[n++].spec = grid_spec(u, &g, &u->cell[i], k);
+    const Work w = {
+        .runs = &u->runs, .wait = 1, .config = u->worker.leader ? "compare" : NULL, .follow = 1};
+    int code = n ? tasks_run(&w, list, n) : 0;
+    if (code == 0 && n) code = choose_all(u, &g, list);
     memory_free(list);
     return code;
 }

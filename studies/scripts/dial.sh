@@ -25,17 +25,15 @@
 #   sixteen    trains nothing: `confirm` and the first seeds of its two designs in one model
 #   all        trains nothing: the designs of `two`, `low`, `others`, `three` and `four` in one model
 #
-# --from DIR trains nothing: the tables of the runs that DIR/PART recorded.
-#
-# Seeds are --first and the next; studies of other seeds join by `trotter compare --from A --from B`.
+# Seeds are --first and the next. Where OUT/PART has a runs.csv and no folders of runs, its tables are made again.
 # Each part is a `trotter compare` in OUT/PART by N processes of one thread each (default: one a core). What is there already
 # goes on or is left as it is, so that the same command can be given again. Some 12 hours on two cores. Needs build/trotter.
 set -eu
 root=$(dirname "$0")/../..
-corpus='' out='' from='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 device=cpu precision=f32 extra=''
+corpus='' out='' only=two,low,others,papers,four,three,parts,confirm,wide,blocks,sixteen,all first=1 seeds=8 processes=$(nproc) rate=8e-3 dropout=0 device=cpu precision=f32 extra=''
 while [ $# -gt 0 ]; do
     case $1 in
-    --corpus | --out | --from | --only | --first | --seeds | --processes | --rate | --dropout | --device | --precision | --extra)
+    --corpus | --out | --only | --first | --seeds | --processes | --rate | --dropout | --device | --precision | --extra)
         [ $# -gt 1 ] || { echo "dial.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift 2 ;;
@@ -70,11 +68,6 @@ part() {
     name=$1 workers=
     shift
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
-    if [ -n "$from" ]; then
-        # shellcheck disable=SC2086
-        "$trotter" compare $recipe "$@" $extra --from "$from/$name" --out "$out/$name"
-        return
-    fi
     mkdir -p "$out/$name"
     [ -e "$out/$name/about.txt" ] || about >"$out/$name/about.txt"
     for i in $(seq 2 "$processes"); do
@@ -88,14 +81,19 @@ part() {
     [ -z "$workers" ] || wait $workers
 }
 
-# joint NAME "PART..." OPTIONS...: tables of several parts.
+# spelt NAMES: as tables have the names of schemes.
+spelt() { echo "$1" | sed 's/dial:\([0-9]*\),/dial:\1-/g'; }
+
+# joint NAME "PART..." SCHEMES OPTIONS...: tables of these designs of several parts, of whose runs NAME/runs.csv is made.
 joint() {
-    name=$1 recorded=
-    for p in $2; do recorded="$recorded --from ${from:-$out}/$p"; done
-    shift 2
+    name=$1 files=
+    for p in $2; do files="$files $out/$p/runs.csv"; done
     case ,$only, in *",$name,"*) ;; *) return 0 ;; esac
+    mkdir -p "$out/$name"
     # shellcheck disable=SC2086
-    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" "$@" $extra $recorded --out "$out/$name"
+    awk -F, -v names=",$(spelt "$3")," 'NR == 1 || FNR > 1 && index(names, "," $1 ",")' $files >"$out/$name/runs.csv"
+    # shellcheck disable=SC2086
+    "$trotter" compare $recipe $narrow $trained --seed "$first" --seeds "$seeds" $file --scheme "$3" $extra --baseline "$4" --out "$out/$name"
 }
 
 # shellcheck disable=SC2086
@@ -113,9 +111,9 @@ joint() {
     part parts --width 64 --inner 192 --baseline looped:2 $trained --seed "$first" --seeds "$seeds" $file --scheme looped:2,macaron,parted
     part confirm $narrow --baseline repeat:2 $trained --seed $((first + 8)) --seeds "$seeds" $file --scheme repeat:2,fgfg-error
     part wide $wide --baseline dial:2,1 --scheme dial:2,0,dial:2,1/2,dial:2,1,looped:2 $trained --seed "$first" --seeds 6
-    joint all "two low others three four" --baseline dial:2,1 $file \
-        --scheme "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1"
-    joint blocks "two others papers" --baseline fgfg-error $file --scheme fgfg-error,transformer,heun-layer,repeat:2,rk2-gate,$papers
+    joint all "two low others three four" \
+        "$levels,dial:2,1/4,dial:2,3/8,$others,$three,dial:4,1/4,dial:4,1/3,dial:4,1/2,dial:4,1" dial:2,1
+    joint blocks "two others papers" "fgfg-error,transformer,heun-layer,repeat:2,rk2-gate,$papers" fgfg-error
     seeds=$((2 * seeds))
-    joint sixteen "others confirm" --baseline repeat:2 $file --scheme repeat:2,fgfg-error
+    joint sixteen "others confirm" repeat:2,fgfg-error repeat:2
 }

@@ -6,7 +6,7 @@
 # The script needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes
 # stand in the tables. Without WikiText-2's folder its table stays as it is. The script overwrites a folder's
 # compare.csv, correlations.csv, words.csv, published.* and plots, where it has them: `git diff` shows the
-# effect of a change of the statistics or of the plots. `one-layer` is made of the runs of four folders.
+# effect of a change of the statistics or of the plots.
 set -eu
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/recorded.sh >&2; exit 2; }
@@ -45,45 +45,42 @@ take() {
 # make_new COMMAND...: runs the command into the folder `new`; prints its messages only where it fails.
 make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }; }
 
-# again FOLDER SCHEMES "FROM..." OPTIONS...: makes the folder's tables again.
-again() {
-    name=$1 schemes=$2 from=
-    for f in $3; do from="$from --from $results/$f"; done
-    shift 3
-    make_new compare $recipe $treebank --truncation $sentences "$@" $from --scheme "$schemes"
-    # runs.csv stays as recorded, except for the table that takes its runs from other folders
-    runs=
-    [ "$name" != one-layer ] || runs=runs.csv
-    take "$name" compare.csv correlations.csv $runs published.csv published.md truncation.svg evaluations.svg
-}
+# begin FOLDER: makes the folder `new` with the folder's runs.
+begin() { rm -rf new && mkdir new && cp "$results/$1/runs.csv" new; }
+
+tables="runs.csv compare.csv differences.csv correlations.csv published.csv published.md truncation.svg evaluations.svg"
 
 # schemes FOLDER: prints the schemes of its table as one word.
-schemes() { awk -F, 'NR > 1 && $1 != "unigram" { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
+schemes() { awk -F, 'NR > 1 && $1 != "unigram" && !seen[$1]++ { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
 
 # published_size FOLDER OPTIONS...: makes the tables of the published size again from the folder's own runs.
 published_size() {
     name=$1
     shift
+    begin "$name"
     make_new compare --width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997 --rate 7e-4 \
         --warmup 2000 --precision bf16 --threads 1 --epochs 20 --patience 3 --corpus ptb --context sentence \
-        --from "$results/$name" --scheme "$(schemes "$name")" "$@"
-    take "$name" compare.csv pairs.csv published.csv published.md evaluations.svg truncation.svg
+        --scheme "$(schemes "$name")" "$@"
+    take "$name" $tables
 }
 
 # recorded FOLDER OPTIONS...: makes a folder's tables again from its own runs.
 recorded() {
     name=$1
     shift
-    again "$name" "$(schemes "$name")" "$name" "$@"
+    begin "$name"
+    make_new compare $recipe $treebank --truncation $sentences --scheme "$(schemes "$name")" "$@"
+    take "$name" $tables
 }
 
 # dial PART...: makes parts of dial.sh again, by its recipe.
 dial() {
+    rm -rf dial && mkdir dial && (cd "$results/dial" && for d in */runs.csv; do mkdir -p "$work/dial/${d%/*}" && cp "$d" "$work/dial/$d"; done)
     for name; do
-        TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --from "$results/dial" --only "$name" \
+        TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --only "$name" --processes 1 \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
-        mv "dial/$name" new
-        take "dial/$name" compare.csv contrasts.csv pairs.csv correlations.csv dial.csv regression.csv dial.svg dial-error.svg truncation.svg
+        rm -rf new && cp -r "dial/$name" new
+        take "dial/$name" $tables dial.csv regression.csv dial.svg dial-error.svg
     done
 }
 
@@ -91,12 +88,12 @@ dial() {
 words() {
     name=tables/$1
     shift
-    rm -rf new && mkdir new && cp "$results/$name/runs.csv" new
+    begin "$name"
     make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm "$@"
     take "$name" runs.csv words.csv differences.csv correlations.csv halves.csv area.svg
 }
 
-dial two four others papers three confirm parts wide sixteen blocks all
+dial two low four others papers three confirm parts wide sixteen blocks all
 recorded ptb $long --seeds 3
 recorded ptb/four-layers --epochs 7 --seeds 3 --layers 4
 recorded tables/table5 $long --seeds 3
@@ -118,12 +115,19 @@ recorded tables/history $brief --seeds 1 --layers 2
 published_size published --seeds 8 --all-pairs --truncation 8 --truncation-tolerance 1e-5
 published_size published/cpu --seeds 1 --truncation 0
 published_size published/released --layers 2 --seeds 2 --positions both --untied --no-final-norm --baseline dlcl --truncation 0
-again one-layer transformer,macaron,att-ffn-att,no-residual,rk2-gate,heun-layer,heun,strang-marchuk:heun,looped:2,repeat:2,looped:4,repeat:4,rk4-layer \
-    "ptb tables/macaron tables/controls tables/table5" $long --seeds 3
+recorded one-layer $long --seeds 3
 words words $treebank --permutations 4 --random 4
 words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500 --permutations 3 --random 3 --seeds 3
 [ -z "$wikitext" ] ||
     words words-wikitext --corpus wikitext-2 --sequence 64 --adaptive 4000,12000 --max-steps 2000 --permutations 3 --random 3
+
+if [ -n "$wikitext" ]; then
+    begin masked/masked
+    make_new compare --objective masked --corpus wikitext-2 --bpe 8000 --sequence 64 --layers 2 --width 128 --inner 512 --heads 4 \
+        --activation gelu --dropout 0.1 --batch-tokens 4096 --rate 2e-3 --warmup 300 --schedule linear --epochs 6 --threads 1 \
+        --truncation 16 --scheme transformer,macaron,att-ffn-att,heun-layer --seeds 3 --all-pairs
+    take masked/masked $tables
+fi
 
 # ---- plots alone
 make_new order --system attention --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer

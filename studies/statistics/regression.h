@@ -40,19 +40,4 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
 int regression_lack(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                     double *p);
 
-/* Fits y_ij = a + beta_1 x_i + beta_2 e_ij + b_j + error, where e is measured in the same runs and so may correlate
- * with their errors. The instrument z, which acts on y through e alone, stands for it (two-stage least squares with one
- * instrument for the one such e). With W = (x, e) and Z = (x, z), less each seed's means,
- *
- *   beta = (Z'W)^-1 Z'y,   cov beta = sigma^2 (Z'W)^-1 (Z'Z) (W'Z)^-1
- *
- * which holds for many runs if e correlates with z. *first out: the F of z in the regression of e on x and z; the usual
- * rule asks for more than 10. Source: Wooldridge 2010, Econometric Analysis of Cross Section and Panel Data, chapter 5;
- * Staiger, Stock 1997.
- *
- * y, e (levels, seeds), NaN: no run; x, z (levels). Errors as above. */
-int regression_instrumented(const double *y, const double *e, const double *x, const double *z,
-                            size_t levels, size_t seeds, Slope slope[2], double *first,
-                            Regression *out);
-
 #endif

@@ -92,9 +92,7 @@ static int open_study(Sweep *u)
 
 static int save(void *study)
 {
-    Sweep *u = study;
-    TRY(sweep_record(u));
-    TRY(sweep_tables(u));
+    const Sweep *u = study;
     TRY(sweep_save(u));
     return sweep_plots(u);
 }
@@ -124,9 +122,10 @@ static int study(Sweep *u)
     TRY(open_study(u));
     TRY(sweep_train(u, u->worker.leader));
     if (!tasks_write_tables(u->worker.leader)) return 0;
-    TRY(tasks_save_tables(&u->runs, save, u));
-    if (!u->wide) TRY(sweep_tables(u)); /* another process has written the files */
+    TRY(sweep_record(u));
+    TRY(sweep_tables(u));
     TRY(sweep_show(u));
+    TRY(tasks_save_tables(&u->runs, save, u));
     return verdict(u);
 }
 

@@ -126,7 +126,7 @@ static int add_designs(Study *u)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
             sheet_row(u->designs,
-                      &(DesignRow){d->name, t->panels > 1 ? t->panel[d->panel] : NULL,
+                      &(DesignRow){d->name, t->by ? t->panel[d->panel] : NULL,
                                    t->measures > 1 ? t->measure[m].text : NULL, d->mean[m],
                                    m ? NAN : d->least, m ? NAN : d->greatest,
                                    d->missing.count ? d->missing.count : SIZE_MAX,

@@ -111,6 +111,7 @@ typedef struct {
  * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
 typedef struct {
     const char *design, *seed, *by; /* design: separated by commas */
+    const char *only; /* names of designs, separated by commas: others are not read; NULL: all */
     RunMeasure measure[RUNTABLE_MEASURES];
     const char *const *positive; /* other columns of positive numbers, ended by NULL; NULL: none */
 } RunTableAsked;
@@ -232,6 +233,8 @@ const char *runtable_planned(const RunTable *t, const char *plan, const char **w
 void runtable_tell(const RunTable *t);
 /* Prints STATISTICS_POSITIVE_CUT where the interval of a mean is cut at 0. */
 void runtable_cut(const RunTable *t, FILE *f);
+/* Returns 1 where one standard deviation for all is doubtful (Bartlett's test), or there is none, in some panel. */
+int runtable_doubtful(const RunTable *t);
 /* Prints what the designs and seeds of each panel and measure show of the standard deviation. */
 void runtable_models(const RunTable *t, FILE *f);
 

@@ -54,7 +54,7 @@ static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sh
         row.result = !shown ? "not shown" : (shown > 0) == t->measure[m].more ? "better" : "worse";
     row.estimator =
         runtable_model(t, panel, m)->model.paired ? "paired by seed" : "pooled, unpaired";
-    if (t->panels > 1) row.panel = t->panel[panel];
+    if (t->by) row.panel = t->panel[panel];
     row.measure = t->measure[m].text;
     sheet_row(out, &row);
 }

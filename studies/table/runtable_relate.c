@@ -79,7 +79,7 @@ static int relate(const Relating *r, const RunRelation *of, size_t panel, const 
     }
     TRY(statistics_rank(r->x, r->y, n, r->seed, &c));
     if (r->groups && isnan(c.rho)) return 0;
-    sheet_row(r->out, &(CorrelationRow){of->text, t->panels > 1 ? t->panel[panel] : NULL,
+    sheet_row(r->out, &(CorrelationRow){of->text, t->by ? t->panel[panel] : NULL,
                                         word        ? word
                                         : r->groups ? "all"
                                                     : NULL,

@@ -117,7 +117,9 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
     char column[256];
     if (has_column(t, name)) {
         const char *text = collect(t, design, name, x);
-        return text ? (RunValue){text, NAN} : number(summarise(t, name, x).mean);
+        if (text) return (RunValue){text, NAN};
+        RunValue v = number(summarise(t, name, x).mean);
+        if (!isnan(v.x)) return v;
     }
     for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
         size_t n = strlen(name), less = strlen(end[i]);
@@ -167,6 +169,11 @@ double runtable_even(const RunTable *t, size_t design, const char *column)
 
 /* ---- sheets -------------------------------------------------------------------------------------- */
 
+typedef struct {
+    RunValue of;
+    char number[32];
+} Value;
+
 static RunValue value_of(const RunTable *t, RunMore *more, const void *study, size_t design,
                          const Column *c)
 {
@@ -176,25 +183,28 @@ static RunValue value_of(const RunTable *t, RunMore *more, const void *study, si
     return runtable_value(t, design, name);
 }
 
-/* Fills a row of values (columns), a column's type becoming text where a design has a text. */
+/* Fills a row of values (columns); a column's type becomes text where a design has a text, and numbers in it are written
+ * out. */
 static void fill(const RunTable *t, Column *list, RunMore *more, const void *study, size_t design,
-                 RunValue *row)
+                 Value *row)
 {
     for (Column *c = list; c->name || c->head; c++, row++) {
-        *row = value_of(t, more, study, design, c);
-        if (row->text) c->type = SHEET_TEXT;
+        row->of = value_of(t, more, study, design, c);
+        if (row->of.text) c->type = SHEET_TEXT;
+        sheet_number(row->of.x, row->number);
+        if (c->type == SHEET_TEXT && !row->of.text) row->of.text = row->number;
     }
 }
 
 /* row (columns): room. */
 static int add_rows(const RunTable *t, Column *list, RunMore *more, const void *study,
-                    const size_t *order, size_t count, RunValue *row, Sheet **out)
+                    const size_t *order, size_t count, Value *row, Sheet **out)
 {
     for (Column *c = list; c->name || c->head; c++) c->type = SHEET_DOUBLE;
     for (size_t i = 0; i < t->designs; i++) fill(t, list, more, study, i, row);
     for (Column *c = list; c->name || c->head; c++)
-        c->at = (size_t)(c - list) * sizeof(RunValue) +
-                (c->type == SHEET_TEXT ? offsetof(RunValue, text) : offsetof(RunValue, x));
+        c->at = (size_t)(c - list) * sizeof(Value) +
+                (c->type == SHEET_TEXT ? offsetof(Value, of.text) : offsetof(Value, of.x));
     TRY(sheet_new(list, out));
     for (size_t k = 0; k < count; k++) {
         fill(t, list, more, study, order ? order[k] : k, row);
@@ -208,7 +218,7 @@ int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const v
 {
     size_t n = 0;
     while (list[n].name || list[n].head) n++;
-    RunValue *row = memory_new(n, sizeof *row);
+    Value *row = memory_new(n, sizeof *row);
     *own = memory_new(n + 1, sizeof **own);
     *out = NULL;
     if (*own) memcpy(*own, list, (n + 1) * sizeof **own);
@@ -236,6 +246,7 @@ int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **ou
     for (Column *c = *own; c->name || c->head; c++) {
         if (c->form == SHEET_FIXED && !c->digits) c->digits = (short)runtable_places(t);
         if (t->measures == 1 && c->name && strcmp(c->name, "measure") == 0) c->place = 0;
+        if (t->panels == 1 && c->name && strcmp(c->name, "panel") == 0) c->place = 0;
         if (t->by && c->name && strcmp(c->name, "panel") == 0) c->name = t->by;
     }
     return sheet_new(*own, out);

@@ -74,6 +74,13 @@ void runtable_cut(const RunTable *t, FILE *f)
             }
 }
 
+int runtable_doubtful(const RunTable *t)
+{
+    for (size_t i = 0; i < t->panels * t->measures; i++)
+        if (t->model[i].model.pooled.df == 0 || differences_doubtful(&t->model[i].model)) return 1;
+    return 0;
+}
+
 void runtable_models(const RunTable *t, FILE *f)
 {
     for (size_t p = 0; p < t->panels; p++) print_panel(t, p, f);

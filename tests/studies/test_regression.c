@@ -150,64 +150,6 @@ TEST(intervals_hold)
     assert_true(held[0] < .93 && held[1] < .93);
 }
 
-/* By hand: seeds 1 and 2, x = -1, 1, -1, 1, z = -1, -1, 1, 1, orthogonal. e = z but 3 at the last level of the first
- * seed, so Z'W of (z, e) is 10, of (x, e) 2, and y = 5 x + 4 e without errors gives both back. It would too if e were
- * used for itself; planted errors that go with e tell the two apart below. */
-TEST(instrument_by_hand)
-{
-    const double x[] = {-1, 1, -1, 1}, z[] = {-1, -1, 1, 1};
-    const double e[] = {-1, -1, -1, -1, 1, 1, 3, 1};
-    double y[8], first;
-    Slope s[2];
-    Regression r;
-    for (size_t i = 0; i < 4; i++)
-        for (size_t j = 0; j < 2; j++) y[2 * i + j] = 5 * x[i] + 4 * e[2 * i + j] + 100 * (double)j;
-    assert_int_equal(regression_instrumented(y, e, x, z, 4, 2, s, &first, &r), 0);
-    assert_true(r.runs == 8 && r.seeds == 2 && r.df == 4);
-    assert_true(fabs(s[0].estimate - 5) <= 1e-12 && fabs(s[1].estimate - 4) <= 1e-12);
-    /* e less its seed's mean, 1/2 and 0, has the slopes -2/8 and 10/8 on x and z; F = slope^2 / (sigma^2 / 8) */
-    double square = 0;
-    for (size_t i = 0; i < 4; i++)
-        for (size_t j = 0; j < 2; j++) {
-            double left = e[2 * i + j] - (j ? 0 : .5) - x[i] * 2 / 8 - z[i] * 10 / 8;
-            square += left * left;
-        }
-    assert_true(fabs(first - 1.25 * 1.25 * 8 / (square / 4)) <= 1e-9 * first);
-    const double flat[] = {0, 0, 0, 0};
-    assert_int_equal(regression_instrumented(y, e, x, flat, 4, 2, s, &first, &r), ERR_ACCURACY);
-    assert_int_equal(regression_instrumented(y, e, x, z, 4, 0, s, &first, &r), ERR_ACCURACY);
-}
-
-/* e and y of a run share a part: least squares takes it for e's effect, the instrument does not. Over 4,000 draws of 7
- * levels and 8 seeds the test counts the estimates that are too low, and the intervals that hold. */
-TEST(instrument_holds)
-{
-    enum { DRAWS = 4000, LEVELS = 7, SEEDS = 8, RUNS = LEVELS * SEEDS };
-    static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2};
-    double low[2] = {0}, held = 0, x[LEVELS], z[LEVELS];
-    for (size_t i = 0; i < LEVELS; i++) x[i] = theta[i], z[i] = fabs(theta[i] - 1);
-    for (uint64_t k = 0; k < DRAWS; k++) {
-        double y[RUNS], e[RUNS], first, both[2 * RUNS];
-        Slope s[2], plain[2];
-        Regression r;
-        for (size_t i = 0; i < RUNS; i++) {
-            double shared = random_normal(4, 1, RUNS * k + i);
-            e[i] = 2 * z[i / SEEDS] + .5 * shared;
-            y[i] = .7 * x[i / SEEDS] + .6 * e[i] + shared + random_normal(4, 2, RUNS * k + i);
-            both[2 * i] = x[i / SEEDS], both[2 * i + 1] = e[i];
-        }
-        assert_int_equal(regression_instrumented(y, e, x, z, LEVELS, SEEDS, s, &first, &r), 0);
-        assert_int_equal(regression_within(y, both, RUNS, 1, 2, plain, &r), 0);
-        low[0] += s[1].estimate < .6;
-        low[1] += plain[1].estimate < .6;
-        held += fabs(s[1].estimate - .6) <= s[1].high - s[1].estimate;
-    }
-    /* three standard deviations of 4,000 draws: .024, .0103 */
-    if (!(fabs(low[0] / DRAWS - .5) <= .024)) fail_msg("instrument: %g", low[0] / DRAWS);
-    if (!(low[1] / DRAWS < .1)) fail_msg("least squares: %g", low[1] / DRAWS); /* the control */
-    if (!(fabs(held / DRAWS - .95) <= .0104)) fail_msg("held: %g", held / DRAWS);
-}
-
 static void handler(const char *reason, const char *file, int line, int number)
 {
     fail_msg("%s:%d: %s (%d)", file, line, reason, number);
