@@ -142,7 +142,8 @@ static int verdict(const Compare *u)
     size_t n = 0;
     for (size_t i = 0; i < u->cells && n < sizeof names; i++) {
         const Cell *c = &u->cell[i];
-        if (compare_design(u, c)->mean[0].n == 0 || compare_beats_unigram(u, c)) continue;
+        const RunDesign *d = compare_design(u, c);
+        if ((d->mean[0].n == 0 && d->diverged.count == 0) || compare_beats_unigram(u, c)) continue;
         compare_cell_name(u, c, name);
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
     }

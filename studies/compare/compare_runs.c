@@ -274,7 +274,9 @@ static void take_results(Compare *u, const Task *list)
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         Cell *c = &u->cell[i % u->cells];
         u->failed += list[i].state == RUN_FAILED;
-        if (tasks_has_result(&list[i])) c->result[i / u->cells] = list[i].result;
+        if (!tasks_has_result(&list[i])) continue;
+        c->result[i / u->cells] = list[i].result;
+        compare_take_measures(u, &list[i].spec, list[i].more);
     }
 }
 

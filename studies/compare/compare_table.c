@@ -9,6 +9,7 @@
 #include "kernels/memory.h"
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
+#include "studies/runs/recorded.h"
 #include "studies/tools/output.h"
 
 #define ERROR \
@@ -344,12 +345,21 @@ static int add_correlations(Compare *u)
     return runtable_relate(&u->runtable, list, NULL, u->seed, u->correlations);
 }
 
+/* Returns 1 where every run of a cell has its log. */
+static int has_logs(const Compare *u, const Cell *c)
+{
+    for (size_t k = 0; k < u->seeds; k++) {
+        RunSpec s = compare_spec(u, c, k);
+        if (isnan(c->result[k].valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) return 0;
+    }
+    return 1;
+}
+
 static int add_curves(Compare *u)
 {
     TRY(sheet_new(curve_columns, &u->curves));
     for (size_t i = 0; i < u->cells; i++)
-        if (u->runtable.design[i].mean[0].n == u->seeds && !compare_taken(u, &u->cell[i]))
-            TRY(add_curve(u, &u->cell[i]));
+        if (has_logs(u, &u->cell[i])) TRY(add_curve(u, &u->cell[i]));
     return 0;
 }
 

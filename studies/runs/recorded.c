@@ -35,26 +35,22 @@ static const char *first_name(const Csv *t, size_t row)
     return csv_cell(t, row, 0);
 }
 
-static int is_bound(const Csv *t, size_t row)
+/* Returns 1 for a row that is no finished run: a bound, or a run that failed. */
+static int is_none(const Csv *t, size_t row)
 {
-    return strcmp(csv_named(t, row, "part"), "bound") == 0;
+    return strcmp(csv_named(t, row, "part"), "bound") == 0 || !*csv_named(t, row, "valid_ppl");
 }
 
-int recorded_open(Recorded *r, const char *dir, const Corpus *c)
+int recorded_open(Recorded *r, const char *dir)
 {
     *r = (Recorded){0};
     TRY(output_path(r->path, dir, "runs.csv"));
     if (!output_exists(r->path)) return 0;
     TRY(csv_open(&r->table, r->path));
     r->taken = memory_new(r->table.rows + 1, 1);
-    int code = r->taken ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < r->table.rows; i++) {
-        if (!is_bound(&r->table, i) || strcmp(first_name(&r->table, i), "unigram") != 0) continue;
-        Unigram now = runs_unigram(c);
-        code = check_unigram(&r->table, i, &now);
-    }
-    if (code != 0) recorded_close(r);
-    return code;
+    if (r->taken) return 0;
+    recorded_close(r);
+    return ERR_MEMORY;
 }
 
 void recorded_close(Recorded *r)
@@ -84,7 +80,7 @@ static int is_row(const Runs *r, const RunSpec *s, size_t row)
     const Csv *t = &r->recorded.table;
     char corpus[32];
     snprintf(corpus, sizeof corpus, "%016llx", (unsigned long long)r->checksum);
-    if (is_bound(t, row)) return 0;
+    if (is_none(t, row)) return 0;
     if (!is_name(t, row, s->encoder ? "decoder" : "scheme", s->scheme)) return 0;
     if (s->encoder && (!is_name(t, row, "encoder", s->encoder) ||
                        !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
@@ -128,10 +124,24 @@ static int other_size(const Runs *r, const RunSpec *s, double params)
                      r->recorded.path, s->scheme->name, params, s->numbers, cure);
 }
 
+/* Compares the row `unigram`, where there is one, with the study's corpus. */
+static int check_corpus(const Runs *r)
+{
+    const Csv *t = &r->recorded.table;
+    for (size_t i = 0; i < t->rows; i++)
+        if (strcmp(csv_named(t, i, "part"), "bound") == 0 &&
+            strcmp(first_name(t, i), "unigram") == 0) {
+            Unigram now = runs_unigram(r->corpus);
+            return check_unigram(t, i, &now);
+        }
+    return 0;
+}
+
 int recorded_result(const Runs *r, const RunSpec *s, size_t row, RunResult *out)
 {
     size_t epochs = options_size(r->options, "epochs");
     r->recorded.taken[row] = 1;
+    TRY(check_corpus(r));
     TRY(runs_result(&r->recorded.table, row, out));
     if (s->numbers && out->params != (double)s->numbers) return other_size(r, s, out->params);
     if (out->best_epoch > (double)epochs) /* NaN: not told */
@@ -168,7 +178,7 @@ int recorded_keep(const Runs *r)
 {
     const Csv *t = &r->recorded.table;
     for (size_t row = 0; row < t->rows; row++)
-        if (!r->recorded.taken[row] && !is_bound(t, row) && !row_has_folder(r, row))
+        if (!r->recorded.taken[row] && !is_none(t, row) && !row_has_folder(r, row))
             return error_set(ERR_INPUT,
                              "%s:%zu: %s with seed %s has no folder and is no run of this study, "
                              "so writing the file anew would lose it: give another --out",

@@ -6,9 +6,8 @@
 
 #include "studies/runs/runs.h"
 
-/* Opens DIR/runs.csv; without the file it has no rows. ERR_INPUT where it cannot be read, or where its row `unigram` has
- * other perplexities than c: another corpus or vocabulary. */
-int recorded_open(Recorded *r, const char *dir, const Corpus *c);
+/* Opens DIR/runs.csv; without the file it has no rows. ERR_INPUT where it cannot be read. */
+int recorded_open(Recorded *r, const char *dir);
 void recorded_close(Recorded *r);
 
 /* Returns the row of a run; SIZE_MAX: it has none, or only one of other `epochs` or another `corpus`, where the table has
@@ -16,7 +15,7 @@ void recorded_close(Recorded *r);
 size_t recorded_row(const Runs *r, const RunSpec *s);
 /* Returns the row of a run that has no folder; SIZE_MAX: as above, or it has one. */
 size_t recorded_alone(const Runs *r, const RunSpec *s);
-/* Reads the result of a row. ERR_INPUT where the run has another number of parameters than s->numbers (0: not known), or
+/* Reads the result of a row. ERR_INPUT where the row `unigram` has other perplexities than the study's corpus, the run has another number of parameters than s->numbers (0: not known), or
  * its best epoch is behind `epochs`. */
 int recorded_result(const Runs *r, const RunSpec *s, size_t row, RunResult *out);
 /* Returns ERR_INPUT where a row has no folder and was not read by recorded_result: a study that writes DIR/runs.csv anew

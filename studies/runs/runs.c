@@ -503,7 +503,7 @@ int runs_open(Runs *r)
     if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
     r->begun = s.st_mtim;
     unlink(path);
-    return recorded_open(&r->recorded, r->dir, r->corpus);
+    return recorded_open(&r->recorded, r->dir);
 }
 
 void runs_close(Runs *r)

@@ -80,7 +80,7 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
 /* Returns ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of
  * this one, and names them: each would take the other's runs for foreign ones. Schemes, depths and seeds may
- * differ, and where epochs are added the runs go on. A study that only read recorded runs (--from) has no runs. */
+ * differ, and where epochs are added the runs go on. */
 int runs_same_study(const Runs *r, const OptionGroup *const *groups);
 
 /* Sets --warmup, where it is not given, to that of the study in DIR, of these groups: its runs have it, and go on with

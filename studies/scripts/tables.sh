@@ -28,8 +28,8 @@
 # released have the recipe of studies/results/ptb (d 128, 8 epochs); the other tables the same for 2 epochs with a rate
 # that falls to 0 (a quarter of the time). --full is the papers' size and recipe, for all, each run until three epochs
 # have not been better than its best, on a GPU or with --device cpu --precision bf16. It goes on with the same --jobs
-# alone, since these share the processors. --seeds N are those from --first on; tables of other seeds are joined by
-# `trotter compare --from A --from B`. --errors N measures truncation errors on N sentences, 0 on none (16 with --full,
+# alone, since these share the processors. --seeds N are those from --first on; runs of other seeds are joined
+# by putting the rows of runs.csv together. --errors N measures truncation errors on N sentences, 0 on none (16 with --full,
 # else 64). Corpora are folders with train, valid and test text; without --wikitext that table is left out. --list
 # shows the commands alone, and needs no corpus. Exit status: of the first that failed.
 set -uf

@@ -148,7 +148,7 @@ typedef struct {
     double x;
 } RunValue;
 
-/* Returns what a design has of this name: `seeds` (runs with a number), `baseline`, `margin`; a measure's column (its mean)
+/* Returns what a design has of this name: `seeds` (runs with a number), `baseline`, `margin`; a measure's column (its mean; inf: all its runs diverged)
  * or STEM_sd, _low, _high, _diff, _diff_pooled_low, _high, _error, _diff_dunnett_low, _high, _p, _equal_p, _pooled_sd, _df,
  * _seeds_paired, _seed_correlation; another column of the runs: its text, or the mean of its numbers, and COLUMN_sd, _low,
  * _high of these. Undefined and unknown: {NULL, NaN}. */

@@ -32,7 +32,7 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
     size_t m = 0;
     for (; m < t->measures; m++)
         if (strcmp(name, t->measure[m].column) == 0) {
-            *out = number(d->mean[m].mean);
+            *out = number(d->mean[m].n == 0 && d->diverged.count ? INFINITY : d->mean[m].mean);
             return 1;
         }
     const char *what = behind_stem(t, name, &m);

@@ -9,7 +9,7 @@
 
 /* Runs of a design: their number, mean, sum of squares about it, and the runs; of validation and test. */
 typedef struct {
-    double n, mean[2], square[2], x[2][8];
+    double n, mean[2], square[2], x[2][16];
 } Said;
 
 /* Collects the first `seeds` runs whose rows begin with `row`, with `shift` added to the first. */
@@ -49,7 +49,7 @@ static int disagree(const char *runs, const char *table, double shift, int *rows
     static const char *const text[] = {"valid", "test"};
     char row[32][64];
     Said s[32];
-    double df = 0, square[2] = {0, 0}, designs = 0, sum[2][8] = {0}, seeds = 0;
+    double df = 0, square[2] = {0, 0}, designs = 0, sum[2][16] = {0}, seeds = 0;
     int n = 0, bad = 0, base = -1, complete = 1;
     for (const char *at = table; (at = strchr(at, '\n')) && strncmp(++at, "unigram,", 8) != 0;
          n++) {
@@ -116,7 +116,7 @@ static void read_file(const char *path, char *text, size_t bytes)
  * first run of each design 0.1 higher they are not. */
 TEST(test_recorded_tables)
 {
-    static char runs[1 << 14];
+    static char runs[1 << 18];
     glob_t found;
     int rows;
     assert_int_equal(glob("studies/results/*/runs.csv", 0, NULL, &found), 0);

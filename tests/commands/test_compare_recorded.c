@@ -1,0 +1,135 @@
+/* test_compare_recorded.c: runs.csv alone gives the tables of `trotter compare` again; rows that do not fit are refused. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/compare.h"
+
+/* Makes a folder with the runs.csv of another, and its options. */
+static void take(const char *from, const char *to)
+{
+    shell_ok("rm -rf %s && mkdir %s && cp %s/runs.csv %s/config.ini %s", to, to, from, from, to);
+}
+
+/* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is
+ * trained. Runs of another recipe, of another size or of no design of the study are refused. */
+TEST_BETWEEN(test_again, undrawn, NULL)
+{
+    static const char args[] =
+        "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "
+        "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
+    static char trained[sizeof out], line[1024], table[1 << 16];
+    snprintf(line, sizeof line, "compare --out trained %s", args);
+    run_ok(line);
+    strcpy(trained, out);
+    assert_true(number(trained, "heun-layer,", "truncation") > 0);
+    take("trained", "again");
+    snprintf(line, sizeof line, "compare --out again %s", args);
+    run_ok(line);
+    assert_string_equal(out, trained);
+    assert_false(file_exists("again/runs/heun-layer-seed1") || file_exists("again/curves.csv"));
+    static const char *const files[] = {"runs.csv",         "compare.csv",    "differences.csv",
+                                        "correlations.csv", "regression.csv", "dial.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char a[64], b[64];
+        snprintf(a, sizeof a, "trained/%s", files[i]);
+        snprintf(b, sizeof b, "again/%s", files[i]);
+        file_read(a, big, sizeof big);
+        file_read(b, table, sizeof table);
+        assert_string_equal(table, big);
+    }
+    snprintf(line, sizeof line, "compare --out again --untied %s", args);
+    must_refuse(line, "again holds a study of other options (--untied no, now yes)");
+    forget("again/config.ini");
+    must_refuse(line, "parameters, and");
+    assert_non_null(strstr(err, "with these options\n"));
+    must_refuse(
+        "compare --out again --scheme heun-layer --layers 1,2 --seeds 2 --epochs 2 --activation "
+        "gelu --truncation 1 " MEASURED,
+        "transformer with seed 1 has no folder and is no run of this study");
+}
+
+/* What the rows tell is held against the options: best epoch, rate and dropout, the corpus by its frequencies. Each refusal
+ * has a control. */
+TEST(test_recipe)
+{
+#define TOLD "compare --scheme transformer,macaron --seeds 2 --csv --out asked "
+    char was[64];
+    run_ok("compare --scheme transformer,macaron --seeds 2 --epochs 3 --csv --out told" TINY);
+    shell_ok(
+        "awk -F, -v OFS=, '{ NF -= 2; print }' told/runs.csv >rows"); /* without epochs and corpus */
+    static const struct {
+        const char *edit, *options, *words;
+    } list[] = {{"cat", "--epochs 3", NULL},
+                {"cat", "--epochs 3 --dropout 0.2",
+                 "transformer has dropout 0.1, and 0.2 with these options (--dropout)"},
+                {"cat", "--epochs 3 --corpus shuffled", "the unigram has validation perplexity "},
+                {"sed '/^unigram,/d'", "--epochs 3 --corpus shuffled", NULL},
+                {"awk -F, -v OFS=, '$1 == \"macaron\" { $22 = 6 } 1'", "--epochs 4",
+                 "macaron with seed 1 has best epoch 6 of a training of 4 (--epochs)"},
+                {"awk -F, -v OFS=, '$1 == \"macaron\" { $22 = 6 } 1'", "--epochs 6", NULL}};
+    corpus_write("shuffled", 300, 40); /* the same words with other frequencies */
+    snprintf(was, sizeof was, "%s", out_cell(1, "params"));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char line[512];
+        shell_ok("rm -rf asked && mkdir asked && %s rows >asked/runs.csv", list[i].edit);
+        snprintf(line, sizeof line, TOLD ANY_TEXT "%s %s",
+                 strstr(list[i].options, "--corpus") ? "" : "--corpus text", list[i].options);
+        if (list[i].words)
+            must_refuse(line, list[i].words);
+        else
+            run_ok(line);
+        assert_int_equal(count_words(err, "epoch 1 of"), 0); /* nothing is trained */
+    }
+#undef TOLD
+}
+
+/* Rows of several studies put together are one study: two of two seeds each have the figures of one of four. A row without
+ * a number is no run, so it is trained. */
+TEST(test_together)
+{
+    static const char args[] = "--scheme transformer,heun-layer --epochs 1 --activation gelu "
+                               "--truncation 1 --csv " MEASURED;
+    static const char *const columns[] = {
+        "valid_ppl", "valid_low",        "truncation", "truncation_high",
+        "test_ppl",  "truncation_slope", "gaining",    "valid_diff_dunnett_p"};
+    static char whole[sizeof out], line[1024];
+    snprintf(line, sizeof line, "compare --seeds 4 --out whole %s", args);
+    run_ok(line);
+    strcpy(whole, out);
+    for (int seed = 1; seed <= 3; seed += 2) {
+        snprintf(line, sizeof line, "compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
+        run_ok(line);
+    }
+    shell_ok(
+        "mkdir four && (cat two1/runs.csv; sed '1d; /^unigram/d' two3/runs.csv) >four/runs.csv");
+    snprintf(line, sizeof line, "compare --seeds 4 --out four %s", args);
+    run_ok(line);
+    assert_null(strstr(err, "epoch 1 of"));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double a = number(whole, "heun-layer,", columns[i]),
+               b = number(out, "heun-layer,", columns[i]);
+        if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
+    }
+    shell_ok(
+        "awk -F, -v OFS=, '$1 == \"heun-layer\" && $3 == 4 { $4 = $5 = \"\" } 1' four/runs.csv "
+        ">x && mv x four/runs.csv");
+    run_ok(line);
+    assert_int_equal(count_words(err, "heun-layer, seed 4: epoch 1 of"), 1);
+    assert_string_equal(cell(out, "heun-layer,", "seeds"), "4");
+}
+
+/* A record may have no more than the mean and the interval of a design's errors, in one of its rows. */
+TEST(test_means_of_errors)
+{
+    run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 1 --csv --out plain" TINY);
+    shell_ok(
+        "mkdir means && awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } "
+        "$1 == \"heun-layer\" && $3 == 1 { $at[\"truncation\"] = .5; $at[\"truncation_low\"] = .4; "
+        "$at[\"truncation_high\"] = .6 } 1' plain/runs.csv >means/runs.csv");
+    run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 1 --csv --out means" TINY);
+    assert_true(number(out, "heun-layer,", "truncation") == .5);
+    assert_true(number(out, "heun-layer,", "truncation_low") == .4);
+    assert_true(number(out, "heun-layer,", "truncation_high") == .6);
+    assert_string_equal(cell(out, "transformer,", "truncation_low"), "");
+}
+
+TEST_MAIN(study_open, program_close)
