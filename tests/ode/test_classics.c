@@ -3,8 +3,6 @@
  * another order or another error. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 #include "tests/lib/schemes.h"
 
 /* embedded: order of y' - error, -1: no pair; a, l: A- and L-stable, for IMEX schemes the implicit part, -1: no
@@ -335,20 +333,13 @@ static const Classic classics[] = {
 };
 enum { CLASSICS = sizeof classics / sizeof *classics };
 
-static Theory theory(const Table *t)
-{
-    Theory th;
-    if (theory_search(t, TREE_MAX, &th) != 0) fail_msg("%s: %s", t->name, error_text());
-    return th;
-}
-
 TEST(published_properties)
 {
     for (size_t i = 0; i < CLASSICS; i++) {
         const Classic *c = &classics[i];
-        Table *whole = scheme(c->text), *t = table_freeze(whole); /* without the pair */
+        OWN_TABLE *whole = scheme(c->text), *t = table_freeze(whole); /* without the pair */
         assert_non_null(t);
-        Theory th = theory(t);
+        Theory th = theory_of(t, TREE_MAX);
         Embedded e;
         Stiff s;
         assert_int_equal(theory_embedded(whole, TREE_MAX, &e), 0);
@@ -357,8 +348,6 @@ TEST(published_properties)
         if (th.order != c->order || e.order != c->embedded || !stiff || !th.zero_stable)
             fail_msg("%s: order %d, embedded %d, A %d, L %d", c->name, th.order, e.order,
                      s.a_stable, s.l_stable);
-        table_free(whole);
-        table_free(t);
     }
 }
 
@@ -376,7 +365,7 @@ static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants
     mpq_set_ui(by, 1, 16);
     for (size_t k = 0; k < r->terms; k++) {
         mpq_add(r->term[k].c, r->term[k].c, by);
-        Theory after = theory(t);
+        Theory after = theory_of(t, TREE_MAX);
         if (!differs(before, &after)) fail_msg("%s: a mutant is the same", t->name);
         mpq_sub(r->term[k].c, r->term[k].c, by);
         ++*mutants;
@@ -389,7 +378,7 @@ TEST(mutants_differ)
     size_t mutants = 0;
     for (size_t i = 0; i < CLASSICS; i++) {
         Table *t = frozen(classics[i].text);
-        Theory before = theory(t);
+        Theory before = theory_of(t, TREE_MAX);
         for (size_t p = 0; p < t->points; p++) mutate(t, &t->point[p].row, &before, &mutants);
         if (!t->flows) mutate(t, &t->update, &before, &mutants);
         table_free(t);
@@ -399,14 +388,14 @@ TEST(mutants_differ)
 }
 
 /* The measured order agrees on Kepler's problem, for schemes with a linear F on fisher. */
-TEST(measured)
+TEST(measured_orders)
 {
     for (size_t i = 0; i < CLASSICS; i++) {
-        Table *t = frozen(classics[i].text);
-        System *s = make(t->linear ? "fisher" : "kepler");
+        OWN_TABLE *t = frozen(classics[i].text);
+        OWN_SYSTEM *s = make(t->linear ? "fisher" : "kepler");
         OrderStudy m;
         Prediction p;
-        double *e = memory_new(2 * s->n * s->d, sizeof *e);
+        OWN_NUMBERS *e = memory_new(2 * s->n * s->d, sizeof *e);
         const OrderOptions usual = {.halvings = 6};
         assert_int_equal(order_measure(t, s, &usual, classics[i].order, 1, &m), 0);
         assert_int_equal(order_predict(t, s, 0, classics[i].order, 1, &p, e), 0);
@@ -415,9 +404,6 @@ TEST(measured)
             fail_msg("%s: %g, %s; constant %g, predicted %g", classics[i].name, m.slope,
                      verdict_name(m.verdict), m.constant, p.global);
         order_free(&m);
-        memory_free(e);
-        system_free(s);
-        table_free(t);
     }
 }
 
@@ -429,18 +415,16 @@ TEST(order_seen_by_its_constant)
     const OrderOptions usual = {.halvings = 7};
     for (size_t i = 0; i < CLASSICS; i++) {
         if (strcmp(classics[i].name, "tsit5") != 0) continue;
-        Table *t = frozen(classics[i].text);
+        OWN_TABLE *t = frozen(classics[i].text);
         for (int k = 0; k < 2; k++)
             for (int order = 4; order <= 6; order++) {
-                System *s = make(systems[k]);
+                OWN_SYSTEM *s = make(systems[k]);
                 OrderStudy m;
                 assert_int_equal(order_measure(t, s, &usual, order, 1, &m), 0);
                 if ((m.verdict == VERDICT_AGREE) != (order == 5))
                     fail_msg("order %d on %s: %s", order, systems[k], verdict_name(m.verdict));
                 order_free(&m);
-                system_free(s);
             }
-        table_free(t);
     }
 }
 

@@ -22,9 +22,8 @@ static Table *composed(const char *list)
 /* Returns the series of a step over p/q h. */
 static Series *series_over(const Forest *f, const Table *t, long p, unsigned long q)
 {
-    Series *s;
     mpq_t c, power;
-    assert_int_equal(series_step(f, t, &s), 0);
+    Series *s = series_of(f, t);
     mpq_inits(c, power, NULL);
     mpq_set_si(c, p, q);
     mpq_canonicalize(c);
@@ -54,22 +53,13 @@ static size_t differences(const Table *t, const Series *a, const Series *b)
 static size_t series_differences(const Table *made, const char *a, const char *b, long p,
                                  unsigned long q)
 {
-    Table *first = frozen(a), *second = frozen(b);
-    Forest *f;
-    Series *c, *whole;
-    assert_int_equal(forest_new(4, made->colours, &f), 0);
-    Series *x = series_over(f, first, p, q), *y = series_over(f, second, (long)q - p, q);
-    assert_int_equal(series_new(f, &c), 0);
+    OWN_TABLE *first = frozen(a), *second = frozen(b);
+    OWN_FOREST *f = forest_of(4, made->colours);
+    OWN_SERIES *x = series_over(f, first, p, q), *y = series_over(f, second, (long)q - p, q);
+    OWN_SERIES *c = series_zero(f);
     series_compose(c, x, y);
-    assert_int_equal(series_step(f, made, &whole), 0);
+    OWN_SERIES *whole = series_of(f, made);
     size_t n = differences(made, c, whole);
-    series_free(x);
-    series_free(y);
-    series_free(c);
-    series_free(whole);
-    forest_free(f);
-    table_free(first);
-    table_free(second);
     return n;
 }
 
@@ -78,19 +68,17 @@ static size_t series_differences(const Table *made, const char *a, const char *b
 /* Replaces y by the state after a step of t over h from time `at`. */
 static void step_on(const Table *t, const System *s, double at, double h, double *y)
 {
-    Stepper *st;
-    assert_int_equal(stepper_new(t, s, &st), 0);
+    OWN_STEPPER *st = stepper(t, s);
     assert_int_equal(stepper_begin(st, at, h, y, START_GIVEN, NULL), 0);
     assert_int_equal(stepper_step(st), 0);
     memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
-    stepper_free(st);
 }
 
 static double steps_apart(const Table *made, const char *a, const char *b, double c,
                           const char *system)
 {
-    System *s = make(system);
-    Table *first = frozen(a), *second = frozen(b);
+    OWN_SYSTEM *s = make(system);
+    OWN_TABLE *first = frozen(a), *second = frozen(b);
     size_t N = s->n * s->d;
     double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), h = 0.125, at = 0.3, apart = 0;
     memcpy(x, s->initial, N * sizeof *x);
@@ -101,9 +89,6 @@ static double steps_apart(const Table *made, const char *a, const char *b, doubl
     for (size_t i = 0; i < N; i++) apart = fmax(apart, fabs(x[i] - y[i]) / (1 + fabs(y[i])));
     free(x);
     free(y);
-    table_free(first);
-    table_free(second);
-    system_free(s);
     return apart;
 }
 
@@ -132,7 +117,7 @@ TEST(test_maps)
     };
     assert_int_equal(scheme_parse("timed", timed, strlen(timed), &zoo.scheme, &zoo.count), 0);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        Table *t = composed(made[i].list);
+        OWN_TABLE *t = composed(made[i].list);
         if (series_differences(t, made[i].a, made[i].b, made[i].p, made[i].q))
             fail_msg("%s: series", made[i].list);
         double c = (double)made[i].p / (double)made[i].q;
@@ -143,7 +128,6 @@ TEST(test_maps)
         }
         /* negative control, as above: other weights */
         assert_true(series_differences(t, made[i].a, made[i].b, made[i].p + 1, made[i].q) > 0);
-        table_free(t);
     }
 }
 
@@ -156,29 +140,19 @@ TEST(test_adjoint)
                                         "strang-decoder"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         Table *t = frozen(names[i]), *back, *again;
-        Forest *f;
-        Series *both, *identity;
         assert_int_equal(scheme_adjoint(t, &back), 0);
         assert_int_equal(scheme_adjoint(back, &again), 0);
         assert_true(table_equal(t, again));
-        assert_int_equal(forest_new(4, t->colours, &f), 0);
-        Series *x = series_over(f, t, 1, 1), *y = series_over(f, back, -1, 1),
-               *z = series_over(f, t, -1, 1);
-        assert_int_equal(series_new(f, &both), 0);
-        assert_int_equal(series_new(f, &identity), 0);
+        OWN_FOREST *f = forest_of(4, t->colours);
+        OWN_SERIES *x = series_over(f, t, 1, 1), *y = series_over(f, back, -1, 1),
+                   *z = series_over(f, t, -1, 1);
+        OWN_SERIES *both = series_zero(f);
+        OWN_SERIES *identity = series_zero(f);
         series_compose(both, x, y);
         assert_int_equal(differences(t, both, identity), 0);
         series_compose(both, x, z); /* S(-h) is the inverse of symmetric ones alone */
-        Structure told;
-        assert_int_equal(structure_find(t, 4, &told), 0);
+        OWN_STRUCTURE told = structure_of(t, 4);
         assert_int_equal(differences(t, both, identity) == 0, told.symmetric == TOLD_YES);
-        structure_free(&told);
-        series_free(x);
-        series_free(y);
-        series_free(z);
-        series_free(both);
-        series_free(identity);
-        forest_free(f);
         table_free(t);
         table_free(back);
         table_free(again);
@@ -212,21 +186,15 @@ TEST(test_strang)
 /* Yoshida's triple jump of Strang's splitting is his method of order 4. */
 TEST(test_triple_jump)
 {
-    Table *t = composed("1/(2-2^(1/3))*strang-marchuk-fgf,-2^(1/3)/(2-2^(1/3))*strang-marchuk-fgf,"
-                        "1/(2-2^(1/3))*strang-marchuk-fgf"),
-          *yoshida = frozen("yoshida4");
-    Forest *f;
-    Series *a, *b;
+    OWN_TABLE *t = composed(
+                  "1/(2-2^(1/3))*strang-marchuk-fgf,-2^(1/3)/(2-2^(1/3))*strang-marchuk-fgf,"
+                  "1/(2-2^(1/3))*strang-marchuk-fgf"),
+              *yoshida = frozen("yoshida4");
     assert_false(t->exact);
-    assert_int_equal(forest_new(5, 2, &f), 0);
-    assert_int_equal(series_step(f, t, &a), 0);
-    assert_int_equal(series_step(f, yoshida, &b), 0);
+    OWN_FOREST *f = forest_of(5, 2);
+    OWN_SERIES *a = series_of(f, t);
+    OWN_SERIES *b = series_of(f, yoshida);
     assert_int_equal(differences(t, a, b), 0);
-    series_free(a);
-    series_free(b);
-    forest_free(f);
-    table_free(t);
-    table_free(yoshida);
 }
 
 /* ---- no adjoint, no conjugate -------------------------------------------------------------------------- */
@@ -262,11 +230,10 @@ TEST(test_refused)
     table_free(lie);
     static const char *const without[] = {"leapfrog", "ab2", "rk4-layer", "polynet", "rk2-scalar"};
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
-        Table *of = scheme(without[i]);
+        OWN_TABLE *of = scheme(without[i]);
         assert_int_equal(scheme_adjoint(of, &t), ERR_INPUT);
         assert_null(t);
         assert_non_null(strstr(error_text(), "has no adjoint here"));
-        table_free(of);
     }
 }
 
@@ -282,8 +249,7 @@ TEST(test_adjoint_stages)
     table_free(implicit);
     Table **list;
     size_t count, found = 0;
-    Forest *f;
-    assert_int_equal(forest_new(5, 2, &f), 0);
+    OWN_FOREST *f = forest_of(5, 2);
     assert_int_equal(zoo_list(&zoo, "all,implicit", "exact", &list, &count), 0);
     for (size_t i = 0; i < count; i++) {
         Table *t = table_freeze(list[i]), *once, *twice, *both;
@@ -316,22 +282,19 @@ TEST(test_adjoint_stages)
     }
     assert_true(found >= 25);
     memory_free(list);
-    forest_free(f);
 }
 
 /* The control: the adjoint of another scheme is no inverse. */
 TEST(test_adjoint_control)
 {
     Table *heun = frozen("heun"), *midpoint = frozen("midpoint"), *back;
-    Structure s;
     assert_int_equal(scheme_adjoint(midpoint, &back), 0);
     assert_false(table_equal(back, heun));
     table_free(back);
     assert_int_equal(scheme_adjoint(heun, &back), 0);
     assert_true(table_implicit(back));
-    assert_int_equal(structure_find(back, 4, &s), 0);
+    OWN_STRUCTURE s = structure_of(back, 4);
     assert_int_equal(s.symmetric, TOLD_NO);
-    structure_free(&s);
     table_free(back);
     table_free(heun);
     table_free(midpoint);

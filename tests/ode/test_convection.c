@@ -5,27 +5,10 @@
 #include <complex.h>
 #include <gsl/gsl_eigen.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/ode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 
 static const double pi = 3.14159265358979323846;
-
-static System *sized(const char *name, size_t n)
-{
-    System *s = NULL;
-    if (system_new(name, n, 0, 3, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
-
-static double *numbers(size_t count)
-{
-    double *x = memory_new(count, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 /* ---- particles ----------------------------------------------------------------------------------- */
 
@@ -59,26 +42,23 @@ TEST(test_exchange)
 {
     static const size_t sizes[] = {16, 600, 3000};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        System *s = sized("convection-diffusion:peclet=10", sizes[k]);
+        OWN_SYSTEM *s = sized("convection-diffusion:peclet=10", sizes[k], 0, 3);
         size_t N = 3 * s->n;
-        double *f = numbers(N), *g = numbers(N);
+        OWN_NUMBERS *f = numbers(N), *g = numbers(N);
         s->flow[OP_G](s, 1, 0, (double)k, s->initial);
         s->field[OP_F](s, 1, 0, s->initial, f);
         exchange_by_hand(s, 0.1, 4, s->initial, g);
         assert_true(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
         exchange_by_hand(s, 0.1, 4.001, s->initial, g); /* control */
         assert_false(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
-        memory_free(f);
-        memory_free(g);
-        system_free(s);
     }
 }
 
 /* Particles far away, alone, or all at one place fall into cells too. A value that is not finite shows in F. */
 TEST(test_exchange_anywhere)
 {
-    System *s = sized("convection-diffusion", 600);
-    double *f = numbers(1800), *g = numbers(1800);
+    OWN_SYSTEM *s = sized("convection-diffusion", 600, 0, 3);
+    OWN_NUMBERS *f = numbers(1800), *g = numbers(1800);
     s->initial[0] = 1e12, s->initial[4] = -3e4;
     s->field[OP_F](s, 1, 0, s->initial, f);
     exchange_by_hand(s, 0.25, 4, s->initial, g);
@@ -91,9 +71,6 @@ TEST(test_exchange_anywhere)
     s->initial[7] = NAN, s->initial[9] = INFINITY;
     s->field[OP_F](s, 1, 0, s->initial, f);
     assert_true(isnan(f[8]));
-    memory_free(f);
-    memory_free(g);
-    system_free(s);
 }
 
 /* Returns the largest |F - nu Laplacian| / nu at 0.4 to 1 from the middle, where the spiral of particles is even. *off
@@ -102,7 +79,7 @@ TEST(test_exchange_anywhere)
  * n. */
 static double laplacian_error(size_t n, double *off)
 {
-    System *s = sized("convection-diffusion:peclet=2", n);
+    OWN_SYSTEM *s = sized("convection-diffusion:peclet=2", n, 0, 3);
     double *f = numbers(3 * n), eps2 = kernel_width(s) * kernel_width(s), s2 = 0.5, worst = 0;
     for (size_t i = 0; i < 3 * n; i += 3) {
         double r2 = s->initial[i] * s->initial[i] + s->initial[i + 1] * s->initial[i + 1];
@@ -118,7 +95,6 @@ static double laplacian_error(size_t n, double *off)
         *off = fmax(*off, fabs(2 * f[i + 2] - 4 / eps2 * (wide - z)));
     }
     memory_free(f);
-    system_free(s);
     return worst;
 }
 
@@ -187,10 +163,9 @@ static double rightmost(const System *s, int op, const double *y, size_t N)
 
 static void exchange_turned(const System *s, int set, double t, const double *y, double *dy)
 {
-    System *good = make("convection-diffusion");
+    OWN_SYSTEM *good = make("convection-diffusion");
     good->field[OP_F](good, set, t, y, dy);
     for (size_t i = 0; i < 3 * s->n; i++) dy[i] = -dy[i];
-    system_free(good);
 }
 
 /* F is dissipative. The control turns the kernel's sign. The Jacobian in x and z is triangular: 2 n eigenvalues are
@@ -221,14 +196,13 @@ TEST(test_dissipative)
 /* Returns the largest component of [F, G] on the initial state. F and G are linear. */
 static double bracket(const char *name)
 {
-    System *s = make(name);
+    OWN_SYSTEM *s = make(name);
     double f[8], g[8], fg[8], gf[8];
     s->field[OP_F](s, 1, 0, s->initial, f);
     s->field[OP_G](s, 1, 0, s->initial, g);
     s->field[OP_F](s, 1, 0, g, fg);
     s->field[OP_G](s, 1, 0, f, gf);
     double d = distance(fg, gf, s->n);
-    system_free(s);
     return d;
 }
 
@@ -262,7 +236,7 @@ TEST(test_ring)
 {
     double space[2], y[64], z[64];
     for (int k = 0; k < 2; k++) {
-        System *s = sized("transport:periodic:peclet=20", (size_t)32 << k);
+        OWN_SYSTEM *s = sized("transport:periodic:peclet=20", (size_t)32 << k, 0, 3);
         s->solution(s, 2, y);
         by_modes(s, 0.05, 2, 0, z);
         assert_true(relative_distance(y, z, s->n) <= 64 * 18 * 2.3e-16);
@@ -270,7 +244,6 @@ TEST(test_ring)
         assert_false(relative_distance(y, z, s->n) <= 1e-6);
         by_modes(s, 0.05, 2, 1, z);
         space[k] = distance(y, z, s->n);
-        system_free(s);
     }
     assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
 }
@@ -279,7 +252,7 @@ TEST(test_ring)
 TEST(test_ends)
 {
     enum { N = 20 };
-    System *s = sized("transport:peclet=5", N);
+    OWN_SYSTEM *s = sized("transport:peclet=5", N, 0, 3);
     double y[N], z[N], before = 0, after = 0, dx = 2 * pi / (N + 1);
     for (size_t k = 1; k <= N; k += 6) {
         double lambda = 0.4 * (cos((double)k * dx / 2) - 1) / (dx * dx);
@@ -295,7 +268,6 @@ TEST(test_ends)
     for (size_t i = 0; i < N; i++) before += s->initial[i] * s->initial[i], after += y[i] * y[i];
     assert_true(fabs(after / before - 1) <= 1e-13);
     assert_true(rightmost(s, OP_F, s->initial, N) < 0);
-    system_free(s);
 }
 
 /* Returns the rate of Strang's error over two halvings of steps above dx^2. */
@@ -303,13 +275,11 @@ static double strang_rate(const char *name)
 {
     OrderOptions o = {.t_end = 0.25, .h0 = 0x1p-5, .halvings = 4};
     OrderStudy m;
-    System *s = sized(name, 127);
-    Table *t = frozen("strang-marchuk");
+    OWN_SYSTEM *s = sized(name, 127, 0, 3);
+    OWN_TABLE *t = frozen("strang-marchuk");
     assert_int_equal(order_measure(t, s, &o, 2, 1, &m), 0);
     double rate = log2(m.point[0].error / m.point[2].error) / 2;
     order_free(&m);
-    table_free(t);
-    system_free(s);
     return rate;
 }
 
