@@ -2,8 +2,6 @@
  * errors. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "tests/lib/schemes.h"
 
 static Dense find(const Table *t)

@@ -2,8 +2,6 @@
  * counts by another recursion, against the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
 
@@ -128,19 +126,13 @@ enum { TEXTS = sizeof texts / sizeof *texts };
 
 static double coefficient(const Table *t, const char *term, int order)
 {
-    Forest *f;
-    char name[256];
-    double found = NAN;
+    OWN_FOREST *f = NULL;
     assert_int_equal(forest_timed(order, t->colours, 1, &f), 0);
-    OWN_NUMBERS *c = memory_new(f->count, sizeof *c);
+    OWN_NUMBERS *c = numbers(f->count);
     assert_int_equal(theory_terms(f, t, order, c), 0);
-    for (size_t i = 0; i < f->count; i++) {
-        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
-        if (strcmp(name, term) == 0) found = c[i];
+    for (size_t i = 0; i < f->count; i++)
         if (tree_is_clock(f, i)) assert_true(c[i] == 0);
-    }
-    forest_free(f);
-    return found;
+    return c[tree_named(f, term)];
 }
 
 TEST(orders_of_texts)
@@ -173,18 +165,13 @@ TEST(right_nodes_change_nothing)
 /* Tells whether the error of table t on a system is the one predicted for table `theory`. */
 static int is_predicted(const Table *t, const Table *theory, const System *s)
 {
-    OrderOptions o = {.halvings = 6};
-    OrderStudy study;
-    Prediction p;
     Theory th = theory_of(theory, 5);
-    int order = theory_order(&th, s);
-    OWN_NUMBERS *vector = memory_new(2 * s->n * s->d, sizeof *vector);
-    assert_int_equal(order_predict(theory, s, 0, order, th.zero_stable, &p, vector), 0);
-    assert_int_equal(order_measure(t, s, &o, order, th.zero_stable, &study), 0);
-    int met = study.verdict == VERDICT_AGREE &&
-              order_match(&study, p.global, p.accuracy, vector + s->n * s->d) == VERDICT_AGREE;
-    order_free(&study);
-    return met;
+    OWN_NUMBERS *vector = numbers(2 * s->n * s->d);
+    Prediction p = predict(theory, s, 0, vector);
+    OWN_STUDY m =
+        measured(t, s, (OrderOptions){.halvings = 6}, theory_order(&th, s), th.zero_stable);
+    return m.verdict == VERDICT_AGREE &&
+           order_match(&m, p.global, p.accuracy, vector + m.N) == VERDICT_AGREE;
 }
 
 TEST(measured_on_a_field_of_time)
