@@ -2,22 +2,23 @@
  * that has one. The tests also read published tableaus in the forms of others, and bad ones. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/ode.h"
-#include "tests/lib/scratch.h"
+#include "tests/lib/schemes.h"
 
+/* Returns the table of a tableau; NULL: it is refused. */
 static Table *parse(const char *text)
 {
-    Table **list = NULL, *t = NULL;
-    size_t count = 0;
-    if (butcher_parse("tableau", text, strlen(text), &list, &count) != 0) {
-        assert_int_equal(count, 0);
-    } else {
-        assert_int_equal(count, 1);
-        t = list[0];
-    }
-    memory_free(list);
+    Tables l = {0};
+    int code = butcher_parse("tableau", text, strlen(text), &l.table, &l.count);
+    assert_int_equal(l.count, code == 0);
+    Table *t = code == 0 ? l.table[0] : NULL;
+    memory_free(l.table);
+    return t;
+}
+
+static Table *parsed(const char *text)
+{
+    Table *t = parse(text);
+    if (!t) fail_msg("%s\n%s", text, error_text());
     return t;
 }
 
@@ -36,27 +37,22 @@ static char *print(const Table *t, int form)
 /* Exact tables of the zoo come back equal. Those with roots come back in 17 digits. */
 TEST(every_tableau_comes_back)
 {
-    Zoo z;
     size_t tableaus = 0;
-    assert_int_equal(zoo_open(&z), 0);
-    for (size_t i = 0; i < z.count; i++)
+    for (size_t i = 0; i < zoo.count; i++)
         for (int form = BUTCHER_JSON; form <= BUTCHER_DRAWN; form++) {
-            char *text = print(z.scheme[i], form);
-            int has = table_over(z.scheme[i], OP_H) && !z.scheme[i]->past_y &&
-                      !z.scheme[i]->past_k && !z.scheme[i]->symbols;
-            assert_int_equal(text != NULL, has);
+            const Table *of = zoo.scheme[i];
+            char *text = print(of, form);
+            assert_int_equal(text != NULL,
+                             table_over(of, OP_H) && !of->past_y && !of->past_k && !of->symbols);
             if (!text) continue;
             assert_true(butcher_is(text, strlen(text)));
-            Table *t = parse(text);
-            if (!t) fail_msg("%s: %s\n%s", z.scheme[i]->name, error_text(), text);
-            assert_string_equal(t->name, z.scheme[i]->name);
-            if (z.scheme[i]->exact) assert_true(table_equal(t, z.scheme[i]));
+            OWN_TABLE *t = parsed(text);
+            assert_string_equal(t->name, of->name);
+            if (of->exact) same_table(t, of);
             tableaus++;
-            table_free(t);
             free(text);
         }
     assert_true(tableaus >= 16);
-    zoo_close(&z);
 }
 
 static const char dopri[] =
@@ -70,40 +66,31 @@ static const char gill[] =
     "| \n1/2 | 1/2\n 1/2 | (sqrt(2)-1)/2 (2-sqrt(2))/2\n 1 | 0 -sqrt(2)/2 (2+sqrt(2))/2\n---+---\n | 1/6 (2-sqrt(2))/6 "
     "(2+sqrt(2))/6 1/6";
 
-static int order_of(const char *text, const char *name)
-{
-    Table *t = parse(text);
-    Theory theory;
-    if (!t) fail_msg("%s", error_text());
-    assert_string_equal(t->name, name);
-    assert_int_equal(theory_search(t, 7, &theory), 0);
-    table_free(t);
-    return theory.order;
-}
-
 /* Decimals come back as they were written. */
 TEST(decimals_stay_short)
 {
-    char *json = NULL;
-    size_t bytes;
-    Table *t = parse("{\"A\": [[], [0.1]], \"b\": [0.3, 0.7]}");
-    FILE *f = open_memstream(&json, &bytes);
-    assert_int_equal(butcher_print(t, 0, f), 0);
-    fclose(f);
+    OWN_TABLE *t = parsed("{\"A\": [[], [0.1]], \"b\": [0.3, 0.7]}");
+    char *json = print(t, BUTCHER_JSON);
     assert_non_null(strstr(json, "[\"0.3\", \"0.7\"]"));
     assert_null(strstr(json, "9999"));
-    table_free(t);
     free(json);
+}
+
+static void check_order(const char *text, const char *name, int order)
+{
+    OWN_TABLE *t = parsed(text);
+    assert_string_equal(t->name, name);
+    assert_int_equal(theory_of(t, 7).order, order);
 }
 
 TEST(published_ones)
 {
-    assert_int_equal(order_of(dopri, "dormand-prince5"), 5);
-    assert_int_equal(order_of(nodepy, "rk44"), 4);
-    assert_int_equal(order_of(gill, "tableau"), 4);
+    check_order(dopri, "dormand-prince5", 5);
+    check_order(nodepy, "rk44", 4);
+    check_order(gill, "tableau", 4);
     char *spoilt = strdup(dopri); /* the control: one digit */
     *strstr(spoilt, "500") = '6';
-    assert_int_equal(order_of(spoilt, "dormand-prince5"), 0);
+    check_order(spoilt, "dormand-prince5", 0);
     free(spoilt);
 }
 
@@ -116,25 +103,18 @@ static const char fehlberg[] =
 
 TEST(pairs)
 {
-    Embedded e;
-    Table *t = parse(fehlberg), *without;
-    if (!t) fail_msg("%s", error_text());
-    assert_int_equal(theory_embedded(t, 6, &e), 0);
-    assert_true(e.order == 4 && e.estimate_order == 4);
-    char *json = print(t, BUTCHER_JSON), *spoilt = strdup(fehlberg);
-    Table *again = parse(json);
-    assert_true(table_equal(t, again));
-    table_free(again);
-    memcpy(strstr(json, "bhat"), "hide", 4); /* an unknown key: no pair */
-    without = parse(json);
-    assert_true(without && !without->pair && !table_equal(t, without));
-    table_free(without);
-    table_free(t);
+    char *spoilt = strdup(fehlberg);
     *strstr(spoilt, "1408") = '2'; /* the control */
-    t = parse(spoilt);
-    assert_int_equal(theory_embedded(t, 6, &e), 0);
-    assert_true(e.order == 0 && e.estimate_order == 0);
-    table_free(t);
+    OWN_TABLE *t = parsed(fehlberg), *other = parsed(spoilt);
+    char *json = print(t, BUTCHER_JSON);
+    OWN_TABLE *again = parsed(json);
+    Embedded e = embedded_of(t), off = embedded_of(other);
+    assert_true(e.order == 4 && e.estimate_order == 4);
+    assert_true(off.order == 0 && off.estimate_order == 0);
+    same_table(t, again);
+    memcpy(strstr(json, "bhat"), "hide", 4); /* an unknown key: no pair */
+    OWN_TABLE *without = parsed(json);
+    assert_true(!without->pair && !table_equal(t, without));
     free(json);
     free(spoilt);
 }
@@ -187,49 +167,35 @@ TEST(strong_stability)
          "\"0.78867513459481288225\"]], \"b\": [0.5, 0.5]}",
          0},
         {"{\"A\": [[\"5/12\", \"-1/12\"], [\"3/4\", \"1/4\"]], \"b\": [\"3/4\", \"1/4\"]}", 0},
-    };
+        /* Spiteri and Ruuth's SSPRK(5,4) */
+        {"{\"A\": [[], [0.391752226571890], [0.217669096261169, 0.368410593050371], [0.0826920866578106, 0.139958502191896, "
+         "0.251891774271694], [0.0679662836371148, 0.115034698504632, 0.207034898597386, 0.544974750228521]], \"b\": "
+         "[0.146811876084786, 0.248482909444976, 0.104258830331981, 0.274438900901350, 0.226007483236906]}",
+         1.508180049}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         double c;
-        Table *t = parse(row[i].text);
-        assert_non_null(t);
+        OWN_TABLE *t = parsed(row[i].text);
         assert_int_equal(stability_ssp(t, &c), 0);
         /* Whole numbers come out exactly. */
         double want = row[i].coefficient, off = want == floor(want) ? 1e-15 : 1e-8;
         if (c != want && !(fabs(c - want) < off)) fail_msg("row %zu: %.17g", i, c);
-        table_free(t);
     }
-    assert_int_equal(order_of(ssp104, "ssp104"), 4);
-    /* The coefficient of Spiteri and Ruuth's SSPRK(5,4), 1.508180049, is no fraction. */
-    Table *of_five = parse(
-        "{\"A\": [[], [0.391752226571890], [0.217669096261169, 0.368410593050371], [0.0826920866578106, 0.139958502191896, "
-        "0.251891774271694], [0.0679662836371148, 0.115034698504632, 0.207034898597386, 0.544974750228521]], \"b\": "
-        "[0.146811876084786, 0.248482909444976, 0.104258830331981, 0.274438900901350, 0.226007483236906]}");
-    double five;
-    assert_int_equal(stability_ssp(of_five, &five), 0);
-    assert_true(fabs(five - 1.508180049) < 1e-8);
-    table_free(of_five);
-    Zoo z;
-    Table *t;
-    double c;
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, "macaron", "euler", &t), 0);
-    assert_int_equal(stability_ssp(t, &c), 0);
-    assert_true(isnan(c));
-    table_free(t);
-    zoo_close(&z);
+    check_order(ssp104, "ssp104", 4);
+    OWN_TABLE *macaron = scheme("macaron");
+    double none;
+    assert_int_equal(stability_ssp(macaron, &none), 0);
+    assert_true(isnan(none));
 }
 
 /* Nodes agree with sums of large entries to rounding: here both are about 1e61. */
 TEST(large_nodes)
 {
 #define LARGE "299999997000000000000000000000000000000000308316430489784156"
-    Table *t =
-        parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"" LARGE "15/3\"]}");
-    if (!t) fail_msg("%s", error_text());
-    table_free(t);
-    t = parse("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"1" LARGE "15/3\"]}");
-    assert_true(t && table_written(t));
-    table_free(t);
+    OWN_TABLE *t = parsed("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"" LARGE
+                          "15/3\"]}"),
+              *own = parsed("{\"A\": [[], [\"" LARGE "15/3\"]], \"b\": [0, 1], \"c\": [0, \"1" LARGE
+                            "15/3\"]}");
+    assert_true(!table_written(t) && table_written(own));
     assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1/0\"]}"));
     assert_null(parse("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"1e400\"]}"));
 }
@@ -237,9 +203,8 @@ TEST(large_nodes)
 /* A name that looks like the rule of a drawn tableau is none. */
 TEST(name_like_a_rule)
 {
-    Table *t = parse("{\"name\": \"--+--\", \"A\": [[]], \"b\": [1]}");
+    OWN_TABLE *t = parse("{\"name\": \"--+--\", \"A\": [[]], \"b\": [1]}");
     assert_string_equal(t->name, "tableau");
-    table_free(t);
 }
 
 /* Lobatto IIIB and IIID of two stages (Hairer, Wanner 1996, section IV.5): some c is no sum of its row. */
@@ -249,14 +214,11 @@ TEST(nodes_of_their_own)
         "{\"A\": [[\"1/2\", 0], [\"1/2\", 0]], \"b\": [\"1/2\", \"1/2\"], \"c\": [0, 1]}",
         "{\"A\": [[\"1/2\", \"1/2\"], [\"-1/2\", \"1/2\"]], \"b\": [\"1/2\", \"1/2\"], \"c\": [0, 1]}"};
     for (size_t i = 0; i < 2; i++) {
-        Table *t = parse(text[i]);
-        if (!t) fail_msg("%s", error_text());
+        OWN_TABLE *t = parsed(text[i]);
         assert_true(table_written(t) && strstr(t->note, "c1 is 0, which is not the sum"));
-        table_free(t);
     }
-    Table *t = parse("{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, 1]}"); /* the control */
+    OWN_TABLE *t = parse("{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, 1]}"); /* the control */
     assert_false(table_written(t));
-    table_free(t);
 }
 
 TEST(what_is_refused)
@@ -283,8 +245,7 @@ TEST(what_is_refused)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Table *t = parse(row[i][0]);
-        if (t || !strstr(error_text(), row[i][1]))
-            fail_msg("%s: %s", row[i][0], t ? "taken" : error_text());
+        assert_refused(t ? 0 : ERR_INPUT, row[i][0], row[i][1]);
     }
     Table **list = NULL; /* nothing is read behind the end: the sanitizer looks */
     size_t count, bytes = strlen("{\"A\": [[");
@@ -295,19 +256,10 @@ TEST(what_is_refused)
     assert_int_equal(butcher_is("nothing", 7), 0);
 }
 
-static int parse_job(void)
-{
-    Table **list = NULL;
-    size_t count = 0;
-    int code = butcher_parse("tableau", dopri, strlen(dopri), &list, &count);
-    for (size_t i = 0; i < count; i++) table_free(list[i]);
-    memory_free(list);
-    return code;
-}
-
 TEST(short_of_memory)
 {
-    assert_true(fail_each(parse_job, ERR_INPUT) > 20);
+    Tables l = {0};
+    STARVE(20, butcher_parse("tableau", dopri, strlen(dopri), &l.table, &l.count), tables_free(&l));
 }
 
-TEST_MAIN(scratch_open, scratch_close)
+TEST_MAIN(zoo_begin, zoo_end)

@@ -2,8 +2,6 @@
  * errors. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "tests/lib/schemes.h"
 
 static Dense find(const Table *t)
@@ -38,13 +36,12 @@ TEST(known_polynomials)
         {"bogacki-shampine", 3, 1, {"1 -4/3 5/9", "0 1 -2/3", "0 4/3 -8/9", "0 -1 1"}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Table *t = scheme(known[i].scheme);
+        OWN_TABLE *t = scheme(known[i].scheme);
         Dense d = find(t);
         assert_int_equal(d.order, known[i].order);
         assert_int_equal(d.smooth, known[i].smooth);
         for (size_t k = 0; k < 4 && known[i].b[k]; k++) says(t, &d, k, known[i].b[k]);
         dense_free(&d);
-        table_free(t);
     }
 }
 
@@ -52,11 +49,10 @@ TEST(known_polynomials)
  * theta h, in doubles. */
 static int order_at(const Table *whole, const Dense *d, double theta, int most)
 {
-    Forest *f;
     Series **slope = memory_new(whole->evals, sizeof *slope), *exact;
     mpq_t q;
     int order = most;
-    assert_int_equal(forest_new(most, whole->colours, &f), 0);
+    OWN_FOREST *f = forest_of(most, whole->colours);
     assert_int_equal(series_slopes(f, whole, slope), 0);
     assert_int_equal(series_new(f, &exact), 0);
     mpq_init(q);
@@ -74,7 +70,6 @@ static int order_at(const Table *whole, const Dense *d, double theta, int most)
     for (size_t e = 0; e < whole->evals; e++) series_free(slope[e]);
     series_free(exact);
     memory_free(slope);
-    forest_free(f);
     mpq_clear(q);
     return order;
 }
@@ -90,10 +85,9 @@ TEST(every_scheme)
 {
     size_t with = 0;
     for (size_t i = 0; i < zoo.count; i++) {
-        Table *frozen = table_freeze(table_whole(zoo.scheme[i]));
+        OWN_TABLE *frozen = table_freeze(table_whole(zoo.scheme[i]));
         Dense d = find(zoo.scheme[i]);
-        Theory th;
-        assert_int_equal(theory_search(zoo.scheme[i], DENSE_MOST, &th), 0);
+        Theory th = theory_of(zoo.scheme[i], DENSE_MOST);
         if (!is_plain(frozen) || th.order == 0) {
             assert_int_equal(d.order, 0);
         } else {
@@ -118,7 +112,6 @@ TEST(every_scheme)
             }
         }
         dense_free(&d);
-        table_free(frozen);
     }
     assert_true(with > 20);
 }
@@ -126,14 +119,12 @@ TEST(every_scheme)
 /* The control sees another weight at a place between the ends. */
 TEST(a_spoilt_weight_is_seen)
 {
-    Table *t = scheme("rk4"), *whole = table_freeze(t);
+    OWN_TABLE *t = scheme("rk4"), *whole = table_freeze(t);
     Dense d = find(t);
     assert_int_equal(order_at(whole, &d, .375, 3), 3);
     d.b[1] += 1e-3;
     assert_true(order_at(whole, &d, .375, 3) < 3);
     dense_free(&d);
-    table_free(t);
-    table_free(whole);
 }
 
 /* ---- measured --------------------------------------------------------------------------------------- */
@@ -146,12 +137,11 @@ static double error_within(const Table *t, const System *s, const Dense *d, doub
 {
     size_t N = s->n * s->d;
     double at[TIMES], agreement, sum = 0;
-    double *states = memory_new(TIMES * N, sizeof *states),
-           *exact = memory_new(TIMES * N, sizeof *exact);
-    double *y = memory_new(N, sizeof *y);
+    OWN_NUMBERS *states = memory_new(TIMES * N, sizeof *states),
+                *exact = memory_new(TIMES * N, sizeof *exact);
+    OWN_NUMBERS *y = memory_new(N, sizeof *y);
     for (int i = 0; i < TIMES; i++) at[i] = s->t_end * (i + .5) / TIMES;
-    Embedded e;
-    assert_int_equal(theory_embedded(t, 6, &e), 0);
+    Embedded e = embedded_of(t);
     AdaptOptions o = {.absolute = tolerance,
                       .relative = tolerance,
                       .t_end = s->t_end,
@@ -164,9 +154,6 @@ static double error_within(const Table *t, const System *s, const Dense *d, doub
     assert_int_equal(adapt_run(t, s, &o, y, run), 0);
     assert_int_equal(reference_solve(s, at, TIMES, exact, &agreement), 0);
     for (size_t i = 0; i < TIMES * N; i++) sum += (states[i] - exact[i]) * (states[i] - exact[i]);
-    memory_free(states);
-    memory_free(exact);
-    memory_free(y);
     return sqrt(sum / (double)(TIMES * N));
 }
 
@@ -180,12 +167,10 @@ TEST(errors_within_steps)
         if (!zoo.scheme[i]->pair || table_phi(zoo.scheme[i])) continue;
         const Table *t = zoo.scheme[i];
         Dense d = find(t);
-        Embedded e;
-        Theory th;
-        assert_int_equal(theory_embedded(t, 6, &e), 0);
-        assert_int_equal(theory_search(t, 6, &th), 0);
+        Embedded e = embedded_of(t);
+        Theory th = theory_of(t, 6);
         for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
-            System *s = make(systems[k]);
+            OWN_SYSTEM *s = make(systems[k]);
             AdaptRun run;
             double tolerance = e.estimate_order < 2 ? 1e-4 : 1e-6, small = tolerance / 1000;
             double a = error_within(t, s, &d, tolerance, &run),
@@ -197,7 +182,6 @@ TEST(errors_within_steps)
             if (!(slope > .75 * expected &&
                   b < 1000 * pow(small, fmin(1, th.order / (e.estimate_order + 1.)))))
                 fail_msg("%s on %s: %g, %g", t->name, s->name, a, b);
-            system_free(s);
         }
         dense_free(&d);
     }
@@ -206,8 +190,8 @@ TEST(errors_within_steps)
 /* Times to evaluate do not change the steps. */
 TEST(steps_stay)
 {
-    System *s = make("kepler");
-    Table *t = scheme("dormand-prince");
+    OWN_SYSTEM *s = make("kepler");
+    OWN_TABLE *t = scheme("dormand-prince");
     Dense d = find(t);
     AdaptRun with, without;
     error_within(t, s, &d, 1e-6, &with);
@@ -216,8 +200,6 @@ TEST(steps_stay)
     assert_int_equal(with.evals, without.evals);
     assert_int_equal(with.rejected, without.rejected);
     dense_free(&d);
-    table_free(t);
-    system_free(s);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -7,9 +7,7 @@
  * the prediction for the unspoiled one; the same one passes. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/ode.h"
+#include "tests/lib/schemes.h"
 
 /* ---- mutants ------------------------------------------------------------------------------------- */
 
@@ -104,29 +102,6 @@ static Table *mutant(const Table *t, size_t i, char *what)
 
 /* ---- kinds of mutants, exactly ------------------------------------------------------------------- */
 
-typedef struct {
-    const Forest *forest;
-    mpq_t *defect, empty;
-    int code;
-} Defects;
-
-static Defects defects(const Forest *f, const Table *t)
-{
-    Defects d = {.forest = f, .defect = memory_new(f->count, sizeof(mpq_t))};
-    assert_non_null(d.defect);
-    for (size_t i = 0; i < f->count; i++) mpq_init(d.defect[i]);
-    mpq_init(d.empty);
-    d.code = theory_defect(f, t, d.defect, d.empty);
-    return d;
-}
-
-static void defects_free(Defects *d)
-{
-    for (size_t i = 0; i < d->forest->count; i++) mpq_clear(d->defect[i]);
-    mpq_clear(d->empty);
-    memory_free(d->defect);
-}
-
 static int same_number(const Table *t, const mpq_t a, const mpq_t b)
 {
     mpq_t d;
@@ -138,20 +113,18 @@ static int same_number(const Table *t, const mpq_t a, const mpq_t b)
 }
 
 /* Tells whether a step has the same errors up to order p + 1 and the same weights of past states. */
-static int same_scheme(const Table *t, const Defects *a, const Table *m, int order)
+static int same_scheme(const Table *t, const TreeSum *a, const Table *m, int order)
 {
-    Theory th;
-    assert_int_equal(theory_search(m, order < 1 ? 1 : order, &th), 0);
-    if (th.order < order || !th.expands) return 0;
+    int low = order < 3 ? order : 3; /* most mutants end here, at little cost */
+    Theory th = theory_of(m, low);
+    if (th.order < low || !th.expands) return 0;
     for (size_t i = 0; i < t->update.terms; i++)
         if (t->update.term[i].eval == TABLE_STATE &&
             mpq_cmp(t->update.term[i].c, m->update.term[i].c) != 0)
             return 0;
-    Defects b = defects(a->forest, m);
-    int same = a->code == 0 && b.code == 0 && same_number(t, a->empty, b.empty);
-    for (size_t i = 0; i < a->forest->count && same; i++)
-        same = same_number(t, a->defect[i], b.defect[i]);
-    defects_free(&b);
+    OWN_SUM b = defect_of(m, order + 1);
+    int same = same_number(t, a->y, b.y);
+    for (size_t i = 0; i < b.f->count && same; i++) same = same_number(t, a->c[i], b.c[i]);
     return same;
 }
 
@@ -167,18 +140,14 @@ typedef struct {
 
 static int judge(const Table *m, const Bench *b, int order, int local)
 {
-    OrderStudy s;
-    OrderOptions o = {.halvings = 4, .local = local};
+    OWN_STUDY s = measured(m, b->system, (OrderOptions){.halvings = 4, .local = local}, order, 1);
     double predicted = local ? b->prediction.local : b->prediction.global;
-    if (order_measure(m, b->system, &o, order, 1, &s) != 0) fail_msg("%s", error_text());
-    int by = s.verdict == VERDICT_AGREE ? BY_NOTHING : BY_ORDER;
     const double *e = b->vector + (local ? 0 : s.N);
     double allowed = fmax(s.constant_off, 0.01 * s.constant) + b->prediction.accuracy * predicted;
-    if (by == BY_NOTHING &&
-        order_match(&s, predicted, b->prediction.accuracy, e) == VERDICT_DISAGREE)
-        by = fabs(s.constant - predicted) > allowed ? BY_CONSTANT : BY_DIRECTION;
-    order_free(&s);
-    return by;
+    if (s.verdict != VERDICT_AGREE) return BY_ORDER;
+    if (order_match(&s, predicted, b->prediction.accuracy, e) != VERDICT_DISAGREE)
+        return BY_NOTHING;
+    return fabs(s.constant - predicted) > allowed ? BY_CONSTANT : BY_DIRECTION;
 }
 
 /* Tries the global error, then the local one, then those on the next system. Returns the first that catches the
@@ -199,24 +168,23 @@ typedef struct {
     int mutants, by[BYS], same;
 } Count;
 
-/* Opens two small systems without a symmetry; for splittings they have closed flows. Returns 2. */
-static size_t benches_new(const Table *t, const Theory *th, Bench b[2])
+/* Opens a small system, whose solutions all mutants share, and predicts. */
+static Bench bench(const char *name, size_t n, size_t d, const Table *t)
 {
-    static const char *const fields[2] = {"attention", "vortex"}, *const flows[2] = {"fisher",
-                                                                                     "linear"};
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = t->flows ? flows[i] : fields[i];
-        size_t n = 4, d = strcmp(name, "linear") == 0 ? 1 : 2;
-        if (system_new(name, n, d, 5, &b[i].system) != 0 ||
-            order_predict(t, b[i].system, 0, th->order, th->zero_stable, &b[i].prediction,
-                          b[i].vector) != 0)
-            fail_msg("%s: %s", name, error_text());
-        assert_true(b[i].prediction.accuracy <= 0.01);
-    }
-    return 2;
+    Bench b = {.system = sized(name, n, d, 5)};
+    assert_int_equal(solved_new(1 << 20, &b.system->solved), 0);
+    b.prediction = predict(t, b.system, 0, b.vector);
+    assert_true(b.prediction.accuracy <= 0.01);
+    return b;
 }
 
-static void try_mutant(const Table *t, const Theory *th, const Defects *d, const Table *m,
+static void bench_free(Bench *b)
+{
+    solved_free(b->system->solved);
+    system_free(b->system);
+}
+
+static void try_mutant(const Table *t, const Theory *th, const TreeSum *d, const Table *m,
                        const Bench *b, const char *what, Count *c)
 {
     int same = same_scheme(t, d, m, th->order), by = caught(m, b, 2, th->order);
@@ -230,41 +198,29 @@ static void try_mutant(const Table *t, const Theory *th, const Defects *d, const
 static void try_scheme(const Table *t, Count *c)
 {
     char what[64];
-    Theory th;
-    Forest *f;
-    Bench b[2];
-    assert_int_equal(theory_search(t, 6, &th), 0);
+    Theory th = theory_of(t, 6);
     if (!th.consistent || !th.zero_stable) return;
-    assert_int_equal(forest_new(th.order + 1, 2, &f), 0);
-    Defects d = defects(f, t);
-    benches_new(t, &th, b);
+    OWN_SUM d = defect_of(t, th.order + 1);
+    /* without a symmetry; for splittings with closed flows */
+    Bench b[2] = {bench(t->flows ? "fisher" : "attention", 4, 2, t),
+                  bench(t->flows ? "linear" : "vortex", 4, t->flows ? 1 : 2, t)};
     if (caught(t, b, 2, th.order) != BY_NOTHING) fail_msg("%s, unspoiled, is caught", t->name);
-    Table *m;
-    for (size_t i = 0; (m = mutant(t, i, what)); i++) {
+    for (size_t i = 0;; i++) {
+        OWN_TABLE *m = mutant(t, i, what);
+        if (!m) break;
         try_mutant(t, &th, &d, m, b, what, c);
-        table_free(m);
     }
-    for (size_t i = 0; i < 2; i++) system_free(b[i].system);
-    defects_free(&d);
-    forest_free(f);
+    for (size_t i = 0; i < 2; i++) bench_free(&b[i]);
 }
 
 TEST(test_mutants)
 {
-    Zoo zoo;
-    Table **list;
-    size_t n;
     Count c = {0};
-    assert_int_equal(zoo_open(&zoo), 0);
-    assert_int_equal(zoo_list(&zoo, "all,strang-marchuk:heun,yoshida4:rk4", "exact", &list, &n), 0);
-    for (size_t i = 0; i < n; i++) {
-        Table *t = table_freeze(list[i]);
+    OWN_TABLES list = listed("all,strang-marchuk:heun,yoshida4:rk4", "exact");
+    for (size_t i = 0; i < list.count; i++) {
+        OWN_TABLE *t = freeze(list.table[i]);
         try_scheme(t, &c);
-        table_free(t);
-        table_free(list[i]);
     }
-    memory_free(list);
-    zoo_close(&zoo);
     print_message("%d mutants: %d caught by their order, %d by their constant, %d by its sign or "
                   "direction; %d are the same to their leading error\n",
                   c.mutants, c.by[BY_ORDER], c.by[BY_CONSTANT], c.by[BY_DIRECTION], c.same);
@@ -277,28 +233,17 @@ TEST(test_commuting)
 {
     static const char *const names[] = {"lie-trotter",     "strang-marchuk", "strang-marchuk-fgf",
                                         "stoermer-verlet", "ruth3",          "yoshida4"};
-    System *commuting;
-    Zoo zoo;
-    Bench b;
-    assert_int_equal(zoo_open(&zoo), 0);
-    assert_int_equal(system_new("linear", 4, 1, 5, &b.system), 0);
-    assert_int_equal(system_new("linear:commuting", 4, 1, 5, &commuting), 0);
+    OWN_SYSTEM *commuting = sized("linear:commuting", 4, 1, 5);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t;
-        Theory th;
-        assert_int_equal(zoo_find(&zoo, names[i], "exact", &t), 0);
-        assert_int_equal(theory_search(t, 6, &th), 0);
-        assert_int_equal(order_predict(t, b.system, 0, th.order, 1, &b.prediction, b.vector), 0);
-        assert_int_equal(judge(t, &b, th.order, 0), BY_NOTHING);
-        Bench wrong = b;
+        OWN_TABLE *t = scheme(names[i]);
+        int order = order_of(t);
+        Bench b = bench("linear", 4, 1, t), wrong = b;
         wrong.system = commuting;
-        assert_int_equal(judge(t, &wrong, th.order, 0), BY_ORDER);
-        assert_int_equal(judge(t, &wrong, th.order, 1), BY_ORDER);
-        table_free(t);
+        assert_int_equal(judge(t, &b, order, 0), BY_NOTHING);
+        assert_int_equal(judge(t, &wrong, order, 0), BY_ORDER);
+        assert_int_equal(judge(t, &wrong, order, 1), BY_ORDER);
+        bench_free(&b);
     }
-    system_free(b.system);
-    system_free(commuting);
-    zoo_close(&zoo);
 }
 
-TEST_MAIN(NULL, NULL)
+TEST_MAIN(zoo_begin, zoo_end)

@@ -4,28 +4,12 @@
 
 #include <float.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "ode/field/combine.h"
-#include "ode/ode.h"
 #include "ode/field/simd.h"
 #include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
 
 static const double eps = DBL_EPSILON;
-
-static System *make(const char *name, size_t n, size_t d)
-{
-    System *s = NULL;
-    if (system_new(name, n, d, 5, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
-
-static double *numbers(size_t count)
-{
-    double *x = memory_new(count, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 /* The distances of these tests find a NaN far away, wherever it stands. */
 TEST(a_nan_is_far)
@@ -50,7 +34,8 @@ SIMD_CLONES static void exponentials(size_t n, const double *x, double *y)
 TEST(test_exp)
 {
     enum { N = 200001 };
-    double *x = numbers(N), *y = numbers(N), worst = 0;
+    OWN_NUMBERS *x = numbers(N), *y = numbers(N);
+    double worst = 0;
     for (size_t i = 0; i < N; i++) x[i] = -708 + 1417.0 * (double)i / (N - 1);
     for (size_t i = 0; i < 1001; i++)
         x[i] = ((double)i - 500) * 1e-3; /* softmax is largest there */
@@ -64,8 +49,6 @@ TEST(test_exp)
     exponentials(6, odd, out);
     assert_true(out[0] == 1 && isnan(out[1]) && out[2] == out[4] && out[3] == out[5]);
     assert_true(out[2] < 1e-307 && out[3] > 1e307 && isfinite(out[3]));
-    memory_free(x);
-    memory_free(y);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
@@ -94,8 +77,8 @@ TEST(test_rows)
 {
     static const size_t sizes[] = {0, 1, 7, 512, 2048, 2049, LONG};
     const double *x[PARTS];
-    double c[PARTS], *data = numbers(PARTS * LONG), *out = numbers(LONG + 1),
-                     *again = numbers(LONG);
+    double c[PARTS];
+    OWN_NUMBERS *data = numbers(PARTS * LONG), *out = numbers(LONG + 1), *again = numbers(LONG);
     for (size_t i = 0; i < PARTS * LONG; i++) data[i] = sin((double)i);
     for (size_t m = 0; m < PARTS; m++) {
         x[m] = data + m * LONG;
@@ -114,16 +97,14 @@ TEST(test_rows)
             out[N - 1] += 4 * eps * (PARTS + 1) * (fabs(out[N - 1]) + 40); /* control */
             assert_false(row_error(N, parts, c, x, out) <= 1);
         }
-    memory_free(data);
-    memory_free(out);
-    memory_free(again);
 }
 
 /* A value that is not finite is seen wherever it is. The largest finite one is not taken for it. */
 TEST(test_finite)
 {
     static const double bad[] = {INFINITY, -INFINITY, NAN};
-    double *x = numbers(LONG), *out = numbers(LONG), one = 1;
+    OWN_NUMBERS *x = numbers(LONG), *out = numbers(LONG);
+    double one = 1;
     const double *source = x;
     x[1] = DBL_MAX, x[2] = -DBL_MAX, x[3] = DBL_TRUE_MIN;
     assert_true(combine_finite(LONG, x) && combine_checked(0, LONG, 1, &one, &source, out));
@@ -135,8 +116,6 @@ TEST(test_finite)
             assert_false(combine_checked(0, LONG, 1, &one, &source, out));
             x[at] = old;
         }
-    memory_free(x);
-    memory_free(out);
 }
 
 /* ---- F + G in one, and windows ------------------------------------------------------------------- */
@@ -146,9 +125,9 @@ TEST(test_both)
 {
     size_t found = 0;
     for (size_t i = 0; system_name(i); i++) {
-        System *s = make(system_name(i), 0, 0);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 5);
         size_t N = s->n * s->d;
-        double *f = numbers(N), *g = numbers(N), *h = numbers(N);
+        OWN_NUMBERS *f = numbers(N), *g = numbers(N), *h = numbers(N);
         if (s->both) {
             found++;
             s->field[OP_F](s, 1, 0.3, s->initial, f);
@@ -159,23 +138,14 @@ TEST(test_both)
             assert_true(relative_distance(h, f, N) <= 8 * eps); /* some 8 operations a coordinate */
             assert_false(relative_distance(h, g, N) <= 1e-3);
         }
-        memory_free(f);
-        memory_free(g);
-        memory_free(h);
-        system_free(s);
     }
     assert_true(found >= 3);
 }
 
 /* Computes y (N) after 5 steps. */
-static void walk(const Table *t, const System *s, double *y)
+static void walk_five(const Table *t, const System *s, double *y)
 {
-    Stepper *st = NULL;
-    assert_int_equal(stepper_new(t, s, &st), 0);
-    assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_NETWORK, NULL), 0);
-    for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
-    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
-    stepper_free(st);
+    walk_on(t, s, 0.0625, 5, y);
 }
 
 /* For every scheme on every system whose particles are apart, 1000 of them, windows give the bits of one
@@ -183,78 +153,54 @@ static void walk(const Table *t, const System *s, double *y)
  * caught. */
 TEST(test_windows)
 {
-    Zoo zoo;
     size_t found = 0;
-    assert_int_equal(zoo_open(&zoo), 0);
     for (size_t k = 0; system_name(k); k++) {
-        System *probe = make(system_name(k), 0, 0);
-        int apart = probe->apart;
-        system_free(probe);
-        if (!apart) continue;
-        System *s = make(system_name(k), 1000, 0);
+        OWN_SYSTEM *probe = make(system_name(k));
+        if (!probe->apart) continue;
+        OWN_SYSTEM *s = sized(system_name(k), 1000, 0, 5);
         size_t N = s->n * s->d;
-        double *a = numbers(N), *b = numbers(N);
+        OWN_NUMBERS *a = numbers(N), *b = numbers(N);
         for (size_t i = 0; i < zoo.count; i++) {
-            Table *t = table_freeze(zoo.scheme[i]);
+            OWN_TABLE *t = freeze(zoo.scheme[i]);
             System whole = *s, two = *s;
-            if (system_takes(s, t) != 0) {
-                table_free(t);
-                continue;
-            }
+            if (system_takes(s, t) != 0) continue;
             whole.apart = 0;
             two.both = NULL;
-            walk(t, s, a);
-            walk(t, &whole, b);
+            walk_five(t, s, a);
+            walk_five(t, &whole, b);
             assert_memory_equal(a, b, N * sizeof *a);
-            walk(t, &two, b);
+            walk_five(t, &two, b);
             if (!(relative_distance(a, b, N) <= 1e3 * eps)) fail_msg("%s on %s", t->name, s->name);
-            table_free(t);
         }
-        memory_free(a);
-        memory_free(b);
-        system_free(s);
         found++;
     }
     assert_true(found >= 2);
-    System *s = make("fisher", 300, 4), liar = *s;
-    Table *t = table_freeze(zoo.scheme[0]);
-    double *a = numbers(1200), *b = numbers(1200);
+    OWN_SYSTEM *s = sized("fisher", 300, 4, 5);
+    OWN_TABLE *t = freeze(zoo.scheme[0]);
+    OWN_NUMBERS *a = numbers(1200), *b = numbers(1200);
+    System liar = *s;
     liar.apart = 1;
-    walk(t, s, a);
-    walk(t, &liar, b);
+    walk_five(t, s, a);
+    walk_five(t, &liar, b);
     assert_false(relative_distance(a, b, 1200) <= 1e3 * eps);
-    memory_free(a);
-    memory_free(b);
-    table_free(t);
-    system_free(s);
-    zoo_close(&zoo);
+}
+
+static void check_traffic(const Table *t, const System *s, size_t bytes)
+{
+    OWN_STEPPER *st = stepper(t, s);
+    assert_int_equal(stepper_traffic(st), bytes);
 }
 
 /* Windows move states alone. One pass moves all that its rows and fields read and write. */
 TEST(test_traffic)
 {
-    Zoo zoo;
-    Table *found = NULL;
-    Stepper *st = NULL;
-    assert_int_equal(zoo_open(&zoo), 0);
-    assert_int_equal(zoo_find(&zoo, "rk4", "exact", &found), 0);
-    Table *t = table_freeze(found);
-    System *s = make("henon", 1000, 4);
-    assert_int_equal(stepper_new(t, s, &st), 0);
-    assert_int_equal(stepper_traffic(st), 2 * 4000 * 8);
-    stepper_free(st);
+    OWN_TABLE *t = frozen("rk4");
+    OWN_SYSTEM *s = sized("henon", 1000, 4, 5);
+    check_traffic(t, s, 2 * 4000 * 8);
     s->apart = 0; /* 4 fields of an argument and a kept slope, 3 arguments, an update of 6 */
-    assert_int_equal(stepper_new(t, s, &st), 0);
-    assert_int_equal(stepper_traffic(st), (4 * 1 + 3 * 3 + 6) * 4000 * 8);
-    stepper_free(st);
+    check_traffic(t, s, (4 * 1 + 3 * 3 + 6) * 4000 * 8);
     s->both = NULL; /* 8 fields, arguments of 4, 4 and 4, an update of 10 */
-    assert_int_equal(stepper_new(t, s, &st), 0);
-    assert_int_equal(stepper_traffic(st), (8 * 2 + 3 * 4 + 10) * 4000 * 8);
-    stepper_free(st);
-    system_free(s);
-    table_free(t);
-    table_free(found);
-    zoo_close(&zoo);
+    check_traffic(t, s, (8 * 2 + 3 * 4 + 10) * 4000 * 8);
 }
 
 /* ---- attention in tiles --------------------------------------------------------------------------- */
@@ -296,9 +242,9 @@ TEST(test_attention)
 {
     static const size_t sizes[] = {8, 255, 256, 300};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        System *s = make("attention", sizes[k], 3);
+        OWN_SYSTEM *s = sized("attention", sizes[k], 3, 5);
         size_t N = s->n * s->d;
-        double *f = numbers(N), *exact = numbers(N);
+        OWN_NUMBERS *f = numbers(N), *exact = numbers(N);
         for (int op = 0; op < 2; op++) {
             s->field[op](s, 1, 0, s->initial, f);
             formula(s, op, s->initial, exact);
@@ -307,10 +253,7 @@ TEST(test_attention)
             formula(s, 1 - op, s->initial, exact);
             assert_false(relative_distance(f, exact, N) <= 1e-3);
         }
-        memory_free(f);
-        memory_free(exact);
-        system_free(s);
     }
 }
 
-TEST_MAIN(NULL, NULL)
+TEST_MAIN(zoo_begin, zoo_end)

@@ -1,83 +1,40 @@
 /* test_scheme.c: the language of schemes: round trips, errors and their places, expansions, starts. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/ode.h"
+#include "tests/lib/schemes.h"
 
-static Zoo zoo;
-
-static int setup(void **state)
-{
-    (void)state;
-    return zoo_open(&zoo);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return memory_live() != 0; /* no test may leak */
-}
-
+/* Reads a text as it is. *out is NULL where there is an error. */
 static int parse_text(const char *text, Table **out)
 {
-    Table **list = NULL;
-    size_t count = 0;
-    int code = scheme_parse("text", text, strlen(text), &list, &count);
-    *out = NULL;
-    if (code == 0) {
-        assert_int_equal(count, 1);
-        *out = list[0];
-    }
-    memory_free(list);
+    Tables l = {0};
+    int code = scheme_parse("text", text, strlen(text), &l.table, &l.count);
+    assert_int_equal(l.count, code == 0);
+    *out = code == 0 ? l.table[0] : NULL;
+    memory_free(l.table);
     return code;
-}
-
-static Table *find(const char *name, const char *solver)
-{
-    Table *t;
-    if (zoo_find(&zoo, name, solver, &t) != 0) fail_msg("%s: %s", name, error_text());
-    return t;
-}
-
-static Table *print_and_parse(const Table *t)
-{
-    char *text;
-    size_t bytes;
-    Table *again;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_int_equal(table_print(t, f), 0);
-    fclose(f);
-    if (parse_text(text, &again) != 0) fail_msg("%s\n%s", text, error_text());
-    free(text);
-    return again;
 }
 
 static void check_round_trip(const Table *t)
 {
-    Table *again = print_and_parse(t);
+    OWN_TABLE *again = reread(t);
     if (!table_equal(t, again)) fail_msg("%s does not come back from its own text", t->name);
-    table_free(again);
 }
 
 TEST(test_zoo_round_trip)
 {
-    static const char *const made =
-        "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,dial:3-0.25,"
-        "dial:2,1/2,strang-marchuk:rk4,"
-        "yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint";
-    Table **list;
-    size_t count;
-    const char *const names[] = {"all", "implicit", made};
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(zoo_list(&zoo, names[i], "exact", &list, &count), 0);
-        for (size_t k = 0; k < count; k++) {
-            check_round_trip(list[k]);
-            table_free(list[k]);
+    static const char *const names[] = {
+        "all", "implicit",
+        "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,dial:3-0.25,dial:2,1/2,"
+        "strang-marchuk:rk4,yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint",
+        "decoders,word:scfc,sandwich:3-1-decoder,looped:2-decoder,heun-F-decoder"};
+    for (int i = 0; i < 4; i++) {
+        OWN_TABLES list = listed(names[i], "exact");
+        for (size_t k = 0; k < list.count; k++) {
+            check_round_trip(list.table[k]);
+            assert_int_equal(list.table[k]->colours, i == 3 ? 3 : 2);
         }
-        memory_free(list);
+        assert_true(i != 3 || list.count > 40);
     }
 }
 
@@ -90,15 +47,12 @@ TEST(test_longest_names)
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
         strcpy(name + n, behind[i]);
-        Table *t = find(name, "exact");
+        OWN_TABLE *t = scheme(name);
         assert_string_equal(t->name, name);
         check_round_trip(t);
-        table_free(t);
     }
-    Table *t;
     strcpy(name + n, "s");
-    assert_int_equal(zoo_find(&zoo, name, "exact", &t), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "1 to 128 letters"));
+    refuse_name(name, "1 to 128 letters");
 }
 
 /* A long name of a scheme file that leaves no room for -layer has no such form; "all" lists the others. */
@@ -108,13 +62,10 @@ TEST(test_name_without_room)
     for (size_t i = 0; i < TABLE_NAME - 4; i++) strcat(text, "a");
     strcat(text, "\nk1 = H(y)\ny' = y + k1\n");
     Zoo z = {0};
-    Table **list;
-    size_t count;
+    OWN_TABLES list = {0};
     assert_int_equal(scheme_parse("text", text, strlen(text), &z.scheme, &z.count), 0);
-    assert_int_equal(zoo_list(&z, "all", "exact", &list, &count), 0);
-    assert_int_equal(count, 1);
-    table_free(list[0]);
-    memory_free(list);
+    assert_int_equal(zoo_list(&z, "all", "exact", &list.table, &list.count), 0);
+    assert_int_equal(list.count, 1);
     zoo_close(&z);
 }
 
@@ -157,17 +108,13 @@ TEST(test_random_round_trip)
 {
     char text[8192];
     for (uint64_t seed = 0; seed < 200; seed++) {
-        Table *t, *changed;
         random_scheme(seed, text);
-        if (parse_text(text, &t) != 0) fail_msg("%s\n%s", text, error_text());
+        OWN_TABLE *t = scheme(text), *changed = table_copy(t);
         check_round_trip(t);
-        changed = table_copy(t);
         assert_true(table_equal(t, changed));
         mpq_ptr c = changed->update.term[changed->update.terms - 1].c;
         mpq_add(c, c, c);
         assert_false(table_equal(t, changed));
-        table_free(t);
-        table_free(changed);
     }
 }
 
@@ -238,9 +185,8 @@ TEST(test_errors)
         if (strncmp(error_text(), bad[i].where, strlen(bad[i].where)) != 0)
             fail_msg("%s\n gave: %s\n not:  %s", bad[i].text, error_text(), bad[i].where);
     }
-    Table **list = NULL;
-    size_t count = 0;
-    assert_int_equal(scheme_parse("text", "scheme a\n\0", 10, &list, &count), ERR_INPUT);
+    Tables list = {0};
+    assert_int_equal(scheme_parse("text", "scheme a\n\0", 10, &list.table, &list.count), ERR_INPUT);
     assert_string_equal(error_text(), "text:2: expected text; a NUL byte stands there");
 }
 
@@ -266,84 +212,92 @@ TEST(test_limits)
     free(text);
 }
 
-static void assert_same_rows(const char *a, const char *solver, const char *b)
-{
-    Table *s = find(a, solver), *t = find(b, solver);
-    if (!table_equal(s, t)) fail_msg("%s and %s are not one table", a, b);
-    table_free(s);
-    table_free(t);
-}
-
 /* A coefficient of a flow or a field is an expression; parentheses around it change nothing. */
 TEST(test_coefficients)
 {
     static const char *const forms[] = {"p/2",     "1-p",     "1 - p/2",   "p+q*2",     "-p",
                                         "2*p^2-q", "(1-p)/2", "1/(2-p)-q", "sqrt(4)/3", "1-0.25",
                                         "Fa-1",    "(p)-(q)", "+p",        "1e-1+p",    "p^-1"};
+    static const char *const texts[] = {
+        "field %s F %s G\nflow F\nflow G2", "field (%s) F (%s) G\nflow F\nflow G2",
+        "flow %s G2\nflow F\nflow %s G", "flow (%s) G2\nflow F\nflow (%s) G"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        for (int field = 0; field < 2; field++) {
-            char text[512];
-            Table *t[2];
-            for (int k = 0; k < 2; k++) {
-                char c[64];
-                snprintf(c, sizeof c, k ? "(%s)" : "%s", forms[i]);
-                if (field)
-                    sprintf(text,
-                            "scheme a\nlet p = 1/3\nlet q = 1/5\nlet Fa = 3\n"
-                            "field %s F %s G\nflow F\nflow G2\n",
-                            c, c);
-                else
-                    sprintf(text,
-                            "scheme a\nlet p = 1/3\nlet q = 1/5\nlet Fa = 3\n"
-                            "flow %s G2\nflow F\nflow %s G\n",
-                            c, c);
-                if (parse_text(text, &t[k]) != 0) fail_msg("%s\n%s", text, error_text());
+        for (int k = 0; k < 4; k += 2) {
+            char text[2][256] = {"let p = 1/3\nlet q = 1/5\nlet Fa = 3\n",
+                                 "let p = 1/3\nlet q = 1/5\nlet Fa = 3\n"};
+            for (int j = 0; j < 2; j++) {
+                size_t n = strlen(text[j]);
+                snprintf(text[j] + n, sizeof text[j] - n, texts[k + j], forms[i], forms[i]);
             }
-            if (!table_equal(t[0], t[1])) fail_msg("%s is not (%s)", forms[i], forms[i]);
-            check_round_trip(t[0]);
-            table_free(t[0]);
-            table_free(t[1]);
+            OWN_TABLE *plain = scheme(text[0]), *closed = scheme(text[1]);
+            if (!table_equal(plain, closed)) fail_msg("%s is not (%s)", forms[i], forms[i]);
+            check_round_trip(plain);
         }
 }
 
 /* Blanks around the names of a list change nothing. */
 TEST(test_blanks)
 {
-    static const char *const lists[] = {"rk4,heun,sandwich:2-1,dial:3-1/2",
-                                        " rk4 , heun,\tsandwich:2,1 ,dial:3,1/2 "};
-    Table **list[2];
-    size_t count[2];
-    for (int k = 0; k < 2; k++)
-        if (zoo_list(&zoo, lists[k], "exact", &list[k], &count[k]) != 0)
-            fail_msg("%s: %s", lists[k], error_text());
-    assert_int_equal(count[0], 4);
-    assert_int_equal(count[1], 4);
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < 4; i++) {
-            assert_string_equal(list[k][i]->name, list[0][i]->name);
-            if (k) table_free(list[0][i]);
-        }
-    }
-    for (size_t i = 0; i < 4; i++) table_free(list[1][i]);
-    for (int k = 0; k < 2; k++) memory_free(list[k]);
+    OWN_TABLES a = listed("rk4,heun,sandwich:2-1,dial:3-1/2", "exact"),
+               b = listed(" rk4 , heun,\tsandwich:2,1 ,dial:3,1/2 ", "exact");
+    assert_true(a.count == 4 && b.count == 4);
+    for (size_t i = 0; i < 4; i++) assert_string_equal(a.table[i]->name, b.table[i]->name);
 }
 
+/* Names that mean the same, and forms over F, over G, over L and of three operators as written out. */
 TEST(test_expansions)
 {
-    assert_same_rows("strang-marchuk:euler", "exact", "macaron");
-    assert_same_rows("strang-marchuk-fgf", "euler", "att-ffn-att");
-    assert_same_rows("lie-trotter:euler", "exact", "transformer");
-    assert_same_rows("looped:1", "exact", "transformer");
-    assert_same_rows("repeat:2", "exact", "rk2-unit");
-    assert_same_rows("sandwich:3-1", "exact", "word:ssfsff");
-    assert_same_rows("dial:1-7/3", "exact", "euler");
-    assert_same_rows("dial:2-1", "exact", "heun");
-    assert_same_rows("dial:4-.25", "exact", "dial:4,1/4");
-    Table *a = find("strang-marchuk:heun", "exact"), *b = find("strang-marchuk:midpoint", "exact");
-    assert_false(table_equal(a, b));
-    assert_int_equal(a->evals, 6);
-    table_free(a);
-    table_free(b);
+    static const struct {
+        const char *name, *text;
+    } same[] = {{"strang-marchuk:euler", "macaron"},
+                {"strang-marchuk-fgf:euler", "att-ffn-att"},
+                {"lie-trotter:euler", "transformer"},
+                {"looped:1", "transformer"},
+                {"repeat:2", "rk2-unit"},
+                {"sandwich:3-1", "word:ssfsff"},
+                {"dial:1-7/3", "euler"},
+                {"dial:2-1", "heun"},
+                {"dial:4-.25", "dial:4,1/4"},
+                {"heun-F", "k1 = F(y)\nk2 = F(y + k1)\nk3 = G(y + 1/2*k1 + 1/2*k2)\n"
+                           "y' = y + 1/2*k1 + 1/2*k2 + k3"},
+                {"heun-G", "k1 = F(y)\nk2 = G(y + k1)\nk3 = G(y + k1 + k2)\n"
+                           "y' = y + k1 + 1/2*k2 + 1/2*k3"},
+                {"heun-layer", "k1 = L(y)\nk2 = L(y + k1)\ny' = y + 1/2*k1 + 1/2*k2"},
+                {"euler-F", "k1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"},
+                {"euler-G", "k1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"},
+                {"ab2-F", "k1 = F(y)\nk2 = G(y + 3/2*k1 - 1/2*k1[-1])\n"
+                          "y' = y + 3/2*k1 - 1/2*k1[-1] + k2"},
+                {"ab2-G", "k1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + 3/2*k2 - 1/2*k2[-1]"},
+                {"rk2-gate-F", "k1 = F(y)\nk2 = F(y + k1)\ngate g = sigmoid(k1, k2)\n"
+                               "k3 = G(y + g*k1 + (1-g)*k2)\ny' = y + g*k1 + (1-g)*k2 + k3"},
+                {"rk2-gate-G", "k1 = F(y)\nk2 = G(y + k1)\nk3 = G(y + k1 + k2)\n"
+                               "gate g = sigmoid(k2, k3)\ny' = y + k1 + g*k2 + (1-g)*k3"},
+                {"rk2-released-G", "k1 = F(y)\nk2 = G(y + k1)\nk3 = G(2*y + 2*k1 + k2)\n"
+                                   "y' = 5/2*y + 5/2*k1 + k2 + 1/2*k3"},
+                {"euler", "k1 = H(y)\ny' = y + k1"},
+                {"transformer-decoder", "k1 = A(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"},
+                {"lie-trotter-decoder", "flow F\nflow C\nflow G"},
+                {"word:sf-decoder", "word:scf"},
+                {"word:sfsf-decoder", "word:scfscf"},
+                {"euler-decoder", "decoder\nk1 = H(y)\ny' = y + k1"}};
+    static const char *const other[][2] = {
+        {"strang-marchuk:heun", "strang-marchuk:midpoint"},
+        {"heun-F", "heun-G"},
+        {"transformer-decoder",
+         "k1 = F(y)\nk2 = C(y + k1)\nk3 = G(y + k1 + k2)\ny' = y + k1 + k2 + k3"},
+        {"euler", "decoder\nk1 = H(y)\ny' = y + k1"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        OWN_TABLE *made = scheme(same[i].name), *written = scheme(same[i].text);
+        if (!table_equal(made, written)) fail_msg("%s is not %s", same[i].name, same[i].text);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        OWN_TABLE *a = scheme(other[i][0]), *b = scheme(other[i][1]);
+        assert_false(table_equal(a, b));
+    }
+    OWN_TABLE *solved = named("strang-marchuk-fgf", "euler"), *euler = scheme("att-ffn-att"),
+              *heun = scheme("strang-marchuk:heun");
+    assert_true(table_equal(solved, euler));
+    assert_int_equal(heun->evals, 6);
 }
 
 /* A comma between the two numbers of a made name is a '-'. A comma after a name separates names. */
@@ -389,47 +343,50 @@ TEST(test_dial_numbers)
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) assert_false(zoo_dial(other[i], &d));
 }
 
+/* None of these is in a list; names alone are refused in words. */
 TEST(test_names)
 {
-    static const char *const bad[] = {"rk5",
-                                      "heun:euler",
-                                      "word:",
-                                      "word:sxf",
-                                      "sandwich:2-3",
-                                      "looped:0",
-                                      "repeat:x",
-                                      "dial:2",
-                                      "dial:2,",
-                                      "dial:2-x",
-                                      "dial:2--1",
-                                      "dial:2-1/0",
-                                      "dial:2-1.",
-                                      "dial:2-/2",
-                                      "dial:2-1/2/3",
-                                      "dial:0-1",
-                                      "dial:65-1",
-                                      "dial:2-0.1234567",
-                                      "dial:2-1/2:heun",
-                                      "macaron-layer",
-                                      "strang-marchuk:ab2",
-                                      "strang-marchuk:none",
-                                      "strang-marchuk:transformer",
-                                      "",
-                                      "heun,",
-                                      ",heun",
-                                      " ",
-                                      "heun, ",
-                                      "heun rk4",
-                                      "looped:999"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Table **list;
-        size_t count;
-        if (zoo_list(&zoo, bad[i], "exact", &list, &count) != ERR_INPUT)
-            fail_msg("accepted: %s", bad[i]);
-    }
-    Table *t;
-    assert_int_equal(zoo_find(&zoo, "macarron", "exact", &t), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "the nearest is 'macaron'"));
+    static const char *const lists[] = {"", "heun,", ",heun", " ", "heun, ", "heun rk4"};
+    static const char bad[] =
+        "rk5 heun:euler word: word:sxf sandwich:2-3 looped:0 looped:999 repeat:x dial:2 dial:2, "
+        "dial:2-x dial:2--1 dial:2-1/0 dial:2-1. dial:2-/2 dial:2-1/2/3 dial:0-1 dial:65-1 "
+        "dial:2-0.1234567 dial:2-1/2:heun macaron-layer strang-marchuk:ab2 strang-marchuk:none "
+        "strang-marchuk:transformer";
+    static const char *const words[][2] = {
+        {"macarron", "the nearest is 'macaron'"},
+        {"macaron-F", "all of whose stages are H"},
+        {"transformer-G", "all of whose stages are H"},
+        {"lie-trotter-G", "all of whose stages"},
+        {"leapfrog-F", "past states"},
+        {"lm-resnet-G", "past states"},
+        {"dlcl-F", "past states"},
+        {"rk2-unit-layer", "a form over L"},
+        {"heun-H", "unknown scheme"},
+        {"nothing-F", "unknown scheme"},
+        {"heun-F-G", "unknown scheme"},
+        {"strang-decoder-decoder", "decoder's scheme already"},
+        {"word:scf-decoder", "decoder's scheme already"},
+        {"strang-marchuk:euler-decoder", "one-step scheme over H"},
+        {"nothing-decoder", "unknown scheme 'nothing'"},
+        {"word:scx", "c (cross-attention)"},
+        {"rk4:fixed-point-2", "has no implicit stage"},
+        {"gauss4:fixed-point-65", "0 <= N <= 64"},
+        {"gauss4:fixed-point-", "0 <= N <= 64"},
+        {"gauss4:fixed-point-2x", "0 <= N <= 64"},
+        {"gauss4:fixed-point-2:fixed-point-2", "has no implicit stage"},
+        {"radau-iia5:fixed-point-64:heun", "unknown scheme"},
+        {"ark4:fixed-point-64", "at most 256 stages"},
+        {"gauss5:fixed-point-2", "nearest is 'gauss4'"},
+        {"etd-rk4-layer", ""},
+        {"exponential-rosenbrock-euler-layer", ""},
+        {"etd-rk4-decoder", "no form over other operators"}};
+    char name[2 * TABLE_NAME];
+    Tables list;
+    for (const char *l = bad; next_word(&l, name);)
+        assert_refused(zoo_list(&zoo, name, "exact", &list.table, &list.count), name, "");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        assert_refused(zoo_list(&zoo, lists[i], "exact", &list.table, &list.count), lists[i], "");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) refuse_name(words[i][0], words[i][1]);
 }
 
 static double node(const Table *t, size_t eval)
@@ -440,20 +397,12 @@ static double node(const Table *t, size_t eval)
 /* By the Macaron papers' equations (14)-(16) half steps of G begin at t and t + 1/2, F at t. */
 TEST(test_times)
 {
-    Table *m = find("macaron", "exact"), *r = find("rk4", "exact"), *l = find("leapfrog", "exact");
+    OWN_TABLE *m = scheme("macaron"), *r = scheme("rk4"), *l = scheme("leapfrog"),
+              *own = scheme("k1 = H(1/2*y + 1/2*y[-1] @ 1/3)\nk2 = H(2*y - y[-1])\ny' = y + k2");
     assert_true(node(m, 0) == 0 && node(m, 1) == 0 && node(m, 2) == 0.5);
     assert_true(node(r, 2) == 0.5 && node(r, 4) == 0.5 && node(r, 6) == 1 && node(r, 7) == 1);
     assert_true(node(l, 0) == 0);
-    table_free(m);
-    table_free(r);
-    table_free(l);
-    assert_int_equal(
-        parse_text("scheme a\nk1 = H(1/2*y + 1/2*y[-1] @ 1/3)\nk2 = H(2*y - y[-1])\ny' = y + k2",
-                   &m),
-        0);
-    assert_true(node(m, 0) == 1.0 / 3);
-    assert_true(node(m, 2) == 1);
-    table_free(m);
+    assert_true(node(own, 0) == 1.0 / 3 && node(own, 2) == 1);
 }
 
 /* Leapfrog, ab2 and lm-resnet start with an Euler step of their operator. */
@@ -465,27 +414,18 @@ TEST(test_starts)
                                           {"ab3-layer", "euler-layer"},
                                           {"lm-resnet", "euler-layer"}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
-        Table *t = find(pair[i][0], "exact"), *e = find(pair[i][1], "exact"),
-              *s = table_start(t, 0);
-        assert_true(row_equal(&s->update, &e->update));
-        table_free(s);
-        s = table_start(t, 4);
-        assert_true(table_equal(s, t));
-        table_free(s);
-        table_free(t);
-        table_free(e);
+        OWN_TABLE *t = scheme(pair[i][0]), *e = scheme(pair[i][1]), *first = table_start(t, 0),
+                  *later = table_start(t, 4);
+        assert_true(row_equal(&first->update, &e->update));
+        assert_true(table_equal(later, t));
     }
-    Table *t, *s;
-    const char *text = "scheme two-step\nk1 = H(1/2*y + 1/2*y[-1] + 1/4*k2[-1] + 1/8*k1[-1])\n"
-                       "k2 = H(y + k1[-1])\ny' = y + k1 + k2[-1]";
-    assert_int_equal(parse_text(text, &t), 0);
-    s = table_start(t, 0);
+    OWN_TABLE *t = scheme("k1 = H(1/2*y + 1/2*y[-1] + 1/4*k2[-1] + 1/8*k1[-1])\n"
+                          "k2 = H(y + k1[-1])\ny' = y + k1 + k2[-1]"),
+              *s = table_start(t, 0);
     assert_int_equal(s->point[0].row.terms, 1); /* y: the scheme's slopes are not known yet */
     assert_int_equal(s->point[1].row.terms, 3); /* y + k1, two evaluations */
     assert_int_equal(s->update.terms, 5);       /* y + (k1 + k2) / 2 */
     assert_true(mpq_cmp_ui(s->update.term[1].c, 1, 2) == 0);
-    table_free(s);
-    table_free(t);
 }
 
 TEST(test_inexact)
@@ -507,13 +447,11 @@ TEST(test_inexact)
                  {"(1/2)^3", 1, 0.125}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
-        Table *t;
-        sprintf(text, "scheme a\nlet c = %s\nk1 = H(y)\ny' = y + c*k1", cases[i].coefficient);
-        assert_int_equal(parse_text(text, &t), 0);
+        sprintf(text, "let c = %s\nk1 = H(y)\ny' = y + c*k1", cases[i].coefficient);
+        OWN_TABLE *t = scheme(text);
         assert_int_equal(t->exact, cases[i].exact);
         assert_true(table_double(t->update.term[1].c) == cases[i].value);
         check_round_trip(t);
-        table_free(t);
     }
 }
 
@@ -537,53 +475,33 @@ TEST(test_plain_print)
         {"k1 = H(y)\ny' = y + 1/2*k1 + 1/2*k1", "y' = y + k1\n", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[512], *printed;
-        size_t bytes;
-        Table *t;
-        snprintf(text, sizeof text, "scheme a\n%s\n", cases[i].text);
-        assert_int_equal(parse_text(text, &t), 0);
-        FILE *f = open_memstream(&printed, &bytes);
-        assert_int_equal(table_print(t, f), 0);
-        fclose(f);
+        OWN_TABLE *t = scheme(cases[i].text);
+        char *printed = text_of(t);
         if (!strstr(printed, cases[i].line) || (cases[i].other && !strstr(printed, cases[i].other)))
-            fail_msg("%s\nis printed as\n%s", text, printed);
+            fail_msg("%s\nis printed as\n%s", cases[i].text, printed);
         free(printed);
         check_round_trip(t);
-        table_free(t);
     }
+}
+
+static int begin_job(const char *name)
+{
+    OWN_TABLE *t = NULL, *first = NULL;
+    TRY(zoo_find(&zoo, name, "exact", &t));
+    return (first = table_start(t, 0)) ? 0 : ERR_MEMORY;
 }
 
 /* Every allocation on the way fails once. The failure is an error, and nothing leaks. */
 TEST(test_short_memory)
 {
-    const char *text =
+    static const char text[] =
         "scheme a\ntitle t\nlearn b = 1\nk1 = L(y + 1/2*k2[-1])\ngate g = tanh(k1)\n"
         "k2 = H(y + (b+g)*k1)\ny' = y[-1] + 2*b*k1 + k2\nscheme c\nflow 1/2 F\nflow G\n";
-    int failures = 0, code = ERR_MEMORY;
-    for (size_t k = 1; code != 0; k++) {
-        Table **list = NULL;
-        size_t count = 0, before = memory_live();
-        memory_fail_at(k);
-        code = scheme_parse("text", text, strlen(text), &list, &count);
-        memory_fail_at(0);
-        for (size_t i = 0; i < count; i++) table_free(list[i]);
-        memory_free(list);
-        assert_int_equal(memory_live(), before);
-        failures += code == ERR_MEMORY;
-    }
-    assert_true(failures > 30);
-    static const char *const names[] = {"strang-marchuk:heun", "rk4-layer", "word:sfsf"};
-    for (size_t i = 0; i < 3; i++)
-        for (size_t k = 1, done = 0; !done; k++) {
-            Table *t = NULL, *s = NULL;
-            size_t before = memory_live();
-            memory_fail_at(k);
-            done = zoo_find(&zoo, names[i], "exact", &t) == 0 && (s = table_start(t, 0)) != NULL;
-            memory_fail_at(0);
-            table_free(t);
-            table_free(s);
-            assert_int_equal(memory_live(), before);
-        }
+    Tables l = {0};
+    STARVE(30, scheme_parse("text", text, strlen(text), &l.table, &l.count), tables_free(&l));
+    STARVE(4, begin_job("strang-marchuk:heun"), );
+    STARVE(4, begin_job("rk4-layer"), );
+    STARVE(4, begin_job("word:sfsf"), );
 }
 
-TEST_MAIN(setup, teardown)
+TEST_MAIN(zoo_begin, zoo_end)

@@ -4,18 +4,8 @@
 
 #include <float.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
-#include "ode/ode.h"
-
-static System *parse(const char *text, size_t n, size_t d)
-{
-    System *s = NULL;
-    if (system_parse("test", text, strlen(text), n, d, 1, &s) != 0)
-        fail_msg("%s: %s", text, error_text());
-    return s;
-}
+#include "tests/lib/schemes.h"
 
 static double rms(size_t N, const double *a, const double *b)
 {
@@ -33,9 +23,8 @@ static double drift_at(const char *expression, double y, double t)
     snprintf(text, sizeof text,
              "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n",
              expression);
-    System *s = parse(text, 0, 0);
+    OWN_SYSTEM *s = read_system(text, 0, 0);
     s->field[OP_G](s, 1, t, &y, &dy);
-    system_free(s);
     return dy;
 }
 
@@ -76,16 +65,15 @@ TEST(test_expressions)
 
 /* ---- fields -------------------------------------------------------------------------------------- */
 
-static void compare(const System *a, const System *b, int op)
+static void compare(const System *a, int op, const System *b, int other)
 {
     size_t N = a->n * a->d;
-    double *y = memory_new(3 * N, sizeof *y), *f = y + N, *g = f + N;
-    assert_non_null(y);
+    OWN_NUMBERS *y = numbers(3 * N);
+    double *f = y + N, *g = f + N;
     for (size_t i = 0; i < N; i++) y[i] = random_normal(3, 1, i);
     a->field[op](a, 1, 0.2, y, f);
-    b->field[op](b, 1, 0.2, y, g);
-    if (!(rms(N, f, g) <= 1e-13)) fail_msg("%s: %g", a->name, rms(N, f, g));
-    memory_free(y);
+    b->field[other](b, 1, 0.2, y, g);
+    if (!(rms(N, f, g) <= 1e-14)) fail_msg("%s: %g", a->name, rms(N, f, g));
 }
 
 /* Built-in systems, written as texts, have the same fields. n is beyond the lanes of one pass. */
@@ -94,37 +82,27 @@ TEST(test_built_in)
     static const struct {
         const char *name, *text;
         size_t n, d;
-        int op;
+        int op, other; /* operators of the text and of the built-in system */
     } cases[] = {
-        {"kuramoto", "system k\nd 2\nF = mean 1.5*sin(z - y)\ninitial = i\n", 150, 2, OP_F},
-        {"vortex", "system v\nd 2\nG1 = y1/2\nG2 = -y2/2\ninitial = i\n", 70, 2, OP_G},
+        {"kuramoto", "system k\nd 2\nF = mean 1.5*sin(z - y)\ninitial = i\n", 150, 2, OP_F, OP_F},
+        {"vortex", "system v\nd 2\nG1 = y1/2\nG2 = -y2/2\ninitial = i\n", 70, 2, OP_G, OP_G},
         {"henon",
          "system h\nd 4\nG3 = -y1 - 2*y1*y2\nG4 = y2^2 - y2 - y1^2\nF = sum 0*z\ninitial = 1\n", 3,
-         4, OP_G},
+         4, OP_G, OP_F},
         {"forced",
          "system f\nd 3\nF = mean cos(2*t)*(z - y)\nG = (1 + sin(3*t + i - 1)/2)*y*(1 - y)\n"
          "initial = 1/2\n",
-         66, 3, OP_F},
+         66, 3, OP_F, OP_F},
         {"forced",
          "system f\nd 3\nF = mean cos(2*t)*(z - y)\nG = (1 + sin(3*t + i - 1)/2)*y*(1 - y)\n"
          "initial = 1/2\n",
-         66, 3, OP_G},
+         66, 3, OP_G, OP_G},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        System *b, *a = parse(cases[k].text, cases[k].n, 0);
-        assert_int_equal(system_new(cases[k].name, cases[k].n, cases[k].d, 1, &b), 0);
-        if (strcmp(cases[k].name, "henon") == 0) { /* the text's G is its F */
-            double y[12], f[12], g[12];
-            for (size_t i = 0; i < 12; i++) y[i] = random_normal(3, 1, i);
-            a->field[OP_G](a, 1, 0, y, f);
-            b->field[OP_F](b, 1, 0, y, g);
-            assert_true(rms(12, f, g) <= 1e-14);
-        } else {
-            compare(a, b, cases[k].op);
-        }
+        OWN_SYSTEM *a = read_system(cases[k].text, cases[k].n, 0),
+                   *b = sized(cases[k].name, cases[k].n, cases[k].d, 1);
+        compare(a, cases[k].op, b, cases[k].other);
         assert_int_equal(a->timed, b->timed);
-        system_free(a);
-        system_free(b);
     }
 }
 
@@ -136,7 +114,7 @@ TEST(test_interaction)
                                "F1 = sum j*(z1 - y2)/(1 + r)\nF2 = mean i*z3*r2\n"
                                "F3 = softmax 900*dot : z2 + y\ninitial = normal\n";
     static double y[3 * N], f[3 * N], g[3 * N];
-    System *s = parse(text, 0, 0);
+    OWN_SYSTEM *s = read_system(text, 0, 0);
     for (size_t i = 0; i < 3 * N; i++) y[i] = random_normal(9, 1, i);
     s->field[OP_F](s, 1, 0, y, f);
     for (size_t i = 0; i < N; i++) {
@@ -160,7 +138,6 @@ TEST(test_interaction)
     }
     /* 130 terms of size up to 1e4; a score of 1e4 has an error of 1e4 eps, as has its exponential */
     assert_true(rms(3 * N, f, g) <= 1e-9);
-    system_free(s);
 }
 
 /* C agrees with a double loop over the memory, which leaves out no particle. F differs. */
@@ -170,7 +147,7 @@ TEST(test_the_memory)
     static const char text[] = "system s\nn 5\nd 2\nmemory 3\nF = mean z\n"
                                "C1 = sum i*(z1 - y2)*j\nC2 = softmax dot : z2 + r2\n"
                                "memory1 = i + 10*c\nmemory2 = i/7\ninitial = i/c\n";
-    System *s = parse(text, 0, 0);
+    OWN_SYSTEM *s = read_system(text, 0, 0);
     double f[2 * N], g[2 * N];
     s->field[OP_C](s, 1, 0, s->initial, f);
     for (int i = 0; i < N; i++) {
@@ -188,7 +165,6 @@ TEST(test_the_memory)
     assert_true(rms(2 * N, f, g) <= 1e-10); /* sums of some 500 terms */
     s->field[OP_F](s, 1, 0, s->initial, f);
     assert_true(rms(2 * N, f, g) > 1);
-    system_free(s);
 }
 
 /* The memory's draws depend on the seed and differ from those of the initial state. */
@@ -211,10 +187,9 @@ TEST(test_memory_draws)
 /* No particle interacts with itself, so a singular kernel is fine. */
 TEST(test_singular)
 {
-    System *s =
-        parse("system g\nn 5\nd 2\nF = sum (z - y)/r^3\ninitial1 = i\ninitial2 = i^2\n", 0, 0);
+    OWN_SYSTEM *s = read_system(
+        "system g\nn 5\nd 2\nF = sum (z - y)/r^3\ninitial1 = i\ninitial2 = i^2\n", 0, 0);
     assert_true(isfinite(s->initial[0]));
-    system_free(s);
 }
 
 /* ---- the same rights as built-in systems --------------------------------------------------------- */
@@ -226,42 +201,28 @@ TEST(test_order)
         "G1 = -y1\nG2 = sin(t) - y2^3\ninitial = cos(2*pi*i/n + c) + normal/10\nt-end 1\nh0 1/8\n";
     static const char *const names[] = {"euler", "macaron", "heun", "rk4", "ab3", "lie-trotter"};
     static const int orders[] = {1, 1, 2, 4, 3, 1};
-    Zoo zoo;
-    assert_int_equal(zoo_open(&zoo), 0);
-    System *s = parse(text, 0, 0);
+    OWN_SYSTEM *s = read_system(text, 0, 0);
     assert_true(s->h0 == 0.125 && s->t_end == 1 && s->timed);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t;
-        OrderStudy m;
-        Prediction p;
-        assert_int_equal(zoo_find(&zoo, names[i], "exact", &t), 0);
-        OrderOptions o = {.halvings = 5};
-        assert_int_equal(order_measure(t, s, &o, orders[i], 1, &m), 0);
+        OWN_TABLE *t = scheme(names[i]);
         double vector[2 * 12];
-        assert_int_equal(order_predict(t, s, 0, orders[i], 1, &p, vector), 0);
+        assert_int_equal(order_of(t), orders[i]);
+        Prediction p = predict(t, s, 0, vector);
+        OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 5}, orders[i], 1);
         assert_int_equal(m.verdict, VERDICT_AGREE);
         assert_int_equal(order_match(&m, p.global, p.accuracy, vector + m.N), VERDICT_AGREE);
-        order_free(&m);
-        table_free(t);
     }
-    system_free(s);
-    zoo_close(&zoo);
 }
 
 /* Sizes and seed come from the caller. Draws are a function of the seed. */
 TEST(test_choices)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = uniform + 10*normal\n";
-    System *a, *b;
-    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &a), 0);
+    OWN_SYSTEM *a = read_system(text, 7, 3), *b = read_system(text, 7, 3), *c = NULL;
+    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 6, &c), 0);
     assert_true(a->n == 7 && a->d == 3);
-    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 5, &b), 0);
     assert_true(rms(21, a->initial, b->initial) == 0);
-    system_free(b);
-    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 6, &b), 0);
-    assert_true(rms(21, a->initial, b->initial) > 1);
-    system_free(a);
-    system_free(b);
+    assert_true(rms(21, a->initial, c->initial) > 1);
 }
 
 /* ---- bad texts ----------------------------------------------------------------------------------- */
@@ -348,13 +309,11 @@ TEST(test_bad)
 /* A list of initial values is that of the coordinates one by one. */
 TEST(test_initial_list)
 {
-    System *a = parse("system x\nG = y\ninitial = 2*i, -1 + c, normal\n", 4, 3),
-           *b = parse("system x\nG = y\ninitial1 = 2*i\ninitial2 = -1 + c\ninitial3 = normal\n", 4,
-                      3);
+    OWN_SYSTEM *a = read_system("system x\nG = y\ninitial = 2*i, -1 + c, normal\n", 4, 3),
+               *b = read_system(
+                   "system x\nG = y\ninitial1 = 2*i\ninitial2 = -1 + c\ninitial3 = normal\n", 4, 3);
     assert_memory_equal(a->initial, b->initial, 12 * sizeof *a->initial);
     assert_true(a->initial[3] == 4 && a->initial[4] == 1);
-    system_free(a);
-    system_free(b);
 }
 
 /* Huge texts are refused in bounded time and memory. */
@@ -401,17 +360,9 @@ TEST(test_flips)
 TEST(test_memory)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = i\n";
-    size_t live = memory_live(), k = 1;
-    for (int code = ERR_MEMORY; code != 0; k++) {
-        System *s = NULL;
-        memory_fail_at(k);
-        code = system_parse("t", text, sizeof text - 1, 0, 0, 1, &s);
-        memory_fail_at(0);
-        assert_true(code == 0 || code == ERR_MEMORY);
-        system_free(s);
-        assert_int_equal(memory_live(), live);
-    }
-    assert_true(k > 4);
+    System *s = NULL;
+    STARVE(3, system_parse("t", text, sizeof text - 1, 0, 0, 1, &s),
+           if (code_ == 0) system_free(s));
 }
 
 TEST(test_files)
@@ -421,4 +372,4 @@ TEST(test_files)
     assert_int_equal(system_read("/", 0, 0, 1, &s), ERR_INPUT);
 }
 
-TEST_MAIN(NULL, NULL)
+TEST_MAIN(zoo_begin, zoo_end)

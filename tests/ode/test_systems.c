@@ -5,19 +5,10 @@
 #include <dlfcn.h>
 #include <gsl/gsl_linalg.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/ode.h"
 #include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
 
 enum { MAX = 4096 };
-
-static System *make(const char *name, size_t n, size_t d, uint64_t seed)
-{
-    System *s = NULL;
-    if (system_new(name, n, d, seed, &s) != 0) fail_msg("%s: %s", name, error_text());
-    return s;
-}
 
 /* Rounding of about 100 operations a flow, with a condition number of e^{|h| L} < 10 and 4 flows. */
 static const double flow_tolerance = 4e3 * 2.3e-16;
@@ -26,20 +17,18 @@ static const double flow_tolerance = 4e3 * 2.3e-16;
 
 TEST(test_names)
 {
-    System *s = NULL;
+    System *none = NULL;
     assert_string_equal(system_default(), "attention");
     assert_null(system_name(1000));
     assert_null(system_title(1000));
     for (size_t i = 0; system_name(i); i++) {
-        s = make(system_name(i), 0, 0, 1);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 1);
         assert_string_equal(s->name, system_name(i));
         assert_string_equal(s->title, system_title(i));
         assert_true(s->t_end > 0 && s->h0 > 0 && s->source[0]);
-        system_free(s);
         for (size_t k = 0; k < i; k++) assert_string_not_equal(system_name(i), system_name(k));
     }
-    assert_int_equal(system_new("attentive", 0, 0, 1, &s), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "kuramoto"));
+    assert_refused(system_new("attentive", 0, 0, 1, &none), "attentive", "kuramoto");
     system_free(NULL);
 }
 
@@ -82,15 +71,12 @@ TEST(test_sizes)
 TEST(test_seed)
 {
     for (size_t i = 0; system_name(i); i++) {
-        System *a = make(system_name(i), 0, 0, 5), *b = make(system_name(i), 0, 0, 5),
-               *c = make(system_name(i), 0, 0, 6);
+        OWN_SYSTEM *a = sized(system_name(i), 0, 0, 5), *b = sized(system_name(i), 0, 0, 5),
+                   *c = sized(system_name(i), 0, 0, 6);
         size_t bytes = a->n * a->d * sizeof(double);
         assert_memory_equal(a->initial, b->initial, bytes);
         int same = memcmp(a->initial, c->initial, bytes) == 0;
         assert_int_equal(same, strncmp(a->name, "nilpotent", 9) == 0);
-        system_free(a);
-        system_free(b);
-        system_free(c);
     }
 }
 
@@ -152,7 +138,7 @@ TEST(test_flows)
 {
     int closed = 0;
     for (size_t i = 0; system_name(i); i++) {
-        System *s = make(system_name(i), 0, 0, 3);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 3);
         for (int op = 0; op < COLOURS; op++) {
             if (!s->flow[op]) continue;
             closed++;
@@ -162,40 +148,34 @@ TEST(test_flows)
             if (!(r <= flow_tolerance)) fail_msg("%s, flow %d: off reference %g", s->name, op, r);
             if (!(d <= derivative_tolerance)) fail_msg("%s, field %d: off by %g", s->name, op, d);
         }
-        system_free(s);
     }
     assert_true(closed >= 11);
 }
 
 static void flow_late(const System *s, int set, double t, double h, double *y)
 {
-    System *good = make("forced", s->n, s->d, 3);
+    OWN_SYSTEM *good = sized("forced", s->n, s->d, 3);
     good->flow[OP_G](good, set, t + 1e-6, h, y);
-    system_free(good);
 }
 
 /* The negative controls are a clock off by 1e-6 and the other operator's flow. */
 TEST(test_flows_spoiled)
 {
-    System *s = make("forced", 0, 0, 3);
-    s->flow[OP_G] = flow_late;
-    assert_false(reference_error(s, OP_G, 0.5) <= flow_tolerance);
-    assert_false(derivative_error(s, OP_G) <= derivative_tolerance);
-    system_free(s);
-    s = make("linear", 0, 0, 3);
-    s->flow[OP_F] = s->flow[OP_G];
-    assert_false(reference_error(s, OP_F, 0.5) <= flow_tolerance);
-    assert_false(derivative_error(s, OP_F) <= derivative_tolerance);
-    system_free(s);
+    OWN_SYSTEM *forced = sized("forced", 0, 0, 3), *linear = sized("linear", 0, 0, 3);
+    forced->flow[OP_G] = flow_late;
+    assert_false(reference_error(forced, OP_G, 0.5) <= flow_tolerance);
+    assert_false(derivative_error(forced, OP_G) <= derivative_tolerance);
+    linear->flow[OP_F] = linear->flow[OP_G];
+    assert_false(reference_error(linear, OP_F, 0.5) <= flow_tolerance);
+    assert_false(derivative_error(linear, OP_F) <= derivative_tolerance);
 }
 
 /* Phases keep their branch over many turns: the flow over 10 agrees with the reference. */
 TEST(test_kuramoto_winds)
 {
-    System *s = make("kuramoto", 50, 3, 9);
+    OWN_SYSTEM *s = sized("kuramoto", 50, 3, 9);
     double e = fmax(reference_error(s, OP_G, 10), reference_error(s, OP_G, -10));
     assert_true(e <= 10 * flow_tolerance);
-    system_free(s);
 }
 
 /* ---- systems that are controls ------------------------------------------------------------------- */
@@ -225,13 +205,12 @@ static double bracket(const System *s, double h)
 TEST(test_commute)
 {
     for (size_t i = 0; system_name(i); i++) {
-        System *s = make(system_name(i), 0, 0, 4);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 4);
         double b = bracket(s, 0.25);
         if (strcmp(s->name, "linear:commuting") == 0)
             assert_true(b <= 16 * flow_tolerance);
         else if (!(b >= 0.01))
             fail_msg("%s: F and G all but commute: %g", s->name, b);
-        system_free(s);
     }
 }
 
@@ -239,7 +218,7 @@ TEST(test_commute)
  * permutation. 300 of them also run its threads. */
 TEST(test_attention_equivariant)
 {
-    System *s = make("attention", 300, 4, 2);
+    OWN_SYSTEM *s = sized("attention", 300, 4, 2);
     static double turned[1200], f[1200], ft[1200], back[1200];
     for (int op = 0; op < COLOURS; op++) {
         for (size_t i = 0; i < 1200; i++) turned[(i + 4 * 37) % 1200] = s->initial[i];
@@ -249,7 +228,6 @@ TEST(test_attention_equivariant)
         assert_true(relative_distance(back, f, 1200) <= 300 * 2.3e-16); /* sums of 300 terms */
         assert_false(relative_distance(ft, f, 1200) <= 1e-3);
     }
-    system_free(s);
 }
 
 /* C agrees with a double loop over weights as they stand at the end of param: Q', K', V', the memory's keys and
@@ -260,7 +238,7 @@ TEST(test_attention_memory)
     static const size_t sizes[] = {7, 300}; /* in the plain way and in tiles */
     for (int k = 0; k < 2; k++) {
         size_t n = sizes[k], m = 2 * DIM, longer = n > m ? n : m;
-        System *s = make("attention", n, DIM, 2);
+        OWN_SYSTEM *s = sized("attention", n, DIM, 2);
         const double *Q = s->param + 3 * DIM * DIM + 2 * m * DIM + m + 3 * n * DIM + n * longer;
         const double *keys = Q + 3 * DIM * DIM, *values = keys + n * DIM;
         static double f[300 * DIM], g[300 * DIM];
@@ -283,14 +261,13 @@ TEST(test_attention_memory)
         assert_true(relative_distance(f, g, n * DIM) <= 300 * 2.3e-16);
         s->field[OP_F](s, 1, 0, s->initial, f);
         assert_false(relative_distance(f, g, n * DIM) <= 1e-3);
-        system_free(s);
     }
 }
 
 /* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0. 300 of them run its threads. */
 TEST(test_vortex_centre)
 {
-    System *s = make("vortex", 300, 0, 2);
+    OWN_SYSTEM *s = sized("vortex", 300, 0, 2);
     static double f[600];
     double x = 0, y = 0, size = 0;
     s->field[OP_F](s, 1, 0, s->initial, f);
@@ -301,7 +278,6 @@ TEST(test_vortex_centre)
     }
     assert_true(fabs(x) + fabs(y) <= 300 * 2.3e-16 * size);
     assert_true(size > 1);
-    system_free(s);
 }
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
@@ -309,7 +285,7 @@ TEST(test_vortex_centre)
 /* GSL's Pade approximants of exp(h A) y agree with the Taylor action. The field gives the columns of A. */
 TEST(test_exponential)
 {
-    System *s = make("linear", 5, 3, 8);
+    OWN_SYSTEM *s = sized("linear", 5, 3, 8);
     enum { N = 15 };
     for (int op = 0; op < 2; op++) {
         double unit[N] = {0}, column[N], y[N], expected[N];
@@ -332,7 +308,6 @@ TEST(test_exponential)
         gsl_matrix_free(A);
         gsl_matrix_free(E);
     }
-    system_free(s);
 }
 
 /* Returns by how much a closed solution misses y' = F + G at t. */
@@ -358,7 +333,7 @@ TEST(test_solutions)
 {
     int closed = 0;
     for (size_t i = 0; system_name(i); i++) {
-        System *s = make(system_name(i), 0, 0, 3);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 3);
         double y[MAX];
         if (s->solution) {
             closed++;
@@ -369,7 +344,6 @@ TEST(test_solutions)
             s->field[OP_F] = s->field[OP_G]; /* control: not the solution of 2 G */
             assert_false(solution_error(s, 0.5) <= derivative_tolerance);
         }
-        system_free(s);
     }
     assert_true(closed >= 4);
 }
@@ -381,7 +355,7 @@ TEST(test_reference)
     static const double sorted[] = {-1, -0.5, 0, 0.25, 1};
     static const size_t place[] = {4, 1, 2, 3, 0, 4};
     for (size_t i = 0; system_name(i); i++) {
-        System *s = make(system_name(i), 0, 0, 11);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 11);
         size_t N = s->n * s->d;
         double a[6 * 64], b[5 * 64], agreement = NAN;
         assert_int_equal(reference_solve(s, mixed, 6, a, &agreement), 0);
@@ -391,13 +365,11 @@ TEST(test_reference)
         for (size_t k = 0; k < 6; k++)
             assert_memory_equal(a + k * N, b + place[k] * N, N * sizeof *a);
         if (!s->solution) assert_memory_equal(a + 2 * N, s->initial, N * sizeof *a);
-        system_free(s);
     }
 }
 
-static void kinked(const System *s, int set, double t, const double *y, double *dy)
+FIELD(kinked)
 {
-    (void)set, (void)t;
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = y[i] * y[i];
 }
 
@@ -410,7 +382,7 @@ static void wrong_solution(const System *s, double t, double *y)
  * agreement. */
 TEST(test_reference_refuses)
 {
-    System *s = make("henon", 1, 0, 1);
+    OWN_SYSTEM *s = sized("henon", 1, 0, 1);
     double y[4], agreement = 0, t = 2, none = NAN;
     s->solution = wrong_solution;
     assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
@@ -424,10 +396,7 @@ TEST(test_reference_refuses)
     t = 0.25;
     assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
     assert_true(fabs(y[0] - 2) <= 1e-12); /* 1 / (1 - 2 t), condition 4 */
-    system_free(s);
 }
-
-/* ---- memory -------------------------------------------------------------------------------------- */
 
 /* ---- costs of a field beside its arithmetic -------------------------------------------------------- */
 
@@ -445,12 +414,10 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned 
 
 static size_t regions_of(const System *s)
 {
-    double *dy = memory_new(s->n * s->d, sizeof *dy);
-    assert_non_null(dy);
+    OWN_NUMBERS *dy = numbers(s->n * s->d);
     regions = 0;
     for (int op = 0; op < COLOURS; op++)
         if (s->field[op]) s->field[op](s, 1, 0, s->initial, dy);
-    memory_free(dy);
     return regions;
 }
 
@@ -459,53 +426,32 @@ static size_t regions_of(const System *s)
 TEST(test_few_particles)
 {
     static const char text[] = "system own\nn 1\nF = mean z\nG = -y\ninitial = 1\n";
-    System *s;
     for (size_t i = 0; system_name(i); i++) {
-        s = make(system_name(i), 0, 0, 1);
+        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 1);
         if (s->n < 64 && regions_of(s) != 0) fail_msg("%s: %zu regions", s->name, regions);
-        system_free(s);
     }
-    assert_int_equal(system_parse("own", text, strlen(text), 0, 0, 1, &s), 0);
-    assert_int_equal(regions_of(s), 0);
-    system_free(s);
-    assert_int_equal(system_parse("own", text, strlen(text), 1000, 0, 1, &s), 0);
-    assert_true(regions_of(s) > 0); /* controls: many particles are shared out, and it is seen */
-    system_free(s);
-    s = make("vortex", 1000, 0, 1);
-    assert_true(regions_of(s) > 0);
-    system_free(s);
+    OWN_SYSTEM *own = read_system(text, 0, 0), *many = read_system(text, 1000, 0),
+               *vortex = sized("vortex", 1000, 0, 1);
+    assert_int_equal(regions_of(own), 0);
+    assert_true(regions_of(many) > 0); /* controls: many particles are shared out, and it is seen */
+    assert_true(regions_of(vortex) > 0);
+}
+
+static int reference_job(const System *s)
+{
+    double y[64], agreement, t = 0.5;
+    TRY(reference_solve(s, &t, 1, y, &agreement));
+    return reference_flow(s, OP_F, 1, 0, t, y, NULL);
 }
 
 TEST(test_memory)
 {
-    size_t live = memory_live();
-    double y[64], agreement, t = 0.5;
     for (size_t i = 0; system_name(i); i++) {
         System *s = NULL;
-        int code, k = 0;
-        do {
-            memory_fail_at((size_t)++k);
-            code = system_new(system_name(i), 0, 0, 1, &s);
-        } while (code == ERR_MEMORY && memory_live() == live);
-        memory_fail_at(0);
-        assert_int_equal(code, 0);
-        assert_true(k > 1);
-        system_free(s);
-        assert_int_equal(memory_live(), live);
+        STARVE(0, system_new(system_name(i), 0, 0, 1, &s), if (code_ == 0) system_free(s));
     }
-    System *s = make("forced", 2, 1, 1);
-    for (size_t k = 1;; k++) {
-        size_t before = memory_live();
-        memory_fail_at(k);
-        int code = reference_solve(s, &t, 1, y, &agreement);
-        if (code == 0) code = reference_flow(s, OP_F, 1, 0, t, y, NULL);
-        memory_fail_at(0);
-        assert_int_equal(memory_live(), before);
-        if (code == 0) break;
-        assert_int_equal(code, ERR_MEMORY);
-        assert_true(k < 100);
-    }
-    system_free(s);
+    OWN_SYSTEM *s = sized("forced", 2, 1, 1);
+    STARVE(1, reference_job(s), );
 }
 
 TEST_MAIN(NULL, NULL)

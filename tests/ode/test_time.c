@@ -2,8 +2,6 @@
  * counts by another recursion, against the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
 
@@ -82,11 +80,11 @@ TEST(the_rule_needs_no_clocks)
 {
     enum { MOST = 4 };
     for (size_t i = 0; i < zoo.count; i++) {
-        Table *t = table_freeze(zoo.scheme[i]);
+        OWN_TABLE *t = table_freeze(zoo.scheme[i]);
         Forest *f;
-        Theory with, without;
+        Theory with;
         assert_int_equal(table_written(t), 0);
-        assert_int_equal(theory_search(t, MOST, &without), 0);
+        Theory without = theory_of(t, MOST);
         assert_int_equal(without.order, without.order_autonomous);
         assert_int_equal(forest_timed(MOST, t->colours, 1, &f), 0);
         assert_int_equal(theory_find(f, t, &with), 0);
@@ -95,7 +93,6 @@ TEST(the_rule_needs_no_clocks)
         if (leaves_out ? with.order > without.order : with.order != without.order)
             fail_msg("%s: %d with clocks, %d without", t->name, with.order, without.order);
         forest_free(f);
-        table_free(t);
     }
 }
 
@@ -129,28 +126,20 @@ enum { TEXTS = sizeof texts / sizeof *texts };
 
 static double coefficient(const Table *t, const char *term, int order)
 {
-    Forest *f;
-    char name[256];
-    double found = NAN;
+    OWN_FOREST *f = NULL;
     assert_int_equal(forest_timed(order, t->colours, 1, &f), 0);
-    double *c = memory_new(f->count, sizeof *c);
+    OWN_NUMBERS *c = numbers(f->count);
     assert_int_equal(theory_terms(f, t, order, c), 0);
-    for (size_t i = 0; i < f->count; i++) {
-        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
-        if (strcmp(name, term) == 0) found = c[i];
+    for (size_t i = 0; i < f->count; i++)
         if (tree_is_clock(f, i)) assert_true(c[i] == 0);
-    }
-    memory_free(c);
-    forest_free(f);
-    return found;
+    return c[tree_named(f, term)];
 }
 
 TEST(orders_of_texts)
 {
     for (size_t i = 0; i < TEXTS; i++) {
-        Theory th;
-        Table *t = frozen(texts[i].text);
-        assert_int_equal(theory_search(t, 5, &th), 0);
+        OWN_TABLE *t = frozen(texts[i].text);
+        Theory th = theory_of(t, 5);
         if (th.order != texts[i].order || th.order_autonomous != texts[i].autonomous)
             fail_msg("%s: %d, %d", texts[i].text, th.order, th.order_autonomous);
         if (texts[i].term) {
@@ -158,21 +147,17 @@ TEST(orders_of_texts)
             if (!(fabs(c - texts[i].c) < 1e-14))
                 fail_msg("%s: %s has %.17g", texts[i].text, texts[i].term, c);
         }
-        table_free(t);
     }
 }
 
 /* Right nodes written by @ follow the rule: the norm and terms are the same as without. */
 TEST(right_nodes_change_nothing)
 {
-    Theory a, b;
-    Table *plain = frozen("rk4"), *written = frozen(texts[1].text);
+    OWN_TABLE *plain = frozen("rk4"), *written = frozen(texts[1].text);
     assert_int_equal(table_written(written), 0);
-    assert_int_equal(theory_search(plain, 5, &a), 0);
-    assert_int_equal(theory_search(written, 5, &b), 0);
+    Theory a = theory_of(plain, 5);
+    Theory b = theory_of(written, 5);
     assert_true(a.error_norm2 == b.error_norm2);
-    table_free(plain);
-    table_free(written);
 }
 
 /* ---- measured --------------------------------------------------------------------------------------- */
@@ -180,39 +165,29 @@ TEST(right_nodes_change_nothing)
 /* Tells whether the error of table t on a system is the one predicted for table `theory`. */
 static int is_predicted(const Table *t, const Table *theory, const System *s)
 {
-    OrderOptions o = {.halvings = 6};
-    OrderStudy study;
-    Prediction p;
-    Theory th;
-    assert_int_equal(theory_search(theory, 5, &th), 0);
-    int order = theory_order(&th, s);
-    double *vector = memory_new(2 * s->n * s->d, sizeof *vector);
-    assert_int_equal(order_predict(theory, s, 0, order, th.zero_stable, &p, vector), 0);
-    assert_int_equal(order_measure(t, s, &o, order, th.zero_stable, &study), 0);
-    int met = study.verdict == VERDICT_AGREE &&
-              order_match(&study, p.global, p.accuracy, vector + s->n * s->d) == VERDICT_AGREE;
-    order_free(&study);
-    memory_free(vector);
-    return met;
+    Theory th = theory_of(theory, 5);
+    OWN_NUMBERS *vector = numbers(2 * s->n * s->d);
+    Prediction p = predict(theory, s, 0, vector);
+    OWN_STUDY m =
+        measured(t, s, (OrderOptions){.halvings = 6}, theory_order(&th, s), th.zero_stable);
+    return m.verdict == VERDICT_AGREE &&
+           order_match(&m, p.global, p.accuracy, vector + m.N) == VERDICT_AGREE;
 }
 
 TEST(measured_on_a_field_of_time)
 {
-    System *forced = make("forced"), *still = make("attention");
+    OWN_SYSTEM *forced = make("forced"), *still = make("attention");
     for (size_t i = 0; i < TEXTS; i++) {
-        Table *t = frozen(texts[i].text);
+        OWN_TABLE *t = frozen(texts[i].text);
         if (!is_predicted(t, t, forced)) fail_msg("%s on forced", texts[i].text);
         if (!is_predicted(t, t, still)) fail_msg("%s on attention", texts[i].text);
-        table_free(t);
     }
-    system_free(forced);
-    system_free(still);
 }
 
 /* Heun's method and a partitioned one with random nodes have the predicted errors. */
 TEST(random_nodes)
 {
-    System *forced = make("forced");
+    OWN_SYSTEM *forced = make("forced");
     for (uint64_t i = 0; i < 8; i++) {
         char text[256];
         int n = (int)(random_uniform(5, i, 0) * 9), m = (int)(random_uniform(5, i, 1) * 9);
@@ -221,24 +196,19 @@ TEST(random_nodes)
                        : "k1 = F(y @ %d/8)\nk2 = G(y + k1 @ %d/8)\nk3 = F(y + k1 + k2)\n"
                          "y' = y + 1/2*k1 + k2 + 1/2*k3",
                  n, m);
-        Table *t = frozen(text);
+        OWN_TABLE *t = frozen(text);
         if (!is_predicted(t, t, forced)) fail_msg("%s", text);
-        table_free(t);
     }
-    system_free(forced);
 }
 
 /* The control: the theory of one node does not fit another. */
 TEST(another_node_is_seen)
 {
-    System *forced = make("forced");
-    Table *t = frozen("k1 = H(y)\nk2 = H(y + k1 @ 3/4)\ny' = y + 1/2*k1 + 1/2*k2");
-    Table *other = frozen("k1 = H(y)\nk2 = H(y + k1 @ 5/8)\ny' = y + 1/2*k1 + 1/2*k2");
+    OWN_SYSTEM *forced = make("forced");
+    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = H(y + k1 @ 3/4)\ny' = y + 1/2*k1 + 1/2*k2");
+    OWN_TABLE *other = frozen("k1 = H(y)\nk2 = H(y + k1 @ 5/8)\ny' = y + 1/2*k1 + 1/2*k2");
     assert_true(is_predicted(t, t, forced));
     assert_false(is_predicted(t, other, forced));
-    table_free(t);
-    table_free(other);
-    system_free(forced);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)
