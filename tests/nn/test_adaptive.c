@@ -58,17 +58,15 @@ static void widen(Model *m, const char *end, int tail, size_t words, size_t w, d
 {
     char name[64];
     snprintf(name, sizeof name, "%s.tail.%d.weight", end, tail);
-    double *e = tiny_tensor(m, name);
+    OWN_NUMBERS *e = tiny_tensor(m, name);
     snprintf(name, sizeof name, "%s.tail.%d.project.weight", end, tail);
-    double *p = tiny_tensor(m, name);
+    OWN_NUMBERS *p = tiny_tensor(m, name);
     assert_true(e && p);
     for (size_t v = 0; v < words; v++)
         for (size_t d = 0; d < D; d++) {
             out[v * D + d] = 0;
             for (size_t i = 0; i < w; i++) out[v * D + d] += e[v * w + i] * p[d * w + i];
         }
-    memory_free(e);
-    memory_free(p);
 }
 
 /* Computes out (ALL, D): the rows of all words at an end, "embed" or "output", then the entries, if there are
@@ -77,16 +75,14 @@ static void spell_out(Model *m, const char *end, double *out)
 {
     char name[64];
     snprintf(name, sizeof name, "%s.weight", end);
-    double *head = tiny_tensor(m, name);
+    OWN_NUMBERS *head = tiny_tensor(m, name);
     snprintf(name, sizeof name, "%s.entry.weight", end);
-    double *entry = tiny_tensor(m, name);
+    OWN_NUMBERS *entry = tiny_tensor(m, name);
     memcpy(out, head, HEAD * D * sizeof *out);
     widen(m, end, 1, SECOND - HEAD, D / FACTOR, out + HEAD * D);
     widen(m, end, 2, V - SECOND, D / FACTOR / FACTOR, out + SECOND * D);
     memset(out + V * D, 0, TAILS * D * sizeof *out);
     if (entry) memcpy(out + V * D, entry, TAILS * D * sizeof *out);
-    memory_free(head);
-    memory_free(entry);
 }
 
 static void put(Model *m, const char *name, const double *x)
@@ -109,9 +105,8 @@ static Model *plain_of(Model *m)
     for (size_t i = 0; i < params; i++) {
         if (strncmp(list[i].name, "embed.", 6) == 0 || strncmp(list[i].name, "output.", 7) == 0)
             continue;
-        double *x = tiny_tensor(m, list[i].name);
+        OWN_NUMBERS *x = tiny_tensor(m, list[i].name);
         put(r, list[i].name, x);
-        memory_free(x);
     }
     spell_out(m, "embed", table);
     put(r, "embed.weight", table);
@@ -149,7 +144,7 @@ static void compare_with_plain(const char *name, size_t form)
     Batch x = tiny_batch();
     ModelConfig c = adaptive();
     c.untied = forms[form].untied;
-    Model *m = shaken(name, c, tiny_residual(), 1), *r = plain_of(m);
+    OWN_MODEL *m = shaken(name, c, tiny_residual(), 1), *r = plain_of(m);
     double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
     int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
     assert_int_equal(model_embed(m, SIDE_TARGET, 7, token, y), 0);
@@ -168,8 +163,6 @@ static void compare_with_plain(const char *name, size_t form)
         sum += nll[k] / N;
     }
     assert_true(fabs(mean - sum) <= tol);
-    model_free(m);
-    model_free(r);
 }
 
 TEST(it_is_what_the_plain_model_spells)
@@ -184,13 +177,12 @@ static void copy_embedding(Model *from, Model *to)
     const Param *list;
     size_t params = model_params(from, &list);
     for (size_t i = 0; i < params; i++) {
-        double *x = tiny_tensor(from, list[i].name);
+        OWN_NUMBERS *x = tiny_tensor(from, list[i].name);
         char name[128];
         int embed = strncmp(list[i].name, "embed.", 6) == 0;
         if (model_find(to, list[i].name)) put(to, list[i].name, x);
         snprintf(name, sizeof name, "output.%s", list[i].name + 6);
         if (embed) put(to, name, x);
-        memory_free(x);
     }
 }
 
@@ -202,8 +194,8 @@ TEST(untied_with_the_same_numbers_is_tied)
     ModelConfig c = adaptive();
     c.untied = 1;
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
-        Model *r = shaken(tested_backend(i), c, tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
+        OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 0);
         double p[N * V], q[N * V];
         assert_int_equal(model_logits(m, &x, p), 0);
         assert_int_equal(model_logits(r, &x, q), 0);
@@ -211,8 +203,6 @@ TEST(untied_with_the_same_numbers_is_tied)
         copy_embedding(m, r);
         assert_int_equal(model_logits(r, &x, q), 0);
         assert_true(distance(p, q, N * V) <= tolerance(m));
-        model_free(m);
-        model_free(r);
     }
 }
 
@@ -225,7 +215,7 @@ TEST(smoothed_labels_are_over_the_vocabulary)
         for (size_t form = 2; form < FORMS; form++) {
             ModelConfig c = adaptive_form(form);
             c.dropout = 0;
-            Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
             double p[N * V], nll[N], want[N], other[N], e = c.smoothing;
             double tol = 2 * tolerance(m);
             assert_int_equal(model_logits(m, &x, p), 0);
@@ -242,7 +232,6 @@ TEST(smoothed_labels_are_over_the_vocabulary)
             assert_int_equal(model_forward(m, &x, 0, 1, nll, NULL), 0); /* no smoothing here */
             for (size_t k = 0; k < N; k++)
                 assert_true(fabs(nll[k] + p[k * V + (size_t)x.target[k]]) <= tol);
-            model_free(m);
         }
 }
 
@@ -254,22 +243,18 @@ TEST(little_smoothing_is_none)
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t form = 0; form < 2; form++) {
             ModelConfig c = adaptive_form(form);
-            Model *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
             double mean, little, tol = tolerance(m);
             assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-            double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+            OWN_NUMBERS *g = tiny_gradient(m);
             for (int much = 0; much < (is_coarse(m) ? 1 : 2); much++) {
                 c.smoothing = much ? 0.3 : 0x1p-70;
-                Model *r = shaken(tested_backend(i), c, tiny_residual(), 1);
+                OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 1);
                 assert_int_equal(model_gradient(r, &x, 1, &little), 0);
-                double *h = tiny_get(r, model_grad(r), 0, model_size(r));
+                OWN_NUMBERS *h = tiny_gradient(r);
                 assert_true((fabs(little - mean) <= tol) == !much);
                 assert_true((distance(g, h, model_size(r)) <= tol) == !much);
-                memory_free(h);
-                model_free(r);
             }
-            memory_free(g);
-            model_free(m);
         }
 }
 
@@ -281,12 +266,12 @@ TEST(gradients_agree)
     for (size_t form = 0; form < FORMS; form++) {
         ModelConfig c = adaptive_form(form);
         double mean;
-        Model *m = shaken("cpu-f64", c, tiny_residual(), 1);
+        OWN_MODEL *m = shaken("cpu-f64", c, tiny_residual(), 1);
         size_t size = model_size(m);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        double *g = tiny_get(m, model_grad(m), 0, size);
+        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, size);
         for (size_t i = 0; tested_backend(i); i++) {
-            Model *r = shaken(tested_backend(i), c, tiny_residual(), 1);
+            OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 1);
             double tol = tolerance(r) / 4;
             assert_int_equal(model_gradient(r, &x, 1, &mean), 0);
             double *h = tiny_get(r, model_grad(r), 0, size), e = norm_distance(h, g, size);
@@ -294,10 +279,7 @@ TEST(gradients_agree)
             for (size_t k = 0; k < size; k++) h[k] *= 1 + 3 * tol; /* control */
             assert_false(norm_distance(h, g, size) <= tol);
             memory_free(h);
-            model_free(r);
         }
-        memory_free(g);
-        model_free(m);
     }
 }
 
@@ -306,7 +288,7 @@ TEST(probabilities_sum_to_one)
 {
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
         double log_p[N * V];
         assert_int_equal(model_logits(m, &x, log_p), 0);
         for (size_t k = 0; k < N; k++) {
@@ -314,7 +296,6 @@ TEST(probabilities_sum_to_one)
             assert_true(fabs(log_sum(V, z)) <= V * 0x1p-48); /* the rest is done in double */
             assert_true(log_sum(SECOND, z) < -1e-6);
         }
-        model_free(m);
     }
 }
 
@@ -327,7 +308,7 @@ static double trained(const char *name, size_t form)
     ModelConfig c = adaptive_form(form);
     c.dropout = 0;
     Batch x = tiny_batch();
-    Model *m = shaken(name, c, tiny_residual(), 1);
+    OWN_MODEL *m = shaken(name, c, tiny_residual(), 1);
     double before, after;
     assert_int_equal(model_forward(m, &x, 0, 0, NULL, &before), 0);
     for (uint64_t k = 1; k <= 20; k++)
@@ -340,7 +321,6 @@ static double trained(const char *name, size_t form)
         }
     assert_int_equal(model_forward(m, &x, 0, 0, NULL, &after), 0);
     assert_true(after < before - 0.5);
-    model_free(m);
     return after;
 }
 
@@ -363,22 +343,19 @@ TEST(blocks_of_rows_make_no_difference)
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i / FORMS); i++) {
         ModelConfig c = adaptive_form(i % FORMS);
-        Model *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
         double a[N], b[N], p[N * V], q[N * V], mean, tol = tolerance(m);
         assert_int_equal(model_forward(m, &x, 1, 0, a, NULL), 0);
         assert_int_equal(model_logits(m, &x, p), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+        OWN_NUMBERS *g = tiny_gradient(m);
         m->out.block = 2;
         assert_int_equal(model_forward(m, &x, 1, 0, b, NULL), 0);
         assert_int_equal(model_logits(m, &x, q), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        double *h = tiny_get(m, model_grad(m), 0, model_size(m));
+        OWN_NUMBERS *h = tiny_gradient(m);
         assert_true(distance(a, b, N) <= tol && distance(p, q, N * V) <= tol);
         assert_true(distance(g, h, model_size(m)) <= tol);
-        memory_free(g);
-        memory_free(h);
-        model_free(m);
     }
 }
 
@@ -395,8 +372,8 @@ static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less
 {
     ModelConfig plain = tiny_config();
     plain.untied = c.untied;
-    Model *m = model("cpu-f32", c, tiny_residual(), 0);
-    Model *r = model("cpu-f32", plain, tiny_residual(), 0);
+    OWN_MODEL *m = model("cpu-f32", c, tiny_residual(), 0);
+    OWN_MODEL *r = model("cpu-f32", plain, tiny_residual(), 0);
     size_t size = model_size(r) - less;
     for (size_t i = 0; i < n; i++) {
         const Param *p = model_find(m, want[i].name);
@@ -405,8 +382,6 @@ static void check_shapes(ModelConfig c, const Shape *want, size_t n, size_t less
         size += p->size;
     }
     assert_int_equal(model_size(m), size);
-    model_free(m);
-    model_free(r);
 }
 
 TEST(tensors_have_names_and_shapes)

@@ -7,6 +7,7 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 enum { TOKENS = 5000 };
 
@@ -93,8 +94,8 @@ TEST(test_batches_cover)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
             for (size_t l = 0; l < 2 * LENGTHS; l++) {
                 size_t T = lengths[l / 2], most = l % 2 ? 3 * T + 1 : T;
-                Text t = text_for(context, 8, sizes[k]);
-                Batches *b;
+                OWN_TEXT t = text_for(context, 8, sizes[k]);
+                OWN_BATCHES *b;
                 int code = batches_new(&t, NULL, &v, NULL, context, most, T, 5, &b);
                 if (sizes[k] == 1 && context == CONTEXT_SENTENCE) {
                     assert_int_equal(code, ERR_INPUT); /* one blank line */
@@ -106,8 +107,6 @@ TEST(test_batches_cover)
                         assert_true(covers(b, &t, context, most, T));
                     }
                 }
-                batches_free(b);
-                text_free(&t);
             }
 }
 
@@ -115,9 +114,9 @@ TEST(test_batches_cover)
 TEST(test_batches_control)
 {
     Vocab v = {.eos = 0};
-    Text t = text_for(CONTEXT_STREAM, 8, TOKENS);
+    OWN_TEXT t = text_for(CONTEXT_STREAM, 8, TOKENS);
     uint8_t *seen = memory_new(TOKENS, 1);
-    Batches *b;
+    OWN_BATCHES *b;
     Batch x;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 128, 32, 5, &b), 0);
     for (int spoil = 0; spoil < 6; spoil++) {
@@ -139,19 +138,17 @@ TEST(test_batches_control)
     assert_true(missed);
     assert_int_equal(batches_get(b, batches_count(b), &x), ERR_MISUSE);
     memory_free(seen);
-    batches_free(b);
-    text_free(&t);
 }
 
 /* In evaluation the targets one after another are the text, and the inputs are the text after a first <eos>. This
  * holds on real text; a stream comes in blocks of T, batch_tokens / T at a time. */
 TEST(test_evaluation)
 {
-    Corpus c;
+    OWN_CORPUS c;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 0, &c), 0);
     const Text *t = &c.text[SPLIT_VALID];
     for (int context = 0; context < 2; context++) {
-        Batches *b;
+        OWN_BATCHES *b;
         Batch x;
         size_t at = 0;
         assert_int_equal(batches_new(t, NULL, &c.vocab, NULL, context, 1000, 70, 1, &b), 0);
@@ -169,9 +166,7 @@ TEST(test_evaluation)
             }
         }
         assert_int_equal(at, t->tokens);
-        batches_free(b);
     }
-    corpus_free(&c);
 }
 
 /* Returns a number for an epoch's batches in their order. */
@@ -195,8 +190,8 @@ TEST(test_batches_order)
 {
     Vocab v = {.eos = 0};
     for (int context = 0; context < 2; context++) {
-        Text t = text_for(context, 8, TOKENS);
-        Batches *a, *b, *d;
+        OWN_TEXT t = text_for(context, 8, TOKENS);
+        OWN_BATCHES *a, *b, *d;
         assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 5, &a), 0);
         assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 5, &b), 0);
         assert_int_equal(batches_new(&t, NULL, &v, NULL, context, 256, 64, 6, &d), 0);
@@ -208,10 +203,6 @@ TEST(test_batches_order)
             for (long f = 0; f < e; f++) assert_false(sum[e] == sum[f]);
         }
         assert_true(epoch_sum(a, -1) == epoch_sum(d, -1));
-        batches_free(a);
-        batches_free(b);
-        batches_free(d);
-        text_free(&t);
     }
 }
 
@@ -247,13 +238,11 @@ static long spread(Batches *b, long epoch)
 TEST(test_like_length)
 {
     Vocab v = {.eos = 0};
-    Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
-    Batches *b;
+    OWN_TEXT t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
+    OWN_BATCHES *b;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
     for (long epoch = 0; epoch < 4; epoch++) assert_true(spread(b, epoch) <= 0);
     assert_true(spread(b, -1) > 0); /* control: in the text's order */
-    batches_free(b);
-    text_free(&t);
 }
 
 /* The cuts of a stream move: over many epochs a token is the first of its block at about 1 time in T. */
@@ -261,8 +250,8 @@ TEST(test_offsets)
 {
     enum { T = 8, EPOCHS = 800 };
     Vocab v = {.eos = 0};
-    Text t = text_for(CONTEXT_STREAM, 8, 100);
-    Batches *b;
+    OWN_TEXT t = text_for(CONTEXT_STREAM, 8, 100);
+    OWN_BATCHES *b;
     size_t first = 0;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, T, 5, &b), 0);
     for (long epoch = 0; epoch < EPOCHS; epoch++) {
@@ -276,8 +265,6 @@ TEST(test_offsets)
     }
     /* binomial: 100 +- 4 sqrt(800 * 1/8 * 7/8) */
     assert_true(fabs((double)first - 100) <= 4 * 9.36);
-    batches_free(b);
-    text_free(&t);
 }
 
 TEST(test_refused_batches)
@@ -285,7 +272,7 @@ TEST(test_refused_batches)
     Vocab v = {.eos = 0};
     int32_t eos[3] = {0};
     Text t = text_for(CONTEXT_STREAM, 8, 100), blank = {.file = "blank", .id = eos, .tokens = 3};
-    Batches *b;
+    OWN_BATCHES *b;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 33, 5, &b), ERR_INPUT);
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 0, 5, &b), ERR_INPUT);
     assert_int_equal(batches_new(&t, NULL, &v, NULL, 2, 32, 8, 5, &b), ERR_MISUSE);
@@ -295,7 +282,6 @@ TEST(test_refused_batches)
     assert_null(b);
     assert_int_equal(batches_new(&blank, NULL, &v, NULL, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     assert_int_equal(batches_count(b), 1);
-    batches_free(b);
     text_free(&t);
 }
 
@@ -389,9 +375,9 @@ TEST(test_pairs_stay_together)
 {
     static const size_t most[] = {WORDS + 1, 64, 500, 1000000};
     Vocab v = {.eos = 0};
-    Text t = side_of(0), s = side_of(1);
+    OWN_TEXT t = side_of(0), s = side_of(1);
     for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
-        Batches *b;
+        OWN_BATCHES *b;
         assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, most[k], WORDS + 1, 5, &b),
                          0);
         assert_true(covers_pairs(b, most[k], 1));
@@ -400,17 +386,14 @@ TEST(test_pairs_stay_together)
             assert_true(covers_pairs(b, most[k], epoch < 0));
             if (epoch >= 0) assert_true(spread(b, epoch) <= 0);
         }
-        batches_free(b);
     }
-    text_free(&t);
-    text_free(&s);
 }
 
 /* The checkers see errors on either side, exchanged sources, and a batch left out. */
 TEST(test_pairs_control)
 {
     Vocab v = {.eos = 0};
-    Text t = side_of(0), s = side_of(1);
+    OWN_TEXT t = side_of(0), s = side_of(1);
     uint8_t seen[LINES] = {0};
     Batches *b;
     Batch x;
@@ -442,15 +425,13 @@ TEST(test_pairs_control)
     assert_false(covers_pairs(b, 150, 1)); /* more rows than that */
     assert_false(covers_pairs(b, 400, 1)); /* more would fit into that */
     batches_free(b);
-    text_free(&t);
-    text_free(&s);
 }
 
 TEST(test_pairs_order)
 {
     Vocab v = {.eos = 0};
-    Text t = side_of(0), s = side_of(1);
-    Batches *a, *b, *d;
+    OWN_TEXT t = side_of(0), s = side_of(1);
+    OWN_BATCHES *a, *b, *d;
     assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &a), 0);
     assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 5, &b), 0);
     assert_int_equal(batches_new(&t, &s, &v, NULL, CONTEXT_SENTENCE, 200, WORDS + 1, 6, &d), 0);
@@ -470,11 +451,6 @@ TEST(test_pairs_order)
     Batch x;
     assert_int_equal(batches_get(a, 0, &x), 0);
     assert_true(memory_calls() == before);
-    batches_free(a);
-    batches_free(b);
-    batches_free(d);
-    text_free(&t);
-    text_free(&s);
 }
 
 /* A text alone gives the same batches without a source, whether there is no source text or one without tokens. */
@@ -482,15 +458,13 @@ TEST(test_no_source)
 {
     Vocab v = {.eos = 0};
     Text t = text_for(CONTEXT_SENTENCE, 8, TOKENS), none = {0};
-    Batches *a, *b;
+    OWN_BATCHES *a, *b;
     Batch x;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &a), 0);
     assert_int_equal(batches_new(&t, &none, &v, NULL, CONTEXT_SENTENCE, 256, 64, 5, &b), 0);
     for (long e = -1; e < 2; e++) assert_true(epoch_sum(a, e) == epoch_sum(b, e));
     assert_int_equal(batches_get(b, 0, &x), 0);
     assert_true(x.source.N == 0 && !x.source.start && !x.source.input && !x.source.position);
-    batches_free(a);
-    batches_free(b);
     text_free(&t);
 }
 
@@ -518,13 +492,12 @@ TEST(test_refused_pairs)
         {&c, &a, CONTEXT_SENTENCE, 4, "blank:2 is blank and four:2 is not"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Batches *x;
+        OWN_BATCHES *x;
         int code =
             batches_new(row[i].target, row[i].source, &v, NULL, row[i].context, 8, row[i].T, 1, &x);
         assert_int_equal(code, row[i].says ? ERR_INPUT : 0);
         assert_true(!row[i].says || strstr(error_text(), row[i].says));
         assert_int_equal(x == NULL, code != 0);
-        batches_free(x);
     }
 }
 
@@ -533,9 +506,8 @@ static int job_pairs(void)
     int32_t id[] = {1, 2, 0, 1, 0};
     Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
     Vocab v = {.eos = 0};
-    Batches *b;
+    OWN_BATCHES *b;
     TRY(batches_new(&t, &t, &v, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b));
-    batches_free(b);
     return 0;
 }
 
@@ -544,9 +516,8 @@ static int job_batches(void)
     int32_t id[] = {1, 2, 0, 1, 0};
     Text t = {.file = "text", .id = id, .tokens = 5};
     Vocab v = {.eos = 0};
-    Batches *b;
+    OWN_BATCHES *b;
     TRY(batches_new(&t, NULL, &v, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b));
-    batches_free(b);
     return 0;
 }
 
@@ -563,13 +534,13 @@ TEST(test_bytes)
     print_message("# SKIP the sanitizer's own allocator\n");
     skip();
 #endif
-    Corpus c;
+    OWN_CORPUS c;
     assert_int_equal(corpus_open("reverse:26", LEVEL_WORD, 0, 1, &c), 0);
     for (int pairs = 0; pairs < 2; pairs++)
         for (int context = pairs ? CONTEXT_SENTENCE : CONTEXT_STREAM; context <= CONTEXT_SENTENCE;
              context++) {
             const Text *t = &c.text[SPLIT_TRAIN], *source = pairs ? &c.source[SPLIT_TRAIN] : NULL;
-            Batches *b;
+            OWN_BATCHES *b;
             size_t bytes = batches_bytes(t, source, &c.vocab, NULL, context, 4096, 13);
             struct mallinfo2 before = mallinfo2();
             assert_int_equal(batches_new(t, source, &c.vocab, NULL, context, 4096, 13, 1, &b), 0);
@@ -577,25 +548,21 @@ TEST(test_bytes)
             size_t took = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
             if (!(took >= bytes && took <= bytes + 14 * (4096 + 256)))
                 fail_msg("context %d: told %zu, took %zu", context, bytes, took);
-            batches_free(b);
         }
-    corpus_free(&c);
 }
 
 /* An epoch and its batches allocate nothing. */
 TEST(test_no_allocation)
 {
     Vocab v = {.eos = 0};
-    Text t = text_for(CONTEXT_STREAM, 8, 100);
-    Batches *b;
+    OWN_TEXT t = text_for(CONTEXT_STREAM, 8, 100);
+    OWN_BATCHES *b;
     Batch x;
     assert_int_equal(batches_new(&t, NULL, &v, NULL, CONTEXT_STREAM, 32, 8, 5, &b), 0);
     size_t before = memory_calls();
     batches_epoch(b, 1);
     assert_int_equal(batches_get(b, 0, &x), 0);
     assert_true(memory_calls() == before);
-    batches_free(b);
-    text_free(&t);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -258,7 +258,8 @@ TEST(a_wide_beam_finds_all)
         for (const TinyPlan *p = list[side]; p->name; p++)
             for (int penalty = 0; penalty < PENALTIES; penalty++)
                 for (int v = 0; v < 4; v++) {
-                    Model *m = random_model(backend("cpu-f64"), p, FEW, 2 * ALL, 5 + (uint64_t)v);
+                    OWN_MODEL *m =
+                        random_model(backend("cpu-f64"), p, FEW, 2 * ALL, 5 + (uint64_t)v);
                     BeamConfig c = search_of(ALL, FEW_LONGEST - (size_t)(v == 3), 2);
                     Sources k;
                     Batch x = sources(&k, FEW, 8, 0, 1 + (size_t)(p == tiny_pairs));
@@ -270,7 +271,6 @@ TEST(a_wide_beam_finds_all)
                     c.banned_count = v == 3;
                     check_all(m, &c, &x, wrongs);
                     trials += x.S;
-                    model_free(m);
                 }
     print_message("# %zu searches equal all outputs; a length without <eos> seen in %zu, a "
                   "forgotten parent in %zu\n",
@@ -429,7 +429,7 @@ TEST(a_second_search_agrees)
     assert_non_null(other);
     for (uint64_t v = 0; v < TRIALS; v++) {
         const TinyPlan *p = v % 3 ? &tiny_pairs[v % 2] : &tiny_plans[v % 5];
-        Model *m = random_model(&counting, p, V, SENTENCES * 6, v);
+        OWN_MODEL *m = random_model(&counting, p, V, SENTENCES * 6, v);
         BeamConfig c = drawn(v, V, SENTENCES, banned);
         Sources k;
         Batch x = sources(&k, V, v, 0, SENTENCES);
@@ -454,7 +454,6 @@ TEST(a_second_search_agrees)
         finished_early += found[0].best[0].length <= longest_of(&c, &x, 0);
         sentences += x.S;
         free(found);
-        model_free(m);
     }
     free(other);
     print_message("# %zu sentences; seen of them: parent %zu, length %zu, any <eos> %zu, first "
@@ -496,7 +495,7 @@ TEST(a_beam_of_one_is_greedy)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = random_model(backend(tested_backend(i)), p, V, 8, 77);
+            OWN_MODEL *m = random_model(backend(tested_backend(i)), p, V, 8, 77);
             BeamConfig c = search_of(1, LONGEST, 8);
             Sources k;
             Batch x = sources(&k, V, 3, 0, 8);
@@ -510,7 +509,6 @@ TEST(a_beam_of_one_is_greedy)
                 assert_true(fabs(found[s].best[0].sum - o.sum) <= tolerance(m->backend));
             }
             free(found);
-            model_free(m);
         }
 }
 
@@ -521,7 +519,7 @@ TEST(scores_are_those_of_a_pass)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_pairs; p->name; p++) {
-            Model *m = random_model(backend(tested_backend(i)), p, V, 6 * 4, 31);
+            OWN_MODEL *m = random_model(backend(tested_backend(i)), p, V, 6 * 4, 31);
             BeamConfig c = search_of(4, LONGEST, 6);
             c.penalty = PENALTY_GNMT;
             c.alpha = 0.7;
@@ -542,7 +540,6 @@ TEST(scores_are_those_of_a_pass)
                                 1e-12 * fabs(o->score));
                 }
             free(found);
-            model_free(m);
         }
 }
 
@@ -585,7 +582,7 @@ TEST(batches_do_not_matter)
         for (const TinyPlan *p = tiny_pairs; p->name; p++)
             for (uint64_t seed = 0; seed < (tested_prefix ? 1 : 4); seed++) {
                 backend_threads(seed == 1 ? 2 : 1);
-                Model *m = random_model(backend(tested_backend(i)), p, V, SOURCES * 5, seed);
+                OWN_MODEL *m = random_model(backend(tested_backend(i)), p, V, SOURCES * 5, seed);
                 BeamConfig c = search_of(5, LONGEST, SOURCES);
                 c.penalty = PENALTY_POWER;
                 c.alpha = 1;
@@ -606,7 +603,6 @@ TEST(batches_do_not_matter)
                     free(o);
                 }
                 free(first);
-                model_free(m);
             }
         backend_threads(1);
         print_message("# %s: of %zu hypotheses %zu have other scores in another batch, by at most "
@@ -620,7 +616,7 @@ TEST(batches_do_not_matter)
 
 TEST(lengths_are_kept)
 {
-    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 4 * 16, 2);
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 4 * 16, 2);
     Sources k;
     Batch x = sources(&k, V, 9, 0, 16);
     size_t shorter = 0, at_most = 0;
@@ -647,7 +643,6 @@ TEST(lengths_are_kept)
                 free(found);
             }
     assert_true(shorter > 100 && at_most > 100);
-    model_free(m);
 }
 
 /* Outputs have no repeats. The controls: without the option they repeat. */
@@ -655,7 +650,7 @@ TEST(nothing_repeats)
 {
     size_t repeated[5] = {0}, outputs = 0;
     for (uint64_t seed = 0; seed < 6; seed++) {
-        Model *m = random_model(backend("cpu-f32"), &tiny_pairs[seed % 2], V, 4 * 16, seed);
+        OWN_MODEL *m = random_model(backend("cpu-f32"), &tiny_pairs[seed % 2], V, 4 * 16, seed);
         Sources k;
         Batch x = sources(&k, V, seed, 0, 16);
         for (size_t n = 0; n < 5; n++) {
@@ -671,7 +666,6 @@ TEST(nothing_repeats)
                 }
             free(found);
         }
-        model_free(m);
     }
     print_message("# of %zu outputs without the option some repeat 1, 2, 3 or 4 tokens: %zu, %zu, "
                   "%zu, %zu\n",
@@ -694,7 +688,7 @@ static void refuse(Model *m, BeamConfig c, const char *words)
 TEST(configurations_that_cannot_be)
 {
     static const int32_t bad[] = {EOS, -1, V};
-    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
     const BeamConfig good = search_of(5, LONGEST, 4);
     const double number[] = {NAN, INFINITY, -INFINITY, 11, -11};
     BeamConfig c = good;
@@ -743,13 +737,12 @@ TEST(configurations_that_cannot_be)
         c = good, c.banned = &bad[i], c.banned_count = 1;
         refuse(m, c, "cannot be banned");
     }
-    model_free(m);
 }
 
 TEST(no_output_is_allowed)
 {
     static const int32_t all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
     BeamConfig c = search_of(5, LONGEST, 4);
     Sources k;
     Batch x = sources(&k, V, 1, 0, 4);
@@ -771,7 +764,6 @@ TEST(no_output_is_allowed)
     assert_int_equal(beam_search(b, &x, keep, found), ERR_MISUSE);
     beam_free(b);
     free(found);
-    model_free(m);
 }
 
 TEST(numbers_that_are_none)
@@ -779,7 +771,7 @@ TEST(numbers_that_are_none)
     static const double bad[] = {NAN, INFINITY};
     for (size_t i = 0; tested_backend(i); i++)
         for (size_t j = 0; j < 2; j++) {
-            Model *m = random_model(backend(tested_backend(i)), tiny_pairs, V, 20, 2);
+            OWN_MODEL *m = random_model(backend(tested_backend(i)), tiny_pairs, V, 20, 2);
             BeamConfig c = search_of(5, LONGEST, 4);
             Sources k;
             Batch x = sources(&k, V, 1, 0, 4);
@@ -791,7 +783,6 @@ TEST(numbers_that_are_none)
             assert_non_null(strstr(error_text(), "log p of token 1 of sentence 1"));
             beam_free(b);
             free(found);
-            model_free(m);
         }
 }
 
@@ -814,7 +805,7 @@ static int stop_soon(void *arg, size_t sentence, size_t count, const Hypothesis 
 
 TEST(a_search_is_ended_from_outside)
 {
-    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 20, 2);
     BeamConfig c = search_of(5, LONGEST, 4);
     c.max_ratio = 1; /* sentences of different lengths */
     Sources k;
@@ -839,7 +830,6 @@ TEST(a_search_is_ended_from_outside)
     beam_free(b);
     free(one);
     free(other);
-    model_free(m);
 }
 
 static Model *fixed;
@@ -862,11 +852,10 @@ TEST(short_of_memory)
 
 TEST(bytes_grow_with_rows)
 {
-    Model *m = random_model(backend("cpu-f32"), tiny_pairs, V, 600, 2);
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 600, 2);
     BeamConfig one = search_of(5, LONGEST, 10), two = search_of(5, LONGEST, 20);
     size_t a = beam_bytes(m, &one), b = beam_bytes(m, &two);
     assert_true(b > 1.5 * (double)a && b < 2.5 * (double)a);
-    model_free(m);
 }
 
 TEST(nothing_leaks)

@@ -54,7 +54,7 @@ TEST(the_model_is_the_mean_of_the_last_epochs)
     Trial a;
     Evaluation e;
     char file[PATH];
-    Model *m = new_model("cpu-f32"), *want = new_model("cpu-f32");
+    OWN_MODEL *m = new_model("cpu-f32"), *want = new_model("cpu-f32");
     size_t n = model_size(m);
     double *sum = memory_new(n, sizeof *sum), *x = NULL;
     for (int epochs = EPOCHS - 1; epochs <= EPOCHS; epochs++) {
@@ -83,8 +83,6 @@ TEST(the_model_is_the_mean_of_the_last_epochs)
     assert_int_equal(store_load_state(m, path(file, "mean", "state.safetensors")), 0); /* control */
     assert_memory_not_equal(model_data(m), model_data(want), n * sizeof(float));
     memory_free(sum);
-    model_free(m);
-    model_free(want);
 }
 
 /* Epoch files of an older run in the directory go. A lost file gives an error. */

@@ -8,15 +8,11 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 static const char *write_string(const char *name, const char *text)
 {
     return file_text(name, text);
-}
-
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
 }
 
 /* Returns the text with a blank between tokens. `out` must have room. */
@@ -74,16 +70,14 @@ TEST(test_lines)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const char *s = row[i].text;
-        Vocab v;
-        Text t;
+        OWN_VOCAB v;
+        OWN_TEXT t;
         assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
         assert_int_equal(text_read(write_string("lines", s), &v, &t), 0);
         assert_string_equal(spell(&v, &t), row[i].tokens);
         assert_int_equal(t.lines, row[i].lines);
         assert_int_equal(t.blank, row[i].blank);
         assert_int_equal(t.unknown, 0);
-        text_free(&t);
-        vocab_free(&v);
     }
 }
 
@@ -105,7 +99,7 @@ TEST(test_characters)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const char *s = row[i].text;
-        Vocab v, w;
+        OWN_VOCAB v, w;
         Text t;
         assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, 0, &v), 0);
         assert_true(v.unk >= 0);
@@ -123,8 +117,6 @@ TEST(test_characters)
         assert_int_equal(text_encode("new", "Z\n", 2, &v, &t), 0);
         assert_int_equal(t.unknown, 1);
         text_free(&t);
-        vocab_free(&v);
-        vocab_free(&w);
     }
 }
 
@@ -148,15 +140,15 @@ TEST(test_refused_texts)
     Text t;
     assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(text_read(file_path("none"), &v, &t), ERR_INPUT);
-    assert_true(says("none"));
+    assert_true(error_has("none"));
     assert_int_equal(text_read(folder, &v, &t), ERR_INPUT); /* a directory */
-    assert_true(says(folder));
+    assert_true(error_has(folder));
     assert_int_equal(text_read(write_string("empty", ""), &v, &t), ERR_INPUT);
-    assert_true(says("empty is empty"));
+    assert_true(error_has("empty is empty"));
     assert_int_equal(text_read(file_write("nul", "a\na\0a\n", 6), &v, &t), ERR_INPUT);
-    assert_true(says("nul:2:"));
+    assert_true(error_has("nul:2:"));
     assert_int_equal(text_read(write_string("word", "a\na\n\na new\n"), &v, &t), ERR_INPUT);
-    assert_true(says("word:4: 'new'"));
+    assert_true(error_has("word:4: 'new'"));
     assert_null(t.id);
     assert_int_equal(text_read(write_string("good", "a\na\n"), &v, &t), 0); /* control */
     text_free(&t);
@@ -164,7 +156,7 @@ TEST(test_refused_texts)
     vocab_free(&v);
     assert_int_equal(vocab_read(file_path("v"), &v), 0); /* a model's: no limit helps any more */
     assert_int_equal(text_read(file_path("word"), &v, &t), ERR_INPUT);
-    assert_true(says("word:4: 'new'") && !says("--vocabulary"));
+    assert_true(error_has("word:4: 'new'") && !error_has("--vocabulary"));
     vocab_free(&v);
 }
 
@@ -175,12 +167,11 @@ TEST(test_long_line)
     for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
     const char *file = file_write("long", s, n);
     Vocab v;
-    Text t;
+    OWN_TEXT t;
     assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(text_read(file, &v, &t), 0);
     assert_int_equal(t.tokens, words + 1);
     assert_int_equal(t.lines, 1);
-    text_free(&t);
     vocab_free(&v);
     memset(s, 'x', n); /* and a word of 10 MB */
     assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
@@ -248,8 +239,8 @@ TEST(test_vocab_order)
     char *s = random_text(5, 400, &count);
     static const size_t limit[] = {0, 2, 3, 10, 50, 100, 1000};
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
-        Vocab v, all;
-        Text t, whole;
+        OWN_VOCAB v, all;
+        OWN_TEXT t, whole;
         assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], 0, &v), 0);
         assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
         assert_int_equal(text_encode("text", s, count, &v, &t), 0);
@@ -279,10 +270,6 @@ TEST(test_vocab_order)
             t.id[i] = t.id[i] == 0 ? last : t.id[i] == last ? 0 : t.id[i];
         assert_false(in_order(&v, &t));
         v.word[0] = swap;
-        text_free(&t);
-        text_free(&whole);
-        vocab_free(&v);
-        vocab_free(&all);
     }
     Vocab v;
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, 0, &v), ERR_INPUT);
@@ -294,8 +281,8 @@ TEST(test_advised_limit)
 {
     size_t count, single = 0;
     char *s = random_text(6, 40, &count);
-    Vocab v, all;
-    Text whole;
+    OWN_VOCAB v, all;
+    OWN_TEXT whole;
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
     assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, all.advised, 0, &v), 0);
@@ -306,9 +293,6 @@ TEST(test_advised_limit)
         single += n == 1;
     }
     assert_true(single > 0 && v.unk >= 0 && v.size == all.advised);
-    text_free(&whole);
-    vocab_free(&v);
-    vocab_free(&all);
     memory_free(s);
 }
 
@@ -317,14 +301,13 @@ TEST(test_own_unk)
 {
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
     Vocab v;
-    Text t;
+    OWN_TEXT t;
     assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
     assert_int_equal(text_read(write_string("t", "of newer\n"), &v, &t), 0);
     assert_string_equal(spell(&v, &t), "of <unk> <eos>");
     assert_int_equal(t.unknown, 1);
-    text_free(&t);
     vocab_free(&v);
     assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, 0, &v),
                      0); /* nothing to cut, no second <unk> */
@@ -367,7 +350,7 @@ TEST(test_vocab_file)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(vocab_read(write_string("bad", bad[i].text), &v), ERR_INPUT);
-        assert_true(says(bad[i].says) && says("bad"));
+        assert_true(error_has(bad[i].says) && error_has("bad"));
         assert_null(v.word);
     }
     assert_int_equal(vocab_read(write_string("good", "a\r\n<eos>\r\nb"), &v), 0);
@@ -387,7 +370,7 @@ TEST(test_no_word)
     write_string("train.txt", "\n  \n\t\r\n \n");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(corpus_choose(folder, i ? &characters : &words, &c), ERR_INPUT);
-        assert_true(says("train.txt has no word, only blank lines"));
+        assert_true(error_has("train.txt has no word, only blank lines"));
     }
     write_string("train.txt", "\n  \n\t\r\n a\n");
     for (int i = 0; i < 2; i++) {
@@ -400,7 +383,7 @@ TEST(test_no_word)
 TEST(test_kjv)
 {
     static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
-    Corpus c;
+    OWN_CORPUS c;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &c), 0);
     assert_int_equal(c.vocab.size, 10000);
     assert_true(isnan(c.entropy_rate));
@@ -413,15 +396,13 @@ TEST(test_kjv)
         assert_int_equal(c.text[i].id[tokens[i] - 1], c.vocab.eos);
     }
     /* The text has 12,149 words and <eos>; 9,999 are kept and 2,151, the words of rank > 9,999, are cut. */
-    Corpus all;
+    OWN_CORPUS all;
     assert_int_equal(corpus_open("kjv", LEVEL_WORD, 20000, 1, &all), 0);
     assert_int_equal(all.vocab.size, 12149 + 2);
     assert_int_equal(all.text[SPLIT_TRAIN].unknown, 0);
     assert_true(all.text[SPLIT_VALID].unknown > 0);
     double cut = corpus_unigram(&c, SPLIT_TEST), uncut = corpus_unigram(&all, SPLIT_TEST);
     assert_true(cut > 100 && cut < uncut && uncut < 1000);
-    corpus_free(&all);
-    corpus_free(&c);
     assert_true(strstr(builtin_kjv_legend().bytes, "unrestricted use") != NULL);
 }
 
@@ -458,7 +439,7 @@ TEST(test_directories)
         corpus_free(&c);
         remove(file_path(form[i][1]));
         assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-        assert_true(says("no text for valid") && says("ptb.NAME.txt"));
+        assert_true(error_has("no text for valid") && error_has("ptb.NAME.txt"));
         assert_null(c.name);
     }
     /* PTB's folder also holds its text by characters. The first form of the list is read. */
@@ -472,7 +453,7 @@ TEST(test_directories)
     make_corpus("a.train.txt", "a.valid.txt", "a.test.txt");
     write_string("b.train.txt", "a\n");
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-    assert_true(says("a.train.txt") && says("b.train.txt"));
+    assert_true(error_has("a.train.txt") && error_has("b.train.txt"));
     scratch_files(1);
 }
 
@@ -491,8 +472,8 @@ TEST(test_one_file)
         if (i % 2) text[strlen(text) - 1] = '\0';
         const char *file = write_string("one", text);
         if (i % 2) strcat(text, "\n");
-        Corpus c;
-        Text whole;
+        OWN_CORPUS c;
+        OWN_TEXT whole;
         size_t at = 0, lines = 0;
         CorpusChoice w = {.parts = {s[0], s[1], s[2]}};
         assert_int_equal(corpus_choose(file, &w, &c), 0);
@@ -509,8 +490,6 @@ TEST(test_one_file)
             assert_true(fabs((double)lines - 40 * upto) <= 0.5 + 1e-9);
         }
         assert_true(at == whole.tokens && lines == 40);
-        text_free(&whole);
-        corpus_free(&c);
     }
 }
 
@@ -523,23 +502,23 @@ TEST(test_one_file_is_refused)
     CorpusChoice w = {.parts = {4, 1, 1}};
     const char *file = write_string("one", rare);
     assert_int_equal(corpus_choose(file, &w, &c), ERR_INPUT);
-    assert_true(says("one:5: 'x' is not") && says("--vocabulary 5 "));
+    assert_true(error_has("one:5: 'x' is not") && error_has("--vocabulary 5 "));
     w.vocab_limit = 5;
     assert_int_equal(corpus_choose(file, &w, &c), 0);
     assert_int_equal(c.text[SPLIT_VALID].unknown, 1);
     corpus_free(&c);
     w = (CorpusChoice){.parts = {1, 1, 1}};
     assert_int_equal(corpus_choose(write_string("one", two), &w, &c), ERR_INPUT);
-    assert_true(says("of its 2 lines a part would have none"));
+    assert_true(error_has("of its 2 lines a part would have none"));
     assert_int_equal(corpus_choose("kjv", &w, &c), ERR_INPUT);
-    assert_true(says("no single text file"));
+    assert_true(error_has("no single text file"));
     assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
-    assert_true(says("no single text file"));
+    assert_true(error_has("no single text file"));
     assert_int_equal(corpus_choose(write_string("one", ""), &w, &c), ERR_INPUT);
-    assert_true(says("is empty"));
+    assert_true(error_has("is empty"));
     w.source = "en", w.target = "de";
     assert_int_equal(corpus_choose(write_string("one", rare), &w, &c), ERR_INPUT);
-    assert_true(says("are of a directory"));
+    assert_true(error_has("are of a directory"));
 }
 
 /* Checks that a part is whole lines from the beginning of `whole`, and no more than N tokens need. */
@@ -609,8 +588,8 @@ TEST(test_refused_corpora)
     make_corpus("train.txt", "valid.txt", "test.txt");
     write_string("test.txt", "a b\nnew\n");
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-    assert_true(says("test.txt:2: 'new'"));
-    assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which occurs twice */
+    assert_true(error_has("test.txt:2: 'new'"));
+    assert_true(error_has("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which occurs twice */
     assert_int_equal(corpus_open(folder, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
     assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut too: <eos>, <unk>, a */
     corpus_free(&c);
@@ -641,27 +620,23 @@ TEST(test_texts_that_are_no_pairs)
         {"a\n", "<eos> a\n", "target:1: <eos> is written inside a line"},
         {"a\n", "a <eos>\n", "target:1: <eos> is written inside a line"},
     };
-    Vocab v;
+    OWN_VOCAB v;
     assert_int_equal(vocab_build(words, strlen(words), LEVEL_WORD, 0, 0, &v), 0);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Text s, t;
+        OWN_TEXT s, t;
         assert_int_equal(text_encode("source", row[i].source, strlen(row[i].source), &v, &s), 0);
         assert_int_equal(text_encode("target", row[i].target, strlen(row[i].target), &v, &t), 0);
         assert_int_equal(text_pairs(&s, &t, v.eos), row[i].says ? ERR_INPUT : 0);
-        assert_true(!row[i].says || says(row[i].says));
-        text_free(&s);
-        text_free(&t);
+        assert_true(!row[i].says || error_has(row[i].says));
     }
-    vocab_free(&v);
 }
 
 /* ---- every allocation fails once ---------------------------------------------------------------- */
 
 static int job_directory(void)
 {
-    Corpus c;
+    OWN_CORPUS c;
     TRY(corpus_open(folder, LEVEL_WORD, 3, 0, &c));
-    corpus_free(&c);
     return 0;
 }
 
@@ -670,31 +645,28 @@ static int job_growth(void)
 {
     static char s[3000 * 8];
     char *p = s;
-    Vocab v;
+    OWN_VOCAB v;
     for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
     TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, 0, &v));
-    vocab_free(&v);
     return 0;
 }
 
 static int job_vocab_file(void)
 {
-    Vocab v;
+    OWN_VOCAB v;
     TRY(vocab_read(file_path("v"), &v));
     int code = vocab_write(&v, file_path("w"));
-    vocab_free(&v);
     return code;
 }
 
 static int job_text(void)
 {
-    Vocab v;
+    OWN_VOCAB v;
     Text t;
     TRY(vocab_read(file_path("v"), &v));
     int code = text_read(file_path("ends"), &v, &t);
     if (!code) assert_int_equal(t.writtens, 5);
     if (!code) text_free(&t);
-    vocab_free(&v);
     return code;
 }
 

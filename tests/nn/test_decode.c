@@ -112,7 +112,7 @@ TEST(hypotheses_fork_and_end)
 TEST(the_company_does_not_matter)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++) {
-        Model *m = shaken("cpu-f64", tiny_config(), p->build(), 0);
+        OWN_MODEL *m = shaken("cpu-f64", tiny_config(), p->build(), 0);
         Batch x = tiny_batch_of(m);
         double z[N * V], one[N * V];
         Decoding *d = decoded_begin(m, &x, 0);
@@ -126,7 +126,6 @@ TEST(the_company_does_not_matter)
             decoding_free(d);
             assert_memory_equal(one, z + x.start[s] * V, alone.N * V * sizeof *z);
         }
-        model_free(m);
     }
 }
 
@@ -135,7 +134,7 @@ TEST(begins_again)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             Batch x = tiny_batch_of(m);
             double first[N * V], z[N * V];
             size_t start[2 * SIDES];
@@ -151,7 +150,6 @@ TEST(begins_again)
             assert_int_equal(memory_calls(), calls + 1); /* decoded_rows allocates once */
             assert_memory_equal(z, first, x.N * V * sizeof *z);
             decoding_free(d);
-            model_free(m);
         }
 }
 
@@ -164,7 +162,7 @@ TEST(best_tokens)
         for (int v = 0; v < 3; v++) {
             ModelConfig c = tiny_config();
             if (v == 2) c.tails = 1, c.cut[0] = 5, c.factor = 2;
-            Model *m =
+            OWN_MODEL *m =
                 shaken(tested_backend(i), c, v == 1 ? tiny_transformer(0) : tiny_residual(), 0);
             Batch x = tiny_batch_of(m);
             Decoding *d;
@@ -191,7 +189,6 @@ TEST(best_tokens)
                 }
             }
             decoding_free(d);
-            model_free(m);
         }
 }
 
@@ -201,7 +198,7 @@ TEST(numbers_that_are_none)
         for (int tails = 0; tails < 2; tails++) {
             ModelConfig c = tiny_config();
             if (tails) c.tails = 1, c.cut[0] = 5, c.factor = 2;
-            Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 0);
             Decoding *d;
             int32_t begin = 0, none = -1, index[4];
             double value[4], log_p;
@@ -214,7 +211,6 @@ TEST(numbers_that_are_none)
                 assert_true(!isfinite(value[k]) && index[k] >= 0 && index[k] < V);
             assert_true(isnan(log_p));
             decoding_free(d);
-            model_free(m);
         }
 }
 
@@ -223,8 +219,8 @@ TEST(numbers_that_are_none)
 TEST(steps_outside_the_model_are_refused)
 {
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 0);
-        Model *trained = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 0);
+        OWN_MODEL *trained = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         const ModelConfig *c = model_config(m);
         Batch x = tiny_batch_of(m), bad = x;
         Decoding *d = NULL;
@@ -271,8 +267,6 @@ TEST(steps_outside_the_model_are_refused)
         assert_int_equal(decoding_step(d, 1, token, none, of), 0);
         decoding_free(d);
         decoding_free(NULL);
-        model_free(trained);
-        model_free(m);
     }
 }
 
@@ -296,7 +290,7 @@ TEST(short_of_memory)
 /* The stated bytes are those allocated. */
 TEST(bytes)
 {
-    Model *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
+    OWN_MODEL *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
     const Backend *b = model_backend(m);
     Decoding *d;
     assert_int_equal(decoding_new(m, 3, 4, 2, &d), 0);
@@ -305,7 +299,6 @@ TEST(bytes)
     assert_in_range(decoding_bytes(m, 3, 4, 2), (numbers + ints / word) * b->size,
                     (numbers + ints / word + 6) * b->size);
     decoding_free(d);
-    model_free(m);
 }
 
 TEST(nothing_leaks)

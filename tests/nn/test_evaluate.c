@@ -14,14 +14,13 @@
 static void find_best(Model *m, const Batch *b, int32_t *best)
 {
     size_t words = model_config(m)->vocab;
-    double *z = memory_new(b->N * words, sizeof *z);
+    OWN_NUMBERS *z = memory_new(b->N * words, sizeof *z);
     assert_int_equal(model_logits(m, b, z), 0);
     for (size_t i = 0; i < b->N; i++) {
         best[i] = 0;
         for (size_t v = 1; v < words; v++)
             if (z[i * words + v] > z[i * words + (size_t)best[i]]) best[i] = (int32_t)v;
     }
-    memory_free(z);
 }
 
 /* Gives the sequences of `set` their most probable tokens as targets, and every other sequence too except in one random
@@ -90,9 +89,8 @@ TEST(exact_in_large_batches)
     for (size_t i = 0; tested_backend(i); i++) {
         ModelConfig c = tiny_config();
         c.max_tokens = ROWS;
-        Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 0);
         check_exact(m, b);
-        model_free(m);
     }
 }
 
@@ -104,7 +102,7 @@ TEST(ties_and_no_numbers)
     double mean;
     size_t exact;
     b.target = target;
-    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
     model_backend(m)->fill(model_data(m), 0, model_size(m));
     assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
     assert_int_equal(exact, 3);
@@ -114,7 +112,6 @@ TEST(ties_and_no_numbers)
     model_backend(m)->fill(model_data(m), NAN, model_size(m));
     assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
     assert_int_equal(exact, 0);
-    model_free(m);
 }
 
 static Model *starved;

@@ -54,7 +54,7 @@ TEST(agrees_with_plain_loops)
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyHead *h = tiny_heads; is_head(h); h++)
             for (int untied = 0; untied < 2; untied++) {
-                Model *m = encoder(tested_backend(i), h, untied, 0);
+                OWN_MODEL *m = encoder(tested_backend(i), h, untied, 0);
                 Batch b = tiny_batch_of(m);
                 Asked a = ask(m, &b);
                 double e = apart(m, &b, &a, HEADS_RIGHT), limit = rounding(model_backend(m));
@@ -63,7 +63,6 @@ TEST(agrees_with_plain_loops)
                              h->classes, e, limit);
                 set_tensor(m, "final_norm.weight", 9); /* one tensor is seen */
                 assert_false(apart(m, &b, &a, HEADS_RIGHT) <= rounding(model_backend(m)));
-                model_free(m);
             }
 }
 
@@ -84,13 +83,12 @@ TEST(mistakes_are_seen)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++)
         for (int wrong = HEADS_RIGHT + 1; wrong < HEADS_WRONGS; wrong++) {
-            Model *m = encoder("cpu-f64", h, 0, 0);
+            OWN_MODEL *m = encoder("cpu-f64", h, 0, 0);
             Batch b = tiny_batch_of(m);
             Asked a = ask(m, &b);
             double e = apart(m, &b, &a, wrong);
             if (concerns(h, wrong) ? !(e > 1e-2) : !(e <= rounding(model_backend(m))))
                 fail_msg("masked %d, %zu classes, mistake %d: %g", h->masked, h->classes, wrong, e);
-            model_free(m);
         }
 }
 
@@ -101,7 +99,7 @@ TEST(a_token_reaches_its_own_sequence)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-            Model *m = encoder(tested_backend(i), h, 0, 0);
+            OWN_MODEL *m = encoder(tested_backend(i), h, 0, 0);
             Batch b = tiny_batch_of(m);
             int32_t *word = b.input, changed[N];
             size_t C = h->classes;
@@ -126,7 +124,6 @@ TEST(a_token_reaches_its_own_sequence)
                             assert_memory_equal(a.classes + t * C, w.classes + t * C,
                                                 C * sizeof(double));
                 }
-            model_free(m);
         }
 }
 
@@ -135,7 +132,7 @@ TEST(no_position_sees_its_answer)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-            Model *m = encoder(tested_backend(i), h, 0, 0);
+            OWN_MODEL *m = encoder(tested_backend(i), h, 0, 0);
             Batch b = tiny_batch_of(m);
             int32_t word[MASKED] = {1, 1, 1, 1, 1}, label[] = {0, 1, 0};
             double value[] = {5, 6, 7}, nll[2][N], mean;
@@ -149,7 +146,6 @@ TEST(no_position_sees_its_answer)
             assert_memory_equal(&a, &w, sizeof a);
             size_t told = b.asked.count + (h->classes ? b.S : 0);
             for (size_t k = 0; k < told; k++) assert_true(nll[0][k] != nll[1][k]);
-            model_free(m);
         }
 }
 
@@ -173,7 +169,7 @@ static double expected(const Model *m, const Batch *b, const Asked *a, size_t k)
 TEST(losses_are_those_of_the_logits)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-        Model *m = encoder("cpu-f64", h, 0, 0);
+        OWN_MODEL *m = encoder("cpu-f64", h, 0, 0);
         Batch b = tiny_batch_of(m);
         double nll[N], mean, sum = 0;
         Asked a = ask(m, &b);
@@ -186,7 +182,6 @@ TEST(losses_are_those_of_the_logits)
             if (k < asked) sum += right;
         }
         assert_true(fabs(mean - sum / (double)asked) <= 1e-12);
-        model_free(m);
     }
 }
 
@@ -195,7 +190,7 @@ TEST(nothing_masked)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
         if (!h->masked) continue;
-        Model *m = encoder("cpu-f64", h, 0, 1);
+        OWN_MODEL *m = encoder("cpu-f64", h, 0, 1);
         Batch b = tiny_batch_of(m);
         double mean = 1;
         b.asked.count = 0;
@@ -203,10 +198,8 @@ TEST(nothing_masked)
         assert_int_equal(batch_asked(&b), 0);
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
         assert_true(mean == 0);
-        double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+        OWN_NUMBERS *g = tiny_gradient(m);
         for (size_t i = 0; i < model_size(m); i++) assert_true(g[i] == 0);
-        memory_free(g);
-        model_free(m);
     }
 }
 
@@ -215,14 +208,13 @@ TEST(labels_need_not_be_known)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
         if (!h->classes) continue;
-        Model *m = encoder("cpu-f64", h, 0, 0);
+        OWN_MODEL *m = encoder("cpu-f64", h, 0, 0);
         Batch b = tiny_batch_of(m);
         Asked a = ask(m, &b);
         b.asked.label = NULL;
         b.asked.value = NULL;
         Asked w = ask(m, &b);
         assert_memory_equal(&a, &w, sizeof a);
-        model_free(m);
     }
 }
 
@@ -264,7 +256,7 @@ TEST(networks_that_are_none)
 TEST(batches_that_ask_what_is_not_there)
 {
     for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-        Model *m = encoder("cpu-f64", h, 0, 0);
+        OWN_MODEL *m = encoder("cpu-f64", h, 0, 0);
         Batch good = tiny_batch_of(m), b = good;
         int32_t row[MASKED] = {0, 1, 2, 3, N}, word[MASKED] = {0, 1, 2, 3, V}, label[] = {0, 9, 0};
         int32_t segment[N] = {[N - 1] = 7};
@@ -289,7 +281,6 @@ TEST(batches_that_ask_what_is_not_there)
         b.asked.word = word;
         assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
         assert_int_equal(model_forward(m, &good, 0, 0, NULL, &mean), 0);
-        model_free(m);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 /* Writes the dense P (V, V). */
 static void dense(const Markov *m, double *P)
@@ -131,7 +132,7 @@ TEST(test_markov_text)
     for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
         char name[32];
         Markov m;
-        Corpus c;
+        OWN_CORPUS c;
         snprintf(name, sizeof name, "markov:%zu", states[k]);
         assert_int_equal(corpus_open(name, LEVEL_WORD, 0, 7, &c), 0);
         assert_int_equal(markov_new(states[k], 7, &m), 0);
@@ -149,7 +150,6 @@ TEST(test_markov_text)
             assert_true(t->tokens >= (i == SPLIT_TRAIN ? 200000 : 20000));
         }
         markov_free(&m);
-        corpus_free(&c);
     }
 }
 
@@ -160,7 +160,7 @@ static int same_text(const Text *a, const Text *b)
 
 TEST(test_markov_seed)
 {
-    Corpus a, b, d;
+    OWN_CORPUS a, b, d;
     assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
     assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
     assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 4, &d), 0);
@@ -174,23 +174,18 @@ TEST(test_markov_seed)
     char *s = memory_new(t->tokens, 8), *p = s;
     for (size_t i = 0; i < t->tokens; i++)
         p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
-    Text again;
+    OWN_TEXT again;
     assert_int_equal(text_read(file_text("markov", s), &a.vocab, &again), 0);
     assert_true(same_text(t, &again));
     assert_int_equal(t->lines, again.lines);
     assert_int_equal(again.blank, 0);
-    text_free(&again);
     memory_free(s);
-    corpus_free(&a);
-    corpus_free(&b);
-    corpus_free(&d);
 }
 
 static int job_markov(void)
 {
-    Corpus c;
+    OWN_CORPUS c;
     TRY(corpus_open("markov:8", LEVEL_WORD, 0, 0, &c));
-    corpus_free(&c);
     return 0;
 }
 

@@ -34,7 +34,7 @@ TEST(agrees_with_plain_loops)
             c.untied = v & 1;
             c.act = v & 2 ? ACT_RELU : ACT_GELU;
             c.no_final_norm = v >> 2;
-            Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 0);
             double *z = logits(m, &b), plain[N * V];
             plain_logits(m, &b, plain);
             assert_true(distance(z, plain, N * V) <= rounding(model_backend(m)));
@@ -43,7 +43,6 @@ TEST(agrees_with_plain_loops)
             plain_logits(m, &b, plain);
             assert_false(distance(z, plain, N * V) <= rounding(model_backend(m)));
             memory_free(z);
-            model_free(m);
         }
 }
 
@@ -51,7 +50,7 @@ TEST(agrees_with_plain_loops)
 TEST(loss_is_of_the_logits)
 {
     Batch b = tiny_batch();
-    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
     double nll[N], mean, sum = 0, *z = logits(m, &b);
     assert_int_equal(model_forward(m, &b, 0, 0, nll, &mean), 0);
     for (int i = 0; i < N; i++) {
@@ -63,7 +62,6 @@ TEST(loss_is_of_the_logits)
     }
     assert_true(fabs(mean - sum / N) <= 1e-14 * mean);
     memory_free(z);
-    model_free(m);
 }
 
 /* ---- identities ---------------------------------------------------------------------------------- */
@@ -74,19 +72,16 @@ TEST(later_tokens_change_nothing_earlier)
     enum { ROW = 9 }; /* the fourth of the third sequence */
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             Batch b = tiny_batch_of(m);
             int32_t changed[N];
             memcpy(changed, b.input, sizeof changed);
             changed[ROW] = 8;
-            double *z = logits(m, &b);
+            OWN_NUMBERS *z = logits(m, &b);
             b.input = changed;
-            double *w = logits(m, &b);
+            OWN_NUMBERS *w = logits(m, &b);
             assert_memory_equal(z, w, ROW * V * sizeof *z);
             for (int r = ROW; r < N; r++) assert_true(distance(z + r * V, w + r * V, V) > 1e-4);
-            memory_free(z);
-            memory_free(w);
-            model_free(m);
         }
 }
 
@@ -94,20 +89,17 @@ TEST(packed_sequences_do_not_mix)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             Batch b = tiny_batch_of(m);
-            double *z = logits(m, &b);
+            OWN_NUMBERS *z = logits(m, &b);
             for (size_t s = 0; s < b.S; s++) {
                 size_t at = b.start[s], start[2 * SIDES];
                 Batch one = tiny_one(&b, s, start);
-                double *w = logits(m, &one);
+                OWN_NUMBERS *w = logits(m, &one);
                 int f64 = strcmp(tested_backend(i), "cpu-f64") == 0; /* the same bits */
                 assert_true(distance(z + at * V, w, one.N * V) <=
                             (f64 ? 0 : rounding(model_backend(m))));
-                memory_free(w);
             }
-            memory_free(z);
-            model_free(m);
         }
 }
 
@@ -116,19 +108,16 @@ TEST(memory_is_shared_without_harm)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
-            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            OWN_MODEL *r = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             Batch b = tiny_batch_of(m);
-            double *z = logits(m, &b), *w = logits(r, &b), mean;
+            double mean;
+            OWN_NUMBERS *z = logits(m, &b), *w = logits(r, &b);
             assert_memory_equal(z, w, N * V * sizeof *z);
             assert_true(2 * model_bytes(r) < model_bytes(m));
             assert_int_equal(model_gradient(r, &b, 1, &mean), ERR_MISUSE);
             AdamConfig a = {0};
             assert_int_equal(model_adam(r, &a, 1, NULL), ERR_MISUSE);
-            memory_free(z);
-            memory_free(w);
-            model_free(m);
-            model_free(r);
         }
 }
 
@@ -140,13 +129,12 @@ TEST(zero_sublayers_are_the_identity)
     double x[N * D], y[N * D];
     for (int i = 0; i < N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 0);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         assert_memory_not_equal(x, y, sizeof x);
         for (int k = 0; k < 4; k++) set_tensor(m, zero[k], 0);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         assert_memory_equal(x, y, sizeof x);
-        model_free(m);
     }
 }
 
@@ -155,7 +143,7 @@ TEST(sublayers_make_the_plan)
 {
     double x[N * D], y[N * D], k[N * D];
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         for (int slot = 0; slot < 2; slot++) {
@@ -165,7 +153,6 @@ TEST(sublayers_make_the_plan)
         assert_true(distance(x, y, N * D) <= rounding(model_backend(m)));
         assert_int_equal(model_sublayer(m, 2, N, x, k), ERR_MISUSE);
         assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, k), ERR_MISUSE);
-        model_free(m);
     }
 }
 
@@ -192,11 +179,10 @@ TEST(first_relu)
     for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
     for (size_t i = 0; tested_backend(i); i++) {
         for (int k = 0; k < 3; k++) {
-            Model *m = shaken(tested_backend(i), config[k], two_sets(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), config[k], two_sets(), 0);
             assert_int_equal(model_smooth(m), k == 1);
             for (int slot = 0; slot < 2; slot++)
                 assert_int_equal(model_sublayer(m, slot, N, x, y[k][slot]), 0);
-            model_free(m);
         }
         assert_memory_equal(y[2][0], y[0][0], sizeof y[0][0]);
         assert_memory_equal(y[2][1], y[1][1], sizeof y[0][0]);
@@ -244,8 +230,8 @@ TEST(gradients_repeat_bit_for_bit)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
-            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 1);
+            OWN_MODEL *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
             size_t start[2 * SIDES];
             Batch b = tiny_batch_of(m), first = tiny_one(&b, 0, start);
             double mean[4];
@@ -256,8 +242,6 @@ TEST(gradients_repeat_bit_for_bit)
             assert_memory_equal(&mean[1], &mean[2], sizeof *mean);
             assert_int_equal(model_gradient(r, &first, 4, &mean[3]), 0); /* other masks */
             assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
-            model_free(m);
-            model_free(r);
         }
 }
 
@@ -283,8 +267,8 @@ TEST(poisoned_memory_changes_nothing)
             for (int recompute = 0; recompute < 2; recompute++) {
                 ModelConfig c = tiny_config();
                 c.recompute = recompute;
-                Model *m = shaken(tested_backend(i), c, p->build(), 1);
-                Model *r = shaken(tested_backend(i), c, p->build(), 1);
+                OWN_MODEL *m = shaken(tested_backend(i), c, p->build(), 1);
+                OWN_MODEL *r = shaken(tested_backend(i), c, p->build(), 1);
                 Batch b = tiny_batch_of(m);
                 double mean, x[2 * N * D], y[N * D];
                 poison(m);
@@ -294,8 +278,6 @@ TEST(poisoned_memory_changes_nothing)
                 for (int j = 0; j < 2 * N * D; j++) x[j] = j == 3 ? NAN : sin(j);
                 assert_int_equal(model_run_plan(m, N, x, y), 0);
                 assert_true(isnan(y[3]));
-                model_free(m);
-                model_free(r);
             }
 }
 
@@ -305,9 +287,9 @@ TEST(recomputing_changes_no_bit)
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_all; p->name; p++) {
             ModelConfig c = tiny_config();
-            Model *m = shaken(tested_backend(i), c, p->build(), 1);
+            OWN_MODEL *m = shaken(tested_backend(i), c, p->build(), 1);
             c.recompute = 1;
-            Model *r = shaken(tested_backend(i), c, p->build(), 1);
+            OWN_MODEL *r = shaken(tested_backend(i), c, p->build(), 1);
             Batch b = tiny_batch_of(m);
             double mean[2];
             for (uint64_t step = 1; step <= 2; step++) {
@@ -319,8 +301,6 @@ TEST(recomputing_changes_no_bit)
             assert_int_equal(model_gradient(r, &b, 1, &mean[1]), 0); /* another step's masks */
             assert_false(tiny_same(m, model_grad(m), r, model_grad(r)));
             assert_true(model_bytes(r) < model_bytes(m));
-            model_free(m);
-            model_free(r);
         }
 }
 
@@ -350,15 +330,15 @@ TEST(passes_allocate_nothing)
 TEST(precisions_agree)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++) {
-        Model *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
-        Model *r = model("cpu-f64", tiny_config(), p->build(), 1);
+        OWN_MODEL *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
+        OWN_MODEL *r = model("cpu-f64", tiny_config(), p->build(), 1);
         Batch b = tiny_batch_of(m);
         size_t n = model_size(m);
         double *x = tiny_get(m, model_data(m), 0, n), mean[2], norm = 0, error = 0;
         model_backend(r)->put(model_data(r), x, n);
         assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
         assert_int_equal(model_gradient(r, &b, 2, &mean[1]), 0);
-        double *g = tiny_get(m, model_grad(m), 0, n), *h = tiny_get(r, model_grad(r), 0, n);
+        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, n), *h = tiny_get(r, model_grad(r), 0, n);
         for (size_t i = 0; i < n; i++) {
             norm += h[i] * h[i];
             error += (g[i] - h[i]) * (g[i] - h[i]);
@@ -367,10 +347,6 @@ TEST(precisions_agree)
         assert_true(sqrt(error / norm) <= 1e3 * 0x1p-24);
         assert_true(error > 0);
         memory_free(x);
-        memory_free(g);
-        memory_free(h);
-        model_free(m);
-        model_free(r);
     }
 }
 

@@ -7,11 +7,7 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
-
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
+#include "tests/lib/tiny.h"
 
 static const CorpusChoice en_de = {.source = "en", .target = "de"};
 
@@ -38,7 +34,7 @@ static void refuse(CorpusChoice w, const char *words)
     Corpus c;
     size_t live = memory_live();
     assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
-    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
+    if (!error_has(words)) fail_msg("%s, not %s", error_text(), words);
     assert_null(c.name);
     assert_null(c.bpe);
     assert_int_equal(memory_live(), live);
@@ -104,7 +100,7 @@ TEST(test_names)
         snprintf(gone, sizeof gone, "%s.de", form[i][SPLIT_VALID]);
         remove(file_path(gone));
         refuse(en_de, "no text for valid; looked for NAME.de, NAME*.de, *NAME*.de");
-        assert_true(says(folder));
+        assert_true(error_has(folder));
     }
 }
 
@@ -120,10 +116,10 @@ TEST(test_alike_names)
     corpus_free(&c);
     rename(file_path("val.en"), file_path("val-b.en"));
     refuse(en_de, "both may be the train text; keep one of them"); /* NAME*.en comes next */
-    assert_true(says("/train.en") && says("/train-old.en"));
+    assert_true(error_has("/train.en") && error_has("/train-old.en"));
     remove(file_path("train-old.en"));
     refuse(en_de, "are not alike but for the language: are they pairs?");
-    assert_true(says("/val-b.en and ") && says("/val.de"));
+    assert_true(error_has("/val-b.en and ") && error_has("/val.de"));
     rename(file_path("val.de"), file_path("val-a.de"));
     refuse(en_de, "val-b.en and ");
     rename(file_path("val-a.de"), file_path("val-b.de"));
@@ -157,19 +153,20 @@ TEST(test_refused_choices)
         {{.source = "en", .target = "de", .codes = "/nowhere/c"}, "/nowhere/c"},
         {{.source = "en", .target = "de", .vocab_limit = 1}, "a vocabulary needs 2 words"},
     };
-    Corpus c;
+    OWN_CORPUS c;
     write_corpus();
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) refuse(row[i].w, row[i].words);
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         refuse((CorpusChoice){.source = name[i], .target = "de"}, "expected the ending");
-        assert_true(says("--source"));
+        assert_true(error_has("--source"));
         refuse((CorpusChoice){.source = "en", .target = name[i]}, "expected the ending");
-        assert_true(says("--target"));
+        assert_true(error_has("--target"));
     }
     static const char *const built_in[] = {"kjv", "markov", "reverse:5"};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(corpus_choose(built_in[i], &en_de, &c), ERR_INPUT);
-        assert_true(says("--source and --target are of a directory") && says(built_in[i]));
+        assert_true(error_has("--source and --target are of a directory") &&
+                    error_has(built_in[i]));
     }
     assert_int_equal(corpus_choose(file_path("nowhere"), &en_de, &c), ERR_INPUT);
     file_text("train.0123456789abcdef", "a\n"); /* 16 letters are a name */
@@ -177,7 +174,6 @@ TEST(test_refused_choices)
     open_corpus((CorpusChoice){.source = "en", .target = "de", .level = LEVEL_CHAR}, &c);
     assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
                         "a _ m a n _ w a l k s <eos> a _ m a n <eos>");
-    corpus_free(&c);
 }
 
 /* ---- texts that are refused --------------------------------------------------------------------- */
@@ -361,7 +357,7 @@ TEST(test_training_text_alone)
 /* "<eos>" and "<unk>" as words of a text in pieces are cut like others, unless merges make them whole. */
 TEST(test_special_words_in_pieces)
 {
-    Corpus c;
+    OWN_CORPUS c;
     write_corpus();
     file_text("codes", "#version: 0.2\nx y\n");
     file_text("train.en", "a <eos> b\n<unk>\n");
@@ -369,7 +365,6 @@ TEST(test_special_words_in_pieces)
     open_corpus(w, &c);
     assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
                         "a <@@ e@@ o@@ s@@ > b <eos> <@@ u@@ n@@ k@@ > <eos>");
-    corpus_free(&c);
     file_text("codes", "#version: 0.2\n< e\no s\n<e os\n<eos ></w>\n");
     refuse(w, "train.en:1: <eos> is written inside a line");
 }
@@ -456,7 +451,7 @@ TEST(test_the_first_tokens)
     for (size_t l = 0; l < LINES; l++) all += pairs.words[1][l];
     for (size_t N = 1; N <= all + 3; N += N < 40 ? 1 : 17) {
         CorpusChoice w = {.source = "en", .target = "de", .eval_tokens = N};
-        Corpus c;
+        OWN_CORPUS c;
         int keep[LINES], every[LINES];
         size_t tokens = 0;
         for (size_t l = 0; l < LINES; l++) {
@@ -472,7 +467,6 @@ TEST(test_the_first_tokens)
         assert_int_equal(c.source[SPLIT_VALID].lines, c.text[SPLIT_VALID].lines);
         assert_true(c.text[SPLIT_TEST].unknown > 0 || N < 20);
         assert_non_null(strstr(c.name, " en-de (valid and test: the first "));
-        corpus_free(&c);
     }
     assert_true(other > 40);
 }
@@ -487,7 +481,7 @@ TEST(test_long_pairs_are_left_out)
     draw_pairs(10);
     write_pairs("train");
     for (size_t T = 1; T <= MOST + 1; T++) {
-        Corpus c;
+        OWN_CORPUS c;
         int keep[LINES], shorter[LINES];
         size_t left_out = 0;
         for (size_t l = 0; l < LINES; l++) {
@@ -506,22 +500,20 @@ TEST(test_long_pairs_are_left_out)
         if (left_out < LINES)
             assert_int_equal(text_pairs(&c.source[0], &c.text[0], c.vocab.eos), 0);
         assert_int_equal(c.text[SPLIT_VALID].lines, LINES);
-        corpus_free(&c);
     }
     assert_true(without > MOST / 2);
-    Corpus text;
+    OWN_CORPUS text;
     assert_int_equal(corpus_open("markov:5", LEVEL_WORD, 0, 1, &text), 0);
     size_t tokens = text.text[SPLIT_TRAIN].tokens;
     corpus_leave_out(&text, 1); /* no pairs */
     assert_int_equal(text.text[SPLIT_TRAIN].tokens, tokens);
     assert_int_equal(text.left_out, 0);
-    corpus_free(&text);
 }
 
 /* In pieces a line is as long as the number of its pieces. */
 TEST(test_long_pairs_in_pieces)
 {
-    Corpus c;
+    OWN_CORPUS c;
     write_corpus();
     file_text("codes", "#version: 0.2\na n</w>\n");
     file_text("train.en", "man\nmanner\nan\nm\n");
@@ -532,7 +524,6 @@ TEST(test_long_pairs_in_pieces)
     assert_int_equal(c.left_out, 2);
     assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "m@@ an <eos> an <eos>");
     assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "m <eos> m <eos>");
-    corpus_free(&c);
 }
 
 /* ---- no memory ---------------------------------------------------------------------------------- */
@@ -541,10 +532,9 @@ static CorpusChoice wanted;
 
 static int open_job(void)
 {
-    Corpus c;
+    OWN_CORPUS c;
     TRY(corpus_choose(folder, &wanted, &c));
     corpus_leave_out(&c, 3);
-    corpus_free(&c);
     return 0;
 }
 

@@ -31,7 +31,7 @@ TEST(tensors_are_named_and_shaped)
                 {"layers.0.scheme.u.bias", 1, 0}};
     ModelConfig c = tiny_config();
     c.untied = 1;
-    Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
+    OWN_MODEL *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const Param *p = model_find(m, want[i].name);
         if (!p) fail_msg("no tensor %s", want[i].name);
@@ -44,7 +44,6 @@ TEST(tensors_are_named_and_shaped)
     for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
     assert_int_equal(at, model_size(m));
     assert_int_equal(count, 4 + 7 + 6 + 6 + 1 + 4);
-    model_free(m);
 }
 
 static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
@@ -68,7 +67,7 @@ TEST(starting_values_are_as_promised)
 {
     ModelConfig c = tiny_config();
     c.width = 64, c.vocab = 1000, c.heads = 4;
-    Model *m = model("cpu-f32", c, tiny_residual(), 0);
+    OWN_MODEL *m = model("cpu-f32", c, tiny_residual(), 0);
     double mean, deviation, most, limit = sqrt(6 / (4.0 * 64));
     moments_of(m, "embed.weight", &mean, &deviation, &most);
     assert_true(fabs(mean) <= 0.02 / 8 && fabs(deviation * 8 - 1) <= 0.03 && most * 8 > 3);
@@ -79,17 +78,16 @@ TEST(starting_values_are_as_promised)
     assert_true(most == 0);
     moments_of(m, "final_norm.weight", &mean, &deviation, &most);
     assert_true(mean == 1 && most == 1);
-    model_free(m);
 }
 
 /* Two networks with a tensor of one name and shape start with equal values in it. */
 TEST(common_tensors_start_equal)
 {
-    Model *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
-    Model *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
+    OWN_MODEL *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
     ModelConfig c = tiny_config();
     c.seed++;
-    Model *other = model("cpu-f64", c, tiny_residual(), 0);
+    OWN_MODEL *other = model("cpu-f64", c, tiny_residual(), 0);
     double *x = tiny_tensor(m, "layers.0.ffn.1.up.weight"),
            *y = tiny_tensor(r, "layers.0.ffn.1.up.weight");
     double *z = tiny_tensor(other, "layers.0.ffn.1.up.weight"),
@@ -99,9 +97,6 @@ TEST(common_tensors_start_equal)
     assert_true(a[0] == 0.7 && a[1] == 0.7);
     double *list[] = {x, y, z, a};
     for (int i = 0; i < 4; i++) memory_free(list[i]);
-    model_free(m);
-    model_free(r);
-    model_free(other);
 }
 
 /* ---- refusals and failures ----------------------------------------------------------------------- */
@@ -157,7 +152,7 @@ TEST(bad_shapes_are_refused)
 
 TEST(bad_batches_are_refused)
 {
-    Model *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
     Batch b = tiny_batch();
     int32_t bad[N] = {0, 0, V};
     double mean;
@@ -169,7 +164,6 @@ TEST(bad_batches_are_refused)
     b = tiny_batch();
     b.target = bad;
     assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
-    model_free(m);
 }
 
 TEST(every_allocation_may_fail)
@@ -196,20 +190,18 @@ TEST(values_that_are_not_finite_are_told)
 {
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
-        double mean, norm, *before, *after;
+        double mean, norm;
+        OWN_NUMBERS *before, *after;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
         model_backend(m)->fill(model_grad(m), NAN, 1);
-        before = tiny_get(m, model_data(m), 0, model_size(m));
+        before = tiny_numbers(m);
         assert_int_equal(model_adam(m, &a, 1, &norm), ERR_NUMERIC);
-        after = tiny_get(m, model_data(m), 0, model_size(m));
+        after = tiny_numbers(m);
         assert_memory_equal(before, after, model_size(m) * sizeof *before);
         set_tensor(m, "layers.0.ffn.1.up.bias", NAN);
         assert_int_equal(model_gradient(m, &b, 1, &mean), ERR_NUMERIC);
-        memory_free(before);
-        memory_free(after);
-        model_free(m);
     }
 }
 
@@ -218,11 +210,11 @@ TEST(clipping_scales_the_gradient)
 {
     Batch b = tiny_batch();
     for (int clipped = 0; clipped < 2; clipped++) {
-        Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
         size_t n = model_size(m);
         double mean, norm, sum = 0;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-        double *g = tiny_get(m, model_grad(m), 0, n);
+        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, n);
         for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
         AdamConfig a = {.rate = 0.1,
                         .beta1 = 0.9,
@@ -234,9 +226,7 @@ TEST(clipping_scales_the_gradient)
         double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;
         for (size_t i = 0; i < n; i++) g[i] *= 0.1 * scale;
         assert_true(distance(g, moment, n) <= 1e-13 * norm);
-        memory_free(g);
         memory_free(moment);
-        model_free(m);
     }
 }
 

@@ -5,11 +5,7 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
-
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
+#include "tests/lib/tiny.h"
 
 /* Writes a corpus. "a b</w>" is the one pair of symbols that the training text has twice. */
 static void write_corpus(void)
@@ -31,7 +27,7 @@ static void refuse(const char *name, CorpusChoice w, const char *words)
     Corpus c;
     size_t live = memory_live();
     assert_int_equal(corpus_choose(name, &w, &c), ERR_INPUT);
-    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
+    if (!error_has(words)) fail_msg("%s, not %s", error_text(), words);
     assert_null(c.name);
     assert_null(c.bpe);
     assert_int_equal(memory_live(), live);
@@ -96,11 +92,10 @@ TEST(test_codes)
     assert_true(vocab_hash(&c.vocab) != vocab_hash(&d.vocab));
     corpus_free(&d);
     /* A file read alone has the ids of the corpus. */
-    Text t;
+    OWN_TEXT t;
     assert_int_equal(text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t), 0);
     assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
     assert_int_equal(t.goes_on, 3);
-    text_free(&t);
     corpus_free(&c);
     file_text("train.txt", "a@@ b\n");
     file_text("valid.txt", "a@@ a@@\n");
@@ -155,7 +150,7 @@ TEST(test_pieces_give_the_text_back)
     static const size_t merges[] = {1, 60, 400};
     size_t tokens = SIZE_MAX;
     for (size_t k = 0; k < sizeof merges / sizeof *merges; k++) {
-        Corpus c;
+        OWN_CORPUS c;
         open_corpus("kjv", (CorpusChoice){.merges = merges[k]}, &c);
         for (int s = 0; s < SPLITS; s++) {
             BuiltinText b = builtin_kjv(s);
@@ -172,7 +167,6 @@ TEST(test_pieces_give_the_text_back)
         t->id[i] = t->id[i + 1];
         t->id[i + 1] = first;
         assert_false(gives_back(&c, SPLIT_VALID));
-        corpus_free(&c);
     }
 }
 
@@ -234,13 +228,12 @@ TEST(test_limits)
 
 static size_t batched(const Corpus *c, const Text *t, int context)
 {
-    Batches *b;
+    OWN_BATCHES *b;
     size_t n = 0;
     if (batches_new(t, NULL, &c->vocab, NULL, context, 64, 16, 1, &b) != 0)
         fail_msg("%s", error_text());
     batches_epoch(b, -1);
     for (size_t i = 0; i < batches_count(b); i++) n += batches_tokens(b, i);
-    batches_free(b);
     return n;
 }
 
@@ -253,12 +246,12 @@ TEST(test_predicted_tokens)
         {"ab abc\n\nab\n", 8, 7},   {"\n\nab\n\n", 5, 2}, {"b <eos> ab\n<eos>\nb\n", 8, 6},
         {"<eos> <eos> ab\n", 4, 2}, {"abc", 4, 4},
     };
-    Corpus c;
+    OWN_CORPUS c;
     write_corpus();
     file_text("codes", "#version: 0.2\na b</w>\n< e\n<e o\n<eo s\n<eos ></w>\n"); /* whole */
     open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &c);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Text t;
+        OWN_TEXT t;
         BpeText raw = {"text", row[i].text, strlen(row[i].text), 0};
         char *pieces;
         size_t count;
@@ -271,9 +264,7 @@ TEST(test_predicted_tokens)
         assert_int_equal(sentence, row[i].sentence);
         assert_int_equal(stream, batched(&c, &t, CONTEXT_STREAM));
         assert_int_equal(sentence, batched(&c, &t, CONTEXT_SENTENCE));
-        text_free(&t);
     }
-    corpus_free(&c);
 }
 
 /* ---- refusals ----------------------------------------------------------------------------------- */
@@ -396,12 +387,10 @@ static CorpusChoice wanted;
 
 static int open_job(void)
 {
-    Corpus c;
-    Text t = {0};
+    OWN_CORPUS c;
+    OWN_TEXT t = {0};
     TRY(corpus_choose(folder, &wanted, &c));
     int code = text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
-    text_free(&t);
-    corpus_free(&c);
     return code;
 }
 

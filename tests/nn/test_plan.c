@@ -4,7 +4,7 @@
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/model/plan.h"
+#include "tests/lib/tiny.h"
 
 /* Makes y' = y + a[1] g k1 - 1/2 k2, k2 = G(y + k1), g = sigmoid(w . [k1, y]). Returns NULL without memory. */
 static Plan *build(void)
@@ -32,7 +32,7 @@ static Plan *build(void)
 
 TEST(prints_and_counts)
 {
-    Plan *p = build();
+    OWN_PLAN *p = build();
     assert_non_null(p);
     assert_int_equal(plan_check(p), 0);
     char *text;
@@ -51,16 +51,14 @@ TEST(prints_and_counts)
     assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 1);
     /* The count is 4 D^2 + 2 T D + 2 D M at D = 8, T = 5, M = 24. */
     assert_true(plan_macs(p, 8, 5) == 4 * 64 + 2 * 5 * 8 + 2 * 8 * 24);
-    plan_free(p);
 }
 
 TEST(empty_plan_is_identity)
 {
-    Plan *p = plan_new(1);
+    OWN_PLAN *p = plan_new(1);
     assert_int_equal(plan_check(p), 0);
     assert_int_equal(p->output, 0);
     assert_true(plan_macs(p, 8, 5) == 0);
-    plan_free(p);
     plan_free(NULL);
 }
 
@@ -138,12 +136,11 @@ TEST(every_malformed_plan_is_caught)
 #undef X
     };
     for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
-        Plan *p = build();
+        OWN_PLAN *p = build();
         assert_non_null(p);
         assert_int_equal(plan_check(p), 0);
         spoil(p, i);
         if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words[i]);
-        plan_free(p);
     }
 }
 
@@ -241,7 +238,7 @@ static Plan *build_pair(void)
 
 TEST(a_pair_prints_and_counts)
 {
-    Plan *p = build_pair();
+    OWN_PLAN *p = build_pair();
     assert_non_null(p);
     assert_int_equal(plan_check(p), 0);
     char *text;
@@ -282,20 +279,18 @@ TEST(a_pair_prints_and_counts)
     assert_int_equal(plan_find_slot(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0, 1), -1);
     assert_int_equal(plan_sets(p, SIDE_TARGET, SLOT_CROSS), 1);
     assert_int_equal(plan_sets(p, SIDE_SOURCE, SLOT_CROSS), 0);
-    plan_free(p);
 }
 
 /* A second EVAL of a slot costs no keys. */
 TEST(keys_are_paid_once)
 {
-    Plan *p = plan_new_pair(1, 1);
+    OWN_PLAN *p = plan_new_pair(1, 1);
     int f = slot(p, SIDE_SOURCE, SLOT_ATTENTION, 0), c = slot(p, SIDE_TARGET, SLOT_CROSS, 0);
     int keys = plan_keys(p, c, plan_eval(p, f, 1, 0));
     p->output = plan_cross(p, c, plan_cross(p, c, 0, keys, 1), keys, 2);
     assert_int_equal(plan_check(p), 0);
     assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
     assert_true(plan_macs(p, 8, 5) == (4 * 64 + 80) + 128 + 2 * (128 + 80));
-    plan_free(p);
 }
 
 #define TERM(i, k) p->instr[i].term[k]
@@ -429,12 +424,11 @@ TEST(every_malformed_pair_is_caught)
 #undef X
     };
     for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
-        Plan *p = build_pair();
+        OWN_PLAN *p = build_pair();
         assert_non_null(p);
         assert_int_equal(plan_check(p), 0);
         spoil_pair(p, i);
         if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words[i]);
-        plan_free(p);
     }
 }
 
@@ -456,9 +450,8 @@ static Plan *post_pair(int how)
 TEST(norms_of_a_post_pair)
 {
     for (int how = 0; how <= 4; how++) {
-        Plan *p = post_pair(how);
+        OWN_PLAN *p = post_pair(how);
         assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
-        plan_free(p);
     }
 }
 
@@ -466,12 +459,11 @@ TEST(norms_of_a_post_pair)
 
 TEST(long_names_are_refused)
 {
-    Plan *p = plan_new(1);
+    OWN_PLAN *p = plan_new(1);
     const char *name = "a123456789a123456789a123456789ab"; /* 32 bytes and the end */
     assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name, 1, 0), ERR_MISUSE);
     assert_int_equal(plan_gate(p, SIDE_TARGET, 0, name, ACT_TANH, 1, (int[]){0}), ERR_MISUSE);
     assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name + 1, 1, 0), 0);
-    plan_free(p);
 }
 
 TEST(every_allocation_may_fail)

@@ -119,7 +119,7 @@ static void step_by_parts(Model *m, const Batch *x, size_t tokens)
 
 static double *gradient(Model *m)
 {
-    return tiny_get(m, model_grad(m), 0, model_size(m));
+    return tiny_gradient(m);
 }
 
 /* Returns |a - b| / |b|. */
@@ -146,11 +146,11 @@ TEST(parts_make_the_gradient_of_all)
     for (size_t i = 0; backend_name(i); i++) {
         if (backend_find(backend_name(i), NULL, &b) != 0) continue;
         Batch x = tiny_batch();
-        Model *whole = model_on(b, 0), *parts = model_on(b, 0), *naive = model_on(b, 0);
+        OWN_MODEL *whole = model_on(b, 0), *parts = model_on(b, 0), *naive = model_on(b, 0);
         assert_int_equal(model_step(whole, &x, &adam, 1), 0);
         step_by_parts(parts, &x, x.N);
         step_by_parts(naive, &x, 0); /* control: a sum of means is no mean */
-        double *g = gradient(whole), *h = gradient(parts), *k = gradient(naive);
+        OWN_NUMBERS *g = gradient(whole), *h = gradient(parts), *k = gradient(naive);
         double error = distance(model_size(whole), h, g);
         if (!(error <= rounding(b))) fail_msg("%s: %g", b->name, error);
         assert_false(distance(model_size(whole), k, g) <= 0.1);
@@ -159,12 +159,6 @@ TEST(parts_make_the_gradient_of_all)
         assert_int_equal(model_tally(parts, &t), 0);
         assert_true(fabs(s.loss - t.loss) <= rounding(b) * s.loss);
         assert_true(fabs(s.norm - t.norm) <= rounding(b) * s.norm);
-        memory_free(g);
-        memory_free(h);
-        memory_free(k);
-        model_free(whole);
-        model_free(parts);
-        model_free(naive);
     }
 }
 
@@ -177,7 +171,7 @@ TEST(parts_have_masks_of_their_own)
     Batch x = tiny_batch();
     double mean, *g[PARTS];
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Model *m = model_on(b, 0.3);
+    OWN_MODEL *m = model_on(b, 0.3);
     size_t n = model_size(m);
     for (uint64_t i = 0; i < PARTS; i++) {
         assert_int_equal(model_gradient(m, &x, (STEP - 1) * PARTS + i + 1, &mean), 0);
@@ -187,13 +181,11 @@ TEST(parts_have_masks_of_their_own)
         StepPart p = {i, PARTS, PARTS, PARTS * x.N, {0}, NULL};
         assert_int_equal(model_step_part(m, &x, &p, &adam, STEP), 0);
     }
-    double *both = gradient(m);
+    OWN_NUMBERS *both = gradient(m);
     assert_false(distance(n, both, g[0]) <= 0.1);
     for (size_t i = 0; i < n; i++) g[0][i] = (g[0][i] + g[1][i]) / 2;
     assert_true(distance(n, both, g[0]) <= rounding(b));
     for (size_t i = 0; i < PARTS; i++) memory_free(g[i]);
-    memory_free(both);
-    model_free(m);
 }
 
 TEST(impossible_parts_are_refused)
@@ -201,12 +193,11 @@ TEST(impossible_parts_are_refused)
     const Backend *b;
     Batch x = tiny_batch();
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    Model *m = model_on(b, 0);
+    OWN_MODEL *m = model_on(b, 0);
     const StepPart bad[] = {
         {2, 2, 2, 99, {0}, NULL}, {0, 3, 2, 99, {0}, NULL}, {0, 1, 1, x.N - 1, {0}, NULL}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(model_step_part(m, &x, &bad[i], &adam, 1), ERR_MISUSE);
-    model_free(m);
 }
 
 /* ---- means of checkpoints -------------------------------------------------------------------------- */
@@ -222,7 +213,7 @@ static Model *saved(const Backend *b, uint64_t seed, const char *file)
 
 static double *numbers(Model *m)
 {
-    return tiny_get(m, model_data(m), 0, model_size(m));
+    return tiny_numbers(m);
 }
 
 /* The mean of equal files is their floats, all bits. The mean of two is (a + b) / 2, which a float holds
@@ -233,9 +224,10 @@ TEST(a_mean_is_the_mean)
     const char *one = file_path("one"), *two = file_path("two");
     for (size_t i = 0; backend_name(i); i++) {
         if (backend_find(backend_name(i), NULL, &b) != 0) continue;
-        Model *x = saved(b, 1, one), *y = saved(b, 2, two), *m = model_on(b, 0);
+        OWN_MODEL *x = saved(b, 1, one), *y = saved(b, 2, two), *m = model_on(b, 0);
         size_t n = model_size(m), off = 0;
-        double *p = numbers(x), *q = numbers(y), *r;
+        double *r;
+        OWN_NUMBERS *p = numbers(x), *q = numbers(y);
         assert_int_equal(store_average(m, (const char *[]){one, one, one}, 3), 0);
         r = numbers(m);
         for (size_t k = 0; k < n; k++) assert_true(r[k] == (double)(float)p[k]);
@@ -253,11 +245,6 @@ TEST(a_mean_is_the_mean)
             off += !(fabs(r[k] - (p[k] + q[k]) / 2) <= 0x1p-23 * fabs(r[k]));
         assert_true(off > n / 2);
         memory_free(r);
-        memory_free(p);
-        memory_free(q);
-        model_free(x);
-        model_free(y);
-        model_free(m);
     }
 }
 

@@ -45,14 +45,12 @@ TEST(agrees_with_plain_loops)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (int v = 0; v < 8; v++) {
-            Model *m = transformer(tested_backend(i), v);
+            OWN_MODEL *m = transformer(tested_backend(i), v);
             Batch b = tiny_batch_of(m);
-            double *z = logits(m, &b);
+            OWN_NUMBERS *z = logits(m, &b);
             assert_true(apart(m, &b, z, PAIR_RIGHT) <= rounding(model_backend(m)));
             set_tensor(m, "decoder.layers.0.cross.1.kv.weight", 1); /* one changed tensor is seen */
             assert_false(apart(m, &b, z, PAIR_RIGHT) <= rounding(model_backend(m)));
-            memory_free(z);
-            model_free(m);
         }
 }
 
@@ -61,14 +59,13 @@ TEST(mistakes_are_seen)
 {
     for (int v = 0; v < 8; v++)
         for (int wrong = PAIR_RIGHT + 1; wrong < PAIR_WRONGS; wrong++) {
-            Model *m = transformer("cpu-f64", v);
+            OWN_MODEL *m = transformer("cpu-f64", v);
             Batch b = tiny_batch_of(m);
             double *z = logits(m, &b), e = apart(m, &b, z, wrong);
             int none = wrong == PAIR_BARE_MEMORY && model_plan(m)->post; /* nothing to leave out */
             if (none ? !(e <= rounding(model_backend(m))) : !(e > 1e-2))
                 fail_msg("variant %d, mistake %d: %g", v, wrong, e);
             memory_free(z);
-            model_free(m);
         }
 }
 
@@ -77,20 +74,18 @@ TEST(exchanged_sides_are_seen)
 {
     int32_t word[N] = {5, 1, 8, 0, 2, 2, 7, 10, 6, 4, 0, 9, 3};
     for (int v = 0; v < 2; v++) {
-        Model *m = transformer("cpu-f64", v);
+        OWN_MODEL *m = transformer("cpu-f64", v);
         Batch b = tiny_batch();
         b.source.N = b.N;
         b.source.longest = b.longest;
         b.source.input = word;
         b.source.position = b.position;
         b.source.start = b.start;
-        double *z = logits(m, &b);
+        OWN_NUMBERS *z = logits(m, &b);
         assert_true(apart(m, &b, z, PAIR_RIGHT) <= rounding(model_backend(m)));
         b.source.input = b.input;
         b.input = word;
         assert_true(apart(m, &b, z, PAIR_RIGHT) > 1e-2);
-        memory_free(z);
-        model_free(m);
     }
 }
 
@@ -101,25 +96,22 @@ TEST(a_source_reaches_its_own_sequence)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (const TinyPlan *p = tiny_pairs; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             Batch b = tiny_batch_of(m);
             int32_t *word = b.source.input, changed[SOURCE];
-            double *z = logits(m, &b);
+            OWN_NUMBERS *z = logits(m, &b);
             for (size_t s = 0; s < b.S; s++)
                 for (size_t r = b.source.start[s]; r < b.source.start[s + 1]; r++) {
                     memcpy(changed, word, sizeof changed);
                     changed[r] = 3; /* nowhere in the source */
                     b.source.input = changed;
-                    double *w = logits(m, &b);
+                    OWN_NUMBERS *w = logits(m, &b);
                     for (size_t k = 0; k < N; k++)
                         if (k >= b.start[s] && k < b.start[s + 1])
                             assert_true(distance(z + k * V, w + k * V, V) > 1e-4);
                         else
                             assert_memory_equal(z + k * V, w + k * V, V * sizeof *z);
-                    memory_free(w);
                 }
-            memory_free(z);
-            model_free(m);
         }
 }
 
@@ -195,10 +187,9 @@ TEST(the_company_does_not_matter)
 {
     for (const TinyPlan *p = tiny_pairs; p->name; p++)
         for (size_t i = 0; tested_backend(i); i++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
             int f64 = strcmp(tested_backend(i), "cpu-f64") == 0;
             check_company(m, f64 ? 0 : rounding(model_backend(m)));
-            model_free(m);
         }
 }
 
@@ -237,11 +228,10 @@ static void copy_tensors(Model *m, Model *r)
         memcpy(name, list[i].name, sizeof name);
         char *set = strstr(name, "cross.2");
         if (set) memcpy(set, "cross.1", 7);
-        double *x = tiny_tensor(r, name);
+        OWN_NUMBERS *x = tiny_tensor(r, name);
         assert_non_null(x);
         const Backend *b = model_backend(m);
         b->put(backend_at(b, model_data(m), list[i].offset), x, list[i].size);
-        memory_free(x);
     }
 }
 
@@ -262,19 +252,17 @@ static double gradients_apart(Model *one, Model *two)
     for (size_t i = 0; i < params; i++) {
         char name[sizeof list->name];
         memcpy(name, list[i].name, sizeof name);
-        double *g = gradient_of(one, name), *h = gradient_of(two, name), norm = 0, error = 0;
+        double norm = 0, error = 0;
+        OWN_NUMBERS *g = gradient_of(one, name), *h = gradient_of(two, name);
         char *set = strstr(name, "cross.1");
         if (set) memcpy(set, "cross.2", 7);
-        double *more = set ? gradient_of(two, name) : NULL;
+        OWN_NUMBERS *more = set ? gradient_of(two, name) : NULL;
         for (size_t k = 0; k < list[i].size; k++) {
             norm += g[k] * g[k];
             error += pow(g[k] - h[k] - (more ? more[k] : 0), 2);
         }
         assert_true(norm > 1e-8);
         most = farther(most, sqrt(error / norm));
-        memory_free(g);
-        memory_free(h);
-        memory_free(more);
     }
     return most;
 }
@@ -283,8 +271,8 @@ static double gradients_apart(Model *one, Model *two)
  * 450 roundings. */
 TEST(two_evals_read_the_keys_of_one)
 {
-    Model *one = shaken("cpu-f64", tiny_config(), heun(1), 1);
-    Model *two = shaken("cpu-f64", tiny_config(), heun(2), 1);
+    OWN_MODEL *one = shaken("cpu-f64", tiny_config(), heun(1), 1);
+    OWN_MODEL *two = shaken("cpu-f64", tiny_config(), heun(2), 1);
     Batch b = tiny_batch_of(one);
     double mean[2];
     copy_tensors(two, one);
@@ -295,7 +283,7 @@ TEST(two_evals_read_the_keys_of_one)
     assert_true(fabs(mean[0] - mean[1]) <= 1e-13 * mean[0]);
     assert_true(gradients_apart(one, two) <= 1e-12);
     memory_free(w);
-    double *x = tiny_tensor(one, "decoder.layers.0.cross.1.kv.weight");
+    OWN_NUMBERS *x = tiny_tensor(one, "decoder.layers.0.cross.1.kv.weight");
     const Param *p = model_find(two, "decoder.layers.0.cross.2.kv.weight");
     x[0] += 1e-6; /* control: other keys for the second */
     model_backend(two)->put(backend_at(model_backend(two), model_data(two), p->offset), x, p->size);
@@ -303,11 +291,8 @@ TEST(two_evals_read_the_keys_of_one)
     assert_false(relative_distance(z, w, N * V) <= 1e-13);
     assert_int_equal(model_gradient(two, &b, 4, &mean[1]), 0);
     assert_false(gradients_apart(one, two) <= 1e-12);
-    memory_free(x);
     memory_free(z);
     memory_free(w);
-    model_free(one);
-    model_free(two);
 }
 
 /* ---- sublayers that give zero ---------------------------------------------------------------------- */
@@ -329,7 +314,7 @@ static void set_zero(Model *m, const char *begin)
 /* Computes logits z of the embedding under the final norm and the output's matrix. */
 static void embedding_logits(Model *m, const Batch *b, double *z)
 {
-    double *emb = tiny_tensor(m, "embed.weight"), *w = tiny_tensor(m, "final_norm.weight");
+    OWN_NUMBERS *emb = tiny_tensor(m, "embed.weight"), *w = tiny_tensor(m, "final_norm.weight");
     double *bias = tiny_tensor(m, "final_norm.bias"), y[N][D], x[D];
     for (size_t s = 0; s < b->S; s++) {
         int n = (int)(b->start[s + 1] - b->start[s]);
@@ -339,8 +324,6 @@ static void embedding_logits(Model *m, const Batch *b, double *z)
             plain_affine(V, D, emb, NULL, x, z + (b->start[s] + (size_t)i) * V);
         }
     }
-    memory_free(emb);
-    memory_free(w);
     memory_free(bias);
 }
 
@@ -351,7 +334,7 @@ TEST(zero_sublayers_are_the_identity)
     double x[2 * N * D], y[N * D], bare[N * V];
     for (int i = 0; i < 2 * N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = transformer(tested_backend(i), 0);
+        OWN_MODEL *m = transformer(tested_backend(i), 0);
         double limit = rounding(model_backend(m));
         Batch b = tiny_batch_of(m);
         double *z = logits(m, &b);
@@ -374,7 +357,6 @@ TEST(zero_sublayers_are_the_identity)
         assert_memory_equal(z, w, N * V * sizeof *z);
         memory_free(z);
         memory_free(w);
-        model_free(m);
     }
 }
 
@@ -386,21 +368,17 @@ TEST(the_source_comes_by_cross_attention)
     for (size_t i = 0; tested_backend(i); i++)
         for (int zero = 0; zero < 2; zero++)
             for (int post = 0; post < 2; post++) {
-                Model *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(post), 1);
+                OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(post), 1);
                 double mean, norm = 0;
                 if (zero) set_zero(m, "decoder.layers.0.cross.1");
                 Batch b = tiny_batch_of(m), other = b;
                 other.source.input = word;
-                double *z = logits(m, &b), *w = logits(m, &other);
+                OWN_NUMBERS *z = logits(m, &b), *w = logits(m, &other);
                 assert_int_equal(memcmp(z, w, N * V * sizeof *z) == 0, zero);
                 assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-                double *g = gradient_of(m, "encoder.layers.0.attn.1.qkv.weight");
+                OWN_NUMBERS *g = gradient_of(m, "encoder.layers.0.attn.1.qkv.weight");
                 for (size_t k = 0; k < 3 * D * D; k++) norm += g[k] * g[k];
                 assert_int_equal(norm == 0, zero);
-                memory_free(g);
-                memory_free(z);
-                memory_free(w);
-                model_free(m);
             }
 }
 
@@ -410,12 +388,12 @@ TEST(sublayers_make_the_pair)
     static const int order[] = {SLOT_ATTENTION, SLOT_CROSS, SLOT_FEEDFORWARD};
     double x[2 * N * D], y[N * D], k[N * D], in[2 * N * D];
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = transformer(tested_backend(i), 0);
+        OWN_MODEL *m = transformer(tested_backend(i), 0);
         const Plan *p = model_plan(m);
         for (int j = 0; j < 2 * N * D; j++) x[j] = sin(j + 1);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         double *source = x + N * D, *w = tiny_tensor(m, "encoder.norm.weight");
-        double *b = tiny_tensor(m, "encoder.norm.bias");
+        OWN_NUMBERS *b = tiny_tensor(m, "encoder.norm.bias");
         for (int j = 0; j < 3; j += 2) {
             int slot = plan_find_slot(p, SIDE_SOURCE, order[j], 0, 1);
             assert_int_equal(model_sublayer(m, slot, N, source, k), 0);
@@ -443,8 +421,6 @@ TEST(sublayers_make_the_pair)
         assert_true(distance(k, in + N * D, N * D) <= rounding(model_backend(m)));
         assert_int_equal(model_cross(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
         memory_free(w);
-        memory_free(b);
-        model_free(m);
     }
 }
 
@@ -494,8 +470,8 @@ static void refuse_batch(Model *m, const Batch *bad, const char *words)
     double mean, nll[N];
     Batch b = tiny_batch_of(m);
     size_t n = model_size(m);
-    double *z = logits(m, &b), *x = tiny_get(m, model_data(m), 0, n),
-           *w = memory_new(N * V, sizeof *w);
+    double *w = memory_new(N * V, sizeof *w);
+    OWN_NUMBERS *z = logits(m, &b), *x = tiny_get(m, model_data(m), 0, n);
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     assert_int_equal(model_forward(m, bad, 0, 1, nll, &mean), ERR_MISUSE);
     if (!strstr(error_text(), words)) fail_msg("'%s' has no '%s'", error_text(), words);
@@ -504,26 +480,21 @@ static void refuse_batch(Model *m, const Batch *bad, const char *words)
     assert_int_equal(model_step(m, bad, &a, 1), ERR_MISUSE);
     memory_free(w);
     w = logits(m, &b);
-    double *y = tiny_get(m, model_data(m), 0, n);
+    OWN_NUMBERS *y = tiny_get(m, model_data(m), 0, n);
     assert_memory_equal(z, w, N * V * sizeof *z);
     assert_memory_equal(x, y, n * sizeof *x);
-    memory_free(x);
-    memory_free(y);
-    memory_free(z);
     memory_free(w);
 }
 
 TEST(batches_of_another_model_are_refused)
 {
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 1);
-        Model *alone = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 1);
+        OWN_MODEL *alone = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         const Batch good = tiny_batch_of(m);
         Batch b = tiny_batch();
         refuse_batch(m, &b, "0 source tokens");
         refuse_batch(alone, &good, "12 source tokens");
-        model_free(m);
-        model_free(alone);
     }
 }
 
@@ -533,7 +504,7 @@ TEST(sources_outside_the_model_are_refused)
     int32_t word[MOST] = {0}, place[MOST] = {0};
     size_t start[] = {0, 5, 10, MOST}, lengths[] = {0, 8, 9, SOURCE};
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 1);
         const Batch good = tiny_batch_of(m);
         Batch b = good;
         b.source.N = MOST; /* a row too many */
@@ -570,7 +541,6 @@ TEST(sources_outside_the_model_are_refused)
         assert_int_equal(model_run_plan(m, TINY_ROWS + 2, x, y), ERR_MISUSE); /* too many rows */
         int32_t many[TINY_ROWS + 4] = {0};
         assert_int_equal(model_embed(m, SIDE_SOURCE, TINY_ROWS + 4, many, x), ERR_MISUSE);
-        model_free(m);
     }
 }
 
@@ -608,21 +578,17 @@ static void check_dropped(const char *backend)
     enum { STEPS = 60 };
     ModelConfig c = tiny_config();
     c.dropout = 0;
-    Model *plain = shaken(backend, c, tiny_transformer(0), 0);
+    OWN_MODEL *plain = shaken(backend, c, tiny_transformer(0), 0);
     c.word_dropout = 0.4;
-    Model *m = shaken(backend, c, tiny_transformer(0), 0);
+    OWN_MODEL *m = shaken(backend, c, tiny_transformer(0), 0);
     Batch b = tiny_batch_of(m);
     size_t dropped = 0;
     for (uint64_t step = 1; step <= STEPS; step++) dropped += check_step(m, b, step);
     double n = STEPS * SOURCE, sd = sqrt(n * 0.4 * 0.6);
     assert_true(fabs((double)dropped - 0.4 * n) < 4 * sd);
     assert_false(fabs((double)dropped - 0.2 * n) < 4 * sd); /* another rate is seen */
-    double *z = logits(m, &b), *y = logits(plain, &b);      /* evaluation drops none */
+    OWN_NUMBERS *z = logits(m, &b), *y = logits(plain, &b); /* evaluation drops none */
     assert_memory_equal(z, y, b.N * V * sizeof *z);
-    memory_free(z);
-    memory_free(y);
-    model_free(plain);
-    model_free(m);
 }
 
 TEST(dropped_words)

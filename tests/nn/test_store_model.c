@@ -80,31 +80,28 @@ static double *numbers(Model *m, int buffer)
 /* Counts the numbers of a buffer that differ between two models. as_float: after rounding a's to float. */
 static size_t differ(Model *a, Model *b, int buffer, int as_float)
 {
-    double *x = numbers(a, buffer), *y = numbers(b, buffer);
+    OWN_NUMBERS *x = numbers(a, buffer), *y = numbers(b, buffer);
     size_t n = 0;
     for (size_t i = 0; i < model_size(a); i++)
         n += !((as_float ? (double)(float)x[i] : x[i]) == y[i]);
-    memory_free(x);
-    memory_free(y);
     return n;
 }
 
 /* Fills moments as a run leaves them: no two are alike, and none is exactly a float (1/3 + i in double). */
 static void fill_moments(Model *m)
 {
-    double *x = memory_new(model_size(m), sizeof *x);
+    OWN_NUMBERS *x = memory_new(model_size(m), sizeof *x);
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < model_size(m); i++) x[i] = (double)i + 1.0 / (3 + k);
         model_backend(m)->put(model_moment(m, k), x, model_size(m));
     }
-    memory_free(x);
 }
 
 static const StoreText meta[] = {{"scheme", "lie-trotter"}, {"width", "8"}};
 
 static void check_weights(int sides, const Backend *b)
 {
-    Model *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 0);
+    OWN_MODEL *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 0);
     const char *file = file_path("model");
     assert_int_equal(store_save(m, file, meta, 2), 0);
     assert_true(differ(m, n, 0, 1) > model_size(m) / 2); /* control */
@@ -114,8 +111,6 @@ static void check_weights(int sides, const Backend *b)
     assert_int_equal(store_meta(file, "width", &value), 0);
     assert_string_equal(value, "8");
     memory_free(value);
-    model_free(m);
-    model_free(n);
 }
 
 TEST(weights_come_back)
@@ -137,12 +132,11 @@ TEST(weights_change_backend)
             for (int sides = 1; sides <= SIDES; sides++) {
                 assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
                 assert_int_equal(backend_find(tested_backend(j), NULL, &c), 0);
-                Model *m = sided_model(sides, b, 1, 24, 0), *n = sided_model(sides, c, 2, 24, 0);
+                OWN_MODEL *m = sided_model(sides, b, 1, 24, 0),
+                          *n = sided_model(sides, c, 2, 24, 0);
                 assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
                 assert_int_equal(store_load(n, file_path("model")), 0);
                 assert_int_equal(differ(m, n, 0, 1), 0);
-                model_free(m);
-                model_free(n);
             }
 }
 
@@ -152,14 +146,12 @@ TEST(state_comes_back)
     for (size_t i = 0; tested_backend(i); i++)
         for (int sides = 1; sides <= SIDES; sides++) {
             assert_int_equal(backend_find(tested_backend(i), NULL, &b), 0);
-            Model *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 1);
+            OWN_MODEL *m = sided_model(sides, b, 1, 24, 1), *n = sided_model(sides, b, 2, 24, 1);
             fill_moments(m);
             assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
             for (int k = 0; k < 3; k++) assert_true(differ(m, n, k, 0) > 0); /* control */
             assert_int_equal(store_load_state(n, file_path("state")), 0);
             for (int k = 0; k < 3; k++) assert_int_equal(differ(m, n, k, 0), 0);
-            model_free(m);
-            model_free(n);
         }
 }
 
@@ -179,18 +171,16 @@ static Model *encoder(const TinyHead *h, uint64_t seed)
 /* Returns 1 where the tensors of this name in m and n have the same numbers in f32. */
 static int same_tensor(Model *m, Model *n, const char *name)
 {
-    double *x = tiny_tensor(m, name), *y = tiny_tensor(n, name);
+    OWN_NUMBERS *x = tiny_tensor(m, name), *y = tiny_tensor(n, name);
     size_t size = model_find(m, name)->size, same = 0;
     for (size_t i = 0; y && i < size; i++) same += (float)x[i] == (float)y[i];
-    memory_free(x);
-    memory_free(y);
     return same == size;
 }
 
 static void check_encoder(const TinyHead *from, const TinyHead *to)
 {
     const Param *list;
-    Model *m = encoder(from, 1), *fresh = encoder(to, 2), *n = encoder(to, 2);
+    OWN_MODEL *m = encoder(from, 1), *fresh = encoder(to, 2), *n = encoder(to, 2);
     tiny_shake(m, 5);
     assert_int_equal(store_save(m, file_path("model"), NULL, 0), 0);
     assert_int_equal(store_load_encoder(n, file_path("model")), 0);
@@ -203,9 +193,6 @@ static void check_encoder(const TinyHead *from, const TinyHead *to)
         taken += (size_t)common;
     }
     assert_true(taken > 10);
-    model_free(m);
-    model_free(fresh);
-    model_free(n);
 }
 
 TEST(encoders_keep_what_they_have_in_common)
@@ -217,16 +204,13 @@ TEST(encoders_keep_what_they_have_in_common)
     check_encoder(&both, &pairs);
     check_encoder(&labels, &pairs);
     /* A file of another width, or without a tensor that both must have, changes nothing. */
-    Model *n = encoder(&labels, 2), *fresh = encoder(&labels, 2);
+    OWN_MODEL *n = encoder(&labels, 2), *fresh = encoder(&labels, 2);
     Tensor one = {"embed.weight", TINY_VOCAB, TINY_WIDTH, NULL, NULL, NULL, 0};
-    double *x = one.data = tiny_tensor(n, "embed.weight");
+    OWN_NUMBERS *x = one.data = tiny_tensor(n, "embed.weight");
     assert_int_equal(tensors_write(file_path("part"), &one, 1, STORE_F32, NULL, 0), 0);
     assert_int_equal(store_load_encoder(n, file_path("part")), ERR_INPUT);
     assert_non_null(strstr(error_text(), "it is missing"));
     assert_int_equal(differ(n, fresh, 0, 0), 0);
-    memory_free(x);
-    model_free(n);
-    model_free(fresh);
 }
 
 /* The mean of equal files is their numbers, and that of two files half their sum. */
@@ -297,7 +281,7 @@ TEST(tensors_have_their_names)
     const Backend *b;
     const Param *list;
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Model *m = sided_model(2, b, 1, 24, 0), *one = small_model(b, 1, 24, 0);
+    OWN_MODEL *m = sided_model(2, b, 1, 24, 0), *one = small_model(b, 1, 24, 0);
     assert_int_equal(model_params(m, &list), count);
     for (size_t i = 0; i < count; i++) {
         const Param *p = model_find(m, pair[i].name);
@@ -308,8 +292,6 @@ TEST(tensors_have_their_names)
     size_t params = model_params(one, &list);
     for (size_t i = 0; i < params; i++)
         assert_true(!strstr(list[i].name, "coder.") && !strstr(list[i].name, "cross"));
-    model_free(m);
-    model_free(one);
 }
 
 /* A model of two sides refuses a file of one, and the reverse. The model stays as it was. */
@@ -318,9 +300,9 @@ TEST(sides_are_not_mixed)
     const Backend *b;
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     for (int sides = 1; sides <= SIDES; sides++) {
-        Model *m = sided_model(sides, b, 1, 24, 1),
-              *n = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
-        Model *same = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
+        OWN_MODEL *m = sided_model(sides, b, 1, 24, 1),
+                  *n = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
+        OWN_MODEL *same = sided_model(SIDES + 1 - sides, b, 2, 24, 1);
         const char *file = file_path("model");
         assert_int_equal(store_save(m, file, meta, 2), 0);
         assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
@@ -329,9 +311,6 @@ TEST(sides_are_not_mixed)
         assert_int_equal(store_average(n, &file, 1), ERR_INPUT);
         assert_int_equal(store_load_state(n, file_path("state")), ERR_INPUT);
         for (int k = 0; k < 3; k++) assert_int_equal(differ(n, same, k, 0), 0);
-        model_free(m);
-        model_free(n);
-        model_free(same);
     }
 }
 
@@ -378,15 +357,13 @@ static void spoil(Model *m, int buffer, size_t k, double bad, int code)
     assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
     assert_int_equal(store_save(m, file_path("model"), meta, 2), 0);
     b->put(at, &good, 1);
-    Model *n = small_model(b, 2, 24, 1), *same = small_model(b, 2, 24, 1);
+    OWN_MODEL *n = small_model(b, 2, 24, 1), *same = small_model(b, 2, 24, 1);
     const char *file = file_path("model");
     assert_int_equal(store_load_state(n, file_path("state")), code);
     if (code) assert_non_null(strstr(error_text(), "a number in it is not finite"));
     for (int i = 0; i < 3 && code; i++) assert_int_equal(differ(n, same, i, 0), 0);
     assert_int_equal(store_load(n, file), buffer ? 0 : code);
     if (!buffer) assert_int_equal(store_average(n, &file, 1), code);
-    model_free(n);
-    model_free(same);
 }
 
 TEST(numbers_are_finite)
@@ -396,11 +373,10 @@ TEST(numbers_are_finite)
          name++) {
         const Backend *b;
         assert_int_equal(backend_find(*name, NULL, &b), 0);
-        Model *m = small_model(b, 1, 24, 1);
+        OWN_MODEL *m = small_model(b, 1, 24, 1);
         for (int i = 0; i < 3; i++) spoil(m, i, i % 2 ? model_size(m) - 1 : 0, bad[i], ERR_INPUT);
         spoil(m, 0, model_size(m) - 1, bad[1], ERR_INPUT);
         spoil(m, 0, 0, 1e30, 0); /* large is fine */
-        model_free(m);
     }
     scratch_files(1);
 }
@@ -421,13 +397,12 @@ TEST(failing_allocator)
 {
     const Backend *b;
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    Model *same = small_model(b, 1, 24, 1);
+    OWN_MODEL *same = small_model(b, 1, 24, 1);
     job_model = small_model(b, 1, 24, 1);
     assert_true(fail_each(job_save, ERR_MEMORY) >= 5);
     assert_true(fail_each(job_load, ERR_MEMORY) >= 5);
     for (int k = 0; k < 3; k++) assert_int_equal(differ(job_model, same, k, 0), 0);
     model_free(job_model);
-    model_free(same);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -32,12 +32,12 @@ TEST(the_toy_is_learned)
 /* train_eval agrees with the nll of each row, and with each text's tokens. */
 TEST(evaluation_predicts_every_token)
 {
-    Model *m = new_model("cpu-f64");
+    OWN_MODEL *m = new_model("cpu-f64");
     const Text *text = &corpus.text[SPLIT_VALID];
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
         double sum = 0, nll[40];
         Evaluation e;
-        Batches *b;
+        OWN_BATCHES *b;
         Batch x;
         assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, NULL, context, 40, 10, &e), 0);
         assert_int_equal(e.tokens, text->tokens);
@@ -50,9 +50,7 @@ TEST(evaluation_predicts_every_token)
             for (size_t j = 0; j < x.N; j++) sum += nll[j];
         }
         assert_true(fabs(sum / (double)e.tokens - e.mean) <= 1e-14 * e.mean);
-        batches_free(b);
     }
-    model_free(m);
 }
 
 /* Weights that become one number after the second epoch predict all words alike. The second epoch stays the best, and
@@ -113,10 +111,9 @@ TEST(the_log_has_its_columns)
     assert_int_equal(last, a.result.steps);
     assert_int_equal(rows, a.result.steps); /* fewer than 20 steps an epoch: a row each */
     assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
-    Vocab v;
+    OWN_VOCAB v;
     assert_int_equal(vocab_read(path(file, "log/deep", "vocab.txt"), &v), 0);
     assert_int_equal(v.size, corpus.vocab.size);
-    vocab_free(&v);
     char *scheme;
     assert_int_equal(store_meta(path(file, "log/deep", "model.safetensors"), "scheme", &scheme), 0);
     assert_string_equal(scheme, "toy");
@@ -261,14 +258,13 @@ static void rewrite_progress(const char *name, const char *progress)
 {
     char file[PATH];
     char *recipe;
-    Model *m = new_model("cpu-f32");
+    OWN_MODEL *m = new_model("cpu-f32");
     path(file, name, "state.safetensors");
     assert_int_equal(store_meta(file, "recipe", &recipe), 0);
     assert_int_equal(store_load_state(m, file), 0);
     StoreText meta[] = {{"progress", (char *)progress}, {"recipe", recipe}};
     assert_int_equal(store_save_state(m, file, meta, 2), 0);
     memory_free(recipe);
-    model_free(m);
 }
 
 /* Numbers that no run has, some of which would never end, are refused. They are in the order of print_progress

@@ -51,11 +51,9 @@ TEST(training_has_the_same_bits)
 {
     Backend with = backend(1), without = backend(0);
     for (const TinyPlan *p = tiny_plans; p->name; p++) {
-        Model *a = new_model(&with, p), *b = new_model(&without, p);
+        OWN_MODEL *a = new_model(&with, p), *b = new_model(&without, p);
         for (uint64_t k = 1; k <= 4; k++) step(a, k), step(b, k);
         if (!tiny_same(a, a->data, b, b->data)) fail_msg("%s: other bits with twins", p->name);
-        model_free(a);
-        model_free(b);
     }
 }
 
@@ -63,11 +61,9 @@ TEST(training_has_the_same_bits)
 
 static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, int act)
 {
-    Model *a = model_of(b, p, act), *c = model_of(r, p, act);
+    OWN_MODEL *a = model_of(b, p, act), *c = model_of(r, p, act);
     for (uint64_t k = 1; k <= 4; k++) step(a, k), step(c, k);
     int same = tiny_same(a, a->data, c, c->data);
-    model_free(a);
-    model_free(c);
     return same;
 }
 
@@ -108,15 +104,13 @@ TEST(one_pass_has_the_same_bits)
             continue;
         }
         for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = new_model(b, p), *r = new_model(b, p);
+            OWN_MODEL *m = new_model(b, p), *r = new_model(b, p);
             for (size_t k = 0; k < r->plan->instrs; k++) {
                 fused += r->fuse[k].line && r->fuse[k].norm;
                 r->fuse[k] = (Fuse){0};
             }
             for (uint64_t k = 1; k <= 3; k++) step(m, k), step(r, k);
             if (!tiny_same(m, m->data, r, r->data)) fail_msg("%s on %s", p->name, b->name);
-            model_free(m);
-            model_free(r);
         }
     }
     assert_true(fused > 0);
@@ -127,15 +121,13 @@ TEST(a_wrong_fusion_is_seen)
 {
     const Backend *b;
     assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Model *m = new_model(b, &tiny_plans[0]), *r = new_model(b, &tiny_plans[0]);
+    OWN_MODEL *m = new_model(b, &tiny_plans[0]), *r = new_model(b, &tiny_plans[0]);
     size_t k = 0;
     while (!m->fuse[k].norm) k++;
     m->fuse[k].line = 0;
     m->fuse[k].norm = 0; /* and the norm takes itself for done */
     for (uint64_t n = 1; n <= 2; n++) step(m, n), step(r, n);
     assert_false(tiny_same(m, m->data, r, r->data));
-    model_free(m);
-    model_free(r);
 }
 
 /* Rounds to 8 bits, ties to even. */
@@ -174,12 +166,10 @@ TEST(factors_take_less_memory)
     Backend with = backend(1), without = backend(1);
     without.factors = NULL;
     without.factor_size = 0;
-    Model *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
+    OWN_MODEL *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
     print_message("# %zu bytes of activations, %zu\n", model_memory(a, MEMORY_ACTIVATIONS),
                   model_memory(b, MEMORY_ACTIVATIONS));
     assert_true(model_memory(a, MEMORY_ACTIVATIONS) < model_memory(b, MEMORY_ACTIVATIONS));
-    model_free(a);
-    model_free(b);
 }
 
 /* ---- the processor's bf16 rounds the same --------------------------------------------------------------- */
@@ -281,11 +271,10 @@ static int same_after(Write write, size_t at)
     Batch x = tiny_batch();
     double loss[2];
     for (int i = 0; i < 2; i++) {
-        Model *m = new_model(&b[i], &tiny_plans[0]);
+        OWN_MODEL *m = new_model(&b[i], &tiny_plans[0]);
         assert_true(m->size <= sizeof numbers / sizeof *numbers);
         write(&b[i], backend_at(&b[i], m->data, at), m->size - at);
         assert_int_equal(model_gradient(m, &x, 1, &loss[i]), 0);
-        model_free(m);
     }
     return loss[0] == loss[1];
 }
