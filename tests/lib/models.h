@@ -84,4 +84,22 @@ static inline void set_tensor(Model *m, const char *name, double value)
     b->fill(backend_at(b, model_data(m), p->offset), value, p->size);
 }
 
+static inline void put_tensor(Model *m, const char *name, const double *x)
+{
+    const Param *p = model_find(m, name);
+    const Backend *b = model_backend(m);
+    b->put(backend_at(b, model_data(m), p->offset), x, p->size);
+}
+
+/* Checks that model_new refuses a network with these words, and that nothing is left of it. */
+static inline void refuse_model(ModelConfig c, Plan *(*build)(void), int code, const char *words)
+{
+    Model *m = NULL;
+    size_t live = memory_live();
+    assert_int_equal(model_new(&c, build(), backend("cpu-f32"), 1, &m), code);
+    if (!*error_text() || !strstr(error_text(), words))
+        fail_msg("'%s' has no '%s'", error_text(), words);
+    assert_int_equal(memory_live(), live);
+}
+
 #endif

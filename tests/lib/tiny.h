@@ -83,6 +83,13 @@ Plan *tiny_transformer(int post);
 
 /* Returns sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
+/* The same with fields changed: TINY_WITH(c.untied = 1, c.dropout = 0). */
+#define TINY_WITH(...)                 \
+    __extension__({                    \
+        ModelConfig c = tiny_config(); \
+        (void)(__VA_ARGS__);           \
+        c;                             \
+    })
 
 /* Returns 13 rows, packed as 5 + 1 + 7. The arrays are static. */
 Batch tiny_batch(void);

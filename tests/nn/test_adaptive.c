@@ -15,26 +15,23 @@ enum { HEAD = 4, SECOND = 7, TAILS = 2, FACTOR = 2, ALL = V + TAILS };
 
 static ModelConfig adaptive(void)
 {
-    ModelConfig c = tiny_config();
-    c.tails = TAILS;
-    c.cut[0] = HEAD;
-    c.cut[1] = SECOND;
-    c.factor = FACTOR;
-    return c;
+    return TINY_WITH(c.tails = TAILS, c.cut[0] = HEAD, c.cut[1] = SECOND, c.factor = FACTOR);
 }
 
-static const struct {
-    int untied;
-    double smoothing;
-} forms[] = {{0, 0}, {1, 0}, {0, 0.3}, {1, 0.3}};
-enum { FORMS = sizeof forms / sizeof *forms };
+/* Tied and untied, with labels plain and smoothed. */
+enum { FORMS = 4 };
 
 static ModelConfig adaptive_form(size_t f)
 {
     ModelConfig c = adaptive();
-    c.untied = forms[f].untied;
-    c.smoothing = forms[f].smoothing;
+    c.untied = (int)f % 2;
+    c.smoothing = f < 2 ? 0 : 0.3;
     return c;
+}
+
+static Model *adaptive_model(const char *name, ModelConfig c)
+{
+    return shaken(name, c, tiny_residual(), 1);
 }
 
 /* Returns the tolerance of a log p. It comes after some 8 products of D = 8 terms below 2, whose factors are each
@@ -85,13 +82,6 @@ static void spell_out(Model *m, const char *end, double *out)
     if (entry) memcpy(out + V * D, entry, TAILS * D * sizeof *out);
 }
 
-static void put(Model *m, const char *name, const double *x)
-{
-    const Backend *b = model_backend(m);
-    const Param *p = model_find(m, name);
-    b->put(backend_at(b, model_data(m), p->offset), x, p->size);
-}
-
 /* Makes the plain model of m. All other tensors are m's. */
 static Model *plain_of(Model *m)
 {
@@ -106,12 +96,12 @@ static Model *plain_of(Model *m)
         if (strncmp(list[i].name, "embed.", 6) == 0 || strncmp(list[i].name, "output.", 7) == 0)
             continue;
         OWN_NUMBERS *x = tiny_tensor(m, list[i].name);
-        put(r, list[i].name, x);
+        put_tensor(r, list[i].name, x);
     }
     spell_out(m, "embed", table);
-    put(r, "embed.weight", table);
+    put_tensor(r, "embed.weight", table);
     spell_out(m, model_config(m)->untied ? "output" : "embed", table);
-    put(r, "output.weight", table);
+    put_tensor(r, "output.weight", table);
     return r;
 }
 
@@ -139,36 +129,34 @@ static void by_clusters(const double *z, double *log_p)
 
 /* ---- the definition ------------------------------------------------------------------------------ */
 
-static void compare_with_plain(const char *name, size_t form)
-{
-    Batch x = tiny_batch();
-    ModelConfig c = adaptive();
-    c.untied = forms[form].untied;
-    OWN_MODEL *m = shaken(name, c, tiny_residual(), 1), *r = plain_of(m);
-    double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
-    int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
-    assert_int_equal(model_embed(m, SIDE_TARGET, 7, token, y), 0);
-    assert_int_equal(model_embed(r, SIDE_TARGET, 7, token, y + V * D), 0);
-    assert_true(distance(y, y + V * D, 7 * D) <= tol);
-    assert_int_equal(model_logits(m, &x, got), 0);
-    assert_int_equal(model_logits(r, &x, z), 0);
-    for (size_t k = 0; k < N; k++) by_clusters(z + k * ALL, want + k * V);
-    double e = distance(got, want, N * V), sum = 0;
-    if (!(e <= tol)) fail_msg("%s: off by %g", name, e);
-    want[N * V / 2] += 3 * tol; /* control */
-    assert_false(distance(got, want, N * V) <= tol);
-    assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
-    for (size_t k = 0; k < N; k++) {
-        assert_true(fabs(nll[k] + got[k * V + (size_t)x.target[k]]) <= tol);
-        sum += nll[k] / N;
-    }
-    assert_true(fabs(mean - sum) <= tol);
-}
-
 TEST(it_is_what_the_plain_model_spells)
 {
-    for (size_t i = 0; tested_backend(i); i++)
-        for (size_t form = 0; form < 2; form++) compare_with_plain(tested_backend(i), form);
+    Batch x = tiny_batch();
+    for (size_t i = 0; tested_backend(i / 2); i++) {
+        OWN_MODEL *m = adaptive_model(tested_backend(i / 2), adaptive_form(i % 2)),
+                  *r = plain_of(m);
+        double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
+        int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
+        assert_int_equal(model_embed(m, SIDE_TARGET, 7, token, y), 0);
+        assert_int_equal(model_embed(r, SIDE_TARGET, 7, token, y + V * D), 0);
+        assert_true(distance(y, y + V * D, 7 * D) <= tol);
+        assert_int_equal(model_logits(m, &x, got), 0);
+        assert_int_equal(model_logits(r, &x, z), 0);
+        for (size_t k = 0; k < N; k++) by_clusters(z + k * ALL, want + k * V);
+        double e = distance(got, want, N * V), sum = 0;
+        if (!(e <= tol)) fail_msg("%s: off by %g", model_backend(m)->name, e);
+        want[N * V / 2] += 3 * tol; /* control */
+        assert_false(distance(got, want, N * V) <= tol);
+        assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
+        for (size_t k = 0; k < N; k++) {
+            assert_true(fabs(nll[k] + got[k * V + (size_t)x.target[k]]) <= tol);
+            sum += nll[k] / N;
+            /* The probabilities over the vocabulary sum to 1. Without the last tail they do not. */
+            assert_true(fabs(log_sum(V, got + k * V)) <= V * 0x1p-48); /* done in double */
+            assert_true(log_sum(SECOND, got + k * V) < -1e-6);
+        }
+        assert_true(fabs(mean - sum) <= tol);
+    }
 }
 
 /* Copies every tensor of `from` to the name that it has at the other end of an untied model. */
@@ -180,9 +168,9 @@ static void copy_embedding(Model *from, Model *to)
         OWN_NUMBERS *x = tiny_tensor(from, list[i].name);
         char name[128];
         int embed = strncmp(list[i].name, "embed.", 6) == 0;
-        if (model_find(to, list[i].name)) put(to, list[i].name, x);
+        if (model_find(to, list[i].name)) put_tensor(to, list[i].name, x);
         snprintf(name, sizeof name, "output.%s", list[i].name + 6);
-        if (embed) put(to, name, x);
+        if (embed) put_tensor(to, name, x);
     }
 }
 
@@ -191,18 +179,14 @@ static void copy_embedding(Model *from, Model *to)
 TEST(untied_with_the_same_numbers_is_tied)
 {
     Batch x = tiny_batch();
-    ModelConfig c = adaptive();
-    c.untied = 1;
     for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
-        OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 0);
-        double p[N * V], q[N * V];
-        assert_int_equal(model_logits(m, &x, p), 0);
-        assert_int_equal(model_logits(r, &x, q), 0);
+        OWN_MODEL *m = adaptive_model(tested_backend(i), adaptive_form(0));
+        OWN_MODEL *r = adaptive_model(tested_backend(i), adaptive_form(1));
+        OWN_NUMBERS *p = tiny_logits(m, &x), *q = tiny_logits(r, &x);
         assert_true(distance(p, q, N * V) > 0.1);
         copy_embedding(m, r);
-        assert_int_equal(model_logits(r, &x, q), 0);
-        assert_true(distance(p, q, N * V) <= tolerance(m));
+        OWN_NUMBERS *same = tiny_logits(r, &x);
+        assert_true(distance(p, same, N * V) <= tolerance(m));
     }
 }
 
@@ -264,37 +248,20 @@ TEST(gradients_agree)
 {
     Batch x = tiny_batch();
     for (size_t form = 0; form < FORMS; form++) {
-        ModelConfig c = adaptive_form(form);
         double mean;
-        OWN_MODEL *m = shaken("cpu-f64", c, tiny_residual(), 1);
+        OWN_MODEL *m = adaptive_model("cpu-f64", adaptive_form(form));
         size_t size = model_size(m);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, size);
+        OWN_NUMBERS *g = tiny_gradient(m);
         for (size_t i = 0; tested_backend(i); i++) {
-            OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 1);
+            OWN_MODEL *r = adaptive_model(tested_backend(i), adaptive_form(form));
             double tol = tolerance(r) / 4;
             assert_int_equal(model_gradient(r, &x, 1, &mean), 0);
-            double *h = tiny_get(r, model_grad(r), 0, size), e = norm_distance(h, g, size);
+            OWN_NUMBERS *h = tiny_gradient(r);
+            double e = norm_distance(h, g, size);
             if (!(e <= tol)) fail_msg("%s, form %zu: off by %g", tested_backend(i), form, e);
             for (size_t k = 0; k < size; k++) h[k] *= 1 + 3 * tol; /* control */
             assert_false(norm_distance(h, g, size) <= tol);
-            memory_free(h);
-        }
-    }
-}
-
-/* The probabilities over the vocabulary sum to 1. Without the last tail they do not. */
-TEST(probabilities_sum_to_one)
-{
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), adaptive(), tiny_residual(), 0);
-        double log_p[N * V];
-        assert_int_equal(model_logits(m, &x, log_p), 0);
-        for (size_t k = 0; k < N; k++) {
-            double *z = log_p + k * V;
-            assert_true(fabs(log_sum(V, z)) <= V * 0x1p-48); /* the rest is done in double */
-            assert_true(log_sum(SECOND, z) < -1e-6);
         }
     }
 }
@@ -305,10 +272,10 @@ TEST(probabilities_sum_to_one)
 static double trained(const char *name, size_t form)
 {
     const AdamConfig adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
-    ModelConfig c = adaptive_form(form);
-    c.dropout = 0;
+    ModelConfig config = adaptive_form(form);
+    config.dropout = 0;
     Batch x = tiny_batch();
-    OWN_MODEL *m = shaken(name, c, tiny_residual(), 1);
+    OWN_MODEL *m = adaptive_model(name, config);
     double before, after;
     assert_int_equal(model_forward(m, &x, 0, 0, NULL, &before), 0);
     for (uint64_t k = 1; k <= 20; k++)
@@ -324,16 +291,13 @@ static double trained(const char *name, size_t form)
     return after;
 }
 
+/* bf16's factors are off by 2^-9, 20 steps of them. */
 TEST(it_learns)
 {
     for (size_t form = 0; form < FORMS; form++) {
-        double exact = 0;
-        for (size_t i = 0; tested_backend(i); i++) {
-            double loss = trained(tested_backend(i), form);
-            if (i == 0) exact = loss;
-            /* bf16's factors are off by 2^-9, 20 steps of them */
-            assert_true(fabs(loss - exact) <= 0.05);
-        }
+        double exact = trained(tested_backend(0), form);
+        for (size_t i = 1; tested_backend(i); i++)
+            assert_true(fabs(trained(tested_backend(i), form) - exact) <= 0.05);
     }
 }
 
@@ -407,46 +371,31 @@ TEST(tensors_have_names_and_shapes)
     check_shapes(adaptive_form(1), untied, sizeof untied / sizeof *untied, 2 * V * D);
 }
 
-static void refused(ModelConfig c, const char *words)
-{
-    Model *m;
-    assert_int_equal(model_new(&c, tiny_residual(), backend("cpu-f32"), 1, &m), ERR_INPUT);
-    if (!strstr(error_text(), words)) fail_msg("%s", error_text());
-}
-
 TEST(what_cannot_be_is_refused)
 {
-    ModelConfig c = adaptive();
-    c.cut[1] = HEAD;
-    refused(c, "not above");
-    c.cut[0] = 0;
-    refused(c, "not above");
-    c = adaptive();
-    c.cut[1] = V; /* a tail without words */
-    refused(c, "cut-off 11 is not below 11, the number of words");
-    c = adaptive();
-    c.factor = 3; /* 8, 2, 0 */
-    refused(c, "too small");
-    c.factor = 0;
-    refused(c, "factor");
-    c = adaptive();
-    c.smoothing = 1;
-    refused(c, "smoothing");
+#define ADAPTIVE c = adaptive()
+    refuse_model(TINY_WITH(ADAPTIVE, c.cut[1] = HEAD), tiny_residual, ERR_INPUT, "not above");
+    refuse_model(TINY_WITH(ADAPTIVE, c.cut[0] = 0), tiny_residual, ERR_INPUT, "not above");
+    refuse_model(TINY_WITH(ADAPTIVE, c.cut[1] = V), tiny_residual, ERR_INPUT,
+                 "cut-off 11 is not below 11, the number of words"); /* a tail without words */
+    refuse_model(TINY_WITH(ADAPTIVE, c.factor = 3), tiny_residual, ERR_INPUT, "too small");
+    refuse_model(TINY_WITH(ADAPTIVE, c.factor = 0), tiny_residual, ERR_INPUT, "factor");
+    refuse_model(TINY_WITH(ADAPTIVE, c.smoothing = 1), tiny_residual, ERR_INPUT, "smoothing");
+#undef ADAPTIVE
 }
 
 /* Each allocation fails once. The code says so, and nothing is left allocated. */
 TEST(short_memory_is_told)
 {
     Batch x = tiny_batch();
-    ModelConfig c = adaptive_form(3);
+    ModelConfig config = adaptive_form(3);
     double log_p[N * V];
-    const Backend *b = backend("cpu-f32");
     size_t live = memory_live(), at = 1;
     for (int code = -1; code != 0; at++) {
         Model *m = NULL;
         Plan *plan = tiny_residual();
         memory_fail_at(at);
-        code = model_new(&c, plan, b, 1, &m);
+        code = model_new(&config, plan, backend("cpu-f32"), 1, &m);
         if (code == 0) code = model_logits(m, &x, log_p);
         memory_fail_at(0);
         model_free(m);

@@ -42,15 +42,17 @@ TEST(the_loss_is_a_mixture)
         assert_int_equal(model_logits(m, &x, logits), 0);
         assert_int_equal(model_forward(m, &x, 1, 1, trained, NULL), 0);
         assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
-        double sum = 0, apart = 0;
+        double sum = 0, apart = 0, evaluated = 0;
         for (size_t r = 0; r < N; r++) {
             double plain, all;
+            evaluated += nll[r] / N;
             surprise(logits + r * V, (size_t)x.target[r], &plain, &all);
             assert_true(fabs(nll[r] - plain) <= tol);
             assert_true(fabs(trained[r] - (1 - smoothing) * plain - smoothing * all) <= tol);
             sum += trained[r] / N;
             apart = fmax(apart, fabs(trained[r] - plain));
         }
+        assert_true(fabs(mean - evaluated) <= 1e-14 * mean);
         assert_true(apart > 100 * tol); /* control: the two losses are not one */
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
         assert_true(fabs(mean - sum) <= tol);
