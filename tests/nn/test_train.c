@@ -36,10 +36,9 @@ TEST(evaluation_predicts_every_token)
     const Text *text = &corpus.text[SPLIT_VALID];
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
         double sum = 0, nll[40];
-        Evaluation e;
+        Evaluation e = evaluated(m, SPLIT_VALID, context);
         OWN_BATCHES *b;
         Batch x;
-        assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, NULL, context, 40, 10, &e), 0);
         assert_int_equal(e.tokens, text->tokens);
         assert_true(e.pairs == 0 && e.exact == 0 && isnan(evaluation_exact(&e)));
         assert_int_equal(batches_new(text, NULL, &corpus.vocab, NULL, context, 40, 10, 0, &b), 0);
@@ -61,7 +60,6 @@ TEST(the_best_epoch_is_kept)
         for (int in_files = 0; in_files < 2; in_files++) {
             Trial a;
             char name[32];
-            Evaluation e;
             snprintf(name, sizeof name, "best%zu", i);
             trial_init(&a, in_files ? name : NULL, CONTEXT_STREAM);
             a.level_epoch = 2;
@@ -70,10 +68,8 @@ TEST(the_best_epoch_is_kept)
             assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
             assert_int_equal(a.result.best_epoch, 2);
             assert_true(a.result.valid_ppl == a.epoch_ppl);
-            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
-                                        CONTEXT_STREAM, 40, 10, &e),
-                             0);
-            assert_true(fabs(exp(e.mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
+            double mean = evaluated(a.m, SPLIT_VALID, CONTEXT_STREAM).mean;
+            assert_true(fabs(exp(mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
             model_free(a.m);
         }
 }
@@ -140,27 +136,34 @@ TEST(a_directory_changes_nothing)
 
 /* ---- stopping and going on ----------------------------------------------------------------------- */
 
-/* A run may stop after every step, also at an epoch's last one (before or after its validation), and be resumed. It
- * ends like one without a stop. */
+static void plain_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+}
+
+static void within_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+    a->t.eval_every = 3;
+}
+
+/* A run may stop after every step, also at an epoch's last one and where it validates within epochs, before and after
+ * the validation, and be resumed. It ends like one without a stop. */
 TEST(stopped_and_resumed_is_uninterrupted)
 {
+    Trial whole;
+    within_init(&whole, "within");
+    assert_int_equal(run(&whole), 0);
+    assert_int_equal(whole.result.steps, 24);
+    for (uint64_t step = 1; step <= 24; step++)
+        assert_resumes(within_init, "within", &whole, step, "cpu-f32");
     for (size_t i = 0; tested_backend(i); i++) {
-        Trial whole, part;
-        char name[32], full[32];
+        char full[32];
         snprintf(full, sizeof full, "full%zu", i);
-        trial_init(&whole, full, CONTEXT_STREAM);
+        plain_init(&whole, full);
         assert_int_equal(run_on(&whole, tested_backend(i)), 0);
-        for (uint64_t step = 1; step <= whole.result.steps; step++) {
-            snprintf(name, sizeof name, "part%zu-%d", i, (int)step);
-            trial_init(&part, name, CONTEXT_STREAM);
-            part.stop_at = step;
-            assert_int_equal(run_on(&part, tested_backend(i)), ERR_INTERRUPTED);
-            trial_init(&part, name, CONTEXT_STREAM);
-            part.t.resume = 1;
-            assert_int_equal(run_on(&part, tested_backend(i)), 0);
-            assert_same_run(full, name, &whole, &part);
-            assert_same_state(full, name, tested_backend(i));
-        }
+        for (uint64_t step = 1; step <= 24; step += step == 1 ? 6 : step == 8 ? 16 : 1)
+            assert_resumes(plain_init, full, &whole, step, tested_backend(i)); /* 1, 7, 8, 24 */
     }
 }
 
@@ -240,6 +243,10 @@ TEST(resuming_needs_the_same_run)
     assert_non_null(strstr(error_text(), ": rate "));
     assert_null(strstr(error_text(), ";")); /* nothing else differs */
     a.t.rate /= 2;
+    a.t.eval_every = 4;
+    assert_int_equal(run(&a), ERR_INPUT); /* validations help decide the model */
+    assert_non_null(strstr(error_text(), "validated every "));
+    a.t.eval_every = 0;
     corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), ERR_INPUT);
     assert_non_null(strstr(error_text(), "corpus is not the text it was trained on"));
@@ -355,7 +362,6 @@ TEST(the_best_within_an_epoch_is_kept)
     uint64_t step[32];
     double ppl[32];
     Trial a;
-    Evaluation e;
     trial_init(&a, "inside", CONTEXT_STREAM);
     a.t.eval_every = 12;
     a.t.epochs = 2;
@@ -365,10 +371,8 @@ TEST(the_best_within_an_epoch_is_kept)
     assert_int_equal(step[1], 12);
     assert_true(ppl[1] < ppl[0] && ppl[1] < ppl[2]);
     assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
-    assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
-                                CONTEXT_STREAM, 40, 10, &e),
-                     0);
-    assert_true(fabs(exp(e.mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
+    double mean = evaluated(a.m, SPLIT_VALID, CONTEXT_STREAM).mean;
+    assert_true(fabs(exp(mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
     model_free(a.m);
 }
 
@@ -389,33 +393,6 @@ TEST(patience_counts_epochs)
     assert_int_equal(a.result.steps, 3 * 8);
     assert_int_equal(validations_of("patient", step, ppl), 4);
     assert_true(step[1] == 12 && ppl[1] < ppl[0] && ppl[1] < ppl[2] && ppl[1] < ppl[3]);
-}
-
-/* A run with validations within epochs may stop after every step, also before and after the validations there. */
-TEST(validations_are_resumed)
-{
-    Trial whole, part;
-    char name[32];
-    trial_init(&whole, "whole", CONTEXT_STREAM);
-    whole.t.eval_every = 3;
-    assert_int_equal(run(&whole), 0);
-    for (uint64_t step = 1; step <= whole.result.steps; step++) {
-        snprintf(name, sizeof name, "cut%d", (int)step);
-        trial_init(&part, name, CONTEXT_STREAM);
-        part.t.eval_every = 3;
-        part.stop_at = step;
-        assert_int_equal(run(&part), ERR_INTERRUPTED);
-        part.stop = 0;
-        part.stop_at = 0;
-        part.t.resume = 1;
-        part.t.eval_every = 4;
-        assert_int_equal(run(&part), ERR_INPUT); /* validations help decide the model */
-        assert_non_null(strstr(error_text(), "validated every 3"));
-        part.t.eval_every = 3;
-        assert_int_equal(run(&part), 0);
-        assert_same_run("whole", name, &whole, &part);
-        assert_same_state("whole", name, "cpu-f32");
-    }
 }
 
 /* ---- JSON lines ------------------------------------------------------------------------------------ */
@@ -456,7 +433,7 @@ static void assert_json_of_log(const char *lines, const char *directory)
  * lines that its state does not know. */
 TEST(json_lines_are_the_log)
 {
-    static const uint64_t stops[] = {0, 3, 5, 8, 9, 24};
+    static const uint64_t stops[] = {0, 5, 8, 9, 24};
     char lines[PATH], file[PATH];
     for (size_t i = 0; i < 2 * sizeof stops / sizeof *stops; i++) {
         Trial a;
@@ -524,16 +501,14 @@ TEST(failing_to_save_is_told)
 
 TEST(bad_configurations_are_refused)
 {
-    Trial a;
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.epochs = 0;
-    assert_int_equal(run(&a), ERR_INPUT);
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.rate = NAN;
-    assert_int_equal(run(&a), ERR_INPUT);
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.batch_tokens = 41;
-    assert_int_equal(run(&a), ERR_MISUSE);
+    for (int i = 0; i < 3; i++) {
+        Trial a;
+        trial_init(&a, NULL, CONTEXT_STREAM);
+        if (i == 0) a.t.epochs = 0;
+        if (i == 1) a.t.rate = NAN;
+        if (i == 2) a.t.batch_tokens = 41;
+        assert_int_equal(run(&a), i == 2 ? ERR_MISUSE : ERR_INPUT);
+    }
 }
 
 TEST(every_allocation_may_fail)
