@@ -478,9 +478,17 @@ int tiny_same_text(const Text *a, const Text *b)
            memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
 }
 
-void tiny_open(const char *name, CorpusChoice w, Corpus *c)
+Corpus tiny_open(const char *name, CorpusChoice w)
 {
-    if (corpus_choose(name, &w, c) != 0) fail_msg("%s", error_text());
+    Corpus c;
+    if (corpus_choose(name, &w, &c) != 0) fail_msg("%s", error_text());
+    return c;
+}
+
+void tiny_opens(const char *name, CorpusChoice w)
+{
+    OWN_CORPUS c = tiny_open(name, w);
+    assert_non_null(c.name);
 }
 
 void tiny_refuse(const char *name, CorpusChoice w, const char *words)

@@ -130,8 +130,10 @@ double *tiny_tensor(Model *m, const char *name);
 const char *tiny_spell(const Vocab *v, const Text *t);
 int tiny_same_text(const Text *a, const Text *b);
 
-/* Opens a corpus, or fails the test. Checks that one is refused with these words, and that nothing is left of it. */
-void tiny_open(const char *name, CorpusChoice w, Corpus *c);
+/* tiny_open opens a corpus, or fails the test. tiny_opens only tries. tiny_refuse checks that one is refused with these
+ * words, and that nothing is left of it. */
+Corpus tiny_open(const char *name, CorpusChoice w);
+void tiny_opens(const char *name, CorpusChoice w);
 void tiny_refuse(const char *name, CorpusChoice w, const char *words);
 
 #endif
