@@ -182,16 +182,4 @@ TEST(test_markov_seed)
     memory_free(s);
 }
 
-static int job_markov(void)
-{
-    OWN_CORPUS c;
-    TRY(corpus_open("markov:8", LEVEL_WORD, 0, 0, &c));
-    return 0;
-}
-
-TEST(test_failing_allocator)
-{
-    assert_true(fail_each(job_markov, ERR_MEMORY) >= 10);
-}
-
 TEST_MAIN(scratch_open, scratch_close)

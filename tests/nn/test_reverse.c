@@ -217,16 +217,4 @@ TEST(test_refused_names)
     assert_true(error_has("reverse:V has V words"));
 }
 
-static int job(void)
-{
-    OWN_CORPUS c;
-    TRY(corpus_open("reverse:8", LEVEL_WORD, 0, 0, &c));
-    return 0;
-}
-
-TEST(test_failing_allocator)
-{
-    assert_true(fail_each(job, ERR_MEMORY) >= 18);
-}
-
 TEST_MAIN(scratch_open, scratch_close)
