@@ -6,44 +6,80 @@
 
 /* ---- parameters ----------------------------------------------------------------------------------- */
 
+typedef struct {
+    const char *name;
+    size_t rows, cols;
+} Shape;
+
+/* Tensors of each kind of part. */
+static const Shape tied[] = {
+    {"embed.weight", V, D}, {"final_norm.weight", D, 0}, {"final_norm.bias", D, 0}, {0}};
+static const Shape untied[] = {{"output.weight", V, D}, {0}};
+static const Shape attn[] = {
+    {"norm.weight", D, 0}, {"norm.bias", D, 0}, {"qkv.weight", 3 * D, D},  {"qkv.bias", 3 * D, 0},
+    {"out.weight", D, D},  {"out.bias", D, 0},  {"relative.weight", 5, E}, {0}};
+static const Shape cross[] = {{"norm.weight", D, 0},   {"norm.bias", D, 0},   {"q.weight", D, D},
+                              {"q.bias", D, 0},        {"out.weight", D, D},  {"out.bias", D, 0},
+                              {"kv.weight", 2 * D, D}, {"kv.bias", 2 * D, 0}, {0}};
+static const Shape ffn[] = {{"norm.weight", D, 0},
+                            {"norm.bias", D, 0},
+                            {"up.weight", M, D},
+                            {"up.bias", M, 0},
+                            {"down.weight", D, M},
+                            {"down.bias", D, 0},
+                            {0}};
+static const Shape norms[] = {{"weight", D, 0}, {"bias", D, 0}, {0}};
+static const Shape one[] = {{"", 1, 0}, {0}}, two[] = {{"", 2, 0}, {0}};
+static const Shape gate[] = {{"weight", 1, 2 * D}, {"bias", 1, 0}, {0}};
+
+static const struct {
+    int sides;
+    const char *begin;
+    const Shape *part;
+} parts[] = {{1, "", tied},
+             {1, "", untied},
+             {1, "layers.0.attn.1.", attn},
+             {1, "layers.0.ffn.1.", ffn},
+             {1, "layers.0.ffn.2.", ffn},
+             {1, "layers.0.scheme.a", two},
+             {1, "layers.0.scheme.u.", gate},
+             {1, "layers.0.scheme.v.", gate},
+             {2, "", tied},
+             {2, "encoder.layers.0.attn.1.", attn},
+             {2, "encoder.layers.0.ffn.1.", ffn},
+             {2, "encoder.norm.", norms},
+             {2, "encoder.layers.0.scheme.a", one},
+             {2, "encoder.layers.0.scheme.u.", gate},
+             {2, "decoder.layers.0.attn.1.", attn},
+             {2, "decoder.layers.0.cross.1.", cross},
+             {2, "decoder.layers.0.ffn.1.", ffn},
+             {2, "decoder.layers.1.cross.1.", cross},
+             {2, "decoder.layers.1.scheme.v.", gate}};
+
+/* A model has the tensors of its parts, and no other. */
 TEST(tensors_are_named_and_shaped)
 {
-    static const struct {
-        const char *name;
-        size_t rows, cols;
-    } want[] = {{"embed.weight", V, D},
-                {"final_norm.weight", D, 0},
-                {"final_norm.bias", D, 0},
-                {"output.weight", V, D},
-                {"layers.0.attn.1.norm.weight", D, 0},
-                {"layers.0.attn.1.norm.bias", D, 0},
-                {"layers.0.attn.1.qkv.weight", 3 * D, D},
-                {"layers.0.attn.1.qkv.bias", 3 * D, 0},
-                {"layers.0.attn.1.out.weight", D, D},
-                {"layers.0.attn.1.out.bias", D, 0},
-                {"layers.0.attn.1.relative.weight", 5, E},
-                {"layers.0.ffn.2.up.weight", M, D},
-                {"layers.0.ffn.2.up.bias", M, 0},
-                {"layers.0.ffn.2.down.weight", D, M},
-                {"layers.0.ffn.2.down.bias", D, 0},
-                {"layers.0.scheme.a", 2, 0},
-                {"layers.0.scheme.u.weight", 1, 2 * D},
-                {"layers.0.scheme.u.bias", 1, 0}};
-    ModelConfig c = tiny_config();
-    c.untied = 1;
-    OWN_MODEL *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const Param *p = model_find(m, want[i].name);
-        if (!p) fail_msg("no tensor %s", want[i].name);
-        assert_int_equal(p->rows, want[i].rows);
-        assert_int_equal(p->cols, want[i].cols);
-        assert_int_equal(p->size, want[i].rows * (want[i].cols ? want[i].cols : 1));
+    for (int sides = 1; sides <= SIDES; sides++) {
+        OWN_MODEL *m = model("cpu-f32", TINY_WITH(c.untied = sides == 1),
+                             sides == 1 ? tiny_plans[2].build() : tiny_pairs[0].build(), 0);
+        const Param *list;
+        size_t count = model_params(m, &list), at = 0;
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            for (const Shape *want = parts[i].part; parts[i].sides == sides && want->name; want++) {
+                char name[128];
+                snprintf(name, sizeof name, "%s%s", parts[i].begin, want->name);
+                const Param *p = model_find(m, name);
+                if (!p) fail_msg("no tensor %s", name);
+                if (p->rows != want->rows || p->cols != want->cols)
+                    fail_msg("%s (%zu, %zu)", name, p->rows, p->cols);
+                assert_int_equal(p->size, want->rows * (want->cols ? want->cols : 1));
+                count--;
+            }
+        assert_int_equal(count, 0);
+        count = model_params(m, &list);
+        for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
+        assert_int_equal(at, model_size(m));
     }
-    const Param *list;
-    size_t count = model_params(m, &list), at = 0;
-    for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
-    assert_int_equal(at, model_size(m));
-    assert_int_equal(count, 4 + 7 + 6 + 6 + 1 + 4);
 }
 
 static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)

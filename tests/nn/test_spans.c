@@ -199,14 +199,8 @@ TEST(clamp_keeps_what_is_inside)
 
 /* ---- models ---------------------------------------------------------------------------------------- */
 
-static ModelConfig spanned(size_t longest, size_t ramp, double loss)
-{
-    ModelConfig c = tiny_config();
-    c.span = longest;
-    c.ramp = ramp;
-    c.span_loss = loss;
-    return c;
-}
+#define SPANNED(longest, long_ramp, loss) \
+    TINY_WITH(c.span = (longest), c.ramp = (long_ramp), c.span_loss = (loss))
 
 /* Sets every u of a model. */
 static void set_spans(Model *m, double u)
@@ -223,7 +217,7 @@ TEST(it_is_what_the_definition_says)
     static const int32_t token[] = {3, 1, 4, 1, 5, 9, 2};
     enum { LENGTH = 7, ALL = TINY_HEADS * LENGTH * LENGTH };
     for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), spanned(4, 3, 0), tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), SPANNED(4, 3, 0), tiny_residual(), 0);
         double z[N * V], want[N * V], a[ALL], plain[ALL] = {0};
         double tol = 64 * fmax(model_backend(m)->eps, eps_of(model_backend(m)));
         tiny_spans(m);
@@ -247,23 +241,19 @@ TEST(it_is_what_the_definition_says)
  * gradient. */
 TEST(long_spans_are_no_spans)
 {
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            OWN_MODEL *m = shaken(tested_backend(i), spanned(7, 3, 0), p->build(), 1);
-            OWN_MODEL *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
-            double mean, want;
-            size_t n = model_size(r);
-            set_spans(m, 1);
-            assert_int_equal(model_size(m) - n, m->spans.count);
-            assert_int_equal(model_gradient(m, &x, 3, &mean), 0);
-            assert_int_equal(model_gradient(r, &x, 3, &want), 0);
-            OWN_NUMBERS *g = tiny_gradient(m);
-            OWN_NUMBERS *h = tiny_get(r, model_grad(r), 0, n);
-            assert_true(mean == want);
-            assert_memory_equal(g, h, n * sizeof *g);
-            for (size_t k = n; k < model_size(m); k++) assert_true(g[k] == 0);
-        }
+    for (Each e = {.plans = tiny_plans, .training = 1}; each_next(&e);) {
+        OWN_MODEL *m = each_twin(&e, SPANNED(7, 3, 0), 1);
+        double mean, want;
+        size_t n = model_size(e.m);
+        set_spans(m, 1);
+        assert_int_equal(model_size(m) - n, m->spans.count);
+        assert_int_equal(model_gradient(m, &e.x, 3, &mean), 0);
+        assert_int_equal(model_gradient(e.m, &e.x, 3, &want), 0);
+        OWN_NUMBERS *g = tiny_gradient(m), *h = tiny_gradient(e.m);
+        assert_true(mean == want);
+        assert_memory_equal(g, h, n * sizeof *g);
+        for (size_t k = n; k < model_size(m); k++) assert_true(g[k] == 0);
+    }
 }
 
 /* Returns the gradient of a step in two parts. */
@@ -284,8 +274,8 @@ TEST(the_term_of_the_loss)
 {
     const double lambda = 0.5, slope = lambda * 4 / TINY_HEADS;
     for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), spanned(4, 3, lambda), tiny_residual(), 1);
-        OWN_MODEL *r = shaken(tested_backend(i), spanned(4, 3, 0), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), SPANNED(4, 3, lambda), tiny_residual(), 1);
+        OWN_MODEL *r = shaken(tested_backend(i), SPANNED(4, 3, 0), tiny_residual(), 1);
         double z[TINY_HEADS], loss, none, tol = 8 * eps_of(model_backend(m));
         tiny_spans(m);
         tiny_spans(r);
@@ -305,7 +295,7 @@ static double after_steps(const char *name, double lambda, double u)
     const AdamConfig adam = {.rate = 0.02, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .decay = 0.1};
     Batch x = tiny_batch();
     double z[TINY_HEADS], least = INFINITY, most = 0;
-    OWN_MODEL *m = shaken(name, spanned(7, 3, lambda), tiny_residual(), 1);
+    OWN_MODEL *m = shaken(name, SPANNED(7, 3, lambda), tiny_residual(), 1);
     set_spans(m, u);
     for (uint64_t step = 1; step <= 60; step++) {
         assert_int_equal(model_step(m, &x, &adam, step), 0);
@@ -332,7 +322,7 @@ TEST(spans_shrink_by_the_term)
 
 TEST(tensors_have_names_and_shapes)
 {
-    OWN_MODEL *m = model("cpu-f32", spanned(9, 4, 0), tiny_residual(), 1);
+    OWN_MODEL *m = model("cpu-f32", SPANNED(9, 4, 0), tiny_residual(), 1);
     const Param *p = model_find(m, "layers.0.attn.1.span.weight");
     assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
     assert_null(model_find(m, "layers.0.ffn.1.span.weight"));
@@ -342,14 +332,11 @@ TEST(tensors_have_names_and_shapes)
 
 TEST(what_cannot_be_is_refused)
 {
-    const ModelConfig bad[] = {spanned(4, 0, 0), spanned((size_t)1 << 25, 2, 0),
-                               spanned(4, (size_t)1 << 25, 0), spanned(4, 2, -1),
-                               spanned(4, 2, NAN)};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Model *m;
-        assert_int_equal(model_new(&bad[i], tiny_residual(), backend("cpu-f32"), 0, &m), ERR_INPUT);
-        assert_non_null(strstr(error_text(), "span"));
-    }
+    const ModelConfig bad[] = {SPANNED(4, 0, 0), SPANNED((size_t)1 << 25, 2, 0),
+                               SPANNED(4, (size_t)1 << 25, 0), SPANNED(4, 2, -1),
+                               SPANNED(4, 2, NAN)};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_model(bad[i], tiny_residual, ERR_INPUT, "span");
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
