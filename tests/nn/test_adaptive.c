@@ -407,8 +407,4 @@ TEST(short_memory_is_told)
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(one_thread, NULL)

@@ -752,12 +752,4 @@ TEST(nothing_leaks)
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-/* Uses one thread, as threads would mostly wait for one another. */
-static int setup(void **state)
-{
-    (void)state;
-    backend_threads(1);
-    return 0;
-}
-
-TEST_MAIN(setup, NULL)
+TEST_MAIN(one_thread, NULL)

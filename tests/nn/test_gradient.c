@@ -8,9 +8,8 @@
  * 1e-5 of the norm. */
 #include "tests/lib/test.h"
 
-#include "kernels/memory.h"
 #include "kernels/random.h"
-#include "tests/lib/tiny.h"
+#include "tests/lib/models.h"
 
 enum { DIRECTIONS = 2, ENTRIES = 1, PROBES = DIRECTIONS + ENTRIES, STEP = 5 };
 
@@ -41,14 +40,14 @@ static double label_loss(const Batch *x, const double *nll)
 static double loss_at(Probe *p, const Param *t, const double *v, double h)
 {
     const Backend *b = model_backend(p->m);
-    double mean, nll[TINY_ROWS], *x = memory_new(t->size, sizeof *x);
+    double mean, nll[TINY_ROWS];
+    OWN_NUMBERS *x = memory_new(t->size, sizeof *x);
     assert_non_null(x);
     for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
     b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
     assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, nll, &mean), 0);
     mean += span_loss(p->m) + label_loss(&p->batch, nll);
     b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
-    memory_free(x);
     return mean;
 }
 
@@ -114,15 +113,10 @@ static const Steps smooth = {1e-4, 1e-6}, exact = {1e-4, 1e-7}, kinks = {1e-7, 1
 
 static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
-    const Backend *b;
-    Probe p = {.h = s.h};
-    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    assert_int_equal(model_new(&config, plan, b, 1, &p.m), 0);
-    p.batch = tiny_batch_of(p.m);
-    tiny_shake(p.m, 3);
+    OWN_MODEL *m = shaken("cpu-f64", config, plan, 1);
+    Probe p = {.h = s.h, .m = m, .batch = tiny_batch_of(m)};
     if (config.span) tiny_spans(p.m);
     probe_model(&p, name, s.tol);
-    model_free(p.m);
 }
 
 static void check_list(const TinyPlan *p, ModelConfig config, Steps s)
@@ -201,15 +195,12 @@ TEST(encoders_alone)
                      h->classes);
             check(tiny_encoder(p->build()), name, tiny_head_config(tiny_config(), h), smooth);
         }
-    ModelConfig config = tiny_head_config(TINY_WITH(c.smoothing = 0.2, c.untied = 1), &tiny_heads[1]);
+    ModelConfig config =
+        tiny_head_config(TINY_WITH(c.smoothing = 0.2, c.untied = 1), &tiny_heads[1]);
     check(tiny_encoder(tiny_residual()), "untied", config, smooth);
     config.recompute = 1;
     config.positions = 0;
     check(tiny_encoder(tiny_residual()), "recomputed", config, smooth);
 }
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(one_thread, NULL)

@@ -237,8 +237,4 @@ TEST(batches_that_ask_what_is_not_there)
     }
 }
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(one_thread, NULL)

@@ -154,8 +154,4 @@ TEST(decay_is_decoupled)
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(one_thread, NULL)
