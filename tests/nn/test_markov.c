@@ -132,9 +132,8 @@ TEST(test_markov_text)
     for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
         char name[32];
         Markov m;
-        OWN_CORPUS c;
         snprintf(name, sizeof name, "markov:%zu", states[k]);
-        assert_int_equal(corpus_open(name, LEVEL_WORD, 0, 7, &c), 0);
+        OWN_CORPUS c = tiny_open(name, (CorpusChoice){.seed = 7});
         assert_int_equal(markov_new(states[k], 7, &m), 0);
         assert_int_equal(c.vocab.size, states[k]);
         assert_int_equal(c.vocab.unk, -1);
@@ -153,33 +152,26 @@ TEST(test_markov_text)
     }
 }
 
-static int same_text(const Text *a, const Text *b)
-{
-    return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
-}
-
 TEST(test_markov_seed)
 {
-    OWN_CORPUS a, b, d;
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
-    assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 4, &d), 0);
+    OWN_CORPUS a = tiny_open("markov", (CorpusChoice){.seed = 3}),
+               b = tiny_open("markov:256", (CorpusChoice){.seed = 3}),
+               d = tiny_open("markov", (CorpusChoice){.seed = 4});
     for (int i = 0; i < SPLITS; i++) {
-        assert_true(same_text(&a.text[i], &b.text[i]));
-        assert_false(same_text(&a.text[i], &d.text[i]));
+        assert_true(tiny_same_text(&a.text[i], &b.text[i]));
+        assert_false(tiny_same_text(&a.text[i], &d.text[i]));
     }
-    assert_false(same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
+    assert_false(tiny_same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
     /* The text written in lines and read again has the same tokens. */
     const Text *t = &a.text[SPLIT_TEST];
-    char *s = memory_new(t->tokens, 8), *p = s;
+    OWN_BYTES *s = memory_new(t->tokens, 8);
+    OWN_TEXT again;
+    char *p = s;
     for (size_t i = 0; i < t->tokens; i++)
         p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
-    OWN_TEXT again;
     assert_int_equal(text_read(file_text("markov", s), &a.vocab, &again), 0);
-    assert_true(same_text(t, &again));
-    assert_int_equal(t->lines, again.lines);
+    assert_true(tiny_same_text(t, &again));
     assert_int_equal(again.blank, 0);
-    memory_free(s);
 }
 
 TEST_MAIN(scratch_open, scratch_close)
