@@ -615,8 +615,6 @@ TEST(test_applied_and_joined)
         merges = 0;
         assert_string_equal(mine, apply_slowly(text, 0));
     }
-    printf("# %zu marks; texts that differ by other rules: %zu, %zu, %zu\n", pieces,
-           differ[LAST_OF_EQUALS], differ[FROM_THE_RIGHT], differ[HIGHEST_RANK]);
     assert_true(ends > 50 && pieces > 10000 && differ[LAST_OF_EQUALS] > 20 &&
                 differ[FROM_THE_RIGHT] > 20 && differ[HIGHEST_RANK] > 100); /* controls */
 }

@@ -89,13 +89,13 @@ static void one_step(const char *scheme, Size s)
 TEST(the_process_takes_what_is_counted)
 {
     one_step("transformer", (Size){64, 512, 1, 0});
-    Batch b = batch(4096);
+    Batch b = batch(2048);
     double before = status("VmRSS:");
 #ifdef __SANITIZE_ADDRESS__
     before = 0; /* its shadow is memory too */
 #endif
     if (before == 0) skip();
-    OWN_MODEL *m = model("heun-layer", (Size){256, 4096, 1, 0});
+    OWN_MODEL *m = model("heun-layer", (Size){256, 2048, 1, 0});
     for (uint64_t n = 1; n <= 2; n++) step(m, &b, n);
     double grown = status("VmHWM:") - before, counted = (double)model_bytes(m);
     print_message("# counted %.1f MB, measured %.1f MB\n", 1e-6 * counted, 1e-6 * grown);
@@ -138,7 +138,7 @@ TEST(evaluation_holds_one_layer)
  * against one, both recomputed, with the logits' block and with little of it. */
 TEST(recomputing_makes_stages_cheap)
 {
-    static const size_t width[] = {128, 512};
+    static const size_t width[] = {128, 256};
     for (int i = 0; i < 2; i++) {
         size_t one = arena_bytes("transformer", (Size){width[i], 2048, 1, 1});
         size_t four = arena_bytes("rk4-layer", (Size){width[i], 2048, 1, 1});

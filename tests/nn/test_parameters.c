@@ -172,7 +172,10 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.dropout = 1),
                                TINY_WITH(c.dropout = -0.1),
                                TINY_WITH(c.dropout = NAN),
-                               TINY_WITH(c.act = ACT_TANH)};
+                               TINY_WITH(c.act = ACT_TANH),
+                               TINY_WITH(c.smoothing = -0.1),
+                               TINY_WITH(c.smoothing = 1),
+                               TINY_WITH(c.smoothing = NAN)};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse_model(bad[i], tiny_residual, ERR_INPUT, "");
     refuse_model(tiny_config(), wide_plan, ERR_INPUT, "");

@@ -14,10 +14,7 @@ static double eps_of(const Model *m)
 
 static ModelConfig smoothed(double smoothing)
 {
-    ModelConfig c = tiny_config();
-    c.dropout = 0;
-    c.smoothing = smoothing;
-    return c;
+    return TINY_WITH(c.dropout = 0, c.smoothing = smoothing);
 }
 
 /* Computes for one row of logits -log p_t, and the mean of -log p_v over the vocabulary. */
@@ -84,16 +81,6 @@ TEST(gradients_of_logits_sum_to_nothing)
         }
         assert_true(most > 0.01);
         memory_free(g);
-    }
-}
-
-TEST(smoothing_is_below_one)
-{
-    const double bad[] = {-0.1, 1, NAN};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Model *m;
-        ModelConfig c = smoothed(bad[i]);
-        assert_int_equal(model_new(&c, tiny_residual(), backend("cpu-f32"), 0, &m), ERR_INPUT);
     }
 }
 
