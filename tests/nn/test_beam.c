@@ -36,6 +36,7 @@ static Batch sources(Sources *k, size_t vocab, uint64_t seed, size_t from, size_
 {
     Batch x = {.S = end - from, .start = k->begins};
     size_t n = 0;
+    memset(k->begins, 0, sizeof k->begins);
     k->start[0] = 0;
     for (size_t s = from; s < end; s++) {
         size_t words = random_below(seed, 1, s, SOURCE_LONGEST);
@@ -128,11 +129,12 @@ static void whole(Model *m, const Batch *x, size_t s, size_t n, int32_t *input, 
     size_t start[2 * SIDES], words = model_config(m)->vocab;
     int32_t place[LONGEST + 1];
     for (size_t i = 0; i < n; i++) place[i] = (int32_t)i;
-    Batch one = tiny_one(x, s, start);
+    Batch of = *x;
+    if (model_plan(m)->sides == 1) of.source.N = 0;
+    Batch one = tiny_one(&of, s, start);
     one.N = one.longest = start[1] = n;
     one.input = one.target = input;
     one.position = place;
-    if (model_plan(m)->sides == 1) one.source.N = 0;
     if (model_logits(m, &one, log_p) != 0) fail_msg("%s", error_text());
     for (size_t i = 0; i < n; i++) {
         double *z = log_p + i * words, top = z[0], sum = 0;
