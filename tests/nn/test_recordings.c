@@ -115,21 +115,14 @@ enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
  * after. */
 static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t tokens, size_t T)
 {
-    ModelConfig c = tiny_config();
+    ModelConfig config =
+        TINY_WITH(c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
+                  c.smoothing = k->smoothing, c.tails = k->tails, c.cut[0] = v->size / 10,
+                  c.cut[1] = v->size * 2 / 5, c.factor = 4, c.masked = k->ask != NULL,
+                  c.classes = c.segments = k->ask && k->ask->next ? 2 : 0);
+    Plan *plan = tiny_residual();
     Model *m;
-    c.vocab = v->size;
-    c.width = WIDTH;
-    c.max_tokens = tokens;
-    c.max_length = T;
-    c.smoothing = k->smoothing;
-    c.tails = k->tails;
-    c.cut[0] = v->size / 10;
-    c.cut[1] = v->size * 2 / 5;
-    c.factor = 4;
-    if (k->ask) c.masked = 1;
-    if (k->ask && k->ask->next) c.classes = c.segments = 2;
-    assert_int_equal(
-        model_new(&c, k->ask ? tiny_encoder(tiny_residual()) : tiny_residual(), b, 1, &m), 0);
+    assert_int_equal(model_new(&config, k->ask ? tiny_encoder(plan) : plan, b, 1, &m), 0);
     return m;
 }
 

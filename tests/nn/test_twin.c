@@ -164,8 +164,6 @@ TEST(factors_take_less_memory)
     without.factors = NULL;
     without.factor_size = 0;
     OWN_MODEL *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
-    print_message("# %zu bytes of activations, %zu\n", model_memory(a, MEMORY_ACTIVATIONS),
-                  model_memory(b, MEMORY_ACTIVATIONS));
     assert_true(model_memory(a, MEMORY_ACTIVATIONS) < model_memory(b, MEMORY_ACTIVATIONS));
 }
 
@@ -201,7 +199,6 @@ TEST(the_processor_agrees)
     assert_int_equal(backend_find("cpu-f32", NULL, &f32), 0);
     for (const TinyPlan *p = tiny_all; p->name; p++) {
         double d = gradient_distance(&device, cpu, p), c = gradient_distance(&device, f32, p);
-        print_message("# %s: %.2g, in f32 %.2g\n", p->name, d, c);
         most = fmax(most, d);
         control = fmax(control, c);
     }
