@@ -93,6 +93,11 @@ int same_files(const char *a, const char *b)
     return same;
 }
 
+int error_has(const char *words)
+{
+    return strstr(error_text(), words) != NULL;
+}
+
 int fail_each(int (*job)(void), int also)
 {
     size_t live = memory_live();

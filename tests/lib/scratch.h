@@ -33,6 +33,9 @@ char *file_slurp(const char *name, size_t *bytes);
 /* Tells whether two files there hold the same bytes. */
 int same_files(const char *a, const char *b);
 
+/* Tells whether the last error's text has these words. */
+int error_has(const char *words);
+
 /* Runs job with its first allocation failing, then the second, ... until none of them is reached. Returns
  * how many failures it met, or -1: something leaked, or a failure ended in another code than ERR_MEMORY or
  * `also` (0, where a library in between manages without the memory). */

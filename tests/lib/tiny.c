@@ -1,9 +1,9 @@
 /* tiny.c: see tiny.h. */
 #include "tests/lib/tiny.h"
 
-#include <string.h>
+#include "tests/lib/test.h"
 
-#include "kernels/memory.h"
+#include "kernels/error.h"
 #include "kernels/random.h"
 
 #define LIN(p, ...) \
@@ -38,7 +38,7 @@ static int ffn(Plan *p, int layer, int set)
 }
 
 /* Adds a slot's k to y. */
-static int skip(Plan *p, int slot, int y, int draw)
+static int plus(Plan *p, int slot, int y, int draw)
 {
     int k = plan_eval(p, slot, y, draw);
     return LIN(p, term(1, y), term(1, k));
@@ -57,7 +57,7 @@ Plan *tiny_residual(void)
 {
     Plan *p = plan_new(1);
     int f = attn(p, 0, 1), g = ffn(p, 0, 1);
-    p->output = skip(p, g, skip(p, f, 0, 0), 1);
+    p->output = plus(p, g, plus(p, f, 0, 0), 1);
     return p;
 }
 
@@ -189,9 +189,9 @@ static Plan *pair(void)
         c[l] = slot_of(p, SIDE_TARGET, SLOT_CROSS, l);
         keys[l] = plan_keys(p, c[l], memory);
     }
-    int h = skip(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, 2);
+    int h = plus(p, slot_of(p, SIDE_TARGET, SLOT_ATTENTION, 0), 0, 2);
     h = heun_cross(p, c[0], h, keys[0], 3);
-    h = skip(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, 5);
+    h = plus(p, slot_of(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0), h, 5);
     int last = plan_cross(p, c[1], h, keys[1], 6);
     int v = plan_gate(p, SIDE_TARGET, 1, "v", ACT_TANH, 2, (int[]){h, last});
     p->output = LIN(p, term(1, h), term(1, last), gated(term(1, h), v));
@@ -415,6 +415,24 @@ int tiny_same(const Model *m, const void *x, const Model *r, const void *y)
     return same;
 }
 
+double *tiny_logits(Model *m, const Batch *b)
+{
+    double *z = memory_new(b->N * model_config(m)->vocab, sizeof *z);
+    assert_non_null(z);
+    assert_int_equal(model_logits(m, b, z), 0);
+    return z;
+}
+
+double *tiny_gradient(Model *m)
+{
+    return tiny_get(m, model_grad(m), 0, model_size(m));
+}
+
+double *tiny_numbers(Model *m)
+{
+    return tiny_get(m, model_data(m), 0, model_size(m));
+}
+
 double *tiny_tensor(Model *m, const char *name)
 {
     const Param *p = model_find(m, name);
@@ -443,4 +461,41 @@ void tiny_shake(Model *m, uint64_t seed)
     for (size_t i = 0; x && i < n; i++) x[i] += 0.3 * random_normal(seed, 1, i);
     if (x) model_backend(m)->put(model_data(m), x, n);
     memory_free(x);
+}
+
+const char *tiny_spell(const Vocab *v, const Text *t)
+{
+    static char text[1 << 16];
+    char *p = text;
+    *p = '\0';
+    for (size_t i = 0; i < t->tokens; i++) p += sprintf(p, i ? " %s" : "%s", v->word[t->id[i]]);
+    return text;
+}
+
+int tiny_same_text(const Text *a, const Text *b)
+{
+    return a->tokens == b->tokens && a->lines == b->lines &&
+           memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
+}
+
+Corpus tiny_open(const char *name, CorpusChoice w)
+{
+    Corpus c;
+    if (corpus_choose(name, &w, &c) != 0) fail_msg("%s", error_text());
+    return c;
+}
+
+void tiny_opens(const char *name, CorpusChoice w)
+{
+    OWN_CORPUS c = tiny_open(name, w);
+    assert_non_null(c.name);
+}
+
+void tiny_refuse(const char *name, CorpusChoice w, const char *words)
+{
+    Corpus c;
+    size_t live = memory_live();
+    assert_int_equal(corpus_choose(name, &w, &c), ERR_INPUT);
+    if (!strstr(error_text(), words)) fail_msg("%s, not %s", error_text(), words);
+    assert_true(!c.name && !c.bpe && memory_live() == live);
 }

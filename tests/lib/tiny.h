@@ -3,7 +3,34 @@
 #ifndef TROTTER_TESTS_TINY_H
 #define TROTTER_TESTS_TINY_H
 
+#include "kernels/memory.h"
 #include "nn/nn.h"
+
+/* Variables that are freed where their block ends: OWN_MODEL *m, *r; OWN_NUMBERS *x; OWN_CORPUS c; */
+#define OWN(name, Type, drop)                  \
+    static inline void own_##name(Type *owned) \
+    {                                          \
+        drop;                                  \
+    }
+OWN(model, Model *, model_free(*owned))
+OWN(numbers, double *, memory_free(*owned))
+OWN(plan, Plan *, plan_free(*owned))
+OWN(bpe, Bpe *, bpe_free(*owned))
+OWN(batches, Batches *, batches_free(*owned))
+OWN(corpus, Corpus, corpus_free(owned))
+OWN(vocab, Vocab, vocab_free(owned))
+OWN(text, Text, text_free(owned))
+OWN(bytes, char *, memory_free(*owned))
+#undef OWN
+#define OWN_MODEL __attribute__((cleanup(own_model))) Model
+#define OWN_NUMBERS __attribute__((cleanup(own_numbers))) double
+#define OWN_PLAN __attribute__((cleanup(own_plan))) Plan
+#define OWN_BPE __attribute__((cleanup(own_bpe))) Bpe
+#define OWN_BATCHES __attribute__((cleanup(own_batches))) Batches
+#define OWN_CORPUS __attribute__((cleanup(own_corpus))) Corpus
+#define OWN_VOCAB __attribute__((cleanup(own_vocab))) Vocab
+#define OWN_TEXT __attribute__((cleanup(own_text))) Text
+#define OWN_BYTES __attribute__((cleanup(own_bytes))) char
 
 enum {
     TINY_WIDTH = 8,
@@ -56,6 +83,13 @@ Plan *tiny_transformer(int post);
 
 /* Returns sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
+/* The same with fields changed: TINY_WITH(c.untied = 1, c.dropout = 0). */
+#define TINY_WITH(...)                 \
+    __extension__({                    \
+        ModelConfig c = tiny_config(); \
+        (void)(__VA_ARGS__);           \
+        c;                             \
+    })
 
 /* Returns 13 rows, packed as 5 + 1 + 7. The arrays are static. */
 Batch tiny_batch(void);
@@ -79,10 +113,27 @@ void tiny_spans(Model *m);
 /* Returns n numbers of a device buffer, from element `at`, as host doubles. Caller: memory_free. */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 
+/* Return the logits of a batch, the gradient and the parameters that a model holds, in the same way. */
+double *tiny_logits(Model *m, const Batch *b);
+double *tiny_gradient(Model *m);
+double *tiny_numbers(Model *m);
+
 /* Returns 1 where buffers of as many numbers as there are parameters hold the same bits. */
 int tiny_same(const Model *m, const void *x, const Model *r, const void *y);
 
 /* Returns the values of the tensor of this name, as tiny_get does; NULL where there is none. */
 double *tiny_tensor(Model *m, const char *name);
+
+/* ---- texts --------------------------------------------------------------------------------------------- */
+
+/* Returns a text with a blank between tokens. It is good until the next call. */
+const char *tiny_spell(const Vocab *v, const Text *t);
+int tiny_same_text(const Text *a, const Text *b);
+
+/* tiny_open opens a corpus, or fails the test. tiny_opens only tries. tiny_refuse checks that one is refused with these
+ * words, and that nothing is left of it. */
+Corpus tiny_open(const char *name, CorpusChoice w);
+void tiny_opens(const char *name, CorpusChoice w);
+void tiny_refuse(const char *name, CorpusChoice w, const char *words);
 
 #endif

@@ -131,6 +131,15 @@ static inline int run(Trial *a)
     return run_on(a, "cpu-f32");
 }
 
+/* Evaluates a split as runs do. */
+static inline Evaluation evaluated(Model *m, int split, int context)
+{
+    Evaluation e;
+    assert_int_equal(
+        train_eval(m, &corpus.text[split], NULL, &corpus.vocab, NULL, context, 40, 10, &e), 0);
+    return e;
+}
+
 static inline void assert_same_file(const char *a, const char *b, const char *name)
 {
     char x[PATH], y[PATH];
@@ -161,14 +170,12 @@ static inline char *log_of(const char *directory)
 static inline void assert_same_state(const char *a, const char *b, const char *backend)
 {
     char file[PATH];
-    Model *m = new_model(backend), *r = new_model(backend);
+    OWN_MODEL *m = new_model(backend), *r = new_model(backend);
     assert_int_equal(store_load_state(m, path(file, a, "state.safetensors")), 0);
     assert_int_equal(store_load_state(r, path(file, b, "state.safetensors")), 0);
     assert_true(tiny_same(m, model_data(m), r, model_data(r)));
     assert_true(tiny_same(m, model_moment(m, 0), r, model_moment(r, 0)));
     assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
-    model_free(m);
-    model_free(r);
 }
 
 static inline void assert_same_run(const char *a, const char *b, const Trial *x, const Trial *y)
@@ -182,6 +189,24 @@ static inline void assert_same_run(const char *a, const char *b, const Trial *x,
     assert_int_equal(x->result.steps, y->result.steps);
     assert_true(x->result.valid_ppl == y->result.valid_ppl);
     assert_true(x->result.test_ppl == y->result.test_ppl);
+}
+
+/* Stops the run that `init` sets up after a step, lets another process's run go on, and compares its files and its state
+ * with those of the whole run in directory `full`. */
+static inline void assert_resumes(void (*init)(Trial *a, const char *out), const char *full,
+                                  const Trial *whole, uint64_t step, const char *backend)
+{
+    Trial part;
+    char name[64];
+    snprintf(name, sizeof name, "%s-%d", full, (int)step);
+    init(&part, name);
+    part.stop_at = step;
+    assert_int_equal(run_on(&part, backend), ERR_INTERRUPTED);
+    init(&part, name);
+    part.t.resume = 1;
+    assert_int_equal(run_on(&part, backend), 0);
+    assert_same_run(full, name, whole, &part);
+    assert_same_state(full, name, backend);
 }
 
 #endif

@@ -2,209 +2,155 @@
  * King James text and small texts. */
 #include "tests/lib/test.h"
 
-#include <sys/stat.h>
-
 #include "kernels/file.h"
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
-static const char *write_string(const char *name, const char *text)
+/* Opens a corpus of words. */
+static Corpus words_of(const char *name, size_t limit, uint64_t seed)
 {
-    return file_text(name, text);
+    return tiny_open(name, (CorpusChoice){.vocab_limit = limit, .seed = seed});
 }
 
-static int says(const char *part)
+static Vocab words_in(const char *text, size_t count, size_t limit)
 {
-    return strstr(error_text(), part) != NULL;
-}
-
-/* Returns the text with a blank between tokens. `out` must have room. */
-static const char *spell(const Vocab *v, const Text *t)
-{
-    static char out[4096];
-    char *p = out;
-    *p = 0;
-    for (size_t i = 0; i < t->tokens; i++) p += sprintf(p, i ? " %s" : "%s", v->word[t->id[i]]);
-    return out;
+    Vocab v;
+    assert_int_equal(vocab_build(text, count, LEVEL_WORD, limit, 0, &v), 0);
+    return v;
 }
 
 /* ---- scanning ----------------------------------------------------------------------------------- */
 
-/* What is no regular file is read up to a bound. */
+/* What is no regular file has no size to trust, and is read up to a bound. */
 TEST(pipes_are_bounded)
 {
-    static const char letters[5000];
+    static char letters[50000];
     size_t usual = file_pipe_most;
+    memset(letters, 'a', sizeof letters);
     for (int i = 0; i < 2; i++) {
         int end[2];
-        char name[64], *bytes;
+        char name[64];
+        OWN_BYTES *bytes;
         size_t count;
         assert_int_equal(pipe(end), 0);
         assert_int_equal(write(end[1], letters, sizeof letters), sizeof letters);
         close(end[1]);
         snprintf(name, sizeof name, "/proc/self/fd/%d", end[0]);
         file_pipe_most = sizeof letters - (size_t)i;
-        assert_int_equal(file_whole(name, SIZE_MAX, &bytes, &count), i ? ERR_INPUT : 0);
-        if (i) assert_non_null(strstr(error_text(), ": more than 4999 bytes, and no regular file"));
-        if (!i) assert_int_equal(count, sizeof letters);
-        memory_free(bytes);
+        assert_int_equal(read_text(name, &bytes, &count), i ? ERR_INPUT : 0);
+        if (i) assert_true(error_has(": more than 49999 bytes, and no regular file"));
+        if (!i) assert_true(count == sizeof letters && strlen(bytes) == count);
         close(end[0]);
     }
     file_pipe_most = usual;
 }
 
+/* Characters are UTF-8, blanks between words are one "_", and any other byte is one character. These are the
+ * same with a vocabulary that was written and read back. */
 TEST(test_lines)
 {
     static const struct {
+        int level;
         const char *text, *tokens;
         size_t lines, blank;
     } row[] = {
-        {"a b\n", "a b <eos>", 1, 0},
-        {"a b", "a b <eos>", 1, 0},
-        {"a b\r\n", "a b <eos>", 1, 0},
-        {"a b\r", "a b <eos>", 1, 0},
-        {"a\n\nb", "a <eos> <eos> b <eos>", 3, 1},
-        {"\r\n\r\n", "<eos> <eos>", 2, 2},
-        {"\n", "<eos>", 1, 1},
-        {" \t a  b\t\n \t\nc\n", "a b <eos> <eos> c <eos>", 3, 1},
-        {"a\rb \r c\n", "a\rb \r c <eos>", 1, 0},
-        {"\xe4\xb8\xad \xff\n", "\xe4\xb8\xad \xff <eos>", 1, 0},
-        {"a <eos>\n", "a <eos> <eos>", 1, 0},
+        {LEVEL_WORD, "a b\n", "a b <eos>", 1, 0},
+        {LEVEL_WORD, "a b", "a b <eos>", 1, 0},
+        {LEVEL_WORD, "a b\r\n", "a b <eos>", 1, 0},
+        {LEVEL_WORD, "a b\r", "a b <eos>", 1, 0},
+        {LEVEL_WORD, "a\n\nb", "a <eos> <eos> b <eos>", 3, 1},
+        {LEVEL_WORD, "\r\n\r\n", "<eos> <eos>", 2, 2},
+        {LEVEL_WORD, "\n", "<eos>", 1, 1},
+        {LEVEL_WORD, " \t a  b\t\n \t\nc\n", "a b <eos> <eos> c <eos>", 3, 1},
+        {LEVEL_WORD, "a\rb \r c\n", "a\rb \r c <eos>", 1, 0},
+        {LEVEL_WORD, "\xe4\xb8\xad \xff\n", "\xe4\xb8\xad \xff <eos>", 1, 0},
+        {LEVEL_WORD, "a <eos>\n", "a <eos> <eos>", 1, 0},
+        {LEVEL_CHAR, "ab c\n", "a b _ c <eos>", 1, 0},
+        {LEVEL_CHAR, " a \t b \n\n c", "a _ b <eos> <eos> c <eos>", 3, 1},
+        {LEVEL_CHAR, "a_b\r\n", "a _ b <eos>", 1, 0},
+        {LEVEL_CHAR, "a\rb\n", "a _ b <eos>", 1, 0},
+        {LEVEL_CHAR, "\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\n",
+         "\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80 <eos>", 1, 0},
+        {LEVEL_CHAR, "\xff\xc3(\xe4\xb8", "\xff \xc3 ( \xe4 \xb8 <eos>", 1, 0},
+        {LEVEL_CHAR, "<eos>\n", "< e o s > <eos>", 1, 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const char *s = row[i].text;
-        Vocab v;
-        Text t;
-        assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
-        assert_int_equal(text_read(write_string("lines", s), &v, &t), 0);
-        assert_string_equal(spell(&v, &t), row[i].tokens);
-        assert_int_equal(t.lines, row[i].lines);
-        assert_int_equal(t.blank, row[i].blank);
-        assert_int_equal(t.unknown, 0);
-        text_free(&t);
-        vocab_free(&v);
-    }
-}
-
-/* Characters are UTF-8, blanks between words are one "_", and any other byte is one character. */
-TEST(test_characters)
-{
-    static const struct {
-        const char *text, *tokens;
-        size_t lines, blank;
-    } row[] = {
-        {"ab c\n", "a b _ c <eos>", 1, 0},
-        {" a \t b \n\n c", "a _ b <eos> <eos> c <eos>", 3, 1},
-        {"a_b\r\n", "a _ b <eos>", 1, 0},
-        {"a\rb\n", "a _ b <eos>", 1, 0},
-        {"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\n", "\xc3\xa9 \xe4\xb8\xad \xf0\x9f\x98\x80 <eos>",
-         1, 0},
-        {"\xff\xc3(\xe4\xb8", "\xff \xc3 ( \xe4 \xb8 <eos>", 1, 0},
-        {"<eos>\n", "< e o s > <eos>", 1, 0},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        const char *s = row[i].text;
-        Vocab v, w;
-        Text t;
-        assert_int_equal(vocab_build(s, strlen(s), LEVEL_CHAR, 0, 0, &v), 0);
-        assert_true(v.unk >= 0);
-        assert_int_equal(vocab_write(&v, file_path("v")), 0);
-        assert_int_equal(vocab_read(file_path("v"), &w), 0);
-        assert_int_equal(w.size, v.size);
-        w.level = LEVEL_CHAR;
-        for (int k = 0; k < 2; k++) { /* the vocabulary, and the same read back */
-            assert_int_equal(text_read(write_string("lines", s), k ? &w : &v, &t), 0);
-            assert_string_equal(spell(&v, &t), row[i].tokens);
-            assert_int_equal(t.lines, row[i].lines);
-            assert_int_equal(t.blank, row[i].blank);
-            text_free(&t);
+        const char *text = row[i].text;
+        int chars = row[i].level == LEVEL_CHAR;
+        OWN_VOCAB v, w = {0};
+        assert_int_equal(vocab_build(text, strlen(text), row[i].level, 0, 0, &v), 0);
+        if (chars) {
+            assert_int_equal(vocab_write(&v, file_path("v")), 0);
+            assert_int_equal(vocab_read(file_path("v"), &w), 0);
+            assert_int_equal(w.size, v.size);
+            w.level = LEVEL_CHAR;
         }
-        assert_int_equal(text_encode("new", "Z\n", 2, &v, &t), 0);
-        assert_int_equal(t.unknown, 1);
-        text_free(&t);
-        vocab_free(&v);
-        vocab_free(&w);
+        for (int k = 0; k <= chars; k++) {
+            OWN_TEXT t;
+            assert_int_equal(text_read(file_text("lines", text), k ? &w : &v, &t), 0);
+            assert_string_equal(tiny_spell(&v, &t), row[i].tokens);
+            assert_true(t.lines == row[i].lines && t.blank == row[i].blank && t.unknown == 0);
+        }
+        OWN_TEXT other;
+        assert_int_equal(v.unk >= 0, chars);
+        assert_int_equal(text_encode("new", "Z\n", 2, &v, &other), chars ? 0 : ERR_INPUT);
+        assert_int_equal(other.unknown, chars);
     }
 }
 
 /* There are as many characters as bytes, except blanks at the ends of words and lines: wc. */
 TEST(test_kjv_by_characters)
 {
-    Corpus c;
-    assert_int_equal(corpus_open("kjv", LEVEL_CHAR, 0, 1, &c), 0);
+    OWN_CORPUS c = tiny_open("kjv", (CorpusChoice){.level = LEVEL_CHAR});
     assert_in_range(c.vocab.size, 30, 128);
     for (int i = 0; i < SPLITS; i++) {
         assert_int_equal(c.text[i].tokens, builtin_kjv(i).count);
         assert_int_equal(c.text[i].unknown, 0);
     }
-    corpus_free(&c);
-    assert_int_equal(corpus_open("markov", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
+    tiny_refuse("markov", (CorpusChoice){.level = LEVEL_CHAR}, "");
+}
+
+static void refuse_text(const char *file, const Vocab *v, const char *words)
+{
+    Text t;
+    assert_int_equal(text_read(file, v, &t), ERR_INPUT);
+    if (!error_has(words)) fail_msg("%s, not %s", error_text(), words);
+    assert_null(t.id);
 }
 
 TEST(test_refused_texts)
 {
-    Vocab v;
-    Text t;
-    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, 0, &v), 0);
-    assert_int_equal(text_read(file_path("none"), &v, &t), ERR_INPUT);
-    assert_true(says("none"));
-    assert_int_equal(text_read(folder, &v, &t), ERR_INPUT); /* a directory */
-    assert_true(says(folder));
-    assert_int_equal(text_read(write_string("empty", ""), &v, &t), ERR_INPUT);
-    assert_true(says("empty is empty"));
-    assert_int_equal(text_read(file_write("nul", "a\na\0a\n", 6), &v, &t), ERR_INPUT);
-    assert_true(says("nul:2:"));
-    assert_int_equal(text_read(write_string("word", "a\na\n\na new\n"), &v, &t), ERR_INPUT);
-    assert_true(says("word:4: 'new'"));
-    assert_null(t.id);
-    assert_int_equal(text_read(write_string("good", "a\na\n"), &v, &t), 0); /* control */
-    text_free(&t);
+    OWN_VOCAB v = words_in("a\n", 2, 0), read;
+    OWN_TEXT t;
+    refuse_text(file_path("none"), &v, "none");
+    refuse_text(folder, &v, folder); /* a directory */
+    refuse_text(file_text("empty", ""), &v, "empty is empty");
+    refuse_text(file_write("nul", "a\na\0a\n", 6), &v, "nul:2:");
+    refuse_text(file_text("word", "a\na\n\na new\n"), &v, "word:4: 'new'");
+    assert_int_equal(text_read(file_text("good", "a\na\n"), &v, &t), 0); /* control */
     assert_int_equal(vocab_write(&v, file_path("v")), 0);
-    vocab_free(&v);
-    assert_int_equal(vocab_read(file_path("v"), &v), 0); /* a model's: no limit helps any more */
-    assert_int_equal(text_read(file_path("word"), &v, &t), ERR_INPUT);
-    assert_true(says("word:4: 'new'") && !says("--vocabulary"));
-    vocab_free(&v);
+    assert_int_equal(vocab_read(file_path("v"), &read), 0); /* a model's: no limit helps any more */
+    refuse_text(file_path("word"), &read, "word:4: 'new'");
+    assert_false(error_has("--vocabulary"));
 }
 
 TEST(test_long_line)
 {
-    size_t n = 10 << 20, words = n / 4;
-    char *s = memory_new(n, 1);
+    size_t n = 10 << 20;
+    OWN_BYTES *s = memory_new(n, 1);
     for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
     const char *file = file_write("long", s, n);
-    Vocab v;
-    Text t;
-    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
+    OWN_VOCAB v = words_in(s, n, 0);
+    OWN_TEXT t;
     assert_int_equal(text_read(file, &v, &t), 0);
-    assert_int_equal(t.tokens, words + 1);
+    assert_int_equal(t.tokens, n / 4 + 1);
     assert_int_equal(t.lines, 1);
-    text_free(&t);
-    vocab_free(&v);
     memset(s, 'x', n); /* and a word of 10 MB */
-    assert_int_equal(vocab_build(s, n, LEVEL_WORD, 0, 0, &v), 0);
-    assert_int_equal(strlen(v.word[v.eos == 0]), n);
-    vocab_free(&v);
-    memory_free(s);
+    OWN_VOCAB one = words_in(s, n, 0);
+    assert_int_equal(strlen(one.word[one.eos == 0]), n);
     remove(file);
-}
-
-/* A text can come from a pipe, which has no size to trust. */
-TEST(test_pipe)
-{
-    const char *fifo = file_path("fifo");
-    char command[1200];
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    snprintf(command, sizeof command, "(for i in 1 2 3 4 5; do printf '%%5000d\\n' 7; done) >%s &",
-             fifo);
-    assert_int_equal(system(command), 0);
-    char *bytes;
-    size_t count;
-    assert_int_equal(read_text(fifo, &bytes, &count), 0);
-    assert_int_equal(count, 5 * 5001);
-    assert_int_equal(strlen(bytes), count);
-    memory_free(bytes);
 }
 
 /* ---- vocabularies ------------------------------------------------------------------------------- */
@@ -245,13 +191,11 @@ static int in_order(const Vocab *v, const Text *t)
 TEST(test_vocab_order)
 {
     size_t count;
-    char *s = random_text(5, 400, &count);
+    OWN_BYTES *s = random_text(5, 400, &count);
     static const size_t limit[] = {0, 2, 3, 10, 50, 100, 1000};
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
-        Vocab v, all;
-        Text t, whole;
-        assert_int_equal(vocab_build(s, count, LEVEL_WORD, limit[k], 0, &v), 0);
-        assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
+        OWN_VOCAB v = words_in(s, count, limit[k]), all = words_in(s, count, 0);
+        OWN_TEXT t, whole;
         assert_int_equal(text_encode("text", s, count, &v, &t), 0);
         assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
         assert_true(in_order(&v, &t));
@@ -266,10 +210,9 @@ TEST(test_vocab_order)
             seen++;
         }
         for (size_t i = 0; i < t.tokens; i++) {
-            int same = strcmp(v.word[t.id[i]], all.word[whole.id[i]]) == 0;
-            assert_true(same ||
-                        (t.id[i] == v.unk &&
-                         vocab_find(&v, all.word[whole.id[i]], strlen(all.word[whole.id[i]])) < 0));
+            const char *word = all.word[whole.id[i]];
+            assert_true(strcmp(v.word[t.id[i]], word) == 0 ||
+                        (t.id[i] == v.unk && vocab_find(&v, word, strlen(word)) < 0));
         }
         if (limit[k]) assert_int_equal(t.unknown, occurrences(&t, v.unk));
         char *swap = v.word[0]; /* control: a wrong order is seen */
@@ -279,26 +222,19 @@ TEST(test_vocab_order)
             t.id[i] = t.id[i] == 0 ? last : t.id[i] == last ? 0 : t.id[i];
         assert_false(in_order(&v, &t));
         v.word[0] = swap;
-        text_free(&t);
-        text_free(&whole);
-        vocab_free(&v);
-        vocab_free(&all);
     }
     Vocab v;
     assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, 0, &v), ERR_INPUT);
-    memory_free(s);
 }
 
 /* The limit that a refusal advises keeps the words that occur twice or more, and no other. */
 TEST(test_advised_limit)
 {
     size_t count, single = 0;
-    char *s = random_text(6, 40, &count);
-    Vocab v, all;
-    Text whole;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 0, 0, &all), 0);
+    OWN_BYTES *s = random_text(6, 40, &count);
+    OWN_VOCAB all = words_in(s, count, 0), v = words_in(s, count, all.advised);
+    OWN_TEXT whole;
     assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, all.advised, 0, &v), 0);
     for (size_t i = 0; i < all.size; i++) {
         int there = vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0;
         size_t n = occurrences(&whole, (int32_t)i);
@@ -306,56 +242,40 @@ TEST(test_advised_limit)
         single += n == 1;
     }
     assert_true(single > 0 && v.unk >= 0 && v.size == all.advised);
-    text_free(&whole);
-    vocab_free(&v);
-    vocab_free(&all);
-    memory_free(s);
 }
 
 /* A text may have the word <unk>, as the Penn Treebank has. Then it is that word. */
 TEST(test_own_unk)
 {
     const char *s = "the <unk> of <unk> the\nthe <unk> a\n";
-    Vocab v;
-    Text t;
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 0, 0, &v), 0);
+    OWN_VOCAB v = words_in(s, strlen(s), 0), five = words_in(s, strlen(s), 5),
+              three = words_in(s, strlen(s), 3);
+    OWN_TEXT t;
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
-    assert_int_equal(text_read(write_string("t", "of newer\n"), &v, &t), 0);
-    assert_string_equal(spell(&v, &t), "of <unk> <eos>");
+    assert_int_equal(text_read(file_text("t", "of newer\n"), &v, &t), 0);
+    assert_string_equal(tiny_spell(&v, &t), "of <unk> <eos>");
     assert_int_equal(t.unknown, 1);
-    text_free(&t);
-    vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 5, 0, &v),
-                     0); /* nothing to cut, no second <unk> */
-    assert_int_equal(v.size, 5);
-    vocab_free(&v);
-    assert_int_equal(vocab_build(s, strlen(s), LEVEL_WORD, 3, 0, &v), 0);
-    assert_string_equal(v.word[0], "<unk>"); /* the text's 3 and the 2 cut off */
-    assert_string_equal(v.word[1], "the");
-    assert_string_equal(v.word[2], "<eos>");
-    vocab_free(&v);
+    assert_int_equal(five.size, 5);              /* nothing to cut, no second <unk> */
+    assert_string_equal(three.word[0], "<unk>"); /* the text's 3 and the 2 cut off */
+    assert_string_equal(three.word[1], "the");
+    assert_string_equal(three.word[2], "<eos>");
 }
 
 TEST(test_vocab_file)
 {
     size_t count;
-    char *s = random_text(6, 200, &count);
-    Vocab v, w;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 40, 0, &v), 0);
+    OWN_BYTES *s = random_text(6, 200, &count);
+    OWN_VOCAB v = words_in(s, count, 40), w, good;
+    Vocab none;
     const char *file = file_path("vocab.txt");
     assert_int_equal(vocab_write(&v, file), 0);
     assert_int_equal(vocab_read(file, &w), 0);
-    assert_int_equal(v.size, w.size);
-    assert_int_equal(v.eos, w.eos);
-    assert_int_equal(v.unk, w.unk);
+    assert_true(v.size == w.size && v.eos == w.eos && v.unk == w.unk);
     for (size_t i = 0; i < v.size; i++) {
         assert_string_equal(v.word[i], w.word[i]);
         assert_int_equal(vocab_find(&w, v.word[i], strlen(v.word[i])), i);
     }
-    vocab_free(&v);
-    vocab_free(&w);
-    memory_free(s);
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -366,13 +286,12 @@ TEST(test_vocab_file)
         {"a\nb\n", "without <eos>"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(vocab_read(write_string("bad", bad[i].text), &v), ERR_INPUT);
-        assert_true(says(bad[i].says) && says("bad"));
-        assert_null(v.word);
+        assert_int_equal(vocab_read(file_text("bad", bad[i].text), &none), ERR_INPUT);
+        assert_true(error_has(bad[i].says) && error_has("bad"));
+        assert_null(none.word);
     }
-    assert_int_equal(vocab_read(write_string("good", "a\r\n<eos>\r\nb"), &v), 0);
-    assert_int_equal(v.size, 3);
-    vocab_free(&v);
+    assert_int_equal(vocab_read(file_text("good", "a\r\n<eos>\r\nb"), &good), 0);
+    assert_int_equal(good.size, 3);
 }
 
 /* ---- corpora ------------------------------------------------------------------------------------ */
@@ -380,19 +299,14 @@ TEST(test_vocab_file)
 /* A training text of blank lines alone is refused. One word is a text. */
 TEST(test_no_word)
 {
-    static const CorpusChoice words = {.level = LEVEL_WORD}, characters = {.level = LEVEL_CHAR};
-    Corpus c;
-    write_string("valid.txt", "a\n");
-    write_string("test.txt", "a\n");
-    write_string("train.txt", "\n  \n\t\r\n \n");
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(corpus_choose(folder, i ? &characters : &words, &c), ERR_INPUT);
-        assert_true(says("train.txt has no word, only blank lines"));
-    }
-    write_string("train.txt", "\n  \n\t\r\n a\n");
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(corpus_choose(folder, i ? &characters : &words, &c), 0);
-        corpus_free(&c);
+    file_text("valid.txt", "a\n");
+    file_text("test.txt", "a\n");
+    for (int level = LEVEL_WORD; level <= LEVEL_CHAR; level++) {
+        file_text("train.txt", "\n  \n\t\r\n \n");
+        tiny_refuse(folder, (CorpusChoice){.level = level},
+                    "train.txt has no word, only blank lines");
+        file_text("train.txt", "\n  \n\t\r\n a\n");
+        tiny_opens(folder, (CorpusChoice){.level = level});
     }
     scratch_files(1);
 }
@@ -400,8 +314,7 @@ TEST(test_no_word)
 TEST(test_kjv)
 {
     static const size_t tokens[SPLITS] = {825538 + 28045, 45179 + 1484, 44654 + 1573}; /* wc */
-    Corpus c;
-    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &c), 0);
+    OWN_CORPUS c = words_of("kjv", 0, 1), all = words_of("kjv", 20000, 1);
     assert_int_equal(c.vocab.size, 10000);
     assert_true(isnan(c.entropy_rate));
     for (int i = 0; i < SPLITS; i++) {
@@ -413,24 +326,20 @@ TEST(test_kjv)
         assert_int_equal(c.text[i].id[tokens[i] - 1], c.vocab.eos);
     }
     /* The text has 12,149 words and <eos>; 9,999 are kept and 2,151, the words of rank > 9,999, are cut. */
-    Corpus all;
-    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 20000, 1, &all), 0);
     assert_int_equal(all.vocab.size, 12149 + 2);
     assert_int_equal(all.text[SPLIT_TRAIN].unknown, 0);
     assert_true(all.text[SPLIT_VALID].unknown > 0);
     double cut = corpus_unigram(&c, SPLIT_TEST), uncut = corpus_unigram(&all, SPLIT_TEST);
     assert_true(cut > 100 && cut < uncut && uncut < 1000);
-    corpus_free(&all);
-    corpus_free(&c);
     assert_true(strstr(builtin_kjv_legend().bytes, "unrestricted use") != NULL);
 }
 
 static void make_corpus(const char *train, const char *valid, const char *test)
 {
     scratch_files(1);
-    write_string(train, "a b\na c\n");
-    write_string(valid, "c b\n");
-    write_string(test, "b\n\n");
+    file_text(train, "a b\na c\n");
+    file_text(valid, "c b\n");
+    file_text(test, "b\n\n");
 }
 
 TEST(test_directories)
@@ -446,33 +355,29 @@ TEST(test_directories)
         {"my-train-lower.txt", "my-dev-lower.txt", "my-test-lower.txt"},
         {"x.train.tokens", "x.valid.tokens", "x.test.tokens"},
     };
-    Corpus c;
     for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
         make_corpus(form[i][0], form[i][1], form[i][2]);
-        assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), 0);
-        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "a b <eos> a c <eos>");
-        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
-        assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
+        OWN_CORPUS c = words_of(folder, 0, 0);
+        assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_TRAIN]), "a b <eos> a c <eos>");
+        assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
+        assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
         /* counts <eos> 2, a 2, b 1, c 1; V = 4, N = 6: 3/10 for each <eos>, 2/10 for b */
         assert_true(fabs(corpus_unigram(&c, SPLIT_TEST) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
-        corpus_free(&c);
         remove(file_path(form[i][1]));
-        assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-        assert_true(says("no text for valid") && says("ptb.NAME.txt"));
-        assert_null(c.name);
+        tiny_refuse(folder, (CorpusChoice){0}, "no text for valid");
+        assert_true(error_has("ptb.NAME.txt"));
     }
     /* PTB's folder also holds its text by characters. The first form of the list is read. */
     make_corpus("ptb.char.train.txt", "ptb.char.valid.txt", "ptb.char.test.txt");
-    write_string("ptb.train.txt", "x y\n");
-    write_string("ptb.valid.txt", "x\n");
-    write_string("ptb.test.txt", "y\n");
-    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), 0);
-    assert_string_equal(spell(&c.vocab, &c.text[SPLIT_TRAIN]), "x y <eos>");
-    corpus_free(&c);
+    file_text("ptb.train.txt", "x y\n");
+    file_text("ptb.valid.txt", "x\n");
+    file_text("ptb.test.txt", "y\n");
+    OWN_CORPUS c = words_of(folder, 0, 0);
+    assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_TRAIN]), "x y <eos>");
     make_corpus("a.train.txt", "a.valid.txt", "a.test.txt");
-    write_string("b.train.txt", "a\n");
-    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-    assert_true(says("a.train.txt") && says("b.train.txt"));
+    file_text("b.train.txt", "a\n");
+    tiny_refuse(folder, (CorpusChoice){0}, "a.train.txt");
+    assert_true(error_has("b.train.txt"));
     scratch_files(1);
 }
 
@@ -489,10 +394,10 @@ TEST(test_one_file)
     for (size_t i = 0; i < 2 * sizeof share / sizeof *share; i++) {
         const double *s = share[i / 2], *x = s[0] > 0 ? s : share[1];
         if (i % 2) text[strlen(text) - 1] = '\0';
-        const char *file = write_string("one", text);
+        const char *file = file_text("one", text);
         if (i % 2) strcat(text, "\n");
-        Corpus c;
-        Text whole;
+        OWN_CORPUS c;
+        OWN_TEXT whole;
         size_t at = 0, lines = 0;
         CorpusChoice w = {.parts = {s[0], s[1], s[2]}};
         assert_int_equal(corpus_choose(file, &w, &c), 0);
@@ -509,8 +414,6 @@ TEST(test_one_file)
             assert_true(fabs((double)lines - 40 * upto) <= 0.5 + 1e-9);
         }
         assert_true(at == whole.tokens && lines == 40);
-        text_free(&whole);
-        corpus_free(&c);
     }
 }
 
@@ -519,27 +422,20 @@ TEST(test_one_file_is_refused)
 {
     static const char *const two = "a a b b\nb a\n", *const rare =
                                                          "a a\nb b\nc c\na b\nb a x\na b\n";
-    Corpus c;
     CorpusChoice w = {.parts = {4, 1, 1}};
-    const char *file = write_string("one", rare);
-    assert_int_equal(corpus_choose(file, &w, &c), ERR_INPUT);
-    assert_true(says("one:5: 'x' is not") && says("--vocabulary 5 "));
+    const char *file = file_text("one", rare);
+    tiny_refuse(file, w, "one:5: 'x' is not");
+    assert_true(error_has("--vocabulary 5 "));
     w.vocab_limit = 5;
-    assert_int_equal(corpus_choose(file, &w, &c), 0);
+    OWN_CORPUS c = tiny_open(file, w);
     assert_int_equal(c.text[SPLIT_VALID].unknown, 1);
-    corpus_free(&c);
     w = (CorpusChoice){.parts = {1, 1, 1}};
-    assert_int_equal(corpus_choose(write_string("one", two), &w, &c), ERR_INPUT);
-    assert_true(says("of its 2 lines a part would have none"));
-    assert_int_equal(corpus_choose("kjv", &w, &c), ERR_INPUT);
-    assert_true(says("no single text file"));
-    assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
-    assert_true(says("no single text file"));
-    assert_int_equal(corpus_choose(write_string("one", ""), &w, &c), ERR_INPUT);
-    assert_true(says("is empty"));
+    tiny_refuse(file_text("one", two), w, "of its 2 lines a part would have none");
+    tiny_refuse("kjv", w, "no single text file");
+    tiny_refuse(folder, w, "no single text file");
+    tiny_refuse(file_text("one", ""), w, "is empty");
     w.source = "en", w.target = "de";
-    assert_int_equal(corpus_choose(write_string("one", rare), &w, &c), ERR_INPUT);
-    assert_true(says("are of a directory"));
+    tiny_refuse(file_text("one", rare), w, "are of a directory");
 }
 
 /* Checks that a part is whole lines from the beginning of `whole`, and no more than N tokens need. */
@@ -563,34 +459,27 @@ TEST(test_parts)
     const struct {
         const char *name;
         int level;
-    } list[] = {{"kjv", LEVEL_WORD},
-                {"kjv", LEVEL_CHAR},
-                {"markov:20", LEVEL_WORD},
-                {folder, LEVEL_WORD},
-                {folder, LEVEL_CHAR}};
+    } list[] = {
+        {"kjv", LEVEL_WORD}, {"markov:20", LEVEL_WORD}, {folder, LEVEL_WORD}, {folder, LEVEL_CHAR}};
     make_corpus("train.txt", "valid.txt", "test.txt");
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        Corpus whole, part;
         char words[64];
-        assert_int_equal(corpus_open(list[i].name, list[i].level, 0, 7, &whole), 0);
+        OWN_CORPUS whole =
+            tiny_open(list[i].name, (CorpusChoice){.level = list[i].level, .seed = 7});
         assert_string_equal(whole.name, list[i].name);
         for (size_t k = 0; k < sizeof N / sizeof *N; k++) {
             CorpusChoice w = {list[i].level, 0, 7, k % 2, N[k]};
-            assert_int_equal(corpus_choose(list[i].name, &w, &part), 0);
+            OWN_CORPUS part = tiny_open(list[i].name, w);
             snprintf(words, sizeof words, "the first %zu %s)", N[k],
                      list[i].level == LEVEL_CHAR ? "characters" : "tokens");
             assert_non_null(strstr(part.name, words));
-            const Text *a = &part.text[SPLIT_TRAIN], *b = &whole.text[SPLIT_TRAIN];
-            assert_int_equal(a->tokens, b->tokens);
-            assert_memory_equal(a->id, b->id, a->tokens * sizeof *a->id);
+            assert_true(tiny_same_text(&part.text[SPLIT_TRAIN], &whole.text[SPLIT_TRAIN]));
             check_part(&part.text[SPLIT_VALID], &whole.text[SPLIT_VALID], N[k], whole.vocab.eos);
             if (w.untested)
                 assert_null(part.text[SPLIT_TEST].id);
             else
                 check_part(&part.text[SPLIT_TEST], &whole.text[SPLIT_TEST], N[k], whole.vocab.eos);
-            corpus_free(&part);
         }
-        corpus_free(&whole);
     }
 }
 
@@ -600,26 +489,20 @@ TEST(test_refused_corpora)
         "",          "nowhere",  "kjv2",      "kjv:3",     "markov:",         "markov:1",
         "markov:0",  "markov:x", "markov:8x", "markov:-8", "markov:99999999", "markov:1048577",
         "markov:+8", "markov: 8"};
-    Corpus c;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        assert_int_equal(corpus_open(name[i], LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-        assert_null(c.name);
-    }
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 100, 0, &c), ERR_INPUT);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        tiny_refuse(name[i], (CorpusChoice){0}, "");
+    tiny_refuse("markov", (CorpusChoice){.vocab_limit = 100}, "");
     make_corpus("train.txt", "valid.txt", "test.txt");
-    write_string("test.txt", "a b\nnew\n");
-    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
-    assert_true(says("test.txt:2: 'new'"));
-    assert_true(says("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which occurs twice */
-    assert_int_equal(corpus_open(folder, LEVEL_WORD, 3, 0, &c), 0); /* with <unk> it is read */
-    assert_int_equal(c.text[SPLIT_TEST].unknown, 2); /* b is cut too: <eos>, <unk>, a */
-    corpus_free(&c);
-    write_string("train.txt", "");
-    assert_int_equal(corpus_open(folder, LEVEL_WORD, 0, 0, &c), ERR_INPUT);
+    file_text("test.txt", "a b\nnew\n");
+    tiny_refuse(folder, (CorpusChoice){0}, "test.txt:2: 'new'");
+    assert_true(error_has("; --vocabulary 3 keeps")); /* <eos>, <unk> and a, which occurs twice */
+    OWN_CORPUS c = words_of(folder, 3, 0);            /* with <unk> it is read */
+    assert_int_equal(c.text[SPLIT_TEST].unknown, 2);  /* b is cut too: <eos>, <unk>, a */
+    file_text("train.txt", "");
+    tiny_refuse(folder, (CorpusChoice){0}, "");
     scratch_files(1);
-    assert_string_equal(corpus_builtin(0), "kjv");
-    assert_string_equal(corpus_builtin(1), "markov");
-    assert_string_equal(corpus_builtin(2), "reverse");
+    static const char *const builtin[] = {"kjv", "markov", "reverse"};
+    for (size_t i = 0; i < 3; i++) assert_string_equal(corpus_builtin(i), builtin[i]);
     assert_null(corpus_builtin(3));
 }
 
@@ -641,28 +524,35 @@ TEST(test_texts_that_are_no_pairs)
         {"a\n", "<eos> a\n", "target:1: <eos> is written inside a line"},
         {"a\n", "a <eos>\n", "target:1: <eos> is written inside a line"},
     };
-    Vocab v;
+    OWN_VOCAB v;
     assert_int_equal(vocab_build(words, strlen(words), LEVEL_WORD, 0, 0, &v), 0);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Text s, t;
+        OWN_TEXT s, t;
         assert_int_equal(text_encode("source", row[i].source, strlen(row[i].source), &v, &s), 0);
         assert_int_equal(text_encode("target", row[i].target, strlen(row[i].target), &v, &t), 0);
         assert_int_equal(text_pairs(&s, &t, v.eos), row[i].says ? ERR_INPUT : 0);
-        assert_true(!row[i].says || says(row[i].says));
-        text_free(&s);
-        text_free(&t);
+        assert_true(!row[i].says || error_has(row[i].says));
     }
-    vocab_free(&v);
 }
 
 /* ---- every allocation fails once ---------------------------------------------------------------- */
 
-static int job_directory(void)
+static int job_corpus(void)
 {
-    Corpus c;
-    TRY(corpus_open(folder, LEVEL_WORD, 3, 0, &c));
-    corpus_free(&c);
-    return 0;
+    OWN_CORPUS c;
+    return corpus_open(folder, LEVEL_WORD, 3, 0, &c);
+}
+
+static int job_markov(void)
+{
+    OWN_CORPUS c;
+    return corpus_open("markov:8", LEVEL_WORD, 0, 0, &c);
+}
+
+static int job_reverse(void)
+{
+    OWN_CORPUS c;
+    return corpus_open("reverse:8", LEVEL_WORD, 0, 0, &c);
 }
 
 /* Builds a vocabulary with more words than the table's first size, so that the table grows. */
@@ -670,42 +560,40 @@ static int job_growth(void)
 {
     static char s[3000 * 8];
     char *p = s;
-    Vocab v;
+    OWN_VOCAB v;
     for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
-    TRY(vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, 0, &v));
-    vocab_free(&v);
-    return 0;
+    return vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, 0, &v);
 }
 
 static int job_vocab_file(void)
 {
-    Vocab v;
+    OWN_VOCAB v;
     TRY(vocab_read(file_path("v"), &v));
-    int code = vocab_write(&v, file_path("w"));
-    vocab_free(&v);
-    return code;
+    return vocab_write(&v, file_path("w"));
 }
 
 static int job_text(void)
 {
-    Vocab v;
-    Text t;
+    OWN_VOCAB v;
+    OWN_TEXT t = {0};
     TRY(vocab_read(file_path("v"), &v));
-    int code = text_read(file_path("ends"), &v, &t);
-    if (!code) assert_int_equal(t.writtens, 5);
-    if (!code) text_free(&t);
-    vocab_free(&v);
-    return code;
+    TRY(text_read(file_path("ends"), &v, &t));
+    assert_int_equal(t.writtens, 5);
+    return 0;
 }
 
 TEST(test_failing_allocator)
 {
-    static int (*const job[])(void) = {job_directory, job_growth, job_vocab_file, job_text};
+    static const struct {
+        int (*job)(void);
+        int least;
+    } row[] = {{job_corpus, 5}, {job_markov, 10},    {job_reverse, 18},
+               {job_growth, 5}, {job_vocab_file, 5}, {job_text, 5}};
     make_corpus("train.txt", "valid.txt", "test.txt");
-    write_string("v", "<eos>\na\nb\n");
-    write_string("ends", "a <eos> b <eos>\n\n<eos> <eos> <eos>\n");
-    for (size_t i = 0; i < sizeof job / sizeof *job; i++)
-        assert_true(fail_each(job[i], ERR_MEMORY) >= 5);
+    file_text("v", "<eos>\na\nb\n");
+    file_text("ends", "a <eos> b <eos>\n\n<eos> <eos> <eos>\n");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_true(fail_each(row[i].job, ERR_MEMORY) >= row[i].least);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

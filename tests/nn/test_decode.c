@@ -25,33 +25,26 @@ static void check(Model *m, const char *what)
 
 TEST(logits_are_those_of_a_pass)
 {
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_all; p->name; p++)
-            for (int v = 0; v < 4; v++) {
-                ModelConfig c = tiny_config();
-                c.untied = v & 1;
-                c.act = v & 1 ? ACT_RELU : ACT_GELU;
-                c.positions = v & 2 ? POSITIONS_RELATIVE : c.positions;
-                check(shaken(tested_backend(i), c, p->build(), 0), p->name);
-            }
+    for (Each e = {.plans = tiny_all}; each_next(&e);) {
+        const ModelConfig config[] = {
+            tiny_config(), TINY_WITH(c.untied = 1, c.act = ACT_RELU),
+            TINY_WITH(c.positions = POSITIONS_RELATIVE),
+            TINY_WITH(c.untied = 1, c.act = ACT_RELU, c.positions = POSITIONS_RELATIVE)};
+        for (int v = 0; v < 4; v++) check(each_twin(&e, config[v], 0), e.plan->name);
+    }
 }
+
+#define NARROW(k, first) (c.tails = (k), c.factor = 2, c.cut[0] = (first), c.cut[1] = 7)
 
 TEST(spans_and_narrow_words)
 {
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++)
-            for (int v = 0; v < 3; v++) {
-                ModelConfig c = tiny_config();
-                c.span = v != 1 ? 4 : 0;
-                c.ramp = 2;
-                c.tails = v ? 2 : 0;
-                c.factor = 2;
-                c.cut[0] = 4;
-                c.cut[1] = 7;
-                Model *m = shaken(tested_backend(i), c, p->build(), 0);
-                tiny_spans(m);
-                check(m, p->name);
-            }
+    for (Each e = {.plans = tiny_plans}; each_next(&e);)
+        for (int v = 0; v < 3; v++) {
+            Model *m = each_twin(
+                &e, TINY_WITH(c.span = v != 1 ? 4 : 0, c.ramp = 2, NARROW(v ? 2u : 0, 4)), 0);
+            tiny_spans(m);
+            check(m, e.plan->name);
+        }
 }
 
 /* ---- hypotheses ------------------------------------------------------------------------------------- */
@@ -102,57 +95,39 @@ static void check_forks(Model *m, uint64_t seed)
 
 TEST(hypotheses_fork_and_end)
 {
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_all; p->name; p++)
-            for (uint64_t seed = 0; seed < (tested_prefix ? 1 : 5); seed++)
-                check_forks(shaken(tested_backend(i), tiny_config(), p->build(), 0), seed);
+    for (Each e = {.plans = tiny_all}; each_next(&e);)
+        for (uint64_t seed = 0; seed < (tested_prefix ? 1 : 3); seed++)
+            check_forks(each_twin(&e, tiny_config(), 0), seed);
 }
 
-/* In f64 a hypothesis has the same bits alone and with others, at any place in the caches. */
+/* In f64 a hypothesis has the same bits alone and with others, at any place in the caches. A Decoding that begins again
+ * gives the bits of a new one. */
 TEST(the_company_does_not_matter)
 {
-    for (const TinyPlan *p = tiny_all; p->name; p++) {
-        Model *m = shaken("cpu-f64", tiny_config(), p->build(), 0);
-        Batch x = tiny_batch_of(m);
-        double z[N * V], one[N * V];
-        Decoding *d = decoded_begin(m, &x, 0);
-        decoded_rows(d, &x, NULL, z);
-        decoding_free(d);
-        for (size_t s = 0; s < x.S; s++) {
+    for (Each e = {.plans = tiny_all}; each_next(&e);) {
+        int two = e.m->plan->sides > 1, f64 = strcmp(e.backend, "cpu-f64") == 0;
+        double first[N * V], z[N * V], alone[N * V];
+        Decoding *d = decoded_begin(e.m, &e.x, 0);
+        decoded_rows(d, &e.x, NULL, first);
+        for (size_t s = 0; s < e.x.S; s++) {
             size_t start[2 * SIDES];
-            Batch alone = tiny_one(&x, s, start);
-            d = decoded_begin(m, &alone, 0);
-            decoded_rows(d, &alone, NULL, one);
-            decoding_free(d);
-            assert_memory_equal(one, z + x.start[s] * V, alone.N * V * sizeof *z);
-        }
-        model_free(m);
-    }
-}
-
-/* A Decoding that begins again gives the bits of a new one. */
-TEST(begins_again)
-{
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_all; p->name; p++) {
-            Model *m = shaken(tested_backend(i), tiny_config(), p->build(), 0);
-            Batch x = tiny_batch_of(m);
-            double first[N * V], z[N * V];
-            size_t start[2 * SIDES];
-            Batch one = tiny_one(&x, 1, start);
-            Decoding *d = decoded_begin(m, &x, 0);
-            decoded_rows(d, &x, NULL, first);
-            assert_int_equal(decoding_begin(d, m->plan->sides > 1 ? &one : NULL), 0);
+            Batch one = tiny_one(&e.x, s, start);
+            Decoding *fresh = decoded_begin(e.m, &one, 0);
+            decoded_rows(fresh, &one, NULL, alone);
+            decoding_free(fresh);
+            if (f64) assert_memory_equal(alone, first + e.x.start[s] * V, one.N * V * sizeof *z);
+            assert_int_equal(decoding_begin(d, two ? &one : NULL), 0);
             decoded_rows(d, &one, NULL, z);
-            assert_int_equal(decoding_begin(d, m->plan->sides > 1 ? &x : NULL), 0);
-            size_t calls = memory_calls();
-            memset(z, 0, sizeof z);
-            decoded_rows(d, &x, NULL, z);
-            assert_int_equal(memory_calls(), calls + 1); /* decoded_rows allocates once */
-            assert_memory_equal(z, first, x.N * V * sizeof *z);
-            decoding_free(d);
-            model_free(m);
+            assert_memory_equal(z, alone, one.N * V * sizeof *z);
         }
+        assert_int_equal(decoding_begin(d, two ? &e.x : NULL), 0);
+        size_t calls = memory_calls();
+        memset(z, 0, sizeof z);
+        decoded_rows(d, &e.x, NULL, z);
+        assert_int_equal(memory_calls(), calls + 1); /* decoded_rows allocates once */
+        assert_memory_equal(z, first, e.x.N * V * sizeof *z);
+        decoding_free(d);
+    }
 }
 
 /* ---- the most probable tokens ----------------------------------------------------------------------- */
@@ -162,10 +137,8 @@ TEST(best_tokens)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (int v = 0; v < 3; v++) {
-            ModelConfig c = tiny_config();
-            if (v == 2) c.tails = 1, c.cut[0] = 5, c.factor = 2;
-            Model *m =
-                shaken(tested_backend(i), c, v == 1 ? tiny_transformer(0) : tiny_residual(), 0);
+            OWN_MODEL *m = shaken(tested_backend(i), TINY_WITH(NARROW((size_t)(v == 2), 5)),
+                                  v == 1 ? tiny_transformer(0) : tiny_residual(), 0);
             Batch x = tiny_batch_of(m);
             Decoding *d;
             assert_int_equal(decoding_new(m, 3, 1, V, &d), 0);
@@ -191,7 +164,6 @@ TEST(best_tokens)
                 }
             }
             decoding_free(d);
-            model_free(m);
         }
 }
 
@@ -199,9 +171,8 @@ TEST(numbers_that_are_none)
 {
     for (size_t i = 0; tested_backend(i); i++)
         for (int tails = 0; tails < 2; tails++) {
-            ModelConfig c = tiny_config();
-            if (tails) c.tails = 1, c.cut[0] = 5, c.factor = 2;
-            Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+            OWN_MODEL *m =
+                shaken(tested_backend(i), TINY_WITH(NARROW((size_t)tails, 5)), tiny_residual(), 0);
             Decoding *d;
             int32_t begin = 0, none = -1, index[4];
             double value[4], log_p;
@@ -214,7 +185,6 @@ TEST(numbers_that_are_none)
                 assert_true(!isfinite(value[k]) && index[k] >= 0 && index[k] < V);
             assert_true(isnan(log_p));
             decoding_free(d);
-            model_free(m);
         }
 }
 
@@ -223,17 +193,23 @@ TEST(numbers_that_are_none)
 TEST(steps_outside_the_model_are_refused)
 {
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 0);
-        Model *trained = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
-        const ModelConfig *c = model_config(m);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 0);
+        OWN_MODEL *trained = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         Batch x = tiny_batch_of(m), bad = x;
         Decoding *d = NULL;
-        assert_int_equal(decoding_new(trained, 1, 1, 1, &d), ERR_MISUSE);
-        assert_int_equal(decoding_new(m, 0, 1, 1, &d), ERR_MISUSE);
-        assert_int_equal(decoding_new(m, 1, 0, 1, &d), ERR_MISUSE);
-        assert_int_equal(decoding_new(m, c->max_tokens + 1, 1, 1, &d), ERR_MISUSE);
-        assert_int_equal(decoding_new(m, 1, c->max_length + 1, 1, &d), ERR_MISUSE);
-        assert_int_equal(decoding_new(m, 1, 1, V + 1, &d), ERR_MISUSE);
+        const struct {
+            const Model *m;
+            size_t rows, length, best;
+        } room[] = {{trained, 1, 1, 1},
+                    {m, 0, 1, 1},
+                    {m, 1, 0, 1},
+                    {m, model_config(m)->max_tokens + 1, 1, 1},
+                    {m, 1, model_config(m)->max_length + 1, 1},
+                    {m, 1, 1, V + 1}};
+        for (size_t k = 0; k < sizeof room / sizeof *room; k++)
+            assert_int_equal(
+                decoding_new((Model *)room[k].m, room[k].rows, room[k].length, room[k].best, &d),
+                ERR_MISUSE);
         assert_null(d);
         assert_int_equal(decoding_new(m, 4, 2, 2, &d), 0);
         assert_int_equal(decoding_begin(d, NULL), ERR_MISUSE);
@@ -248,31 +224,38 @@ TEST(steps_outside_the_model_are_refused)
         bad.source.start = (size_t[]){0, 2, 10, 12};
         assert_int_equal(decoding_begin(d, &bad), ERR_MISUSE);
         assert_int_equal(decoding_begin(d, &x), 0);
-        int32_t token[5] = {1, 2, 3, 4, 5}, none[5] = {-1, -1, -1, -1, -1}, of[5] = {0, 1, 2, 2, 0};
-        int32_t index[8], wrong[4] = {-1, -1, -1, 0};
+        int32_t index[8];
         double value[8];
-        assert_int_equal(decoding_step(d, 0, token, none, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 5, token, none, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 4, token, wrong, of), ERR_MISUSE); /* no parent yet */
-        assert_int_equal(decoding_step(d, 4, (int32_t[]){0, 0, -1, 0}, none, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 4, (int32_t[]){0, 0, V, 0}, none, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 4, token, none, (int32_t[]){0, 0, 3, 0}), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 4, token, none, (int32_t[]){0, 0, -1, 0}), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 3, token, none, of), 0);
-        assert_int_equal(decoding_best(d, 3, index, value, NULL, NULL), ERR_MISUSE);
-        assert_int_equal(decoding_best(d, 2, index, value, NULL, NULL), 0);
-        assert_int_equal(decoding_step(d, 1, token, (int32_t[]){3}, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 1, token, (int32_t[]){-2}, of), ERR_MISUSE);
-        assert_int_equal(decoding_step(d, 1, token, (int32_t[]){1}, of), ERR_MISUSE); /* of 1 */
-        int32_t first[4] = {0, 1, 2, 2};
-        assert_int_equal(decoding_step(d, 4, token, first, of), 0);
-        assert_int_equal(decoding_step(d, 1, token, first, of), ERR_MISUSE); /* a third token */
-        assert_int_equal(decoding_step(d, 2, token, none, of), ERR_MISUSE);  /* a row too many */
-        assert_int_equal(decoding_step(d, 1, token, none, of), 0);
+        static const struct {
+            size_t n;
+            int32_t token[5], parent[5], of[5];
+            int code;
+        } step[] = {
+            {0, {1}, {-1}, {0}, ERR_MISUSE},
+            {5, {1, 2, 3, 4, 5}, {-1, -1, -1, -1, -1}, {0, 1, 2, 2, 0}, ERR_MISUSE},
+            {4, {1, 2, 3, 4}, {-1, -1, -1, 0}, {0, 1, 2, 2}, ERR_MISUSE}, /* no parent yet */
+            {4, {0, 0, -1, 0}, {-1, -1, -1, -1}, {0, 1, 2, 2}, ERR_MISUSE},
+            {4, {0, 0, V, 0}, {-1, -1, -1, -1}, {0, 1, 2, 2}, ERR_MISUSE},
+            {4, {1, 2, 3, 4}, {-1, -1, -1, -1}, {0, 0, 3, 0}, ERR_MISUSE},
+            {4, {1, 2, 3, 4}, {-1, -1, -1, -1}, {0, 0, -1, 0}, ERR_MISUSE},
+            {3, {1, 2, 3}, {-1, -1, -1}, {0, 1, 2}, 0},
+            {1, {1}, {3}, {0}, ERR_MISUSE},
+            {1, {1}, {-2}, {0}, ERR_MISUSE},
+            {1, {1}, {1}, {0}, ERR_MISUSE}, /* of 1 */
+            {4, {1, 2, 3, 4}, {0, 1, 2, 2}, {0, 1, 2, 2}, 0},
+            {1, {1}, {0}, {0}, ERR_MISUSE},            /* a third token */
+            {2, {1, 2}, {-1, -1}, {0, 1}, ERR_MISUSE}, /* a row too many */
+            {1, {1}, {-1}, {0}, 0},
+        };
+        for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
+            int code = decoding_step(d, step[k].n, step[k].token, step[k].parent, step[k].of);
+            if (code != step[k].code) fail_msg("step %zu: %d", k, code);
+            if (k != 7) continue;
+            assert_int_equal(decoding_best(d, 3, index, value, NULL, NULL), ERR_MISUSE);
+            assert_int_equal(decoding_best(d, 2, index, value, NULL, NULL), 0);
+        }
         decoding_free(d);
         decoding_free(NULL);
-        model_free(trained);
-        model_free(m);
     }
 }
 
@@ -296,7 +279,7 @@ TEST(short_of_memory)
 /* The stated bytes are those allocated. */
 TEST(bytes)
 {
-    Model *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
+    OWN_MODEL *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
     const Backend *b = model_backend(m);
     Decoding *d;
     assert_int_equal(decoding_new(m, 3, 4, 2, &d), 0);
@@ -305,7 +288,6 @@ TEST(bytes)
     assert_in_range(decoding_bytes(m, 3, 4, 2), (numbers + ints / word) * b->size,
                     (numbers + ints / word + 6) * b->size);
     decoding_free(d);
-    model_free(m);
 }
 
 TEST(nothing_leaks)

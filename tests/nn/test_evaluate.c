@@ -14,14 +14,13 @@
 static void find_best(Model *m, const Batch *b, int32_t *best)
 {
     size_t words = model_config(m)->vocab;
-    double *z = memory_new(b->N * words, sizeof *z);
+    OWN_NUMBERS *z = memory_new(b->N * words, sizeof *z);
     assert_int_equal(model_logits(m, b, z), 0);
     for (size_t i = 0; i < b->N; i++) {
         best[i] = 0;
         for (size_t v = 1; v < words; v++)
             if (z[i * words + v] > z[i * words + (size_t)best[i]]) best[i] = (int32_t)v;
     }
-    memory_free(z);
 }
 
 /* Gives the sequences of `set` their most probable tokens as targets, and every other sequence too except in one random
@@ -57,19 +56,13 @@ TEST(exact_is_of_the_logits)
     for (size_t i = 0; tested_backend(i); i++)
         for (int tails = 0; tails < 2; tails++)
             for (int training = 0; training < 2; training++) {
-                ModelConfig c = tiny_config();
-                c.tails = tails ? 2 : 0;
-                c.cut[0] = 4;
-                c.cut[1] = 7;
-                c.factor = 2;
-                c.smoothing = training ? 0.1 : 0;
-                Model *m = shaken(tested_backend(i), c, tiny_residual(), training);
-                check_exact(m, tiny_batch());
-                model_free(m);
-                if (tails) continue;
-                m = shaken(tested_backend(i), c, tiny_pairs[0].build(), training);
-                check_exact(m, tiny_batch_of(m));
-                model_free(m);
+                ModelConfig config = TINY_WITH(c.tails = tails ? 2 : 0, c.cut[0] = 4, c.cut[1] = 7,
+                                               c.factor = 2, c.smoothing = training ? 0.1 : 0);
+                for (int pair = 0; pair <= !tails; pair++) {
+                    OWN_MODEL *m = shaken(tested_backend(i), config,
+                                          pair ? tiny_pairs[0].build() : tiny_residual(), training);
+                    check_exact(m, tiny_batch_of(m));
+                }
             }
 }
 
@@ -88,11 +81,9 @@ TEST(exact_in_large_batches)
     start[b.S] = ROWS;
     b.target = input;
     for (size_t i = 0; tested_backend(i); i++) {
-        ModelConfig c = tiny_config();
-        c.max_tokens = ROWS;
-        Model *m = shaken(tested_backend(i), c, tiny_residual(), 0);
+        OWN_MODEL *m =
+            shaken(tested_backend(i), TINY_WITH(c.max_tokens = ROWS), tiny_residual(), 0);
         check_exact(m, b);
-        model_free(m);
     }
 }
 
@@ -104,7 +95,7 @@ TEST(ties_and_no_numbers)
     double mean;
     size_t exact;
     b.target = target;
-    Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
     model_backend(m)->fill(model_data(m), 0, model_size(m));
     assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
     assert_int_equal(exact, 3);
@@ -114,7 +105,6 @@ TEST(ties_and_no_numbers)
     model_backend(m)->fill(model_data(m), NAN, model_size(m));
     assert_int_equal(model_exact(m, &b, &mean, &exact), 0);
     assert_int_equal(exact, 0);
-    model_free(m);
 }
 
 static Model *starved;
@@ -142,17 +132,12 @@ static void set_sources(int set)
     for (int s = 0; s < SPLITS; s++) corpus.source[s] = set ? corpus.text[s] : (Text){0};
 }
 
-static Model *model_with_source(const char *backend)
+static Model *model_with_source(const char *name)
 {
-    const Backend *b;
-    Model *m;
-    ModelConfig c = tiny_config();
-    c.vocab = corpus.vocab.size;
-    c.max_tokens = c.max_source = 40;
-    c.max_length = c.max_source_length = 10;
-    assert_int_equal(backend_find(backend, NULL, &b), 0);
-    assert_int_equal(model_new(&c, tiny_pairs[0].build(), b, 1, &m), 0);
-    return m;
+    return model(name,
+                 TINY_WITH(c.vocab = corpus.vocab.size, c.max_tokens = c.max_source = 40,
+                           c.max_length = c.max_source_length = 10),
+                 tiny_pairs[0].build(), 1);
 }
 
 static int evaluate(Model *m, int split, Evaluation *e)
@@ -227,33 +212,29 @@ TEST(reports_tell_it_of_pairs)
  * step. */
 TEST(sides_must_fit)
 {
-    Evaluation e;
-    for (int pairs = 0; pairs < 2; pairs++) {
+    static const struct {
+        int sources, two, context, sequence;
+        const char *words;
+    } row[] = {
+        {0, 1, CONTEXT_SENTENCE, 10,
+         "is a text without a source, and the model is an encoder and a decoder"},
+        {1, 0, CONTEXT_SENTENCE, 10, "is of pairs, and the model is a language model"},
+        {1, 1, CONTEXT_SENTENCE, 9, "has 10 tokens"},
+        {1, 1, CONTEXT_STREAM, 10, "pairs of sentences"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Trial a;
-        set_sources(pairs);
-        trial_init(&a, NULL, CONTEXT_SENTENCE);
-        a.m = pairs ? new_model("cpu-f32") : model_with_source("cpu-f32");
-        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
-        assert_non_null(strstr(error_text(), pairs
-                                                 ? "is of pairs, and the model is a language model"
-                                                 : "is a text without a source, and the model is "
-                                                   "an encoder and a decoder"));
-        assert_int_equal(evaluate(a.m, SPLIT_VALID, &e), ERR_INPUT);
+        Evaluation e;
+        set_sources(row[i].sources);
+        trial_init(&a, NULL, row[i].context);
+        a.t.sequence = (size_t)row[i].sequence;
+        OWN_MODEL *m = row[i].two ? model_with_source("cpu-f32") : new_model("cpu-f32");
+        assert_int_equal(train_run(m, &corpus, &a.t, &a.result), ERR_INPUT);
+        assert_non_null(strstr(error_text(), row[i].words));
+        if (row[i].sources && row[i].two) continue;
+        assert_int_equal(evaluate(m, SPLIT_VALID, &e), ERR_INPUT);
         assert_non_null(strstr(error_text(), corpus.text[SPLIT_VALID].file));
-        model_free(a.m);
     }
-    Trial a;
-    set_sources(1);
-    trial_init(&a, NULL, CONTEXT_SENTENCE);
-    a.m = model_with_source("cpu-f32");
-    a.t.sequence = 9;
-    assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "has 10 tokens"));
-    a.t.sequence = 10;
-    a.t.context = CONTEXT_STREAM;
-    assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "pairs of sentences"));
-    model_free(a.m);
     set_sources(0);
 }
 

@@ -80,19 +80,17 @@ static Model *ends_model(const Backend *b, const TinyEnds *e)
 /* Returns the gradient of a batch, which the caller frees, and sets the mean loss. */
 static double *gradient(const Backend *b, const TinyEnds *e, char which, double *mean)
 {
-    Model *m = ends_model(b, e);
+    OWN_MODEL *m = ends_model(b, e);
     Batch x = tiny_batch_as(m, which);
     assert_int_equal(model_gradient(m, &x, 1, mean), 0);
-    double *g = tiny_get(m, model_grad(m), 0, model_size(m));
-    model_free(m);
+    double *g = tiny_gradient(m);
     return g;
 }
 
 static size_t size_of(const Backend *b, const TinyEnds *e)
 {
-    Model *m = ends_model(b, e);
+    OWN_MODEL *m = ends_model(b, e);
     size_t n = model_size(m);
-    model_free(m);
     return n;
 }
 
@@ -136,10 +134,8 @@ static void spoilt_back(size_t n, size_t columns, size_t rows, const int32_t *to
 static double apart(const Backend *full, const Backend *none, const TinyEnds *e, char which)
 {
     double mean[2];
-    double *g = gradient(full, e, which, &mean[0]), *h = gradient(none, e, which, &mean[1]);
+    OWN_NUMBERS *g = gradient(full, e, which, &mean[0]), *h = gradient(none, e, which, &mean[1]);
     double d = fmax(distance(g, h, size_of(none, e)), fabs(mean[0] - mean[1]));
-    memory_free(g);
-    memory_free(h);
     return d;
 }
 

@@ -8,11 +8,10 @@
  * 1e-5 of the norm. */
 #include "tests/lib/test.h"
 
-#include "kernels/memory.h"
 #include "kernels/random.h"
-#include "tests/lib/tiny.h"
+#include "tests/lib/models.h"
 
-enum { DIRECTIONS = 3, ENTRIES = 3, PROBES = DIRECTIONS + ENTRIES, STEP = 5 };
+enum { DIRECTIONS = 2, ENTRIES = 1, PROBES = DIRECTIONS + ENTRIES, STEP = 5 };
 
 typedef struct {
     Model *m;
@@ -41,14 +40,14 @@ static double label_loss(const Batch *x, const double *nll)
 static double loss_at(Probe *p, const Param *t, const double *v, double h)
 {
     const Backend *b = model_backend(p->m);
-    double mean, nll[TINY_ROWS], *x = memory_new(t->size, sizeof *x);
+    double mean, nll[TINY_ROWS];
+    OWN_NUMBERS *x = memory_new(t->size, sizeof *x);
     assert_non_null(x);
     for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
     b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
     assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, nll, &mean), 0);
     mean += span_loss(p->m) + label_loss(&p->batch, nll);
     b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
-    memory_free(x);
     return mean;
 }
 
@@ -106,149 +105,102 @@ static void probe_model(Probe *p, const char *what, double tol)
     memory_free(p->grad);
 }
 
-static void check_plan(Plan *plan, const char *name, ModelConfig config, double h, double tol)
+/* Steps and tolerances of differences: of smooth networks, of smooth pairs, and of networks with kinks. */
+typedef struct {
+    double h, tol;
+} Steps;
+static const Steps smooth = {1e-4, 1e-6}, exact = {1e-4, 1e-7}, kinks = {1e-7, 1e-5};
+
+static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
-    const Backend *b;
-    Probe p = {.h = h};
-    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    assert_int_equal(model_new(&config, plan, b, 1, &p.m), 0);
-    p.batch = tiny_batch_of(p.m);
-    tiny_shake(p.m, 3);
+    OWN_MODEL *m = shaken("cpu-f64", config, plan, 1);
+    Probe p = {.h = s.h, .m = m, .batch = tiny_batch_of(m)};
     if (config.span) tiny_spans(p.m);
-    probe_model(&p, name, tol);
-    model_free(p.m);
+    probe_model(&p, name, s.tol);
 }
 
-static void check(const TinyPlan *plan, ModelConfig config, double h, double tol)
+static void check_list(const TinyPlan *p, ModelConfig config, Steps s)
 {
-    check_plan(plan->build(), plan->name, config, h, tol);
+    for (; p->name; p++) check(p->build(), p->name, config, s);
+}
+
+/* Pairs have two cross-attentions with keys made once. */
+static void check_smooth(ModelConfig config)
+{
+    check_list(tiny_plans, config, smooth);
+    check_list(tiny_pairs, config, exact);
 }
 
 TEST(smooth_networks)
 {
-    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, tiny_config(), 1e-4, 1e-6);
+    check_smooth(tiny_config());
+    check_smooth(TINY_WITH(c.no_final_norm = 1));
+    check_list(tiny_all, TINY_WITH(c.untied = 1, c.positions = 0, c.dropout = 0), smooth);
 }
 
-/* The gradient of an encoder with its decoder is right in every tensor of either side, with two
- * cross-attentions and keys made once. */
-TEST(smooth_pairs)
+TEST(networks_with_relu)
 {
-    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, tiny_config(), 1e-4, 1e-7);
-}
-
-TEST(untied_without_positions_or_dropout)
-{
-    ModelConfig c = tiny_config();
-    c.untied = 1;
-    c.positions = 0;
-    c.dropout = 0;
-    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-4, 1e-6);
+    check_list(tiny_all, TINY_WITH(c.act = ACT_RELU), kinks);
+    check_list(tiny_all, TINY_WITH(c.first_relu = 1), kinks);
 }
 
 TEST(smoothed_labels)
 {
-    ModelConfig c = tiny_config();
-    c.smoothing = 0.2;
-    check(tiny_plans, c, 1e-4, 1e-6);
-    check(tiny_pairs, c, 1e-4, 1e-7);
+    ModelConfig config = TINY_WITH(c.smoothing = 0.2);
+    check(tiny_residual(), "residual", config, smooth);
+    check(tiny_pairs->build(), "pair", config, exact);
 }
 
 /* Dropping whole words of the source keeps the gradient right, with dropout of single numbers and without,
  * with positions and without. */
 TEST(dropped_words)
 {
-    ModelConfig c = tiny_config();
-    c.word_dropout = 0.3;
-    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, c, 1e-4, 1e-7);
-    c.dropout = 0;
-    c.positions = 0;
-    check(tiny_pairs, c, 1e-4, 1e-7);
+    check_list(tiny_pairs, TINY_WITH(c.word_dropout = 0.3), exact);
+    check(tiny_pairs->build(), "pair",
+          TINY_WITH(c.word_dropout = 0.3, c.dropout = 0, c.positions = 0), exact);
 }
 
-/* With ReLU in the first feed-forward network alone, kinks need small steps. */
-TEST(first_relu)
-{
-    ModelConfig c = tiny_config();
-    c.first_relu = 1;
-    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-7, 1e-5);
-}
-
-TEST(no_final_norm)
-{
-    ModelConfig c = tiny_config();
-    c.no_final_norm = 1;
-    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-4, 1e-6);
-    for (const TinyPlan *p = tiny_pairs; p->name; p++) check(p, c, 1e-4, 1e-7);
-}
-
-/* Adaptive softmax has the right gradient. The batch has words of the head and of both tails as inputs and
- * as targets. */
+/* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {
-    ModelConfig c = tiny_config();
-    c.tails = 2;
-    c.cut[0] = 3;
-    c.cut[1] = 6;
-    c.factor = 2;
-    check(tiny_plans, c, 1e-4, 1e-6);
-    c.untied = 1;
-    check(tiny_plans, c, 1e-4, 1e-6);
-    c.smoothing = 0.2;
-    check(tiny_plans, c, 1e-4, 1e-6);
-    c.untied = 0;
-    c.recompute = 1;
-    c.positions = 0;
-    check(tiny_plans + 1, c, 1e-4, 1e-6);
+    ModelConfig config = TINY_WITH(c.tails = 2, c.cut[0] = 3, c.cut[1] = 6, c.factor = 2);
+    check(tiny_residual(), "tied", config, smooth);
+    config.untied = 1;
+    check(tiny_residual(), "untied", config, smooth);
+    config.smoothing = 0.2;
+    check(tiny_residual(), "untied, smoothed", config, smooth);
+    config.untied = 0;
+    config.recompute = 1;
+    config.positions = 0;
+    check(tiny_plans[1].build(), "recomputed", config, smooth);
 }
 
 /* Spans have the right gradient with and without the loss's term. The latter shows a gradient with a wrong
  * sign or scale. */
 TEST(spans)
 {
-    ModelConfig c = tiny_config();
-    c.span = 4;
-    c.ramp = 3;
-    c.span_loss = 0.02;
-    for (const TinyPlan *p = tiny_plans; p->name; p++) check(p, c, 1e-4, 1e-6);
-    c.span_loss = 0;
-    c.recompute = 1;
-    check(tiny_plans, c, 1e-4, 1e-6);
+    check_list(tiny_plans, TINY_WITH(c.span = 4, c.ramp = 3, c.span_loss = 0.02), smooth);
+    check(tiny_residual(), "recomputed", TINY_WITH(c.span = 4, c.ramp = 3, c.recompute = 1),
+          smooth);
 }
 
-/* Every plan as an encoder alone has the right gradient, with every task. */
+/* Every plan as an encoder alone has the right gradient, with every task; masked words also with smoothing, an untied
+ * output, and activations made again. */
 TEST(encoders_alone)
 {
     for (const TinyHead *h = tiny_heads; h->masked || h->classes; h++)
         for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            ModelConfig c = tiny_head_config(tiny_config(), h);
             char name[80];
             snprintf(name, sizeof name, "%s, %s, %zu classes", p->name, h->masked ? "masked" : "",
                      h->classes);
-            check_plan(tiny_encoder(p->build()), name, c, 1e-4, 1e-6);
+            check(tiny_encoder(p->build()), name, tiny_head_config(tiny_config(), h), smooth);
         }
+    ModelConfig config =
+        tiny_head_config(TINY_WITH(c.smoothing = 0.2, c.untied = 1), &tiny_heads[1]);
+    check(tiny_encoder(tiny_residual()), "untied", config, smooth);
+    config.recompute = 1;
+    config.positions = 0;
+    check(tiny_encoder(tiny_residual()), "recomputed", config, smooth);
 }
 
-/* Masked words have the right gradient with smoothing, an untied output, and activations made again. */
-TEST(masked_words_otherwise)
-{
-    ModelConfig c = tiny_head_config(tiny_config(), &tiny_heads[1]);
-    c.smoothing = 0.2;
-    c.untied = 1;
-    check_plan(tiny_encoder(tiny_residual()), "untied", c, 1e-4, 1e-6);
-    c.recompute = 1;
-    c.positions = 0;
-    check_plan(tiny_encoder(tiny_residual()), "recomputed", c, 1e-4, 1e-6);
-}
-
-TEST(relu_networks)
-{
-    ModelConfig c = tiny_config();
-    c.act = ACT_RELU;
-    for (const TinyPlan *p = tiny_all; p->name; p++) check(p, c, 1e-7, 1e-5);
-}
-
-int main(void)
-{
-    backend_threads(1);
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(one_thread, NULL)

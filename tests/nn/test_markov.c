@@ -4,6 +4,7 @@
 
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 /* Writes the dense P (V, V). */
 static void dense(const Markov *m, double *P)
@@ -131,9 +132,8 @@ TEST(test_markov_text)
     for (size_t k = 0; k < sizeof states / sizeof *states; k++) {
         char name[32];
         Markov m;
-        Corpus c;
         snprintf(name, sizeof name, "markov:%zu", states[k]);
-        assert_int_equal(corpus_open(name, LEVEL_WORD, 0, 7, &c), 0);
+        OWN_CORPUS c = tiny_open(name, (CorpusChoice){.seed = 7});
         assert_int_equal(markov_new(states[k], 7, &m), 0);
         assert_int_equal(c.vocab.size, states[k]);
         assert_int_equal(c.vocab.unk, -1);
@@ -149,54 +149,29 @@ TEST(test_markov_text)
             assert_true(t->tokens >= (i == SPLIT_TRAIN ? 200000 : 20000));
         }
         markov_free(&m);
-        corpus_free(&c);
     }
-}
-
-static int same_text(const Text *a, const Text *b)
-{
-    return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
 }
 
 TEST(test_markov_seed)
 {
-    Corpus a, b, d;
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 3, &a), 0);
-    assert_int_equal(corpus_open("markov:256", LEVEL_WORD, 0, 3, &b), 0);
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 4, &d), 0);
+    OWN_CORPUS a = tiny_open("markov", (CorpusChoice){.seed = 3}),
+               b = tiny_open("markov:256", (CorpusChoice){.seed = 3}),
+               d = tiny_open("markov", (CorpusChoice){.seed = 4});
     for (int i = 0; i < SPLITS; i++) {
-        assert_true(same_text(&a.text[i], &b.text[i]));
-        assert_false(same_text(&a.text[i], &d.text[i]));
+        assert_true(tiny_same_text(&a.text[i], &b.text[i]));
+        assert_false(tiny_same_text(&a.text[i], &d.text[i]));
     }
-    assert_false(same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
+    assert_false(tiny_same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
     /* The text written in lines and read again has the same tokens. */
     const Text *t = &a.text[SPLIT_TEST];
-    char *s = memory_new(t->tokens, 8), *p = s;
+    OWN_BYTES *s = memory_new(t->tokens, 8);
+    OWN_TEXT again;
+    char *p = s;
     for (size_t i = 0; i < t->tokens; i++)
         p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
-    Text again;
     assert_int_equal(text_read(file_text("markov", s), &a.vocab, &again), 0);
-    assert_true(same_text(t, &again));
-    assert_int_equal(t->lines, again.lines);
+    assert_true(tiny_same_text(t, &again));
     assert_int_equal(again.blank, 0);
-    text_free(&again);
-    memory_free(s);
-    corpus_free(&a);
-    corpus_free(&b);
-    corpus_free(&d);
-}
-
-static int job_markov(void)
-{
-    Corpus c;
-    TRY(corpus_open("markov:8", LEVEL_WORD, 0, 0, &c));
-    corpus_free(&c);
-    return 0;
-}
-
-TEST(test_failing_allocator)
-{
-    assert_true(fail_each(job_markov, ERR_MEMORY) >= 10);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -2,14 +2,11 @@
  * against its text, segments and labels. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "nn/text/masking.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 enum { TOKENS = 3000, MANY = 1000000, WORDS = 5000 };
 
@@ -126,6 +123,8 @@ TEST(draws_are_of_seed_epoch_and_place)
 
 /* ---- sequences ---------------------------------------------------------------------------------------- */
 
+static const Vocab all_words = {.size = WORDS + 2, .unk = -1, .first = WORDS, .mask = WORDS + 1};
+
 static Batches *open_asked(const Text *t, const Text *second, const Vocab *v, Asking ask,
                            int context, size_t most, size_t T)
 {
@@ -176,7 +175,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static void check_epoch(Batches *b, const Text *t, const Vocab *v, int shape)
 {
-    uint8_t *seen = memory_new(TOKENS, 1);
+    uint8_t seen[TOKENS] = {0};
     int lines = shapes[shape].context == CONTEXT_SENTENCE;
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
@@ -191,75 +190,57 @@ static void check_epoch(Batches *b, const Text *t, const Vocab *v, int shape)
     for (size_t i = 0; i < TOKENS; i++) assert_int_equal(seen[i] > 0, seen[i] == 1);
     for (size_t i = 0; i < TOKENS; i++)
         if (t->id[i]) assert_int_equal(seen[i], 1);
-    memory_free(seen);
 }
 
-TEST(every_word_stands_once_in_an_epoch)
+static Batches *open_shape(const Text *t, Asking ask, int k)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS);
-    for (int k = 0; k < SHAPES; k++) {
-        Asking ask = {.what = ASK_MASKED};
-        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
-        for (long epoch = -1; epoch < 4; epoch++) {
-            batches_epoch(b, epoch);
-            check_epoch(b, &t, &v, k);
-        }
-        batches_free(b);
-    }
-    text_free(&t);
+    return open_asked(t, NULL, &all_words, ask, shapes[k].context, shapes[k].most, shapes[k].T);
 }
 
 /* The words that are asked do not depend on how the text is cut into batches and sequences. */
-TEST(the_cut_does_not_matter)
+TEST(every_word_stands_once_in_an_epoch)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS);
-    uint8_t *asked[SHAPES];
+    OWN_TEXT t = placed_text();
+    static uint8_t asked[SHAPES][TOKENS + 1];
     for (int k = 0; k < SHAPES; k++) {
-        Asking ask = {.what = ASK_MASKED};
-        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
-        asked[k] = memory_new(TOKENS + 1, 1);
+        OWN_BATCHES *b = open_shape(&t, (Asking){.what = ASK_MASKED}, k);
+        memset(asked[k], 0, sizeof asked[k]);
         batches_epoch(b, 2);
         for (size_t i = 0; i < batches_count(b); i++) {
             Batch x;
             assert_int_equal(batches_get(b, i, &x), 0);
             for (size_t j = 0; j < x.asked.count; j++) asked[k][x.asked.word[j]] = 1;
         }
-        assert_memory_equal(asked[k], asked[0], TOKENS + 1);
-        batches_free(b);
+        assert_memory_equal(asked[k], asked[0], sizeof asked[k]);
+        for (long epoch = -1; epoch < 4; epoch++) {
+            batches_epoch(b, epoch);
+            check_epoch(b, &t, &all_words, k);
+        }
     }
-    for (int k = 0; k < SHAPES; k++) memory_free(asked[k]);
-    text_free(&t);
 }
 
 TEST(masks_one_by_one)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS);
+    OWN_TEXT t = placed_text();
     for (int k = 0; k < SHAPES; k++) {
-        Asking ask = {.what = ASK_MASKED, .each = 1};
-        Batches *b = open_asked(&t, NULL, &v, ask, shapes[k].context, shapes[k].most, shapes[k].T);
-        uint8_t *asked = memory_new(TOKENS + 1, 1);
+        OWN_BATCHES *b = open_shape(&t, (Asking){.what = ASK_MASKED, .each = 1}, k);
+        uint8_t asked[TOKENS + 1] = {0};
         for (size_t i = 0; i < batches_count(b); i++) {
             Batch x;
             assert_int_equal(batches_get(b, i, &x), 0);
             assert_int_equal(x.asked.count, x.S);
             assert_int_equal(batches_asked(b, i), x.S);
-            assert_true(sound(&x, &t, &v, shapes[k].most, shapes[k].T, 0, NULL));
+            assert_true(sound(&x, &t, &all_words, shapes[k].most, shapes[k].T, 0, NULL));
             for (size_t s = 0; s < x.S; s++) {
                 size_t row = (size_t)x.asked.row[s];
                 assert_true(row >= x.start[s] && row < x.start[s + 1]);
-                assert_int_equal(x.input[row], v.mask);
+                assert_int_equal(x.input[row], all_words.mask);
                 asked[x.asked.word[s]]++;
             }
         }
         for (size_t i = 0; i < TOKENS; i++)
             assert_int_equal(asked[i + 1], t.id[i] == (int32_t)i + 1);
-        memory_free(asked);
-        batches_free(b);
     }
-    text_free(&t);
 }
 
 /* ---- segments and labels -------------------------------------------------------------------------------- */
@@ -309,11 +290,10 @@ static Segments check_segments(Batches *b, const Text *t, size_t T)
 
 TEST(next_sentences)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS);
+    OWN_TEXT t = placed_text();
     Asking ask = {.what = ASK_MASKED, .next = 1};
     Segments all = {0};
-    Batches *b = open_asked(&t, NULL, &v, ask, CONTEXT_STREAM, 300, 25);
+    OWN_BATCHES *b = open_asked(&t, NULL, &all_words, ask, CONTEXT_STREAM, 300, 25);
     for (long epoch = -1; epoch < 40; epoch++) {
         batches_epoch(b, epoch);
         Segments n = check_segments(b, &t, 25);
@@ -323,8 +303,6 @@ TEST(next_sentences)
     }
     assert_true(binomial(all.next, all.sequences, 0.5));
     assert_false(binomial(all.next, all.sequences, 0.56));
-    batches_free(b);
-    text_free(&t);
 }
 
 /* Makes a text of lines with the given lengths. Word k of line i is 1 + 10 i + k. */
@@ -348,11 +326,11 @@ TEST(labels_of_lines)
     static const int32_t both[][7] = {
         {60, 1, 0, 1, 0}, {60, 11, 12, 0, 11, 0}, {60, 21, 22, 0, 21, 0}, {60, 31, 0, 31, 32, 0}};
     static const size_t alone_rows[] = {3, 5, 6, 4}, both_rows[] = {5, 6, 6, 6};
-    Text t = lines_of(4, first), s = lines_of(4, second);
+    OWN_TEXT t = lines_of(4, first), s = lines_of(4, second);
     Vocab v = vocab_of(60);
     Asking ask = {.what = ASK_LABEL, .label = label};
     for (int two = 0; two < 2; two++) {
-        Batches *b = open_asked(&t, two ? &s : NULL, &v, ask, CONTEXT_SENTENCE, 100, 6);
+        OWN_BATCHES *b = open_asked(&t, two ? &s : NULL, &v, ask, CONTEXT_SENTENCE, 100, 6);
         Batch x;
         assert_int_equal(batches_count(b), 1);
         assert_int_equal(batches_get(b, 0, &x), 0);
@@ -370,18 +348,15 @@ TEST(labels_of_lines)
         assert_int_equal(batches_get(b, 0, &x), 0);
         for (size_t i = 0; i < 4; i++)
             assert_int_equal(x.asked.label[i], label[x.input[x.start[i] + 1] / 10]);
-        batches_free(b);
     }
-    text_free(&t);
-    text_free(&s);
 }
 
 /* ---- words and errors ----------------------------------------------------------------------------------- */
 
 TEST(marks_of_a_vocabulary)
 {
-    static const char text[] = "a b\nb\n", taken[] = "a <mask>\n";
-    Vocab v;
+    static const char text[] = "a b\nb\n", mark[] = "a <mask>\n";
+    OWN_VOCAB v, taken;
     assert_int_equal(vocab_build(text, strlen(text), LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(masking_check(&v, "f"), ERR_INPUT);
     size_t words = v.size;
@@ -391,53 +366,52 @@ TEST(marks_of_a_vocabulary)
     assert_string_equal(v.word[v.mask], WORD_MASK);
     assert_int_equal(masking_check(&v, "f"), 0);
     assert_int_equal(masking_words(&v), ERR_INPUT); /* the words are there */
-    vocab_free(&v);
-    assert_int_equal(vocab_build(taken, strlen(taken), LEVEL_WORD, 0, 0, &v), 0);
-    assert_int_equal(masking_words(&v), ERR_INPUT);
+    assert_int_equal(vocab_build(mark, strlen(mark), LEVEL_WORD, 0, 0, &taken), 0);
+    assert_int_equal(masking_words(&taken), ERR_INPUT);
     assert_non_null(strstr(error_text(), "<mask>"));
-    vocab_free(&v);
 }
 
 TEST(what_is_refused)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS), none = {.size = WORDS, .first = -1, .mask = -1};
-    const Asking masked = {.what = ASK_MASKED}, next = {.what = ASK_MASKED, .next = 1};
-    Batches *b;
-    assert_int_equal(batches_new(&t, NULL, &none, &masked, CONTEXT_STREAM, 64, 64, 1, &b),
-                     ERR_INPUT);
-    assert_int_equal(batches_new(&t, NULL, &v, &masked, CONTEXT_STREAM, 64, 1, 1, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, NULL, &v, &next, CONTEXT_STREAM, 64, 2, 1, &b), ERR_INPUT);
-    assert_int_equal(batches_new(&t, &t, &v, &masked, CONTEXT_STREAM, 64, 64, 1, &b), ERR_INPUT);
-    text_free(&t);
+    OWN_TEXT t = placed_text();
+    const Vocab none = {.size = WORDS, .first = -1, .mask = -1};
+    const struct {
+        const Vocab *v;
+        const Text *second;
+        Asking ask;
+        size_t T;
+    } row[] = {{&none, NULL, {.what = ASK_MASKED}, 64},
+               {&all_words, NULL, {.what = ASK_MASKED}, 1},
+               {&all_words, NULL, {.what = ASK_MASKED, .next = 1}, 2},
+               {&all_words, &t, {.what = ASK_MASKED}, 64}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Batches *b;
+        assert_int_equal(batches_new(&t, row[i].second, row[i].v, &row[i].ask, CONTEXT_STREAM, 64,
+                                     row[i].T, 1, &b),
+                         ERR_INPUT);
+    }
+}
+
+static Text asked_text;
+static Asking asked_how;
+
+static int job_asked(void)
+{
+    OWN_BATCHES *b;
+    return batches_new(&asked_text, NULL, &all_words, &asked_how, CONTEXT_STREAM, 64, 16, 1, &b);
 }
 
 /* A failing allocation leaves nothing allocated. */
 TEST(nothing_leaks)
 {
-    Text t = placed_text();
-    Vocab v = vocab_of(WORDS);
-    const Asking kinds[] = {
+    static const Asking kinds[] = {
         {.what = ASK_MASKED}, {.what = ASK_MASKED, .next = 1}, {.what = ASK_MASKED, .each = 1}};
-    for (size_t k = 0; k < 3; k++)
-        for (size_t fail = 1;; fail++) {
-            Batches *b = NULL;
-            size_t before = memory_live();
-            memory_fail_at(fail);
-            int code = batches_new(&t, NULL, &v, &kinds[k], CONTEXT_STREAM, 64, 16, 1, &b);
-            memory_fail_at(0);
-            if (code == 0) {
-                batches_free(b);
-                assert_true(fail > 5);
-                break;
-            }
-            assert_int_equal(code, ERR_MEMORY);
-            assert_int_equal(memory_live(), before);
-        }
-    text_free(&t);
+    asked_text = placed_text();
+    for (size_t k = 0; k < 3; k++) {
+        asked_how = kinds[k];
+        assert_true(fail_each(job_asked, ERR_MEMORY) >= 5);
+    }
+    text_free(&asked_text);
 }
 
-int main(void)
-{
-    return test_run(NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,11 +7,7 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
-
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
+#include "tests/lib/tiny.h"
 
 static const CorpusChoice en_de = {.source = "en", .target = "de"};
 
@@ -27,32 +23,36 @@ static void write_corpus(void)
     file_text("test.de", "mann\n");
 }
 
-static void open_corpus(CorpusChoice w, Corpus *c)
+static Corpus open_corpus(CorpusChoice w)
 {
-    if (corpus_choose(folder, &w, c) != 0) fail_msg("%s", error_text());
+    return tiny_open(folder, w);
 }
 
-/* Checks that the choice is refused with these words, and that nothing is left allocated. */
 static void refuse(CorpusChoice w, const char *words)
 {
-    Corpus c;
-    size_t live = memory_live();
-    assert_int_equal(corpus_choose(folder, &w, &c), ERR_INPUT);
-    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
-    assert_null(c.name);
-    assert_null(c.bpe);
-    assert_int_equal(memory_live(), live);
+    tiny_refuse(folder, w, words);
 }
 
-/* Returns the text with a blank between tokens. */
 static const char *spell(const Corpus *c, const Text *t)
 {
-    static char text[1 << 16];
-    char *p = text;
-    *p = '\0';
-    for (size_t i = 0; i < t->tokens; i++)
-        p += sprintf(p, i ? " %s" : "%s", c->vocab.word[t->id[i]]);
-    return text;
+    return tiny_spell(&c->vocab, t);
+}
+
+/* Checks the source's training text of a choice. */
+static void check_train(CorpusChoice w, const char *words)
+{
+    OWN_CORPUS c = open_corpus(w);
+    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), words);
+}
+
+/* Tells whether both sides of all splits have the same tokens. */
+static int same_texts(const Corpus *a, const Corpus *b)
+{
+    int same = vocab_hash(&a->vocab) == vocab_hash(&b->vocab);
+    for (int s = 0; s < SPLITS; s++)
+        same = same && tiny_same_text(&a->text[s], &b->text[s]) &&
+               tiny_same_text(&a->source[s], &b->source[s]);
+    return same;
 }
 
 /* ---- names -------------------------------------------------------------------------------------- */
@@ -81,9 +81,8 @@ TEST(test_names)
         {"multi30k-train-lower", "multi30k-dev-lower", "multi30k-test-lower"},
     };
     for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
-        Corpus c;
         write_as(form[i]);
-        open_corpus(en_de, &c);
+        OWN_CORPUS c = open_corpus(en_de);
         assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "a b <eos> b c <eos>");
         assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "x y <eos> y z <eos>");
         assert_string_equal(spell(&c, &c.source[SPLIT_VALID]), "a <eos>");
@@ -91,12 +90,8 @@ TEST(test_names)
         assert_string_equal(spell(&c, &c.source[SPLIT_TEST]), "b <unk> <eos>");
         assert_string_equal(spell(&c, &c.text[SPLIT_TEST]), "y <eos>");
         assert_string_equal(c.name + strlen(c.name) - 6, " en-de");
-        assert_null(c.bpe);
-        assert_true(isnan(c.entropy_rate));
-        corpus_free(&c);
-        open_corpus((CorpusChoice){.source = "de", .target = "en"}, &c);
-        assert_string_equal(spell(&c, &c.source[SPLIT_VALID]), "x <eos>");
-        corpus_free(&c);
+        assert_true(!c.bpe && isnan(c.entropy_rate));
+        check_train((CorpusChoice){.source = "de", .target = "en"}, "x y <eos> y z <eos>");
         refuse((CorpusChoice){.source = "en", .target = "fr"},
                "no text for train, valid, test; looked for NAME.fr, NAME*.fr, *NAME*.fr with NAME "
                "= train, valid (val, dev), test");
@@ -104,34 +99,35 @@ TEST(test_names)
         snprintf(gone, sizeof gone, "%s.de", form[i][SPLIT_VALID]);
         remove(file_path(gone));
         refuse(en_de, "no text for valid; looked for NAME.de, NAME*.de, *NAME*.de");
-        assert_true(says(folder));
+        assert_true(error_has(folder));
     }
+}
+
+static void move(const char *from, const char *to)
+{
+    assert_int_equal(rename(file_path(from), file_path(to)), 0);
 }
 
 TEST(test_alike_names)
 {
-    Corpus c;
     write_corpus();
     file_text("train-old.en", "x\n"); /* NAME.en is looked for first */
     file_text("train.en.orig", "x\n");
     assert_int_equal(mkdir(file_path("train2.de"), 0777), 0); /* a directory is no file */
-    open_corpus(en_de, &c);
-    assert_string_equal(spell(&c, &c.text[SPLIT_TEST]), "mann <eos>");
-    corpus_free(&c);
-    rename(file_path("val.en"), file_path("val-b.en"));
+    check_train(en_de, "a man walks <eos> a man <eos>");
+    move("val.en", "val-b.en");
     refuse(en_de, "both may be the train text; keep one of them"); /* NAME*.en comes next */
-    assert_true(says("/train.en") && says("/train-old.en"));
+    assert_true(error_has("/train.en") && error_has("/train-old.en"));
     remove(file_path("train-old.en"));
     refuse(en_de, "are not alike but for the language: are they pairs?");
-    assert_true(says("/val-b.en and ") && says("/val.de"));
-    rename(file_path("val.de"), file_path("val-a.de"));
+    assert_true(error_has("/val-b.en and ") && error_has("/val.de"));
+    move("val.de", "val-a.de");
     refuse(en_de, "val-b.en and ");
-    rename(file_path("val-a.de"), file_path("val-b.de"));
-    open_corpus(en_de, &c);
-    corpus_free(&c);
+    move("val-a.de", "val-b.de");
+    tiny_opens(folder, en_de);
     remove(file_path("train2.de"));
-    rename(file_path("test.en"), file_path("test.e"));
-    rename(file_path("test.de"), file_path("test.d"));
+    move("test.en", "test.e");
+    move("test.de", "test.d");
     refuse(en_de, "no text for test");
 }
 
@@ -157,27 +153,24 @@ TEST(test_refused_choices)
         {{.source = "en", .target = "de", .codes = "/nowhere/c"}, "/nowhere/c"},
         {{.source = "en", .target = "de", .vocab_limit = 1}, "a vocabulary needs 2 words"},
     };
-    Corpus c;
     write_corpus();
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) refuse(row[i].w, row[i].words);
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         refuse((CorpusChoice){.source = name[i], .target = "de"}, "expected the ending");
-        assert_true(says("--source"));
+        assert_true(error_has("--source"));
         refuse((CorpusChoice){.source = "en", .target = name[i]}, "expected the ending");
-        assert_true(says("--target"));
+        assert_true(error_has("--target"));
     }
     static const char *const built_in[] = {"kjv", "markov", "reverse:5"};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(corpus_choose(built_in[i], &en_de, &c), ERR_INPUT);
-        assert_true(says("--source and --target are of a directory") && says(built_in[i]));
+        tiny_refuse(built_in[i], en_de, "--source and --target are of a directory");
+        assert_true(error_has(built_in[i]));
     }
-    assert_int_equal(corpus_choose(file_path("nowhere"), &en_de, &c), ERR_INPUT);
+    tiny_refuse(file_path("nowhere"), en_de, "nowhere");
     file_text("train.0123456789abcdef", "a\n"); /* 16 letters are a name */
     refuse((CorpusChoice){.source = "0123456789abcdef", .target = "de"}, "no text for valid, test");
-    open_corpus((CorpusChoice){.source = "en", .target = "de", .level = LEVEL_CHAR}, &c);
-    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
-                        "a _ m a n _ w a l k s <eos> a _ m a n <eos>");
-    corpus_free(&c);
+    check_train((CorpusChoice){.source = "en", .target = "de", .level = LEVEL_CHAR},
+                "a _ m a n _ w a l k s <eos> a _ m a n <eos>");
 }
 
 /* ---- texts that are refused --------------------------------------------------------------------- */
@@ -213,7 +206,6 @@ TEST(test_refused_texts)
         {"test.de", "", 0, "test.de is empty", 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Corpus c;
         CorpusChoice w = en_de;
         write_corpus();
         file_write(row[i].file, row[i].bytes, row[i].count ? row[i].count : strlen(row[i].bytes));
@@ -221,19 +213,14 @@ TEST(test_refused_texts)
         w.eval_tokens = 1;
         refuse(w, row[i].says);
         w = (CorpusChoice){.source = "en", .target = "de", .merges = 5};
-        if (!row[i].words) {
+        if (row[i].words)
+            tiny_opens(folder, w);
+        else
             refuse(w, row[i].says);
-        } else {
-            open_corpus(w, &c);
-            corpus_free(&c);
-        }
         w.untested = 1;
-        int unread = row[i].file[1] == 'e' && row[i].file[2] == 's'; /* test.* */
-        if (unread) {
-            open_corpus(w, &c);
-            assert_null(c.text[SPLIT_TEST].id);
-            assert_null(c.source[SPLIT_TEST].id);
-            corpus_free(&c);
+        if (strncmp(row[i].file, "test", 4) == 0) { /* it is not read */
+            OWN_CORPUS c = open_corpus(w);
+            assert_true(!c.text[SPLIT_TEST].id && !c.source[SPLIT_TEST].id);
         } else if (!row[i].words) {
             refuse(w, row[i].says);
         }
@@ -242,40 +229,23 @@ TEST(test_refused_texts)
 
 TEST(test_codes)
 {
-    Corpus c, d;
     write_corpus();
     CorpusChoice w = {.source = "en", .target = "de", .merges = 5};
-    open_corpus(w, &c);
+    OWN_CORPUS c = open_corpus(w);
     assert_int_equal(bpe_merges(c.bpe), 5);
     assert_int_equal(bpe_write(c.bpe, file_path("codes")), 0);
     w = (CorpusChoice){.source = "en", .target = "de", .codes = file_path("codes")};
-    open_corpus(w, &d);
-    assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe));
-    assert_true(vocab_hash(&c.vocab) == vocab_hash(&d.vocab));
-    for (int s = 0; s < SPLITS; s++) {
-        assert_int_equal(c.source[s].tokens, d.source[s].tokens);
-        assert_memory_equal(c.source[s].id, d.source[s].id, d.source[s].tokens * sizeof(int32_t));
-        assert_memory_equal(c.text[s].id, d.text[s].id, d.text[s].tokens * sizeof(int32_t));
-    }
-    corpus_free(&d);
-    corpus_free(&c);
+    OWN_CORPUS d = open_corpus(w);
+    assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe) && same_texts(&c, &d));
     file_text("codes", "a n b\n");
     refuse(w, "codes:1: expected two symbols");
     file_text("codes", "#version: 0.2\na n b\n");
     refuse(w, "codes:2: expected two symbols");
     file_text("codes", "#version: 0.2\nm a\nma n</w>\n");
-    open_corpus(w, &c);
-    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
-                        "a man w@@ a@@ l@@ k@@ s <eos> a man <eos>");
-    corpus_free(&c);
-    scratch_files(1);
-    for (int s = 0; s < SPLITS; s++) /* no two letters are neighbours twice */
-        for (int i = 0; i < 2; i++) {
-            static const char *const name[] = {"train", "val", "test"};
-            char file[16];
-            snprintf(file, sizeof file, "%s.%s", name[s], i ? "de" : "en");
-            file_text(file, i ? "c d\n" : "a b\n");
-        }
+    check_train(w, "a man w@@ a@@ l@@ k@@ s <eos> a man <eos>");
+    write_corpus();
+    file_text("train.en", "a b\n"); /* no two letters are neighbours twice */
+    file_text("train.de", "c d\n");
     refuse((CorpusChoice){.source = "en", .target = "de", .merges = 5}, "are neighbours twice");
 }
 
@@ -286,37 +256,25 @@ TEST(test_line_ends)
 {
     for (size_t merges = 0; merges <= 8; merges += 4) {
         CorpusChoice w = {.source = "en", .target = "de", .merges = merges};
-        Corpus a, b;
         write_corpus();
-        open_corpus(w, &a);
+        OWN_CORPUS a = open_corpus(w);
         file_text("train.en", "a man walks\r\n  a   man \r\n");
         file_text("train.de", " ein mann  geht \nein mann");
         file_text("val.en", "a man runs\r");
         file_text("test.de", "mann \r\n");
-        open_corpus(w, &b);
-        assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
-        for (int s = 0; s < SPLITS; s++)
-            for (int i = 0; i < 2; i++) {
-                const Text *x = i ? &a.text[s] : &a.source[s], *y = i ? &b.text[s] : &b.source[s];
-                assert_int_equal(x->tokens, y->tokens);
-                assert_int_equal(x->lines, y->lines);
-                assert_memory_equal(x->id, y->id, x->tokens * sizeof *x->id);
-            }
-        corpus_free(&b);
+        OWN_CORPUS b = open_corpus(w);
+        assert_true(same_texts(&a, &b));
         file_text("train.de", "ein mann geht\nein Mann\n"); /* the control */
-        open_corpus(w, &b);
-        assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
-        corpus_free(&b);
-        corpus_free(&a);
+        OWN_CORPUS other = open_corpus(w);
+        assert_true(vocab_hash(&a.vocab) != vocab_hash(&other.vocab));
     }
 }
 
-/* Merges and vocabulary come from both training texts and from nothing else. */
+/* The vocabulary comes from both training texts and from nothing else. */
 TEST(test_training_text_alone)
 {
-    Corpus a, b;
     write_corpus();
-    open_corpus(en_de, &a);
+    OWN_CORPUS a = open_corpus(en_de);
     /* <eos> 4; a 2, ein 2, man 2, mann 2; geht, walks; <unk> */
     assert_int_equal(a.vocab.size, 8);
     assert_string_equal(a.vocab.word[0], "<eos>");
@@ -327,49 +285,41 @@ TEST(test_training_text_alone)
     assert_int_equal(a.source[SPLIT_VALID].unknown, 1);
     assert_int_equal(a.text[SPLIT_VALID].unknown, 1);
     assert_int_equal(a.source[SPLIT_TRAIN].unknown + a.text[SPLIT_TRAIN].unknown, 0);
-    CorpusChoice w = {.source = "en", .target = "de", .merges = 6};
-    for (int k = 0; k < 2; k++) {
-        Corpus *c = k ? &b : &a;
-        corpus_free(&a);
-        open_corpus(w, &a);
-        file_text("val.en", "zz zz zz zz zz\n");
-        file_text("val.de", "zz zz zz zz qq\n");
-        open_corpus(w, &b);
-        assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
-        assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
-        assert_true(c->vocab.unk >= 0);
-        assert_string_equal(spell(&b, &b.text[SPLIT_VALID]),
-                            "<unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <eos>");
-        assert_int_equal(b.text[SPLIT_VALID].unknown, 10); /* z@@ z and q@@ q */
-        corpus_free(&b);
-        write_corpus();
-    }
-    corpus_free(&a);
-    w = (CorpusChoice){.source = "en", .target = "de", .vocab_limit = 4};
-    open_corpus(w, &a);
-    assert_int_equal(a.vocab.size, 4);
-    corpus_free(&a);
+    OWN_CORPUS four = open_corpus((CorpusChoice){.source = "en", .target = "de", .vocab_limit = 4});
+    assert_int_equal(four.vocab.size, 4);
     /* The last word of a source's text without a line end is not joined to the target's first. */
     file_text("train.en", "a man\na man");
     file_text("train.de", "ein mann\nein mann");
-    open_corpus(en_de, &a);
-    assert_int_equal(a.vocab.size, 6);
-    assert_int_equal(a.source[SPLIT_TRAIN].unknown + a.text[SPLIT_TRAIN].unknown, 0);
-    corpus_free(&a);
+    OWN_CORPUS c = open_corpus(en_de);
+    assert_int_equal(c.vocab.size, 6);
+    assert_int_equal(c.source[SPLIT_TRAIN].unknown + c.text[SPLIT_TRAIN].unknown, 0);
+}
+
+/* So do merges. */
+TEST(test_merges_of_training_text_alone)
+{
+    CorpusChoice w = {.source = "en", .target = "de", .merges = 6};
+    write_corpus();
+    OWN_CORPUS a = open_corpus(w);
+    file_text("val.en", "zz zz zz zz zz\n");
+    file_text("val.de", "zz zz zz zz qq\n");
+    OWN_CORPUS b = open_corpus(w);
+    assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
+    assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
+    assert_true(a.vocab.unk >= 0 && b.vocab.unk >= 0);
+    assert_string_equal(spell(&b, &b.text[SPLIT_VALID]),
+                        "<unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <unk> <eos>");
+    assert_int_equal(b.text[SPLIT_VALID].unknown, 10); /* z@@ z and q@@ q */
 }
 
 /* "<eos>" and "<unk>" as words of a text in pieces are cut like others, unless merges make them whole. */
 TEST(test_special_words_in_pieces)
 {
-    Corpus c;
     write_corpus();
     file_text("codes", "#version: 0.2\nx y\n");
     file_text("train.en", "a <eos> b\n<unk>\n");
     CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
-    open_corpus(w, &c);
-    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]),
-                        "a <@@ e@@ o@@ s@@ > b <eos> <@@ u@@ n@@ k@@ > <eos>");
-    corpus_free(&c);
+    check_train(w, "a <@@ e@@ o@@ s@@ > b <eos> <@@ u@@ n@@ k@@ > <eos>");
     file_text("codes", "#version: 0.2\n< e\no s\n<e os\n<eos ></w>\n");
     refuse(w, "train.en:1: <eos> is written inside a line");
 }
@@ -456,7 +406,6 @@ TEST(test_the_first_tokens)
     for (size_t l = 0; l < LINES; l++) all += pairs.words[1][l];
     for (size_t N = 1; N <= all + 3; N += N < 40 ? 1 : 17) {
         CorpusChoice w = {.source = "en", .target = "de", .eval_tokens = N};
-        Corpus c;
         int keep[LINES], every[LINES];
         size_t tokens = 0;
         for (size_t l = 0; l < LINES; l++) {
@@ -464,7 +413,7 @@ TEST(test_the_first_tokens)
             keep[l] = tokens < N;
             tokens += pairs.words[1][l];
         }
-        open_corpus(w, &c);
+        OWN_CORPUS c = open_corpus(w);
         assert_true(has_lines(&c, &c.source[SPLIT_TEST], 0, keep));
         assert_true(has_lines(&c, &c.text[SPLIT_TEST], 1, keep));
         other += !has_lines(&c, &c.text[SPLIT_TEST], 1, every); /* the control */
@@ -472,7 +421,6 @@ TEST(test_the_first_tokens)
         assert_int_equal(c.source[SPLIT_VALID].lines, c.text[SPLIT_VALID].lines);
         assert_true(c.text[SPLIT_TEST].unknown > 0 || N < 20);
         assert_non_null(strstr(c.name, " en-de (valid and test: the first "));
-        corpus_free(&c);
     }
     assert_true(other > 40);
 }
@@ -487,7 +435,6 @@ TEST(test_long_pairs_are_left_out)
     draw_pairs(10);
     write_pairs("train");
     for (size_t T = 1; T <= MOST + 1; T++) {
-        Corpus c;
         int keep[LINES], shorter[LINES];
         size_t left_out = 0;
         for (size_t l = 0; l < LINES; l++) {
@@ -495,7 +442,7 @@ TEST(test_long_pairs_are_left_out)
             shorter[l] = pairs.words[0][l] < T && pairs.words[1][l] < T;
             left_out += !keep[l];
         }
-        open_corpus(en_de, &c);
+        OWN_CORPUS c = open_corpus(en_de);
         for (int twice = 0; twice < 2; twice++) {
             corpus_leave_out(&c, T);
             assert_int_equal(c.left_out, left_out);
@@ -506,33 +453,28 @@ TEST(test_long_pairs_are_left_out)
         if (left_out < LINES)
             assert_int_equal(text_pairs(&c.source[0], &c.text[0], c.vocab.eos), 0);
         assert_int_equal(c.text[SPLIT_VALID].lines, LINES);
-        corpus_free(&c);
     }
     assert_true(without > MOST / 2);
-    Corpus text;
-    assert_int_equal(corpus_open("markov:5", LEVEL_WORD, 0, 1, &text), 0);
+    OWN_CORPUS text = tiny_open("markov:5", (CorpusChoice){.seed = 1});
     size_t tokens = text.text[SPLIT_TRAIN].tokens;
     corpus_leave_out(&text, 1); /* no pairs */
     assert_int_equal(text.text[SPLIT_TRAIN].tokens, tokens);
     assert_int_equal(text.left_out, 0);
-    corpus_free(&text);
 }
 
 /* In pieces a line is as long as the number of its pieces. */
 TEST(test_long_pairs_in_pieces)
 {
-    Corpus c;
     write_corpus();
     file_text("codes", "#version: 0.2\na n</w>\n");
     file_text("train.en", "man\nmanner\nan\nm\n");
     file_text("train.de", "m\nm\nm\nanman\n");
     CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
-    open_corpus(w, &c);
+    OWN_CORPUS c = open_corpus(w);
     corpus_leave_out(&c, 3); /* m@@ an <eos>; an <eos>; anman is a@@ n@@ m@@ an */
     assert_int_equal(c.left_out, 2);
     assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "m@@ an <eos> an <eos>");
     assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "m <eos> m <eos>");
-    corpus_free(&c);
 }
 
 /* ---- no memory ---------------------------------------------------------------------------------- */
@@ -541,10 +483,9 @@ static CorpusChoice wanted;
 
 static int open_job(void)
 {
-    Corpus c;
+    OWN_CORPUS c;
     TRY(corpus_choose(folder, &wanted, &c));
     corpus_leave_out(&c, 3);
-    corpus_free(&c);
     return 0;
 }
 

@@ -6,45 +6,80 @@
 
 /* ---- parameters ----------------------------------------------------------------------------------- */
 
+typedef struct {
+    const char *name;
+    size_t rows, cols;
+} Shape;
+
+/* Tensors of each kind of part. */
+static const Shape tied[] = {
+    {"embed.weight", V, D}, {"final_norm.weight", D, 0}, {"final_norm.bias", D, 0}, {0}};
+static const Shape untied[] = {{"output.weight", V, D}, {0}};
+static const Shape attn[] = {
+    {"norm.weight", D, 0}, {"norm.bias", D, 0}, {"qkv.weight", 3 * D, D},  {"qkv.bias", 3 * D, 0},
+    {"out.weight", D, D},  {"out.bias", D, 0},  {"relative.weight", 5, E}, {0}};
+static const Shape cross[] = {{"norm.weight", D, 0},   {"norm.bias", D, 0},   {"q.weight", D, D},
+                              {"q.bias", D, 0},        {"out.weight", D, D},  {"out.bias", D, 0},
+                              {"kv.weight", 2 * D, D}, {"kv.bias", 2 * D, 0}, {0}};
+static const Shape ffn[] = {{"norm.weight", D, 0},
+                            {"norm.bias", D, 0},
+                            {"up.weight", M, D},
+                            {"up.bias", M, 0},
+                            {"down.weight", D, M},
+                            {"down.bias", D, 0},
+                            {0}};
+static const Shape norms[] = {{"weight", D, 0}, {"bias", D, 0}, {0}};
+static const Shape one[] = {{"", 1, 0}, {0}}, two[] = {{"", 2, 0}, {0}};
+static const Shape gate[] = {{"weight", 1, 2 * D}, {"bias", 1, 0}, {0}};
+
+static const struct {
+    int sides;
+    const char *begin;
+    const Shape *part;
+} parts[] = {{1, "", tied},
+             {1, "", untied},
+             {1, "layers.0.attn.1.", attn},
+             {1, "layers.0.ffn.1.", ffn},
+             {1, "layers.0.ffn.2.", ffn},
+             {1, "layers.0.scheme.a", two},
+             {1, "layers.0.scheme.u.", gate},
+             {1, "layers.0.scheme.v.", gate},
+             {2, "", tied},
+             {2, "encoder.layers.0.attn.1.", attn},
+             {2, "encoder.layers.0.ffn.1.", ffn},
+             {2, "encoder.norm.", norms},
+             {2, "encoder.layers.0.scheme.a", one},
+             {2, "encoder.layers.0.scheme.u.", gate},
+             {2, "decoder.layers.0.attn.1.", attn},
+             {2, "decoder.layers.0.cross.1.", cross},
+             {2, "decoder.layers.0.ffn.1.", ffn},
+             {2, "decoder.layers.1.cross.1.", cross},
+             {2, "decoder.layers.1.scheme.v.", gate}};
+
+/* A model has the tensors of its parts, and no other. */
 TEST(tensors_are_named_and_shaped)
 {
-    static const struct {
-        const char *name;
-        size_t rows, cols;
-    } want[] = {{"embed.weight", V, D},
-                {"final_norm.weight", D, 0},
-                {"final_norm.bias", D, 0},
-                {"output.weight", V, D},
-                {"layers.0.attn.1.norm.weight", D, 0},
-                {"layers.0.attn.1.norm.bias", D, 0},
-                {"layers.0.attn.1.qkv.weight", 3 * D, D},
-                {"layers.0.attn.1.qkv.bias", 3 * D, 0},
-                {"layers.0.attn.1.out.weight", D, D},
-                {"layers.0.attn.1.out.bias", D, 0},
-                {"layers.0.attn.1.relative.weight", 5, E},
-                {"layers.0.ffn.2.up.weight", M, D},
-                {"layers.0.ffn.2.up.bias", M, 0},
-                {"layers.0.ffn.2.down.weight", D, M},
-                {"layers.0.ffn.2.down.bias", D, 0},
-                {"layers.0.scheme.a", 2, 0},
-                {"layers.0.scheme.u.weight", 1, 2 * D},
-                {"layers.0.scheme.u.bias", 1, 0}};
-    ModelConfig c = tiny_config();
-    c.untied = 1;
-    Model *m = model("cpu-f32", c, tiny_plans[2].build(), 0);
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const Param *p = model_find(m, want[i].name);
-        if (!p) fail_msg("no tensor %s", want[i].name);
-        assert_int_equal(p->rows, want[i].rows);
-        assert_int_equal(p->cols, want[i].cols);
-        assert_int_equal(p->size, want[i].rows * (want[i].cols ? want[i].cols : 1));
+    for (int sides = 1; sides <= SIDES; sides++) {
+        OWN_MODEL *m = model("cpu-f32", TINY_WITH(c.untied = sides == 1),
+                             sides == 1 ? tiny_plans[2].build() : tiny_pairs[0].build(), 0);
+        const Param *list;
+        size_t count = model_params(m, &list), at = 0;
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            for (const Shape *want = parts[i].part; parts[i].sides == sides && want->name; want++) {
+                char name[128];
+                snprintf(name, sizeof name, "%s%s", parts[i].begin, want->name);
+                const Param *p = model_find(m, name);
+                if (!p) fail_msg("no tensor %s", name);
+                if (p->rows != want->rows || p->cols != want->cols)
+                    fail_msg("%s (%zu, %zu)", name, p->rows, p->cols);
+                assert_int_equal(p->size, want->rows * (want->cols ? want->cols : 1));
+                count--;
+            }
+        assert_int_equal(count, 0);
+        count = model_params(m, &list);
+        for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
+        assert_int_equal(at, model_size(m));
     }
-    const Param *list;
-    size_t count = model_params(m, &list), at = 0;
-    for (size_t i = 0; i < count; at += list[i++].size) assert_int_equal(list[i].offset, at);
-    assert_int_equal(at, model_size(m));
-    assert_int_equal(count, 4 + 7 + 6 + 6 + 1 + 4);
-    model_free(m);
 }
 
 static void moments_of(Model *m, const char *name, double *mean, double *deviation, double *most)
@@ -68,7 +103,7 @@ TEST(starting_values_are_as_promised)
 {
     ModelConfig c = tiny_config();
     c.width = 64, c.vocab = 1000, c.heads = 4;
-    Model *m = model("cpu-f32", c, tiny_residual(), 0);
+    OWN_MODEL *m = model("cpu-f32", c, tiny_residual(), 0);
     double mean, deviation, most, limit = sqrt(6 / (4.0 * 64));
     moments_of(m, "embed.weight", &mean, &deviation, &most);
     assert_true(fabs(mean) <= 0.02 / 8 && fabs(deviation * 8 - 1) <= 0.03 && most * 8 > 3);
@@ -79,17 +114,16 @@ TEST(starting_values_are_as_promised)
     assert_true(most == 0);
     moments_of(m, "final_norm.weight", &mean, &deviation, &most);
     assert_true(mean == 1 && most == 1);
-    model_free(m);
 }
 
 /* Two networks with a tensor of one name and shape start with equal values in it. */
 TEST(common_tensors_start_equal)
 {
-    Model *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
-    Model *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
+    OWN_MODEL *m = model("cpu-f64", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *r = model("cpu-f64", tiny_config(), tiny_plans[2].build(), 0);
     ModelConfig c = tiny_config();
     c.seed++;
-    Model *other = model("cpu-f64", c, tiny_residual(), 0);
+    OWN_MODEL *other = model("cpu-f64", c, tiny_residual(), 0);
     double *x = tiny_tensor(m, "layers.0.ffn.1.up.weight"),
            *y = tiny_tensor(r, "layers.0.ffn.1.up.weight");
     double *z = tiny_tensor(other, "layers.0.ffn.1.up.weight"),
@@ -99,65 +133,59 @@ TEST(common_tensors_start_equal)
     assert_true(a[0] == 0.7 && a[1] == 0.7);
     double *list[] = {x, y, z, a};
     for (int i = 0; i < 4; i++) memory_free(list[i]);
-    model_free(m);
-    model_free(r);
-    model_free(other);
 }
 
 /* ---- refusals and failures ----------------------------------------------------------------------- */
 
-#define SPOILS(X)                      \
-    X(c->heads = 3)                    \
-    X(c->heads = 0)                    \
-    X((c->width = 9, c->heads = 3))    \
-    X(c->width = 0)                    \
-    X(c->vocab = 0)                    \
-    X(c->vocab = SIZE_MAX / 4)         \
-    X(c->max_tokens = 0)               \
-    X(c->max_length = 0)               \
-    X(c->clip = SIZE_MAX)              \
-    X(c->dropout = 1)                  \
-    X(c->dropout = -0.1)               \
-    X(c->dropout = NAN)                \
-    X(c->act = ACT_TANH)               \
-    X(p->slot[1].inner = SIZE_MAX / 4) \
-    X(p->instr[0].draw = 1 << 30)
-
-static void spoil(ModelConfig *c, Plan *p, int which)
+static Plan *wide_plan(void)
 {
-    int i = 0;
-#define X(change) \
-    if (i++ == which) change;
-    SPOILS(X)
-#undef X
+    Plan *p = tiny_residual();
+    p->slot[1].inner = SIZE_MAX / 4;
+    return p;
+}
+
+static Plan *late_draw(void)
+{
+    Plan *p = tiny_residual();
+    p->instr[0].draw = 1 << 30;
+    return p;
+}
+
+static Plan *no_plan(void)
+{
+    Plan *p = tiny_residual();
+    p->output = 99;
+    return p;
 }
 
 TEST(bad_shapes_are_refused)
 {
-    static const char *const words[] = {
-#define X(change) #change,
-        SPOILS(X)
-#undef X
-    };
-    size_t live = memory_live();
-    Model *m;
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
-        ModelConfig c = tiny_config();
-        Plan *p = tiny_residual();
-        spoil(&c, p, i);
-        if (model_new(&c, p, backend("cpu-f32"), 1, &m) != ERR_INPUT) fail_msg("%s", words[i]);
-        assert_true(strlen(error_text()) > 0);
-    }
-    ModelConfig c = tiny_config();
-    Plan *p = tiny_residual();
-    p->output = 99;
-    assert_int_equal(model_new(&c, p, backend("cpu-f32"), 1, &m), ERR_MISUSE);
-    assert_int_equal(memory_live(), live);
+    const ModelConfig bad[] = {TINY_WITH(c.heads = 3),
+                               TINY_WITH(c.heads = 0),
+                               TINY_WITH(c.width = 9, c.heads = 3),
+                               TINY_WITH(c.width = 0),
+                               TINY_WITH(c.vocab = 0),
+                               TINY_WITH(c.vocab = SIZE_MAX / 4),
+                               TINY_WITH(c.max_tokens = 0),
+                               TINY_WITH(c.max_length = 0),
+                               TINY_WITH(c.clip = SIZE_MAX),
+                               TINY_WITH(c.dropout = 1),
+                               TINY_WITH(c.dropout = -0.1),
+                               TINY_WITH(c.dropout = NAN),
+                               TINY_WITH(c.act = ACT_TANH),
+                               TINY_WITH(c.smoothing = -0.1),
+                               TINY_WITH(c.smoothing = 1),
+                               TINY_WITH(c.smoothing = NAN)};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_model(bad[i], tiny_residual, ERR_INPUT, "");
+    refuse_model(tiny_config(), wide_plan, ERR_INPUT, "");
+    refuse_model(tiny_config(), late_draw, ERR_INPUT, "");
+    refuse_model(tiny_config(), no_plan, ERR_MISUSE, "");
 }
 
 TEST(bad_batches_are_refused)
 {
-    Model *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
+    OWN_MODEL *m = model("cpu-f32", tiny_config(), tiny_residual(), 0);
     Batch b = tiny_batch();
     int32_t bad[N] = {0, 0, V};
     double mean;
@@ -169,7 +197,6 @@ TEST(bad_batches_are_refused)
     b = tiny_batch();
     b.target = bad;
     assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
-    model_free(m);
 }
 
 TEST(every_allocation_may_fail)
@@ -196,20 +223,18 @@ TEST(values_that_are_not_finite_are_told)
 {
     Batch b = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
         AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
-        double mean, norm, *before, *after;
+        double mean, norm;
+        OWN_NUMBERS *before, *after;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
         model_backend(m)->fill(model_grad(m), NAN, 1);
-        before = tiny_get(m, model_data(m), 0, model_size(m));
+        before = tiny_numbers(m);
         assert_int_equal(model_adam(m, &a, 1, &norm), ERR_NUMERIC);
-        after = tiny_get(m, model_data(m), 0, model_size(m));
+        after = tiny_numbers(m);
         assert_memory_equal(before, after, model_size(m) * sizeof *before);
         set_tensor(m, "layers.0.ffn.1.up.bias", NAN);
         assert_int_equal(model_gradient(m, &b, 1, &mean), ERR_NUMERIC);
-        memory_free(before);
-        memory_free(after);
-        model_free(m);
     }
 }
 
@@ -218,11 +243,11 @@ TEST(clipping_scales_the_gradient)
 {
     Batch b = tiny_batch();
     for (int clipped = 0; clipped < 2; clipped++) {
-        Model *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
+        OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
         size_t n = model_size(m);
         double mean, norm, sum = 0;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-        double *g = tiny_get(m, model_grad(m), 0, n);
+        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, n);
         for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
         AdamConfig a = {.rate = 0.1,
                         .beta1 = 0.9,
@@ -234,9 +259,7 @@ TEST(clipping_scales_the_gradient)
         double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;
         for (size_t i = 0; i < n; i++) g[i] *= 0.1 * scale;
         assert_true(distance(g, moment, n) <= 1e-13 * norm);
-        memory_free(g);
         memory_free(moment);
-        model_free(m);
     }
 }
 

@@ -5,11 +5,7 @@
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
-
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
+#include "tests/lib/tiny.h"
 
 /* Writes a corpus. "a b</w>" is the one pair of symbols that the training text has twice. */
 static void write_corpus(void)
@@ -18,23 +14,6 @@ static void write_corpus(void)
     file_text("train.txt", "ab abc\nab b\n");
     file_text("valid.txt", "abc cab\n");
     file_text("test.txt", "b\n\n");
-}
-
-static void open_corpus(const char *name, CorpusChoice w, Corpus *c)
-{
-    if (corpus_choose(name, &w, c) != 0) fail_msg("%s", error_text());
-}
-
-/* Checks that the choice is refused with these words, and that nothing is left allocated. */
-static void refuse(const char *name, CorpusChoice w, const char *words)
-{
-    Corpus c;
-    size_t live = memory_live();
-    assert_int_equal(corpus_choose(name, &w, &c), ERR_INPUT);
-    if (!says(words)) fail_msg("%s, not %s", error_text(), words);
-    assert_null(c.name);
-    assert_null(c.bpe);
-    assert_int_equal(memory_live(), live);
 }
 
 /* ---- by hand ------------------------------------------------------------------------------------ */
@@ -49,9 +28,8 @@ static void assert_ids(const Text *t, const int32_t *id, size_t n)
 TEST(test_by_hand)
 {
     static const char *const word[] = {"<eos>", "ab", "a@@", "b", "b@@", "c", "<unk>"};
-    Corpus c;
     write_corpus();
-    open_corpus(folder, (CorpusChoice){.merges = 1}, &c);
+    OWN_CORPUS c = tiny_open(folder, (CorpusChoice){.merges = 1});
     assert_int_equal(bpe_merges(c.bpe), 1);
     assert_int_equal(c.vocab.level, LEVEL_PIECE);
     assert_int_equal(c.vocab.size, 7);
@@ -70,44 +48,37 @@ TEST(test_by_hand)
     assert_true(text_word_ppl(&c.text[SPLIT_TEST], 3, 7.5) == 7.5); /* its words are pieces */
     /* A training text in pieces has <unk> even without unknown pieces; without merges it has none. */
     assert_true(c.text[SPLIT_TRAIN].unknown == 0 && c.vocab.unk >= 0);
-    corpus_free(&c);
     file_text("valid.txt", "ab\n");
-    open_corpus(folder, (CorpusChoice){0}, &c);
-    assert_int_equal(c.vocab.level, LEVEL_WORD);
-    assert_true(c.vocab.unk < 0 && c.vocab.size == 4 && c.text[SPLIT_TRAIN].goes_on == 0);
-    corpus_free(&c);
+    OWN_CORPUS words = tiny_open(folder, (CorpusChoice){0});
+    assert_int_equal(words.vocab.level, LEVEL_WORD);
+    assert_true(words.vocab.unk < 0 && words.vocab.size == 4);
+    assert_int_equal(words.text[SPLIT_TRAIN].goes_on, 0);
 }
 
 /* Merges from a file are the same. A word that ends in "@@" goes on only where tokens are pieces. */
 TEST(test_codes)
 {
-    Corpus c, d;
     write_corpus();
-    open_corpus(folder, (CorpusChoice){.merges = 1}, &c);
+    OWN_CORPUS c = tiny_open(folder, (CorpusChoice){.merges = 1});
     assert_int_equal(bpe_write(c.bpe, file_path("codes")), 0);
-    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &d);
+    OWN_CORPUS d = tiny_open(folder, (CorpusChoice){.codes = file_path("codes")});
     assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe));
     assert_true(vocab_hash(&c.vocab) == vocab_hash(&d.vocab));
     for (int s = 0; s < SPLITS; s++) assert_ids(&d.text[s], c.text[s].id, c.text[s].tokens);
-    corpus_free(&d);
     file_text("codes", "#version: 0.2\nb c</w>\n");
-    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &d); /* the control */
-    assert_true(bpe_hash(c.bpe) != bpe_hash(d.bpe));
-    assert_true(vocab_hash(&c.vocab) != vocab_hash(&d.vocab));
-    corpus_free(&d);
+    OWN_CORPUS other = tiny_open(folder, (CorpusChoice){.codes = file_path("codes")});
+    assert_true(bpe_hash(c.bpe) != bpe_hash(other.bpe)); /* the control */
+    assert_true(vocab_hash(&c.vocab) != vocab_hash(&other.vocab));
     /* A file read alone has the ids of the corpus. */
-    Text t;
+    OWN_TEXT t;
     assert_int_equal(text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t), 0);
     assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
     assert_int_equal(t.goes_on, 3);
-    text_free(&t);
-    corpus_free(&c);
     file_text("train.txt", "a@@ b\n");
     file_text("valid.txt", "a@@ a@@\n");
     file_text("test.txt", "b\n");
-    open_corpus(folder, (CorpusChoice){.vocab_limit = 9}, &c);
-    assert_int_equal(c.text[SPLIT_VALID].goes_on, 0);
-    corpus_free(&c);
+    OWN_CORPUS marks = tiny_open(folder, (CorpusChoice){.vocab_limit = 9});
+    assert_int_equal(marks.text[SPLIT_VALID].goes_on, 0);
 }
 
 /* ---- the King James text ------------------------------------------------------------------------ */
@@ -141,27 +112,26 @@ static int gives_back(const Corpus *c, int split)
     return same;
 }
 
-/* Counts words and line ends by a scan of the unchanged text. */
-static size_t count_words(const BuiltinText *b)
+/* Counts words and line ends by a scan. */
+static size_t tokens_of(const char *text, size_t bytes)
 {
     const char *word;
     size_t n, words = 0;
-    for (Scan s = scan_begin(b->bytes, b->count, LEVEL_WORD); scan_next(&s, &word, &n);) words++;
+    for (Scan s = scan_begin(text, bytes, LEVEL_WORD); scan_next(&s, &word, &n);) words++;
     return words;
 }
 
 TEST(test_pieces_give_the_text_back)
 {
-    static const size_t merges[] = {1, 60, 400};
+    static const size_t merges[] = {1, 400};
     size_t tokens = SIZE_MAX;
     for (size_t k = 0; k < sizeof merges / sizeof *merges; k++) {
-        Corpus c;
-        open_corpus("kjv", (CorpusChoice){.merges = merges[k]}, &c);
+        OWN_CORPUS c = tiny_open("kjv", (CorpusChoice){.merges = merges[k]});
         for (int s = 0; s < SPLITS; s++) {
             BuiltinText b = builtin_kjv(s);
             assert_int_equal(c.text[s].unknown, 0);
             assert_true(gives_back(&c, s));
-            assert_int_equal(c.text[s].tokens - c.text[s].goes_on, count_words(&b));
+            assert_int_equal(c.text[s].tokens - c.text[s].goes_on, tokens_of(b.bytes, b.count));
         }
         assert_true(c.text[SPLIT_TRAIN].tokens < tokens); /* more merges, fewer pieces */
         tokens = c.text[SPLIT_TRAIN].tokens;
@@ -172,7 +142,6 @@ TEST(test_pieces_give_the_text_back)
         t->id[i] = t->id[i + 1];
         t->id[i + 1] = first;
         assert_false(gives_back(&c, SPLIT_VALID));
-        corpus_free(&c);
     }
 }
 
@@ -184,49 +153,42 @@ TEST(test_training_text_alone)
     static const char *const other[] = {"zz zz zz zz\n", "ab ab ab ab\n", "bc bc bc\nzz\n"};
     for (size_t merges = 1; merges <= 3; merges += 2) {
         CorpusChoice w = {.merges = merges};
-        Corpus a, b;
         write_corpus();
         file_text("train.txt", "ab abc\nab b abc\n");
-        open_corpus(folder, w, &a);
+        OWN_CORPUS a = tiny_open(folder, w);
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
             file_text("valid.txt", other[i]);
             file_text("test.txt", other[2 - i]);
-            open_corpus(folder, w, &b);
+            OWN_CORPUS b = tiny_open(folder, w);
             assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
             assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
             assert_true(vocab_find(&b.vocab, "z", 1) < 0 && vocab_find(&b.vocab, "zz", 2) < 0);
-            corpus_free(&b);
             w.untested = !w.untested;
         }
         file_text("train.txt", "zz zz ab abc\nab b abc\n"); /* the control */
-        open_corpus(folder, w, &b);
+        OWN_CORPUS b = tiny_open(folder, w);
         assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
-        assert_true(vocab_find(&b.vocab, "zz", 2) >=
-                    0); /* the greatest of equally frequent pairs */
-        corpus_free(&b);
-        corpus_free(&a);
+        /* the greatest of equally frequent pairs */
+        assert_true(vocab_find(&b.vocab, "zz", 2) >= 0);
     }
 }
 
 /* A limit keeps so many pieces. <unk> stands for the others. */
 TEST(test_limits)
 {
-    Corpus c;
     write_corpus();
-    open_corpus(folder, (CorpusChoice){.merges = 1, .vocab_limit = 3}, &c);
+    OWN_CORPUS c = tiny_open(folder, (CorpusChoice){.merges = 1, .vocab_limit = 3});
     assert_int_equal(c.vocab.size, 3);
     assert_true(vocab_find(&c.vocab, "ab", 2) >= 0);
     assert_int_equal(c.text[SPLIT_TRAIN].unknown, 4); /* a@@ b@@ c, b */
     assert_int_equal(c.text[SPLIT_TRAIN].goes_on, 2); /* words are counted all the same */
-    corpus_free(&c);
     /* Valid and test end with the line of their N-th piece. */
     file_text("valid.txt", "abc\nab\nab\n");
     static const size_t tokens[] = {0, 4, 4, 4, 4, 6, 6, 8, 8}; /* by N; a@@ b@@ c <eos> */
     for (size_t N = 1; N < sizeof tokens / sizeof *tokens; N++) {
-        open_corpus(folder, (CorpusChoice){.merges = 1, .eval_tokens = N}, &c);
-        assert_int_equal(c.text[SPLIT_VALID].tokens, tokens[N]);
-        assert_int_equal(c.text[SPLIT_VALID].goes_on, 2);
-        corpus_free(&c);
+        OWN_CORPUS first = tiny_open(folder, (CorpusChoice){.merges = 1, .eval_tokens = N});
+        assert_int_equal(first.text[SPLIT_VALID].tokens, tokens[N]);
+        assert_int_equal(first.text[SPLIT_VALID].goes_on, 2);
     }
 }
 
@@ -234,13 +196,12 @@ TEST(test_limits)
 
 static size_t batched(const Corpus *c, const Text *t, int context)
 {
-    Batches *b;
+    OWN_BATCHES *b;
     size_t n = 0;
     if (batches_new(t, NULL, &c->vocab, NULL, context, 64, 16, 1, &b) != 0)
         fail_msg("%s", error_text());
     batches_epoch(b, -1);
     for (size_t i = 0; i < batches_count(b); i++) n += batches_tokens(b, i);
-    batches_free(b);
     return n;
 }
 
@@ -253,12 +214,11 @@ TEST(test_predicted_tokens)
         {"ab abc\n\nab\n", 8, 7},   {"\n\nab\n\n", 5, 2}, {"b <eos> ab\n<eos>\nb\n", 8, 6},
         {"<eos> <eos> ab\n", 4, 2}, {"abc", 4, 4},
     };
-    Corpus c;
     write_corpus();
     file_text("codes", "#version: 0.2\na b</w>\n< e\n<e o\n<eo s\n<eos ></w>\n"); /* whole */
-    open_corpus(folder, (CorpusChoice){.codes = file_path("codes")}, &c);
+    OWN_CORPUS c = tiny_open(folder, (CorpusChoice){.codes = file_path("codes")});
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Text t;
+        OWN_TEXT t;
         BpeText raw = {"text", row[i].text, strlen(row[i].text), 0};
         char *pieces;
         size_t count;
@@ -271,9 +231,7 @@ TEST(test_predicted_tokens)
         assert_int_equal(sentence, row[i].sentence);
         assert_int_equal(stream, batched(&c, &t, CONTEXT_STREAM));
         assert_int_equal(sentence, batched(&c, &t, CONTEXT_SENTENCE));
-        text_free(&t);
     }
-    corpus_free(&c);
 }
 
 /* ---- refusals ----------------------------------------------------------------------------------- */
@@ -297,9 +255,9 @@ TEST(test_refused_choices)
     };
     write_corpus();
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        refuse(row[i].name, row[i].w, row[i].words);
+        tiny_refuse(row[i].name, row[i].w, row[i].words);
     file_text("train.txt", "a b\n");
-    refuse(folder, (CorpusChoice){.merges = 5}, "are neighbours twice");
+    tiny_refuse(folder, (CorpusChoice){.merges = 5}, "are neighbours twice");
 }
 
 TEST(test_refused_texts)
@@ -317,19 +275,12 @@ TEST(test_refused_texts)
         {"test.txt", "", "test.txt is empty", 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Corpus c;
-        int test = strcmp(row[i].file, "test.txt") == 0;
         write_corpus();
         file_text(row[i].file, row[i].text);
-        refuse(folder, (CorpusChoice){.merges = 1}, row[i].says);
-        if (test) { /* it is not opened */
-            open_corpus(folder, (CorpusChoice){.merges = 1, .untested = 1}, &c);
-            corpus_free(&c);
-        }
-        if (row[i].words) {
-            open_corpus(folder, (CorpusChoice){.vocab_limit = 50}, &c);
-            corpus_free(&c);
-        }
+        tiny_refuse(folder, (CorpusChoice){.merges = 1}, row[i].says);
+        if (strcmp(row[i].file, "test.txt") == 0) /* it is not opened */
+            tiny_opens(folder, (CorpusChoice){.merges = 1, .untested = 1});
+        if (row[i].words) tiny_opens(folder, (CorpusChoice){.vocab_limit = 50});
     }
 }
 
@@ -361,14 +312,6 @@ TEST(test_marks_replaced)
     }
 }
 
-static size_t tokens_of(const char *text, size_t bytes)
-{
-    const char *word;
-    size_t n, words = 0;
-    for (Scan s = scan_begin(text, bytes, LEVEL_WORD); scan_next(&s, &word, &n);) words++;
-    return words;
-}
-
 /* Whatever a text has, it is then taken, with as many words and lines, and nothing more is replaced. */
 TEST(test_replaced_marks_are_taken)
 {
@@ -396,12 +339,10 @@ static CorpusChoice wanted;
 
 static int open_job(void)
 {
-    Corpus c;
-    Text t = {0};
+    OWN_CORPUS c;
+    OWN_TEXT t = {0};
     TRY(corpus_choose(folder, &wanted, &c));
     int code = text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
-    text_free(&t);
-    corpus_free(&c);
     return code;
 }
 

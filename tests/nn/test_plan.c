@@ -4,7 +4,7 @@
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/model/plan.h"
+#include "tests/lib/tiny.h"
 
 /* Makes y' = y + a[1] g k1 - 1/2 k2, k2 = G(y + k1), g = sigmoid(w . [k1, y]). Returns NULL without memory. */
 static Plan *build(void)
@@ -30,37 +30,40 @@ static Plan *build(void)
     return p;
 }
 
-TEST(prints_and_counts)
+static void assert_prints(const Plan *p, const char *words)
 {
-    Plan *p = build();
-    assert_non_null(p);
-    assert_int_equal(plan_check(p), 0);
     char *text;
     size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
     plan_print(p, f);
     fclose(f);
-    assert_string_equal(text, "r1 = layers.0.attn.1(r0), draw 0\n"
-                              "r2 = r0 + r1\n"
-                              "r3 = layers.1.ffn.1(r2), draw 1\n"
-                              "g = sigmoid(w . [r1, r0] + b)\n"
-                              "r4 = r0 + a[1] g r1 - 0.5 r3\n"
-                              "output r4\n");
+    assert_string_equal(text, words);
     free(text);
+}
+
+TEST(prints_and_counts)
+{
+    OWN_PLAN *p = build();
+    assert_non_null(p);
+    assert_int_equal(plan_check(p), 0);
+    assert_prints(p, "r1 = layers.0.attn.1(r0), draw 0\n"
+                     "r2 = r0 + r1\n"
+                     "r3 = layers.1.ffn.1(r2), draw 1\n"
+                     "g = sigmoid(w . [r1, r0] + b)\n"
+                     "r4 = r0 + a[1] g r1 - 0.5 r3\n"
+                     "output r4\n");
     assert_int_equal(plan_evals(p, SLOT_ATTENTION), 1);
     assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 1);
     /* The count is 4 D^2 + 2 T D + 2 D M at D = 8, T = 5, M = 24. */
     assert_true(plan_macs(p, 8, 5) == 4 * 64 + 2 * 5 * 8 + 2 * 8 * 24);
-    plan_free(p);
 }
 
 TEST(empty_plan_is_identity)
 {
-    Plan *p = plan_new(1);
+    OWN_PLAN *p = plan_new(1);
     assert_int_equal(plan_check(p), 0);
     assert_int_equal(p->output, 0);
     assert_true(plan_macs(p, 8, 5) == 0);
-    plan_free(p);
     plan_free(NULL);
 }
 
@@ -121,32 +124,6 @@ enum { K1, SUM, K2, GATE, UPDATE };
     X(p->instr[UPDATE].term[1].factors = 1)                                            \
     X(memory_free(p->instr[--p->instrs].term))
 
-static void spoil(Plan *p, int which)
-{
-    int i = 0;
-#define X(change) \
-    if (i++ == which) change;
-    SPOILS(X)
-#undef X
-}
-
-TEST(every_malformed_plan_is_caught)
-{
-    static const char *const words[] = {
-#define X(change) #change,
-        SPOILS(X)
-#undef X
-    };
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
-        Plan *p = build();
-        assert_non_null(p);
-        assert_int_equal(plan_check(p), 0);
-        spoil(p, i);
-        if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words[i]);
-        plan_free(p);
-    }
-}
-
 /* ---- two sides ------------------------------------------------------------------------------------ */
 
 static PlanTerm term(double c, int x)
@@ -168,43 +145,11 @@ static int slot(Plan *p, int side, int kind, int layer)
 
 /* Slots and registers of build_pair(), in order. */
 enum { S_ATTN, S_FFN, S_NORM, T_ATTN, CROSS0, CROSS1, T_FFN };
-enum {
-    R0,
-    R1,
-    R_K1,
-    R_X,
-    R_K2,
-    R_Y,
-    R_MEMORY,
-    R_KEYS0,
-    R_KEYS1,
-    R_SELF,
-    R_S,
-    R_C0,
-    R_T,
-    R_C1,
-    R_G,
-    R_OUT
-};
+enum { R0, R1, R_K1, R_X, R_K2, R_Y, R_MEMORY, R_KEYS0, R_KEYS1 };
+enum { R_SELF = R_KEYS1 + 1, R_S, R_C0, R_T, R_C1, R_G, R_OUT };
 /* Instructions of build_pair(), in order. */
-enum {
-    I_K1,
-    I_U,
-    I_X,
-    I_K2,
-    I_Y,
-    I_MEMORY,
-    I_KEYS0,
-    I_KEYS1,
-    I_SELF,
-    I_S,
-    I_C0,
-    I_V,
-    I_T,
-    I_C1,
-    I_G,
-    I_OUT
-};
+enum { I_K1, I_U, I_X, I_K2, I_Y, I_MEMORY, I_KEYS0, I_KEYS1 };
+enum { I_SELF = I_KEYS1 + 1, I_S, I_C0, I_V, I_T, I_C1, I_G, I_OUT };
 
 /* Makes a plan of two sides with all parts: a scalar and a gate on either side, two cross-attentions. */
 static Plan *build_pair(void)
@@ -241,32 +186,26 @@ static Plan *build_pair(void)
 
 TEST(a_pair_prints_and_counts)
 {
-    Plan *p = build_pair();
+    OWN_PLAN *p = build_pair();
     assert_non_null(p);
     assert_int_equal(plan_check(p), 0);
-    char *text;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    plan_print(p, f);
-    fclose(f);
-    assert_string_equal(text, "r2 = encoder.layers.0.attn.1(r1), draw 0\n"
-                              "u = sigmoid(w . [r2, r1] + b)\n"
-                              "r3 = a[0] r1 + u r2\n"
-                              "r4 = encoder.layers.0.ffn.1(r3), draw 1\n"
-                              "r5 = r3 - r4\n"
-                              "r6 = encoder.norm(r5)\n"
-                              "r7 = decoder.layers.0.cross.1.keys(r6)\n"
-                              "r8 = decoder.layers.1.cross.1.keys(r6)\n"
-                              "r9 = decoder.layers.0.attn.1(r0), draw 2\n"
-                              "r10 = r0 + r9\n"
-                              "r11 = decoder.layers.0.cross.1(r10, r7), draw 3\n"
-                              "v = tanh(w . [r11] + b)\n"
-                              "r12 = r10 + a[0] v r11\n"
-                              "r13 = decoder.layers.1.cross.1(r12, r8), draw 4\n"
-                              "r14 = decoder.layers.1.ffn.1(r12), draw 5\n"
-                              "r15 = r12 + 0.5 r13 + r14\n"
-                              "output r15\n");
-    free(text);
+    assert_prints(p, "r2 = encoder.layers.0.attn.1(r1), draw 0\n"
+                     "u = sigmoid(w . [r2, r1] + b)\n"
+                     "r3 = a[0] r1 + u r2\n"
+                     "r4 = encoder.layers.0.ffn.1(r3), draw 1\n"
+                     "r5 = r3 - r4\n"
+                     "r6 = encoder.norm(r5)\n"
+                     "r7 = decoder.layers.0.cross.1.keys(r6)\n"
+                     "r8 = decoder.layers.1.cross.1.keys(r6)\n"
+                     "r9 = decoder.layers.0.attn.1(r0), draw 2\n"
+                     "r10 = r0 + r9\n"
+                     "r11 = decoder.layers.0.cross.1(r10, r7), draw 3\n"
+                     "v = tanh(w . [r11] + b)\n"
+                     "r12 = r10 + a[0] v r11\n"
+                     "r13 = decoder.layers.1.cross.1(r12, r8), draw 4\n"
+                     "r14 = decoder.layers.1.ffn.1(r12), draw 5\n"
+                     "r15 = r12 + 0.5 r13 + r14\n"
+                     "output r15\n");
     assert_int_equal(plan_evals(p, SLOT_ATTENTION), 2);
     assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
     assert_int_equal(plan_evals(p, SLOT_FEEDFORWARD), 2);
@@ -282,20 +221,18 @@ TEST(a_pair_prints_and_counts)
     assert_int_equal(plan_find_slot(p, SIDE_TARGET, SLOT_FEEDFORWARD, 0, 1), -1);
     assert_int_equal(plan_sets(p, SIDE_TARGET, SLOT_CROSS), 1);
     assert_int_equal(plan_sets(p, SIDE_SOURCE, SLOT_CROSS), 0);
-    plan_free(p);
 }
 
 /* A second EVAL of a slot costs no keys. */
 TEST(keys_are_paid_once)
 {
-    Plan *p = plan_new_pair(1, 1);
+    OWN_PLAN *p = plan_new_pair(1, 1);
     int f = slot(p, SIDE_SOURCE, SLOT_ATTENTION, 0), c = slot(p, SIDE_TARGET, SLOT_CROSS, 0);
     int keys = plan_keys(p, c, plan_eval(p, f, 1, 0));
     p->output = plan_cross(p, c, plan_cross(p, c, 0, keys, 1), keys, 2);
     assert_int_equal(plan_check(p), 0);
     assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
     assert_true(plan_macs(p, 8, 5) == (4 * 64 + 80) + 128 + 2 * (128 + 80));
-    plan_free(p);
 }
 
 #define TERM(i, k) p->instr[i].term[k]
@@ -412,30 +349,33 @@ TEST(keys_are_paid_once)
     X(p->output = R_KEYS0)                                                                \
     X(p->output = R_OUT + 1)
 
-static void spoil_pair(Plan *p, int which)
+/* Spoils a plan of one side or of two in way `which`, and returns its words; NULL past the last way. */
+static const char *spoil(Plan *p, int sides, int which)
 {
     int i = 0;
+    const char *words = NULL;
 #define X(change) \
-    if (i++ == which) change;
-    PAIR_SPOILS(X)
+    if (i++ == which) words = #change, (void)(change);
+    if (sides == 1) {
+        SPOILS(X)
+    } else {
+        PAIR_SPOILS(X)
+    }
 #undef X
+    return words;
 }
 
-TEST(every_malformed_pair_is_caught)
+TEST(every_malformed_plan_is_caught)
 {
-    static const char *const words[] = {
-#define X(change) #change,
-        PAIR_SPOILS(X)
-#undef X
-    };
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
-        Plan *p = build_pair();
-        assert_non_null(p);
-        assert_int_equal(plan_check(p), 0);
-        spoil_pair(p, i);
-        if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words[i]);
-        plan_free(p);
-    }
+    for (int sides = 1; sides <= SIDES; sides++)
+        for (int i = 0;; i++) {
+            OWN_PLAN *p = sides == 1 ? build() : build_pair();
+            assert_non_null(p);
+            assert_int_equal(plan_check(p), 0);
+            const char *words = spoil(p, sides, i);
+            if (!words) break;
+            if (plan_check(p) != ERR_MISUSE) fail_msg("not caught: %s", words);
+        }
 }
 
 /* Makes LN(x + C(x)) with C's norm. `how` spoils it. */
@@ -456,9 +396,8 @@ static Plan *post_pair(int how)
 TEST(norms_of_a_post_pair)
 {
     for (int how = 0; how <= 4; how++) {
-        Plan *p = post_pair(how);
+        OWN_PLAN *p = post_pair(how);
         assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
-        plan_free(p);
     }
 }
 
@@ -466,12 +405,11 @@ TEST(norms_of_a_post_pair)
 
 TEST(long_names_are_refused)
 {
-    Plan *p = plan_new(1);
+    OWN_PLAN *p = plan_new(1);
     const char *name = "a123456789a123456789a123456789ab"; /* 32 bytes and the end */
     assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name, 1, 0), ERR_MISUSE);
     assert_int_equal(plan_gate(p, SIDE_TARGET, 0, name, ACT_TANH, 1, (int[]){0}), ERR_MISUSE);
     assert_int_equal(plan_scalar(p, SIDE_TARGET, 0, name + 1, 1, 0), 0);
-    plan_free(p);
 }
 
 TEST(every_allocation_may_fail)

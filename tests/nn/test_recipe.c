@@ -1,10 +1,8 @@
 /* test_recipe.c: the definitions of schedules, gradients of several batches, and means of checkpoints. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "tests/lib/models.h"
 #include "tests/lib/scratch.h"
-#include "tests/lib/tiny.h"
 
 /* ---- schedules ----------------------------------------------------------------------------------- */
 
@@ -86,14 +84,9 @@ TEST(all_begin_and_end_alike)
 
 static const AdamConfig adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
 
-static Model *model_on(const Backend *b, double dropout)
+static Model *model_on(const char *name, double dropout)
 {
-    Model *m;
-    ModelConfig c = tiny_config();
-    c.dropout = dropout;
-    assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), 0);
-    tiny_shake(m, 3);
-    return m;
+    return shaken(name, TINY_WITH(c.dropout = dropout), tiny_residual(), 1);
 }
 
 /* Returns sequences from .. to-1 of a batch, as a batch. */
@@ -117,54 +110,33 @@ static void step_by_parts(Model *m, const Batch *x, size_t tokens)
     }
 }
 
-static double *gradient(Model *m)
-{
-    return tiny_get(m, model_grad(m), 0, model_size(m));
-}
-
-/* Returns |a - b| / |b|. */
-static double distance(size_t n, const double *a, const double *b)
-{
-    double d = 0, s = 0;
-    for (size_t i = 0; i < n; i++) {
-        d += pow(a[i] - b[i], 2);
-        s += b[i] * b[i];
-    }
-    return sqrt(d / s);
-}
-
 /* Returns the rounding of a gradient. It is a sum over rows and widths, of some 100 terms in the longest
  * chain; each product's share is off by the backend's eps or that of the element. */
-static double rounding(const Backend *b)
+static double gradient_rounding(const Backend *b)
 {
     return 100 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
 }
 
 TEST(parts_make_the_gradient_of_all)
 {
-    const Backend *b;
-    for (size_t i = 0; backend_name(i); i++) {
-        if (backend_find(backend_name(i), NULL, &b) != 0) continue;
+    for (size_t i = 0; tested_backend(i); i++) {
+        const char *name = tested_backend(i);
         Batch x = tiny_batch();
-        Model *whole = model_on(b, 0), *parts = model_on(b, 0), *naive = model_on(b, 0);
+        OWN_MODEL *whole = model_on(name, 0), *parts = model_on(name, 0),
+                  *naive = model_on(name, 0);
         assert_int_equal(model_step(whole, &x, &adam, 1), 0);
         step_by_parts(parts, &x, x.N);
         step_by_parts(naive, &x, 0); /* control: a sum of means is no mean */
-        double *g = gradient(whole), *h = gradient(parts), *k = gradient(naive);
-        double error = distance(model_size(whole), h, g);
-        if (!(error <= rounding(b))) fail_msg("%s: %g", b->name, error);
-        assert_false(distance(model_size(whole), k, g) <= 0.1);
+        OWN_NUMBERS *g = tiny_gradient(whole), *h = tiny_gradient(parts), *k = tiny_gradient(naive);
+        size_t n = model_size(whole);
+        double error = norm_distance(h, g, n), tol = gradient_rounding(model_backend(whole));
+        if (!(error <= tol)) fail_msg("%s: %g", name, error);
+        assert_false(norm_distance(k, g, n) <= 0.1);
         Step s, t;
         assert_int_equal(model_tally(whole, &s), 0);
         assert_int_equal(model_tally(parts, &t), 0);
-        assert_true(fabs(s.loss - t.loss) <= rounding(b) * s.loss);
-        assert_true(fabs(s.norm - t.norm) <= rounding(b) * s.norm);
-        memory_free(g);
-        memory_free(h);
-        memory_free(k);
-        model_free(whole);
-        model_free(parts);
-        model_free(naive);
+        assert_true(fabs(s.loss - t.loss) <= tol * s.loss);
+        assert_true(fabs(s.norm - t.norm) <= tol * s.norm);
     }
 }
 
@@ -173,121 +145,98 @@ TEST(parts_make_the_gradient_of_all)
 TEST(parts_have_masks_of_their_own)
 {
     enum { STEP = 4, PARTS = 2 };
-    const Backend *b;
     Batch x = tiny_batch();
     double mean, *g[PARTS];
-    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Model *m = model_on(b, 0.3);
+    OWN_MODEL *m = model_on("cpu-f64", 0.3);
     size_t n = model_size(m);
     for (uint64_t i = 0; i < PARTS; i++) {
         assert_int_equal(model_gradient(m, &x, (STEP - 1) * PARTS + i + 1, &mean), 0);
-        g[i] = gradient(m);
+        g[i] = tiny_gradient(m);
     }
     for (size_t i = 0; i < PARTS; i++) {
         StepPart p = {i, PARTS, PARTS, PARTS * x.N, {0}, NULL};
         assert_int_equal(model_step_part(m, &x, &p, &adam, STEP), 0);
     }
-    double *both = gradient(m);
-    assert_false(distance(n, both, g[0]) <= 0.1);
+    OWN_NUMBERS *both = tiny_gradient(m);
+    assert_false(norm_distance(both, g[0], n) <= 0.1);
     for (size_t i = 0; i < n; i++) g[0][i] = (g[0][i] + g[1][i]) / 2;
-    assert_true(distance(n, both, g[0]) <= rounding(b));
+    assert_true(norm_distance(both, g[0], n) <= gradient_rounding(model_backend(m)));
     for (size_t i = 0; i < PARTS; i++) memory_free(g[i]);
-    memory_free(both);
-    model_free(m);
 }
 
 TEST(impossible_parts_are_refused)
 {
-    const Backend *b;
     Batch x = tiny_batch();
-    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    Model *m = model_on(b, 0);
+    OWN_MODEL *m = model_on("cpu-f32", 0);
     const StepPart bad[] = {
         {2, 2, 2, 99, {0}, NULL}, {0, 3, 2, 99, {0}, NULL}, {0, 1, 1, x.N - 1, {0}, NULL}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(model_step_part(m, &x, &bad[i], &adam, 1), ERR_MISUSE);
-    model_free(m);
 }
 
 /* ---- means of checkpoints -------------------------------------------------------------------------- */
 
-/* Makes a model on b with parameters shaken by the seed, and saves it to a file. */
-static Model *saved(const Backend *b, uint64_t seed, const char *file)
+/* Saves a model with parameters shaken by the seed to a file. */
+static Model *saved(const char *name, Plan *plan, uint64_t seed, const char *file)
 {
-    Model *m = model_on(b, 0);
+    Model *m = shaken(name, tiny_config(), plan, 0);
     tiny_shake(m, seed);
     assert_int_equal(store_save(m, file, NULL, 0), 0);
     return m;
 }
 
-static double *numbers(Model *m)
-{
-    return tiny_get(m, model_data(m), 0, model_size(m));
-}
-
 /* The mean of equal files is their floats, all bits. The mean of two is (a + b) / 2, which a float holds
- * except for its last bit. The mean of three is not that of two. */
+ * except for its last bit, and double holds. The mean of three is not that of two. */
 TEST(a_mean_is_the_mean)
 {
-    const Backend *b;
     const char *one = file_path("one"), *two = file_path("two");
-    for (size_t i = 0; backend_name(i); i++) {
-        if (backend_find(backend_name(i), NULL, &b) != 0) continue;
-        Model *x = saved(b, 1, one), *y = saved(b, 2, two), *m = model_on(b, 0);
+    for (size_t i = 0; tested_backend(i / 2); i++) {
+        const char *name = tested_backend(i / 2);
+        const TinyPlan *plan = i % 2 ? tiny_pairs : tiny_plans;
+        OWN_MODEL *x = saved(name, plan->build(), 1, one), *y = saved(name, plan->build(), 2, two),
+                  *m = shaken(name, tiny_config(), plan->build(), 0);
         size_t n = model_size(m), off = 0;
-        double *p = numbers(x), *q = numbers(y), *r;
+        double last = model_backend(m)->size == 8 ? 0 : 0x1p-23;
+        OWN_NUMBERS *p = tiny_numbers(x), *q = tiny_numbers(y);
         assert_int_equal(store_average(m, (const char *[]){one, one, one}, 3), 0);
-        r = numbers(m);
-        for (size_t k = 0; k < n; k++) assert_true(r[k] == (double)(float)p[k]);
-        memory_free(r);
+        OWN_NUMBERS *equal = tiny_numbers(m);
+        for (size_t k = 0; k < n; k++) assert_true(equal[k] == (double)(float)p[k]);
         assert_int_equal(store_average(m, (const char *[]){one, two}, 2), 0);
-        r = numbers(m);
+        OWN_NUMBERS *both = tiny_numbers(m);
         for (size_t k = 0; k < n; k++) {
             double mean = ((double)(float)p[k] + (double)(float)q[k]) / 2;
-            assert_true(fabs(r[k] - mean) <= 0x1p-23 * fabs(mean));
+            assert_true(fabs(both[k] - mean) <= last * fabs(mean));
         }
-        memory_free(r);
         assert_int_equal(store_average(m, (const char *[]){one, two, two}, 3), 0); /* control */
-        r = numbers(m);
+        OWN_NUMBERS *three = tiny_numbers(m);
         for (size_t k = 0; k < n; k++)
-            off += !(fabs(r[k] - (p[k] + q[k]) / 2) <= 0x1p-23 * fabs(r[k]));
+            off += !(fabs(three[k] - (p[k] + q[k]) / 2) <= 0x1p-23 * fabs(three[k]));
         assert_true(off > n / 2);
-        memory_free(r);
-        memory_free(p);
-        memory_free(q);
-        model_free(x);
-        model_free(y);
-        model_free(m);
     }
 }
 
-/* A missing file, or one of another network, gives an error and leaves the model as it was. */
+static Model *average;
+static double *before;
+
+static int job(void)
+{
+    int code = store_average(average, (const char *[]){file_path("one")}, 1);
+    if (code == 0) return 0;
+    OWN_NUMBERS *after = tiny_numbers(average);
+    return memcmp(before, after, model_size(average) * sizeof *before) ? ERR_CHECK : code;
+}
+
+/* A missing file, one of another network, or no memory gives an error and leaves the model as it was. */
 TEST(a_failed_mean_changes_nothing)
 {
-    const Backend *b;
     const char *one = file_path("one"), *other = file_path("other");
-    assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
-    Model *m = saved(b, 1, one), *o;
-    ModelConfig c = tiny_config();
-    assert_int_equal(model_new(&c, tiny_identity(SLOT_ATTENTION, 0), b, 0, &o), 0);
-    assert_int_equal(store_save(o, other, NULL, 0), 0);
-    double *before = numbers(m);
+    OWN_MODEL *m = saved("cpu-f32", tiny_residual(), 1, one),
+              *o = saved("cpu-f32", tiny_identity(SLOT_ATTENTION, 0), 1, other);
+    OWN_NUMBERS *x = tiny_numbers(m);
+    average = m, before = x;
     assert_int_equal(store_average(m, (const char *[]){one, other}, 2), ERR_INPUT);
     assert_int_equal(store_average(m, (const char *[]){one, "/nowhere/x"}, 2), ERR_INPUT);
-    size_t live = memory_live();
-    for (size_t at = 1;; at++) {
-        memory_fail_at(at);
-        int code = store_average(m, (const char *[]){one}, 1);
-        memory_fail_at(0);
-        assert_int_equal(memory_live(), live);
-        if (code == 0) break;
-        double *after = numbers(m);
-        assert_memory_equal(before, after, model_size(m) * sizeof *before);
-        memory_free(after);
-    }
-    memory_free(before);
-    model_free(m);
-    model_free(o);
+    assert_true(fail_each(job, ERR_MEMORY) > 0);
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static void rounds_of(const Backend *b, size_t shapes, size_t rounds)
 {
     ModelConfig c = tiny_config();
     Batch batch = tiny_batch();
-    Model *m;
+    OWN_MODEL *m;
     uint64_t step = 0;
     assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), 0);
     for (size_t k = 0; k < rounds; k++)
@@ -64,7 +64,6 @@ static void rounds_of(const Backend *b, size_t shapes, size_t rounds)
             StepPart part = {.parts = 1, .most = 1, .tokens = batch.N, .first = {i}};
             assert_int_equal(model_step_part(m, &batch, &part, &adam, ++step), 0);
         }
-    model_free(m);
 }
 
 TEST(a_shape_is_recorded_when_it_comes_again)
@@ -116,21 +115,14 @@ enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
  * after. */
 static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t tokens, size_t T)
 {
-    ModelConfig c = tiny_config();
+    ModelConfig config =
+        TINY_WITH(c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
+                  c.smoothing = k->smoothing, c.tails = k->tails, c.cut[0] = v->size / 10,
+                  c.cut[1] = v->size * 2 / 5, c.factor = 4, c.masked = k->ask != NULL,
+                  c.classes = c.segments = k->ask && k->ask->next ? 2 : 0);
+    Plan *plan = tiny_residual();
     Model *m;
-    c.vocab = v->size;
-    c.width = WIDTH;
-    c.max_tokens = tokens;
-    c.max_length = T;
-    c.smoothing = k->smoothing;
-    c.tails = k->tails;
-    c.cut[0] = v->size / 10;
-    c.cut[1] = v->size * 2 / 5;
-    c.factor = 4;
-    if (k->ask) c.masked = 1;
-    if (k->ask && k->ask->next) c.classes = c.segments = 2;
-    assert_int_equal(
-        model_new(&c, k->ask ? tiny_encoder(tiny_residual()) : tiny_residual(), b, 1, &m), 0);
+    assert_int_equal(model_new(&config, k->ask ? tiny_encoder(plan) : plan, b, 1, &m), 0);
     return m;
 }
 
@@ -148,9 +140,9 @@ static Asked train(const Case *k, const Backend *b, const Text *text, const Voca
     Ranks ranks = {
         .rank = k->rank, .size = k->size, .begin = sum_nothing, .push = no_push, .wait = no_push};
     Asked a = {0};
-    Batches *batches;
+    OWN_BATCHES *batches;
     Batch batch;
-    Model *m = model_for(k, b, vocab, tokens, T);
+    OWN_MODEL *m = model_for(k, b, vocab, tokens, T);
     assert_int_equal(batches_new(text, NULL, vocab, k->ask, k->context, tokens, T, 1, &batches), 0);
     for (long e = 1; e <= epochs; e++) {
         batches_epoch(batches, e);
@@ -170,8 +162,6 @@ static Asked train(const Case *k, const Backend *b, const Text *text, const Voca
             a.flops += count[COUNT_PRODUCT].flops;
         }
     }
-    batches_free(batches);
-    model_free(m);
     return a;
 }
 
@@ -221,7 +211,7 @@ static double cost(const Case *k, const Corpus *c)
 TEST(most_steps_on_sentences_are_replayed)
 {
     const char *dir = getenv("TROTTER_CORPUS");
-    Corpus corpus;
+    OWN_CORPUS corpus;
     assert_int_equal(corpus_open(dir ? dir : "kjv", LEVEL_WORD, 60, 1, &corpus), 0);
     assert_int_equal(masking_words(&corpus.vocab), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -240,7 +230,6 @@ TEST(most_steps_on_sentences_are_replayed)
         Asked as_they_are = run_of(k, &corpus, &none, 20);
         assert_true(share(&as_they_are) < 0.1);
     }
-    corpus_free(&corpus);
 }
 
 TEST_MAIN(NULL, NULL)

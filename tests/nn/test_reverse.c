@@ -3,22 +3,18 @@
 
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/tiny.h"
 
 enum { LENGTH = 12, ROW = LENGTH + 1 };
 static const size_t pairs[SPLITS] = {20000, 500, 500};
 static const size_t symbols[] = {2, 3, 26, 500, 10000};
 enum { SIZES = sizeof symbols / sizeof *symbols };
 
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
-
-static void open_reverse(size_t V, uint64_t seed, Corpus *c)
+static Corpus reverse_of(size_t V, uint64_t seed)
 {
     char name[32];
     snprintf(name, sizeof name, "reverse:%zu", V);
-    assert_int_equal(corpus_open(name, LEVEL_WORD, 0, seed, c), 0);
+    return tiny_open(name, (CorpusChoice){.seed = seed});
 }
 
 /* Returns 1 where every target is its source reversed, or in its order with `ahead`, under one exchange of
@@ -54,8 +50,7 @@ TEST(test_pairs_follow_the_rule)
 {
     for (size_t k = 0; k < SIZES; k++) {
         size_t V = symbols[k];
-        Corpus c;
-        open_reverse(V, 7, &c);
+        OWN_CORPUS c = reverse_of(V, 7);
         assert_int_equal(c.vocab.size, V + 1);
         assert_int_equal(c.vocab.eos, 0);
         assert_int_equal(c.vocab.unk, -1);
@@ -90,7 +85,6 @@ TEST(test_pairs_follow_the_rule)
         }
         memory_free(to);
         memory_free(other);
-        corpus_free(&c);
     }
 }
 
@@ -98,13 +92,11 @@ TEST(test_pairs_follow_the_rule)
 TEST(test_symbols_are_uniform)
 {
     enum { V = 26 };
-    Corpus c;
-    open_reverse(V, 3, &c);
+    OWN_CORPUS c = reverse_of(V, 3);
     double count[V + 1] = {0}, p = 1.0 / V, n = 20000 * LENGTH;
     for (size_t i = 0; i < c.source[0].tokens; i++) count[c.source[0].id[i]]++;
     for (size_t i = 1; i <= V; i++)
         assert_true(fabs(count[i] - n * p) <= 5 * sqrt(n * p * (1 - p)));
-    corpus_free(&c);
 }
 
 /* Counts the lines of `t` that are in the table. */
@@ -120,8 +112,7 @@ TEST(test_splits_are_disjoint)
 {
     for (size_t k = 0; k < SIZES; k++)
         for (uint64_t seed = 1; seed < 4; seed++) {
-            Corpus c;
-            open_reverse(symbols[k], seed, &c);
+            OWN_CORPUS c = reverse_of(symbols[k], seed);
             for (int i = 0; i < SPLITS; i++) {
                 const Text *t = &c.source[i];
                 Words w = {0};
@@ -132,55 +123,43 @@ TEST(test_splits_are_disjoint)
                     assert_int_equal(lines_found(&w, &c.source[j]), i == j ? pairs[j] : 0);
                 words_free(&w);
             }
-            corpus_free(&c);
         }
-}
-
-static int same(const Text *a, const Text *b)
-{
-    return a->tokens == b->tokens && memcmp(a->id, b->id, a->tokens * sizeof *a->id) == 0;
 }
 
 TEST(test_a_function_of_size_and_seed)
 {
-    Corpus a, b, d, e;
-    assert_int_equal(corpus_open("reverse", LEVEL_WORD, 0, 3, &a), 0);
-    open_reverse(26, 3, &b);
-    open_reverse(26, 4, &d);
-    open_reverse(27, 3, &e);
+    OWN_CORPUS a = tiny_open("reverse", (CorpusChoice){.seed = 3}), b = reverse_of(26, 3),
+               d = reverse_of(26, 4), e = reverse_of(27, 3);
     for (int i = 0; i < SPLITS; i++) {
-        assert_true(same(&a.source[i], &b.source[i]) && same(&a.text[i], &b.text[i]));
-        assert_false(same(&a.source[i], &d.source[i]) || same(&a.text[i], &d.text[i]));
-        assert_false(same(&a.source[i], &e.source[i]) || same(&a.text[i], &e.text[i]));
+        assert_true(tiny_same_text(&a.source[i], &b.source[i]));
+        assert_true(tiny_same_text(&a.text[i], &b.text[i]));
+        assert_false(tiny_same_text(&a.source[i], &d.source[i]));
+        assert_false(tiny_same_text(&a.text[i], &d.text[i]));
+        assert_false(tiny_same_text(&a.source[i], &e.source[i]));
+        assert_false(tiny_same_text(&a.text[i], &e.text[i]));
     }
-    corpus_free(&b);
-    corpus_free(&d);
-    corpus_free(&e);
     /* Parts are whole pairs from the beginning, with at least so many tokens of targets. */
     static const size_t most[] = {1, 13, 14, 100000}, lines[] = {1, 1, 2, 500};
     for (size_t k = 0; k < 4; k++) {
         CorpusChoice w = {LEVEL_WORD, 0, 3, k % 2, most[k]};
-        assert_int_equal(corpus_choose("reverse", &w, &b), 0);
-        assert_true(same(&a.source[SPLIT_TRAIN], &b.source[SPLIT_TRAIN]));
-        assert_int_equal(b.text[SPLIT_VALID].lines, lines[k]);
-        assert_int_equal(b.text[SPLIT_VALID].tokens, lines[k] * ROW);
-        assert_int_equal(b.source[SPLIT_VALID].tokens, lines[k] * ROW);
-        assert_memory_equal(a.source[SPLIT_VALID].id, b.source[SPLIT_VALID].id,
+        OWN_CORPUS part = tiny_open("reverse", w);
+        assert_true(tiny_same_text(&a.source[SPLIT_TRAIN], &part.source[SPLIT_TRAIN]));
+        assert_int_equal(part.text[SPLIT_VALID].lines, lines[k]);
+        assert_int_equal(part.text[SPLIT_VALID].tokens, lines[k] * ROW);
+        assert_int_equal(part.source[SPLIT_VALID].tokens, lines[k] * ROW);
+        assert_memory_equal(a.source[SPLIT_VALID].id, part.source[SPLIT_VALID].id,
                             lines[k] * ROW * sizeof(int32_t));
-        assert_int_equal(b.source[SPLIT_TEST].tokens, w.untested ? 0 : lines[k] * ROW);
-        assert_int_equal(b.text[SPLIT_TEST].id == NULL, w.untested);
-        corpus_free(&b);
+        assert_int_equal(part.source[SPLIT_TEST].tokens, w.untested ? 0 : lines[k] * ROW);
+        assert_int_equal(part.text[SPLIT_TEST].id == NULL, w.untested);
     }
-    corpus_free(&a);
 }
 
 /* Every pair is a sequence of 13 rows on either side, and none is cut. */
 TEST(test_batches_of_it)
 {
-    Corpus c;
+    OWN_CORPUS c = reverse_of(8, 1);
     Batches *b;
     Batch x;
-    open_reverse(8, 1, &c);
     const Text *t = &c.text[SPLIT_VALID], *s = &c.source[SPLIT_VALID];
     assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 13, 1, &b), 0);
     assert_int_equal(batches_count(b), (500 + 6) / 7);
@@ -189,8 +168,7 @@ TEST(test_batches_of_it)
     batches_free(b);
     assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 12, 1, &b),
                      ERR_INPUT);
-    assert_true(says("reverse valid source:1 has 13 tokens"));
-    corpus_free(&c);
+    assert_true(error_has("reverse valid source:1 has 13 tokens"));
 }
 
 TEST(test_refused_names)
@@ -212,32 +190,14 @@ TEST(test_refused_names)
                                       "reverse:8.0",
                                       "reverse:08 ",
                                       "reverse:18446744073709551618"};
-    Corpus c;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(corpus_open(bad[i], LEVEL_WORD, 0, 1, &c), ERR_INPUT);
-        assert_true(says(bad[i]) && says("expected reverse:V, V from 2 to 10000"));
-        assert_null(c.name);
-        assert_null(c.source[0].id);
+        tiny_refuse(bad[i], (CorpusChoice){0}, "expected reverse:V, V from 2 to 10000");
+        assert_true(error_has(bad[i]));
     }
-    assert_int_equal(corpus_open("reverse8", LEVEL_WORD, 0, 1, &c), ERR_INPUT);
-    assert_true(says("no corpus 'reverse8'") && says("reverse:V"));
-    assert_int_equal(corpus_open("reverse:8", LEVEL_CHAR, 0, 1, &c), ERR_INPUT);
-    assert_true(says("no characters"));
-    assert_int_equal(corpus_open("reverse:8", LEVEL_WORD, 100, 1, &c), ERR_INPUT);
-    assert_true(says("reverse:V has V words"));
-}
-
-static int job(void)
-{
-    Corpus c;
-    TRY(corpus_open("reverse:8", LEVEL_WORD, 0, 0, &c));
-    corpus_free(&c);
-    return 0;
-}
-
-TEST(test_failing_allocator)
-{
-    assert_true(fail_each(job, ERR_MEMORY) >= 18);
+    tiny_refuse("reverse8", (CorpusChoice){0}, "no corpus 'reverse8'");
+    assert_true(error_has("reverse:V"));
+    tiny_refuse("reverse:8", (CorpusChoice){.level = LEVEL_CHAR}, "no characters");
+    tiny_refuse("reverse:8", (CorpusChoice){.vocab_limit = 100}, "reverse:V has V words");
 }
 
 TEST_MAIN(scratch_open, scratch_close)

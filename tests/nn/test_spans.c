@@ -199,14 +199,8 @@ TEST(clamp_keeps_what_is_inside)
 
 /* ---- models ---------------------------------------------------------------------------------------- */
 
-static ModelConfig spanned(size_t longest, size_t ramp, double loss)
-{
-    ModelConfig c = tiny_config();
-    c.span = longest;
-    c.ramp = ramp;
-    c.span_loss = loss;
-    return c;
-}
+#define SPANNED(longest, long_ramp, loss) \
+    TINY_WITH(c.span = (longest), c.ramp = (long_ramp), c.span_loss = (loss))
 
 /* Sets every u of a model. */
 static void set_spans(Model *m, double u)
@@ -223,7 +217,7 @@ TEST(it_is_what_the_definition_says)
     static const int32_t token[] = {3, 1, 4, 1, 5, 9, 2};
     enum { LENGTH = 7, ALL = TINY_HEADS * LENGTH * LENGTH };
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), spanned(4, 3, 0), tiny_residual(), 0);
+        OWN_MODEL *m = shaken(tested_backend(i), SPANNED(4, 3, 0), tiny_residual(), 0);
         double z[N * V], want[N * V], a[ALL], plain[ALL] = {0};
         double tol = 64 * fmax(model_backend(m)->eps, eps_of(model_backend(m)));
         tiny_spans(m);
@@ -240,7 +234,6 @@ TEST(it_is_what_the_definition_says)
         set_spans(m, 0.9); /* the control, where products are exact enough */
         assert_int_equal(model_logits(m, &x, z), 0);
         if (tol < 1e-3) assert_true(relative_distance(z, want, N * V) > tol);
-        model_free(m);
     }
 }
 
@@ -248,27 +241,19 @@ TEST(it_is_what_the_definition_says)
  * gradient. */
 TEST(long_spans_are_no_spans)
 {
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_plans; p->name; p++) {
-            Model *m = shaken(tested_backend(i), spanned(7, 3, 0), p->build(), 1);
-            Model *r = shaken(tested_backend(i), tiny_config(), p->build(), 1);
-            double mean, want;
-            size_t n = model_size(r);
-            set_spans(m, 1);
-            assert_int_equal(model_size(m) - n, m->spans.count);
-            assert_int_equal(model_gradient(m, &x, 3, &mean), 0);
-            assert_int_equal(model_gradient(r, &x, 3, &want), 0);
-            double *g = tiny_get(m, model_grad(m), 0, model_size(m));
-            double *h = tiny_get(r, model_grad(r), 0, n);
-            assert_true(mean == want);
-            assert_memory_equal(g, h, n * sizeof *g);
-            for (size_t k = n; k < model_size(m); k++) assert_true(g[k] == 0);
-            memory_free(g);
-            memory_free(h);
-            model_free(m);
-            model_free(r);
-        }
+    for (Each e = {.plans = tiny_plans, .training = 1}; each_next(&e);) {
+        OWN_MODEL *m = each_twin(&e, SPANNED(7, 3, 0), 1);
+        double mean, want;
+        size_t n = model_size(e.m);
+        set_spans(m, 1);
+        assert_int_equal(model_size(m) - n, m->spans.count);
+        assert_int_equal(model_gradient(m, &e.x, 3, &mean), 0);
+        assert_int_equal(model_gradient(e.m, &e.x, 3, &want), 0);
+        OWN_NUMBERS *g = tiny_gradient(m), *h = tiny_gradient(e.m);
+        assert_true(mean == want);
+        assert_memory_equal(g, h, n * sizeof *g);
+        for (size_t k = n; k < model_size(m); k++) assert_true(g[k] == 0);
+    }
 }
 
 /* Returns the gradient of a step in two parts. */
@@ -280,7 +265,7 @@ static double *gradient_of(Model *m)
         StepPart s = {.part = part, .parts = 2, .most = 2, .tokens = 2 * x.N};
         assert_int_equal(model_step_part(m, &x, &s, &adam, 1), 0);
     }
-    return tiny_get(m, model_grad(m), 0, model_size(m));
+    return tiny_gradient(m);
 }
 
 /* The loss's term adds lambda S / H to each span's gradient, once in a step of several parts, and nothing to
@@ -289,8 +274,8 @@ TEST(the_term_of_the_loss)
 {
     const double lambda = 0.5, slope = lambda * 4 / TINY_HEADS;
     for (size_t i = 0; tested_backend(i); i++) {
-        Model *m = shaken(tested_backend(i), spanned(4, 3, lambda), tiny_residual(), 1);
-        Model *r = shaken(tested_backend(i), spanned(4, 3, 0), tiny_residual(), 1);
+        OWN_MODEL *m = shaken(tested_backend(i), SPANNED(4, 3, lambda), tiny_residual(), 1);
+        OWN_MODEL *r = shaken(tested_backend(i), SPANNED(4, 3, 0), tiny_residual(), 1);
         double z[TINY_HEADS], loss, none, tol = 8 * eps_of(model_backend(m));
         tiny_spans(m);
         tiny_spans(r);
@@ -298,14 +283,10 @@ TEST(the_term_of_the_loss)
         model_spans(r, z, &none);
         assert_true(none == 0 && z[0] > 0.3 && z[1] > z[0]);
         assert_true(fabs(loss - lambda * (z[0] + z[1]) / TINY_HEADS) <= tol);
-        double *g = gradient_of(m), *h = gradient_of(r);
+        OWN_NUMBERS *g = gradient_of(m), *h = gradient_of(r);
         assert_memory_equal(g, h, m->spans.first * sizeof *g);
         for (size_t k = m->spans.first; k < model_size(m); k++)
             assert_true(fabs(g[k] - h[k] - slope) <= tol);
-        memory_free(g);
-        memory_free(h);
-        model_free(m);
-        model_free(r);
     }
 }
 
@@ -314,7 +295,7 @@ static double after_steps(const char *name, double lambda, double u)
     const AdamConfig adam = {.rate = 0.02, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .decay = 0.1};
     Batch x = tiny_batch();
     double z[TINY_HEADS], least = INFINITY, most = 0;
-    Model *m = shaken(name, spanned(7, 3, lambda), tiny_residual(), 1);
+    OWN_MODEL *m = shaken(name, SPANNED(7, 3, lambda), tiny_residual(), 1);
     set_spans(m, u);
     for (uint64_t step = 1; step <= 60; step++) {
         assert_int_equal(model_step(m, &x, &adam, step), 0);
@@ -325,7 +306,6 @@ static double after_steps(const char *name, double lambda, double u)
         }
     }
     assert_true(least >= 0 && most <= 7);
-    model_free(m);
     return z[0] + z[1];
 }
 
@@ -342,26 +322,21 @@ TEST(spans_shrink_by_the_term)
 
 TEST(tensors_have_names_and_shapes)
 {
-    Model *m = model("cpu-f32", spanned(9, 4, 0), tiny_residual(), 1);
+    OWN_MODEL *m = model("cpu-f32", SPANNED(9, 4, 0), tiny_residual(), 1);
     const Param *p = model_find(m, "layers.0.attn.1.span.weight");
     assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
     assert_null(model_find(m, "layers.0.ffn.1.span.weight"));
-    double *u = tiny_tensor(m, "layers.0.attn.1.span.weight");
+    OWN_NUMBERS *u = tiny_tensor(m, "layers.0.attn.1.span.weight");
     assert_true(u[0] == 0 && u[1] == 0);
-    memory_free(u);
-    model_free(m);
 }
 
 TEST(what_cannot_be_is_refused)
 {
-    const ModelConfig bad[] = {spanned(4, 0, 0), spanned((size_t)1 << 25, 2, 0),
-                               spanned(4, (size_t)1 << 25, 0), spanned(4, 2, -1),
-                               spanned(4, 2, NAN)};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Model *m;
-        assert_int_equal(model_new(&bad[i], tiny_residual(), backend("cpu-f32"), 0, &m), ERR_INPUT);
-        assert_non_null(strstr(error_text(), "span"));
-    }
+    const ModelConfig bad[] = {SPANNED(4, 0, 0), SPANNED((size_t)1 << 25, 2, 0),
+                               SPANNED(4, (size_t)1 << 25, 0), SPANNED(4, 2, -1),
+                               SPANNED(4, 2, NAN)};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_model(bad[i], tiny_residual, ERR_INPUT, "span");
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

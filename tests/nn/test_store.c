@@ -11,11 +11,6 @@
 #include "nn/model/store.h"
 #include "tests/lib/scratch.h"
 
-static int says(const char *part)
-{
-    return strstr(error_text(), part) != NULL;
-}
-
 /* ---- a small set of tensors --------------------------------------------------------------------- */
 
 enum { NUMBERS = 11 };
@@ -91,7 +86,7 @@ TEST(test_round_trip)
         }
         char *value;
         assert_int_equal(store_meta(file, "width", &value), ERR_INPUT);
-        assert_true(says("width") && says("round"));
+        assert_true(error_has("width") && error_has("round"));
         assert_null(value);
     }
     double x = 1 + 0x1p-30, y; /* F32 rounds to nearest, F64 keeps all */
@@ -229,17 +224,18 @@ TEST(test_hostile_headers)
         Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
         int code = tensors_read(write_raw(raw[i].header, raw[i].size), t, 2, STORE_F32, 0);
         assert_int_equal(code, raw[i].says ? ERR_INPUT : 0);
-        if (raw[i].says && !(says(raw[i].says) && says("raw"))) fail_msg("%s", error_text());
+        if (raw[i].says && !(error_has(raw[i].says) && error_has("raw")))
+            fail_msg("%s", error_text());
         for (int j = 0; j < 5; j++) assert_true(x[j] == (raw[i].says ? 7 : 1));
     }
     double x[5] = {7}; /* sealed: a file without a checksum is refused */
     Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 3, 0, x + 2, NULL, NULL}};
     assert_int_equal(tensors_read(write_raw(raw[0].header, 20), t, 2, STORE_F32, 1), ERR_INPUT);
-    assert_true(says("no checksum") && x[0] == 7);
+    assert_true(error_has("no checksum") && x[0] == 7);
     Tensor twice[3] = {t[0], t[1], t[0]};
     assert_int_equal(tensors_read(write_raw(raw[0].header, 20), twice, 3, STORE_F32, 0),
                      ERR_MISUSE);
-    assert_true(says("asked for twice") && x[0] == 7);
+    assert_true(error_has("asked for twice") && x[0] == 7);
 }
 
 TEST(test_hostile_lengths)
@@ -254,21 +250,21 @@ TEST(test_hostile_lengths)
         const char *path = file_write("length", file, sizeof file);
         assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
         assert_int_equal(store_meta(path, "step", &value), ERR_INPUT);
-        assert_true(says("length"));
+        assert_true(error_has("length"));
     }
     /* A file that is longer than header and tensors can be, and all a hole, is refused before a byte is
      * read. */
     const char *hole = file_write("hole", "", 0);
     assert_int_equal(truncate(hole, 8 + 100000000 + 3 * 8 * NUMBERS + 1), 0);
     assert_int_equal(read_sample(hole, STORE_ANY, 0, x), ERR_INPUT);
-    assert_true(says("more than such a model can have") && untouched(x));
+    assert_true(error_has("more than such a model can have") && untouched(x));
     assert_int_equal(read_sample(file_path("none"), STORE_ANY, 0, x), ERR_INPUT);
     assert_int_equal(store_meta(file_path("none"), "step", &value), ERR_INPUT);
     const uint64_t big = 100000001; /* a header longer than any may be, all of it there (a hole) */
     const char *path = file_write("big", &big, 8);
     assert_int_equal(truncate(path, 8 + (off_t)big), 0);
     assert_int_equal(read_sample(path, STORE_ANY, 0, x), ERR_INPUT);
-    assert_true(says("no safetensors file"));
+    assert_true(error_has("no safetensors file"));
     remove(path);
     enum { DEEP = 100000 };
     char *deep = memory_new(DEEP + 8, 1);
@@ -442,7 +438,7 @@ TEST(test_full_disk)
         int code = tensors_write(file, t, 3, STORE_F64, meta, 2);
         limit_files(r.rlim_cur);
         if (room < (rlim_t)s.st_size) assert_int_equal(code, ERR_SYSTEM);
-        assert_true(code == 0 || says("write"));
+        assert_true(code == 0 || error_has("write"));
         assert_int_equal(scratch_files(0), 1);
         assert_int_equal(read_sample(file, STORE_F64, 1, x), 0);
         if (code) assert_true(same(x, sample, NUMBERS)); /* the old file */

@@ -2,11 +2,16 @@
 #include "tests/lib/test.h"
 
 #include <inttypes.h>
-
-#include "tests/lib/backends.h"
 #include <jansson.h>
 
+#include "tests/lib/backends.h"
 #include "tests/lib/toy.h"
+
+static void ran(Trial *a, const char *out, int context)
+{
+    trial_init(a, out, context);
+    if (run(a) != 0) fail_msg("%s", error_text());
+}
 
 /* ---- learning ------------------------------------------------------------------------------------ */
 
@@ -32,14 +37,13 @@ TEST(the_toy_is_learned)
 /* train_eval agrees with the nll of each row, and with each text's tokens. */
 TEST(evaluation_predicts_every_token)
 {
-    Model *m = new_model("cpu-f64");
+    OWN_MODEL *m = new_model("cpu-f64");
     const Text *text = &corpus.text[SPLIT_VALID];
     for (int context = CONTEXT_STREAM; context <= CONTEXT_SENTENCE; context++) {
         double sum = 0, nll[40];
-        Evaluation e;
-        Batches *b;
+        Evaluation e = evaluated(m, SPLIT_VALID, context);
+        OWN_BATCHES *b;
         Batch x;
-        assert_int_equal(train_eval(m, text, NULL, &corpus.vocab, NULL, context, 40, 10, &e), 0);
         assert_int_equal(e.tokens, text->tokens);
         assert_true(e.pairs == 0 && e.exact == 0 && isnan(evaluation_exact(&e)));
         assert_int_equal(batches_new(text, NULL, &corpus.vocab, NULL, context, 40, 10, 0, &b), 0);
@@ -50,9 +54,7 @@ TEST(evaluation_predicts_every_token)
             for (size_t j = 0; j < x.N; j++) sum += nll[j];
         }
         assert_true(fabs(sum / (double)e.tokens - e.mean) <= 1e-14 * e.mean);
-        batches_free(b);
     }
-    model_free(m);
 }
 
 /* Weights that become one number after the second epoch predict all words alike. The second epoch stays the best, and
@@ -63,7 +65,6 @@ TEST(the_best_epoch_is_kept)
         for (int in_files = 0; in_files < 2; in_files++) {
             Trial a;
             char name[32];
-            Evaluation e;
             snprintf(name, sizeof name, "best%zu", i);
             trial_init(&a, in_files ? name : NULL, CONTEXT_STREAM);
             a.level_epoch = 2;
@@ -72,10 +73,8 @@ TEST(the_best_epoch_is_kept)
             assert_true(a.epoch_ppl < 0.9 * (double)corpus.vocab.size);
             assert_int_equal(a.result.best_epoch, 2);
             assert_true(a.result.valid_ppl == a.epoch_ppl);
-            assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
-                                        CONTEXT_STREAM, 40, 10, &e),
-                             0);
-            assert_true(fabs(exp(e.mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
+            double mean = evaluated(a.m, SPLIT_VALID, CONTEXT_STREAM).mean;
+            assert_true(fabs(exp(mean) / a.epoch_ppl - 1) <= 1e-5); /* f32, other sums */
             model_free(a.m);
         }
 }
@@ -86,8 +85,7 @@ TEST(the_log_has_its_columns)
 {
     Trial a;
     char file[PATH], ppl[64];
-    trial_init(&a, "log/deep", CONTEXT_STREAM);
-    assert_int_equal(run(&a), 0);
+    ran(&a, "log/deep", CONTEXT_STREAM);
     size_t bytes, tokens;
     char *text = file_slurp("log/deep/log.csv", &bytes), *line = text;
     const char *head = "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n";
@@ -113,28 +111,23 @@ TEST(the_log_has_its_columns)
     assert_int_equal(last, a.result.steps);
     assert_int_equal(rows, a.result.steps); /* fewer than 20 steps an epoch: a row each */
     assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
-    Vocab v;
+    OWN_VOCAB v;
     assert_int_equal(vocab_read(path(file, "log/deep", "vocab.txt"), &v), 0);
     assert_int_equal(v.size, corpus.vocab.size);
-    vocab_free(&v);
-    char *scheme;
+    OWN_BYTES *scheme;
     assert_int_equal(store_meta(path(file, "log/deep", "model.safetensors"), "scheme", &scheme), 0);
     assert_string_equal(scheme, "toy");
-    memory_free(scheme);
 }
 
 /* Without a directory the best weights are kept in memory. The results are the same, in f32 bit for bit. */
 TEST(a_directory_changes_nothing)
 {
     Trial a, b;
-    trial_init(&a, NULL, CONTEXT_SENTENCE);
-    trial_init(&b, "with", CONTEXT_SENTENCE);
-    assert_int_equal(run(&a), 0);
-    assert_int_equal(run(&b), 0);
+    ran(&a, NULL, CONTEXT_SENTENCE);
+    ran(&b, "with", CONTEXT_SENTENCE);
     assert_int_equal(a.result.best_epoch, b.result.best_epoch);
     assert_true(a.result.valid_ppl == b.result.valid_ppl);
     assert_true(a.result.test_ppl == b.result.test_ppl);
-    b.t.seed++;
     trial_init(&b, "with2", CONTEXT_SENTENCE);
     b.t.seed++;
     assert_int_equal(run(&b), 0);
@@ -143,27 +136,34 @@ TEST(a_directory_changes_nothing)
 
 /* ---- stopping and going on ----------------------------------------------------------------------- */
 
-/* A run may stop after every step, also at an epoch's last one (before or after its validation), and be resumed. It
- * ends like one without a stop. */
+static void plain_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+}
+
+static void within_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+    a->t.eval_every = 3;
+}
+
+/* A run may stop after every step, also at an epoch's last one and where it validates within epochs, before and after
+ * the validation, and be resumed. It ends like one without a stop. */
 TEST(stopped_and_resumed_is_uninterrupted)
 {
+    Trial whole;
+    within_init(&whole, "within");
+    assert_int_equal(run(&whole), 0);
+    assert_int_equal(whole.result.steps, 24);
+    for (uint64_t step = 1; step <= 24; step++)
+        assert_resumes(within_init, "within", &whole, step, "cpu-f32");
     for (size_t i = 0; tested_backend(i); i++) {
-        Trial whole, part;
-        char name[32], full[32];
+        char full[32];
         snprintf(full, sizeof full, "full%zu", i);
-        trial_init(&whole, full, CONTEXT_STREAM);
+        plain_init(&whole, full);
         assert_int_equal(run_on(&whole, tested_backend(i)), 0);
-        for (uint64_t step = 1; step <= whole.result.steps; step++) {
-            snprintf(name, sizeof name, "part%zu-%d", i, (int)step);
-            trial_init(&part, name, CONTEXT_STREAM);
-            part.stop_at = step;
-            assert_int_equal(run_on(&part, tested_backend(i)), ERR_INTERRUPTED);
-            trial_init(&part, name, CONTEXT_STREAM);
-            part.t.resume = 1;
-            assert_int_equal(run_on(&part, tested_backend(i)), 0);
-            assert_same_run(full, name, &whole, &part);
-            assert_same_state(full, name, tested_backend(i));
-        }
+        for (uint64_t step = 1; step <= 24; step += step == 1 ? 6 : step == 8 ? 16 : 1)
+            assert_resumes(plain_init, full, &whole, step, tested_backend(i)); /* 1, 7, 8, 24 */
     }
 }
 
@@ -195,8 +195,7 @@ TEST(an_older_state_wins)
 TEST(a_finished_run_only_evaluates)
 {
     Trial a, b;
-    trial_init(&a, "done", CONTEXT_STREAM);
-    assert_int_equal(run(&a), 0);
+    ran(&a, "done", CONTEXT_STREAM);
     trial_init(&b, "done", CONTEXT_STREAM);
     b.t.resume = 1;
     assert_int_equal(run(&b), 0);
@@ -243,6 +242,10 @@ TEST(resuming_needs_the_same_run)
     assert_non_null(strstr(error_text(), ": rate "));
     assert_null(strstr(error_text(), ";")); /* nothing else differs */
     a.t.rate /= 2;
+    a.t.eval_every = 4;
+    assert_int_equal(run(&a), ERR_INPUT); /* validations help decide the model */
+    assert_non_null(strstr(error_text(), "validated every "));
+    a.t.eval_every = 0;
     corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), ERR_INPUT);
     assert_non_null(strstr(error_text(), "corpus is not the text it was trained on"));
@@ -261,14 +264,13 @@ static void rewrite_progress(const char *name, const char *progress)
 {
     char file[PATH];
     char *recipe;
-    Model *m = new_model("cpu-f32");
+    OWN_MODEL *m = new_model("cpu-f32");
     path(file, name, "state.safetensors");
     assert_int_equal(store_meta(file, "recipe", &recipe), 0);
     assert_int_equal(store_load_state(m, file), 0);
     StoreText meta[] = {{"progress", (char *)progress}, {"recipe", recipe}};
     assert_int_equal(store_save_state(m, file, meta, 2), 0);
     memory_free(recipe);
-    model_free(m);
 }
 
 /* Numbers that no run has, some of which would never end, are refused. They are in the order of print_progress
@@ -353,31 +355,8 @@ TEST(validations_within_epochs)
 }
 
 /* All weights become level after the validation at step 12, the first one of the second epoch, whose end is then worse.
- * The model is that of step 12. */
-TEST(the_best_within_an_epoch_is_kept)
-{
-    uint64_t step[32];
-    double ppl[32];
-    Trial a;
-    Evaluation e;
-    trial_init(&a, "inside", CONTEXT_STREAM);
-    a.t.eval_every = 12;
-    a.t.epochs = 2;
-    a.level_epoch = 2;
-    assert_int_equal(run_keep_model(&a, "cpu-f32"), 0);
-    assert_int_equal(validations_of("inside", step, ppl), 3);
-    assert_int_equal(step[1], 12);
-    assert_true(ppl[1] < ppl[0] && ppl[1] < ppl[2]);
-    assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
-    assert_int_equal(train_eval(a.m, &corpus.text[SPLIT_VALID], NULL, &corpus.vocab, NULL,
-                                CONTEXT_STREAM, 40, 10, &e),
-                     0);
-    assert_true(fabs(exp(e.mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
-    model_free(a.m);
-}
-
-/* Patience counts epochs. A run has its best validation within the second epoch, and all weights are level after it. At
- * the end of the third it has had one epoch without a better one, and ends there. */
+ * The model is that of step 12. Patience counts epochs: at the end of the third the run has had one epoch without a
+ * better validation, and ends there. */
 TEST(patience_counts_epochs)
 {
     uint64_t step[32];
@@ -388,38 +367,15 @@ TEST(patience_counts_epochs)
     a.t.epochs = 9;
     a.t.patience = 1;
     a.level_epoch = 2;
-    assert_int_equal(run(&a), 0);
+    assert_int_equal(run_keep_model(&a, "cpu-f32"), 0);
+    OWN_MODEL *m = a.m;
     assert_int_equal(a.result.best_epoch, 2);
     assert_int_equal(a.result.steps, 3 * 8);
     assert_int_equal(validations_of("patient", step, ppl), 4);
     assert_true(step[1] == 12 && ppl[1] < ppl[0] && ppl[1] < ppl[2] && ppl[1] < ppl[3]);
-}
-
-/* A run with validations within epochs may stop after every step, also before and after the validations there. */
-TEST(validations_are_resumed)
-{
-    Trial whole, part;
-    char name[32];
-    trial_init(&whole, "whole", CONTEXT_STREAM);
-    whole.t.eval_every = 3;
-    assert_int_equal(run(&whole), 0);
-    for (uint64_t step = 1; step <= whole.result.steps; step++) {
-        snprintf(name, sizeof name, "cut%d", (int)step);
-        trial_init(&part, name, CONTEXT_STREAM);
-        part.t.eval_every = 3;
-        part.stop_at = step;
-        assert_int_equal(run(&part), ERR_INTERRUPTED);
-        part.stop = 0;
-        part.stop_at = 0;
-        part.t.resume = 1;
-        part.t.eval_every = 4;
-        assert_int_equal(run(&part), ERR_INPUT); /* validations help decide the model */
-        assert_non_null(strstr(error_text(), "validated every 3"));
-        part.t.eval_every = 3;
-        assert_int_equal(run(&part), 0);
-        assert_same_run("whole", name, &whole, &part);
-        assert_same_state("whole", name, "cpu-f32");
-    }
+    assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
+    double mean = evaluated(m, SPLIT_VALID, CONTEXT_STREAM).mean;
+    assert_true(fabs(exp(mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
 }
 
 /* ---- JSON lines ------------------------------------------------------------------------------------ */
@@ -460,7 +416,7 @@ static void assert_json_of_log(const char *lines, const char *directory)
  * lines that its state does not know. */
 TEST(json_lines_are_the_log)
 {
-    static const uint64_t stops[] = {0, 3, 5, 8, 9, 24};
+    static const uint64_t stops[] = {0, 5, 8, 9, 24};
     char lines[PATH], file[PATH];
     for (size_t i = 0; i < 2 * sizeof stops / sizeof *stops; i++) {
         Trial a;
@@ -528,16 +484,14 @@ TEST(failing_to_save_is_told)
 
 TEST(bad_configurations_are_refused)
 {
-    Trial a;
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.epochs = 0;
-    assert_int_equal(run(&a), ERR_INPUT);
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.rate = NAN;
-    assert_int_equal(run(&a), ERR_INPUT);
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.batch_tokens = 41;
-    assert_int_equal(run(&a), ERR_MISUSE);
+    for (int i = 0; i < 3; i++) {
+        Trial a;
+        trial_init(&a, NULL, CONTEXT_STREAM);
+        if (i == 0) a.t.epochs = 0;
+        if (i == 1) a.t.rate = NAN;
+        if (i == 2) a.t.batch_tokens = 41;
+        assert_int_equal(run(&a), i == 2 ? ERR_MISUSE : ERR_INPUT);
+    }
 }
 
 TEST(every_allocation_may_fail)
@@ -549,8 +503,8 @@ TEST(every_allocation_may_fail)
         trial_init(&a, "memory", CONTEXT_SENTENCE);
         a.t.epochs = 1;
         a.t.out = a.out;
-        a.m = new_model("cpu-f32");
         a.t.arg = &a;
+        a.m = new_model("cpu-f32");
         memory_fail_at(tries + 1);
         code = train_run(a.m, &corpus, &a.t, &a.result);
         memory_fail_at(0);
