@@ -9,8 +9,6 @@ static int begin(void **state)
     return program_open(state) || ranks_begin();
 }
 
-/* ---- curves --------------------------------------------------------------------------------------- */
-
 /* Curves are printed to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which divides by
  * the gradient's size, carry that on: 1e-8 leaves a factor 1e6 in 60 steps. In f32 this generous factor would leave
  * nothing: 2e-6 to 2e-5 are measured and 5e-4 allowed, a twentieth of the effect of another mask (below). */
@@ -66,8 +64,6 @@ TEST(another_mask_has_another_curve)
     assert_true(e == 0);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------------- */
-
 /* 20,000 pairs in batches of 2,857 leave one pair for the last batch of an epoch: all ranks but one have none of it.
  * The validation text has 500 pairs, in one batch. */
 #define PAIRS                                                                                \
@@ -107,8 +103,6 @@ TEST(pairs_have_the_curve_of_one_process)
     snprintf(corpus, sizeof corpus, " --corpus text");
 }
 
-/* ---- stopped and killed --------------------------------------------------------------------------- */
-
 #define UNTIL(epochs) "train --epochs " epochs " --precision f32 --dropout 0.2" TINY
 #define LONG UNTIL("25")
 
@@ -136,8 +130,6 @@ TEST(signals_and_kills)
     unlink(file_path("run/result.csv"));
     continues_as_if_it_had_not_stopped();
 }
-
-/* ---- refused -------------------------------------------------------------------------------------- */
 
 TEST(what_ranks_cannot_do_is_told_once)
 {
@@ -180,8 +172,6 @@ TEST(children_train_alone)
     assert_false(file_exists("compared/runs/transformer-seed1/ranks.csv"));
 }
 
-/* ---- two in one directory ------------------------------------------------------------------------- */
-
 TEST(a_directory_has_one_training)
 {
     pid_t pid = start(1, UNTIL("4000") " --out shared");
@@ -198,12 +188,9 @@ TEST(a_directory_has_one_training)
 /* A gnuplot that takes long, and that outlives its killed training, does not hold the directory. */
 TEST(a_plot_being_drawn_holds_no_directory)
 {
-    static const char slow[] =
-        "#!/bin/sh\necho $$ >../drawing\nexec sleep 60\n"; /* it may start no process */
     char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
-    mkdir(file_path("bin"), 0777);
-    file_write("bin/gnuplot", slow, sizeof slow - 1);
-    assert_int_equal(chmod(file_path("bin/gnuplot"), 0755), 0);
+    shell_ok("mkdir bin; printf '#!/bin/sh\necho $$ >../drawing\nexec sleep 60\n' >bin/gnuplot; "
+             "chmod 755 bin/gnuplot"); /* it may start no process */
     snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
     setenv("PATH", path, 1);
     pid_t pid = start(1, "train --epochs 1 --out drawn" TINY);
