@@ -253,7 +253,7 @@ static const char *const variants[] = {
     "--positions both --untied --activation gelu --masks step",
     "--positions none --encoder ab3 --encoder-layers 4",
     "--label-smoothing 0.1 --weight-decay 0.1 --clip 1 --schedule cosine",
-    "--epochs 3 --average 2 --batch-tokens 20800",
+    "--epochs 3 --average 2 --eval-tokens 300 --batch-tokens 20800",
     "--decoder heun-decoder --encoder-layers 2",
 };
 
@@ -261,10 +261,11 @@ static const char *const variants[] = {
 TEST(all_ways_train)
 {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        run_ok(PAIRS " --out way --width 16 --inner 32 --heads 2 --sequence 16 --threads 1 --rate "
-                     "1e-2 --warmup 5 --eval-tokens 2000 %s%s",
-               variants[i],
-               strstr(variants[i], "--epochs") ? "" : " --batch-tokens 208 --max-steps 10");
+        run_ok(
+            PAIRS " --out way %s%s", variants[i],
+            strstr(variants[i], "--epochs")
+                ? " --rate 1e-2 --warmup 10 --width 16 --inner 32 --heads 2 --sequence 16 --threads 1"
+                : SHORT);
         double ppl = result_of("way", "test_ppl"), exact = result_of("way", "test_exact");
         run_ok("eval --model way --corpus reverse:6 --split test --csv");
         if (!(fabs(out_number(-1, "ppl") - ppl) <= 1e-4 * ppl) ||
