@@ -305,7 +305,7 @@ TEST(test_json_log)
 TEST(test_compare)
 {
     need_tool("gnuplot");
-    memmove(program, strrchr(program, ' ') + 1, strlen(strrchr(program, ' '))); /* with plots */
+    program_draw();
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2 --csv --out "
         "both" SMALL_TRAINING;

@@ -29,6 +29,12 @@ int program_open_undrawn(void **state)
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
+void program_draw(void)
+{
+    const char *path = strrchr(program, ' ');
+    if (path) memmove(program, path + 1, strlen(path));
+}
+
 int program_close(void **state)
 {
     return scratch_close(state);

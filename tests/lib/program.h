@@ -14,8 +14,9 @@ extern char out[1 << 20], err[1 << 16]; /* stdout and stderr of the last line th
 int program_open(void **state);
 int program_close(void **state);
 
-/* Opens it without gnuplot, as plots take longer than small trainings. */
+/* Opens it without gnuplot, as plots take longer than small trainings, until program_draw. */
 int program_open_undrawn(void **state);
+void program_draw(void);
 
 /* Returns the exit status of `trotter ARGUMENTS`, which has five minutes; < 0 as in shell(). */
 int program_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
