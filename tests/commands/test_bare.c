@@ -25,17 +25,11 @@ TEST(what_lacks_its_tool_is_skipped)
 static void script(const char *name, const char *body, int status)
 {
     char text[512], path[64];
-    int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", body, status);
+    shell_ok("mkdir -p build/tests/any");
+    snprintf(text, sizeof text, "#!/bin/sh\n%s\nexit %d\n", body, status);
     snprintf(path, sizeof path, "build/tests/any/%s", name);
-    file_write(path, text, (size_t)n);
+    file_text(path, text);
     assert_int_equal(chmod(file_path(path), 0755), 0);
-}
-
-static void folders(void)
-{
-    mkdir(file_path("build"), 0777);
-    mkdir(file_path("build/tests"), 0777);
-    mkdir(file_path("build/tests/any"), 0777);
 }
 
 /* Each row is a shell script that stands for a test program and reports its tests "first" and "second" as
@@ -63,7 +57,6 @@ TEST(what_goes_wrong_is_told)
     char build[PATH_MAX], list[PATH_MAX];
     snprintf(build, sizeof build, "%s", file_path("build"));
     snprintf(list, sizeof list, "%s", file_path("list"));
-    folders();
     file_write("list", listed, sizeof listed - 1);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         script("test_a", programs[i].body, programs[i].status);
@@ -92,7 +85,6 @@ TEST(failures_are_counted)
 {
     char build[PATH_MAX];
     snprintf(build, sizeof build, "%s", file_path("build"));
-    folders();
     script("test_a", "echo 'ok 1 - first'", 0);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         script("test_b", runs[i].body, runs[i].status);

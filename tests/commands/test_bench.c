@@ -24,7 +24,7 @@ static int near(double a, double b)
 
 TEST(test_values)
 {
-    assert_int_equal(program_run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
+    run_ok("bench ode --system henon --repeats 3 --piece 0.1 --csv");
     assert_int_equal(strncmp(out, "what,variant,value,unit\n", 24), 0);
     double own = value("henon.rk4.evaluation", "trotter", "us");
     double gsl = value("henon.rk4.evaluation", "gsl", "us");
@@ -41,6 +41,10 @@ TEST(test_values)
     assert_false(near(gsl, own * 1.001)); /* controls */
     assert_true(isnan(value("henon.rk4.calls", "trotter", "us")));
     assert_true(isnan(value("henon.rk5.rate", "trotter", "steps/s")));
+    /* Boost's rows hold a number or say that they were skipped */
+    int there = value("henon.rk4.rate", "boost", "steps/s") > 0;
+    int skipped = strstr(out, "\nhenon.rk4.rate,boost,,skipped\n") != NULL;
+    assert_int_equal(there + skipped, 1);
 }
 
 /* A field that sees all particles costs more than twice as much with twice as many; a grid costs about twice as
@@ -59,32 +63,19 @@ TEST(test_growth)
     assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
 }
 
-/* Boost's rows hold a number or say that they were skipped. */
-TEST(test_boost)
-{
-    assert_int_equal(program_run("bench ode --system henon --repeats 3 --piece 0.1 --csv"), 0);
-    int there = value("henon.rk4.rate", "boost", "steps/s") > 0;
-    int skipped = strstr(out, "\nhenon.rk4.rate,boost,,skipped\n") != NULL;
-    assert_int_equal(there + skipped, 1);
-}
-
-/* ---- encoders and decoders ---------------------------------------------------------------------------- */
-
 #define PAIRS "bench pairs --size tiny --repeats 3 --budget 0 --threads 1 --csv "
 #define TRANSLATE \
     "bench translate --size tiny --repeats 3 --budget 0 --threads 1 --csv --beam 3 --length 4 --sentences 5 --beams 1,2 --lengths 3 --batches 2 "
 
-/* Writes a shell script that takes the place of --peer's: it records its arguments and prints `says`. */
-static void write_peer(const char *says)
+/* Writes a shell script that takes the place of --peer's: it records its arguments and prints `words`. */
+static void write_peer(const char *words)
 {
-    FILE *f = fopen(file_path("peer.sh"), "w");
-    assert_non_null(f);
-    fprintf(
-        f,
-        "echo \"$*\" >>called.txt\n[ \"$1\" != --pairs ] || { echo \"$2\" >name.txt; cp \"$2\" lengths.txt; }\n"
-        "echo words\necho '%s'\n",
-        says);
-    assert_int_equal(fclose(f), 0);
+    char text[512];
+    snprintf(text, sizeof text,
+             "echo \"$*\" >>called.txt\n[ \"$1\" != --pairs ] || { echo \"$2\" >name.txt; "
+             "cp \"$2\" lengths.txt; }\necho words\necho '%s'\n",
+             words);
+    file_text("peer.sh", text);
 }
 
 static int run_with_peer(const char *arguments)
@@ -96,24 +87,26 @@ static int run_with_peer(const char *arguments)
 /* Operations of one target token for D = 16, M = 32, V = 100, one layer a side and r source tokens: forward, and twice
  * as much backward, make 6 operations a weight. The target has (4 + 2) D^2 + 2 D M and D V weights, the source 4 D^2 +
  * 2 D M and 2 D^2 of KEYS. RK4 over the encoder's layer does all but KEYS four times. */
+#define P "pairs.cpu-f32.tiny."
+static const char plain[] = "transformer/transformer", tps[] = "target tokens/s";
+
 TEST(test_pairs)
 {
-    const char *plain = "transformer/transformer", *rk4 = "rk4-layer/transformer";
+    const char *rk4 = "rk4-layer/transformer";
     run_ok(PAIRS "--stacks transformer/transformer,rk4-layer/transformer");
-    double tokens = value("pairs.cpu-f32.tiny.tokens_per_s", plain, "target tokens/s");
-    double low = value("pairs.cpu-f32.tiny.tokens_per_s.low", plain, "target tokens/s");
-    double high = value("pairs.cpu-f32.tiny.tokens_per_s.high", plain, "target tokens/s");
-    double floor = value("pairs.cpu-f32.tiny.floor", plain, "target tokens/s");
-    double flop = value("pairs.cpu-f32.tiny.floor.flop_per_token", plain, "FLOP");
-    double four = value("pairs.cpu-f32.tiny.floor.flop_per_token", rk4, "FLOP");
-    double source = value("pairs.cpu-f32.tiny.source_tokens_per_s", plain, "source tokens/s");
-    assert_true(low <= tokens && tokens <= high);
-    assert_true(near(value("pairs.cpu-f32.tiny.floor.share", plain, "of floor"), tokens / floor));
+    double tokens = value(P "tokens_per_s", plain, tps);
+    double flop = value(P "floor.flop_per_token", plain, "FLOP");
+    double four = value(P "floor.flop_per_token", rk4, "FLOP");
+    double source = value(P "source_tokens_per_s", plain, "source tokens/s");
+    assert_true(value(P "tokens_per_s.low", plain, tps) <= tokens);
+    assert_true(tokens <= value(P "tokens_per_s.high", plain, tps));
+    assert_true(
+        near(value(P "floor.share", plain, "of floor"), tokens / value(P "floor", plain, tps)));
     double r = (flop - 6 * (16 * 100 + 6 * 256 + 2 * 512)) / (6 * (6 * 256 + 2 * 512));
     assert_true(near(four - flop, 6 * r * 3 * (4 * 256 + 2 * 512)));
     assert_true(r > 0.8 && r < 1.2);
     assert_true(source / tokens > 0.9 && source / tokens < 1.1);
-    assert_true(isnan(value("pairs.cpu-f32.tiny.peer.stock", plain, "target tokens/s")));
+    assert_true(isnan(value(P "peer.stock", plain, tps)));
 }
 
 /* The peer's file holds the batches' lengths and is removed afterwards. */
@@ -123,15 +116,10 @@ TEST(test_peer_of_pairs)
     write_peer("{\"tokens_per_s\": 1000}");
     assert_int_equal(
         run_with_peer(PAIRS "--norm post --stacks transformer/transformer,macaron/macaron"), 0);
-    double tokens =
-        value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s");
-    assert_true(value("pairs.cpu-f32.tiny.peer.tuned", "transformer/transformer",
-                      "target tokens/s") == 1000);
-    assert_true(
-        near(value("pairs.cpu-f32.tiny.peer.best.ratio", "transformer/transformer", "times"),
-             tokens / 1000));
-    assert_true(
-        isnan(value("pairs.cpu-f32.tiny.peer.tuned", "macaron/macaron", "target tokens/s")));
+    double tokens = value(P "tokens_per_s", plain, tps);
+    assert_true(value(P "peer.tuned", plain, tps) == 1000);
+    assert_true(near(value(P "peer.best.ratio", plain, "times"), tokens / 1000));
+    assert_true(isnan(value(P "peer.tuned", "macaron/macaron", tps)));
     FILE *f = fopen(file_path("lengths.txt"), "r");
     assert_non_null(f);
     for (; fscanf(f, "%zu %zu %zu", &batch, &source, &target) == 3; pairs++) {
@@ -145,8 +133,7 @@ TEST(test_peer_of_pairs)
     write_peer("no number");
     assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 2);
     assert_true(says("its last line has no tokens_per_s"));
-    assert_true(value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer",
-                      "target tokens/s") > 0); /* our own figures are not lost */
+    assert_true(value(P "tokens_per_s", plain, tps) > 0); /* our own figures are not lost */
     assert_int_equal(shell("[ -s name.txt ] && [ ! -e \"$(cat name.txt)\" ]"), 0);
 }
 
@@ -156,32 +143,27 @@ TEST(test_peer_that_hangs)
     file_text("peer.sh", "sleep 100\n");
     assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer --peer-limit 1"), 2);
     assert_true(says("not done after 1 s (--peer-limit)"));
-    assert_true(
-        value("pairs.cpu-f32.tiny.tokens_per_s", "transformer/transformer", "target tokens/s") > 0);
+    assert_true(value(P "tokens_per_s", plain, tps) > 0);
 }
 
 /* OpenBLAS's kernels for each core are tried once, and only the fastest are repeated. A core that the user chose is the
  * only one. */
 TEST(test_cores_of_a_peer)
 {
-    const char *plain = "transformer/transformer", *unit = "target tokens/s";
-    FILE *f = fopen(file_path("peer.sh"), "w");
-    assert_non_null(f);
-    fputs(
+    file_text(
+        "peer.sh",
         "echo \"core ${OPENBLAS_CORETYPE:-none}\" >>called.txt\n"
         "case $OPENBLAS_CORETYPE in Zen) s=900 ;; Haswell) exit 3 ;; SkylakeX) s=300 ;; *) s=100 ;; esac\n"
-        "echo \"{\\\"tokens_per_s\\\": $s}\"\n",
-        f);
-    assert_int_equal(fclose(f), 0);
+        "echo \"{\\\"tokens_per_s\\\": $s}\"\n");
     unsetenv("OPENBLAS_CORETYPE");
     assert_int_equal(run_with_peer(PAIRS "--stacks transformer/transformer"), 0);
-    assert_true(value("pairs.cpu-f32.tiny.peer.tuned-zen", plain, unit) == 900);
-    assert_true(value("pairs.cpu-f32.tiny.peer.tuned-skylakex", plain, unit) == 300);
-    assert_true(value("pairs.cpu-f32.tiny.peer.tuned", plain, unit) == 100);
-    assert_true(isnan(value("pairs.cpu-f32.tiny.peer.tuned-haswell", plain, unit)));
+    assert_true(value(P "peer.tuned-zen", plain, tps) == 900);
+    assert_true(value(P "peer.tuned-skylakex", plain, tps) == 300);
+    assert_true(value(P "peer.tuned", plain, tps) == 100);
+    assert_true(isnan(value(P "peer.tuned-haswell", plain, tps)));
     assert_non_null(strstr(err, "without tuned-haswell"));
-    double tokens = value("pairs.cpu-f32.tiny.tokens_per_s", plain, unit);
-    assert_true(near(value("pairs.cpu-f32.tiny.peer.best.ratio", plain, "times"), tokens / 900));
+    double tokens = value(P "tokens_per_s", plain, tps);
+    assert_true(near(value(P "peer.best.ratio", plain, "times"), tokens / 900));
     assert_int_equal(
         shell("[ $(grep -c Zen called.txt) -gt 1 ] && [ $(grep -c SkylakeX called.txt) = 1 ]"), 0);
     setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
@@ -222,8 +204,6 @@ TEST(test_translate)
     assert_int_equal(shell("grep -q -- '--beam 3 --length 3 --sentences 5' called.txt"), 0);
 }
 
-/* ---- a model of a device -------------------------------------------------------------------------------- */
-
 #define MODEL "bench model --width 128 --precision f32 --csv --repeats 3 --budget 0 "
 
 /* A step has three products for each weight: 6 operations a token and a weight. Its time is that of its calls: each
@@ -251,31 +231,35 @@ TEST(test_model)
     run_ok(MODEL "--scheme transformer --layers 3 --tokens 8192");
     assert_true(near(value("model.cuda-f32.transformer.flop", "products", "FLOP"),
                      6 * 2 * N * (3 * layer + D * V)));
-    must_refuse("bench model --precision f64", "a device has f32, tf32, bf16");
-    must_refuse("bench model --beam 2", "--beam has no meaning for bench model");
 }
 
 TEST(test_refusals)
 {
-    assert_int_equal(program_run("bench"), 2);
-    assert_int_equal(program_run("bench pde"), 2);
-    assert_int_equal(program_run("bench ode twice"), 2);
-    assert_int_equal(program_run("bench ode --system kuramoto"), 2);
-    assert_int_equal(program_run("bench ode --repeats 2"), 2);
-    assert_int_equal(program_run("bench ode --piece nan"), 2);
-    assert_int_equal(program_run("bench ode --threads 1"), 2); /* belongs to bench train */
-    assert_int_equal(program_run("bench train --system henon"), 2);
-    must_refuse("bench pairs --stacks macaron", "expected ENCODER/DECODER");
-    must_refuse("bench pairs --stacks transformer/nonsense", "nonsense");
-    must_refuse("bench pairs --size tiny --norm post --stacks rk4-layer/transformer", "rk4-layer");
-    must_refuse("bench pairs --beam 2", "--beam has no meaning for bench pairs");
-    must_refuse("bench translate --stacks macaron/macaron", "--stacks has no meaning");
-    must_refuse("bench translate --beams 1,0", "--beams");
-    must_refuse("bench translate --beam 100 --length 1000 --sentences 4096", "tokens in all");
-    must_refuse("bench train --size tiny", "--size has no meaning for bench train");
-    assert_int_equal(program_run("bench ode --help all"), 0);
+    static const char *const bad[] = {"",
+                                      "pde",
+                                      "ode twice",
+                                      "ode --system kuramoto",
+                                      "ode --repeats 2",
+                                      "ode --piece nan",
+                                      "ode --threads 1", /* belongs to bench train */
+                                      "train --system henon"};
+    static const char *const told[][2] = {
+        {"pairs --stacks macaron", "expected ENCODER/DECODER"},
+        {"pairs --stacks transformer/nonsense", "nonsense"},
+        {"pairs --size tiny --norm post --stacks rk4-layer/transformer", "rk4-layer"},
+        {"pairs --beam 2", "--beam has no meaning for bench pairs"},
+        {"translate --stacks macaron/macaron", "--stacks has no meaning"},
+        {"translate --beams 1,0", "--beams"},
+        {"translate --beam 100 --length 1000 --sentences 4096", "tokens in all"},
+        {"train --size tiny", "--size has no meaning for bench train"},
+        {"model --precision f64", "a device has f32, tf32, bf16"},
+        {"model --beam 2", "--beam has no meaning for bench model"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) expect(2, "bench %s", bad[i]);
+    REFUSE_ALL("bench %s", told, NULL);
+    run_ok("bench ode --help all");
     assert_null(strstr(out, "\n  --precision "));
-    assert_int_equal(program_run("bench --help all"), 0);
+    run_ok("bench --help all");
     assert_non_null(strstr(out, "\n  --precision "));
 }
 

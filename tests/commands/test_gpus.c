@@ -79,8 +79,6 @@ static void need_gpus(void)
     skip();
 }
 
-/* ---- a rank alone --------------------------------------------------------------------------------- */
-
 static void no_sum(Ranks *r, double *x, size_t n)
 {
     (void)r, (void)x, (void)n;
@@ -134,8 +132,6 @@ TEST(a_rank_alone_sums_to_itself)
     r.close(&r);
     b->release(d);
 }
-
-/* ---- curves --------------------------------------------------------------------------------------- */
 
 static const char *const curves[] = {
     "train --scheme transformer --epochs 2 --dropout 0.2" GPU,
@@ -206,8 +202,6 @@ static void what_a_rank_gets_wrong_is_seen(void **state)
     if (!(e <= tolerance)) fail_msg("off by %g", e);
 }
 
-/* ---- streams -------------------------------------------------------------------------------------- */
-
 static void right_in_every_order_of_streams(void **state)
 {
     (void)state;
@@ -229,8 +223,6 @@ static void right_in_every_order_of_streams(void **state)
         }
 }
 
-/* ---- stopped and resumed -------------------------------------------------------------------------- */
-
 #define LONG "train --epochs 4 --dropout 0.2" GPU
 
 static void must_be_whole(const char *what)
@@ -250,8 +242,6 @@ TEST(stops_and_goes_on_with_the_same_bits)
     if (status != 130 || errors() != 1) fail_msg("status %d, %s", status, err);
     must_be_whole("stopped");
 }
-
-/* ---- refused, failed ------------------------------------------------------------------------------ */
 
 TEST(what_cannot_be_is_told_once)
 {

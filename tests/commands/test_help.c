@@ -55,10 +55,7 @@ static int is_screen(const Command *c, const char *help)
 /* Parses the example, without redirections; what it chooses to do must have its options. */
 static void run_example(const Command *c)
 {
-    char line[256];
-    snprintf(line, sizeof line, "%s %.*s --help all", c->name, (int)strcspn(c->example, "<"),
-             c->example);
-    run_ok(line);
+    run_ok("%s %.*s --help all", c->name, (int)strcspn(c->example, "<"), c->example);
     for (const char *at = c->example; (at = strstr(at, "--")); at += 2)
         if (!has_option(out, at + 2, strcspn(at + 2, " "))) fail_msg("%s: %s", c->name, at);
 }
@@ -136,8 +133,6 @@ TEST(test_command_line)
     must_refuse("bench ode --help beams", "nothing has 'beams'; "); /* of another bench */
     must_refuse("train --help=", "expected a text");
 }
-
-/* ---- controls ------------------------------------------------------------------------------------ */
 
 #define WORDS "words and more words and again words and then some more words of them "
 static Option rows[] = {{"long", OPTION_TEXT, NULL, "X", "short", 0, 0}, {0}};

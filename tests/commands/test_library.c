@@ -150,19 +150,15 @@ static const char null_cases[] =
 
 TEST(null_is_refused)
 {
-    file_write("null.c", null_cases, strlen(null_cases));
+    file_text("null.c", null_cases);
     if (compile_and_run("null.c", "run") != 0) fail_msg("%s%s", out, err);
 }
 
 TEST(the_header_is_cplusplus_too)
 {
-    if (shell("command -v g++ >none") != 0) {
-        print_message("# skipped: no g++ here\n");
-        skip();
-    }
-    static const char header[] =
-        "#include <trotter.h>\nint main() { return trotter_version() == 0; }\n";
-    file_write("header.cpp", header, strlen(header));
+    need_tool("g++");
+    file_text("header.cpp",
+              "#include <trotter.h>\nint main() { return trotter_version() == 0; }\n");
     shell_ok(
         "g++ -std=c++98 -Wall -Wextra -Wpedantic -Werror -Iusr/include -o header header.cpp -Lusr/lib -ltrotter");
     shell_ok("LD_LIBRARY_PATH=usr/lib ./header");
@@ -174,7 +170,7 @@ TEST(the_header_is_cplusplus_too)
 
 TEST(answers_and_refusals)
 {
-    file_write("cases.c", cases, strlen(cases));
+    file_text("cases.c", cases);
     if (compile_and_run("cases.c", "") != 0) fail_msg("%s%s", out, err);
 }
 
@@ -194,9 +190,9 @@ static const char model_cases[] =
 TEST(models)
 {
     shell_ok("echo in the beginning >words.txt");
-    file_write("model.c", model_cases, strlen(model_cases));
+    file_text("model.c", model_cases);
     if (compile_and_run("model.c", "run") != 0) fail_msg("%s%s", out, err);
-    file_write("library.txt", out, strlen(out));
+    file_text("library.txt", out);
     run_ok(
         "eval --model run --text words.txt --context sentence --logits eval.npy --precision f64");
     shell_ok("tail -c +129 eval.npy | od -An -v -tf4 -w4 | awk '{ print $1 + 0 }' >eval.txt");
@@ -268,7 +264,7 @@ TEST(what_python_is_refused)
         "    svg = trotter.plot([('a`touch run-by-plot`\\n\"$', [1, 2], [3, 4])], 'x', \"y'`touch run-by-plot`\")\n"
         "    assert '<svg' in svg and 'touch' in svg and not __import__('os').path.exists('run-by-plot')\n"
         "    assert '<svg' in trotter.measure('euler')._repr_svg_()\n";
-    file_write("refused.py", code, strlen(code));
+    file_text("refused.py", code);
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }
 
@@ -292,9 +288,9 @@ TEST(encoders_by_numpy)
         "finetune --model encoder --task pairs.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 2 --pretrained-only --out labels");
     shell_ok("printf 'the lord said\\tof the people of god\\n' >pair");
     run_ok("classify --model labels --text pair --precision f64 --csv");
-    file_write("classified.csv", out, strlen(out));
+    file_text("classified.csv", out);
     run_ok("classify --model labels --text pair --precision f64 --csv --sequence 6");
-    file_write("cut.csv", out, strlen(out));
+    file_text("cut.csv", out);
     static const char code[] =
         "import numpy, read_model, trotter\n"
         "def vocabulary(d): return {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
@@ -337,7 +333,7 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --span 4 --out span");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
-    file_write("encoders.py", code, strlen(code));
+    file_text("encoders.py", code);
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
 }
 
@@ -360,18 +356,13 @@ TEST(two_sides_by_numpy)
     file_text("source", "3 1 2 5\n");
     file_text("target", "2 4 1\n");
     for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
-        char line[512];
-        snprintf(
-            line, sizeof line,
+        run_ok(
             "train --corpus reverse:5 --max-steps 3 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 416 "
             "--threads 1 %s %s --out %s",
             model[i][1], model[i][2], model[i][0]);
-        run_ok(line);
-        snprintf(
-            line, sizeof line,
+        run_ok(
             "eval --model %s --text target --source-text source --precision f64 --threads 1 --logits %s.npy",
             model[i][0], model[i][0]);
-        run_ok(line);
     }
     run_ok(
         "train --corpus kjv --vocabulary 60 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
@@ -439,7 +430,7 @@ TEST(two_sides_by_numpy)
         "    k1.append(f); k2.append(g)\n"
         "z = r.norm(w, 'final_norm', y[-1]) @ w['embed.weight'].T\n"
         "assert far('odd', z) < 1e-6, far('odd', z)\n";
-    file_write("pairs.py", code, strlen(code));
+    file_text("pairs.py", code);
     if (shell(PYTHON "pairs.py", root, python) != 0) fail_msg("%s", err);
 }
 
@@ -474,7 +465,4 @@ TEST(by_pip)
         0);
 }
 
-int main(void)
-{
-    return test_run(open_all, program_close);
-}
+TEST_MAIN(open_all, program_close)

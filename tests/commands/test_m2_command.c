@@ -26,16 +26,16 @@ TEST(one_system)
 {
     run_ok("m2 --gold gold.m2 --hypothesis some --csv");
     assert_int_equal(count_lines(out), 2);
-    assert_true(fabs(atof(out_cell(1, "precision")) - 200 / 3.) <= 1e-9);
+    assert_true(fabs(out_number(1, "precision") - 200 / 3.) <= 1e-9);
     assert_string_equal(out_cell(1, "recall"), "100");
-    assert_true(fabs(atof(out_cell(1, "f")) - 500 / 7.) <= 1e-9);
+    assert_true(fabs(out_number(1, "f") - 500 / 7.) <= 1e-9);
     static const char *const counts[][2] = {{"correct", "2"}, {"proposed", "3"},
                                             {"gold", "2"},    {"sentences", "2"},
                                             {"beta", "0.5"},  {"max_unchanged", "2"}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         assert_string_equal(out_cell(1, counts[i][0]), counts[i][1]);
     run_ok("m2 --gold gold.m2 --hypothesis some --csv --beta 2");
-    assert_true(fabs(atof(out_cell(1, "f")) - 1000 / 11.) <= 1e-9);
+    assert_true(fabs(out_number(1, "f") - 1000 / 11.) <= 1e-9);
     run_ok("m2 --gold gold.m2 --hypothesis some");
     assert_non_null(strstr(out, "66.67  100.00  71.43"));
     assert_non_null(strstr(out, "2 sentences; F has beta 0.5; at most 2 words stay within"));
@@ -86,45 +86,27 @@ TEST(words_that_stay)
     assert_string_equal(out_cell(1, "proposed"), "2");
 }
 
-static void refuse_gold(const char *text, const char *words)
-{
-    file_text("bad.m2", text);
-    must_refuse("m2 --gold bad.m2 --hypothesis good", words);
-}
-
+/* Texts and golds that cannot be read are refused as in tests/studies/test_bleu.c and test_m2.c. */
 TEST(refusals)
 {
+    static const char *const bad[][2] = {
+        {"--hypothesis good", "--gold is needed"},
+        {"--gold nowhere --hypothesis good", "nowhere"},
+        {"--gold - --hypothesis good", "--gold: expected a file"},
+        {"--gold gold.m2 --hypothesis nowhere", "nowhere"},
+        {"--gold gold.m2 --hypothesis good,,good", "expected file names separated by commas"},
+        {"--gold gold.m2 --hypothesis -,-", "can be read once"},
+        {"--gold gold.m2", "standard input is empty"},
+        {"--gold gold.m2 --hypothesis latin", "latin:2: invalid UTF-8"},
+        {"--gold gold.m2 --hypothesis good,short", "short has 1 lines and gold.m2 2 sentences"},
+        {"--gold gold.m2 --hypothesis good --beta -1", "--beta"},
+        {"--gold gold.m2 --hypothesis good --max-unchanged 5000", "--max-unchanged"},
+        {"--gold bad.m2 --hypothesis good", "bad.m2:2: an edit from 2 to 1"},
+    };
     file_text("short", "The cat .\n");
-    file_text("nothing", "");
-    file_write("nul", "The cat\nA\0b\n", 12);
-    file_write("latin", "The cat\nM\xe4nner\n", 15);
-    file_write("nul.m2", "S a\0b\n", 6);
-    must_refuse("m2 --hypothesis good", "--gold is needed");
-    must_refuse("m2 --gold nowhere --hypothesis good", "nowhere");
-    must_refuse("m2 --gold - --hypothesis good", "--gold: expected a file");
-    must_refuse("m2 --gold gold.m2 --hypothesis nowhere", "nowhere");
-    must_refuse("m2 --gold gold.m2 --hypothesis good,,good",
-                "expected file names separated by commas");
-    must_refuse("m2 --gold gold.m2 --hypothesis -,-", "can be read once");
-    must_refuse("m2 --gold gold.m2", "standard input is empty");
-    must_refuse("m2 --gold gold.m2 --hypothesis nothing", "nothing is empty");
-    must_refuse("m2 --gold gold.m2 --hypothesis nul", "nul:2: a NUL byte");
-    must_refuse("m2 --gold gold.m2 --hypothesis latin", "latin:2: invalid UTF-8");
-    must_refuse("m2 --gold gold.m2 --hypothesis good,short",
-                "short has 1 lines and gold.m2 2 sentences");
-    must_refuse("m2 --gold gold.m2 --hypothesis good --beta -1", "--beta");
-    must_refuse("m2 --gold gold.m2 --hypothesis good --max-unchanged 5000", "--max-unchanged");
-    must_refuse("m2 --gold nul.m2 --hypothesis good", "nul.m2:1: a NUL byte");
-    refuse_gold("", "bad.m2 is empty");
-    refuse_gold("\n", "bad.m2 has no sentence");
-    refuse_gold("S M\xe4nner\n", "bad.m2:1: invalid UTF-8");
-    refuse_gold("S a\nS b\n", "bad.m2:2: expected an empty line before a line S");
-    refuse_gold("S a\nA 0 1|||b\n", "bad.m2:2: expected 'A START END|||KIND|||CORRECTION|||");
-    refuse_gold("S a b\nA 2 1|||X|||b" END "0\n", "bad.m2:2: an edit from 2 to 1");
-    refuse_gold("S a b\nA 0 3|||X|||b" END "0\n",
-                "bad.m2:2: an edit that ends at 3, of a sentence of 2 words");
-    run_ok("m2 --gold gold.m2 --hypothesis good --csv"); /* control */
-    assert_string_equal(out_cell(1, "f"), "100");
+    file_text("latin", "The cat\nM\xe4nner\n");
+    file_text("bad.m2", "S a b\nA 2 1|||X|||b" END "0\n");
+    REFUSE_ALL("m2 %s", bad, NULL);
 }
 
 TEST_MAIN(open_texts, program_close)

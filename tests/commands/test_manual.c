@@ -4,8 +4,6 @@
 #include "studies/tools/help.h"
 #include "tests/lib/program.h"
 
-/* ---- pages as words ------------------------------------------------------------------------------ */
-
 static const char *const escapes[][2] = {
     {"\\-", "-"},   {"\\e", "\\"},  {"\\&", ""},     {"\\:", ""},  {"\\(aq", "'"}, {"\\(ga", "`"},
     {"\\(ha", "^"}, {"\\(ti", "~"}, {"\\(dq", "\""}, {"\\fI", ""}, {"\\fP", ""},
@@ -89,8 +87,6 @@ static int page_agrees(const char *page, const char *help)
     return same;
 }
 
-/* ---- each command -------------------------------------------------------------------------------- */
-
 /* Reads the next command of an overview and returns the place after it. NULL: there is no more. */
 static const char *next_command(const char *at, char name[32], char purpose[256])
 {
@@ -127,8 +123,7 @@ TEST(pages_say_what_help_says)
     for (; (line = next_command(line, name, purpose)); count++) {
         snprintf(text, sizeof text, "man/trotter-%s.1", name);
         char *page = file_slurp(text, NULL);
-        snprintf(text, sizeof text, "%s --help all", name);
-        run_ok(text);
+        run_ok("%s --help all", name);
         if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
         /* only commands that save have status 130 */
@@ -151,8 +146,6 @@ TEST(pages_say_what_help_says)
     free(overview);
     free(help_text);
 }
-
-/* ---- text that looks like instructions ----------------------------------------------------------- */
 
 static const Option odd_options[] = {
     {"odd", OPTION_CHOICE, ".a", ".a|'b|\\c", ".SH no heading", 0, 0},
@@ -183,8 +176,6 @@ TEST(odd_text_is_text)
     free(page);
     free(help);
 }
-
-/* ---- other programs ------------------------------------------------------------------------------ */
 
 /* Returns what a line of the shell prints in the folder, stderr too. */
 static const char *said(const char *line)

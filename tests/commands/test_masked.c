@@ -12,7 +12,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open(state) != 0) return -1;
+    if (program_open_undrawn(state) != 0) return -1;
     corpus_write("text", 400, 60);
     /* every word stands twice, one beside the other */
     shell_ok(
@@ -36,23 +36,11 @@ static Row read_row(const char *csv, const char *head)
     return r;
 }
 
-/* Returns a column of the first row of a file. */
-static double first_of(const char *file, const char *column)
-{
-    shell_ok("awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"%s\") k = i } "
-             "NR == 2 { print $k }' %s >number",
-             column, file);
-    char *text = file_slurp("number", NULL);
-    double x = strtod(text, NULL);
-    free(text);
-    return x;
-}
-
 static double result_of(const char *dir, const char *column)
 {
     char file[512];
     snprintf(file, sizeof file, "%s/result.csv", dir);
-    return first_of(file, column);
+    return file_number(file, 1, column);
 }
 
 /* Returns the number of words in a file. */
@@ -64,8 +52,6 @@ static double words_of(const char *file)
     free(text);
     return n;
 }
-
-/* ---- training and evaluation -------------------------------------------------------------------------- */
 
 TEST(trained_and_evaluated)
 {
@@ -131,12 +117,10 @@ TEST(next_sentences_are_learned)
         "\"\\t\" $0 }' topics/$f.txt | sort -n | cut -f2 >mixed/$f.txt; done");
     for (int k = 0; k < 2; k++) {
         char line[400];
-        snprintf(
-            line, sizeof line,
+        run_ok(
             "train --objective masked --next-sentence --corpus %s --width 32 --inner 64 --heads 4 --sequence 12 --layers 1 "
             "--batch-tokens 512 --threads 1 --rate 3e-3 --warmup 20 --epochs 12 --dropout 0 --out learnt-%s",
             texts[k], texts[k]);
-        run_ok(line);
         snprintf(line, sizeof line, "learnt-%s", texts[k]);
         told[k] = result_of(line, "test_exact");
     }
@@ -149,17 +133,15 @@ TEST(next_sentences_are_learned)
  * their states: the stop adds a validation, which may hold the best model. */
 static void check_resume(const char *more)
 {
-    char line[400];
+#define NUMBERS "for d in whole parts; do tail -c 30000 $d/state.safetensors >$d/numbers; done"
     shell_ok("rm -rf whole parts");
-    snprintf(line, sizeof line, TRAIN "%s --epochs 2 --out whole", more);
-    run_ok(line);
-    snprintf(line, sizeof line, TRAIN "%s --epochs 2 --max-steps 3 --out parts", more);
-    run_ok(line);
+    run_ok(TRAIN "%s --epochs 2 --out whole", more);
+    run_ok(TRAIN "%s --epochs 2 --max-steps 3 --out parts", more);
     run_ok("train --resume --max-steps 0 --out parts");
-    shell_ok("for d in whole parts; do tail -c 30000 $d/state.safetensors >$d/numbers; done");
+    shell_ok(NUMBERS);
     assert_true(same_files("whole/numbers", "parts/numbers"));
     run_ok("train --resume --epochs 3 --out parts"); /* control: an epoch more */
-    shell_ok("tail -c 30000 parts/state.safetensors >parts/numbers");
+    shell_ok(NUMBERS);
     assert_false(same_files("whole/numbers", "parts/numbers"));
     expect(2, "train --resume --objective next --out parts");
 }
@@ -188,17 +170,13 @@ TEST(every_context_and_norm)
     free(text);
 }
 
-/* ---- studies -------------------------------------------------------------------------------------------- */
-
 #define STUDY                                                                                    \
     "compare --objective masked --corpus twice" SIZE " --positions both --epochs 8 --dropout 0 " \
     "--activation gelu --scheme transformer,rk2-gate --truncation 2 "
 
-static double one_by_one(const char *run)
+static double one_by_one(int seed)
 {
-    char what[100];
-    snprintf(what, sizeof what, "%s --text beginning --one-by-one", run);
-    char *text = eval_csv(what);
+    char *text = eval_csv("study/runs/transformer-seed%d --text beginning --one-by-one", seed);
     Row r = read_row(text, "tokens,nll,ppl\n");
     assert_true(r.tokens == 30);
     free(text);
@@ -213,14 +191,12 @@ TEST(compared)
     assert_non_null(strstr(out, "pseudo-perplexity"));
     shell_ok("grep -c . study/compare.csv | grep -q '^4$'");
     shell_ok("head -3 twice/valid.txt >beginning");
-    double mean =
-        (one_by_one("study/runs/transformer-seed1") + one_by_one("study/runs/transformer-seed2")) /
-        2;
-    double told = first_of("study/compare.csv", "one_by_one");
+    double mean = (one_by_one(1) + one_by_one(2)) / 2;
+    double told = file_number("study/compare.csv", 1, "one_by_one");
     if (!(fabs(told - mean) <= 1e-9 * mean)) fail_msg("%.17g, not %.17g", told, mean);
-    assert_true(fabs(told - first_of("study/compare.csv", "valid_ppl")) > 1e-6 * told);
+    assert_true(fabs(told - file_number("study/compare.csv", 1, "valid_ppl")) > 1e-6 * told);
     run_ok(STUDY "--seeds 2 --one-by-one 60 --out study"); /* other words: measured again */
-    assert_true(first_of("study/compare.csv", "one_by_one") != told);
+    assert_true(file_number("study/compare.csv", 1, "one_by_one") != told);
     run_ok(STUDY "--seeds 2 --out study"); /* not asked for: no column */
     shell_ok("! head -1 study/compare.csv | grep -q one_by_one");
     shell_ok("grep -q 'peak .B |$' study/compare.md && ! grep -q 'one by one' study/compare.md");
@@ -232,6 +208,9 @@ TEST(compared)
 /* Runs that are recorded seed by seed give the same table. */
 TEST(compared_seed_by_seed)
 {
+    shell_ok(
+        "for k in 1 2; do mkdir -p seed-$k/runs; cp -r study/runs/*-seed$k seed-$k/runs; done; "
+        "cp -r study both");
     run_ok(STUDY "--seeds 1 --seed 1 --one-by-one 25 --out seed-1");
     run_ok(STUDY "--seeds 1 --seed 2 --one-by-one 25 --out seed-2");
     run_ok(STUDY "--seeds 2 --one-by-one 25 --out both");
@@ -241,12 +220,12 @@ TEST(compared_seed_by_seed)
     assert_null(strstr(err, "epoch 1 of"));
     static const char *const column[] = {"one_by_one", "one_by_one_low", "one_by_one_high"};
     for (int k = 0; k < 3; k++) {
-        double x = first_of("both/compare.csv", column[k]);
-        double y = first_of("again/compare.csv", column[k]);
+        double x = file_number("both/compare.csv", 1, column[k]);
+        double y = file_number("again/compare.csv", 1, column[k]);
         assert_true(isfinite(x) && fabs(x - y) <= 1e-12 * (1 + fabs(x)));
     }
-    assert_true(first_of("seed-1/compare.csv", "one_by_one") !=
-                first_of("both/compare.csv", "one_by_one"));
+    assert_true(file_number("seed-1/compare.csv", 1, "one_by_one") !=
+                file_number("both/compare.csv", 1, "one_by_one"));
 }
 
 TEST(truncation_of_an_encoder)
@@ -257,11 +236,9 @@ TEST(truncation_of_an_encoder)
         "--scheme transformer,heun-layer");
     for (int row = 1; row <= 2; row++) {
         assert_string_equal(out_cell(row, "verdict"), "agree");
-        assert_true(fabs(atof(out_cell(row, "slope")) - 2) < 0.3);
+        assert_true(fabs(out_number(row, "slope") - 2) < 0.3);
     }
 }
-
-/* ---- refusals --------------------------------------------------------------------------------------------- */
 
 TEST(what_is_refused)
 {
@@ -284,11 +261,7 @@ TEST(what_is_refused)
     run_ok(TRAIN SHORT " --out told");
     run_ok("train --corpus text" SIZE SHORT " --out plain");
     shell_ok("cp -r text marked; echo 'a <mask> b' >>marked/train.txt");
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) must_refuse(row[i][0], row[i][1]);
-    assert_false(file_exists("no"));
+    REFUSE_ALL("%s", row, "no");
 }
 
-int main(void)
-{
-    return test_run(open_all, program_close);
-}
+TEST_MAIN(open_all, program_close)

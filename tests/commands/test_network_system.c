@@ -4,21 +4,11 @@
 
 #include "tests/lib/program.h"
 
-#define TRAIN \
-    "train --corpus markov:20 --scheme transformer --width 16 --heads 2 --inner 32 --max-steps 20"
-
-static void train(const char *more)
-{
-    char arguments[256];
-    snprintf(arguments, sizeof arguments, TRAIN " %s", more);
-    int status = program_run(arguments);
-    if (!trained(status)) fail_msg("%s: status %d: %s", arguments, status, err);
-}
-
 static int open_models(void **state)
 {
-    if (program_open(state) != 0) return -1;
-    train("--activation gelu --out smooth");
+    if (program_open_undrawn(state) != 0) return -1;
+    run_ok("train --corpus markov:20 --scheme transformer --width 16 --heads 2 --inner 32 "
+           "--max-steps 20 --activation gelu --out smooth");
     return 0;
 }
 
@@ -34,10 +24,7 @@ static int row_says(const char *scheme, int order, const char *verdict)
 
 TEST(test_orders)
 {
-    const char *study = "order --system network:smooth --summary --csv --scheme "
-                        "euler,transformer,heun,rk4";
-    int status = program_run(study);
-    if (status != 0) fail_msg("%s: status %d: %s", study, status, err);
+    run_ok("order --system network:smooth --summary --csv --scheme euler,transformer,heun,rk4");
     assert_true(row_says("euler", 1, "agree"));
     assert_true(row_says("transformer", 1, "agree"));
     assert_true(row_says("heun", 2, "agree"));
@@ -48,34 +35,25 @@ TEST(test_orders)
 
 TEST(test_adaptive)
 {
-    const char *study = "order --system network:smooth --adaptive --csv --scheme bogacki-shampine "
-                        "--tolerances 1e-4";
-    int status = program_run(study);
-    if (status != 0) fail_msg("%s: status %d: %s", study, status, err);
-    const char *row = strstr(out, "\nbogacki-shampine,network,"), *error = row ? row + 26 : NULL;
-    error = error ? strchr(error, ',') : NULL;
-    assert_true(error && strtod(error + 1, NULL) > 0 && strtod(error + 1, NULL) < 1e-3);
-}
-
-static void order_must_refuse(const char *more, const char *words)
-{
-    char arguments[256];
-    snprintf(arguments, sizeof arguments, "order --csv %s", more);
-    int status = program_run(arguments);
-    if (!refused(status, "order", words)) fail_msg("%s: status %d: %s", more, status, err);
+    run_ok("order --system network:smooth --adaptive --csv --scheme bogacki-shampine --tolerances "
+           "1e-4");
+    assert_string_equal(out_cell(1, "system"), "network");
+    assert_true(out_number(1, "error") > 0 && out_number(1, "error") < 1e-3);
 }
 
 TEST(test_refusals)
 {
-    order_must_refuse("--system network", "system network: expected network:DIR");
-    order_must_refuse("--system network:nowhere", "cannot open nowhere/model.safetensors");
-    order_must_refuse("--system network:smooth:1", "expected a layer below 1; 1 is asked for");
-    order_must_refuse("--system network:smooth:99999999999999999999", "expected a layer below 1");
-    order_must_refuse("--system network:smooth --particles 21",
-                      "smooth: expected 1 to 20 particles");
-    order_must_refuse("--system network:smooth --dim 16", "--dim is not for network");
-    order_must_refuse("--system network:smooth --scheme macaron", "macaron reads G2; the model");
-    order_must_refuse("--system network:smooth --invariant", "");
+    static const char *const bad[][2] = {
+        {"", "trotter order: system network: expected network:DIR"},
+        {":nowhere", "trotter order: cannot open nowhere/model.safetensors"},
+        {":smooth:1", "trotter order: expected a layer below 1; 1 is asked for"},
+        {":smooth:99999999999999999999", "trotter order: expected a layer below 1"},
+        {":smooth --particles 21", "trotter order: smooth: expected 1 to 20 particles"},
+        {":smooth --dim 16", "trotter order: --dim is not for network"},
+        {":smooth --scheme macaron", "trotter order: macaron reads G2; the model"},
+        {":smooth --invariant", "trotter order: "},
+    };
+    REFUSE_ALL("order --csv --system network%s", bad, NULL);
 }
 
 TEST_MAIN(open_models, program_close)

@@ -1,8 +1,9 @@
-/* test_piece_models.c: language models whose tokens are pieces of words, as a user has them: trained, evaluated,
- * stopped and resumed, given a text to go on with, compared; their perplexity per word against a count of words by wc
- * and the sum of log p by `score`; and refusals. */
+/* test_piece_models.c: language models, and encoders with decoders, whose tokens are pieces of words, as a user has them:
+ * trained, evaluated, stopped and resumed, given a text to go on with, compared; their perplexity per word against a
+ * count of words by wc and the sum of log p by `score`; and refusals. */
 #include "tests/lib/test.h"
 
+#include "tests/lib/counting.h"
 #include "tests/lib/program.h"
 
 #define SIZE \
@@ -10,10 +11,21 @@
 #define TRAIN "train --corpus text" SIZE
 #define SHORT " --max-steps 3"
 
+static const struct {
+    const char *train, *corpus, *learn, *test, *bpe, *text;
+} kind[] = {
+    {TRAIN, "text", "--text text/train.txt", "--text text/test.txt", "12", "text/train.txt"},
+    {"train --corpus c --source en --target de" SIZE, "c", "--text c/train.en --text c/train.de",
+     "--text c/test.de --source-text c/test.en", "50", "c/train.de"},
+};
+
 static int open_all(void **state)
 {
-    if (program_open(state) != 0) return -1;
+    if (program_open_undrawn(state) != 0) return -1;
     corpus_write("text", 200, 20);
+    counting_write(6, 10);
+    for (int k = 0; k < 2; k++)
+        run_ok("%s --bpe %s" SHORT " --out run%d", kind[k].train, kind[k].bpe, k);
     return 0;
 }
 
@@ -40,45 +52,50 @@ static Row read_row(const char *csv)
     return r;
 }
 
-/* ---- training and perplexity -------------------------------------------------------------------- */
-
 TEST(trained_and_evaluated)
 {
-    run_ok(TRAIN " --bpe 12" SHORT " --out run");
-    char *told = strdup(err);
-    run_ok("bpe --learn 12 --text text/train.txt --out codes");
-    assert_true(same_files("codes", "run/codes.bpe"));
-    char *corpus = eval_csv("run --corpus text --split test"),
-         *text = eval_csv("run --text text/test.txt"), *valid = eval_csv("run --corpus text"),
-         *file = eval_csv("run/model.safetensors --text text/test.txt");
-    assert_string_equal(corpus, text);
-    assert_string_equal(file, text);
-    assert_string_not_equal(corpus, valid); /* the control */
-    Row r = read_row(text), v = read_row(valid);
-    char *result = file_slurp("run/result.csv", NULL), words[64];
-    double ppl;
-    assert_int_equal(sscanf(last_line(result), "%*[^,],%*d,%*d,%*d,%*d,%*f,%lf,", &ppl), 1);
-    assert_true(fabs(r.ppl - ppl) <= 1e-6 * ppl);
-    snprintf(words, sizeof words, "%.2f (%.2f a word) on test", r.ppl, r.word_ppl);
-    if (!strstr(told, words)) fail_msg("no %s: %s", words, told);
-    snprintf(words, sizeof words, "perplexity %.2f (%.2f a word) on validation", v.ppl, v.word_ppl);
-    if (!strstr(told, words)) fail_msg("no %s: %s", words, told);
-    free(result);
-    free(file);
-    free(valid);
-    free(corpus);
-    free(told);
-    /* the same merges from a file make the same model, which no longer needs that file */
-    run_ok(TRAIN " --codes codes" SHORT " --out from-file");
-    assert_same_file("run", "from-file", "codes.bpe", 1);
-    assert_same_file("run", "from-file", "vocab.txt", 1);
-    shell_ok("for d in run from-file; do tail -c 8000 $d/model.safetensors >$d/numbers; done; "
-             "rm codes");
-    assert_same_file("run", "from-file", "numbers", 1);
-    file = eval_csv("from-file --corpus text --split test");
-    assert_string_equal(file, text);
-    free(file);
-    free(text);
+    for (int k = 0; k < 2; k++) {
+        char result[32];
+        shell_ok("rm -rf codes from-file");
+        run_ok("bpe --learn %s %s --out codes", kind[k].bpe, kind[k].learn);
+        assert_true(same_files("codes", k ? "run1/codes.bpe" : "run0/codes.bpe"));
+        char *corpus = eval_csv("run%d --corpus %s --split test", k, kind[k].corpus),
+             *text = eval_csv("run%d %s", k, kind[k].test),
+             *valid = eval_csv("run%d --corpus %s", k, kind[k].corpus),
+             *file = eval_csv("run%d/model.safetensors %s", k, kind[k].test);
+        assert_string_equal(corpus, text);
+        assert_string_equal(file, text);
+        assert_string_not_equal(corpus, valid); /* the control */
+        snprintf(result, sizeof result, "run%d/result.csv", k);
+        double ppl = strtod(cell_of(text, 1, "ppl"), NULL);
+        assert_true(fabs(ppl - file_number(result, 1, "test_ppl")) <= 1e-6 * ppl);
+        /* the same merges from a file make the same model, which no longer needs that file */
+        run_ok("%s --codes codes" SHORT " --out from-file", kind[k].train);
+        shell_ok(
+            "for d in run%d from-file; do tail -c 8000 $d/model.safetensors >$d/numbers; done; "
+            "rm codes; for f in codes.bpe vocab.txt numbers; do cmp run%d/$f from-file/$f; done",
+            k, k);
+        free(file);
+        file = eval_csv("from-file --corpus %s --split test", kind[k].corpus);
+        assert_string_equal(file, text);
+        if (k == 0) {
+            char words[64];
+            Row r = read_row(text), v = read_row(valid);
+            run_ok("%s --bpe 12" SHORT " --out told", TRAIN);
+            snprintf(words, sizeof words, "%.2f (%.2f a word) on test", r.ppl, r.word_ppl);
+            assert_true(says(words));
+            snprintf(words, sizeof words, "perplexity %.2f (%.2f a word) on validation", v.ppl,
+                     v.word_ppl);
+            assert_true(says(words));
+        } else {
+            assert_int_equal(strncmp(text, "tokens,nll,ppl,pairs,exact\n", 27), 0);
+            assert_false(says("left out"));
+        }
+        free(file);
+        free(valid);
+        free(corpus);
+        free(text);
+    }
     run_ok("data --corpus text --bpe 12");
     assert_non_null(strstr(out, " pieces\n"));
 }
@@ -117,25 +134,22 @@ TEST(perplexity_per_word)
     free(stream);
 }
 
-/* ---- going on ----------------------------------------------------------------------------------- */
-
 TEST(stopped_and_resumed)
 {
-    static const char *const files[] = {"model.safetensors", "codes.bpe", "vocab.txt"};
-    run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 9 --out straight");
-    run_ok(TRAIN " --bpe 12 --epochs 2 --max-steps 4 --out stopped");
-    assert_same_file("straight", "stopped", "model.safetensors", 0); /* the control */
-    run_ok("train --resume --max-steps 9 --out stopped");
-    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "stopped", files[i], 1);
-    run_ok("train --config straight/config.ini --out replayed");
-    for (size_t i = 0; i < 3; i++) assert_same_file("straight", "replayed", files[i], 1);
-    must_refuse("train --resume --bpe 11 --max-steps 12 --out stopped", "(--bpe 12, now 11)");
-    shell_ok("cp text/train.txt kept; sed -i '1s/^/acht /' text/train.txt");
-    must_refuse("train --resume --max-steps 12 --out stopped", "stopped");
-    must_refuse("eval --model straight --corpus text",
-                "--corpus: the words of text are not those of straight");
-    shell_ok("cp kept text/train.txt");
-    assert_same_file("straight", "stopped", "codes.bpe", 1);
+#define SAME(a, b) "for f in model.safetensors codes.bpe vocab.txt; do cmp " a "/$f " b "/$f; done"
+    for (int k = 0; k < 2; k++) {
+        shell_ok("rm -rf straight stopped replayed; cp %s kept", kind[k].text);
+        run_ok("%s --bpe 12 --epochs 2 --max-steps 9 --out straight", kind[k].train);
+        run_ok("%s --bpe 12 --epochs 2 --max-steps 4 --out stopped", kind[k].train);
+        assert_same_file("straight", "stopped", "model.safetensors", 0); /* the control */
+        run_ok("train --resume --max-steps 9 --out stopped");
+        run_ok("train --config straight/config.ini --out replayed");
+        shell_ok("set -e; " SAME("straight", "stopped") "; " SAME("straight", "replayed"));
+        must_refuse("train --resume --bpe 11 --max-steps 12 --out stopped", "(--bpe 12, now 11)");
+        shell_ok("sed -i '1s/^/acht /' %s", kind[k].text);
+        must_refuse("train --resume --max-steps 12 --out stopped", "stopped");
+        shell_ok("cp kept %s; cmp straight/codes.bpe stopped/codes.bpe", kind[k].text);
+    }
 }
 
 /* A line learned by heart comes back in whole words, wherever the prompt ends. */
@@ -147,12 +161,9 @@ TEST(pieces_go_on)
            "--batch-tokens 96 --dropout 0 --rate 1e-2 --warmup 20 --epochs 50 --max-steps 250 "
            "--threads 1 --out model");
     run_ok("bpe --codes model/codes.bpe --text heart/test.txt");
-    char line[256];
     int pieces = count_words(out, " ") + 1;
     assert_true(pieces > 6 && strstr(out, "@@ "));
-    snprintf(line, sizeof line, "generate --threads 1 --model model --temperature 0 --tokens %d",
-             2 * pieces + 2);
-    run_ok(line);
+    run_ok("generate --threads 1 --model model --temperature 0 --tokens %d", 2 * pieces + 2);
     assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
     assert_string_equal(err, "");
     run_ok("generate --threads 1 --model model --prompt 'the  cat sat on a ma' --tokens 1 --top 1");
@@ -169,29 +180,49 @@ TEST(pieces_go_on)
     must_refuse("eval --model model --text model/weights", "model/weights");
 }
 
-/* A model with another's words or merges would still give numbers, so it is refused. */
+/* A model with another's words or merges would still give numbers, so it is refused, and so is a corpus of other
+ * words. */
 TEST(other_files_beside_a_model)
 {
     static const char *const bad[][2] = {
         {"sed -i '$d' bad/codes.bpe",
          "bad/codes.bpe does not hold the merges of bad/model.safetensors"},
+        {"sed -i '2{h;d};3{G}' bad/codes.bpe", "bad/codes.bpe does not hold the merges of "},
+        {"echo 'x y' >>bad/codes.bpe", "bad/codes.bpe does not hold the merges of "},
+        {"sed -i 1d bad/codes.bpe", "bad/codes.bpe does not hold the merges of "},
         {"rm bad/codes.bpe", "bad/codes.bpe"},
         {"sed -i '2{h;d};3{G}' bad/vocab.txt", "bad/vocab.txt does not hold the words of "},
+        {"sed -i '$d' bad/vocab.txt", "bad/vocab.txt does not hold the words of "},
     };
-    run_ok(TRAIN " --bpe 12" SHORT " --out run");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        shell_ok("rm -rf bad; cp -r run bad; %s", bad[i][0]);
-        must_refuse("eval --model bad --text text/test.txt", bad[i][1]);
-        must_refuse("eval --model bad --corpus text", bad[i][1]);
-        must_refuse("generate --model bad", bad[i][1]);
+    char line[2][128];
+    for (int k = 0; k < 2; k++) {
+        snprintf(line[0], sizeof line[0], "eval --model bad %s", kind[k].test);
+        snprintf(line[1], sizeof line[1], "eval --model bad --corpus %s", kind[k].corpus);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            shell_ok("rm -rf bad; cp -r run%d bad; %s", k, bad[i][0]);
+            must_refuse(line[0], bad[i][1]);
+            must_refuse(line[1], bad[i][1]);
+            if (k == 0) must_refuse("generate --model bad", bad[i][1]);
+        }
+        shell_ok("rm -rf bad; cp -r run%d bad; sed -i 's/$/\\r/' bad/codes.bpe", k);
+        free(eval_csv("bad %s", kind[k].test)); /* the same merges */
     }
+    shell_ok(
+        "cp -r c c2; sed -i '1s/ .*//' c2/train.en; sed -i '1s/ .*//' c2/train.de; "
+        "sed -i '1s/$/ xyz/' c2/train.en; cp -r text text2; sed -i '1s/^/acht /' text2/train.txt");
+    must_refuse("eval --model run1 --corpus c2",
+                "--corpus: the words of c2 en-de are not those of run1");
+    must_refuse("eval --model run0 --corpus text2",
+                "--corpus: the words of text2 are not those of run0");
     file_text("marked", "ca@@ t\n");
-    must_refuse("eval --model run --text marked", "marked:1: a word ends in '@@'");
+    file_text("single", "one\n");
+    must_refuse("eval --model run0 --text marked", "marked:1: a word ends in '@@'");
+    must_refuse("eval --model run1 --text marked --source-text single",
+                "marked:1: a word ends in '@@'");
     file_text("unknown", "\xe4\xb8\xad\n");
-    free(eval_csv("run --text unknown")); /* <unk> */
+    free(eval_csv("run0 --text unknown")); /* <unk> */
+    free(eval_csv("run1 --text unknown --source-text single"));
 }
-
-/* ---- studies ------------------------------------------------------------------------------------ */
 
 TEST(compared)
 {
@@ -219,10 +250,8 @@ TEST(other_merges_are_not_compared)
     file_text("one.bpe", "#version: 0.2\na b</w>\nb c</w>\n");
     file_text("other.bpe", "#version: 0.2\nb c</w>\na b</w>\n");
     for (int i = 0; i < 2; i++) {
-        char line[256];
-        snprintf(line, sizeof line, "train --corpus two --codes %s.bpe --out %s" SIZE " --epochs 1",
-                 i ? "other" : "one", i ? "other" : "one");
-        run_ok(line);
+        run_ok("train --corpus two --codes %s.bpe --out %s" SIZE " --epochs 1", i ? "other" : "one",
+               i ? "other" : "one");
     }
     assert_same_file("one", "other", "vocab.txt", 1);
     must_refuse("attention --model one --model other --text two/test.txt --sequence 8 --out no",
@@ -232,34 +261,21 @@ TEST(other_merges_are_not_compared)
         "attention"); /* the control */
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------- */
-
+/* What tests/nn/test_pieces.c refuses is refused by each command that takes such options. */
 TEST(bad_choices_are_refused)
 {
     static const char *const bad[][2] = {
         {"train --corpus text --bpe 5 --codes codes --out refused", "--bpe and --codes"},
-        {"train --corpus text --bpe 0 --out refused", "--bpe: expected a whole number"},
-        {"train --corpus text --codes nowhere --out refused", "nowhere"},
         {"train --corpus text --codes text/test.txt --out refused",
          "text/test.txt:1: expected two symbols"},
-        {"train --corpus text --bpe 5 --level char --out refused",
-         "--level char has no subwords: leave --bpe out"},
-        {"train --corpus markov:6 --bpe 5 --out refused",
-         "corpus markov:6: its words are numbers, which have no pieces: leave --bpe out"},
         {"train --corpus reverse:6 --codes codes --out refused", "leave --codes out"},
         {"compare --corpus markov:6 --bpe 5 --out refused", "leave --bpe out"},
         {"data --corpus markov:6 --bpe 5", "leave --bpe out"},
         {"train --corpus tabs --bpe 5 --out refused", "tabs/valid.txt:1: a tab"},
-        {"train --corpus marks --bpe 5 --out refused", "marks/test.txt:1: a word ends in '@@'"},
     };
     corpus_write("tabs", 20, 4);
-    corpus_write("marks", 20, 4);
     file_text("tabs/valid.txt", "the\tcat\n");
-    file_text("marks/test.txt", "the ca@@\n");
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        must_refuse(bad[i][0], bad[i][1]);
-        if (file_exists("refused")) fail_msg("%s: refused/ was made", bad[i][0]);
-    }
+    REFUSE_ALL("%s", bad, "refused");
     run_ok("train --corpus tabs" SIZE SHORT
            " --vocabulary 50 --out tabbed"); /* among words a tab is a blank */
 }

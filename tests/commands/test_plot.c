@@ -10,19 +10,6 @@
 
 #define HEAD "scheme,h,error\n"
 
-/* Saves the last run's stdout as a file. */
-static void save(const char *arguments, const char *name)
-{
-    run_ok(arguments);
-    file_text(name, out);
-}
-
-static void save_studies(void)
-{
-    save("order --system linear --scheme euler,heun --halvings 4 --csv", "a.csv");
-    save("order --system kuramoto --scheme heun --halvings 5 --csv", "b.csv");
-}
-
 /* Returns cell (row, column) of a CSV without quotes, or "" where there is none. */
 static const char *cell(const char *text, int row, int column)
 {
@@ -54,7 +41,6 @@ static void compare_rows(const char *data, const char *from, int first, const ch
 TEST(test_overlay)
 {
     static char a[1 << 16], b[1 << 16];
-    save_studies();
     file_read("a.csv", a, sizeof a);
     file_read("b.csv", b, sizeof b);
     run_ok("plot a.csv b.csv --csv --out both");
@@ -62,20 +48,15 @@ TEST(test_overlay)
     assert_string_equal(cell(out, 0, 5), "series");
     compare_rows(out, a, 0, "a.csv");
     compare_rows(out, b, count_lines(a) - 1, "b.csv");
-    char *data = strdup(out);
-    file_read("both/overlay.csv", out, sizeof out);
-    assert_string_equal(out, data);
-    free(data);
+    assert_true(file_has("both/overlay.csv", out));
 }
 
 /* Names tell lines apart: by the system where there are two, by the file where a line stands in two. */
 TEST(test_names)
 {
-    save_studies();
     run_ok("plot a.csv b.csv");
     assert_int_equal(count_lines(out), 2 + 3);
-    assert_non_null(strstr(out, "heun on linear "));
-    assert_non_null(strstr(out, "heun on kuramoto "));
+    assert_true(strstr(out, "heun on linear ") && strstr(out, "heun on kuramoto "));
     run_ok("plot a.csv a.csv --scheme heun");
     assert_int_equal(count_lines(out), 2 + 2);
     assert_non_null(strstr(out, "heun (a.csv)"));
@@ -84,34 +65,24 @@ TEST(test_names)
     assert_string_equal(cell(out, count_lines(out) - 1, 6), "a.csv");
     assert_non_null(strstr(out, "b.csv"));
     run_ok("plot --file a.csv --scheme heun");
-    assert_null(strstr(out, "euler"));
-    assert_null(strstr(out, "heun on"));
+    assert_true(!strstr(out, "euler") && !strstr(out, "heun on"));
 }
 
-static int has_images(const char *dir, const char *name)
+static int has_images(const char *path)
 {
-    static const char *const ends[] = {"gp", "svg", "png"};
-    int n = 0;
-    for (int k = 0; k < 3; k++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s.%s", dir, name, ends[k]);
-        n += file_exists(path);
-    }
-    return n == 3;
+    return shell("test -e %s.gp -a -e %s.svg -a -e %s.png", path, path, path) == 0;
 }
 
 /* Only work.csv has seconds; order.csv has none. */
 TEST(test_files)
 {
     need_tool("gnuplot");
-    save_studies();
     run_ok("plot a.csv b.csv --out steps");
     assert_string_equal(err, "");
-    assert_true(has_images("steps", "overlay") && has_images("steps", "overlay-work"));
-    assert_false(has_images("steps", "overlay-time"));
-    run_ok("order --system linear --scheme euler,heun --halvings 4 --out study");
+    assert_true(has_images("steps/overlay") && has_images("steps/overlay-work"));
+    assert_false(has_images("steps/overlay-time"));
     run_ok("plot study/work.csv --out times");
-    assert_true(has_images("times", "overlay-time"));
+    assert_true(has_images("times/overlay-time"));
 }
 
 /* Other columns, other line ends, quotes, empty cells and empty lines are read all the same. */
@@ -180,7 +151,7 @@ static const struct {
 
 static void plot_must_refuse(const char *arguments, const char *text, const char *words)
 {
-    int status = program_run(arguments);
+    int status = program_run("plot %s", arguments);
     if (!refused(status, "plot", words))
         fail_msg("'%s': status %d, '%s', not '%s'", text, status, err, words);
 }
@@ -189,31 +160,35 @@ TEST(test_bad_tables)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         file_text("bad.csv", bad[i].text);
-        plot_must_refuse("plot bad.csv --out never", bad[i].text, bad[i].words);
+        plot_must_refuse("bad.csv --out never", bad[i].text, bad[i].words);
         assert_false(file_exists("never"));
     }
     file_write("bad.csv", HEAD "eu\0er,1,1\n", sizeof HEAD + 10);
-    plot_must_refuse("plot bad.csv", "a NUL byte", "bad.csv: ");
-    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
+    plot_must_refuse("bad.csv", "a NUL byte", "bad.csv: ");
     assert_false(refused(program_run("plot good.csv"), "plot", "")); /* the judge itself */
-    file_write("bad.csv", HEAD "euler,1\n", sizeof HEAD - 1 + 8);
+    file_text("bad.csv", HEAD "euler,1\n");
     assert_false(refused(program_run("plot bad.csv"), "plot", "bad.csv:3:"));
-    plot_must_refuse("plot good.csv bad.csv", "the second", "bad.csv:2:");
+    plot_must_refuse("good.csv bad.csv", "the second", "bad.csv:2:");
+    plot_must_refuse("", "no file", "expected a CSV file");
+    plot_must_refuse("nowhere.csv", "no such file", "cannot open nowhere.csv");
+    plot_must_refuse(".", "a folder", "cannot read .");
+    plot_must_refuse("good.csv --scheme eul", "no scheme", "no point of the wanted schemes");
+    plot_must_refuse("good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
+    plot_must_refuse("a.csv --figure 100 --out never", "a width", "--figure: expected one of 84");
 }
 
 /* Curves of trained layers have their own columns and are not laid over errors of `order`. */
 TEST(test_curves)
 {
-    save_studies();
     file_text("gelu.csv", "name,h,relative_error,low,high\nheun,1,.5,,\nheun,.5,.1,,\n");
     file_text("relu.csv", "name,h,relative_error,low,high\nheun,1,.6,,\nheun (field L),1,.3,,\n");
     run_ok("plot gelu.csv relu.csv --csv --out curves");
     assert_int_equal(count_lines(out), 1 + 4);
     assert_string_equal(cell(out, 2, 4), "0.1");
     assert_string_equal(cell(out, 3, 5), "heun (relu.csv)");
-    assert_int_equal(has_images("curves", "overlay"), has_tool("gnuplot"));
-    assert_false(has_images("curves", "overlay-work"));
-    plot_must_refuse("plot a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
+    assert_int_equal(has_images("curves/overlay"), has_tool("gnuplot"));
+    assert_false(has_images("curves/overlay-work"));
+    plot_must_refuse("a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
 }
 
 static int is_alive(const char *pid)
@@ -225,7 +200,6 @@ static int is_alive(const char *pid)
 TEST(test_stopped)
 {
     char pid[32] = "";
-    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
     file_text("gnuplot", "#!/bin/sh\necho $$ >>../drawer\nexec sleep 60\n");
     shell_ok("chmod 755 gnuplot");
     pid_t child =
@@ -242,62 +216,56 @@ TEST(test_stopped)
     assert_false(is_alive(pid));
 }
 
-TEST(test_bad_arguments)
-{
-    file_write("good.csv", HEAD "euler,1,1\n", sizeof HEAD - 1 + 10);
-    plot_must_refuse("plot", "no file", "expected a CSV file");
-    plot_must_refuse("plot nowhere.csv", "no such file", "cannot open nowhere.csv");
-    plot_must_refuse("plot .", "a folder", "cannot read .");
-    plot_must_refuse("plot good.csv --scheme eul", "no such scheme",
-                     "no point of the wanted schemes");
-    plot_must_refuse("plot good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
-}
-
 /* Titles show the part of a path that tells files apart, and no folder above it. */
 TEST(test_paths)
 {
-    static char script[1 << 16], args[2048], path[2][512];
-    save_studies();
+    char path[2][512];
     shell_ok("mkdir -p one two && cp a.csv one/a.csv && cp a.csv two/a.csv");
     snprintf(path[0], sizeof path[0], "%s", file_path("one/a.csv"));
     snprintf(path[1], sizeof path[1], "%s", file_path("two/a.csv"));
-    snprintf(args, sizeof args, "plot %s %s --out paths", path[0], path[1]);
-    run_ok(args);
-    file_read("paths/overlay.gp", script, sizeof script);
-    assert_non_null(strstr(script, "title 'heun (one/a.csv)'"));
-    assert_non_null(strstr(script, "title 'heun (two/a.csv)'"));
-    assert_null(strstr(script, path[0]));
-    file_read("paths/overlay.csv", script, sizeof script);
-    assert_non_null(strstr(script, path[0])); /* control: the data have it */
+    run_ok("plot %s %s --out paths", path[0], path[1]);
+    assert_true(file_has("paths/overlay.gp", "title 'heun (one/a.csv)'"));
+    assert_true(file_has("paths/overlay.gp", "title 'heun (two/a.csv)'"));
+    assert_false(file_has("paths/overlay.gp", path[0]));
+    assert_true(file_has("paths/overlay.csv", path[0])); /* control: the data have it */
     assert_string_equal(plot_folder("/data/ptb"), "ptb");
     assert_string_equal(plot_folder("ptb"), "ptb");
     assert_string_equal(plot_folder("/data/ptb (first)"), "ptb (first)");
 }
 
+/* Returns the look of a scheme in a script: " lc rgb ..." up to the end of its item. */
+static const char *look_of(const char *file, const char *scheme)
+{
+    static char look[4][128], script[1 << 16];
+    static int turn;
+    char title[64], *l = look[turn++ % 4];
+    file_read(file, script, sizeof script);
+    snprintf(title, sizeof title, "title '%s' noenhanced", scheme);
+    const char *at = strstr(script, title);
+    assert_non_null(at);
+    at += strlen(title);
+    snprintf(l, sizeof look[0], "%.*s", (int)strcspn(at, ",\n"), at);
+    return l;
+}
+
 /* A scheme has one colour in every file, but another dash and mark in each; another scheme has another colour. */
 TEST(test_again)
 {
-    static char script[1 << 16];
-    char look[3][96];
-    static const char *const title[] = {"title 'heun (a.csv)'", "title 'heun (c.csv)'",
-                                        "title 'euler (a.csv)'"};
-    save_studies();
+    static const char file[] = "again/overlay.gp";
     shell_ok("cp a.csv c.csv");
     run_ok("plot a.csv c.csv --out again");
-    file_read("again/overlay.gp", script, sizeof script);
-    for (int i = 0; i < 3; i++) {
-        const char *at = strstr(script, title[i]), *rgb = at ? strstr(at, "lc rgb '") : NULL;
-        assert_non_null(rgb);
-        snprintf(look[i], sizeof look[i], "%.*s", (int)strcspn(rgb, ",\n"), rgb);
-    }
-    assert_int_equal(strncmp(look[0], look[1], 16), 0); /* lc rgb '#xxxxxx' */
-    assert_string_not_equal(look[0], look[1]);
-    assert_int_not_equal(strncmp(look[0], look[2], 16), 0);
+    const char *heun = look_of(file, "heun (a.csv)"), *other = look_of(file, "heun (c.csv)");
+    size_t colour = strlen(" lc rgb '#xxxxxx'");
+    assert_true(strncmp(heun, " lc rgb '#", 10) == 0 && strncmp(heun, other, colour) == 0);
+    assert_string_not_equal(heun, other);
+    assert_int_not_equal(strncmp(heun, look_of(file, "euler (a.csv)"), colour), 0);
 }
 
 /* Returns the number after `words` of a script. */
-static double number_behind(const char *script, const char *words)
+static double number_behind(const char *file, const char *words)
 {
+    static char script[1 << 16];
+    file_read(file, script, sizeof script);
     const char *at = strstr(script, words);
     assert_non_null(at);
     return strtod(at + strlen(words), NULL);
@@ -306,9 +274,8 @@ static double number_behind(const char *script, const char *words)
 /* Axes hold the measured range, though a diverging scheme is measured at finer steps and guides have no end. */
 TEST(test_axes)
 {
-    static char script[1 << 16], data[1 << 16];
+    static char data[1 << 16];
     run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out axes");
-    file_read("axes/order.gp", script, sizeof script);
     file_read("axes/order.csv", data, sizeof data);
     double finest = 1, least = 1, measured = 1;
     for (int i = 1; i < count_lines(data); i++) {
@@ -317,49 +284,63 @@ TEST(test_axes)
         if (isfinite(error)) finest = fmin(finest, h), least = fmin(least, error);
     }
     assert_true(measured < finest); /* control: something has to be left out */
-    double from = number_behind(script, "set xrange ["),
-           low = number_behind(script, "set yrange [");
+    double from = number_behind("axes/order.gp", "set xrange ["),
+           low = number_behind("axes/order.gp", "set yrange [");
     assert_true(from <= finest && from > finest / 2);
     assert_true(low < least && low > least / 10);
-    assert_non_null(strstr(script, "errors of diverging schemes are cut off"));
+    assert_true(file_has("axes/order.gp", "errors of diverging schemes are cut off"));
+    assert_true(file_has("axes/order.gp", "title 'rk2-released (diverges)' noenhanced"));
     run_ok("order --system attention --scheme rk4 --halvings 5 --out axes");
-    file_read("axes/order.gp", script, sizeof script);
-    assert_null(strstr(script, "diverging"));
+    assert_false(file_has("axes/order.gp", "diverging"));
 }
 
-/* Logarithmic axes end close to the data, not at the next powers of ten, and every one has tics. */
+/* Loads a script in its folder and reads the ends of x and y of its plot. */
+static void read_ranges(const char *dir, const char *script, double range[4])
+{
+    shell_ok("cd %s && gnuplot -e \"load '%s.gp'; set print 'range'; print GPVAL_X_MIN, "
+             "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX\"",
+             dir, script);
+    char *text, name[64];
+    snprintf(name, sizeof name, "%s/range", dir);
+    text = file_slurp(name, NULL);
+    assert_int_equal(sscanf(text, "%lf %lf %lf %lf", &range[0], &range[1], &range[2], &range[3]),
+                     4);
+    free(text);
+}
+
+/* Logarithmic axes end close to the data, not at the next powers of ten, and every one has tics. A linear axis beside a
+ * logarithmic one still ends at its tics. */
 TEST(test_margins)
 {
     static const char *const plot[] = {"work", "time", "order"};
     static char data[1 << 16];
-    char line[256];
+    double range[4], least = INFINITY, most = 0;
     need_tool("gnuplot");
     run_ok("order --system linear --scheme euler,rk4 --halvings 4 --out margins");
     file_read("margins/work.csv", data, sizeof data);
-    for (int k = 0; k < 3; k++) {
-        double low[2], high[2], least = INFINITY, most = 0;
-        snprintf(line, sizeof line,
-                 "cd margins && gnuplot -e \"load '%s.gp'; set print 'range'; print GPVAL_X_MIN, "
-                 "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX\"",
-                 plot[k]);
-        assert_int_equal(shell(line), 0);
-        file_read("margins/range", out, sizeof out);
-        assert_int_equal(sscanf(out, "%lf %lf %lf %lf", &low[0], &high[0], &low[1], &high[1]), 4);
-        for (int i = 1; i < count_lines(data); i++) {
-            double evals = atof(cell(data, i, 3));
-            least = fmin(least, evals), most = fmax(most, evals);
-        }
-        assert_true(k != 0 || (low[0] < least && low[0] > least / 1.5));
-        assert_true(k != 0 || (high[0] > most && high[0] < most * 1.5));
-        assert_true(low[0] > 0); /* work, time and steps: all axes are logarithmic */
-        assert_true(fabs(log10(high[1]) - round(log10(high[1]))) > 1e-9);
+    for (int i = 1; i < count_lines(data); i++) {
+        double evals = atof(cell(data, i, 3));
+        least = fmin(least, evals), most = fmax(most, evals);
     }
+    for (int k = 0; k < 3; k++) {
+        read_ranges("margins", plot[k], range);
+        assert_true(k != 0 || (range[0] < least && range[0] > least / 1.5));
+        assert_true(k != 0 || (range[1] > most && range[1] < most * 1.5));
+        assert_true(range[0] > 0); /* work, time and steps: all axes are logarithmic */
+        assert_true(fabs(log10(range[3]) - round(log10(range[3]))) > 1e-9);
+    }
+    run_ok("order --invariant --system kepler --scheme heun,leapfrog --out beside");
+    read_ranges("beside", "drift", range);
+    assert_true(range[0] == 0 && range[1] >= 200);
 }
 
 /* A series that the plot cannot show says so in the key, or is not there; the others are as they were. */
 TEST(test_diverging)
 {
-    static char script[1 << 16];
+    static const char *const titles[] = {"good", "infinite (diverges)", "huge (diverges)",
+                                         "late", /* one point is shown */
+                                         "untimed"};
+    char title[64];
     file_text("far.csv", "scheme,h,evals,seconds,error\n"
                          "good,0.5,2,0.1,1e-2\ngood,0.25,4,0.2,1e-4\n"
                          "infinite,0.5,2,0.1,inf\ninfinite,0.25,4,0.2,inf\n"
@@ -367,32 +348,12 @@ TEST(test_diverging)
                          "late,0.5,2,0.1,1e-3\nlate,0.25,4,0.2,inf\n"
                          "untimed,0.5,2,,1e-3\nuntimed,0.25,4,,1e-4\n");
     run_ok("plot far.csv --out far");
-    file_read("far/overlay.gp", script, sizeof script);
-    assert_non_null(strstr(script, "title 'good' noenhanced"));
-    assert_non_null(strstr(script, "title 'infinite (diverges)' noenhanced"));
-    assert_non_null(strstr(script, "title 'huge (diverges)' noenhanced"));
-    assert_non_null(strstr(script, "title 'late' noenhanced")); /* one point is shown */
-    assert_non_null(strstr(script, "title 'untimed' noenhanced"));
-    file_read("far/overlay-time.gp", script, sizeof script);
-    assert_non_null(strstr(script, "title 'infinite (diverges)' noenhanced"));
-    assert_null(strstr(script, "title 'untimed"));
-    run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out far");
-    file_read("far/order.gp", script, sizeof script);
-    assert_non_null(strstr(script, "title 'rk2-released (diverges)' noenhanced"));
-}
-
-/* A linear axis beside a logarithmic one still ends at its tics. */
-TEST(test_linear_beside)
-{
-    double low, high;
-    need_tool("gnuplot");
-    run_ok("order --invariant --system kepler --scheme heun,leapfrog --out beside");
-    assert_int_equal(shell("cd beside && gnuplot -e \"load 'drift.gp'; set print 'range'; print "
-                           "GPVAL_X_MIN, GPVAL_X_MAX\""),
-                     0);
-    file_read("beside/range", out, sizeof out);
-    assert_int_equal(sscanf(out, "%lf %lf", &low, &high), 2);
-    assert_true(low == 0 && high >= 200);
+    for (int i = 0; i < 5; i++) {
+        snprintf(title, sizeof title, "title '%s' noenhanced", titles[i]);
+        assert_true(file_has("far/overlay.gp", title));
+    }
+    assert_true(file_has("far/overlay-time.gp", "title 'infinite (diverges)' noenhanced"));
+    assert_false(file_has("far/overlay-time.gp", "title 'untimed"));
 }
 
 /* Returns the smallest font-size of a drawing. */
@@ -407,39 +368,28 @@ static double least_letters(const char *svg)
 /* A figure for a paper has the paper's width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
 TEST(test_figure)
 {
-    static const char *const width[] = {"84", "174"};
-    static char text[1 << 20], args[256], box[64];
-    save_studies();
+    static char svg[1 << 20];
+    char box[64];
     run_ok("plot a.csv --out screen");
-    file_read("screen/overlay.gp", text, sizeof text);
-    assert_non_null(strstr(text, "set label 'Error against step'"));
-    assert_null(strstr(text, "pdf"));
-    assert_false(file_exists("screen/overlay.pdf"));
-    for (int i = 0; i < 2; i++) {
-        snprintf(args, sizeof args, "plot a.csv --figure %s --out figure", width[i]);
-        run_ok(args);
-        file_read("figure/overlay.gp", text, sizeof text);
-        assert_null(strstr(text, "set label 'Error against step'"));
-        double points = floor(atof(width[i]) * 72 / 25.4);
+    assert_true(file_has("screen/overlay.gp", "set label 'Error against step'"));
+    assert_false(file_has("screen/overlay.gp", "pdf") || file_exists("screen/overlay.pdf"));
+    for (int width = 84; width <= 174; width += 90) {
+        run_ok("plot a.csv --figure %d --out figure", width);
+        assert_false(file_has("figure/overlay.gp", "set label 'Error against step'"));
         if (!has_tool("gnuplot")) continue;
-        file_read("figure/overlay.svg", text, sizeof text);
-        assert_true(least_letters(text) >= 7 * 96 / 72.0);
-        snprintf(box, sizeof box, "width=\"%.0f\"", atof(width[i]) * 96 / 25.4);
-        assert_non_null(strstr(text, box));
+        file_read("figure/overlay.svg", svg, sizeof svg);
+        assert_true(least_letters(svg) >= 7 * 96 / 72.0);
+        snprintf(box, sizeof box, "width=\"%.0f\"", width * 96 / 25.4);
+        assert_non_null(strstr(svg, box));
         if (!file_exists("figure/overlay.pdf")) {
-            assert_non_null(strstr(err, "this gnuplot has no terminal pdfcairo"));
+            assert_true(says("this gnuplot has no terminal pdfcairo"));
             continue;
         }
         assert_string_equal(err, "");
-        snprintf(box, sizeof box, "MediaBox [ 0 0 %.0f ", points);
-        FILE *f = fopen(file_path("figure/overlay.pdf"), "rb");
-        size_t n = fread(text, 1, sizeof text, f);
-        fclose(f);
-        assert_non_null(memmem(text, n, box, strlen(box)));
+        snprintf(box, sizeof box, "MediaBox [ 0 0 %.0f ", floor(width * 72 / 25.4));
+        assert_true(file_has("figure/overlay.pdf", box));
     }
     assert_false(least_letters("<g font-size=\"9.0\"><g font-size=\"12\">") >= 7 * 96 / 72.0);
-    plot_must_refuse("plot a.csv --figure 100 --out figure", "another width",
-                     "--figure: expected one of 84");
 }
 
 /* The key fits the image beside the words of guides, beside the axes alone and below them, whatever its names are. */
@@ -447,17 +397,15 @@ TEST(test_keys)
 {
     static const char *const names[] = {"rk4", "rk4,strang-marchuk:exact",
                                         "euler,heun,rk4,ab2,bogacki-shampine"};
-    static const char *const plot[] = {"order", "work"};
-    static char svg[1 << 20], line[256];
+    static const char *const plot[] = {"keys/order.svg", "keys/work.svg"};
+    static char svg[1 << 20];
     need_tool("gnuplot");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int width = 84; width <= 174; width += 90) {
-            snprintf(line, sizeof line, "order --scheme %s --halvings 4 --figure %d --out keys",
-                     names[i], width);
-            run_ok(line);
+            run_ok("order --system linear --scheme %s --halvings 4 --figure %d --out keys",
+                   names[i], width);
             for (int k = 0; k < 2; k++) {
-                snprintf(line, sizeof line, "keys/%s.svg", plot[k]);
-                file_read(line, svg, sizeof svg);
+                file_read(plot[k], svg, sizeof svg);
                 if (svg_fault(svg)) fail_msg("%s, %d: %s", names[i], width, svg_fault(svg));
                 /* gnuplot leaves out entries that begin outside */
                 assert_non_null(strstr(svg, ">rk4<"));
@@ -501,13 +449,11 @@ static void draw_entries(size_t entries, const char *words)
 /* A key of many entries stands in one column beside the axes, not over them; one of long entries stands below. */
 TEST(test_long_keys)
 {
-    static char script[1 << 16];
     need_tool("gnuplot");
     shell_ok("mkdir -p many");
     for (size_t entries = 12; entries <= 24; entries += 3) {
         draw_entries(entries, "entry");
-        file_read("many/many.gp", script, sizeof script);
-        assert_null(strstr(script, "bmargin"));
+        assert_false(file_has("many/many.gp", "bmargin"));
         draw_entries(entries, "entry of a scheme");
         if (key_columns("many/many.svg") != 1) fail_msg("%zu entries are not beside", entries);
     }
@@ -515,52 +461,46 @@ TEST(test_long_keys)
         "cd many && sed -i 's/svg size 900,[0-9]*/svg size 900,540/' many.gp && gnuplot many.gp");
     assert_true(key_columns("many/many.svg") > 1); /* the control: as it was, over the axes */
     draw_entries(8, "entry of a scheme (of a folder/of-a-file.csv)");
-    file_read("many/many.gp", script, sizeof script);
-    assert_non_null(strstr(script, "set key bmargin"));
+    assert_true(file_has("many/many.gp", "set key bmargin"));
     assert_true(key_columns("many/many.svg") >= 1);
 }
 
 /* The numbers on a narrow figure's axis do not run together. */
 TEST(test_tics)
 {
-    static char script[1 << 16];
-    run_ok("order --invariant --system kepler --scheme leapfrog --figure 84 --out tics");
-    file_read("tics/drift.gp", script, sizeof script);
-    assert_non_null(strstr(script, "set xtics 50\n"));
-    run_ok("order --invariant --system kepler --scheme leapfrog --t-end 20 --figure 84 --out tics");
-    file_read("tics/drift.gp", script, sizeof script);
-    assert_non_null(strstr(script, "set xtics 5\n"));
+#define DRIFT "order --invariant --system kepler --scheme leapfrog --figure 84 --out tics"
+    run_ok(DRIFT);
+    assert_true(file_has("tics/drift.gp", "set xtics 50\n"));
+    run_ok(DRIFT " --t-end 20");
+    assert_true(file_has("tics/drift.gp", "set xtics 5\n"));
+#undef DRIFT
 }
 
 /* The axes keep half of the height of a figure without a key, however long the key's names are. A key of more columns
  * than gnuplot finds room for would take that height. */
 TEST(test_key_below)
 {
-    static char text[1 << 16], schemes[1 << 12], args[1024];
+    char schemes[1 << 12], names[1024];
     need_tool("gnuplot");
-    for (size_t letters = 5; letters <= 25; letters++) {
-        char *p = schemes, *to = text;
+    for (int letters = 5; letters <= 25; letters += 2) {
+        char *p = schemes, *to = names;
         for (int i = 0; i < 10; i++) {
-            p += sprintf(p, "scheme %c%.*s\nk1 = H(y)\ny' = y + k1\n", 'a' + i, (int)letters - 1,
-                         "mnopqrstuvwxyzmnopqrstuvwxyz");
-            to += sprintf(to, "%s%c%.*s", i ? "," : "", 'a' + i, (int)letters - 1,
-                          "mnopqrstuvwxyzmnopqrstuvwxyz");
+            static const char rest[] = "mnopqrstuvwxyzmnopqrstuvwxyz";
+            p += sprintf(p, "scheme %c%.*s\nk1 = H(y)\ny' = y + k1\n", 'a' + i, letters - 1, rest);
+            to += sprintf(to, "%s%c%.*s", i ? "," : "", 'a' + i, letters - 1, rest);
         }
-        file_write("ten.scheme", schemes, strlen(schemes));
-        snprintf(
-            args, sizeof args,
-            "order --system linear --halvings 5 --figure 84 --out key --scheme-file ten.scheme --scheme %.900s",
-            text);
-        run_ok(args);
+        file_text("ten.scheme", schemes);
+        run_ok("order --system linear --halvings 5 --figure 84 --out key --scheme-file ten.scheme "
+               "--scheme %s",
+               names);
         if (!file_exists("key/order.pdf")) skip(); /* no pdfcairo: see test_figure */
-        shell_ok(
-            "cd key && sed -i \"s/'svg png pdf'/'pdf'/\" order.gp && echo 'print (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) * 1. * GPVAL_TERM_SCALE / GPVAL_TERM_YSIZE' >>order.gp && gnuplot order.gp 2>&1 | tail -n 1 >share");
-        file_read("key/share", text, sizeof text);
-        double share = atof(text), usual = 84 * 72 / 25.4 * 0.72;
-        file_read("key/order.svg", text, sizeof text);
-        double height = number_behind(text, "height=\"") * 0.75; /* points */
+        shell_ok("cd key && sed -i \"s/'svg png pdf'/'pdf'/\" order.gp && echo 'print \"share \", "
+                 "(GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) * 1. * GPVAL_TERM_SCALE / "
+                 "GPVAL_TERM_YSIZE' >>order.gp && gnuplot order.gp >share 2>&1");
+        double share = number_behind("key/share", "share "), usual = 84 * 72 / 25.4 * 0.72;
+        double height = number_behind("key/order.svg", "height=\"") * 0.75; /* points */
         if (!(share * height >= usual / 2))
-            fail_msg("names of %zu: axes of %g points of %g", letters, share * height, height);
+            fail_msg("names of %d: axes of %g points of %g", letters, share * height, height);
     }
 }
 
@@ -568,14 +508,11 @@ TEST(test_key_below)
 TEST(test_terminals)
 {
     need_tool("gnuplot");
-    save_studies();
     run_ok("plot a.csv --figure 84 --out bare");
-    shell_ok(
-        "sed -i s/pdfcairo/nosuch/ bare/overlay.gp && sed -i s/pngcairo/nosuch/ bare/overlay.gp");
-    shell_ok("cd bare && rm overlay.png overlay.svg && rm -f overlay.pdf && gnuplot overlay.gp");
+    shell_ok("cd bare && sed -i 's/pdfcairo/nosuch/; s/pngcairo/nosuch/' overlay.gp && "
+             "rm -f overlay.png overlay.svg overlay.pdf && gnuplot overlay.gp");
     assert_string_equal(err, ""); /* nor names an unknown one */
-    assert_true(file_exists("bare/overlay.svg"));
-    assert_false(file_exists("bare/overlay.pdf"));
+    assert_true(file_exists("bare/overlay.svg") && !file_exists("bare/overlay.pdf"));
     file_text("bare/control.gp", "set terminal nosuch\n");
     assert_int_not_equal(shell("cd bare && gnuplot control.gp"), 0);
 }
@@ -583,14 +520,11 @@ TEST(test_terminals)
 /* A plot without boundaries says on which side all of it is; with several schemes it counts the stable ones. */
 TEST(test_stable)
 {
-    static char text[1 << 20];
     run_ok("stability --split --imaginary --scheme strang-marchuk --points 11 --out still");
-    file_read("still/split.gp", text, sizeof text);
-    assert_non_null(strstr(text, "strang-marchuk (stable all over)"));
+    assert_true(file_has("still/split.gp", "strang-marchuk (stable all over)"));
     run_ok("stability --split --scheme euler,rk4 --points 21 --box=-4,0,-4,0 --out sides");
-    file_read("sides/split.gp", text, sizeof text);
-    assert_non_null(strstr(text, "'split-inside.csv' using 1:2:3 with image"));
-    file_read("sides/split-inside.csv", text, sizeof text);
+    assert_true(file_has("sides/split.gp", "'split-inside.csv' using 1:2:3 with image"));
+    char *text = file_slurp("sides/split-inside.csv", NULL);
     int seen[3] = {0};
     for (int i = 1; i < count_lines(text); i++) {
         double z = atof(cell(text, i, 0)) + atof(cell(text, i, 1));
@@ -600,88 +534,80 @@ TEST(test_stable)
         seen[stable]++;
     }
     assert_true(seen[0] && seen[1] && seen[2]);
+    free(text);
 }
 
 /* The axes through 0 are drawn after the shade, which would hide them, with one scheme and with several. */
 TEST(test_zero)
 {
-    static const char *const schemes[] = {"heun", "heun,rk4"};
-    static char text[1 << 20];
-    char command[128];
-    for (int i = 0; i < 2; i++) {
-        snprintf(command, sizeof command,
-                 "stability --scheme %s --points 11 --box=-4,1,-3,3 --out zero", schemes[i]);
-        run_ok(command);
-        file_read("zero/stability.gp", text, sizeof text);
-        const char *shade = strstr(text, "with image");
+    for (int several = 0; several < 2; several++) {
+        run_ok("stability --scheme heun%s --points 11 --box=-4,1,-3,3 --out zero",
+               several ? ",rk4" : "");
+        char *text = file_slurp("zero/stability.gp", NULL), *shade = strstr(text, "with image");
         assert_non_null(shade);
         assert_non_null(strstr(shade, "using (-4):(0):(5):(0) with vectors"));
         assert_non_null(strstr(shade, "using (0):(-3):(0):(6) with vectors"));
+        free(text);
     }
-}
-
-/* Returns the look of a scheme in a script: " lc rgb ..." up to the end of its item. */
-static const char *look_of(const char *script, const char *scheme)
-{
-    static char look[2][128];
-    static int turn;
-    char title[64], *l = look[turn++ % 2];
-    snprintf(title, sizeof title, "title '%s' noenhanced", scheme);
-    const char *at = strstr(script, title);
-    assert_non_null(at);
-    at += strlen(title);
-    snprintf(l, sizeof look[0], "%.*s", (int)strcspn(at, ",\n"), at);
-    return l;
 }
 
 /* A scheme has one colour and one mark in all plots of a study, with guides or without. */
 TEST(test_marks)
 {
-    static const char *const schemes[] = {"euler", "heun", "rk4"};
-    static char order[1 << 16], work[1 << 16];
-    run_ok("order --system linear --scheme euler,heun,rk4 --halvings 4 --out marks");
-    file_read("marks/order.gp", order, sizeof order);
-    file_read("marks/work.gp", work, sizeof work);
-    assert_non_null(strstr(order, "with lines notitle")); /* control: the guides */
-    for (int i = 0; i < 3; i++) {
-        assert_non_null(strstr(look_of(order, schemes[i]), " pt "));
-        assert_string_equal(look_of(order, schemes[i]), look_of(work, schemes[i]));
+    static const char *const schemes[] = {"euler", "heun"};
+    assert_true(file_has("study/order.gp", "with lines notitle")); /* control: the guides */
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(strstr(look_of("study/order.gp", schemes[i]), " pt "));
+        assert_string_equal(look_of("study/order.gp", schemes[i]),
+                            look_of("study/work.gp", schemes[i]));
     }
 }
 
 TEST(test_one_point)
 {
-    static char text[1 << 16];
-    run_ok("train --corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 "
-           "--max-steps 3 --out short");
-    file_read("short/loss.gp", text, sizeof text);
-    assert_non_null(strstr(text, "with points title 'training'"));
-    run_ok("train --corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 "
-           "--max-steps 3000 --epochs 3 --out longer");
-    file_read("longer/loss.gp", text, sizeof text);
-    assert_non_null(strstr(text, "with lines title 'training'"));
+#define TRAIN                                                                             \
+    "train --corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens " \
+    "64 --threads 1 --eval-tokens 64 --max-steps "
+    run_ok(TRAIN "3 --out short");
+    assert_true(file_has("short/loss.gp", "with points title 'training'"));
+    run_ok(TRAIN "300 --eval-every 100 --out longer");
+    assert_true(file_has("longer/loss.gp", "with lines title 'training'"));
+#undef TRAIN
 }
 
 /* Curves in one place show each other: the second has gaps, and smaller marks where there are marks. */
 TEST(test_one_place)
 {
-    static char text[1 << 16];
+    static const char *const looks[][3] = {
+        {"order", "trapezoid", " lw 2 dt 1 pt 7 ps 1"},
+        {"order", "implicit-midpoint", " lw 2 dt '_ ' pt 5 ps 0.588"},
+        {"order", "rk4", " lw 2 dt 1 pt 9 ps 1"},
+        {"work", "implicit-midpoint", " lw 2 dt 1 pt 5 ps 1"}, /* their evaluations differ */
+        {"stability", "trapezoid", " dt 1"},
+        {"stability", "implicit-midpoint", " dt '_ '"},
+        {"stability", "rk4", " dt 1"}};
     run_ok(
         "order --system linear --scheme trapezoid,implicit-midpoint,rk4 --halvings 4 --out twins");
-    file_read("twins/order.gp", text, sizeof text);
-    assert_non_null(strstr(look_of(text, "trapezoid"), " lw 2 dt 1 pt 7 ps 1"));
-    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " lw 2 dt '_ ' pt 5 ps 0.588"));
-    assert_non_null(strstr(look_of(text, "rk4"), " lw 2 dt 1 pt 9 ps 1"));
-    file_read("twins/work.gp", text, sizeof text); /* their evaluations differ */
-    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " lw 2 dt 1 pt 5 ps 1"));
     run_ok("stability --scheme trapezoid,implicit-midpoint,rk4 --points 41 --out twins");
-    file_read("twins/stability.gp", text, sizeof text);
-    assert_non_null(strstr(look_of(text, "trapezoid"), " dt 1"));
-    assert_non_null(strstr(look_of(text, "implicit-midpoint"), " dt '_ '"));
-    assert_non_null(strstr(look_of(text, "rk4"), " dt 1"));
-    file_read("twins/phase.gp", text, sizeof text);
-    assert_non_null(
-        strstr(text, "title 'implicit-midpoint'.'' noenhanced lc rgb '#d55e00' lw 2 dt '_ '"));
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "twins/%s.gp", looks[i][0]);
+        assert_non_null(strstr(look_of(name, looks[i][1]), looks[i][2]));
+    }
+    assert_true(file_has("twins/phase.gp", "title 'implicit-midpoint'.'' noenhanced lc rgb "
+                                           "'#d55e00' lw 2 dt '_ '"));
 }
 
-TEST_MAIN(program_open, program_close)
+/* Writes the tables of two studies and one of one point. */
+static int open_studies(void **state)
+{
+    if (program_open(state) != 0) return -1;
+    run_ok("order --system linear --scheme euler,heun --halvings 4 --csv --out study");
+    file_text("a.csv", out);
+    run_ok("order --system kuramoto --scheme heun --halvings 5 --csv");
+    file_text("b.csv", out);
+    file_text("good.csv", HEAD "euler,1,1\n");
+    return 0;
+}
+
+TEST_MAIN(open_studies, program_close)

@@ -16,7 +16,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open(state) != 0) return -1;
+    if (program_open_undrawn(state) != 0) return -1;
     counting_write(6, 10);
     corpus_write("text", 100, 20);
     run_ok(PAIRS "--bpe 40 --out pieces");
@@ -36,8 +36,6 @@ static char *said(const char *arguments)
     run_ok(arguments);
     return strdup(out);
 }
-
-/* ---- the mark of a byte order ------------------------------------------------------------------------ */
 
 /* Returns the stdout of a command with a file in place of the %s; standard: it comes from standard input. */
 static char *said_of(const char *format, const char *file, int standard)
@@ -114,8 +112,6 @@ TEST(marks_in_a_run)
     free(want);
 }
 
-/* ---- unknown words ----------------------------------------------------------------------------------- */
-
 /* Each tells the same of the word x on one of two lines; without it none says a word. */
 TEST(unknown_words_are_told)
 {
@@ -147,8 +143,6 @@ TEST(unknown_words_are_told)
     run_ok("translate --threads 1 --model pieces --sentences 1 --text many");
     if (!says("many: 80 of ")) fail_msg("%s", err);
 }
-
-/* ---- <eos> in a line ----------------------------------------------------------------------------------- */
 
 /* A line's number is the sum of its sentences' numbers, and all together are what eval measures. */
 TEST(ends_inside_lines)
@@ -192,8 +186,6 @@ TEST(ends_inside_lines)
     free(inside);
     free(single);
 }
-
-/* ---- tabs and words that end in @@ ------------------------------------------------------------------------ */
 
 #define DIRTY "one\ttwo@@\tthree@@@@\n\tfour \n@@ a@@b @@@c five@@\r\n"
 #define CLEAN "one two@ three@\n four \n@ a@@b @@@c five@\r\n"
@@ -240,13 +232,6 @@ TEST(marks_are_replaced)
     shell_ok("for i in $(seq 40); do printf '\tone\n\n'; done >dirty");
     run_ok("translate --threads 1 --model pieces --sentences 1 --replace-marks --text dirty");
     if (!says("dirty: 40 tabs in 40 lines replaced by spaces\n")) fail_msg("%s", err);
-    static const char *const help[] = {"translate", "score", "eval", "generate", "train"};
-    for (size_t i = 0; i < sizeof help / sizeof *help; i++) {
-        char line[64];
-        snprintf(line, sizeof line, "%s --help replace-marks", help[i]);
-        run_ok(line);
-        assert_non_null(strstr(out, "--replace-marks"));
-    }
 }
 
 /* A corpus with them is read as the clean one, and the model reads other texts so without being told. */
@@ -272,16 +257,10 @@ TEST(marks_of_a_corpus_are_replaced)
             if (!clean && i) run_ok("data --corpus text --bpe 12 --replace-marks --csv");
             shell_ok("cp kept %s", kind[i][0]);
         }
-        const char *same[] = {"vocab.txt", "codes.bpe", "numbers"};
         shell_ok(
-            "for d in clean%zu dirty%zu; do tail -c 4000 $d/model.safetensors >$d/numbers; done", i,
-            i);
-        for (size_t k = 0; k < 3; k++) {
-            char a[16], b[16];
-            snprintf(a, sizeof a, "clean%zu", i);
-            snprintf(b, sizeof b, "dirty%zu", i);
-            assert_same_file(a, b, same[k], 1);
-        }
+            "for d in clean%zu dirty%zu; do tail -c 4000 $d/model.safetensors >$d/numbers; done; "
+            "for f in vocab.txt codes.bpe numbers; do cmp clean%zu/$f dirty%zu/$f || exit 1; done",
+            i, i, i, i);
     }
     file_text("dirty", DIRTY);
     file_text("clean", CLEAN);

@@ -2,199 +2,119 @@
  * the reports hold every claim; claims without a meaning are refused. */
 #include "tests/lib/test.h"
 
+#include "studies/tools/csv.h"
 #include "tests/lib/program.h"
 
-enum { ROWS = 200, ID, SOURCE, CLAIM, EXPECTED, VERDICT, EVIDENCE, ORIGIN, COLUMNS = 7 };
+static Csv claims, mutants; /* the tables of `trotter verify` and of its mutants */
 
-/* Runs `trotter verify ARGUMENTS`; returns its stdout (caller: free) and stores its exit status. */
-static char *run(const char *arguments, int *status)
+static int open_claims(void **state)
 {
-    char line[1024];
-    snprintf(line, sizeof line, "verify %s", arguments);
-    *status = program_run(line);
-    return strdup(out);
+    if (program_open(state) != 0) return -1;
+    run_ok("verify --mutants --csv");
+    file_text("mutants.csv", out);
+    run_ok("verify --csv --out .");
+    file_text("printed.csv", out);
+    return csv_open(&claims, strdup(file_path("verify.csv"))) ||
+           csv_open(&mutants, strdup(file_path("mutants.csv")));
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------------ */
-
-typedef struct {
-    char *cell[ROWS][COLUMNS]; /* point into the text, which is cut up */
-    int rows;
-} Csv;
-
-/* Takes one cell off *at (RFC 4180), unquoted in place; returns what ended it: ',' or '\n'. */
-static char take(char **at, char **cell)
+static int close_claims(void **state)
 {
-    char *in = *at, *to = in;
-    int quoted = *in == '"';
-    in += quoted;
-    for (*cell = to; *in; in++) {
-        if (quoted && *in == '"' && *++in != '"') break;
-        if (!quoted && (*in == ',' || *in == '\n')) break;
-        *to++ = *in;
-    }
-    char end = *in;
-    *at = in + (end != '\0');
-    *to = '\0';
-    return end;
-}
-
-/* Reads the rows after the header, which must have the seven columns. */
-static void parse(char *text, Csv *csv)
-{
-    static const char header[] = "id,source,claim,expected,verdict,evidence,origin\n";
-    assert_int_equal(strncmp(text, header, strlen(header)), 0);
-    csv->rows = 0;
-    for (char *at = text + strlen(header); *at; csv->rows++) {
-        assert_true(csv->rows < ROWS);
-        for (int i = 0; i < COLUMNS; i++)
-            assert_int_equal(take(&at, &csv->cell[csv->rows][i]), i + 1 < COLUMNS ? ',' : '\n');
-    }
-}
-
-static char *cell(Csv *csv, int row, int column)
-{
-    return csv->cell[row][column - ID];
+    free((char *)(uintptr_t)claims.file);
+    free((char *)(uintptr_t)mutants.file);
+    csv_close(&claims);
+    csv_close(&mutants);
+    return program_close(state);
 }
 
 /* Counts the rows whose verdict is the expected one. */
-static int as_expected(Csv *csv)
+static size_t as_expected(const Csv *c)
 {
-    int n = 0;
-    for (int i = 0; i < csv->rows; i++)
-        n += strcmp(cell(csv, i, EXPECTED), cell(csv, i, VERDICT)) == 0;
+    size_t n = 0;
+    for (size_t i = 0; i < c->rows; i++)
+        n += strcmp(csv_named(c, i, "expected"), csv_named(c, i, "verdict")) == 0;
     return n;
 }
 
-static int starting(Csv *csv, int column, const char *with)
+static size_t starting(const char *column, const char *with)
 {
-    int n = 0;
-    for (int i = 0; i < csv->rows; i++) n += strncmp(cell(csv, i, column), with, strlen(with)) == 0;
+    size_t n = 0;
+    for (size_t i = 0; i < claims.rows; i++)
+        n += strncmp(csv_named(&claims, i, column), with, strlen(with)) == 0;
     return n;
 }
-
-/* ---- the claims ------------------------------------------------------------------------------------- */
 
 TEST(test_verdicts)
 {
-    Csv csv;
-    int status;
-    char *text = run("--csv", &status);
-    parse(text, &csv);
-    for (int i = 0; i < csv.rows; i++)
-        if (strcmp(cell(&csv, i, EXPECTED), cell(&csv, i, VERDICT)) != 0)
-            fail_msg("%s: %s; %s", cell(&csv, i, ID), cell(&csv, i, VERDICT),
-                     cell(&csv, i, EVIDENCE));
-    assert_int_equal(status, 0);
-    assert_true(csv.rows >= 70);
-    assert_int_equal(starting(&csv, VERDICT, "undecided"), 0);
-    assert_true(starting(&csv, VERDICT, "refuted") >= 5);
-    assert_true(starting(&csv, VERDICT, "holds only if ") >= 15);
-    print_message("# %d claims have their registered verdict\n", csv.rows);
-    free(text);
-}
-
-/* A claim that one error is smaller has evidence that counts fields; it is verified only if it holds on all
- * of them. */
-TEST(test_fields)
-{
-    Csv csv;
-    int status, counted = 0, fewer = 0;
-    char *text = run("--csv", &status);
-    parse(text, &csv);
-    for (int i = 0; i < csv.rows; i++) {
+    int counted = 0, fewer = 0;
+    for (size_t i = 0; i < claims.rows; i++) {
+        const char *id = csv_named(&claims, i, "id"), *verdict = csv_named(&claims, i, "verdict"),
+                   *evidence = csv_named(&claims, i, "evidence");
+        if (strcmp(csv_named(&claims, i, "expected"), verdict) != 0)
+            fail_msg("%s: %s; %s", id, verdict, evidence);
+        for (int k = 0; k < 6; k++) assert_true(*csv_cell(&claims, i, k));
+        for (size_t j = 0; j < i; j++) assert_string_not_equal(id, csv_named(&claims, j, "id"));
+        if (strstr(evidence, "nan")) fail_msg("%s: nan", id);
+        /* one error is smaller: evidence counts fields, and it is verified only if it holds on all of them */
         int fields, below;
-        const char *on = strstr(cell(&csv, i, EVIDENCE), "measured at h = 1/128 on ");
+        const char *on = strstr(evidence, "measured at h = 1/128 on ");
         const char *smaller = on ? strstr(on, "below 1 on ") : NULL;
         if (!smaller) continue;
         assert_int_equal(sscanf(on, "measured at h = 1/128 on %d", &fields), 1);
         assert_int_equal(sscanf(smaller, "below 1 on %d", &below), 1);
-        if ((strcmp(cell(&csv, i, VERDICT), "verified") == 0) != (below == fields))
-            fail_msg("%s: %s, on %d of %d fields", cell(&csv, i, ID), cell(&csv, i, VERDICT), below,
-                     fields);
+        if ((strcmp(verdict, "verified") == 0) != (below == fields))
+            fail_msg("%s: %s, on %d of %d fields", id, verdict, below, fields);
         counted++;
         fewer += below < fields;
     }
-    assert_true(counted >= 2 && fewer >= 1);
-    free(text);
-}
-
-/* Each claim's record is complete, and no id occurs twice. */
-TEST(test_records)
-{
-    Csv csv;
-    int status;
-    char *text = run("--csv", &status);
-    parse(text, &csv);
-    for (int i = 0; i < csv.rows; i++) {
-        for (int k = ID; k <= EVIDENCE; k++) assert_true(*cell(&csv, i, k));
-        for (int j = 0; j < i; j++) assert_string_not_equal(cell(&csv, i, ID), cell(&csv, j, ID));
-        if (strstr(cell(&csv, i, EVIDENCE), "nan")) fail_msg("%s: nan", cell(&csv, i, ID));
-    }
-    assert_true(starting(&csv, SOURCE, "Macaron Net") > 10);
-    assert_true(starting(&csv, SOURCE, "ODE Transformer") > 20);
-    assert_true(starting(&csv, SOURCE, "Sandwich Transformer") > 2);
+    assert_true(claims.rows >= 70 && counted >= 2 && fewer >= 1);
+    assert_int_equal(starting("verdict", "undecided"), 0);
+    assert_true(starting("verdict", "refuted") >= 5);
+    assert_true(starting("verdict", "holds only if ") >= 15);
+    assert_true(starting("source", "Macaron Net") > 10);
+    assert_true(starting("source", "ODE Transformer") > 20);
+    assert_true(starting("source", "Sandwich Transformer") > 2);
+    print_message("# %zu claims have their registered verdict\n", claims.rows);
     /* every row has one of the four origins, and the summary counts each apart */
     static const char *const origin[] = {"paper", "inference", "code", "own"};
-    int told = 0, n[4];
+    char line[64];
+    size_t told = 0;
+    run_ok("verify");
     for (int o = 0; o < 4; o++) {
-        told += n[o] = starting(&csv, ORIGIN, origin[o]);
-        assert_true(n[o] > 0);
+        size_t n = starting("origin", origin[o]);
+        told += n;
+        snprintf(line, sizeof line, "\n%-9s %3zu claims: ", origin[o], n);
+        if (n == 0 || !strstr(out, line)) fail_msg("no line%s", line);
     }
-    assert_int_equal(told, csv.rows);
-    free(text);
-    text = run("", &status);
-    for (int o = 0; o < 4; o++) {
-        char line[64];
-        snprintf(line, sizeof line, "\n%-9s %3d claims: ", origin[o], n[o]);
-        if (!strstr(text, line)) fail_msg("no line%s", line);
-    }
-    free(text);
+    assert_int_equal(told, claims.rows);
 }
 
-/* Every mutant's verdict is decided and is not the registered one. This also shows that as_expected, the
- * counter of test_verdicts, can say no. */
+/* Every mutant's verdict is decided and is not the registered one. This also shows that as_expected can say no. */
 TEST(test_mutants)
 {
-    Csv csv, mutant;
-    int status;
-    char *text = run("--csv", &status), *altered = run("--mutants --csv", &status);
-    assert_int_equal(status, 0);
-    parse(text, &csv);
-    parse(altered, &mutant);
-    assert_int_equal(csv.rows, mutant.rows);
-    for (int i = 0; i < csv.rows; i++) {
-        assert_string_equal(cell(&csv, i, ID), cell(&mutant, i, ID));
-        if (strcmp(cell(&csv, i, VERDICT), cell(&mutant, i, VERDICT)) == 0)
-            fail_msg("the mutant of %s is not caught: %s", cell(&csv, i, ID),
-                     cell(&mutant, i, CLAIM));
-        assert_string_not_equal(cell(&mutant, i, VERDICT), "undecided");
-        assert_int_equal(strncmp(cell(&mutant, i, CLAIM), "Mutant: ", 8), 0);
+    assert_int_equal(claims.rows, mutants.rows);
+    for (size_t i = 0; i < claims.rows; i++) {
+        const char *verdict = csv_named(&mutants, i, "verdict"),
+                   *claim = csv_named(&mutants, i, "claim");
+        assert_string_equal(csv_named(&claims, i, "id"), csv_named(&mutants, i, "id"));
+        if (strcmp(csv_named(&claims, i, "verdict"), verdict) == 0)
+            fail_msg("the mutant of %s is not caught: %s", csv_named(&claims, i, "id"), claim);
+        assert_string_not_equal(verdict, "undecided");
+        assert_int_equal(strncmp(claim, "Mutant: ", 8), 0);
     }
-    assert_int_equal(as_expected(&csv), csv.rows);
-    assert_int_equal(as_expected(&mutant), 0);
-    print_message("# %d mutants, each with another verdict\n", mutant.rows);
-    free(text);
-    free(altered);
+    assert_int_equal(as_expected(&claims), claims.rows);
+    assert_int_equal(as_expected(&mutants), 0);
+    print_message("# %zu mutants, each with another verdict\n", mutants.rows);
 }
-
-/* ---- the command --------------------------------------------------------------------------------------- */
 
 TEST(test_choice)
 {
-    Csv csv;
-    int status;
-    char *text = run("--claim gate-order,lie-error --csv", &status);
-    assert_int_equal(status, 0);
-    parse(text, &csv);
-    assert_int_equal(csv.rows, 2);
-    assert_string_equal(cell(&csv, 0, ID), "gate-order");
-    assert_string_equal(cell(&csv, 1, ID), "lie-error");
-    free(text);
-    text = run("--list", &status);
-    assert_int_equal(status, 0);
-    assert_non_null(strstr(text, "macaron-order"));
-    free(text);
+    run_ok("verify --claim gate-order,lie-error --csv");
+    assert_int_equal(count_words(out, "\ngate-order,") + count_words(out, "\nlie-error,"), 2);
+    assert_true(count_lines(out) == 3 &&
+                strstr(out, "\ngate-order,") < strstr(out, "\nlie-error,"));
+    run_ok("verify --list");
+    assert_non_null(strstr(out, "macaron-order"));
 }
 
 /* A user's own claims are judged: right ones in several forms, and the same with one thing wrong. */
@@ -230,16 +150,13 @@ TEST(test_own)
         "lie-trotter brackets 2: 1/2 [G,F]",
         "lie-trotter brackets 2:",
         "strang-marchuk brackets 3: 1/12 [F,[F,G]]; 1/24 [[F,G],G]"};
-    char line[400];
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
-        snprintf(line, sizeof line, "verify --own \"%s\" --csv", right[i]);
-        run_ok(line);
+        run_ok("verify --own \"%s\" --csv", right[i]);
         assert_int_equal(count_lines(out), 2);
         if (!strstr(out, ",verified,verified,")) fail_msg("%s: %s", right[i], out);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        snprintf(line, sizeof line, "verify --own \"%s\" --csv", wrong[i]);
-        expect(1, line);
+        expect(1, "verify --own \"%s\" --csv", wrong[i]);
         if (!strstr(out, ",verified,refuted,")) fail_msg("%s: %s", wrong[i], out);
     }
     file_text("gill.scheme",
@@ -268,9 +185,7 @@ TEST(test_all_steps)
 /* A text that is no claim is refused in a line, with the place of the mistake. */
 TEST(test_own_refused)
 {
-    static const struct {
-        const char *claim, *words;
-    } bad[] = {
+    static const char *const bad[][2] = {
         {"macaron", "expected \"SCHEME order P\""},
         {"macaron order", "expected \"SCHEME order P\""},
         {"macaron order two", "expected \"SCHEME order P\""},
@@ -295,11 +210,7 @@ TEST(test_own_refused)
         {"lie-trotter brackets 2: [F,H]", "claim:1:28: expected a commutator"},
         {"lie-trotter brackets 2: [F,[F,G]]", "claim:1:29: expected commutators of 2 letters"},
     };
-    char line[400];
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(line, sizeof line, "verify --own \"%s\"", bad[i].claim);
-        must_refuse(line, bad[i].words);
-    }
+    REFUSE_ALL("verify --own \"%s\"", bad, NULL);
     must_refuse("verify --own \"rk4 order 4\" --mutants", "no mutant");
 }
 
@@ -312,9 +223,8 @@ TEST(test_own_words)
     assert_non_null(strstr(out, "; 1 as registered.\n"));
     assert_null(strstr(out, "EXPECTED"));
     run_ok("report yours");
-    char *page = file_slurp("yours/report.html", NULL);
-    assert_non_null(strstr(page, "0 of this project, 1 of yours): 1 verified, 1 refuted"));
-    free(page);
+    assert_true(
+        file_has("yours/report.html", "0 of this project, 1 of yours): 1 verified, 1 refuted"));
     run_ok("verify --own \"rk4 order 4\"");
     assert_null(strstr(out, "registered"));
 }
@@ -323,11 +233,7 @@ TEST(test_refusals)
 {
     static const char *const bad[] = {"--claim lie-eror", "--claim lie-error,", "--claim ''",
                                       "--degree 3", "--out /dev/null/x --claim lie-error"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        int status;
-        free(run(bad[i], &status));
-        if (status != 2) fail_msg("%s: exit status %d", bad[i], status);
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) expect(2, "verify %s", bad[i]);
 }
 
 /* Returns whether braces that are not escaped are closed as often as opened, and never before. */
@@ -345,20 +251,15 @@ static int is_balanced(const char *tex)
 
 TEST(test_reports)
 {
-    Csv csv;
-    int status;
-    char heading[128], *text = run("--csv --out .", &status);
-    assert_int_equal(status, 0);
-    char *saved = file_slurp("verify.csv", NULL);
-    assert_string_equal(text, saved);
-    char *markdown = file_slurp("verify.md", NULL);
-    char *tex = file_slurp("verify.tex", NULL);
-    parse(text, &csv);
-    for (int i = 0; i < csv.rows; i++) {
-        snprintf(heading, sizeof heading, "\n## %s\n", cell(&csv, i, ID));
-        if (!strstr(markdown, heading)) fail_msg("%s is not in the Markdown", cell(&csv, i, ID));
-        snprintf(heading, sizeof heading, "\\subsection*{%s}\n", cell(&csv, i, ID));
-        if (!strstr(tex, heading)) fail_msg("%s is not in the LaTeX", cell(&csv, i, ID));
+    char heading[128], *markdown = file_slurp("verify.md", NULL),
+                       *tex = file_slurp("verify.tex", NULL);
+    assert_true(same_files("verify.csv", "printed.csv"));
+    for (size_t i = 0; i < claims.rows; i++) {
+        const char *id = csv_named(&claims, i, "id");
+        snprintf(heading, sizeof heading, "\n## %s\n", id);
+        if (!strstr(markdown, heading)) fail_msg("%s is not in the Markdown", id);
+        snprintf(heading, sizeof heading, "\\subsection*{%s}\n", id);
+        if (!strstr(tex, heading)) fail_msg("%s is not in the LaTeX", id);
     }
     assert_non_null(strstr(tex, "\\tfrac{1}{2}\\,h^{2}F'G\\allowbreak -\\tfrac{1}{2}\\,h^{2}G'F"));
     assert_non_null(strstr(tex, "(1 - h F)$^{-1}$ y"));
@@ -366,7 +267,8 @@ TEST(test_reports)
     assert_non_null(strstr(tex, "\\end{document}\n"));
     assert_true(is_balanced(tex));
     assert_false(is_balanced(strstr(tex, "{article}") + 1)); /* control */
-    free(text), free(saved), free(markdown), free(tex);
+    free(markdown);
+    free(tex);
 }
 
-TEST_MAIN(program_open, program_close)
+TEST_MAIN(open_claims, close_claims)

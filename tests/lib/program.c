@@ -21,6 +21,20 @@ int program_open(void **state)
     return scratch_open(state);
 }
 
+int program_open_undrawn(void **state)
+{
+    char path[PATH_MAX];
+    if (program_open(state) != 0) return -1;
+    snprintf(path, sizeof path, "%s", program);
+    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
+}
+
+void program_draw(void)
+{
+    const char *path = strrchr(program, ' ');
+    if (path) memmove(program, path + 1, strlen(path));
+}
+
 int program_close(void **state)
 {
     return scratch_close(state);
@@ -96,15 +110,39 @@ int shell_finish(pid_t pid)
     return code_of(status);
 }
 
-int program_run(const char *arguments)
+/* Returns the arguments as one line. The caller frees it. */
+static char *line_of(const char *format, va_list args)
 {
-    return shell("timeout 300 %s %s", program, arguments);
+    char *line;
+    assert_true(vasprintf(&line, format, args) >= 0);
+    return line;
 }
 
-void expect(int status, const char *arguments)
+static int run_line(const char *line)
 {
-    int got = program_run(arguments);
-    if (got != status) fail_msg("trotter %s: status %d, not %d: %s", arguments, got, status, err);
+    return shell("timeout 300 %s %s", program, line);
+}
+
+int program_run(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    int status = run_line(line);
+    free(line);
+    return status;
+}
+
+void expect(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    int got = run_line(line);
+    if (got != status) fail_msg("trotter %s: status %d, not %d: %s", line, got, status, err);
+    free(line);
 }
 
 int trained(int status)
@@ -113,10 +151,15 @@ int trained(int status)
     return status == 0 || little;
 }
 
-void run_ok(const char *arguments)
+void run_ok(const char *format, ...)
 {
-    int got = program_run(arguments);
-    if (!trained(got)) fail_msg("trotter %s: status %d: %s", arguments, got, err);
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    int got = run_line(line);
+    if (!trained(got)) fail_msg("trotter %s: status %d: %s", line, got, err);
+    free(line);
 }
 
 void forget_result(const char *arguments)
@@ -162,10 +205,20 @@ int refuses(int status, const char *words)
 
 void must_refuse(const char *arguments, const char *words)
 {
-    int status = program_run(arguments);
+    int status = run_line(arguments);
     if (!refuses(status, words))
         fail_msg("'%s': status %d, stdout '%.80s', stderr '%s', expected '%s'", arguments, status,
                  out, err, words);
+}
+
+void refuse_all(const char *format, const char *const rows[][2], size_t count, const char *never)
+{
+    for (size_t i = 0; i < count; i++) {
+        char line[1024];
+        snprintf(line, sizeof line, format, rows[i][0]);
+        must_refuse(line, rows[i][1]);
+        if (never && file_exists(never)) fail_msg("%s: %s was made", line, never);
+    }
 }
 
 int refused(int status, const char *command, const char *words)
@@ -223,26 +276,64 @@ void need_terminal(void)
     close(end[1]);
 }
 
-const char *out_cell(int row, const char *name)
+const char *cell_of(const char *csv, int row, const char *name)
 {
-    static char text[256];
+    static char text[4][256];
+    static int turn;
     int column = 0;
-    const char *at = out, *head = out;
+    const char *at = csv, *head = csv;
     for (; strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)]); column++) {
         head += strcspn(head, ",\n");
-        if (*head++ != ',') fail_msg("no column %s in %s", name, out);
+        if (*head++ != ',') fail_msg("no column %s in %s", name, csv);
     }
+    if (row < 0) at = last_line(csv);
     for (; row > 0; row--) at = strchr(at, '\n') + 1;
     for (; column > 0; column--) at += strcspn(at, ",\n") + 1;
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, ",\n"), at);
-    return text;
+    char *w = text[turn++ % 4];
+    snprintf(w, sizeof text[0], "%.*s", (int)strcspn(at, ",\n"), at);
+    return w;
 }
 
-char *eval_csv(const char *arguments)
+static double number_of(const char *cell)
 {
-    char line[256];
-    snprintf(line, sizeof line, "eval --threads 1 --csv --model %s", arguments);
-    run_ok(line);
+    return *cell ? strtod(cell, NULL) : NAN;
+}
+
+const char *out_cell(int row, const char *name)
+{
+    return cell_of(out, row, name);
+}
+
+double out_number(int row, const char *name)
+{
+    return number_of(out_cell(row, name));
+}
+
+double file_number(const char *file, int row, const char *name)
+{
+    char *text = file_slurp(file, NULL);
+    double x = number_of(cell_of(text, row, name));
+    free(text);
+    return x;
+}
+
+int file_has(const char *name, const char *words)
+{
+    size_t bytes;
+    char *text = file_slurp(name, &bytes);
+    int has = memmem(text, bytes, words, strlen(words)) != NULL;
+    free(text);
+    return has;
+}
+
+char *eval_csv(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    run_ok("eval --threads 1 --csv --model %s", line);
+    free(line);
     return strdup(out);
 }
 

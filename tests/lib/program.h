@@ -14,8 +14,12 @@ extern char out[1 << 20], err[1 << 16]; /* stdout and stderr of the last line th
 int program_open(void **state);
 int program_close(void **state);
 
+/* Opens it without gnuplot, as plots take longer than small trainings, until program_draw. */
+int program_open_undrawn(void **state);
+void program_draw(void);
+
 /* Returns the exit status of `trotter ARGUMENTS`, which has five minutes; < 0 as in shell(). */
-int program_run(const char *arguments);
+int program_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Runs a shell line in the folder and returns its exit status, or -N where signal N killed it. stdin is empty unless
  * the line says otherwise. The line sets the surroundings of a program: "ulimit -f 8;", "env NAME=value", "timeout
@@ -36,23 +40,30 @@ int trained(int status);
 
 /* Fails the test with the program's words unless `trotter ARGUMENTS` ends with this status. run_ok expects that
  * it came to its end. */
-void expect(int status, const char *arguments);
-void run_ok(const char *arguments);
+void expect(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void run_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes result and state from the directory that `arguments` name last: train would spare them. */
 void forget_result(const char *arguments);
 
-/* Returns the named cell of a row, from 1, of the CSV in `out`. It is good until the next call. */
+/* Returns the named cell of a row, from 1 (< 0: from the last), of a CSV or of the one in `out`; the numbers are NaN
+ * where the cell is empty. A text is good until the fourth call after it. */
+const char *cell_of(const char *csv, int row, const char *name);
 const char *out_cell(int row, const char *name);
+double out_number(int row, const char *name);
+double file_number(const char *file, int row, const char *name);
 
 /* Returns the output of `trotter eval --csv --model ARGUMENTS`. The caller frees it. */
-char *eval_csv(const char *arguments);
+char *eval_csv(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Tells whether the last run wrote these words to stderr. */
 int says(const char *words);
 
 /* Fails the test unless DIR/WHAT and OTHER/WHAT hold the same bytes, or other bytes where `same` is 0. */
 void assert_same_file(const char *dir, const char *other, const char *what, int same);
+
+/* Tells whether a file, which must be there, has the words. */
+int file_has(const char *name, const char *words);
 
 int count_lines(const char *text);
 int count_words(const char *text, const char *words);
@@ -64,6 +75,12 @@ const char *last_line(const char *text);
  * program's name and has the words. */
 int refuses(int status, const char *words);
 void must_refuse(const char *arguments, const char *words);
+
+/* Each row: what stands for the %s of `format`, and the words of its refusal, which makes no file or folder `never`
+ * (NULL: none is looked for). */
+#define REFUSE_ALL(format, rows, never) refuse_all(format, rows, sizeof rows / sizeof *rows, never)
+void refuse_all(const char *format, const char *const rows[][2], size_t count, const char *never)
+    __attribute__((format(printf, 1, 0)));
 
 /* Tells whether it did so in the line "trotter COMMAND: WORDS...". */
 int refused(int status, const char *command, const char *words);

@@ -22,8 +22,8 @@
 /* Adds a test. Tests run in the order of `line`, and in the order of calls where it is the same. */
 void test_add(const struct CMUnitTest *t, int line);
 
-/* Runs the tests between `begin` and `end` (either may be NULL) and returns how many failed. CMOCKA_FILTER is a pattern
- * (*, ?) of the names of those that run. */
+/* Runs the tests between `begin` and `end` (either may be NULL) and returns how many failed. CMOCKA_FILTER has patterns
+ * (*, ?) of the names of those that run, with commas between. */
 int test_run(CMFixtureFunction begin, CMFixtureFunction end);
 
 /* These are kill() for a process, and for the group of processes that one leads. The number must be a process's, or the

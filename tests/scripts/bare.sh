@@ -1,8 +1,7 @@
 #!/bin/sh
 # bare.sh BUILD LIST [PROGRAM...]: runs test programs where the tools below are missing, and compares the
 # skipped tests with the lines "PROGRAM TEST" of LIST. It says so, and ends with 1, where another test is
-# skipped, a listed one is not, or a test fails. Without a PROGRAM it runs only the tests of LIST, each by
-# itself.
+# skipped, a listed one is not, or a test fails. Without a PROGRAM it runs only the tests of LIST.
 build=$1 list=$2
 shift 2
 work=$(mktemp -d) || exit 2
@@ -18,7 +17,7 @@ mkdir "$work/bin"
 for tool in $tools; do rm -f "$work/bin/$tool"; done
 export CUDA_VISIBLE_DEVICES= CMOCKA_MESSAGE_OUTPUT=TAP TROTTER="$build/trotter" OMP_WAIT_POLICY=passive
 
-# Adds the tests that PROGRAM skips to $work/skipped and failures to $work/failed; a pattern of tests may follow.
+# Adds the tests that PROGRAM skips to $work/skipped and failures to $work/failed; patterns of tests may follow.
 run() {
     CMOCKA_FILTER=${2:-*} PATH=$work/bin "$build"/tests/*/"$1" >"$work/log.$1" 2>&1
     status=$?
@@ -39,7 +38,9 @@ if [ $# -gt 0 ]; then
     done
     wait
 else
-    while read -r program test; do run "$program" "$test"; done <"$list"
+    # each program once, as its set-up may take longer than its tests
+    awk '{ t[$1] = t[$1] (t[$1] ? "," : "") $2 } END { for (p in t) print p, t[p] }' "$list" >"$work/programs"
+    while read -r program tests; do run "$program" "$tests"; done <"$work/programs"
     cp "$list" "$work/wanted"
 fi
 sort "$work/wanted" >"$work/list"

@@ -840,101 +840,47 @@ TEST(short_memory)
     }
 }
 
-/* ---- Multi30k ------------------------------------------------------------------------------------ */
-
-/* Figures of sacreBLEU 2.6 for seven spoilt copies of a test text, which must not be part of the repository:
- * TROTTER_MULTI30K is the folder that has it. */
-enum {
-    THE_SOURCE,
-    WITHOUT_5TH,
-    WITHOUT_9TH,
-    EXCHANGED,
-    HALF_SOURCE,
-    DOUBLED,
-    EMPTIED,
-    MOVED,
-    COPIES
-};
-
-static void print_words(FILE *f, int copy, const Line *line)
-{
-    char *text = strndup(line->text, line->bytes), *word[256], *rest = text;
-    size_t n = 0;
-    assert_non_null(text);
-    while (n < 255 && (word[n] = strsep(&rest, " "))) n++;
-    if (copy == DOUBLED) word[n] = word[n - 1], n++;
-    for (size_t i = 0; copy == EXCHANGED && i + 1 < n; i += 6) {
-        char *first = word[i];
-        word[i] = word[i + 1];
-        word[i + 1] = first;
-    }
-    for (size_t i = 0, printed = 0; i < n; i++) {
-        if (copy == WITHOUT_5TH && (i + 1) % 5 == 0) continue;
-        if (copy == WITHOUT_9TH && (i + 1) % 9 == 0) continue;
-        fprintf(f, "%s%s", printed++ ? " " : "", word[i]);
-    }
-    fputc('\n', f);
-    free(text);
-}
-
-/* Makes a copy. Lines count from 0: those of even number are the source's. */
-static Lines spoil(int copy, const Lines *source, const Lines *reference)
-{
-    char *text = NULL;
-    size_t bytes, n = reference->count;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    for (size_t i = 0; i < n; i++) {
-        const Line *line = &reference->line[copy == MOVED ? (i + 1) % n : i];
-        if (copy == THE_SOURCE || (copy == HALF_SOURCE && i % 2 == 1)) line = &source->line[i];
-        if (copy == EMPTIED && i % 10 == 0)
-            fputc('\n', f);
-        else
-            print_words(f, copy, line);
-    }
-    fclose(f);
-    Lines l = lines_of(text);
-    free(text);
-    return l;
-}
-
+/* Figures of sacreBLEU 2.6 for a source, for a test text without each fifth word, and for one moved by a line. The text
+ * must not be part of the repository: TROTTER_MULTI30K is the folder that has it. */
 TEST(multi30k)
 {
-    static const double want[COPIES][3] = {
-        {0.603609, 0.725774, 18.362189},   {50.408734, 50.449965, 77.588018},
-        {80.699533, 80.713219, 90.728911}, {42.803056, 42.881062, 78.754262},
-        {40.822223, 40.775633, 53.050695}, {91.296357, 91.296069, 99.601403},
-        {91.081631, 91.044356, 93.230706}, {0.570304, 0.569886, 19.317058},
-    };
+    static const double want[3][3] = {{0.603609, 0.725774, 18.362189},
+                                      {50.408734, 50.449965, 77.588018},
+                                      {0.570304, 0.569886, 19.317058}};
+    static const int metric[] = {METRIC_BLEU, METRIC_BLEU, METRIC_CHRF},
+                     tokenize[] = {TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_NONE};
     const char *dir = getenv("TROTTER_MULTI30K");
-    char path[PATH_MAX];
-    Lines source, reference;
+    char line[PATH_MAX + 256];
+    Lines h[3], reference;
     if (!dir) {
         printf("# skipped: TROTTER_MULTI30K names no folder with test_2016_flickr.en and .de\n");
         skip();
     }
-    snprintf(path, sizeof path, "%s/test_2016_flickr.en", dir);
-    assert_int_equal(lines_read(path, &source), 0);
-    snprintf(path, sizeof path, "%s/test_2016_flickr.de", dir);
-    assert_int_equal(lines_read(path, &reference), 0);
-    for (int copy = 0; copy < COPIES; copy++) {
-        static const int metric[] = {METRIC_BLEU, METRIC_BLEU, METRIC_CHRF};
-        static const int tokenize[] = {TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_NONE};
-        Lines h = spoil(copy, &source, &reference);
+    snprintf(
+        line, sizeof line,
+        "cd '%s' && t=%s/test_2016_flickr && cp $t.en source && cp $t.de whole && "
+        "awk -F'[ ]' '{ s = \"\"; for (i = 1; i <= NF; i++) if (i %% 5) s = s (i > 1 ? \" \" : \"\") $i; "
+        "print s }' whole >fifth && { tail -n +2 whole; head -n 1 whole; } >moved",
+        folder, dir);
+    assert_int_equal(system(line), 0);
+    assert_int_equal(
+        lines_read(file_path("source"), &h[0]) | lines_read(file_path("fifth"), &h[1]) |
+            lines_read(file_path("moved"), &h[2]) | lines_read(file_path("whole"), &reference),
+        0);
+    for (int copy = 0; copy < 3; copy++) {
         for (int k = 0; k < 3; k++) {
             MetricOptions o = usual;
             Statistics s;
             Resampled x;
             o.tokenize = tokenize[k];
-            assert_int_equal(metric_lines(metric[k], &o, &h, &reference, 1, &s), 0);
+            assert_int_equal(metric_lines(metric[k], &o, &h[copy], &reference, 1, &s), 0);
             assert_int_equal(bootstrap_paired(metric[k], &o, &s, 1, 0, 1, &x), 0);
             if (!(fabs(x.score - want[copy][k]) <= 1e-6))
                 fail_msg("copy %d, column %d: %.6f, not %.6f", copy, k, x.score, want[copy][k]);
             metric_free(&s);
         }
-        lines_free(&h);
+        lines_free(&h[copy]);
     }
-    lines_free(&source);
     lines_free(&reference);
 }
 

@@ -62,19 +62,6 @@ static int run(const char *const *argv, const char *dir)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Runs `trotter ARGUMENT...`, up to NULL. Status 1, of a study with nothing worth comparing, is allowed. */
-static void trotter(const char *first, ...)
-{
-    const char *argv[64] = {program, first};
-    int n = 2;
-    va_list args;
-    va_start(args, first);
-    while (n < 63 && (argv[n] = va_arg(args, const char *))) n++;
-    va_end(args);
-    int status = run(argv, NULL);
-    if (status != 0 && status != 1) fail_msg("trotter %s: status %d: %s", first, status, err);
-}
-
 static int canaries;
 
 static int count_canary(const char *path, const struct stat *s, int kind, struct FTW *at)
@@ -132,11 +119,28 @@ enum { TOKENS = 6 * 4 }; /* lines by words */
 
 static const char *odd_path(const char *name)
 {
-    static char path[4][512];
+    static char path[64][512];
     static int turn;
-    char *p = path[turn++ % 4];
+    char *p = path[turn++ % 64];
     snprintf(p, sizeof path[0], "%s/%s", odd, name);
     return p;
+}
+
+/* Runs `trotter WORD ...`, where @NAME stands for a path in the odd folder and CORPUS for the odd corpus. Status 1, of
+ * a study with nothing worth comparing, is allowed. */
+static void trotter(const char *words)
+{
+    char copy[1024], *rest = copy, *word;
+    const char *argv[64] = {program};
+    int n = 1;
+    snprintf(copy, sizeof copy, "%s", words);
+    while ((word = strsep(&rest, " ")) && n < 63) {
+        argv[n++] = strcmp(word, "CORPUS") == 0 ? odd_corpus
+                    : strchr(word, '@') == word ? odd_path(word + 1)
+                                                : word;
+    }
+    int status = run(argv, NULL);
+    if (status != 0 && status != 1) fail_msg("trotter %s: status %d: %s", words, status, err);
 }
 
 static void write_cell(FILE *f, const char *text)
@@ -180,68 +184,62 @@ static void write_texts(void)
 
 /* ---- every plot of every command -------------------------------------------------------------------------- */
 
-#define NET                                                                                    \
-    "--corpus", odd_corpus, "--width", "8", "--heads", "2", "--inner", "8", "--sequence", "8", \
-        "--batch-tokens", "64", "--max-steps", "3", "--activation", "gelu", "--threads", "1"
+#define NET                                                                          \
+    " --corpus CORPUS --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 " \
+    "--max-steps 3 --activation gelu --threads 1 "
+#define OF "--model @model --text @line.txt "
 
 static void draw_orders(void)
 {
+    static const char *const lines[] = {
+        "plot stranger.csv @stranger.csv --out @plot",
+        "table @stranger.csv --design scheme,system --seed h --measure error --out @table",
+        "order --system linear --scheme euler,heun --halvings 4 --out @order",
+        "order --invariant --scheme heun --out @drift",
+        "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
+        "order --system convection-diffusion --particles 8 --frames 2 --out @frames",
+        "expand --scheme word:sffs,word:ssff --out @expand",
+        "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
+        "stability --scheme heun,leapfrog --out @stability",
+        "stability --scheme heun --split --out @split",
+        "stability --scheme heun --system transport --peclet 1,3 --particles 8 --out @steps",
+    };
     write_table("stranger.csv");
     write_table(odd_path("stranger.csv"));
-    trotter("plot", "stranger.csv", odd_path("stranger.csv"), "--out", odd_path("plot"), NULL);
-    trotter("table", odd_path("stranger.csv"), "--design", "scheme,system", "--seed", "h",
-            "--measure", "error", "--out", odd_path("table"), NULL);
-    trotter("order", "--system", "linear", "--scheme", "euler,heun", "--halvings", "4", "--out",
-            odd_path("order"), NULL);
-    trotter("order", "--invariant", "--scheme", "heun", "--out", odd_path("drift"), NULL);
-    trotter("order", "--adaptive", "--scheme", "heun-euler", "--tolerances", "1e-3,1e-4", "--out",
-            odd_path("adaptive"), NULL);
-    trotter("order", "--system", "convection-diffusion", "--particles", "8", "--frames", "2",
-            "--out", odd_path("frames"), NULL);
-    trotter("expand", "--scheme", "word:sffs,word:ssff", "--out", odd_path("expand"), NULL);
-    trotter("design", "--scheme", "looped-learn", "--starts", "2", "--evaluations", "40", "--out",
-            odd_path("design"), NULL);
-    trotter("stability", "--scheme", "heun,leapfrog", "--out", odd_path("stability"), NULL);
-    trotter("stability", "--scheme", "heun", "--split", "--out", odd_path("split"), NULL);
-    trotter("stability", "--scheme", "heun", "--system", "transport", "--peclet", "1,3",
-            "--particles", "8", "--out", odd_path("steps"), NULL);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) trotter(lines[i]);
 }
 
 static void draw_models(void)
 {
-    static char line[8][256], system[PATH_MAX];
+    static char line[256], system[PATH_MAX];
     int lines = 0;
-    trotter("train", NET, "--scheme", "transformer", "--layers", "2", "--out", odd_path("model"),
-            NULL);
-    trotter("compare", NET, "--scheme", "transformer,euler,heun-layer,rk4-layer", "--seeds", "2",
-            "--truncation", "1", "--out", odd_path("compare"), NULL);
-    trotter("compare", NET, "--scheme", "dial:2,0,dial:2,1/2,dial:2,1", "--seeds", "2",
-            "--truncation", "1", "--rate", "0.1", "--warmup", "1", "--out", odd_path("dial"), NULL);
-    trotter("compare", NET, "--source", "a", "--target", "b", "--pair",
-            "transformer/transformer,macaron/macaron", "--seeds", "2", "--truncation", "1",
-            "--rate", "0.03", "--warmup", "1", "--out", odd_path("pairs"),
-            NULL); /* better than any word */
-    trotter("sweep", NET, "--interleaved", "--permutations", "2", "--random", "2", "--sandwiches",
-            "--words", "sffs", "--layers", "1", "--seeds", "2", "--out", odd_path("sweep"), NULL);
+    trotter("train" NET "--scheme transformer --layers 2 --out @model");
+    trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
+            "1 --out @compare");
+    trotter("compare" NET "--scheme dial:2,0,dial:2,1/2,dial:2,1 --seeds 2 --truncation 1 --rate "
+            "0.1 --warmup 1 --out @dial");
+    trotter("compare" NET "--source a --target b --pair transformer/transformer,macaron/macaron "
+            "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out @pairs"); /* beats words */
+    trotter("sweep" NET "--interleaved --permutations 2 --random 2 --sandwiches --words sffs "
+            "--layers 1 --seeds 2 --out @sweep");
     snprintf(system, sizeof system, "network:%s", odd_path("model"));
-    trotter("order", "--system", system, "--scheme", "heun", "--halvings", "4", "--out",
-            odd_path("network"), NULL);
-    for (const char *c = tokens; *c; c += strcspn(c, "\n") + 1, lines++)
-        snprintf(line[lines], sizeof line[0], "%.*s\n", (int)strcspn(c, "\n"), c);
-    for (int i = 0; i < lines; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "truncation%d", i);
-        file_text(odd_path("line.txt"), line[i]);
-        trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"),
-                "--scheme", "transformer,heun", "--halvings", "4", "--sentences", "1", "--out",
-                odd_path(name), NULL);
+    assert_int_equal(
+        run((const char *const[]){program, "order", "--system", system, "--scheme", "heun",
+                                  "--halvings", "4", "--out", odd_path("network"), NULL},
+            NULL),
+        0);
+    for (const char *c = tokens; *c; c += strcspn(c, "\n") + 1, lines++) {
+        snprintf(line, sizeof line, "%.*s\n", (int)strcspn(c, "\n"), c);
+        file_text(odd_path("line.txt"), line);
+        snprintf(line, sizeof line,
+                 "truncation " OF "--scheme transformer,heun --halvings 4 --sentences 1 --out "
+                 "@truncation%d",
+                 lines);
+        trotter(line);
     }
-    trotter("attention", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--out",
-            odd_path("maps"), NULL);
-    trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",
-            "transformer,heun", "--jacobian", "--out", odd_path("jacobian"), NULL);
-    trotter("truncation", "--model", odd_path("model"), "--text", odd_path("line.txt"), "--scheme",
-            "transformer,heun", "--refine", "2", "--out", odd_path("refine"), NULL);
+    trotter("attention " OF "--out @maps");
+    trotter("truncation " OF "--scheme transformer,heun --jacobian --out @jacobian");
+    trotter("truncation " OF "--scheme transformer,heun --refine 2 --out @refine");
 }
 
 /* ---- drawings made ---------------------------------------------------------------------------------------- */
@@ -291,34 +289,32 @@ TEST(test_judged)
 }
 
 /* Runs gnuplot as a user does by hand, without a filter. It must draw, take no name for marked up text, report no
- * unknown terminal, complain of no style, and cut no text off. */
-static void draw_script(const char *script, char image[PATH_MAX])
+ * unknown terminal, complain of no style, and cut no text off. Returns the drawing, which is good until the next. */
+static const char *draw_script(const char *script)
 {
-    char dir[PATH_MAX];
+    static char svg[1 << 22];
+    char dir[PATH_MAX], image[PATH_MAX];
     const char *name = strrchr(script, '/') + 1;
     snprintf(dir, sizeof dir, "%.*s", (int)(name - 1 - script), script);
     int status = run((const char *const[]){"gnuplot", name, NULL}, dir);
-    if (status != 0 || strstr(err, "enhanced") || strstr(err, "WARNING") ||
-        strstr(err, "specifier"))
+    if (status != 0 || says("enhanced") || says("WARNING") || says("specifier"))
         fail_msg("%s: status %d: %s", name, status, err);
     snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
-    assert_int_equal(access(image, F_OK), 0);
-    static char svg[1 << 22];
     FILE *f = fopen(image, "rb");
     assert_non_null(f);
     svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
     fclose(f);
     if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
+    return svg;
 }
 
 /* No name runs as a command. */
 TEST(test_drawn)
 {
     const char *script, *fault;
-    char image[PATH_MAX];
     need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);)
-        if (!strstr(script, "/runs/")) draw_script(script, image); /* those are like train's */
+        if (!strstr(script, "/runs/")) draw_script(script); /* those are like train's */
     assert_int_equal(find_canaries(), 0);
 }
 
@@ -338,18 +334,12 @@ static int count_marks(const char *svg, int i, const char *mark)
 /* Whatever the token is, its curve is there: lines of the exact flow, points of the network. */
 TEST(test_tokens)
 {
-    static char svg[1 << 20];
     const char *script, *fault;
     int curves = 0;
     need_tool("gnuplot");
     for (size_t at = 0; next_script(&at, &script, &fault);) {
-        char image[PATH_MAX];
         if (!is_plot(script, "path")) continue;
-        draw_script(script, image);
-        FILE *f = fopen(image, "rb");
-        assert_non_null(f);
-        svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
-        fclose(f);
+        const char *svg = draw_script(script);
         for (int i = 1; count_marks(svg, i, "<g id"); i++, curves++)
             if (count_marks(svg, i, i % 2 ? " L" : "<use") < 3)
                 fail_msg("%s: no curve %d", script, i);
@@ -436,8 +426,8 @@ TEST(test_control)
         if (!gnuplot_fault(bad[i])) fail_msg("accepted: %s", bad[i]);
     need_tool("gnuplot");
     char script[256];
-    int n = snprintf(script, sizeof script, "set xlabel '%s'\n", hostile[0]);
-    file_write("control.gp", script, (size_t)n);
+    snprintf(script, sizeof script, "set xlabel '%s'\n", hostile[0]);
+    file_text("control.gp", script);
     run((const char *const[]){"gnuplot", "control.gp", NULL}, NULL);
     assert_int_equal(find_canaries(), 1);
     assert_int_equal(unlink(file_path("CANARY")), 0);
@@ -594,47 +584,40 @@ static const struct {
     {"*", "{}*"},
 };
 
-TEST(test_latex)
+/* Returns a table as LaTeX; the caller frees it. */
+static char *latex_of(const Column *list, const void *rows, size_t count, size_t size)
 {
-    typedef struct {
-        const char *text;
-    } Row;
-    static const Column list[] = {FIELD(Row, "a_b > c", text), {0}};
-    char *text = NULL, want[128];
-    size_t bytes, count = sizeof cells / sizeof *cells;
+    char *text = NULL;
+    size_t bytes;
     Sheet *r;
-    assert_int_equal(sheet_new(list, &r), 0);
-    for (size_t i = 0; i < count; i++) sheet_row(r, &(Row){cells[i].text});
     FILE *f = open_memstream(&text, &bytes);
+    assert_int_equal(sheet_new(list, &r), 0);
+    for (size_t i = 0; i < count; i++) sheet_row(r, (const char *)rows + i * size);
     assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
     fclose(f);
     sheet_free(r);
-    assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
-        if (!strstr(text, want)) fail_msg("%s: %s", want, text);
-    }
-    free(text);
+    return text;
 }
 
 /* Numbers have a minus sign and a power of ten; texts that look like numbers keep their hyphens. */
-TEST(test_latex_numbers)
+TEST(test_latex)
 {
     typedef struct {
         const char *name;
         double x;
     } Row;
-    static const Column list[] = {COLUMN(Row, name), COLUMN(Row, x, .digits = 4), {0}};
+    static const Column texts[] = {FIELD(Row, "a_b > c", name), {0}},
+                        list[] = {COLUMN(Row, name), COLUMN(Row, x, .digits = 4), {0}};
     static const Row rows[] = {{"a-1e-05", -2.5e-7}, {"b", 1e12}, {"c", -0.5}, {"d", -INFINITY}};
-    char *text = NULL;
-    size_t bytes;
-    Sheet *r;
-    assert_int_equal(sheet_new(list, &r), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) sheet_row(r, &rows[i]);
-    FILE *f = open_memstream(&text, &bytes);
-    assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
-    fclose(f);
-    sheet_free(r);
+    char want[128];
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        char *text = latex_of(texts, &(Row){cells[i].text, 0}, 1, sizeof(Row));
+        snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
+        if (!strstr(text, want)) fail_msg("%s: %s", want, text);
+        assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
+        free(text);
+    }
+    char *text = latex_of(list, rows, 4, sizeof *rows);
     assert_non_null(strstr(text,
                            "\na-1e-05 & $-$2.5$\\cdot10^{-7}$ \\\\\nb & 1$\\cdot10^{12}$ \\\\\nc & "
                            "$-$0.5 \\\\\nd & $-$$\\infty$ \\\\\n"));
@@ -648,34 +631,26 @@ TEST(test_latex_numbers)
 /* A model's record of its scheme is a name or is refused. */
 TEST(test_scheme_of_a_model)
 {
-    static const char scheme[] = "scheme " LONG "\nk1 = H(y)\ny' = y + k1\n";
     static const char key[] = "\"scheme\":\"" LONG "\"";
     static const char *const name[] = {"x\\n`touch CANARY`\\n", "another"};
-    static uint8_t model[1 << 20];
-    file_write("own.scheme", scheme, sizeof scheme - 1);
-    trotter("train", NET, "--scheme-file", "own.scheme", "--scheme", LONG, "--out", "own", NULL);
-    FILE *f = fopen(file_path("own/model.safetensors"), "rb");
-    assert_non_null(f);
-    size_t size = fread(model, 1, sizeof model, f);
-    fclose(f);
-    uint8_t *at = memmem(model, size, key, sizeof key - 1);
+    size_t size;
+    file_text("own.scheme", "scheme " LONG "\nk1 = H(y)\ny' = y + k1\n");
+    file_text("line.txt", ", ,,\n");
+    trotter("train" NET "--scheme-file own.scheme --scheme " LONG " --out own");
+    char *model = file_slurp("own/model.safetensors", &size),
+         *at = memmem(model, size, key, sizeof key - 1);
     assert_non_null(at);
-    file_write("line.txt", ", ,,\n", 5);
     for (int i = 0; i < 2; i++) {
-        char value[sizeof LONG];
-        int pad = (int)(sizeof LONG - 1 - strlen(name[i]));
-        snprintf(value, sizeof value, "%s%.*s", name[i], pad, LONG);
-        memcpy(at + 10, value, sizeof LONG - 1);
-        assert_int_equal(fuzz_seal(model, size), 1);
+        memcpy(at + 10, LONG, sizeof LONG - 1);
+        memcpy(at + 10, name[i], strlen(name[i]));
+        assert_int_equal(fuzz_seal((uint8_t *)model, size), 1);
         file_write("own/model.safetensors", model, size);
         int status =
-            run((const char *const[]){program, "truncation", "--model", "own", "--text", "line.txt",
-                                      "--halvings", "4", "--out", "of-own", NULL},
-                NULL);
-        if (i == 1) assert_int_equal(status, 0);
-        if (i == 0) assert_int_equal(status, 2);
-        if (i == 0) assert_non_null(strstr(err, "metadata scheme: expected a scheme's name"));
+            program_run("truncation --model own --text line.txt --halvings 4 --out of-own");
+        assert_int_equal(status, i ? 0 : 2);
+        if (i == 0) assert_true(says("metadata scheme: expected a scheme's name"));
     }
+    free(model);
     assert_int_equal(find_canaries(), 0);
 }
 

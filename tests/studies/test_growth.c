@@ -36,8 +36,6 @@ static void must_be(Growth *g, const char *scheme, double want)
     if (!(fabs(got - want) <= 1e-12 * want)) fail_msg("%s: %.15g, not %.15g", scheme, got, want);
 }
 
-/* ---- known answers -------------------------------------------------------------------------------------- */
-
 /* The oscillator is x' = v by F, v' = -w^2 x by G. F before G is the symplectic Euler method: |zeta| = 1 up to w = 2,
  * and for w = 3 the larger root of zeta^2 + 7 zeta + 1. Euler's 1 + i w is longer. R of equal parts of an eigenvalue is
  * (1 + i w/2)^2, and wrong. */
@@ -83,8 +81,6 @@ TEST(modes)
     table_free(t);
     growth_free(&g);
 }
-
-/* ---- layers ---------------------------------------------------------------------------------------------- */
 
 static Model *model_of(const char *scheme, double size, Truncator **u)
 {
@@ -295,8 +291,6 @@ TEST(whole_step)
     truncator_free(u);
     model_free(m);
 }
-
-/* ---- refusals ---------------------------------------------------------------------------------------------- */
 
 TEST(refused)
 {

@@ -40,8 +40,6 @@ static void for_each_option(void (*job)(const Options *base, const Option *p), c
         for (const Option *p = (*g)->option; p->name && (*g)->recorded; p++) job(base, p);
 }
 
-/* ---- refusal on resume --------------------------------------------------------------------------- */
-
 static int refused, accepted; /* options */
 
 static void resume_with_another(const Options *base, const Option *p)
@@ -80,8 +78,6 @@ TEST(runs_go_on_as_themselves)
         options_free(base);
     }
 }
-
-/* ---- config.ini, metadata, records --------------------------------------------------------------- */
 
 static const char *value_of(const Metadata *d, const char *key)
 {
@@ -152,8 +148,6 @@ TEST(values_are_recorded)
     options_free(base);
     options_free(o);
 }
-
-/* ---- a study's runs ------------------------------------------------------------------------------ */
 
 /* A run is recognised by the values of its options, however they were written. */
 /* A warm-up that is not given is min(400, a tenth of the training) and is recorded so; one that is given stays. */

@@ -144,33 +144,34 @@ TEST(bytes_have_units)
 
 /* ---- sources and their ranks ----------------------------------------------------------------------- */
 
-static int arguments(Options *o, char *const *list)
+/* Gives options a line of words with blanks between. */
+static int arguments(Options *o, const char *words)
 {
-    char *argv[16] = {"trotter"};
+    static char copy[256];
+    char *argv[16] = {"trotter"}, *rest = copy;
     int argc = 1;
-    while (*list) argv[argc++] = *list++;
+    snprintf(copy, sizeof copy, "%s", words);
+    while (*words && argc < 15 && (argv[argc] = strsep(&rest, " "))) argc++;
     return options_arguments(o, argc, argv);
 }
 
 TEST(command_lines)
 {
-    static char *const bad[][4] = {{"-x"}, {"--fla"}, {"--nothing"}, {"--size"}, {"--size=1"}};
-    static const char *const words[] = {"unknown option '-x'; options begin with --",
-                                        "option '--fla' is ambiguous", "unknown option '--nothing'",
-                                        "option '--size' needs a value", "--size: expected"};
+    static const char *const bad[][2] = {
+        {"-x", "unknown option '-x'; options begin with --"},
+        {"--fla", "option '--fla' is ambiguous"},
+        {"--nothing", "unknown option '--nothing'"},
+        {"--size", "option '--size' needs a value"},
+        {"--size=1", "--size: expected"},
+        {"--size 5 --flag --size 6", "--size: given twice, as '5' and as '6'"},
+    };
+    Options *o, *p = fresh();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Options *o = fresh();
-        expect(bad[i][0], arguments(o, bad[i]), ERR_INPUT, words[i]);
+        o = fresh();
+        expect(bad[i][0], arguments(o, bad[i][0]), ERR_INPUT, bad[i][1]);
         options_free(o);
     }
-    Options *o = fresh();
-    expect("twice", arguments(o, (char *[]){"--size", "5", "--flag", "--size", "6", NULL}),
-           ERR_INPUT, "--size: given twice, as '5' and as '6'");
-    options_free(o);
-    Options *p = fresh();
-    assert_int_equal(
-        arguments(p, (char *[]){"a", "--flag", "--size", "5", "--size", "5", "--", "--b", NULL}),
-        0);
+    assert_int_equal(arguments(p, "a --flag --size 5 --size 5 -- --b"), 0);
     assert_string_equal(options_item(p, "file", 1), "--b");
     assert_null(options_item(p, "file", 2));
     assert_true(options_flag(p, "flag") && options_size(p, "size") == 5);
@@ -178,8 +179,7 @@ TEST(command_lines)
            "--file has no meaning for a test");
     assert_int_equal(options_within(p, groups, "a test"), 0);
     assert_int_equal(options_new(first_group, &o), 0);
-    expect("a word", arguments(o, (char *[]){"word", NULL}), ERR_INPUT,
-           "unexpected argument 'word'");
+    expect("a word", arguments(o, "word"), ERR_INPUT, "unexpected argument 'word'");
     assert_int_equal(options_set(o, OPTION_FILE, "", "size", "6"), 0);
     assert_int_equal(options_given(o, p), 0); /* p knows more options than o */
     assert_int_equal(options_size(o, "size"), 5);
@@ -192,16 +192,16 @@ TEST(command_lines)
 /* Other names set the option and are refused twice, like the first; the written file has the first alone. */
 TEST(options_have_other_names)
 {
-    static const char *const lines[][2] = {
-        {"--real", "3"}, {"--number", "3"}, {"--numeral=3", NULL}, {"--num", "3"}};
+    static const char *const lines[] = {"--real 3", "--number 3", "--numeral=3", "--num 3",
+                                        "--number 3 --real 3"};
+    char words[OPTION_WORDS];
+    file_text("other.ini", "numeral = 5\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char *text = NULL;
         size_t bytes;
         Options *o = fresh();
-        assert_int_equal(
-            options_arguments(o, lines[i][1] ? 3 : 2,
-                              (char *[]){"t", (char *)lines[i][0], (char *)lines[i][1], NULL}),
-            0);
+        assert_int_equal(arguments(o, lines[i]), 0);
+        assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
         assert_true(options_real(o, "real") == 3 && options_rank(o, "real") == OPTION_ARGUMENT);
         FILE *f = open_memstream(&text, &bytes);
         assert_int_equal(options_write(o, f), 0);
@@ -211,17 +211,8 @@ TEST(options_have_other_names)
         options_free(o);
     }
     Options *o = fresh();
-    char *twice[] = {"t", "--number", "3", "--real", "4", NULL},
-         *same[] = {"t", "--number", "3", "--real", "3", NULL};
-    expect("both", options_arguments(o, 5, twice), ERR_INPUT,
+    expect("both", arguments(o, "--number 3 --real 4"), ERR_INPUT,
            "--real: given twice, as '3' and as '4'");
-    options_free(o);
-    o = fresh();
-    assert_int_equal(options_arguments(o, 5, same), 0);
-    file_text("other.ini", "numeral = 5\n");
-    assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
-    assert_true(options_real(o, "real") == 3);
-    char words[OPTION_WORDS];
     option_words(&one[3], 0, words);
     assert_string_equal(words, "a real; also --number, --numeral");
     options_free(o);
@@ -231,7 +222,7 @@ TEST(options_have_other_names)
 TEST(options_go_together)
 {
     Options *o = fresh();
-    assert_int_equal(arguments(o, (char *[]){"--flag=no", "--size", "5", NULL}), 0);
+    assert_int_equal(arguments(o, "--flag=no --size 5"), 0);
     assert_int_equal(options_either(o, "flag", "size"), 0);
     assert_int_equal(options_either(o, "text", "size"), 0);
     expect("needs", options_needs(o), ERR_INPUT, "--size has no meaning without --text");
@@ -462,13 +453,10 @@ TEST(options_that_differ)
         snprintf(name, sizeof name, "--%s ", pairs[i].name ? pairs[i].name : "");
         if (differ != (pairs[i].name != NULL) || (differ && !strstr(words, name)))
             fail_msg("pair %zu: %d %s", i, differ, differ ? words : "");
-        if (i == sizeof pairs / sizeof *pairs - 1)
-            assert_string_equal(words, "--size 4, now 3; --room 5G, now 4G");
-        if (pairs[i].name) {
-            differ = options_differ(a, b, flags_of(pairs[i].name), words);
-            assert_int_equal(differ,
-                             i == sizeof pairs / sizeof *pairs - 1); /* that one differs in two */
-        }
+        int both = i == sizeof pairs / sizeof *pairs - 1; /* options in which these differ */
+        if (both) assert_string_equal(words, "--size 4, now 3; --room 5G, now 4G");
+        if (pairs[i].name)
+            assert_int_equal(options_differ(a, b, flags_of(pairs[i].name), words), both);
         options_free(a);
         options_free(b);
     }

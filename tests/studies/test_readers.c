@@ -18,8 +18,6 @@ static void expect_words(const char *what, int code, const char *words, int anyw
         fail_msg("%.200s\n gave: %d %s\n not:  %s", what, code, error_text(), words);
 }
 
-/* ---- scheme texts -------------------------------------------------------------------------------- */
-
 static int parse_scheme(const char *text)
 {
     Table **list = NULL;
@@ -159,8 +157,6 @@ TEST(schemes_mean_the_same)
     }
 }
 
-/* ---- names of schemes ------------------------------------------------------------------------------ */
-
 static int list_names(const Zoo *z, const char *names, size_t *count)
 {
     Table **list;
@@ -203,8 +199,6 @@ TEST(names_of_schemes)
     free(long_word);
     free(file);
 }
-
-/* ---- particle systems -------------------------------------------------------------------------------- */
 
 TEST(systems_are_refused)
 {
@@ -253,8 +247,6 @@ TEST(systems_are_refused)
     free(text);
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------------- */
-
 static int open_csv(const char *text, Csv *c)
 {
     return csv_open(c, file_text("table.csv", text));
@@ -283,8 +275,6 @@ TEST(tables)
     if (truncate(file, 1 << 27) != 0) skip(); /* a file system without such files */
     expect_words("long", csv_open(&c, file), "long.csv: expected a CSV file of at most 64 MiB", 1);
 }
-
-/* ---- corpora ----------------------------------------------------------------------------------------- */
 
 static int open_corpus(const char *name)
 {

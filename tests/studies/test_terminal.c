@@ -23,8 +23,6 @@ static size_t widest(const char *text)
     return most;
 }
 
-/* ---- characters ------------------------------------------------------------------------------------- */
-
 /* Widths are those of UAX 11 and of Unicode's combining classes. */
 TEST(test_columns)
 {
@@ -50,8 +48,6 @@ TEST(test_columns)
     }
     assert_int_equal(utf8_columns("\xc3\xa9tude", 2), 1);
 }
-
-/* ---- tables ------------------------------------------------------------------------------------------- */
 
 enum { NUMBERS = 16 };
 
@@ -159,8 +155,6 @@ TEST(test_environment)
     assert_true(as_wide && as_told && in_file == 0);
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------- */
-
 static void write_progress(void)
 {
     progress_show("\xc3\xa9poque 1 de 2: %0150d words, 3 min left", 7);
@@ -181,8 +175,6 @@ TEST(test_progress)
     terminal_run(0, write_progress); /* the control */
     assert_non_null(strstr(shown, " left"));
 }
-
-/* ---- the program --------------------------------------------------------------------------------------- */
 
 static void run_program(void)
 {
