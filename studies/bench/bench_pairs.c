@@ -25,17 +25,16 @@ const BlockSize pair_sizes[PAIR_SIZES] = {{"128", 4, 128, 256, 4, 9710, LENGTHS_
 static const Option size_options[] = {
     {"size", OPTION_CHOICE, "both", "both|128|512|tiny",
      "128: inner 256, 4 heads, 4 + 4 layers; 512: inner 1024, 8 heads, 2 + 2 layers; tiny: width 16, inner 32, "
-     "2 heads, 1 + 1 layers, for tests; both: 128 and 512 (translate: 128 alone)",
-     0, 0},
+     "2 heads, 1 + 1 layers, for tests; both: 128 and 512 (translate: 128 alone)"},
     {0},
 };
 const OptionGroup bench_size_group = {"Encoder and decoder", 1, size_options};
 
 static const Option pairs_options[] = {
     {"stacks", OPTION_TEXT, "transformer/transformer,macaron/macaron,rk4-layer/transformer",
-     "E/D,...", "schemes of encoder and decoder", 0, 0},
+     "E/D,...", "schemes of encoder and decoder"},
     {"norm", OPTION_CHOICE, "pre", "pre|post",
-     "place of the norms, as in `trotter train --help norm`", 0, 0},
+     "place of the norms, as in `trotter train --help norm`"},
     {0},
 };
 const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};

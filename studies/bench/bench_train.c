@@ -24,24 +24,22 @@ const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY,
 
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
-     "schemes of the layers", 0, 0},
+     "schemes of the layers"},
     SELECT_FILE,
     {"width", OPTION_CHOICE, "both", "both|512|128|1024",
      "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
-     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; both: 512 and 128",
-     0, 0},
+     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; both: 512 and 128"},
     {0},
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
 
-static const Option step_options[] = {{"products", OPTION_FLAG, NULL, NULL,
-                                       "list the floor's products by shape too, in the CSV", 0, 0},
-                                      {0}};
+static const Option step_options[] = {
+    {"products", OPTION_FLAG, NULL, NULL, "list the floor's products by shape too, in the CSV"},
+    {0}};
 const OptionGroup bench_step_group = {NULL, 1, step_options};
 
 static const Option peer_options[] = {
-    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above",
-     0, 0},
+    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above"},
     {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
      1e6},
     {0}};

@@ -5,7 +5,7 @@
 
 static const Option bench_options[] = {
     {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
-     "what to time; `trotter bench ode` is --what ode", 0, 0},
+     "what to time; `trotter bench ode` is --what ode"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S",
@@ -15,7 +15,7 @@ static const Option bench_options[] = {
 };
 
 static const Option ode_options[] = {
-    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step", 0, 0},
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step"},
     {"piece", OPTION_REAL, "10", "MS",
      "milliseconds of a piece, up to a factor of 2; at least one step", 0.01, 1e4},
     {0},
@@ -24,15 +24,14 @@ static const Option ode_options[] = {
 static const Option growth_options[] = {
     {"growth", OPTION_FLAG, NULL, NULL,
      "measure growth instead of peers; ode: cost of fields, steps and theory with particles and trees; train: "
-     "speed with layers, width, sequence length, batch and stages",
-     0, 0},
+     "speed with layers, width, sequence length, batch and stages"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)", 0, 0},
+     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)"},
     {0},
 };
 

@@ -4,7 +4,7 @@
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/man", "DIR",
-     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash", 0, 0},
+     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash"},
     {0},
 };
 

@@ -14,8 +14,7 @@ static const Option search_options[] = {
     {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence; 1: greedy", 1, 10000},
     {"penalty", OPTION_CHOICE, "power", PENALTY_NAMES,
      "the sum of log p is divided by 1, by length^alpha (fairseq, Marian), or by "
-     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>",
-     0, 0},
+     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>"},
     {"alpha", OPTION_REAL, "1", "X", "of that penalty", -10, 10},
     {"min-length", OPTION_SIZE, "1", "N", "fewest tokens of a translation, without <eos>", 0,
      65536},
@@ -26,7 +25,7 @@ static const Option search_options[] = {
      "tokens allowed beyond --max-ratio times the source (fairseq: --max-len-b)", 0, 65536},
     {"no-repeat", OPTION_SIZE, "0", "N", "no N tokens twice in a translation; 0: they may be", 0,
      65536},
-    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation", 0, 0},
+    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation"},
     {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536,
      .flags = OPTION_MAY_DIFFER},
     {0},

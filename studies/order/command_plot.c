@@ -12,15 +12,14 @@
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out",
-     0, 0},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes", 0, 0},
+     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out"},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
 };

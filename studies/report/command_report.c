@@ -9,14 +9,14 @@
 #include "studies/report/summary.h"
 
 static const Option input_options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too", 0, 0},
+    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too"},
     {"title", OPTION_TEXT, NULL, "TEXT",
-     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)", 0, 0},
+     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)"},
     {0},
 };
 

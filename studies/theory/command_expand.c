@@ -12,29 +12,26 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
      1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
-     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},
     {"modified", OPTION_FLAG, NULL, NULL,
-     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step",
-     0, 0},
+     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step"},
     {"one-field", OPTION_FLAG, NULL, NULL,
-     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G", 0,
-     0},
+     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
-     ".gp, .svg, .png)",
-     0, 0},
+     ".gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
 };

@@ -11,7 +11,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {0},
 };
@@ -20,33 +20,27 @@ static const Option output_options[] = {
     {"degree", OPTION_SIZE, "8", "N",
      "compare trees up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
      TREE_MAX},
-    {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
+    {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
-     "reads",
-     0, 0},
+     "reads"},
     {"dense", OPTION_FLAG, NULL, NULL,
-     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta",
-     0, 0},
+     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
     {"structure", OPTION_FLAG, NULL, NULL,
-     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants",
-     0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)", 0, 0},
+     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)"},
     {0},
 };
 
 static const Option made_options[] = {
     {"compose", OPTION_TEXT, NULL, "A,B,...",
-     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h",
-     0, 0},
+     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h"},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme", 0,
-     0},
+     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme"},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
-     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows",
-     0, 0},
+     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows"},
     {0},
 };
 

@@ -31,8 +31,7 @@ struct Options {
 static const Option common[] = {
     {"help", OPTION_TEXT, NULL, "[all|WORD]",
      "print the options that most people use, all of them, or those with a word and what is said of it, and exit; "
-     "-h does the same",
-     0, 0},
+     "-h does the same"},
     {0},
 };
 const OptionGroup options_common = {"Help", 0, common};

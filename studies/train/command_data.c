@@ -18,8 +18,8 @@ static const Option data_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"},
     {0},
 };
 

@@ -13,11 +13,11 @@
 #include "studies/model/texts.h"
 
 static const Option generate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
     {"prompt", OPTION_TEXT, "", "TEXT",
-     "text to continue, spelled like the training text of the model", 0, 0},
+     "text to continue, spelled like the training text of the model"},
     {"prompt-file", OPTION_TEXT, NULL, "FILE",
-     "continue the text of a file, from its last line on" NETWORK_TEXTS, 0, 0, .alias = {"text"}},
+     "continue the text of a file, from its last line on" NETWORK_TEXTS, .alias = {"text"}},
     {"tokens", OPTION_SIZE, "100", "N", "number of tokens to add", 1, 1e6},
     {"temperature", OPTION_REAL, "1", "X",
      "divide the logits by X: below 1, likely tokens come more often; 0: always take the likeliest",

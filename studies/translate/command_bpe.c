@@ -13,10 +13,10 @@ static const Option bpe_options[] = {
     {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
      1e7},
     {"codes", OPTION_TEXT, NULL, "FILE",
-     "cut the words of the texts into pieces by the merges in FILE", 0, 0},
-    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again", 0, 0},
-    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
+     "cut the words of the texts into pieces by the merges in FILE"},
+    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again"},
+    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)"},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
     {0},
 };
 

@@ -9,13 +9,13 @@
 #include "studies/tools/output.h"
 
 static const Option score_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model"},
     {"text", OPTION_TEXT, NULL, "FILE",
-     "the targets, or a language model's text, line by line" NETWORK_TEXTS, 0, 0},
+     "the targets, or a language model's text, line by line" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
-     "the sources, line by line, for an encoder and a decoder", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
+     "the sources, line by line, for an encoder and a decoder"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV"},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
     {"sequence", OPTION_SIZE, NULL, "T",
      "longest line in tokens, <eos> counted; a longer one is an error (default: as trained)", 1,
      65536},

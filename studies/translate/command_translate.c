@@ -18,11 +18,10 @@
 #include "studies/tools/progress.h"
 
 static const Option translate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder"},
+    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)"},
     {"out", OPTION_TEXT, NULL, "FILE",
-     "file of the translations, written when all are there (default: standard output, line by line)",
-     0, 0},
+     "file of the translations, written when all are there (default: standard output, line by line)"},
     {"nbest", OPTION_SIZE, "0", "N",
      "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
      "with the sentence's number from 0; 0: the best alone, as plain lines",
