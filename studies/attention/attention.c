@@ -7,7 +7,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/attention/assignment.h"
 
 /* ---- two distributions --------------------------------------------------------------------------- */
 

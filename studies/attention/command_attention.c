@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "studies/attention/attention.h"
-#include "studies/attention/maps.h"
 #include "studies/measure/sentences.h"
 #include "studies/model/texts.h"
 #include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { MODELS_MAX = 64 };

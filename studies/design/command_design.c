@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/design/search.h"
+#include "studies/design/design.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
-#include "studies/tools/select.h"
 
 enum { DEGREE = 6, SERIES = 8 }; /* degree of the trees compared; lines of the plot */
 

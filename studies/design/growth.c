@@ -1,4 +1,4 @@
-/* growth.c: computes spectral radii of linearised steps (growth.h).
+/* growth.c: computes spectral radii of linearised steps.
  *
  * The step of a table on y' = A y + B y is linear in y. So the stepper is given the columns of E as d particles, which
  * do not see each other, and leaves those of R E. This needs no second reader of tables and takes any scheme of stages.
@@ -7,7 +7,7 @@
  * coincide (Davies 2007, Approximate diagonalization), so few matrices lack eigenvectors. V diag(mu) V^-1 is
  * compared with M all the same.
  */
-#include "studies/design/growth.h"
+#include "studies/design/design.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_complex_math.h>

@@ -1,5 +1,5 @@
 /* objective.c: the table of objectives of a search. */
-#include "studies/design/objective.h"
+#include "studies/design/design.h"
 
 #include <math.h>
 

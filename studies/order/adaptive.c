@@ -6,7 +6,7 @@
  * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
  * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
  * between steps (dense.c) are measured too. */
-#include "studies/order/adaptive.h"
+#include "studies/order/order.h"
 
 #include <float.h>
 #include <gsl/gsl_cdf.h>
@@ -19,7 +19,6 @@
 #include "studies/measure/peers.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };

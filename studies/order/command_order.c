@@ -5,14 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/measure/convergence.h"
-#include "studies/model/trained.h"
-#include "studies/order/adaptive.h"
-#include "studies/order/frames.h"
-#include "studies/order/invariant.h"
+#include "studies/order/order.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/select.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
 /* The usual schemes that a model with one set of each operator can take. */

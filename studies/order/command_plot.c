@@ -6,9 +6,7 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/csv.h"
 #include "studies/tools/output.h"
-#include "studies/tools/sheet.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",

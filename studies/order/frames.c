@@ -1,12 +1,11 @@
 /* frames.c: computes reference solutions at some times and draws them. */
-#include "studies/order/frames.h"
+#include "studies/order/order.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 static const double tolerance = 1e-6, between = 1.15; /* distance of pictures, in widths */

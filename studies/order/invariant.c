@@ -1,12 +1,11 @@
 /* invariant.c: runs order_drift for every scheme of a selection; writes its tables and plot. */
-#include "studies/order/invariant.h"
+#include "studies/order/order.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { PARTS = 100 };

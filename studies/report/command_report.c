@@ -6,7 +6,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
-#include "studies/report/summary.h"
+#include "studies/report/report.h"
 
 static const Option input_options[] = {
     {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too"},

@@ -1,5 +1,5 @@
 /* page.c: writes the HTML of a page. */
-#include "studies/report/page.h"
+#include "studies/report/report.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/report/formula.h"
-#include "studies/tools/kind.h"
 #include "studies/tools/output.h"
 
 __asm__(".pushsection .rodata\n"

@@ -1,15 +1,12 @@
 /* summary.c: writes the page: the list of studies, then a section for each: verdict, tables, notes, plots, the
  * meaning of the tables' columns, the data's files, and how to reproduce it. */
-#include "studies/report/summary.h"
+#include "studies/report/report.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/report/page.h"
 
 enum { COLUMNS_MOST = 64, RUNS_MOST = 100 };
 

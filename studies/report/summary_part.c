@@ -6,13 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/report/page.h"
+#include "studies/report/report.h"
 #include "studies/tools/record.h"
-#include "studies/report/summary.h"
 
 enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16, DRAWING_MOST = 4 << 20 };
 

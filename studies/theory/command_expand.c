@@ -5,10 +5,9 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
-#include "studies/theory/lattice.h"
+#include "studies/theory/theory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
-#include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",

@@ -6,8 +6,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
-#include "studies/tools/select.h"
-#include "studies/theory/structure_table.h"
+#include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...",

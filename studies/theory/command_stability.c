@@ -6,13 +6,10 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
-#include "studies/theory/phase_plot.h"
-#include "studies/theory/region.h"
-#include "studies/theory/spectrum.h"
+#include "studies/theory/theory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
-#include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",

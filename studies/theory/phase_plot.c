@@ -1,11 +1,10 @@
-/* phase_plot.c: draws dispersion and dissipation (phase_plot.h). The theory is in ode/theory/phase.c. */
-#include "studies/theory/phase_plot.h"
+/* phase_plot.c: draws dispersion and dissipation. The theory is in ode/theory/phase.c. */
+#include "studies/theory/theory.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "kernels/error.h"
-#include "ode/ode.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/output.h"
 

@@ -1,11 +1,10 @@
 /* region.c: computes |R| of schemes on a grid of a plane and the boundaries |R| = 1, and draws them. */
-#include "studies/theory/region.h"
+#include "studies/theory/theory.h"
 
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/theory/theory.h"
 #include "studies/plot/contour.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/output.h"

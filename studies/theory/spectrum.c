@@ -11,7 +11,7 @@
  *
  * On a linear system real runs from random initial states check it.
  */
-#include "studies/theory/spectrum.h"
+#include "studies/theory/theory.h"
 
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
@@ -21,11 +21,9 @@
 #include <stdlib.h>
 
 #include "kernels/random.h"
-#include "ode/ode.h"
 #include "studies/measure/choose.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { COORDINATES = 1024, STEPS = 400 };

@@ -8,9 +8,7 @@
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
-#include "studies/tools/output.h"
-#include "studies/train/tell.h"
+#include "studies/train/train.h"
 
 static const Option data_options[] = {
     NETWORK_CORPUS,

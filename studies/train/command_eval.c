@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/train/spans_table.h"
+#include "studies/train/train.h"
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},

@@ -9,7 +9,6 @@
 #include "nn/text/corpus.h"
 #include "nn/decode/search.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 
 static const Option generate_options[] = {

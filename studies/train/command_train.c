@@ -14,10 +14,8 @@
 #include "studies/runs/runs.h"
 #include "studies/runs/worker.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
-#include "studies/train/spans_table.h"
-#include "studies/train/tell.h"
+#include "studies/train/train.h"
 
 #define USUAL "transformer"
 
