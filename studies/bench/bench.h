@@ -119,21 +119,10 @@ int bench_growth(const Options *o);
 const Backend *products_of(const Backend *b);
 void products_begin(void);
 int products_end(void);
-/* products_again repeats all noted products, in order, on the same buffers. products_apart waits for each and times it
- * alone; threads as for bench_now. It returns the code of a wait. */
+/* products_again repeats all noted products, in order, on the same buffers. */
 void products_again(void);
-int products_apart(int threads);
 double products_flops(void);
 void products_free(void);
-
-/* products_shape sums all products with the shape of product i, at the first of them (else count 0). Returns 0
- * where there is no product i. */
-typedef struct {
-    char name[64]; /* "NT 4096x512x2048+": op(A), op(B), m x n x k, + where C accumulates */
-    size_t count;
-    double flops, seconds; /* sums over all; seconds with each at its fastest */
-} ProductShape;
-int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
@@ -166,7 +155,6 @@ void script_rows(BenchReport *b, const char *variant, const char *prefix, const 
 
 int bench_train(const Options *o);
 extern const OptionGroup bench_train_group;
-extern const OptionGroup bench_step_group; /* options for whole training steps: products */
 extern const OptionGroup bench_peer_group; /* options for every bench with a script as peer */
 
 /* ---- bench_model.c --------------------------------------------------------------------------------- */

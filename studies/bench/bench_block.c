@@ -32,7 +32,8 @@ static const struct {
              {"heun-layer", "rk2"},
              {"rk4-layer", "rk4"}};
 
-size_t block_square(const Block *b)
+/* Returns the rows of the square product that gives the GEMM rate. */
+static size_t block_square(const Block *b)
 {
     return bench_on_device(b->backend) ? DEVICE_GEMM : BENCH_GEMM;
 }
@@ -191,7 +192,7 @@ static int time_floor(Block *b)
         TRY(run_products(b));
         sample_add(&b->floor, (now(b) - start) / (double)b->batch[NOTED].N);
     }
-    return options_flag(b->o, "products") ? products_apart(bench_by_clock(b->backend)) : 0;
+    return 0;
 }
 
 static int time_gemm(Block *b)
@@ -315,19 +316,89 @@ int block_measure(Block *b)
     return 0;
 }
 
-int block_peer(Block *b)
+static int finish_peer(Block *b)
 {
     if (bench_on_device(b->backend)) TRY(time_peer(b));
     script_close(&b->peer);
     return 0;
 }
 
-void block_products(const Block *b, const char *prefix)
+BlockFigures block_figures(const Block *b)
 {
-    ProductShape s;
-    for (size_t i = 0; products_shape(i, &s); i++) {
-        if (!s.count) continue;
-        bench_value(b->out, s.name, (double)s.count, "products", "%s.count", prefix);
-        bench_value(b->out, s.name, 1e-9 * s.flops / s.seconds, "GFLOP/s", "%s.rate", prefix);
+    double n = (double)block_square(b);
+    BlockFigures f = {.backend = b->backend->name,
+                      .size = b->size->name,
+                      .scheme = b->scheme->name,
+                      .tokens = 1 / b->step.q[1],
+                      .low = 1 / b->step.q[2],
+                      .high = 1 / b->step.q[0],
+                      .source = b->encoder ? b->sources / b->step.q[1] : NAN,
+                      .flop = b->encoder ? NAN : 6 * b->macs,
+                      .floor = 1 / b->floor.q[1],
+                      .floor_flop = b->flops,
+                      .share = b->floor.q[1] / b->step.q[1],
+                      .gemm = 2 * n * n * n / b->gemm.q[1],
+                      .peak = b->peak,
+                      .peer = script_plain(&b->peer, b->backend),
+                      .way = ""};
+    f.best = script_best(&b->peer, &f.way);
+    f.rate = f.tokens * f.flop;
+    f.of_gemm = f.rate / f.gemm;
+    f.to_peer = f.tokens / f.peer;
+    f.to_best = f.tokens / f.best;
+    return f;
+}
+
+/* Adds the rows of the network alone. */
+static void put_block(const Block *b, const char *prefix, const char *variant)
+{
+    BlockFigures f = block_figures(b);
+    const char *unit = b->encoder ? "target tokens/s" : "tokens/s";
+    const BenchFigure figure[] = {{"tokens_per_s", unit, f.tokens},
+                                  {"tokens_per_s.low", unit, f.low},
+                                  {"tokens_per_s.high", unit, f.high},
+                                  {"source_tokens_per_s", "source tokens/s", f.source},
+                                  {"flop_per_token", "FLOP", f.flop},
+                                  {"floor", unit, f.floor},
+                                  {"floor.flop_per_token", "FLOP", f.floor_flop},
+                                  {"floor.share", "of floor", f.share},
+                                  {"gemm", "GFLOP/s", 1e-9 * f.gemm},
+                                  {"gemm.share", "of gemm", f.of_gemm},
+                                  {"memory", "bytes", b->memory},
+                                  {"memory.peak", "bytes", f.peak}};
+    bench_figures(b->out, variant, prefix, sizeof figure / sizeof *figure, figure);
+}
+
+/* Adds the peer's rows, and the table's row. */
+static void put_peer(const Block *b, const char *prefix, const char *variant)
+{
+    BlockFigures f = block_figures(b);
+    const BenchFigure best = {"peer.best.ratio", "times", f.to_best};
+    f.scheme = variant;
+    bench_figures(b->out, variant, prefix, 1, &best);
+    script_rows(b->out, variant, prefix, b->encoder ? "target tokens/s" : "tokens/s", f.tokens,
+                &b->peer);
+    sheet_row(b->out->table, &f);
+}
+
+int block_run(const Block *like, const char *what, const char *variant)
+{
+    Block *b = memory_new(1, sizeof *b);
+    char prefix[64];
+    if (!b) return ERR_MEMORY;
+    *b = *like;
+    snprintf(prefix, sizeof prefix, "%s.%s.%s", what, b->backend->name, b->size->name);
+    int code = block_measure(b);
+    if (code == 0) {
+        put_block(b, prefix, variant);
+        code = bench_stream(b->o, b->out);
     }
+    if (code == 0) code = finish_peer(b);
+    if (code == 0) {
+        put_peer(b, prefix, variant);
+        code = bench_stream(b->o, b->out);
+    }
+    block_close(b);
+    memory_free(b);
+    return code;
 }

@@ -52,21 +52,32 @@ typedef struct {
     ScriptSpeed peer;
 } Block;
 
-/* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. block_peer
- * then times the peer where it is not timed in turns, and closes b->peer. */
+/* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. */
 int block_measure(Block *b);
-int block_peer(Block *b);
 void block_close(Block *b);
+
+/* What was measured, for people. */
+typedef struct {
+    const char *backend, *size, *scheme;
+    double tokens, low, high; /* per second, of the target where there are two sides */
+    double source;            /* source tokens per second; NaN: one side */
+    double flop, rate;        /* model operations per token, and per second; NaN: two sides */
+    double floor, share;      /* tokens/s of the products alone; the step's share of that */
+    double floor_flop;        /* FLOP of the floor per token */
+    double gemm, of_gemm;     /* FLOP/s */
+    double peak;              /* bytes */
+    double peer, best;        /* the peer as it stands, and in its fastest way */
+    double to_peer, to_best;
+    const char *way; /* name of the fastest way */
+} BlockFigures;
+BlockFigures block_figures(const Block *b);
+
+/* Times the network of `like` and its peer, and adds rows WHAT.BACKEND.SIZE.* of the variant and a row of the table. */
+int block_run(const Block *like, const char *what, const char *variant);
 
 /* block_open is the first part of block_measure, block_step one step of it. block_open needs
  * options for pairs alone. */
 int block_open(Block *b);
 int block_step(Block *b);
-
-/* With --products: adds rows of the floor's products by shape, PREFIX.count and PREFIX.rate. */
-void block_products(const Block *b, const char *prefix);
-
-/* Returns the rows of the square product that gives the GEMM rate. */
-size_t block_square(const Block *b);
 
 #endif

@@ -39,27 +39,23 @@ static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,
-                                            &ode_group,
-                                            &bench_train_group,
-                                            &growth_group,
-                                            &bench_step_group,
-                                            &bench_size_group,
-                                            &bench_pairs_group,
-                                            &bench_translate_group,
-                                            &bench_peer_group,
-                                            &bench_model_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    &bench_group,           &ode_group,        &bench_train_group,
+    &growth_group,          &bench_size_group, &bench_pairs_group,
+    &bench_translate_group, &bench_peer_group, &bench_model_group,
+    &network_machine_group, &output_group,     NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
                                              NULL};
 static const OptionGroup *const for_train[] = {
-    &bench_group,      &bench_train_group,     &growth_group, &bench_step_group,
-    &bench_peer_group, &network_machine_group, &output_group, NULL};
-static const OptionGroup *const for_pairs[] = {
-    &bench_group,      &bench_size_group,      &bench_pairs_group, &bench_step_group,
-    &bench_peer_group, &network_machine_group, &output_group,      NULL};
+    &bench_group,           &bench_train_group, &growth_group, &bench_peer_group,
+    &network_machine_group, &output_group,      NULL};
+static const OptionGroup *const for_pairs[] = {&bench_group,
+                                               &bench_size_group,
+                                               &bench_pairs_group,
+                                               &bench_peer_group,
+                                               &network_machine_group,
+                                               &output_group,
+                                               NULL};
 static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &bench_size_group,
                                                    &bench_translate_group,
@@ -68,13 +64,9 @@ static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &output_group,
                                                    NULL};
 
-static const OptionGroup *const for_model[] = {&bench_group,
-                                               &bench_train_group,
-                                               &bench_model_group,
-                                               &bench_step_group,
-                                               &network_machine_group,
-                                               &output_group,
-                                               NULL};
+static const OptionGroup *const for_model[] = {&bench_group,       &bench_train_group,
+                                               &bench_model_group, &network_machine_group,
+                                               &output_group,      NULL};
 
 static const struct {
     const char *title;
