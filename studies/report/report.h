@@ -80,6 +80,8 @@ void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
 
 /* Writes the program's words as text; parts between dollars become formulas. */
 void page_words(FILE *f, const char *words);
+/* Writes HTML with values in it: %s a text, escaped; %w the program's words (page_words); %r HTML; %u a size_t. */
+void page_print(FILE *f, const char *format, ...);
 
 typedef struct {
     const char *caption; /* HTML */

@@ -16,9 +16,7 @@ enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16, DRAWING_MOST =
 void summary_refuse(Summary *s)
 {
     notice_warn("left out: %s", error_text());
-    fputs("<p class=\"verdict bad\">Left out: ", s->f);
-    html_text(s->f, error_text());
-    fputs("</p>\n", s->f);
+    page_print(s->f, "<p class=\"verdict bad\">Left out: %s</p>\n", error_text());
     s->refused++;
 }
 
@@ -59,9 +57,7 @@ void summary_text(Summary *s, const char *path, const char *title)
     char *text;
     if (!read_there(s, path, &text)) return;
     size_t n = beginning(text);
-    fprintf(s->f, "<details><summary>%s, <code>", title);
-    html_text(s->f, path);
-    fputs("</code></summary>\n<pre>", s->f);
+    page_print(s->f, "<details><summary>%s, <code>%s</code></summary>\n<pre>", title, path);
     html_bytes(s->f, text, n);
     fputs("</pre>\n", s->f);
     put_more(s, text + n);
@@ -380,19 +376,11 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
 static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
 {
     fputs("<pre>", s->f);
-    for (size_t i = 0; i < n; i++) {
-        html_text(s->f, csv_named(c, row[i], "command"));
-        fputs(i + 1 < n ? "\n" : "</pre>\n<p class=\"more\">", s->f);
-    }
-    fputs("trotter ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "version"));
-    fputs(" on ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "machine"));
-    fputs("; ended ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "time"));
-    fputs(", exit status ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "status"));
-    fputs(".</p>\n", s->f);
+    for (size_t i = 0; i < n; i++)
+        page_print(s->f, i + 1 < n ? "%s\n" : "%s</pre>\n", csv_named(c, row[i], "command"));
+    page_print(s->f, "<p class=\"more\">trotter %s on %s; ended %s, exit status %s.</p>\n",
+               csv_named(c, row[n - 1], "version"), csv_named(c, row[n - 1], "machine"),
+               csv_named(c, row[n - 1], "time"), csv_named(c, row[n - 1], "status"));
 }
 
 static const Command *command_of(const Kind *kind)
@@ -427,12 +415,11 @@ static void put_unrecorded(Summary *s, const Study *study)
             study->kind->command);
         return;
     }
-    fprintf(s->f, "<pre>trotter %s --config ", command->name);
-    html_text(s->f, path);
-    fputs(" --out NEW</pre>\n"
-          "<p class=\"more\">Made from the recorded options; the command itself was not "
-          "recorded.</p>\n",
-          s->f);
+    page_print(s->f,
+               "<pre>trotter %s --config %s --out NEW</pre>\n"
+               "<p class=\"more\">Made from the recorded options; the command itself was not "
+               "recorded.</p>\n",
+               command->name, path);
 }
 
 void summary_commands(Summary *s, const Study *study)
