@@ -15,8 +15,6 @@
 #include "studies/plot/plot.h"
 #include "studies/tools/help.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
 #include "studies/tools/waiting.h"

@@ -4,9 +4,7 @@
 
 #include <stddef.h>
 
-#include "nn/nn.h"
 #include "studies/model/network.h"
-#include "studies/tools/sheet.h"
 
 /* ---- assignment.c: finds the optimal assignment ---------------------------------------------- */
 

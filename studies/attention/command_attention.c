@@ -10,7 +10,6 @@
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { MODELS_MAX = 64 };
 

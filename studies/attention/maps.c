@@ -9,7 +9,6 @@
 #include "studies/measure/sentences.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/utf8.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* bench_block.c: times training steps of a network beside their bounds and a peer (bench_block.h).
+/* bench_block.c: times training steps of a network beside their bounds and a peer.
  *
  * These take turns: some steps; the floor (the matrix products that a step asks for, alone, through the same backend:
  * bench_products.c); the GEMM rate (one large square product); and the peer's script in all its ways. On a device,
@@ -17,7 +17,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/bench/bench_block.h"
+#include "studies/bench/bench.h"
 #include "studies/tools/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };

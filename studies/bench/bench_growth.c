@@ -3,11 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 /* The cost of a field F, of a step, or of exact theory, for which `at` is the number of trees. */
 enum { OF_FIELD, OF_STEP, OF_THEORY };

@@ -1,4 +1,4 @@
-/* bench_pairs.c: `trotter bench pairs`: times training steps of an encoder and a decoder (bench_block.h) on pairs of
+/* bench_pairs.c: `trotter bench pairs`: times training steps of an encoder and a decoder (bench_block.c) on pairs of
  * sentences as long as those of Multi30k (bench_lengths.c).
  *
  * Tokens are those of the target, <eos> included. The source has about as many, which are shown apart. The floor leaves
@@ -12,7 +12,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/model/network.h"
 #include "studies/tools/progress.h"
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ode/ode.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 

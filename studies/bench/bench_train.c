@@ -1,4 +1,4 @@
-/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.h), and
+/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c), and
  * the growth of their cost.
  *
  * Model operations are those of forward and backward, 3 x 2 x multiply-adds, with attention's scores
@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
 enum { VOCABULARY = 10000 };

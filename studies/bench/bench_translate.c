@@ -17,7 +17,6 @@
 #include "kernels/random.h"
 #include "nn/decode/search.h"
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/model/network.h"
 #include "studies/tools/progress.h"
 

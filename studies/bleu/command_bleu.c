@@ -4,12 +4,8 @@
 #include <string.h>
 
 #include "studies/metrics/bootstrap.h"
-#include "studies/metrics/metric.h"
-#include "kernels/member.h"
 #include "kernels/text.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option text_options[] = {
     {"reference", OPTION_TEXT, NULL, "FILE,...",

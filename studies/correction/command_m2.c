@@ -4,8 +4,6 @@
 
 #include "studies/metrics/m2.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option text_options[] = {
     {"gold", OPTION_TEXT, NULL, "FILE", "sentences with annotators' edits, in the .m2 format"},

@@ -6,7 +6,6 @@
 #include "studies/design/design.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { DEGREE = 6, SERIES = 8 }; /* degree of the trees compared; lines of the plot */
 

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "bridge/truncation.h"
-#include "ode/ode.h"
 #include "studies/measure/sentences.h"
 #include "studies/model/trained.h"
 

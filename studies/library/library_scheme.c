@@ -6,7 +6,6 @@
 #include "studies/library/library.h"
 #include "studies/measure/expansion.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 _Static_assert((int)TROTTER_INPUT == (int)ERR_INPUT && (int)TROTTER_MEMORY == (int)ERR_MEMORY &&
                    (int)TROTTER_SYSTEM == (int)ERR_SYSTEM &&

@@ -1,6 +1,5 @@
 /* command_manual.c: writes the man pages and the bash completion that `make install` installs. */
 #include "studies/manual/manual.h"
-#include "studies/tools/output.h"
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/man", "DIR",

@@ -7,7 +7,6 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/output.h"
 
 /* The groups that metadata holds; with those of the machine they are all that a model takes. */
 static const OptionGroup *const saved[] = {&network_text_group,

@@ -1,7 +1,6 @@
 /* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (texts.h). */
 #include "studies/model/texts.h"
 
-#include "kernels/ranks.h"
 #include "studies/tools/progress.h"
 
 static const Option options[] = {NETWORK_MARKS, {0}};

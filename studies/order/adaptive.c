@@ -19,7 +19,6 @@
 #include "studies/measure/peers.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
 enum { TIMES = 200 };             /* number of places between steps */

@@ -6,7 +6,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",

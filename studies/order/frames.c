@@ -6,7 +6,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const double tolerance = 1e-6, between = 1.15; /* distance of pictures, in widths */
 

@@ -6,7 +6,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { PARTS = 100 };
 

@@ -2,9 +2,7 @@
 #ifndef TROTTER_STUDIES_ORDER_H
 #define TROTTER_STUDIES_ORDER_H
 
-#include "studies/measure/choose.h"
 #include "studies/measure/convergence.h"
-#include "studies/tools/sheet.h"
 
 /* ---- adaptive.c ------------------------------------------------------------------------------ */
 

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/report/report.h"
 
 static const Option input_options[] = {

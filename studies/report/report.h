@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "studies/tools/csv.h"
 #include "studies/tools/kind.h"
-#include "studies/tools/sheet.h"
 
 /* ---- html.c: escapes text for a page --------------------------------------------------------- */
 

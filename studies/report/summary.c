@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 enum { COLUMNS_MOST = 64, RUNS_MOST = 100 };
 

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/report/report.h"
 #include "studies/tools/record.h"
 

@@ -7,7 +7,6 @@
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",

@@ -4,8 +4,6 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {

@@ -8,8 +8,6 @@
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",

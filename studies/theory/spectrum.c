@@ -24,7 +24,6 @@
 #include "studies/measure/choose.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { COORDINATES = 1024, STEPS = 400 };
 static const double level = 1 + 1e-9; /* largest |R| that counts as stable */

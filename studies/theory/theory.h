@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-#include "ode/ode.h"
-#include "ode/scheme/table.h"
-#include "studies/tools/option.h"
 #include "studies/tools/select.h"
 #include "studies/tools/sheet.h"
 

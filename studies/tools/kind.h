@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "studies/tools/csv.h"
-#include "studies/tools/sheet.h"
 
 enum { KIND_TABLES = 13, KIND_PLOTS = 10, VERDICT_WORDS = 1024 };
 enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */

@@ -8,10 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 typedef struct {
     const char *time, *command, *version, *machine;

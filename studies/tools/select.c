@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
 
 /* Adds the suffix of `solver` to the name of a splitting that got it for want of a suffix. */

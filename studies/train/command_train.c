@@ -14,7 +14,6 @@
 #include "studies/runs/runs.h"
 #include "studies/runs/worker.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 #include "studies/train/train.h"
 
 #define USUAL "transformer"

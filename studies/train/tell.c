@@ -8,7 +8,6 @@
 #include "studies/plot/plot.h"
 #include "studies/runs/runs.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { EXACT = 48, WORDS = 64 };
 

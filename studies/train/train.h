@@ -4,11 +4,9 @@
 
 #include <stdio.h>
 
-#include "nn/nn.h"
 #include "studies/model/network.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/select.h"
-#include "studies/tools/sheet.h"
 
 /* ---- shares.c: work and waiting of the ranks of a training, side by side --------------------- */
 

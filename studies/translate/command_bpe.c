@@ -6,8 +6,6 @@
 #include "kernels/file.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option bpe_options[] = {
     {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,

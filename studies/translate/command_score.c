@@ -3,10 +3,8 @@
 #include <stdio.h>
 
 #include "nn/text/corpus.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 static const Option score_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model"},

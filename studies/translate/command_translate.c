@@ -10,12 +10,9 @@
 #include "kernels/clock.h"
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option translate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder"},

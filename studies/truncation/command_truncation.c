@@ -4,10 +4,8 @@
 
 #include "studies/measure/convergence.h"
 #include "studies/model/texts.h"
-#include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/truncation/truncation_study.h"
 
 /* Schemes without --scheme, after the model's own. */

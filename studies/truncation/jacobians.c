@@ -5,8 +5,6 @@
 #include "studies/plot/contour.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
 typedef struct {

@@ -6,8 +6,6 @@
 #include "kernels/clock.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
 typedef struct {

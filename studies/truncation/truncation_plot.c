@@ -8,7 +8,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/truncation/truncation_study.h"
 
 enum { PARTS = 32, TOKENS_SHOWN = 4 };

@@ -8,7 +8,6 @@
 
 #include "kernels/clock.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const double check_most = 1e-9; /* larger than the amplified rounding of some layers */
 

@@ -6,8 +6,6 @@
 #include "studies/verify/claims.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
 static const Option claim_options[] = {
