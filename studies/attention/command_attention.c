@@ -350,9 +350,9 @@ static int add_schemes(Study *u, const char *x, const char *y, double *distance)
 
 static int is_first(const Study *u, size_t k)
 {
-    for (size_t j = 0; j < k; j++)
-        if (strcmp(scheme(u, j), scheme(u, k)) == 0) return 0;
-    return 1;
+    size_t j = 0;
+    while (strcmp(scheme(u, j), scheme(u, k)) != 0) j++;
+    return j == k;
 }
 
 static int make_tables(Study *u)
@@ -389,16 +389,9 @@ static void print_words(const Study *u, FILE *f)
                                                              : "between their values");
 }
 
-static int save_markdown(const Study *u, const char *dir)
-{
-    Output o;
-    TRY(output_open(&o));
-    print_words(u, o.f);
-    return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
-}
-
 static int show(const Study *u)
 {
+    Output o;
     const char *dir = options_text(u->options, "out");
     int csv = options_flag(u->options, "csv");
     if (!csv) print_words(u, stdout);
@@ -408,7 +401,9 @@ static int show(const Study *u)
     TRY(output_sheet(u->pair, SHEET_CSV, dir, "attention.csv"));
     TRY(output_sheet(u->sublayer, SHEET_CSV, dir, "sublayers.csv"));
     TRY(output_sheet(u->scheme, SHEET_CSV, dir, "schemes.csv"));
-    return save_markdown(u, dir);
+    TRY(output_open(&o));
+    print_words(u, o.f);
+    return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
 }
 
 static int draw(const Study *u)

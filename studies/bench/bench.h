@@ -133,13 +133,19 @@ typedef struct {
     int over;                 /* 1: the script is not run again */
 } ScriptSpeed;
 
-/* Runs `/usr/bin/python3 FILE args...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
+/* An argument that is a number, in a list that ends with a NULL name. */
+typedef struct {
+    const char *name;
+    size_t value;
+} ScriptNumber;
+
+/* Runs `/usr/bin/python3 FILE args... number...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
  * another interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit`
  * seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. If a way fails, except the
  * first, a note names it and it is left out. The processor's bf16 has no peer. A script that cannot run or has no such
  * line has failed (bench_failed). */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
-                const char *key, ScriptSpeed *speed);
+                const ScriptNumber *number, const char *key, ScriptSpeed *speed);
 void script_close(ScriptSpeed *s);
 /* script_plain returns the median of the script as it stands; script_best that of its fastest way, with the way's name
  * (untouched if none; NULL allowed). NaN where the script was not run. */

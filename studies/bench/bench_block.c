@@ -216,45 +216,35 @@ static const char *peer_name(const Block *b)
     return NULL;
 }
 
-static int run_peer(Block *b, const char *name)
+static void run_peer(Block *b, const char *name)
 {
     const BlockSize *s = b->size;
     int device = bench_on_device(b->backend);
-    const struct {
-        const char *name;
-        size_t value;
-    } number[] = {{"--d", s->D},
-                  {"--ffn", s->M},
-                  {"--heads", s->H},
-                  {"--layers", s->layers},
-                  {"--steps", device       ? 50
-                              : b->encoder ? BLOCK_BATCHES
-                                           : 5},
-                  {"--warmup", device ? 10 : 2},
-                  {"--vocab", s->V},
-                  {"--threads", (size_t)omp_get_max_threads()},
-                  {"--seq", s->T},
-                  {"--batch", s->N / s->T}};
-    enum { NUMBERS = sizeof number / sizeof *number, FIXED = 8 };
-    char text[NUMBERS][24];
-    const char *of_pairs[FIXED] = {
-        "--pairs", b->lengths, "--norm", b->norm == NORM_POST ? "post" : "pre", "--dropout", "0.1"};
-    const char *of_text[FIXED] = {
+    const ScriptNumber number[] = {{"--d", s->D},
+                                   {"--ffn", s->M},
+                                   {"--heads", s->H},
+                                   {"--layers", s->layers},
+                                   {"--steps", device       ? 50
+                                               : b->encoder ? BLOCK_BATCHES
+                                                            : 5},
+                                   {"--warmup", device ? 10 : 2},
+                                   {"--vocab", s->V},
+                                   {"--threads", (size_t)omp_get_max_threads()},
+                                   {b->encoder ? NULL : "--seq", s->T},
+                                   {"--batch", s->N / s->T},
+                                   {0}};
+    const char *of_pairs[] = {
+        "--pairs",   b->lengths, "--norm", b->norm == NORM_POST ? "post" : "pre",
+        "--dropout", "0.1",      NULL};
+    const char *of_text[] = {
         "--scheme", name, "--dropout", "0.1", "--attention-dropout", "0.1", "--activation-dropout",
-        "0.1"};
-    const char *args[FIXED + 2 * NUMBERS + 1] = {0};
-    size_t n = b->encoder ? FIXED - 2 : FIXED, numbers = b->encoder ? NUMBERS - 2 : NUMBERS;
-    memcpy(args, b->encoder ? of_pairs : of_text, n * sizeof *args);
-    for (size_t i = 0; i < numbers; i++) {
-        snprintf(text[i], sizeof text[i], "%zu", number[i].value);
-        args[n++] = number[i].name, args[n++] = text[i];
-    }
-    script_run(b->out, b->o, b->backend, args, "tokens_per_s", &b->peer);
-    return 0;
+        "0.1",      NULL};
+    script_run(b->out, b->o, b->backend, b->encoder ? of_pairs : of_text, number, "tokens_per_s",
+               &b->peer);
 }
 
 /* Times the peer. PyTorch's own encoder and decoder have only the transformer's layers. */
-static int time_peer(Block *b)
+static void time_peer(Block *b)
 {
     const char *name = peer_name(b);
     if (b->encoder)
@@ -262,7 +252,7 @@ static int time_peer(Block *b)
                        strcmp(b->scheme->name, "transformer-decoder") == 0
                    ? "transformer"
                    : NULL;
-    return options_text(b->o, "peer") && name ? run_peer(b, name) : 0;
+    if (options_text(b->o, "peer") && name) run_peer(b, name);
 }
 
 static int (*const contenders[])(Block *b) = {time_steps, time_floor, time_gemm};
@@ -309,17 +299,10 @@ int block_measure(Block *b)
         if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
-        if (!bench_on_device(b->backend)) TRY(time_peer(b));
+        if (!bench_on_device(b->backend)) time_peer(b);
     }
     Sample *all[] = {&b->step, &b->floor, &b->gemm};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sample_close(all[i]);
-    return 0;
-}
-
-static int finish_peer(Block *b)
-{
-    if (bench_on_device(b->backend)) TRY(time_peer(b));
-    script_close(&b->peer);
     return 0;
 }
 
@@ -393,8 +376,9 @@ int block_run(const Block *like, const char *what, const char *variant)
         put_block(b, prefix, variant);
         code = bench_stream(b->o, b->out);
     }
-    if (code == 0) code = finish_peer(b);
     if (code == 0) {
+        if (bench_on_device(b->backend)) time_peer(b);
+        script_close(&b->peer);
         put_peer(b, prefix, variant);
         code = bench_stream(b->o, b->out);
     }

@@ -119,11 +119,6 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
     return 0;
 }
 
-static void name_file(const Overlay *v, const Series *s, char out[PART])
-{
-    plot_text(options_item(v->options, "file", s->file), out, PART);
-}
-
 /* Writes "heun", "heun on fisher", "heun (A.csv)": as much as distinguishes the lines. */
 static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
 {
@@ -246,7 +241,7 @@ static void tabulate(Overlay *v)
         const Point *p = &v->point[i];
         const Series *s = &v->series[p->series];
         name_series(v, s, name);
-        name_file(v, s, file);
+        plot_text(options_item(v->options, "file", s->file), file, PART);
         PointRow row = {p->series + 1, {0}, name, file, s->scheme, s->system};
         memcpy(row.x, p->x, sizeof row.x);
         sheet_row(v->points, &row);
@@ -323,23 +318,20 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     return plot_finish(p);
 }
 
-static int save(const Overlay *v, const char *dir)
-{
-    TRY(output_directory(dir));
-    TRY(output_sheet(v->points, SHEET_CSV, dir, "overlay.csv"));
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
-    return 0;
-}
-
 static int show(Overlay *v)
 {
     const Options *o = v->options;
+    const char *dir = options_text(o, "out");
     TRY(add_files(v));
     tabulate(v);
     summarise(v);
     int csv = options_flag(o, "csv");
     TRY(sheet_write(csv ? v->points : v->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
-    return options_text(o, "out") ? save(v, options_text(o, "out")) : 0;
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_sheet(v->points, SHEET_CSV, dir, "overlay.csv"));
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
+    return 0;
 }
 
 static int run(Options *o)

@@ -104,13 +104,6 @@ static int write_latex(const Expansion *e, size_t n, FILE *f)
     return 0;
 }
 
-static int save_latex(const Expansion *e, size_t n, const char *dir)
-{
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, write_latex(e, n, o.f), dir, "expand.tex");
-}
-
 /* Draws DIR/path-NAME..., with '-' in place of characters that plot_new refuses. */
 static int save_path(const Table *t, const char *dir)
 {
@@ -124,10 +117,12 @@ static int save_path(const Table *t, const char *dir)
 
 static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
 {
+    Output o;
     TRY(output_directory(dir));
     TRY(output_sheet(r, SHEET_CSV, dir, "expand.csv"));
     TRY(output_sheet(r, SHEET_MARKDOWN, dir, "expand.md"));
-    TRY(save_latex(e, n, dir));
+    TRY(output_open(&o));
+    TRY(output_put(&o, write_latex(e, n, o.f), dir, "expand.tex"));
     for (size_t i = 0; i < n; i++)
         if (e[i].table->flows && e[i].table->colours == 2) TRY(save_path(e[i].table, dir));
     return 0;

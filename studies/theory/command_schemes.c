@@ -153,32 +153,13 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     return 0;
 }
 
-static int fill(Sheet *r, const Selection *s, size_t degree, int words)
-{
-    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i], words));
-    return 0;
-}
-
-static int save(const Sheet *r, const char *dir)
-{
-    TRY(output_directory(dir));
-    return output_table(r, dir, "schemes");
-}
-
-static int print_texts(const Selection *s)
+/* Prints the schemes' texts, or their tableaus where `form` is BUTCHER_*. */
+static int print_texts(const Selection *s, int form)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (i) putchar('\n');
-        TRY(table_print(s->scheme[i], stdout));
-    }
-    return 0;
-}
-
-static int print_tableaus(const Selection *s, int form)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (i) putchar('\n');
-        TRY(butcher_print(s->scheme[i], form, stdout));
+        TRY(form < 0 ? table_print(s->scheme[i], stdout)
+                     : butcher_print(s->scheme[i], form, stdout));
     }
     return 0;
 }
@@ -230,44 +211,33 @@ static int print_dense(const Selection *s)
 static int show_structure(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
-    int csv = options_flag(o, "csv"), code = 0;
-    const char *dir = options_text(o, "out");
+    int csv = options_flag(o, "csv");
     size_t degree = options_rank(o, "degree") == OPTION_DEFAULT ? 6 : options_size(o, "degree");
     TRY(structure_report(s, (int)degree, &r));
     if (!csv)
         printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
-    code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    if (code == 0 && dir) code = output_directory(dir);
-    if (code == 0 && dir) code = output_table(r, dir, "structure");
+    int code = output_shown(r, csv, options_text(o, "out"), "structure");
     sheet_free(r);
     return code;
 }
 
-static int has_pairs(const Selection *s)
-{
-    size_t i = 0;
-    while (i < s->count && !s->scheme[i]->pair) i++;
-    return i < s->count;
-}
-
-static int has_exponentials(const Selection *s)
-{
-    size_t i = 0;
-    while (i < s->count && !table_phi(s->scheme[i]) && !s->scheme[i]->linear) i++;
-    return i < s->count;
-}
-
 static int show(const Options *o, const Selection *s)
 {
-    if (options_flag(o, "print")) return print_texts(s);
+    if (options_flag(o, "print")) return print_texts(s, -1);
     if (options_text(o, "tableau"))
-        return print_tableaus(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
+        return print_texts(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
     if (options_flag(o, "dense")) return print_dense(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
     Sheet *r = NULL;
     TRY(sheet_new(columns, &r));
-    int csv = options_flag(o, "csv");
-    int code = fill(r, s, options_size(o, "degree"), !csv);
+    int csv = options_flag(o, "csv"), code = 0;
+    for (size_t i = 0; i < s->count && code == 0; i++)
+        code = add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv);
+    int pairs = 0, exponentials = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        pairs |= s->scheme[i]->pair != 0;
+        exponentials |= table_phi(s->scheme[i]) || s->scheme[i]->linear;
+    }
     if (code == 0 && !csv) {
         printf(
             "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
@@ -275,7 +245,7 @@ static int show(const Options *o, const Selection *s)
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",
             options_size(o, "degree"));
-        if (has_pairs(s))
+        if (pairs)
             printf(
                 "pairs: stages and evaluations are those of a step of fixed size, which needs no "
                 "estimate of its error;\nembedded_order: of y' - error; the estimate is "
@@ -283,14 +253,13 @@ static int show(const Options *o, const Selection *s)
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
-        if (has_exponentials(s))
+        if (exponentials)
             printf(
                 "linear: operators that the scheme takes to be linear and free of time; its order "
                 "is that on such\nfields. Phi functions are not counted as evaluations\n");
         putchar('\n');
     }
-    if (code == 0) code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));
+    if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "schemes");
     sheet_free(r);
     return code;
 }

@@ -17,40 +17,29 @@ typedef struct {
     double x, y, modulus;
 } PointRow;
 
-#define GRID(a, b)                                                              \
-    {                                                                           \
-        COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
-            COLUMN(PointRow, modulus, .words = "|R|"),                          \
-        {                                                                       \
-            0                                                                   \
-        }                                                                       \
-    }
-#define BOUNDARY(a, b)                                                                   \
-    {                                                                                    \
-        COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
-            FIELD(PointRow, a, x), FIELD(PointRow, b, y),                                \
-        {                                                                                \
-            0                                                                            \
-        }                                                                                \
-    }
-#define INSIDE(a, b)                                                               \
-    {                                                                              \
-        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                            \
-            COLUMN(InsideRow, stable, .words = "number of schemes with |R| <= 1"), \
-            COLUMN(InsideRow, schemes, .words = "number of schemes in the plot"),  \
-        {                                                                          \
-            0                                                                      \
-        }                                                                          \
-    }
+#define GRID(a, b)                                                          \
+    COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
+        COLUMN(PointRow, modulus, .words = "|R|")
+#define BOUNDARY(a, b)                                                               \
+    COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
+        FIELD(PointRow, a, x), FIELD(PointRow, b, y)
+#define INSIDE(a, b)                                                           \
+    FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                            \
+        COLUMN(InsideRow, stable, .words = "number of schemes with |R| <= 1"), \
+        COLUMN(InsideRow, schemes, .words = "number of schemes in the plot")
+
 /* The number of a plot's schemes that are stable at a point. */
 typedef struct {
     double x, y;
     size_t stable, schemes;
 } InsideRow;
 
-const Column region_inside[] = INSIDE("re", "im"), region_split_inside[] = INSIDE("zF", "zG");
-const Column region_grid[] = GRID("re", "im"), region_split_grid[] = GRID("zF", "zG"),
-             region_lines[] = BOUNDARY("re", "im"), region_split_lines[] = BOUNDARY("zF", "zG");
+const Column region_grid[] = {GRID("re", "im"), {0}};
+const Column region_split_grid[] = {GRID("zF", "zG"), {0}};
+const Column region_lines[] = {BOUNDARY("re", "im"), {0}};
+const Column region_split_lines[] = {BOUNDARY("zF", "zG"), {0}};
+const Column region_inside[] = {INSIDE("re", "im"), {0}};
+const Column region_split_inside[] = {INSIDE("zF", "zG"), {0}};
 
 /* The planes, with names of files, columns and axes. */
 typedef struct {
@@ -59,6 +48,11 @@ typedef struct {
     const char *column[2]; /* names of x and y in each table */
     const char *title, *x, *y;
 } Plane;
+#define SPLIT(x, y)                                                                            \
+    {                                                                                          \
+        "split", "split-contours", region_split_grid, region_split_lines, region_split_inside, \
+            {"zF", "zG"}, "Stability on the split test equation: |R| = 1", x, y                \
+    }
 static const Plane planes[] = {
     {"stability",
      "contours",
@@ -69,24 +63,8 @@ static const Plane planes[] = {
      "Stability regions: |R(z)| = 1",
      "Re z,  z = hλ",
      "Im z"},
-    {"split",
-     "split-contours",
-     region_split_grid,
-     region_split_lines,
-     region_split_inside,
-     {"zF", "zG"},
-     "Stability on the split test equation: |R| = 1",
-     "h λ_F (real)",
-     "h λ_G (real)"},
-    {"split",
-     "split-contours",
-     region_split_grid,
-     region_split_lines,
-     region_split_inside,
-     {"zF", "zG"},
-     "Stability on the split test equation: |R| = 1",
-     "Im h λ_F (real part 0)",
-     "Im h λ_G (real part 0)"},
+    SPLIT("h λ_F (real)", "h λ_G (real)"),
+    SPLIT("Im h λ_F (real part 0)", "Im h λ_G (real part 0)"),
 };
 
 static double *scheme_values(const Region *u, size_t i)

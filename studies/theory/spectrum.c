@@ -395,11 +395,8 @@ static int study(Spectrum *u, const Options *o)
         printf("largest stable h: by the eigenvalues of the Jacobian in the split test equation, "
                "and by runs of %d\nsteps on linear systems, where slow growth is not seen\n\n",
                2 * STEPS);
-    TRY(sheet_write(u->rows, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
-    if (!dir) return 0;
-    TRY(output_directory(dir));
-    TRY(output_table(u->rows, dir, "steps"));
-    return u->points > 1 && u->drawn > 0 ? draw(u, o, dir) : 0;
+    TRY(output_shown(u->rows, csv, dir, "steps"));
+    return dir && u->points > 1 && u->drawn > 0 ? draw(u, o, dir) : 0;
 }
 
 int spectrum_study(const Options *o, const Selection *schemes)

@@ -149,11 +149,9 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
         if (c->source[split].tokens) TRY(add_row(r, c, replace, split, &c->source[split]));
         TRY(add_row(r, c, replace, split, &c->text[split]));
     }
-    TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    TRY(output_shown(r, csv, dir, "data"));
     if (!csv) print_bounds(c);
-    if (!dir) return 0;
-    TRY(output_directory(dir));
-    return output_table(r, dir, "data");
+    return 0;
 }
 
 static int run(Options *o)

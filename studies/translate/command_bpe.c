@@ -132,10 +132,7 @@ static int run(Options *o)
     TRY(output_check_file(file));
     Output out;
     TRY(output_open(&out));
-    int code = work(o, out.f);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, work(o, out.f), file);
 }
 
 const Command command_bpe = {

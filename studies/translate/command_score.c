@@ -79,10 +79,7 @@ static int write_scores(const Options *o, const Score *score, size_t lines)
     Output out;
     if (!file) return print_scores(o, score, lines, stdout);
     TRY(output_open(&out));
-    int code = print_scores(o, score, lines, out.f);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, print_scores(o, score, lines, out.f), file);
 }
 
 /* Reports which --sequence has room for the longest line of a text that has too long ones. */

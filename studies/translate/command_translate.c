@@ -243,10 +243,7 @@ static int translate(Job *j)
     }
     TRY(output_open(&out));
     j->out = out.f;
-    int code = translate_all(j);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, translate_all(j), file);
 }
 
 static int run(Options *o)
