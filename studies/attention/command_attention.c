@@ -121,14 +121,6 @@ typedef struct {
 
 /* ---- the models ---------------------------------------------------------------------------------- */
 
-static int same_words(const Vocab *a, const Vocab *b)
-{
-    if (a->size != b->size || a->level != b->level) return 0;
-    for (size_t i = 0; i < a->size; i++)
-        if (strcmp(a->word[i], b->word[i]) != 0) return 0;
-    return 1;
-}
-
 static int is_encoder(const Network *n)
 {
     return model_plan(n->model)->bidirectional;
@@ -147,7 +139,7 @@ static int check(const Study *u, size_t k)
     if (is_encoder(a) != is_encoder(b))
         return error_set(ERR_INPUT, "%s is an encoder alone and %s is not: they see other tokens",
                          u->name[is_encoder(a) ? 0 : k], u->name[is_encoder(a) ? k : 0]);
-    if (!same_words(&a->vocab, &b->vocab))
+    if (a->vocab.level != b->vocab.level || vocab_hash(&a->vocab) != vocab_hash(&b->vocab))
         return error_set(ERR_INPUT, "%s and %s have different vocabularies", u->name[0],
                          u->name[k]);
     if (b->bpe && bpe_hash(a->bpe) != bpe_hash(b->bpe))

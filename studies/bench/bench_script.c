@@ -19,13 +19,6 @@ extern char **environ;
 
 enum { ARGUMENTS = 64, NUMBERS = 12, LINE = 4096 };
 
-/* Returns the interpreter. Debian's torch belongs to Debian's interpreter. */
-static const char *interpreter(void)
-{
-    const char *name = getenv("PYTHON");
-    return name && *name ? name : "/usr/bin/python3";
-}
-
 /* The tuned environment: a malloc that keeps freed pages (no page faults for the logits of each step), and one pool of
  * threads for torch and OpenBLAS. */
 static const char *const tuned[] = {
@@ -56,12 +49,6 @@ static const struct {
     {"fused-graph-sdpa", 1, 0, NULL, {"--fused", "--graph", "--sdpa"}},
     {"fused-compile-graph", 1, 0, NULL, {"--fused", "--compile", "--graph"}},
     {"fused-compile-graph-sdpa", 1, 0, NULL, {"--fused", "--compile", "--graph", "--sdpa"}}};
-
-/* Has the user named the kernels? Then the ways that name others are skipped. */
-static int is_given(int w)
-{
-    return ways[w].core && getenv(CORETYPE);
-}
 
 static int start(char *const *argv, int out, pid_t *child)
 {
@@ -113,13 +100,14 @@ static int run_way(const char *file, const Backend *b, int w, const char *limit,
 {
     const char *argv[ARGUMENTS] = {"timeout", "-k", "5", limit, "env"},
                *type = strchr(b->name, '-');
+    const char *python = getenv("PYTHON");
     char line[LINE], text[NUMBERS][24];
     size_t n = 5;
     int ends[2];
     pid_t child;
     for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
     if (ways[w].core) argv[n++] = ways[w].core;
-    argv[n++] = interpreter();
+    argv[n++] = python && *python ? python : "/usr/bin/python3"; /* which Debian's torch is of */
     argv[n++] = file;
     while (*args) argv[n++] = *args++;
     for (size_t i = 0; i < NUMBERS && number[i].name; i++) {
@@ -163,7 +151,8 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
     snprintf(limit, sizeof limit, "%zu", options_size(o, "peer-limit"));
     for (int w = 0, first = 1; w < SCRIPT_WAYS; w++) {
         double value;
-        if (ways[w].device != device || speed->without[w] || is_given(w)) continue;
+        int given = ways[w].core && getenv(CORETYPE); /* the user has named the kernels */
+        if (ways[w].device != device || speed->without[w] || given) continue;
         int code = run_way(file, b, w, limit, args, number, key, &value);
         if (code && first) return code;
         first = 0;

@@ -247,12 +247,6 @@ static int largest(Work *w, GrowthLayer *l, double *most)
     return 0;
 }
 
-static int study(Growth *g, Work *w)
-{
-    for (size_t k = 0; k < g->count; k++) TRY(largest(w, &g->layer[k], &w->most[k]));
-    return 0;
-}
-
 static int work_new(const Growth *g, const Table *t, Work *w)
 {
     w->M = gsl_matrix_alloc(g->d, g->d);
@@ -295,7 +289,7 @@ int growth_find(Growth *g, const Table *t, double *one, double *growth)
                                 .context = &w.linear}};
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = work_new(g, t, &w);
-    if (code == 0) code = study(g, &w);
+    for (size_t k = 0; code == 0 && k < g->count; k++) code = largest(&w, &g->layer[k], &w.most[k]);
     gsl_set_error_handler(handler);
     if (code == 0 && one) memcpy(one, w.most, g->count * sizeof *one);
     if (code == 0) *growth = spread_of(w.most, g->count).median;

@@ -215,11 +215,6 @@ static double distance(size_t N, const double *x, const double *y)
     return sqrt(sum / (double)N);
 }
 
-static double error_of(const Study *u)
-{
-    return distance(u->system->n * u->system->d, u->y, u->exact);
-}
-
 static double error_within(const Study *u)
 {
     size_t N = u->system->n * u->system->d;
@@ -262,7 +257,7 @@ static int run_all(Study *u, const Runner *r, double *first)
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
         if (r->table) first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
-        row.error = done ? error_of(u) : NAN;
+        row.error = done ? distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
         row.outcome = adapt_outcome(row.run.outcome);
         u->unfinished += r->table && !done;

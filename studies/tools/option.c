@@ -85,13 +85,6 @@ void options_free(Options *o)
 
 /* ---- setting ------------------------------------------------------------------------------------- */
 
-static int is_alias(const Option *p, const char *name)
-{
-    for (int i = 0; i < OPTION_ALIASES && p->alias[i]; i++)
-        if (strcmp(p->alias[i], name) == 0) return 1;
-    return 0;
-}
-
 /* Finds the option of this name; aliases do not count. */
 static Value *value_named(const Options *o, const char *name)
 {
@@ -104,7 +97,8 @@ static Value *value_find(const Options *o, const char *name)
 {
     Value *named = value_named(o, name);
     for (Value *v = o->value; v < o->value + o->count && !named; v++)
-        if (is_alias(v->option, name)) named = v;
+        for (int i = 0; i < OPTION_ALIASES && v->option->alias[i]; i++)
+            if (strcmp(v->option->alias[i], name) == 0) named = v;
     return named;
 }
 

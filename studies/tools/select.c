@@ -18,13 +18,6 @@ static int name_solver(const Zoo *z, const char *solver, Table *t)
     return 0;
 }
 
-static int read_files(const Options *o, Zoo *z)
-{
-    const char *file;
-    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
-    return 0;
-}
-
 /* Warns of a pair whose weights of yhat do not sum to those of y', and of nodes that are not the sums of their rows. */
 static void doubt(const Table *t)
 {
@@ -91,10 +84,11 @@ static int files_alone(const Options *o)
 static int find(const Options *o, const char *solver, const Table *own, const char *usual,
                 Selection *s)
 {
-    const char *names = options_text(o, "scheme");
+    const char *names = options_text(o, "scheme"), *file;
     int decoders = own && own->colours > 2;
     TRY(zoo_open(&s->zoo));
-    TRY(read_files(o, &s->zoo));
+    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++)
+        TRY(zoo_read(&s->zoo, file));
     size_t all = s->zoo.count, built_in = s->zoo.built_in;
     for (size_t i = built_in; i < all; i++) doubt(s->zoo.scheme[i]);
     for (size_t i = 0; i < s->zoo.replacements; i++)

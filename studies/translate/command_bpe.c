@@ -27,12 +27,6 @@ typedef struct {
     size_t count;
 } Texts;
 
-static void texts_free(Texts *t)
-{
-    for (size_t i = 0; t->text && i < t->count; i++) memory_free((char *)t->text[i].bytes);
-    memory_free(t->text);
-}
-
 /* Drops the '\r' of every "\r\n", and of an end of the text. Returns the bytes that are left. */
 static size_t drop_returns(char *text, size_t bytes)
 {
@@ -118,7 +112,8 @@ static int work(const Options *o, FILE *f)
         code = apply(&t, options_text(o, "codes"), f);
     else if (code == 0)
         undo(&t, f);
-    texts_free(&t);
+    for (size_t i = 0; t.text && i < t.count; i++) memory_free((char *)t.text[i].bytes);
+    memory_free(t.text);
     return code;
 }
 

@@ -97,12 +97,6 @@ static int read_more(Source *s)
     return 0;
 }
 
-static int is_waiting(const Source *s)
-{
-    struct pollfd p = {.fd = s->fd, .events = POLLIN};
-    return poll(&p, 1, 0) == 1;
-}
-
 /* Finds the window's lines at s->begin and their *bytes: `most` lines, or the lines at hand where more would mean
  * waiting. 0 lines: the source is over. */
 static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
@@ -117,7 +111,8 @@ static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
             }
         if (*lines == most || command_stop) return 0;
         if (s->over) break;
-        if (*lines > 0 && !is_waiting(s)) return 0;
+        if (*lines > 0 && poll(&(struct pollfd){.fd = s->fd, .events = POLLIN}, 1, 0) != 1)
+            return 0;
         TRY(read_more(s));
     }
     if (s->begin + *bytes < s->end) { /* a last line without its end */

@@ -1,4 +1,5 @@
 /* claims_error.c: claims about the size of errors, about time nodes, and about global errors. */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +28,6 @@ static int is_stated(double norm2, const char *stated)
     return same;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 enum { FIELDS = 41 };
 
 /* Compares |local error of a| / |local error of b| at a small step on random fields: the median,
@@ -49,7 +44,7 @@ static int ratios(const Map *a, const Map *b, double *median, int *smaller)
         ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
         *smaller += ratio[k] < 1;
     }
-    qsort(ratio, FIELDS, sizeof *ratio, compare_doubles);
+    gsl_sort(ratio, 1, FIELDS);
     *median = ratio[FIELDS / 2];
     return 0;
 }
