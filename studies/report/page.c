@@ -115,9 +115,9 @@ static int is_numeric(const Csv *c, size_t rows, int column)
 
 static int is_empty(const Csv *c, int column)
 {
-    for (size_t i = 0; i < c->rows; i++)
-        if (*csv_cell(c, i, column)) return 0;
-    return c->rows > 0;
+    size_t i = 0;
+    while (i < c->rows && !*csv_cell(c, i, column)) i++;
+    return i == c->rows && c->rows > 0;
 }
 
 static int find_column(const Csv *c, const char *name)
@@ -312,8 +312,8 @@ static const Shown *part_column(const Part *p, size_t j)
 static void put_head(FILE *f, const Csv *c, const Part *p)
 {
     fputs("<thead><tr>", f);
-    for (size_t j = 0; part_column(p, j); j++) {
-        const Shown *k = part_column(p, j);
+    const Shown *k;
+    for (size_t j = 0; (k = part_column(p, j)); j++) {
         fprintf(f, "<th scope=\"col\"%s>", k->number ? " class=\"n\"" : "");
         put_name(f, name_of(c, k));
         fputs("</th>", f);
@@ -356,13 +356,6 @@ static void put_part(FILE *f, const Csv *c, size_t rows, const PageTable *t, con
     fputs("</tbody>\n</table>\n</div>\n", f);
 }
 
-static void put_more(FILE *f, const Csv *c, size_t rows, const PageTable *t)
-{
-    if (rows == c->rows) return;
-    page_print(f, "<p class=\"more\">The first %u of %u rows; all are in <code>%s</code>.</p>\n",
-               rows, c->rows, t->file);
-}
-
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column, const char *head), void *arg)
 {
@@ -381,6 +374,9 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
         to = fit_columns(column, n, from, &chars);
         put_part(f, c, rows, t, &(Part){column, from, to}, chars);
     }
-    put_more(f, c, rows, t);
+    if (rows < c->rows)
+        page_print(f,
+                   "<p class=\"more\">The first %u of %u rows; all are in <code>%s</code>.</p>\n",
+                   rows, c->rows, t->file);
     if (t->folded) fputs("</details>\n", f);
 }

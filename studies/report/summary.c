@@ -174,23 +174,16 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
-static void put_tables(Summary *s, const Study *study, Used *used)
+/* Shows a study's tables, or with `data` the data of its plots. */
+static void put_tables(Summary *s, const Study *study, int data, Used *used)
 {
-    for (size_t i = 0; i < study->files; i++) {
-        const KindTable *k = &study->kind->table[study->file[i].which];
-        if (!study->file[i].plot && k->most) put_table(s, k, &study->file[i], used);
-    }
-}
-
-/* Shows the plots, the meaning of the tables' columns, and the data behind the plots. */
-static void put_plots(Summary *s, const Study *study, const Used *used)
-{
-    for (size_t i = 0; i < study->files; i++)
-        if (study->file[i].plot) put_plot(s, study, &study->file[i]);
-    put_terms(s, used);
-    for (size_t i = 0; i < study->files; i++) {
-        const KindTable *k = &study->kind->table[study->file[i].which];
-        if (!study->file[i].plot && !k->most) put_data(s, k, &study->file[i]);
+    for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
+        const KindTable *k = &study->kind->table[f->which];
+        if (f->plot || data != !k->most) continue;
+        if (data)
+            put_data(s, k, f);
+        else
+            put_table(s, k, f, used);
     }
 }
 
@@ -232,10 +225,13 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     if (study->kind) {
         page_print(s->f, "<p>%w</p>\n", study->kind->about);
         Used used = {.kind = study->kind};
-        put_tables(s, study, &used);
+        put_tables(s, study, 0, &used);
         if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
         if (first) summary_words(s, beside(study, "README.md", path), 1);
-        put_plots(s, study, &used);
+        for (size_t k = 0; k < study->files; k++)
+            if (study->file[k].plot) put_plot(s, study, &study->file[k]);
+        put_terms(s, &used);
+        put_tables(s, study, 1, &used);
         summary_commands(s, study);
     } else {
         code = put_trainings(s, study);
@@ -245,16 +241,6 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     if (first) summary_text(s, beside(study, "study.log", path), "Order of events");
     fputs("</section>\n", s->f);
     return code;
-}
-
-/* Shows the words of the directory itself, before its studies. A study in that directory shows
- * them in its own section. */
-static void put_words(Summary *s)
-{
-    const Found *found = s->found;
-    for (size_t i = 0; i < found->studies; i++)
-        if (!*found->study[i].dir) return;
-    summary_words(s, "README.md", 1);
 }
 
 static void put_left(Summary *s)
@@ -299,7 +285,10 @@ int summary_write(Summary *s, const char *title)
         put_head(s, title);
         put_contents(s, b, n);
         fputs("<main>\n", s->f);
-        put_words(s);
+        /* A study in the directory itself shows its words in its own section. */
+        int own = 0;
+        for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
+        if (!own) summary_words(s, "README.md", 1);
         for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
         put_left(s);
         fputs("</main>\n", s->f);

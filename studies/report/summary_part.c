@@ -2,6 +2,7 @@
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 #include <ctype.h>
+#include <gsl/gsl_sort.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -212,18 +213,14 @@ static void frame_table(cmark_node *table)
     cmark_node_append_child(frame, table);
 }
 
-static int ends_sentence(const cmark_node *text)
-{
-    const char *words = text ? cmark_node_get_literal((cmark_node *)text) : NULL;
-    return words && *words && words[strlen(words) - 1] == '.';
-}
-
 /* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown
  * as text, and headings rank below the section's. Without tables the text is a command's, whose
  * lines end where sentences do. */
 static void fit_node(Words *w, cmark_node *node, int leaving)
 {
     int level;
+    cmark_node *before;
+    const char *words;
     switch (cmark_node_get_type(node)) {
     case CMARK_NODE_HTML_BLOCK:
         replace(node, CMARK_NODE_CODE_BLOCK, cmark_node_get_literal(node));
@@ -232,7 +229,9 @@ static void fit_node(Words *w, cmark_node *node, int leaving)
         replace(node, CMARK_NODE_TEXT, cmark_node_get_literal(node));
         return;
     case CMARK_NODE_SOFTBREAK:
-        if (!w->tables && ends_sentence(cmark_node_previous(node)))
+        before = cmark_node_previous(node);
+        words = before ? cmark_node_get_literal(before) : NULL;
+        if (!w->tables && words && *words && words[strlen(words) - 1] == '.')
             replace(node, CMARK_NODE_LINEBREAK, NULL);
         return;
     case CMARK_NODE_LINK:
@@ -332,11 +331,7 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
         else
             ++*earlier;
     }
-    for (size_t i = 0; i < n / 2; i++) {
-        size_t swap = row[i];
-        row[i] = row[n - 1 - i];
-        row[n - 1 - i] = swap;
-    }
+    gsl_sort_ulong(row, 1, n);
     return n;
 }
 
@@ -382,30 +377,28 @@ static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
                csv_named(c, row[n - 1], "time"), csv_named(c, row[n - 1], "status"));
 }
 
-static const Command *command_of(const Kind *kind)
+/* Returns the command that writes a kind of study; *config: does it take --config? */
+static const Command *command_of(const Kind *kind, int *config)
 {
+    const Command *c = NULL;
     for (size_t i = 0; command_table[i]; i++)
         for (const Kind *k = command_table[i]->kinds; k && k->command; k++)
-            if (k == kind) return command_table[i];
-    return NULL;
-}
-
-static int takes_config(const Command *c)
-{
+            if (k == kind && !c) c = command_table[i];
+    *config = 0;
     for (size_t i = 0; c && c->groups[i]; i++)
         for (const Option *p = c->groups[i]->option; p->name; p++)
-            if (strcmp(p->name, "config") == 0) return 1;
-    return 0;
+            *config |= strcmp(p->name, "config") == 0;
+    return c;
 }
 
 /* Writes, without a record, the command that the directory's options give, if the command reads them back. */
 static void put_unrecorded(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH], path[OUTPUT_PATH];
-    const Command *command = command_of(study->kind);
-    int config = takes_config(command) &&
-                 found_path(s->found, study->dir, full, sizeof full) == 0 &&
-                 output_path(path, full, "config.ini") == 0 && output_exists(path);
+    int config;
+    const Command *command = command_of(study->kind, &config);
+    config = config && found_path(s->found, study->dir, full, sizeof full) == 0 &&
+             output_path(path, full, "config.ini") == 0 && output_exists(path);
     if (!config) {
         fprintf(
             s->f,
