@@ -133,17 +133,14 @@ static void reset_peak(void)
     fclose(f);
 }
 
-static double device_bytes(void)
-{
-    size_t free_bytes, all;
-    backend_room(&free_bytes, &all);
-    return (double)(all - free_bytes);
-}
-
 static double peak_bytes(const Block *b)
 {
-    if (bench_on_device(b->backend)) return device_bytes();
+    size_t free_bytes, all;
     char line[256];
+    if (bench_on_device(b->backend)) {
+        backend_room(&free_bytes, &all);
+        return (double)(all - free_bytes);
+    }
     double kib = NAN;
     FILE *f = fopen("/proc/self/status", "r");
     while (f && fgets(line, sizeof line, f))
@@ -209,13 +206,6 @@ static int time_gemm(Block *b)
     return 0;
 }
 
-static const char *peer_name(const Block *b)
-{
-    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++)
-        if (strcmp(peers[i].scheme, b->scheme->name) == 0) return peers[i].peer;
-    return NULL;
-}
-
 static void run_peer(Block *b, const char *name)
 {
     const BlockSize *s = b->size;
@@ -246,7 +236,9 @@ static void run_peer(Block *b, const char *name)
 /* Times the peer. PyTorch's own encoder and decoder have only the transformer's layers. */
 static void time_peer(Block *b)
 {
-    const char *name = peer_name(b);
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++)
+        if (strcmp(peers[i].scheme, b->scheme->name) == 0) name = peers[i].peer;
     if (b->encoder)
         name = strcmp(b->encoder->name, "transformer") == 0 &&
                        strcmp(b->scheme->name, "transformer-decoder") == 0

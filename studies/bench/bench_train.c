@@ -174,12 +174,6 @@ static int run_axis(const Options *o, const Backend *backend, const Axis *a, Ben
     return code;
 }
 
-static int run_growth(const Options *o, const Backend *b, BenchReport *out)
-{
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) TRY(run_axis(o, b, &axes[i], out));
-    return 0;
-}
-
 /* ---- all -------------------------------------------------------------------------------------------- */
 
 static int fill(const Options *o, BenchReport *out)
@@ -188,7 +182,9 @@ static int fill(const Options *o, BenchReport *out)
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
     bench_load(out, "before");
-    TRY(options_flag(o, "growth") ? run_growth(o, b, out) : run_blocks(o, b, out));
+    if (!options_flag(o, "growth")) TRY(run_blocks(o, b, out));
+    for (size_t i = 0; options_flag(o, "growth") && i < sizeof axes / sizeof *axes; i++)
+        TRY(run_axis(o, b, &axes[i], out));
     bench_load(out, "after");
     progress_clear();
     return 0;

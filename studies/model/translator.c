@@ -62,11 +62,6 @@ typedef struct {
     void *arg;
 } Work;
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static int open_search(const Options *o, size_t nbest, const volatile int *stop, Translator *t)
 {
     const ModelConfig *c = model_config(t->model);
@@ -80,7 +75,8 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
                          "--max-length %zu: the model has room for --sequence %zu, <eos> "
                          "included",
                          most, c->max_length);
-    t->sentences = least(options_size(o, "sentences"), c->max_tokens / beam);
+    t->sentences = options_size(o, "sentences");
+    if (t->sentences > c->max_tokens / beam) t->sentences = c->max_tokens / beam;
     t->tokens = c->max_source;
     t->longest = c->max_source_length;
     BeamConfig b = {.beam = beam,
@@ -221,13 +217,6 @@ static int search(Work *w, const Text *source, const Place *place, size_t n, siz
     return beam_search(t->beam, x, keep, w);
 }
 
-static int search_all(Work *w, const Text *source, Place *place, size_t n)
-{
-    qsort(place, n, sizeof *place, shorter);
-    for (size_t i = 0, taken; i < n; i += taken) TRY(search(w, source, place + i, n - i, &taken));
-    return tell(w);
-}
-
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg)
 {
     Work w = {.t = t, .lines = source->lines, .done = done, .arg = arg};
@@ -242,7 +231,11 @@ int translator_run(Translator *t, const Text *source, TranslatorDone *done, void
         l->done = l->length == 1 || l->length > t->longest;
         if (!l->done) place[n++] = (Place){l->length, i};
     }
-    int code = place && w.line ? search_all(&w, source, place, n) : ERR_MEMORY;
+    int code = place && w.line ? 0 : ERR_MEMORY;
+    if (code == 0) qsort(place, n, sizeof *place, shorter);
+    for (size_t i = 0, taken; i < n && code == 0; i += taken)
+        code = search(&w, source, place + i, n - i, &taken);
+    if (code == 0) code = tell(&w);
     for (size_t i = 0; w.line && i < w.lines; i++) memory_free(w.line[i].best);
     memory_free(w.line);
     memory_free(place);

@@ -49,11 +49,7 @@ static int write_page(const Found *found, const char *title, const char *path)
     TRY(output_open(&o));
     Summary s = {.found = found, .f = o.f};
     int code = summary_write(&s, title);
-    if (code != 0) {
-        output_drop(&o);
-        return code;
-    }
-    TRY(output_close(&o, path));
+    TRY(output_end(&o, code, path));
     progress_note("%zu studies, %zu tables, %zu plots; left out: %zu files; %s", found->studies,
                   s.tables, s.figures, s.refused + found->outside, path);
     return 0;

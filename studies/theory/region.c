@@ -346,15 +346,6 @@ static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
     return code;
 }
 
-static int draw_all(const Region *u, const char *dir)
-{
-    Lines *l = memory_new(u->count, sizeof *l);
-    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
-    memory_free(l);
-    return code;
-}
-
 int region_save(const Region *u, const char *dir)
 {
     char name[64];
@@ -362,5 +353,9 @@ int region_save(const Region *u, const char *dir)
     snprintf(name, sizeof name, "%s.csv", planes[u->plane].name);
     TRY(output_open(&o));
     TRY(output_put(&o, region_write(u, o.f), dir, name));
-    return draw_all(u, dir);
+    Lines *l = memory_new(u->count, sizeof *l);
+    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
+    memory_free(l);
+    return code;
 }
