@@ -1,14 +1,11 @@
 /* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
 #include <gsl/gsl_errno.h>
-#include <limits.h>
 #include <omp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/ranks.h"
 #include "kernels/threads.h"

@@ -1,7 +1,6 @@
 /* bench_growth.c: `trotter bench ode --growth`: measures how the cost of fields, steps and theory grows with their
  * size. Each axis doubles one size; the power of a point is that of its time between it and the point before. */
 #include <math.h>
-#include <stdio.h>
 
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"

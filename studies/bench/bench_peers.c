@@ -4,7 +4,6 @@
 #include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "studies/bench/bench.h"

@@ -6,8 +6,6 @@
  */
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/bench/bench.h"

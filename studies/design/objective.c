@@ -1,8 +1,6 @@
 /* objective.c: the table of objectives of a search. */
 #include "studies/design/design.h"
 
-#include <math.h>
-
 #include "kernels/error.h"
 #include "kernels/memory.h"
 

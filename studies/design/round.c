@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/design/design.h"
 
 enum { DENOMINATORS = 64, READ_DENOMINATORS = 1000000, POLISH = 80 };

@@ -1,6 +1,5 @@
 /* library_scheme.c: implements the schemes of trotter.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/library/library.h"

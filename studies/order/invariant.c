@@ -1,7 +1,6 @@
 /* invariant.c: runs order_drift for every scheme of a selection; writes its tables and plot. */
 #include "studies/order/order.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "studies/plot/plot.h"

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <ini.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/file.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 

@@ -1,6 +1,5 @@
 /* command_truncation.c: measures the true truncation error of a trained network. */
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/measure/convergence.h"
 #include "studies/model/texts.h"

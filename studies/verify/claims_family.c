@@ -1,5 +1,4 @@
 /* claims_family.c: claims about a family of methods in one number K. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "bridge/truncation.h"
 #include "studies/runs/published.h"
 #include "studies/verify/claims.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/verify/claims.h"
 
 enum { WORD_MAX = 32 };

@@ -1,6 +1,5 @@
 /* command_verify.c: checks the papers' claims one by one: verified, refuted, or conditional. */
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/verify/claims.h"
