@@ -73,7 +73,6 @@ static const Column pair_columns[] = {
            .words = "share of them whose target is the most probable token at every place"),
     {0}};
 
-static const Column masked_columns[] = {RESULT, {0}};
 static const Column next_columns[] = {
     RESULT,
     COLUMN(Result, pairs, .words = "pairs of segments"),
@@ -148,7 +147,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
 {
     Sheet *r;
     double ppl = exp(e->mean);
-    TRY(sheet_new(ask        ? e->pairs ? next_columns : masked_columns
+    TRY(sheet_new(ask        ? e->pairs ? next_columns : word_columns
                   : e->pairs ? pair_columns
                              : text_columns[level],
                   &r));
