@@ -88,27 +88,36 @@ static size_t curve_rows(const Compare *u)
     return sheet_rows(u->curves) / u->cells;
 }
 
-/* Draws the line of cell i in FILE: column y against x. */
-static void cell_lines(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
-                       const char *x, double scale, const char *y)
+/* Gives the next item the look of a line over others where column y against x of cell i in FILE is an earlier cell's. */
+static void cell_over(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
+                      const char *x, const char *y)
 {
-    const Cell *c = &u->cell[i];
-    plot_item(p, file, "using (is(%s, %zu) ? $%d*%g : NaN):%d", c->scheme->name, c->layers,
-              sheet_column(list, x), scale, sheet_column(list, y));
-    plot_lines(p, curve_rows(u));
-    plot_more(p, "notitle");
-    plot_style(p, cell_style(u, i));
+    char layers[32];
+    snprintf(layers, sizeof layers, "%zu", u->cell[i].layers);
+    plot_over(p, file,
+              (PlotRows){sheet_column(list, "scheme"), u->cell[i].scheme->name,
+                         sheet_column(list, "layers"), layers},
+              sheet_column(list, x), sheet_column(list, y));
 }
 
-/* Adds cell i to the key; points: with its mark, as its points are drawn apart. */
-static void cell_key(const Compare *u, Plot *p, size_t i, int points)
+/* Gives the last item the name and the look of cell i. */
+static void cell_title(const Compare *u, Plot *p, size_t i)
 {
     char name[CELL_NAME];
     compare_cell_name(u, &u->cell[i], name);
-    plot_item(p, NULL, "keyentry");
-    if (points) plot_more(p, "with linespoints title %s noenhanced", name);
-    if (!points) plot_more(p, "with lines title %s noenhanced", name);
+    plot_more(p, "title %s noenhanced", name);
     plot_style(p, cell_style(u, i));
+}
+
+/* Begins the line of cell i in curves.csv: column y against x. */
+static void cell_line(const Compare *u, Plot *p, size_t i, const char *x, double scale,
+                      const char *y)
+{
+    const Cell *c = &u->cell[i];
+    cell_over(u, p, i, "curves.csv", curve_columns, x, y);
+    plot_item(p, "curves.csv", "using (is(%s, %zu) ? $%d*%g : NaN):%d", c->scheme->name, c->layers,
+              sheet_column(curve_columns, x), scale, sheet_column(curve_columns, y));
+    plot_lines(p, curve_rows(u));
 }
 
 /* Draws the loss of training as a line, that of validation as points of the same colour. */
@@ -128,13 +137,18 @@ static int draw_losses(const Compare *u)
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
         int ppl = sheet_column(curve_columns, "valid_ppl");
-        cell_lines(u, p, i, "curves.csv", curve_columns, "tokens", 0.001, "train_loss");
+        cell_line(u, p, i, "tokens", 0.001, "train_loss");
+        plot_more(p, "notitle");
+        plot_style(p, cell_style(u, i));
+        cell_over(u, p, i, "curves.csv", curve_columns, "tokens", "valid_ppl");
         plot_item(
             p, "curves.csv",
             "using (is(%s, %zu) && valid(%d) ? $%d/1000 : NaN):(log($%d)) with points notitle",
             c->scheme->name, c->layers, ppl, sheet_column(curve_columns, "tokens"), ppl);
         plot_style(p, cell_style(u, i));
-        cell_key(u, p, i, 1);
+        plot_item(p, NULL, "keyentry with linespoints");
+        plot_over_key(p);
+        cell_title(u, p, i);
     }
     plot_level(p, log(u->unigram.valid), "unigram");
     if (!isnan(u->corpus.entropy_rate)) plot_level(p, u->corpus.entropy_rate, "entropy rate");
@@ -155,11 +169,11 @@ static int draw_epochs(const Compare *u)
     plot_count(p, u->last_epoch);
     for (size_t i = 0; i < u->cells; i++) {
         const Cell *c = &u->cell[i];
-        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints notitle",
+        cell_over(u, p, i, "epochs.csv", epoch_columns, "epoch", "valid_ppl");
+        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints",
                   c->scheme->name, c->layers, sheet_column(epoch_columns, "epoch"),
                   sheet_column(epoch_columns, "valid_ppl"));
-        plot_style(p, cell_style(u, i));
-        cell_key(u, p, i, 1);
+        cell_title(u, p, i);
     }
     return plot_finish(p);
 }
@@ -176,8 +190,8 @@ static int draw_gradients(const Compare *u)
     define_rows(p, curve_columns);
     plot_setting(p, "set xrange [0:*]");
     for (size_t i = 0; i < u->cells; i++) {
-        cell_lines(u, p, i, "curves.csv", curve_columns, "step", 1, "grad_norm");
-        cell_key(u, p, i, curve_rows(u) < 2);
+        cell_line(u, p, i, "step", 1, "grad_norm");
+        cell_title(u, p, i);
     }
     return plot_finish(p);
 }

@@ -40,6 +40,7 @@ struct Plot {
     size_t item;          /* where the last one begins in its text */
     Line *line;           /* (lines) */
     size_t lines, over;   /* over: earlier lines in the place of the next item */
+    size_t last_over;     /* of the last item */
     double top;           /* of the y axis */
     int code;             /* why lines could not be read: ERR_MEMORY */
     size_t more;          /* extra height of the vector image */
@@ -223,7 +224,13 @@ void plot_style(Plot *p, size_t i)
     fprintf(p->items.f, " lc rgb '%s' lw 2 dt %s", plot_colour(i),
             p->over ? OF(gaps, p->over) : OF(dash, i / PLOT_COLOURS));
     if (!line) fprintf(p->items.f, " pt %d ps %.3g", OF(point, i), 1 / (1 + 0.7 * (double)p->over));
+    p->last_over = p->over;
     p->over = 0;
+}
+
+void plot_over_key(Plot *p)
+{
+    p->over = p->last_over;
 }
 
 void plot_taller(Plot *p, size_t pixels)
@@ -288,19 +295,25 @@ static double number_in(const char *cell)
     return *cell ? strtod(cell, NULL) : NAN;
 }
 
-static int read_points(const Csv *c, int key, const char *value, int x, int y, Line *l)
+static int is_row(const Csv *c, size_t i, PlotRows r)
+{
+    return strcmp(csv_cell(c, i, r.key - 1), r.value) == 0 &&
+           (r.too == 0 || strcmp(csv_cell(c, i, r.too - 1), r.is) == 0);
+}
+
+static int read_points(const Csv *c, PlotRows rows, int x, int y, Line *l)
 {
     l->at = memory_new(c->rows, sizeof *l->at);
     if (!l->at) return ERR_MEMORY;
     for (size_t i = 0; i < c->rows; i++)
-        if (strcmp(csv_cell(c, i, key - 1), value) == 0) {
+        if (is_row(c, i, rows)) {
             l->at[l->n][0] = number_in(csv_cell(c, i, x - 1));
             l->at[l->n++][1] = number_in(csv_cell(c, i, y - 1));
         }
     return 0;
 }
 
-static int add_line(Plot *p, const char *data, int key, const char *value, int x, int y)
+static int add_line(Plot *p, const char *data, PlotRows rows, int x, int y)
 {
     char path[OUTPUT_PATH];
     Csv c;
@@ -309,15 +322,16 @@ static int add_line(Plot *p, const char *data, int key, const char *value, int x
     Line *grown = memory_grow(p->line, p->lines, p->lines + 1, sizeof *grown);
     if (grown) p->line = grown;
     int columns = (int)c.columns, code = grown ? 0 : ERR_MEMORY;
-    if (code == 0 && (key > columns || x > columns || y > columns)) code = ERR_MISUSE;
-    if (code == 0) code = read_points(&c, key, value, x, y, &p->line[p->lines++]);
+    if (code == 0 && (rows.key > columns || rows.too > columns || x > columns || y > columns))
+        code = ERR_MISUSE;
+    if (code == 0) code = read_points(&c, rows, x, y, &p->line[p->lines++]);
     csv_close(&c);
     return code;
 }
 
-int plot_over(Plot *p, const char *data, int key, const char *value, int x, int y)
+int plot_over(Plot *p, const char *data, PlotRows rows, int x, int y)
 {
-    int code = add_line(p, data, key, value, x, y);
+    int code = add_line(p, data, rows, x, y);
     if (code == ERR_MEMORY) p->code = code;
     p->over = 0;
     for (size_t i = 0; code == 0 && i + 1 < p->lines; i++)
@@ -362,7 +376,7 @@ static void name_series(Plot *p, const char *title, int known)
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title)
 {
-    int known = plot_over(p, data, key, value, x, y);
+    int known = plot_over(p, data, (PlotRows){key, value}, x, y);
     plot_item(p, data, "using (strcol(%d) eq %s ? $%d : NaN):%d", key, value, x, y);
     name_series(p, title, known);
 }
@@ -371,7 +385,7 @@ void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const
 {
     char value[32];
     snprintf(value, sizeof value, "%zu", number);
-    int known = plot_over(p, data, 1, value, x, y);
+    int known = plot_over(p, data, (PlotRows){1, value}, x, y);
     plot_item(p, data, "using ($1 == %zu ? $%d : NaN):%d", number, x, y);
     name_series(p, title, known);
 }

@@ -46,6 +46,14 @@ int plot_narrow(void); /* 1: plots have a paper column's width, where words take
  * first a letter or digit; else ERR_MISUSE. */
 int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
 
+/* The rows of a CSV file whose column `key` (from 1) is `value`, and whose column `too` is `is`; too 0: `key` alone. */
+typedef struct {
+    int key;
+    const char *value;
+    int too;
+    const char *is;
+} PlotRows;
+
 /* Adds a line of points: columns x, y (from 1) of a CSV file in DIR, in the rows whose column `key` is `value`. gnuplot
  * cuts a quoted cell at a comma or quote, so a value has neither (a scheme's name has not). */
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
@@ -56,8 +64,9 @@ void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const
 /* Both read the file, where it is there. A series that no point of the plot shows is not in the key, or has "(diverges)"
  * there, as its numbers are infinite or above plot_top. A series in the place of an earlier one has gaps and smaller
  * marks, through which that one shows. plot_over does this for the next item, a line drawn by plot_item and plot_style;
- * it returns 1 where the line was read. */
-int plot_over(Plot *p, const char *data, int key, const char *value, int x, int y);
+ * it returns 1 where the line was read. plot_over_key then gives an entry of the key the same look. */
+int plot_over(Plot *p, const char *data, PlotRows rows, int x, int y);
+void plot_over_key(Plot *p);
 /* Ends the y axis at y, greater numbers are not drawn: at most there and at the data, or, low above 0, from low to there.
  * It comes before the series. */
 void plot_top(Plot *p, double low, double y);

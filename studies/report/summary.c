@@ -7,7 +7,7 @@
 
 #include "studies/tools/command.h"
 
-enum { COLUMNS_MOST = 64, RUNS_MOST = 100 };
+enum { RUNS_MOST = 100 };
 
 /* ---- a study's verdict --------------------------------------------------------------------------- */
 
@@ -80,32 +80,40 @@ static void put_contents(Summary *s, const Brief *b, size_t n)
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
+typedef struct {
+    char name[64], head[64];
+} UsedColumn;
+
 /* Tables that a section has shown, with their columns. */
 typedef struct {
     const Kind *kind;
     size_t tables, count;
-    char name[COLUMNS_MOST][64], head[COLUMNS_MOST][64];
+    UsedColumn *column; /* (count) */
+    int code;           /* ERR_MEMORY: a column is missing */
 } Used;
 
 static void use(void *arg, const char *column, const char *head)
 {
     Used *u = arg;
     for (size_t i = 0; i < u->count; i++)
-        if (strcmp(u->name[i], column) == 0) return;
-    if (u->count == COLUMNS_MOST) return;
-    snprintf(u->name[u->count], sizeof u->name[0], "%s", column);
-    snprintf(u->head[u->count++], sizeof u->head[0], "%s", head);
+        if (strcmp(u->column[i].name, column) == 0) return;
+    UsedColumn *grown = memory_grow(u->column, u->count, u->count + 1, sizeof *u->column);
+    if (!grown) u->code = ERR_MEMORY;
+    if (!grown) return;
+    u->column = grown;
+    snprintf(u->column[u->count].name, sizeof u->column->name, "%s", column);
+    snprintf(u->column[u->count++].head, sizeof u->column->head, "%s", head);
 }
 
 static void put_terms(Summary *s, const Used *u)
 {
     size_t known = 0;
     for (size_t i = 0; i < u->count; i++) {
-        const char *words = kind_column(u->kind, u->name[i]);
+        const char *words = kind_column(u->kind, u->column[i].name);
         if (!words) continue;
         fputs(known++ ? "" : "<details open><summary>Columns</summary>\n<dl class=\"terms\">\n",
               s->f);
-        page_print(s->f, "<dt>%s</dt><dd>%w</dd>\n", u->head[i], words);
+        page_print(s->f, "<dt>%s</dt><dd>%w</dd>\n", u->column[i].head, words);
     }
     if (known) fputs("</dl>\n</details>\n", s->f);
 }
@@ -208,8 +216,9 @@ static int put_trainings(Summary *s, const Study *study)
                    *study->dir ? study->dir : ".", 0};
     page_table(s->f, &r.table, &t, use, &used);
     put_terms(s, &used);
+    memory_free(used.column);
     trainings_close(&r);
-    return 0;
+    return used.code;
 }
 
 static int put_study(Summary *s, size_t i, const Brief *b)
@@ -232,6 +241,8 @@ static int put_study(Summary *s, size_t i, const Brief *b)
             if (study->file[k].plot) put_plot(s, study, &study->file[k]);
         put_terms(s, &used);
         put_tables(s, study, 1, &used);
+        memory_free(used.column);
+        code = used.code;
         summary_commands(s, study);
     } else {
         code = put_trainings(s, study);

@@ -12,6 +12,7 @@
 
 #include "kernels/file.h"
 #include "studies/runs/child.h"
+#include "studies/runs/recorded.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/runs/rerun.h"
@@ -163,19 +164,6 @@ int runs_result(const Csv *c, size_t row, RunResult *out)
     return 0;
 }
 
-/* Sets the error for a run of another size. The config.ini beside the file, if there is one, has the options of its
- * runs. */
-static int other_size(const char *file, const char *name, double params, size_t now)
-{
-    const char *slash = strrchr(file, '/');
-    char config[OUTPUT_PATH], cure[OUTPUT_PATH + 64] = "";
-    snprintf(config, sizeof config, "%.*sconfig.ini", slash ? (int)(slash + 1 - file) : 0, file);
-    if (output_exists(config))
-        snprintf(cure, sizeof cure, "; --config %s gives those of the runs", config);
-    return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s", file,
-                     name, params, now, cure);
-}
-
 static int read_result(const char *dir, RunResult *r)
 {
     char path[OUTPUT_PATH];
@@ -298,7 +286,9 @@ static int do_job(const Job *j, RunResult *out, int *state)
     char path[OUTPUT_PATH];
     Lease claim;
     int mine;
+    size_t row = recorded_alone(j->runs, j->spec);
     *state = RUN_THERE;
+    if (row != SIZE_MAX) return recorded_result(j->runs, j->spec, row, out);
     if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
@@ -322,6 +312,9 @@ int runs_spare(const Runs *r, const RunSpec *s)
 {
     Job j;
     int code = job_open(&j, r, s);
+    size_t row = recorded_alone(r, s);
+    RunResult recorded;
+    if (code == 0 && row != SIZE_MAX) code = recorded_result(r, s, row, &recorded);
     if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
         code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
                             r->checksum, j.dir, 0);
@@ -373,7 +366,8 @@ int runs_same_study(const Runs *r, const OptionGroup *const *groups)
     if (!output_exists(path)) return 0;
     TRY(options_new(groups, &there));
     int code = options_read(there, path);
-    if (code == 0 && !options_item(there, "from", 0)) code = compare_studies(r, there);
+    if (code == 0 && !(options_known(there, "from") && options_item(there, "from", 0)))
+        code = compare_studies(r, there);
     options_free(there);
     return code;
 }
@@ -434,7 +428,7 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 
 int runs_backend(const Options *o, const Backend **out)
 {
-    int recorded = options_item(o, "from", 0) != NULL;
+    int recorded = options_known(o, "from") && options_item(o, "from", 0) != NULL;
     return recorded ? backend_find("cpu-f32", NULL, out) : network_backend(o, out);
 }
 
@@ -451,6 +445,19 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", s->scheme->name, words);
+}
+
+/* Sets the error for a run of another size. The config.ini beside the file, if there is one, has the options of its
+ * runs. */
+static int other_size(const char *file, const char *name, double params, size_t now)
+{
+    const char *slash = strrchr(file, '/');
+    char config[OUTPUT_PATH], cure[OUTPUT_PATH + 64] = "";
+    snprintf(config, sizeof config, "%.*sconfig.ini", slash ? (int)(slash + 1 - file) : 0, file);
+    if (output_exists(config))
+        snprintf(cure, sizeof cure, "; --config %s gives those of the runs", config);
+    return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s", file,
+                     name, params, now, cure);
 }
 
 int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
@@ -496,7 +503,12 @@ int runs_open(Runs *r)
     if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
     r->begun = s.st_mtim;
     unlink(path);
-    return 0;
+    return recorded_open(&r->recorded, r->dir, r->corpus);
+}
+
+void runs_close(Runs *r)
+{
+    recorded_close(&r->recorded);
 }
 
 /* ---- logs ------------------------------------------------------------------------------------ */

@@ -19,13 +19,21 @@
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
+/* DIR/runs.csv (recorded.h); no rows: it is not there. */
+typedef struct {
+    char path[OUTPUT_PATH];
+    Csv table;
+    char *taken; /* (rows) 1: read by recorded_result */
+} Recorded;
+
 /* Many runs that share options, corpus and directory; all borrowed. */
 typedef struct {
     const Options *options;
     const Corpus *corpus;
     const char *dir, *who;
     /* set by runs_open */
-    uint64_t checksum;     /* corpus_checksum */
+    uint64_t checksum; /* corpus_checksum */
+    Recorded recorded;
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 
@@ -39,6 +47,7 @@ typedef struct {
     uint64_t seed;
     const char *rate, *dropout; /* as written; NULL: the options' values */
     int untested;               /* 1: for a choice; does not read the test text */
+    size_t numbers;             /* of the model; 0: not known */
 } RunSpec;
 
 /* The numbers of result.csv; the last two only for pairs, else NaN. */
@@ -58,8 +67,9 @@ extern const Column run_columns[];
 
 enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
 
-/* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
+/* Makes DIR/runs, and reads DIR/runs.csv. A failure of a run in another process counts only after this moment. */
 int runs_open(Runs *r);
+void runs_close(Runs *r);
 
 /* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs
  * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
@@ -83,8 +93,8 @@ int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir);
 int runs_same_recipe(const Options *o, const OptionGroup *const *all,
                      const OptionGroup *const *recipe, const char *dir);
 
-/* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would
- * destroy. A run of fewer epochs is no error; the training goes on from it. */
+/* Returns ERR_INPUT where the run's row in DIR/runs.csv is refused (recorded_result), and where its directory holds a run of
+ * other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
 /* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with

@@ -5,6 +5,7 @@
 
 #include "kernels/clock.h"
 #include "studies/runs/lease.h"
+#include "studies/runs/recorded.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
@@ -72,6 +73,8 @@ int tasks_run(const Work *w, Task *list, size_t n)
 {
     Pace pace = {0};
     for (size_t i = 0; i < n && !w->measure; i++) TRY(runs_spare(w->runs, &list[i].spec));
+    if (!w->measure && !w->follow) TRY(recorded_keep(w->runs));
+    if (w->config) TRY(tasks_save_config(w->runs, w->config));
     for (;;) {
         for (size_t i = 0; i < n; i++)
             if (list[i].state <= RUN_BUSY) TRY(do_task(w, list, n, i, &pace));

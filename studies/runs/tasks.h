@@ -23,6 +23,9 @@ typedef struct {
     /* Does a task: sets its state to one other than RUN_OPEN. NULL: the task is trained. */
     int (*measure)(void *study, Task *t);
     void *study; /* argument of measure */
+    const char *
+        config; /* the command for tasks_save_config, before anything is trained; NULL: not saved */
+    int follow; /* 1: other runs of the study follow, so that it may need more rows of runs.csv (recorded_keep) */
 } Work;
 
 /* Works off list (n); reports on stderr. ERR_INTERRUPTED after command_stop; ERR_INPUT, before anything is trained,

@@ -5,7 +5,7 @@
 #
 # The script needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes
 # stand in the tables. Without WikiText-2's folder its table stays as it is. The script overwrites a folder's
-# compare.csv, correlations.csv, sweep.csv, published.* and plots, where it has them: `git diff` shows the
+# compare.csv, correlations.csv, words.csv, published.* and plots, where it has them: `git diff` shows the
 # effect of a change of the statistics or of the plots. `one-layer` is made of the runs of four folders.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -91,8 +91,9 @@ dial() {
 words() {
     name=tables/$1
     shift
-    make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm --from "$results/$name" "$@"
-    take "$name" sweep.csv words.csv correlations.csv halves.csv area.svg
+    rm -rf new && mkdir new && cp "$results/$name/runs.csv" new
+    make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm "$@"
+    take "$name" runs.csv words.csv differences.csv correlations.csv halves.csv area.svg
 }
 
 dial two four others papers three confirm parts wide sixteen blocks all

@@ -33,26 +33,20 @@ static const Option word_options[] = {
      1000},
     {"confirm", OPTION_FLAG, NULL, NULL,
      "train the sandwich that is best on validation with every seed of --seeds", 0, 0},
-    {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: make tables and plots of the runs in DIR/sweep.csv; give all other options "
-     "as for the training",
-     0, 0},
     {0},
 };
 
 static const Option statistics_options[] = {
     {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of words, with Tukey's correction: DIR/pairs.csv, .tex", 0,
-     0},
+     "also show differences of all pairs of words, with Tukey's correction", 0, 0},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
-     "write sweep.csv (runs), words.csv, differences.csv, correlations.csv, halves.csv, "
-     "permutations and random (ranked), sweep.md, plots, study.log, the source papers' figures "
-     "beside ours (published.csv, .md, .tex) where the papers have some, and each run under "
-     "DIR/runs",
+     "write runs.csv, words.csv, differences.csv, correlations.csv, halves.csv, sweep.md, plots, "
+     "study.log, the source papers' figures beside ours (published.csv, .md, .tex) where the "
+     "papers have some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print one row per run as CSV", 0, 0},
@@ -79,7 +73,6 @@ static const OptionGroup *const groups[] = {&word_group,
 static int open_study(Sweep *u)
 {
     const Options *o = u->options;
-    const char *from = options_item(o, "from", 0);
     TRY(network_check(o));
     TRY(zoo_open(&u->zoo));
     TRY(sweep_words(u));
@@ -87,20 +80,21 @@ static int open_study(Sweep *u)
     TRY(network_language(o, &u->corpus));
     TRY(network_adaptive(o, &u->corpus));
     TRY(sweep_check(u));
-    TRY(runs_warmup(u->options, groups, from ? from : u->dir));
+    TRY(runs_warmup(u->options, groups, u->dir));
     TRY(network_warmup(u->options, &u->corpus));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
     TRY(runs_same_study(&u->runs, groups));
-    if (!sweep_recorded(u)) TRY(runs_open(&u->runs));
-    if (u->worker.leader) TRY(tasks_save_config(&u->runs, "sweep"));
+    TRY(runs_open(&u->runs));
     runs_note(&u->runs, "begins: %zu words", u->words);
     return 0;
 }
 
 static int save(void *study)
 {
-    const Sweep *u = study;
+    Sweep *u = study;
+    TRY(sweep_record(u));
+    TRY(sweep_tables(u));
     TRY(sweep_save(u));
     return sweep_plots(u);
 }
@@ -109,15 +103,16 @@ static int save(void *study)
  * while others are better. */
 static int verdict(const Sweep *u)
 {
+    const RunTable *t = &u->table;
     const Unigram unigram = runs_unigram(&u->corpus);
     char names[512] = "";
     size_t n = 0, better = 0;
-    for (size_t i = 0; i < u->words; i++) {
-        const Word *w = &u->word[i];
-        int beats = runs_beats_unigram(w->valid.mean, w->test.mean, &unigram);
+    for (size_t i = 0; i < t->designs; i++) {
+        const RunDesign *d = &t->design[i];
+        int beats = runs_beats_unigram(d->mean[0].mean, d->mean[1].mean, &unigram);
         better += (size_t)beats;
-        if (w->valid.n == 0 || beats || n >= sizeof names) continue;
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", w->letters);
+        if (beats || n >= sizeof names) continue;
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", d->name);
     }
     const char *word = network_unit(&u->corpus.vocab)->word;
     if (n && better) notice_warn("no better than %s frequencies: %s", word, names);
@@ -129,25 +124,21 @@ static int study(Sweep *u)
     TRY(open_study(u));
     TRY(sweep_train(u, u->worker.leader));
     if (!tasks_write_tables(u->worker.leader)) return 0;
-    TRY(sweep_tables(u));
-    TRY(sweep_show(u));
     TRY(tasks_save_tables(&u->runs, save, u));
+    if (!u->wide) TRY(sweep_tables(u)); /* another process has written the files */
+    TRY(sweep_show(u));
     return verdict(u);
 }
 
 static void close_study(Sweep *u)
 {
     sweep_words_free(u);
-    sheet_free(u->runs_table);
-    sheet_free(u->wide);
-    sheet_free(u->brief);
-    sheet_free(u->differences);
-    sheet_free(u->all_pairs);
-    sheet_free(u->correlations);
-    sheet_free(u->related);
-    sheet_free(u->sandwiches);
-    sheet_free(u->halves);
-    sheet_free(u->plotted);
+    Sheet *const sheets[] = {u->wide,    u->brief,  u->differences, u->correlations,
+                             u->related, u->halves, u->sandwiches,  u->plotted};
+    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++) sheet_free(sheets[i]);
+    for (size_t i = 0; i < sizeof u->own / sizeof *u->own; i++) memory_free(u->own[i]);
+    runtable_close(&u->table);
+    runs_close(&u->runs);
     corpus_free(&u->corpus);
     zoo_close(&u->zoo);
 }
@@ -177,14 +168,9 @@ static const Kind kinds[] = {
      .words = "sweep.md",
      .table = {{"words", sweep_word_columns,
                 "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
-               {"differences", sweep_difference_columns,
-                "Perplexities less the interleaved word's. Brackets hold 95 % intervals.",
-                KIND_MANY},
-               {"pairs", sweep_pair_columns,
-                "Differences of all pairs of words, with 95 % intervals that hold together "
-                "(Tukey).",
-                KIND_MANY},
-               {"correlations", sweep_correlation_columns,
+               {"differences", runtable_differences,
+                "Differences of words, with 95 % intervals that hold together as told.", KIND_MANY},
+               {"correlations", runtable_correlations,
                 "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
                 "over 7 words or more.",
                 KIND_ALL},
@@ -192,11 +178,8 @@ static const Kind kinds[] = {
                 "Sublayers in the bottom and top half of words that are better than the baseline "
                 "and of words that are not.",
                 KIND_ALL},
-               {"sweep", sweep_run_columns, "Trainings", 0},
+               {"runs", sweep_run_columns, "Trainings", 0},
                {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
-               {"permutations", sweep_ranked_columns, "Permutations and the baseline by perplexity",
-                0},
-               {"random", sweep_ranked_columns, "Random words and the baseline by perplexity", 0},
                {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0},
                PUBLISHED_TABLE(published_words)},
      .plot = {{"permutations",
@@ -217,7 +200,7 @@ const Command command_sweep = {
         "Trains language models that are words over {s, f}; s is an attention sublayer and f a feed-forward\n"
         "sublayer. Beside each word it shows the signed area (the coefficient of [F,G]) and the leading\n"
         "error of the splitting that the word stands for (Press, Smith, Levy 2020, sections 3 and 4; --out\n"
-        "writes their tables 1 and 2 and figures 2 to 6). Rank correlations show whether splitting accuracy\n"
+        "writes their figures 2 to 6). Rank correlations show whether splitting accuracy\n"
         "goes with perplexity.\n"
         "\n"
         "Differences from the interleaved word share one standard deviation, pooled over all words, and are\n"
@@ -230,13 +213,14 @@ const Command command_sweep = {
         "that is asked for in two ways is one model.\n"
         "\n"
         "Each training is one 'trotter train' under DIR/runs (scheme word:LETTERS:euler; --layers repeats\n"
-        "the word). Given again, the command reads finished runs and continues stopped ones. Several\n"
+        "the word). Given again, the command reads finished runs and continues stopped ones; a run that has a\n"
+        "row in DIR/runs.csv and no folder is finished, so that this file alone makes the tables again. Several\n"
         "processes with the same command share the runs, and each run is trained once. Under mpirun, srun\n"
         "or a Slurm array only the first process writes tables. The command 'trotter attention' measures\n"
         "attention distances between the models.\n"
         "\n"
         "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
-    .often = "pairs permutations random sandwiches words seeds corpus width epochs device out from",
+    .often = "pairs permutations random sandwiches words seeds corpus width epochs device out",
     .example = "--pairs 4 --permutations 8 --sandwiches --out out/sweep",
     .groups = groups,
     .saves = 1,

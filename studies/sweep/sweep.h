@@ -1,17 +1,15 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and f a
  * feed-forward sublayer, and what correlates with their perplexities. Its parts: the words (sweep_draw.c,
- * sweep_words.c), their trainings (sweep_runs.c), recorded runs (sweep_from.c), tables (sweep_table.c), differences
- * from the interleaved word and of all pairs (sweep_differences.c), rank correlations (sweep_relate.c), words and
- * files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
+ * sweep_words.c), their trainings (sweep_runs.c), the table of runs and what is read off it (sweep_table.c,
+ * studies/table), words and files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
  */
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
 
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
-#include "studies/statistics/simultaneous.h"
+#include "studies/table/runtable.h"
 #include "studies/tools/select.h"
-#include "studies/tools/sheet.h"
 
 /* The families of words in a sweep; a word may belong to several, and is one model. */
 enum {
@@ -67,9 +65,6 @@ typedef struct {
     size_t numbers;    /* of the model, with the given options */
     size_t seeds;      /* trainings */
     RunResult *result; /* (seeds); NaN where a run failed */
-    double params;
-    Interval valid, test;
-    double even[2]; /* mean validation, test perplexity over the seeds that every word has */
 } Word;
 
 typedef struct {
@@ -87,11 +82,11 @@ typedef struct {
     size_t interleaved; /* index of the interleaved word; `words` where there is none */
     size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
     size_t failed; /* runs */
-    Seeds layout[2]; /* of validation and test text (sweep_differences) */
-    SharedSeeds shared[2];
-    Sheet *all_pairs; /* NULL without --all-pairs */
-    Sheet *differences, *runs_table, *wide, *brief, *correlations, *related, *halves, *sandwiches,
-        *plotted;
+    char runs_file[OUTPUT_PATH];
+    RunTable table; /* of that file, once all is trained */
+    size_t base;    /* the interleaved word's design in it; table.designs: it has no run */
+    Column *own[4]; /* of wide, brief, sandwiches and differences */
+    Sheet *wide, *brief, *differences, *correlations, *related, *halves, *sandwiches, *plotted;
 } Sweep;
 
 /* ---- sweep_words.c ---------------------------------------------------------------------------------- */
@@ -106,45 +101,30 @@ int sweep_is(const Word *w, int family);
 
 /* Sets how often each word is trained; fails here where every run would fail. */
 int sweep_check(Sweep *u);
-/* Trains every word with its seeds; then, with --confirm, the best sandwich with the seeds of the baseline. With --from
- * it trains nothing and reads the runs. */
+/* Trains every word with its seeds; then, with --confirm, the best sandwich with the seeds of the baseline. */
 int sweep_train(Sweep *u, int wait);
 
-/* ---- sweep_from.c ----------------------------------------------------------------------------------- */
+/* ---- sweep_table.c --------------------------------------------------------------------------------- */
 
-/* Returns 1 where the runs are those that earlier sweeps recorded (--from). */
-int sweep_recorded(const Sweep *u);
-/* Reads the results of every word's seeds from the sweep.csv of those sweeps. ERR_INPUT where one is missing, of
- * another size, or there twice with two perplexities. */
-int sweep_from(Sweep *u);
+/* Columns of runs.csv, words.csv, families.csv, sandwich.csv, halves.csv. */
+extern const Column sweep_run_columns[], sweep_word_columns[], sweep_family_columns[],
+    sweep_sandwich_columns[], sweep_half_columns[];
 
-/* ---- sweep_table.c, sweep_relate.c -------------------------------------------------------------------- */
-
-/* Columns of words.csv, sweep.csv, families.csv, sandwich.csv, permutations.csv and random.csv; halves.csv,
- * correlations.csv, differences.csv, pairs.csv. */
-extern const Column sweep_word_columns[], sweep_run_columns[], sweep_family_columns[],
-    sweep_sandwich_columns[], sweep_ranked_columns[], sweep_half_columns[],
-    sweep_correlation_columns[], sweep_difference_columns[], sweep_pair_columns[];
-
+/* Makes a sheet of these columns, those of runs.csv or the ones that --csv shows: a row for each run that has a result. */
+extern const Column sweep_shown_columns[];
+int sweep_runs_sheet(const Sweep *u, const Column *list, Sheet **out);
+/* Writes DIR/runs.csv. */
+int sweep_record(const Sweep *u);
+/* Reads it back, and makes all sheets. ERR_INPUT, ERR_MEMORY. */
 int sweep_tables(Sweep *u);
-/* Adds the row of a word and its k-th run to a table of the first six kinds of columns. family: the family, or
- * families, in the row. */
-void sweep_row(const Sweep *u, const Word *w, size_t k, const char *family, Sheet *out);
-/* Reads what a row of sweep.csv has of a run; the rest is NaN. ERR_INPUT. */
-int sweep_result(const Csv *c, size_t row, RunResult *out);
-/* Fills u->layout, shared and differences: every word less the interleaved one; no rows without that one. With
- * --all-pairs it also fills u->all_pairs, every word less every earlier one. ERR_MEMORY. */
-int sweep_differences(Sweep *u);
-/* Returns 1 where w is the sandwich that its first seed chose (--confirm). */
-int sweep_chosen(const Sweep *u, const Word *w);
-/* Fills u->correlations, and u->related with those of validation perplexity alone. */
-int sweep_correlations(Sweep *u);
-/* Computes the rank correlation of validation perplexity with |area| over the words of a family. */
-int sweep_answer(const Sweep *u, int family, Correlation *out);
-/* sweep_has_baseline returns 1 where the baseline has a mean validation perplexity, sweep_is_better where a word's is
- * lower than that. */
+/* Returns 1 where a design of the table is of the family; FAMILIES: always. */
+int sweep_of(const Sweep *u, size_t design, int family);
+/* Returns a design's validation perplexity with the first seed; NaN: none. */
+double sweep_first(const Sweep *u, size_t design);
+/* sweep_has_baseline returns 1 where the interleaved word has a mean validation perplexity, sweep_is_better where a
+ * design's is lower than that. */
 int sweep_has_baseline(const Sweep *u);
-int sweep_is_better(const Sweep *u, const Word *w);
+int sweep_is_better(const Sweep *u, size_t design);
 
 /* ---- sweep_save.c, sweep_plot.c ---------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* sweep_plot.c: draws the paper's figures 2 to 6 for our words, and perplexity against area. The plots read
- * families.csv (a row for each run and family), sandwich.csv, halves.csv and sweep.csv. */
+ * families.csv (a row for each run and family), sandwich.csv, halves.csv and runs.csv. */
 #include <math.h>
 #include <stdio.h>
 
@@ -105,7 +105,7 @@ static void draw_baseline(const Sweep *u, Plot *p)
 {
     double low = INFINITY, high = -INFINITY;
     if (!sweep_has_baseline(u)) return;
-    plot_level(p, u->word[u->interleaved].valid.mean, "interleaved, mean");
+    plot_level(p, u->table.design[u->base].mean[0].mean, "interleaved, mean");
     if (count_runs(u, FAMILY_INTERLEAVED, &low, &high) > 1 && high > low)
         plot_level(p, low, "best seed");
 }
@@ -148,7 +148,7 @@ static int draw_seeds(const Sweep *u)
     double low = INFINITY, high = -INFINITY;
     Plot *p;
     PlotFrame frame = {"seeds", "Validation perplexity by seed", "validation perplexity", "", 0};
-    for (size_t i = 0; i < u->words; i++) rows += u->word[i].valid.n > 1;
+    for (size_t i = 0; i < u->table.designs; i++) rows += u->table.design[i].mean[0].n > 1;
     if (rows < 2) return 0;
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set ytics scale 0 ()\nset yrange [%zu.6:-0.6]\nunset key", rows - 1);
@@ -156,20 +156,22 @@ static int draw_seeds(const Sweep *u)
     for (size_t i = 0, row = 0; i < u->words; i++) {
         const Word *w = &u->word[i];
         char name[64];
-        if (w->valid.n < 2) continue;
+        size_t design = runtable_find(&u->table, 0, w->letters);
+        if (design == u->table.designs || u->table.design[design].mean[0].n < 2) continue;
+        const Interval *valid = &u->table.design[design].mean[0];
         snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
         plot_tic(p, row, name);
-        low = fmin(low, w->valid.mean - w->valid.sd);
-        high = fmax(high, w->valid.mean + w->valid.sd);
+        low = fmin(low, valid->mean - valid->sd);
+        high = fmax(high, valid->mean + valid->sd);
         plot_item(
-            p, "sweep.csv",
+            p, "runs.csv",
             "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb %s",
             sheet_column(sweep_run_columns, "word"), w->letters,
             sheet_column(sweep_run_columns, "valid_ppl"), row, family_colour(w));
         plot_item(p, NULL,
                   "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
                   "'#222222'",
-                  w->valid.mean, row);
+                  valid->mean, row);
         row++;
     }
     if (plot_narrow()) plot_few_tics(p, high - low, 4);

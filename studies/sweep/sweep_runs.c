@@ -14,7 +14,8 @@ static size_t layers(const Sweep *u)
 
 static RunSpec spec(const Sweep *u, const Word *w, size_t k)
 {
-    return (RunSpec){.scheme = w->scheme, .layers = layers(u), .seed = u->seed + k};
+    return (RunSpec){
+        .scheme = w->scheme, .layers = layers(u), .seed = u->seed + k, .numbers = w->numbers};
 }
 
 /* Makes room for the results of `seeds` trainings, NaN at first. */
@@ -45,28 +46,6 @@ int sweep_check(Sweep *u)
 
 /* ---- training -------------------------------------------------------------------------------------- */
 
-/* Returns the number of seeds that every word has: the effect of one seed on all of them must not decide a
- * rank. */
-static size_t even_seeds(const Sweep *u)
-{
-    size_t least = u->word[0].seeds;
-    for (size_t i = 1; i < u->words; i++)
-        if (u->word[i].seeds < least) least = u->word[i].seeds;
-    return least;
-}
-
-static void summarise(const Sweep *u, Word *w)
-{
-    enum { STRIDE = sizeof(RunResult) / sizeof(double) };
-    w->params = NAN;
-    for (size_t k = 0; k < w->seeds; k++)
-        if (!isnan(w->result[k].params)) w->params = w->result[k].params;
-    w->valid = statistics_positive(&w->result->valid_ppl, STRIDE, w->seeds);
-    w->test = statistics_positive(&w->result->test_ppl, STRIDE, w->seeds);
-    w->even[0] = statistics_mean(&w->result->valid_ppl, STRIDE, even_seeds(u)).mean;
-    w->even[1] = statistics_mean(&w->result->test_ppl, STRIDE, even_seeds(u)).mean;
-}
-
 /* Trains words at .. at + n - 1 with their seeds from `first` on. */
 static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
 {
@@ -77,7 +56,10 @@ static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
     for (size_t w = at; w < at + n; w++)
         for (size_t k = first; k < u->word[w].seeds; k++)
             list[i++] = (Task){.spec = spec(u, &u->word[w], k), .more = &u->word[w].result[k]};
-    const Work work = {.runs = &u->runs, .wait = wait};
+    const Work work = {.runs = &u->runs,
+                       .wait = wait,
+                       .config = u->worker.leader ? "sweep" : NULL,
+                       .follow = first == 0 && options_flag(u->options, "confirm")};
     int code = tasks_run(&work, list, runs);
     for (i = 0; code == 0 && i < runs; i++) {
         RunResult *result = list[i].more;
@@ -85,13 +67,6 @@ static int train_words(Sweep *u, size_t at, size_t n, size_t first, int wait)
         if (tasks_has_result(&list[i])) *result = list[i].result;
     }
     memory_free(list);
-    return code;
-}
-
-static int train(Sweep *u, size_t at, size_t n, size_t first, int wait)
-{
-    int code = sweep_recorded(u) ? sweep_from(u) : train_words(u, at, n, first, wait);
-    for (size_t w = at; w < at + n; w++) summarise(u, &u->word[w]);
     return code;
 }
 
@@ -115,20 +90,18 @@ static int confirm(Sweep *u, int wait)
     find_best(u);
     if (u->best == u->words || u->word[u->best].seeds >= seeds) return 0;
     had = u->word[u->best].seeds;
-    if (!sweep_recorded(u))
-        runs_note(&u->runs,
-                  "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
-                  "seeds",
-                  u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl,
-                  seeds);
+    runs_note(&u->runs,
+              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
+              "seeds",
+              u->word[u->best].scheme->name, u->seed, u->word[u->best].result[0].valid_ppl, seeds);
     TRY(make_room(&u->word[u->best], seeds));
-    return train(u, u->best, 1, had, wait);
+    return train_words(u, u->best, 1, had, wait);
 }
 
 int sweep_train(Sweep *u, int wait)
 {
     int confirms = options_flag(u->options, "confirm");
-    TRY(train(u, 0, u->words, 0, wait || confirms));
+    TRY(train_words(u, 0, u->words, 0, wait || confirms));
     find_best(u);
     return confirms ? confirm(u, wait) : 0;
 }

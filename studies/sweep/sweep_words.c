@@ -96,16 +96,6 @@ static int add(Sweep *u, const char *letters, int family, int k, size_t *at)
     return 0;
 }
 
-int sweep_has_baseline(const Sweep *u)
-{
-    return u->interleaved < u->words && u->word[u->interleaved].valid.n > 0;
-}
-
-int sweep_is_better(const Sweep *u, const Word *w)
-{
-    return sweep_has_baseline(u) && w->valid.mean < u->word[u->interleaved].valid.mean;
-}
-
 void sweep_words_free(Sweep *u)
 {
     for (size_t i = 0; i < u->words; i++) {

@@ -18,7 +18,11 @@ static const Option input_options[] = {
      "columns that tell designs apart (default: the columns of text that vary)", 0, 0},
     {"seed", OPTION_TEXT, NULL, "COLUMN", "column of the seeds (default: the one called seed)", 0,
      0},
-    {"measure", OPTION_TEXT, NULL, "COLUMN", "column to show (default: the last of numbers)", 0, 0},
+    {"measure", OPTION_TEXT, NULL, "A,B,...", "columns to show (default: the last of numbers)", 0,
+     0},
+    {"by", OPTION_TEXT, NULL, "COLUMN",
+     "column whose values are looked at apart, as depths are, each with its own standard deviation",
+     0, 0},
     {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU", 0, 0},
     {0},
 };
@@ -32,6 +36,11 @@ static const Option question_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",
      "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'",
      0, 0},
+    {"equivalence", OPTION_REAL, NULL, "X",
+     "show p of a difference from the baseline of X or more (two one-sided tests, corrected)", 1e-9,
+     1e9},
+    {"relate", OPTION_TEXT, NULL, "A,B,...",
+     "show rank correlations of the measures with these columns over designs", 0, 0},
     {"plan", OPTION_TEXT, NULL, "FILE",
      "show the contrasts of this file, one a line, and whether it was committed before the data", 0,
      0},
@@ -41,7 +50,8 @@ static const Option question_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV", 0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write table.csv, .tex, .md, differences.csv, .tex and the plot forest.svg", 0, 0},
+     "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg",
+     0, 0},
     PLOT_FIGURE,
     {0},
 };
@@ -53,7 +63,7 @@ static const OptionGroup *const groups[] = {&input_group, &question_group, &outp
 
 /* The row of a design. SIZE_MAX: none. */
 typedef struct {
-    const char *design;
+    const char *design, *panel, *measure;
     Interval of;
     double least, greatest;
     size_t missing, diverged;
@@ -77,6 +87,10 @@ static const Column design_columns[] = {
            .words = "rows without a number"),
     COLUMN(DesignRow, diverged, .place = 8, .page = 8, .sparse = 1,
            .words = "runs that diverged (NaN, infinite); the others alone make the row"),
+    COLUMN(DesignRow, panel, .place = 2, .page = 2, .sparse = 1,
+           .words = "the part of the table that is looked at apart"),
+    COLUMN(DesignRow, measure, .place = 2, .page = 2, .sparse = 1,
+           .words = "the numbers that are shown"),
     {0}};
 
 /* What the plot shows of a design, from the top down. */
@@ -92,100 +106,72 @@ static const Column forest_columns[] = {
     COLUMN(ForestRow, high, .words = "upper end of it"),
     {0}};
 
-enum { LIST_MOST = 24 };
+enum { RELATED = 16 };
 typedef struct {
     const Options *options;
     RunTable t;
-    size_t base;     /* t.designs: none */
-    const char *why; /* it is not shown whether the plan is older than the data; NULL: it is */
-    int places;      /* behind the point */
-    Column list[2][LIST_MOST];
-    Sheet *designs, *differences, *forest;
+    const char *base; /* NULL: none */
+    const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
+    Column *own[3];   /* of the first three sheets */
+    Sheet *designs, *differences, *correlations, *forest;
 } Study;
-
-/* ---- what was read ------------------------------------------------------------------------------- */
-
-static void tell_file(const RunTable *t, const Csv *c)
-{
-    if (csv_column(c, t->measure) < 0)
-        notice_warn("%s has no column '%s': none of its rows is read", c->file, t->measure);
-    for (size_t k = 0; k < t->keys + (t->seed != NULL); k++) {
-        const char *name = k < t->keys ? t->key[k] : t->seed;
-        if (csv_column(c, name) < 0)
-            notice_warn("%s has no column '%s': it is empty in its rows", c->file, name);
-    }
-}
-
-static void tell_rows(const RunDesign *d, const RunRows *rows, const char *what)
-{
-    if (rows->count)
-        notice_warn("%s: %zu run%s %s (first: %s:%zu)", d->name, rows->count,
-                    rows->count == 1 ? "" : "s", what, rows->file, rows->line);
-}
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-/* Chooses how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it
- * is 100 or more. */
-static void choose_places(Study *u)
-{
-    double sd = u->t.model.pooled.sd;
-    u->places = !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
-}
-
-/* Makes a sheet whose fixed numbers have these places. to: room for its columns. */
-static int new_sheet(const Column *from, int places, Column to[LIST_MOST], Sheet **out)
-{
-    Column *at = to;
-    for (; from->name || from->head; from++) {
-        *at = *from;
-        if (at->form == SHEET_FIXED) at->digits = (short)places;
-        at++;
-    }
-    return sheet_new(to, out);
-}
-
 static int add_designs(Study *u)
 {
-    TRY(new_sheet(design_columns, u->places, u->list[0], &u->designs));
-    for (size_t i = 0; i < u->t.designs; i++) {
-        const RunDesign *d = &u->t.design[i];
-        sheet_row(u->designs, &(DesignRow){d->name, d->mean, d->least, d->greatest,
-                                           d->missing.count ? d->missing.count : SIZE_MAX,
-                                           d->diverged.count ? d->diverged.count : SIZE_MAX});
-    }
+    const RunTable *t = &u->t;
+    TRY(runtable_new(&u->t, design_columns, &u->own[0], &u->designs));
+    for (size_t i = 0; i < t->designs; i++)
+        for (size_t m = 0; m < t->measures; m++) {
+            const RunDesign *d = &t->design[i];
+            sheet_row(u->designs,
+                      &(DesignRow){d->name, t->panels > 1 ? t->panel[d->panel] : NULL,
+                                   t->measures > 1 ? t->measure[m].text : NULL, d->mean[m],
+                                   m ? NAN : d->least, m ? NAN : d->greatest,
+                                   d->missing.count ? d->missing.count : SIZE_MAX,
+                                   d->diverged.count ? d->diverged.count : SIZE_MAX});
+        }
     return 0;
+}
+
+static const RunDesign *find_design(const RunTable *t, const char *name)
+{
+    for (size_t i = 0; i < t->designs; i++)
+        if (strcmp(t->design[i].name, name) == 0) return &t->design[i];
+    return NULL;
 }
 
 /* Finds the baseline: the one named, or where no other question is asked the first design that is compared. */
 static int find_base(Study *u)
 {
     const Options *o = u->options;
-    const char *name = options_text(o, "baseline");
     const RunTable *t = &u->t;
     const char *names[RUNTABLE_MOST];
-    u->base = name ? runtable_find(t, name) : 0;
+    u->base = options_text(o, "baseline");
     for (size_t i = 0; i < t->designs; i++) names[i] = t->design[i].name;
-    const char *near = name && u->base == t->designs ? nearest_name(name, names, t->designs) : NULL;
-    if (name && u->base == t->designs)
-        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", name,
+    if (u->base && !find_design(t, u->base)) {
+        const char *near = nearest_name(u->base, names, t->designs);
+        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", u->base,
                          near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
-    if (name) return 0;
-    if (options_flag(o, "all-pairs") || options_item(o, "contrast", 0) || options_text(o, "plan"))
-        u->base = t->designs;
-    while (u->base < t->designs && !runtable_compared(&t->design[u->base])) u->base++;
+    }
+    if (u->base || options_flag(o, "all-pairs") || options_item(o, "contrast", 0) ||
+        options_text(o, "plan"))
+        return 0;
+    for (size_t i = 0; !u->base && i < t->designs; i++)
+        if (runtable_compared(&t->design[i])) u->base = t->design[i].name;
     return 0;
 }
 
 static int add_differences(Study *u)
 {
     const Options *o = u->options;
-    const RunTable *t = &u->t;
+    RunTable *t = &u->t;
     const char *text, *planned = NULL, *plan = options_text(o, "plan");
     TRY(find_base(u));
-    TRY(new_sheet(runtable_differences, u->places, u->list[1], &u->differences));
-    if (u->base < t->designs && runtable_compared(&t->design[u->base]))
-        TRY(runtable_dunnett(t, u->base, u->differences));
+    TRY(runtable_new(&u->t, runtable_differences, &u->own[1], &u->differences));
+    if (u->base) TRY(runtable_baseline(t, u->base, options_real(o, "equivalence")));
+    TRY(runtable_dunnett(t, u->differences));
     if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
     if (plan) planned = runtable_planned(t, plan, &u->why);
     if (plan) TRY(runtable_plan(t, plan, planned, u->differences));
@@ -194,50 +180,44 @@ static int add_differences(Study *u)
     return 0;
 }
 
+/* Adds the rank correlations of the columns of --relate. */
+static int add_correlations(Study *u)
+{
+    char column[RELATED][64];
+    const RunTable *t = &u->t;
+    RunRelation list[RELATED * RUNTABLE_MEASURES + 1] = {{0}};
+    size_t n = 0, columns = 0;
+    if (!options_text(u->options, "relate")) return 0;
+    for (; columns < RELATED && options_part(u->options, "relate", columns, column[columns]);
+         columns++)
+        for (size_t m = 0; m < t->measures; m++)
+            list[n++] = (RunRelation){t->measure[m].text, t->measure[m].column, column[columns],
+                                      column[columns], NULL};
+    TRY(runtable_new(&u->t, runtable_correlations, &u->own[2], &u->correlations));
+    return runtable_relate(t, list, NULL, 1, u->correlations);
+}
+
 /* Tells what was chosen where it was not given, and what is left out. */
 static void tell(const Study *u)
 {
     const RunTable *t = &u->t;
     const Options *o = u->options;
-    const char *base = options_text(o, "baseline");
     char keys[1024] = "";
     for (size_t k = 0, n = 0; k < t->keys && n < sizeof keys; k++)
         n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", k ? "," : "", t->key[k]);
     if (!options_text(o, "design") || !options_text(o, "seed") || !options_text(o, "measure"))
         progress_note("chosen: --design %s %s%s --measure %s", keys,
-                      t->seed ? "--seed " : "(no seed)", t->seed ? t->seed : "", t->measure);
-    if (!base && u->base < t->designs)
-        progress_note("chosen: --baseline %s", t->design[u->base].name);
-    if (base && !runtable_compared(&t->design[u->base]))
-        notice_warn("nothing is compared with %s, as it has no run or one that diverged", base);
+                      t->seed ? "--seed " : "(no seed)", t->seed ? t->seed : "",
+                      t->measure[0].column);
+    if (u->base && !options_text(o, "baseline")) progress_note("chosen: --baseline %s", u->base);
+    if (u->base && !runtable_compared(find_design(t, u->base)))
+        notice_warn("nothing is compared with %s, as it has no run or one that diverged", u->base);
     if (u->why)
         notice_warn("not shown whether %s was planned: %s", options_text(o, "plan"), u->why);
-    for (size_t f = 0; f < t->files; f++) tell_file(t, &t->file[f]);
-    for (size_t i = 0; i < t->designs; i++) {
-        tell_rows(&t->design[i], &t->design[i].missing, "without a number");
-        tell_rows(&t->design[i], &t->design[i].diverged,
-                  "diverged, so it has no differences; its row is of the others");
-    }
-    if (t->model.pooled.df == 0) notice_warn("no design has two runs, so there is no interval");
+    runtable_tell(t);
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
-
-static void print_model(const RunTable *t, int places, FILE *f)
-{
-    if (t->model.pooled.df == 0) {
-        fprintf(f,
-                "    No design has two runs, so there is no standard deviation and no interval.\n");
-        return;
-    }
-    differences_seeds(&t->model, &t->shared, t->measure, places, f);
-    if (t->single)
-        fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
-                t->single, t->single == 1 ? " has" : "s have", t->single == 1 ? "s" : "");
-    for (size_t i = 0; i < t->designs; i++)
-        if (t->design[i].diverged.count)
-            fprintf(f, "    %s is left out because one of its runs diverged.\n", t->design[i].name);
-}
 
 static int print_all(const Study *u, int form, FILE *f)
 {
@@ -245,8 +225,8 @@ static int print_all(const Study *u, int form, FILE *f)
     fprintf(f,
             "%s, %s is better: %zu design%s, %zu run%s. ± is half of the 95 %% interval of a "
             "design's own runs\n(Student's t).\n\n",
-            t->measure, t->more ? "more" : "less", t->designs, t->designs == 1 ? "" : "s", t->runs,
-            t->runs == 1 ? "" : "s");
+            t->measure[0].column, t->measure[0].more ? "more" : "less", t->designs,
+            t->designs == 1 ? "" : "s", t->runs, t->runs == 1 ? "" : "s");
     TRY(sheet_write(u->designs, form, f));
     if (sheet_rows(u->differences) == 0) return 0;
     fprintf(
@@ -254,9 +234,12 @@ static int print_all(const Study *u, int form, FILE *f)
         "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
         "all\ndesigns. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); p "
         "is corrected\nin the same way. A contrast is the mean of some designs minus that of others, by itself.\n");
-    print_model(t, u->places, f);
+    runtable_models(t, f);
     fputc('\n', f);
-    return sheet_write(u->differences, form, f);
+    TRY(sheet_write(u->differences, form, f));
+    if (!u->correlations) return 0;
+    fprintf(f, "\nRank correlations (Spearman) over designs:\n\n");
+    return sheet_write(u->correlations, form, f);
 }
 
 /* ---- plot ---------------------------------------------------------------------------------------- */
@@ -264,8 +247,8 @@ static int print_all(const Study *u, int form, FILE *f)
 /* Returns 1 where design i stands above design j. */
 static int is_above(const RunTable *t, size_t i, size_t j)
 {
-    double a = t->design[i].mean.mean, b = t->design[j].mean.mean;
-    return t->more ? a > b : a < b;
+    double a = t->design[i].mean[0].mean, b = t->design[j].mean[0].mean;
+    return t->measure[0].more ? a > b : a < b;
 }
 
 /* Sorts the designs that have runs; returns how many. */
@@ -273,7 +256,7 @@ static size_t sort(const RunTable *t, size_t order[RUNTABLE_MOST])
 {
     size_t n = 0;
     for (size_t i = 0, k; i < t->designs; i++) {
-        if (t->design[i].mean.n == 0) continue;
+        if (t->design[i].mean[0].n == 0) continue;
         for (k = n++; k > 0 && is_above(t, i, order[k - 1]); k--) order[k] = order[k - 1];
         order[k] = i;
     }
@@ -283,21 +266,22 @@ static size_t sort(const RunTable *t, size_t order[RUNTABLE_MOST])
 static int draw(const Study *u, const char *dir, const size_t *order, size_t n)
 {
     const RunTable *t = &u->t;
-    char title[256];
+    char title[256], name[512];
     double from = INFINITY,
            to = -INFINITY; /* fmin and fmax leave out NaN: one run has no interval */
     Plot *p;
-    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", t->measure,
-             t->more ? "more" : "less");
-    PlotFrame frame = {"forest", title, t->measure, "", 0};
+    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals",
+             t->measure[0].column, t->measure[0].more ? "more" : "less");
+    PlotFrame frame = {"forest", title, t->measure[0].column, "", 0};
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p,
                  "unset key\nset grid noytics\nset ytics scale 0 ()\n"
                  "set offsets graph 0.05, graph 0.05, 0, 0\nset yrange [%zu.5:-0.5]",
                  n - 1);
     for (size_t k = 0; k < n; k++) {
-        const Interval *of = &t->design[order[k]].mean;
-        plot_tic(p, k, t->design[order[k]].name);
+        const Interval *of = &t->design[order[k]].mean[0];
+        runtable_name(t, order[k], name, sizeof name);
+        plot_tic(p, k, name);
         from = fmin(from, fmin(of->low, of->mean));
         to = fmax(to, fmax(of->high, of->mean));
     }
@@ -315,7 +299,7 @@ static int save_plot(Study *u, const char *dir)
     size_t order[RUNTABLE_MOST], n = sort(&u->t, order);
     TRY(sheet_new(forest_columns, &u->forest));
     for (size_t k = 0; k < n; k++) {
-        const Interval *of = &u->t.design[order[k]].mean;
+        const Interval *of = &u->t.design[order[k]].mean[0];
         sheet_row(u->forest, &(ForestRow){k, of->mean, of->low, of->high});
     }
     TRY(output_sheet(u->forest, SHEET_CSV, dir, "forest.csv"));
@@ -332,6 +316,10 @@ static int save(Study *u, const char *dir)
     TRY(output_sheet(u->designs, SHEET_LATEX, dir, "table.tex"));
     TRY(output_sheet(u->differences, SHEET_CSV, dir, "differences.csv"));
     TRY(output_sheet(u->differences, SHEET_LATEX, dir, "differences.tex"));
+    if (u->correlations) {
+        TRY(output_sheet(u->correlations, SHEET_CSV, dir, "correlations.csv"));
+        TRY(output_sheet(u->correlations, SHEET_LATEX, dir, "correlations.tex"));
+    }
     TRY(output_open(&o));
     TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
     return save_plot(u, dir);
@@ -341,10 +329,20 @@ static int save(Study *u, const char *dir)
 static int read_files(Study *u, const char **name)
 {
     const Options *o = u->options;
-    RunTableAsked asked = {options_text(o, "design"), options_text(o, "seed"),
-                           options_text(o, "measure"), options_flag(o, "more-is-better")};
-    size_t n = 0;
+    char column[RUNTABLE_MEASURES + 1][64];
+    RunTableAsked asked = {.design = options_text(o, "design"),
+                           .seed = options_text(o, "seed"),
+                           .by = options_text(o, "by")};
+    size_t n = 0, m = 0;
     for (; options_item(o, "file", n); n++) name[n] = options_item(o, "file", n);
+    asked.measure[0].more = options_flag(o, "more-is-better");
+    for (; options_text(o, "measure") && options_part(o, "measure", m, column[m]); m++) {
+        if (m == RUNTABLE_MEASURES)
+            return error_set(ERR_INPUT, "--measure: expected at most %d columns",
+                             RUNTABLE_MEASURES);
+        asked.measure[m] =
+            (RunMeasure){.column = column[m], .more = options_flag(o, "more-is-better")};
+    }
     return runtable_open(name, n, &asked, &u->t);
 }
 
@@ -358,9 +356,9 @@ static int study(Study *u)
     int code = name ? read_files(u, name) : ERR_MEMORY;
     memory_free(name);
     TRY(code);
-    choose_places(u);
     TRY(add_designs(u));
     TRY(add_differences(u));
+    TRY(add_correlations(u));
     tell(u);
     TRY(options_flag(o, "csv") ? sheet_write(u->designs, SHEET_CSV, stdout)
                                : print_all(u, SHEET_PLAIN, stdout));
@@ -375,7 +373,9 @@ static int run(Options *o)
     runtable_close(&u.t);
     sheet_free(u.designs);
     sheet_free(u.differences);
+    sheet_free(u.correlations);
     sheet_free(u.forest);
+    for (size_t i = 0; i < sizeof u.own / sizeof *u.own; i++) memory_free(u.own[i]);
     return code;
 }
 
@@ -388,6 +388,8 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"differences", runtable_differences,
                 "Differences of designs, with 95 % intervals that hold together as told.",
+                KIND_ALL},
+               {"correlations", runtable_correlations, "Rank correlations (Spearman) over designs.",
                 KIND_ALL},
                {"forest", forest_columns, "Designs, as drawn", 0}},
      .plot = {{"forest", "Means of the designs and their 95 % intervals, the best first."}}},
@@ -404,7 +406,7 @@ const Command command_table_of_runs = {
         "\n"
         "An empty cell or NA is a missing run; NaN and inf are runs that diverged. Several files are put together.\n"
         "A contrast of --plan counts as planned where git shows that the plan was committed before the data.\n",
-    .often = "file design seed measure more-is-better baseline all-pairs contrast plan csv out",
+    .often = "file design seed measure by more-is-better baseline all-pairs contrast plan csv out",
     .example = "runs.csv --measure valid_ppl --baseline transformer",
     .groups = groups,
     .kinds = kinds,

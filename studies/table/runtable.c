@@ -1,4 +1,4 @@
-/* runtable.c: reads a table of runs and computes what its designs and seeds show. */
+/* runtable.c: reads a table of runs, and computes the means and the model of its designs and seeds. */
 #include "studies/table/runtable.h"
 
 #include <math.h>
@@ -7,43 +7,67 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* A row with a cell of the measure. */
-typedef struct {
-    size_t design, seed, file, line;
-    int kind;
-    double x;
-} Run;
+enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
 
 typedef struct {
-    Run *list; /* (rows of all files) */
-    size_t n;
-    const char *seed[RUNTABLE_MOST];
+    RunTable *t;
+    const char *seed[RUNTABLE_MOST], *panel[RUNTABLE_MOST];
+    size_t last[RUNTABLE_MOST]; /* rows of the designs */
 } Reading;
 
-size_t runtable_find(const void *table, const char *name)
+size_t runtable_find(const RunTable *t, size_t panel, const char *name)
 {
-    const RunTable *t = table;
     size_t i = 0;
-    while (i < t->designs && strcmp(t->design[i].name, name) != 0) i++;
+    while (i < t->designs && (t->design[i].panel != panel || strcmp(t->design[i].name, name) != 0))
+        i++;
     return i;
 }
 
 int runtable_compared(const RunDesign *d)
 {
-    return d->mean.n > 0 && d->diverged.count == 0;
+    return d->mean[0].n > 0 && d->diverged.count == 0;
+}
+
+const RunModel *runtable_model(const RunTable *t, size_t panel, size_t measure)
+{
+    return &t->model[panel * t->measures + measure];
+}
+
+void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes)
+{
+    const RunDesign *d = &t->design[design];
+    if (t->panels > 1)
+        snprintf(out, bytes, "%s, %s %s", d->name, t->by, t->panel[d->panel]);
+    else
+        snprintf(out, bytes, "%s", d->name);
+}
+
+static double *numbers(const RunTable *t, size_t measure, size_t design)
+{
+    return t->y + (measure * t->designs + design) * t->seeds;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
+static const char *cell_of(const RunTable *t, const RunCell *r, const char *name)
+{
+    return csv_named(&t->file[r->file], r->row, name);
+}
+
+static size_t line_of(const RunTable *t, const RunCell *r)
+{
+    return t->file[r->file].line[r->row + 1];
+}
+
 /* Makes the name of a row's design; the caller frees it. */
-static char *design_name(const RunTable *t, const Csv *c, size_t row)
+static char *design_name(const RunTable *t, const RunCell *r)
 {
     size_t bytes = 1;
-    for (size_t k = 0; k < t->keys; k++) bytes += strlen(csv_named(c, row, t->key[k])) + 1;
+    for (size_t k = 0; k < t->keys; k++) bytes += strlen(cell_of(t, r, t->key[k])) + 1;
     char *name = memory_new(bytes, 1), *at = name;
     for (size_t k = 0; name && k < t->keys; k++) {
         if (k > 0) *at++ = '@';
-        at = stpcpy(at, csv_named(c, row, t->key[k]));
+        at = stpcpy(at, cell_of(t, r, t->key[k]));
     }
     return name;
 }
@@ -54,131 +78,229 @@ static int too_many(const char *what, const char *option)
                      what, option);
 }
 
-static int find_design(RunTable *t, const Csv *c, size_t row, size_t *out)
-{
-    char *name = design_name(t, c, row);
-    if (!name) return ERR_MEMORY;
-    *out = runtable_find(t, name);
-    if (*out == t->designs && t->designs < RUNTABLE_MOST) {
-        t->design[t->designs++].name = name;
-        return 0;
-    }
-    memory_free(name);
-    return *out < t->designs ? 0 : too_many("designs", "design");
-}
-
-/* Finds a seed; 2 and 2.0 are one. */
-static int find_seed(RunTable *t, Reading *r, const char *text, size_t *out)
+/* Finds a text in a list, or adds it; 2 and 2.0 are one. */
+static int find_text(const char **list, size_t *n, const char *text, const char *what,
+                     const char *option, size_t *out)
 {
     double x, y;
     int number = runtable_cell(text, &x) == CELL_NUMBER;
-    for (*out = 0; *out < t->seeds; ++*out) {
-        if (strcmp(r->seed[*out], text) == 0) return 0;
-        if (number && runtable_cell(r->seed[*out], &y) == CELL_NUMBER && x == y) return 0;
+    for (*out = 0; *out < *n; ++*out) {
+        if (strcmp(list[*out], text) == 0) return 0;
+        if (number && runtable_cell(list[*out], &y) == CELL_NUMBER && x == y) return 0;
     }
-    if (t->seeds == RUNTABLE_MOST) return too_many("seeds", "seed");
-    r->seed[t->seeds++] = text;
+    if (*n == RUNTABLE_MOST) return too_many(what, option);
+    list[(*n)++] = text;
     return 0;
 }
 
-static int read_row(RunTable *t, Reading *r, size_t f, size_t row, int column)
+static int find_design(Reading *r, size_t at)
 {
-    const Csv *c = &t->file[f];
-    const char *text = csv_cell(c, row, column);
-    Run *run = &r->list[r->n++];
-    *run = (Run){.file = f, .line = c->line[row + 1]};
-    run->kind = runtable_cell(text, &run->x);
-    if (run->kind == CELL_TEXT)
-        return error_set(ERR_INPUT, "%s:%zu: expected a number in column '%s'; there is '%.40s'",
-                         c->file, run->line, t->measure, text);
-    TRY(find_design(t, c, row, &run->design));
-    return find_seed(t, r, t->seed ? csv_named(c, row, t->seed) : "", &run->seed);
+    RunTable *t = r->t;
+    RunCell *c = &t->row[at];
+    size_t panel = 0;
+    if (t->by) TRY(find_text(r->panel, &t->panels, cell_of(t, c, t->by), "panels", "by", &panel));
+    char *name = design_name(t, c);
+    if (!name) return ERR_MEMORY;
+    c->design = runtable_find(t, panel, name);
+    if (c->design < t->designs) {
+        memory_free(name);
+        t->row[r->last[c->design]].next = at;
+    } else if (t->designs == RUNTABLE_MOST) {
+        memory_free(name);
+        return too_many("designs", "design");
+    } else {
+        t->design[t->designs++] = (RunDesign){.name = name, .panel = panel, .first = at};
+    }
+    r->last[c->design] = at;
+    return 0;
+}
+
+/* Reads a row's cells of the measures: x out. Returns what the first holds, CELL_DIVERGED where any diverged. */
+static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kind)
+{
+    const Csv *c = &t->file[r->file];
+    int diverged = strcmp(cell_of(t, r, "diverged"), "yes") == 0;
+    for (size_t m = 0; m < t->measures; m++) {
+        int column = csv_column(c, t->measure[m].column), is = NONE;
+        const char *text = column < 0 ? "" : csv_cell(c, r->row, column);
+        x[m] = NAN;
+        if (column >= 0) is = runtable_cell(text, &x[m]);
+        if (is == CELL_TEXT)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: expected a number in column '%s'; there is '%.40s'", c->file,
+                             line_of(t, r), t->measure[m].column, text);
+        diverged |= is == CELL_DIVERGED;
+        if (m == 0) *kind = is;
+    }
+    if (diverged && *kind == CELL_NUMBER) *kind = CELL_DIVERGED;
+    return 0;
+}
+
+static int add_bound(RunTable *t, const RunCell *r, const double *x)
+{
+    if (t->bounds == RUNTABLE_BOUNDS)
+        return error_set(ERR_INPUT, "%s:%zu: expected at most %d bounds", t->file[r->file].file,
+                         line_of(t, r), RUNTABLE_BOUNDS);
+    RunBound *b = &t->bound[t->bounds++];
+    b->name = cell_of(t, r, t->key[0]);
+    memcpy(b->value, x, sizeof b->value);
+    return 0;
+}
+
+static void count(RunRows *rows, const RunTable *t, const RunCell *r)
+{
+    if (rows->count++ == 0) *rows = (RunRows){1, t->file[r->file].file, line_of(t, r)};
+}
+
+/* Reads a row; x, kind: of its measures. */
+static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
+{
+    RunTable *t = r->t;
+    RunCell *c = &t->row[t->rows];
+    *c = (RunCell){.file = f, .row = row, .next = SIZE_MAX};
+    TRY(read_numbers(t, c, x, kind));
+    const char *part = cell_of(t, c, "part");
+    if (strcmp(part, "bound") == 0) return add_bound(t, c, x);
+    if (*kind == NONE) return 0;
+    c->counts = strcmp(part, "choice") != 0;
+    TRY(find_design(r, t->rows));
+    return find_text(r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
+                     &t->row[t->rows++].seed);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
 
-static int both(const RunTable *t, const Reading *r, const Run *a, const Run *b)
+static int both(const Reading *r, const RunCell *a, const RunCell *b)
 {
+    const RunTable *t = r->t;
     return error_set(ERR_INPUT, "%s:%zu and %s:%zu are both %s%s%s%s", t->file[a->file].file,
-                     a->line, t->file[b->file].file, b->line, t->design[a->design].name,
+                     line_of(t, a), t->file[b->file].file, line_of(t, b), t->design[a->design].name,
                      t->seed ? " with seed " : "", t->seed ? r->seed[a->seed] : "",
                      t->seed ? "" : "; --seed names the column that tells runs of a design apart");
 }
 
-static void count(RunRows *rows, const RunTable *t, const Run *run)
+/* Fills y from the rows, x (rows, RUNTABLE_MEASURES) and kind (rows) being their numbers. at (designs, seeds): room. */
+static int place_runs(Reading *r, const double *x, const int *kind, const RunCell **at)
 {
-    if (rows->count++ == 0) *rows = (RunRows){1, t->file[run->file].file, run->line};
-}
-
-/* Fills y from the runs. at (designs, seeds): room. */
-static int place_runs(RunTable *t, const Reading *r, const Run **at)
-{
-    for (size_t i = 0; i < t->designs * t->seeds; i++) t->y[i] = NAN;
-    for (const Run *run = r->list; run < r->list + r->n; run++) {
-        RunDesign *d = &t->design[run->design];
-        size_t i = run->design * t->seeds + run->seed;
-        if (run->kind == CELL_MISSING) count(&d->missing, t, run);
-        if (run->kind == CELL_MISSING) continue;
-        if (at[i]) return both(t, r, at[i], run);
-        at[i] = run;
-        if (run->kind == CELL_DIVERGED) count(&d->diverged, t, run);
-        if (run->kind == CELL_NUMBER) t->y[i] = run->x, t->runs++;
+    RunTable *t = r->t;
+    for (size_t i = 0; i < t->measures * t->designs * t->seeds; i++) t->y[i] = NAN;
+    for (size_t k = 0; k < t->rows; k++) {
+        const RunCell *c = &t->row[k];
+        RunDesign *d = &t->design[c->design];
+        size_t i = c->design * t->seeds + c->seed;
+        if (kind[k] == CELL_MISSING) count(&d->missing, t, c);
+        if (kind[k] == CELL_MISSING) continue;
+        if (at[i]) return both(r, at[i], c);
+        at[i] = c;
+        if (kind[k] == CELL_DIVERGED) count(&d->diverged, t, c);
+        t->runs += isfinite(x[k * RUNTABLE_MEASURES]);
+        for (size_t m = 0; m < t->measures; m++)
+            if (isfinite(x[k * RUNTABLE_MEASURES + m]))
+                numbers(t, m, c->design)[c->seed] = x[k * RUNTABLE_MEASURES + m];
     }
     return 0;
 }
 
-static void summarise(RunTable *t, size_t i)
+/* Copies the runs of a design that are compared; y (seeds) out. */
+static void counted(const RunTable *t, size_t i, size_t m, double *y)
 {
-    RunDesign *d = &t->design[i];
-    const double *y = t->y + i * t->seeds;
-    d->mean = statistics_mean(y, 1, t->seeds);
-    d->least = d->greatest = NAN;
-    for (size_t j = 0; j < t->seeds; j++) {
-        d->least = fmin(d->least, y[j]);
-        d->greatest = fmax(d->greatest, y[j]);
-    }
-    t->compared += (size_t)runtable_compared(d);
-    t->single += runtable_compared(d) && d->mean.n == 1;
+    memcpy(y, numbers(t, m, i), t->seeds * sizeof *y);
+    for (size_t k = t->design[i].first; k != SIZE_MAX; k = t->row[k].next)
+        if (!t->row[k].counts) y[t->row[k].seed] = NAN;
 }
 
-/* Computes the model of the designs that are compared. */
-static int find_model(RunTable *t)
+static Interval mean(const RunTable *t, size_t m, const double *y)
 {
-    size_t n = 0, row = t->seeds * sizeof(double);
-    double *y = memory_new(t->designs, row);
-    if (!y) return ERR_MEMORY;
-    for (size_t i = 0; i < t->designs; i++)
-        if (runtable_compared(&t->design[i])) memcpy(y + n++ * t->seeds, t->y + i * t->seeds, row);
-    t->model = statistics_seeds(y, n, t->seeds);
-    int code = statistics_shared(y, n, t->seeds, &t->shared);
-    memory_free(y);
-    return code;
+    return t->measure[m].positive ? statistics_positive(y, 1, t->seeds)
+                                  : statistics_mean(y, 1, t->seeds);
+}
+
+/* Computes the means of a design; y (seeds): room. */
+static void summarise(RunTable *t, size_t i, double *y)
+{
+    static const Difference none = {NAN, NAN, NAN, NAN, NAN};
+    RunDesign *d = &t->design[i];
+    const double *first = numbers(t, 0, i);
+    d->least = d->greatest = NAN;
+    for (size_t j = 0; j < t->seeds; j++) {
+        d->least = fmin(d->least, first[j]);
+        d->greatest = fmax(d->greatest, first[j]);
+    }
+    for (size_t m = 0; m < t->measures; m++) {
+        d->mean[m] = mean(t, m, numbers(t, m, i));
+        counted(t, i, m, y);
+        d->counted[m] = mean(t, m, y);
+        d->alone[m] = d->together[m] = none;
+        d->equal[m] = NAN;
+    }
+    const char *same = cell_of(t, &t->row[d->first], "same_as");
+    d->same = *same ? runtable_find(t, d->panel, same) : i;
+    if (d->same > i) d->same = i; /* not there, or not earlier */
+}
+
+/* Computes the model of a panel's designs that are compared; y (designs, seeds): room. */
+static int find_model(RunTable *t, size_t panel, size_t m, double *y)
+{
+    RunModel *l = &t->model[panel * t->measures + m];
+    for (size_t i = 0; i < t->designs; i++) {
+        const RunDesign *d = &t->design[i];
+        if (d->panel != panel || d->same != i || !runtable_compared(d)) continue;
+        counted(t, i, m, y + l->designs++ * t->seeds);
+        l->single += d->counted[m].n == 1;
+    }
+    l->model = statistics_seeds(y, l->designs, t->seeds);
+    return statistics_shared(y, l->designs, t->seeds, &l->shared);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-static int read_runs(RunTable *t, Reading *r)
+static int read_rows(Reading *r, double *x, int *kind)
 {
+    RunTable *t = r->t;
+    for (size_t f = 0; f < t->files; f++)
+        for (size_t row = 0; row < t->file[f].rows; row++)
+            TRY(read_row(r, f, row, x + t->rows * RUNTABLE_MEASURES, kind + t->rows));
+    if (!t->by) r->panel[t->panels++] = "";
+    t->panel = memory_new(t->panels, sizeof *t->panel);
+    t->model = memory_new(t->panels * t->measures, sizeof *t->model);
+    t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
+    t->work = memory_new(2 * t->seeds, sizeof *t->work);
+    const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
+    int code =
+        t->panel && t->model && t->y && t->work && at ? place_runs(r, x, kind, at) : ERR_MEMORY;
+    if (code == 0) memcpy(t->panel, r->panel, t->panels * sizeof *t->panel);
+    memory_free(at);
+    return code;
+}
+
+static int summarise_all(RunTable *t)
+{
+    double *y = memory_new(t->designs * t->seeds, sizeof *y);
+    int code = y ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < t->designs; i++) summarise(t, i, y);
+    for (size_t p = 0; code == 0 && p < t->panels; p++)
+        for (size_t m = 0; code == 0 && m < t->measures; m++) code = find_model(t, p, m, y);
+    memory_free(y);
+    return code;
+}
+
+static int read_runs(Reading *r)
+{
+    RunTable *t = r->t;
     size_t rows = 0;
     for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
-    r->list = memory_new(rows, sizeof *r->list);
+    t->row = memory_new(rows + 1, sizeof *t->row);
     t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
-    if (!r->list || !t->design) return ERR_MEMORY;
-    for (size_t f = 0; f < t->files; f++) {
-        int column = csv_column(&t->file[f], t->measure);
-        for (size_t row = 0; column >= 0 && row < t->file[f].rows; row++)
-            TRY(read_row(t, r, f, row, column));
-    }
-    t->y = memory_new(t->designs * t->seeds, sizeof *t->y);
-    const Run **at = memory_new(t->designs * t->seeds, sizeof *at);
-    int code = t->y && at ? place_runs(t, r, at) : ERR_MEMORY;
-    memory_free(at);
+    double *x = memory_new(rows + 1, RUNTABLE_MEASURES * sizeof *x);
+    int *kind = memory_new(rows + 1, sizeof *kind);
+    int code = t->row && t->design && x && kind ? read_rows(r, x, kind) : ERR_MEMORY;
+    memory_free(x);
+    memory_free(kind);
     if (code != 0) return code;
-    for (size_t i = 0; i < t->designs; i++) summarise(t, i);
     if (t->runs == 0)
         return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", t->file[0].file,
-                         t->measure);
-    return find_model(t);
+                         t->measure[0].column);
+    return summarise_all(t);
 }
 
 static int read_files(RunTable *t, const char *const *name, size_t files,
@@ -190,15 +312,15 @@ static int read_files(RunTable *t, const char *const *name, size_t files,
     for (; code == 0 && t->files < files; t->files += code == 0)
         code = csv_open(&t->file[t->files], name[t->files]);
     if (code == 0) code = runtable_columns(t, asked);
-    if (code == 0) code = read_runs(t, r);
-    if (r) memory_free(r->list);
+    if (code == 0) r->t = t;
+    if (code == 0) code = read_runs(r);
     memory_free(r);
     return code;
 }
 
 int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out)
 {
-    *out = (RunTable){.more = asked->more};
+    *out = (RunTable){.positive = asked->positive};
     int code = read_files(out, name, files, asked);
     if (code != 0) runtable_close(out);
     return code;
@@ -210,6 +332,10 @@ void runtable_close(RunTable *t)
     for (size_t f = 0; f < t->files; f++) csv_close(&t->file[f]);
     memory_free(t->design);
     memory_free(t->file);
+    memory_free(t->row);
+    memory_free(t->panel);
+    memory_free(t->model);
     memory_free(t->y);
+    memory_free(t->work);
     *t = (RunTable){0};
 }

@@ -1,21 +1,29 @@
 /* runtable.h: statistics of any table of runs in long form: a row a run, as CSV of one file or several, whatever program
- * wrote it. Nothing here knows a network.
+ * wrote it. Nothing here knows a network. `trotter table` shows any such table; `compare`, `sweep` and `finetune` write one
+ * and read it back by the same functions, so that fresh and recorded runs are one input.
  *
  *   Design     columns that tell designs apart; its name is their cells, joined by '@'
  *   Seed       column with the seed (fold, subject, block) of a run; runs of one seed may be paired
  *   Measure    column with the number, and whether less or more is better
- *   Baseline   the design from which differences are shown
+ *   By         column whose values are looked at apart (a panel each), as depths are; NULL: all is one panel
+ *   Baseline   the design from which differences are shown, in every panel
  *
- * With y_ij the run of design i and seed j, n_i runs and their mean m_i, rows show
+ * With y_ij the run of design i and seed j of a panel, n_i runs and their mean m_i, rows show
  *
  *   mean         m_i -+ t_(0.975, n_i - 1) sd_i / sqrt(n_i)                 Student 1908
  *   difference   m_i - m_0 -+ c s sqrt(1 / n_i + 1 / n_0)                   c: Dunnett 1955, 1964
  *   pair         m_i - m_k -+ c s sqrt(1 / n_i + 1 / n_k)                   c: Tukey, Kramer 1956
  *   contrast     sum_i w_i m_i -+ t_(0.975, df) s sqrt(sum_i w_i^2 / n_i)   by itself
  *
- * with s, df and whether seeds are paired by the one rule of statistics.h, c from simultaneous.h: what `trotter compare`
- * shows of its designs of a depth, by the same functions. A design with a run that diverged (NaN, inf) has no difference,
- * as in `compare`; a run that is missing (an empty cell, NA) is no run.
+ * with s, df and whether seeds are paired by the one rule of statistics.h, c from simultaneous.h. A run that is missing (an
+ * empty cell, NA) is no run. A design with a run that diverged has no difference: its spread is not the others', and a mean
+ * without that run would be of lucky runs alone. Columns of these names say more of a row, where a table has them:
+ *
+ *   diverged   yes: the run diverged, although its number is finite (NaN and inf say so themselves)
+ *   same_as    name of the design, earlier in the table, of which this one is the same map under another name: the two
+ *              count as one design, with the earlier one's runs
+ *   part       choice: the run chose its design, so it is in the mean, and in no comparison;
+ *              bound: not a run but a number to be beaten (frequencies of words), named by the first design column
  */
 #ifndef TROTTER_RUNTABLE_H
 #define TROTTER_RUNTABLE_H
@@ -23,7 +31,22 @@
 #include "studies/statistics/differences.h"
 #include "studies/tools/csv.h"
 
-enum { RUNTABLE_KEYS = 16, RUNTABLE_MOST = 1000 }; /* columns of a design; designs, and seeds */
+enum {
+    RUNTABLE_KEYS = 16, /* columns of a design */
+    RUNTABLE_MEASURES = 4,
+    RUNTABLE_BOUNDS = 8,
+    RUNTABLE_MOST = 1000 /* designs, and seeds */
+};
+
+/* A column of numbers that are compared. */
+typedef struct {
+    const char *column;
+    const char *
+        stem; /* of the names of what is computed from it: "valid" makes valid_low, valid_diff; NULL: the column */
+    const char *text; /* as words have it: "validation"; NULL: the column */
+    int more;         /* 1: more is better */
+    int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
+} RunMeasure;
 
 /* Rows of one kind: how many, and where the first is. */
 typedef struct {
@@ -34,31 +57,62 @@ typedef struct {
 
 typedef struct {
     char *name;
-    RunRows missing, diverged; /* rows without a number; with one that is not finite */
-    Interval mean;             /* of the other rows */
-    double least, greatest;    /* NaN without one */
+    size_t panel, first;       /* its panel; its first row */
+    size_t same;               /* the first design that is the same map; itself */
+    RunRows missing, diverged; /* rows without a number of the first measure; that diverged */
+    Interval mean[RUNTABLE_MEASURES];    /* of all its numbers */
+    Interval counted[RUNTABLE_MEASURES]; /* of those that are compared */
+    double least, greatest;              /* of the first measure; NaN without one */
+    /* Less the baseline of its panel, each alone and together with the others; NaN: not compared */
+    Difference alone[RUNTABLE_MEASURES], together[RUNTABLE_MEASURES];
+    double equal[RUNTABLE_MEASURES]; /* p of these being the margin or more; NaN: not asked for */
 } RunDesign;
+
+/* What the designs of a panel share on a measure. */
+typedef struct {
+    size_t designs, single; /* that are compared; those of them with one run */
+    size_t comparisons;     /* with the baseline */
+    Seeds model;
+    SharedSeeds shared;
+} RunModel;
+
+/* A row of a file, and the index of the next one of its design; SIZE_MAX: none. */
+typedef struct {
+    size_t design, seed, file, row, next;
+    int counts; /* 0: not compared */
+} RunCell;
+
+typedef struct {
+    const char *name;
+    double value[RUNTABLE_MEASURES];
+} RunBound;
 
 typedef struct {
     size_t files;
     Csv *file;
     size_t keys; /* names of the columns; borrowed from the files */
-    const char *key[RUNTABLE_KEYS], *seed, *measure; /* seed: NULL where there is none */
-    int more;                                        /* 1: more is better */
-    size_t designs, seeds, runs;
-    RunDesign *design; /* (designs), in the order of their first rows */
-    double *y;         /* (designs, seeds); NaN: no run, or one that diverged */
-    size_t compared,
-        single;  /* designs with runs of which none diverged; those of them with one run */
-    Seeds model; /* of these */
-    SharedSeeds shared;
+    const char *key[RUNTABLE_KEYS], *seed, *by;
+    size_t measures;
+    RunMeasure measure[RUNTABLE_MEASURES];
+    size_t panels, designs, seeds, runs, rows, bounds;
+    const char **panel; /* (panels): the cells of `by` */
+    RunDesign *design;  /* (designs), in the order of their first rows */
+    RunCell *row;       /* (rows) */
+    double *y;          /* (measures, designs, seeds); NaN: no number */
+    RunModel *model;    /* (panels, measures) */
+    RunBound bound[RUNTABLE_BOUNDS];
+    const char *const *positive; /* as asked for */
+    const char *base;            /* the baseline; NULL: none */
+    double margin;               /* of equivalence; 0: none */
+    double *work;                /* (2, seeds): room for runtable_value and _even */
 } RunTable;
 
 /* Names of columns; NULL: by default, the last column of numbers is the measure, one called `seed` the seed, and the
- * columns of text that vary are the design's, or without one the first column left. */
+ * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
 typedef struct {
-    const char *design, *seed, *measure; /* design: separated by commas */
-    int more;
+    const char *design, *seed, *by; /* design: separated by commas */
+    RunMeasure measure[RUNTABLE_MEASURES];
+    const char *const *positive; /* other columns of positive numbers, ended by NULL; NULL: none */
 } RunTableAsked;
 
 /* Reads the files, whose rows are put together: a file may lack columns of the others. ERR_INPUT with "FILE:LINE: ..."
@@ -73,19 +127,66 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked);
 enum { CELL_NUMBER, CELL_MISSING, CELL_DIVERGED, CELL_TEXT };
 int runtable_cell(const char *text, double *x);
 
-/* Returns the index of a design, or the number of designs: a DifferencesFind. */
-size_t runtable_find(const void *table, const char *name);
-/* Returns 1 where a design has runs and none diverged. */
+/* Returns the index of a design of a panel, or the number of designs. */
+size_t runtable_find(const RunTable *t, size_t panel, const char *name);
+/* Returns 1 where a design has runs and none diverged; it may be the same map as another. */
 int runtable_compared(const RunDesign *d);
+const RunModel *runtable_model(const RunTable *t, size_t panel, size_t measure);
+/* Writes the design's name, with its panel where there are several: "heun, layers 2". */
+void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes);
+
+/* Computes every design less the one of this name in its panel: alone, together, equal. margin: of equivalence; 0: none.
+ * ERR_MEMORY. */
+int runtable_baseline(RunTable *t, const char *name, double margin);
+
+/* ---- values by name (runtable_values.c) ---- */
+
+/* A cell of a design's row: a text, or where that is NULL a number. */
+typedef struct {
+    const char *text;
+    double x;
+} RunValue;
+
+/* Returns what a design has of this name: `seeds` (runs with a number), `baseline`, `margin`; a measure's column (its mean)
+ * or STEM_sd, _low, _high, _diff, _diff_pooled_low, _high, _error, _diff_dunnett_low, _high, _p, _equal_p, _pooled_sd, _df,
+ * _seeds_paired, _seed_correlation; another column of the runs: its text, or the mean of its numbers, and COLUMN_sd, _low,
+ * _high of these. Undefined and unknown: {NULL, NaN}. */
+RunValue runtable_value(const RunTable *t, size_t design, const char *name);
+/* Returns the mean of a column over the seeds that all designs of the panel with a number have; without one, over the
+ * design's own: the effect of one seed on all must not decide a rank. */
+double runtable_even(const RunTable *t, size_t design, const char *column);
+
+/* The line of a column of such values: its name, and other members of Column as designators. */
+#define VALUE(...)          \
+    {                       \
+        .name = __VA_ARGS__ \
+    }
+
+/* Values that a study computes itself: returns 1 and sets *out where the name is one. */
+typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
+                    RunValue *out);
+/* Makes a table with a row a design: the columns of `list`, found by their names (or heads, without a name) through more,
+ * where it is not NULL, and runtable_value. order: of the designs (count); NULL: all as they are. *own: the columns, to be
+ * kept as long as the sheet (memory_free). ERR_MEMORY. */
+int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
+                   const size_t *order, size_t count, Column **own, Sheet **out);
+
+/* Returns how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it is
+ * 100 or more. */
+int runtable_places(const RunTable *t);
+/* Makes an empty sheet of the columns below, with these places, and `panel` under the name of its column. *own: as above. */
+int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out);
 
 /* ---- differences (runtable_differences.c) ---- */
 
 /* A row. */
 typedef struct {
     const char *name; /* a contrast's own */
+    const char *panel, *measure;
     const char *design, *less;
     Difference together, alone;
     double half;            /* of together's interval */
+    double equal;           /* p of a difference of the margin or more */
     const char *result;     /* better, worse, or not shown */
     const char *estimator;  /* of the standard deviation */
     size_t comparisons;     /* intervals that hold together */
@@ -96,10 +197,25 @@ extern const Column runtable_differences[];
 
 /* Add rows to a sheet of these columns: every design less the baseline; all pairs, the later less the earlier; a contrast
  * (differences.h). ERR_MEMORY, ERR_INPUT. */
-int runtable_dunnett(const RunTable *t, size_t base, Sheet *out);
+int runtable_dunnett(const RunTable *t, Sheet *out);
 int runtable_tukey(const RunTable *t, Sheet *out);
 int runtable_contrast(const RunTable *t, const char *where, const char *text, const char *planned,
                       Sheet *out);
+
+/* ---- rank correlations (runtable_relate.c) ---- */
+
+/* Numbers that are ranked against each other over designs; equal maps are one design, with the mean of their values. */
+typedef struct {
+    const char *text, *y;     /* words for y, and its column */
+    const char *quantity, *x; /* words for x, and its column */
+    const char *only;         /* a column that must be above 0; NULL: none */
+} RunRelation;
+extern const Column runtable_correlations[];
+/* Adds a row for each relation of the list (ended by a NULL y) in each panel, over all its designs and, with `groups`, a
+ * column whose cells hold words, over those of each word. Rows whose numbers do not vary are left out with `groups`.
+ * seed: of the bootstrap. ERR_MEMORY. */
+int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, uint64_t seed,
+                    Sheet *out);
 
 /* ---- plans (runtable_plan.c) ---- */
 
@@ -109,5 +225,14 @@ int runtable_plan(const RunTable *t, const char *plan, const char *planned, Shee
  * is not; "not shown" with *why where git cannot tell: no repository, a file without commit, a plan that was changed since.
  * Times are those of the committer, which whoever commits can set; files are followed through renaming. */
 const char *runtable_planned(const RunTable *t, const char *plan, const char **why);
+
+/* ---- words (runtable_words.c) ---- */
+
+/* Tells on stderr which rows are left out, and why. */
+void runtable_tell(const RunTable *t);
+/* Prints STATISTICS_POSITIVE_CUT where the interval of a mean is cut at 0. */
+void runtable_cut(const RunTable *t, FILE *f);
+/* Prints what the designs and seeds of each panel and measure show of the standard deviation. */
+void runtable_models(const RunTable *t, FILE *f);
 
 #endif

@@ -98,13 +98,24 @@ static int is_key(const RunTable *t, const char *name)
     return k < t->keys;
 }
 
+/* Returns 1 for a column that has another part. */
+static int is_taken(const RunTable *t, const char *name)
+{
+    static const char *const ours[] = {"part", "same_as", "diverged"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0) return 1;
+    for (size_t m = 0; m < t->measures; m++)
+        if (name == t->measure[m].column) return 1;
+    return name == t->seed || name == t->by;
+}
+
 /* Takes the columns of text that vary, else the first of text, else the first left. */
 static int choose_keys(RunTable *t, const Seen *list, size_t n)
 {
     const char *text = NULL, *any = NULL;
     for (size_t i = 0; i < n; i++) {
         const char *name = list[i].name;
-        if (name == t->seed || name == t->measure) continue;
+        if (is_taken(t, name)) continue;
         if (!any) any = name;
         if (list[i].texts && !text) text = name;
         if (list[i].texts && list[i].varies) TRY(add_key(t, name));
@@ -116,12 +127,40 @@ static int choose_keys(RunTable *t, const Seen *list, size_t n)
 
 static int check_once(const RunTable *t)
 {
-    const char *twice = t->seed == t->measure ? t->seed : NULL;
-    for (size_t k = 0; k < t->keys; k++)
-        if (t->key[k] == t->seed || t->key[k] == t->measure) twice = t->key[k];
+    const char *twice = is_key(t, t->seed) ? t->seed : is_key(t, t->by) ? t->by : NULL;
+    if (t->by && t->by == t->seed) twice = t->by;
+    for (size_t m = 0; m < t->measures; m++) {
+        const char *name = t->measure[m].column;
+        if (is_key(t, name) || name == t->seed || name == t->by) twice = name;
+        for (size_t k = 0; k < m; k++)
+            if (t->measure[k].column == name) twice = name;
+    }
     if (!twice) return 0;
-    return error_set(ERR_INPUT, "the column '%s' is named by two of --design, --seed, --measure",
-                     twice);
+    return error_set(ERR_INPUT,
+                     "the column '%s' is named by two of --design, --seed, --by, --measure", twice);
+}
+
+static int find_measures(RunTable *t, const RunTableAsked *asked, const char *const *names,
+                         size_t n)
+{
+    for (; t->measures < RUNTABLE_MEASURES && asked->measure[t->measures].column; t->measures++) {
+        RunMeasure *m = &t->measure[t->measures];
+        const char *column = NULL;
+        *m = asked->measure[t->measures];
+        TRY(find(names, n, "measure", m->column, &column));
+        m->column = column;
+    }
+    return 0;
+}
+
+/* Takes the last column of numbers. */
+static int choose_measure(RunTable *t, const Seen *list, size_t n)
+{
+    for (size_t i = n; t->measures == 0 && i-- > 0;)
+        if (list[i].numbers && !list[i].texts && !is_taken(t, list[i].name) &&
+            !is_key(t, list[i].name))
+            t->measure[t->measures++].column = list[i].name;
+    return t->measures ? 0 : error_set(ERR_INPUT, "no column of numbers: --measure names one");
 }
 
 static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
@@ -129,14 +168,20 @@ static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
 {
     if (asked->design) TRY(find_keys(t, names, n, asked->design));
     if (asked->seed) TRY(find(names, n, "seed", asked->seed, &t->seed));
-    if (asked->measure) TRY(find(names, n, "measure", asked->measure, &t->measure));
+    if (asked->by) TRY(find(names, n, "by", asked->by, &t->by));
+    TRY(find_measures(t, asked, names, n));
     for (size_t i = 0; !t->seed && i < n; i++)
-        if (strcasecmp(names[i], "seed") == 0 && !is_key(t, names[i]) && names[i] != t->measure)
+        if (strcasecmp(names[i], "seed") == 0 && !is_key(t, names[i]) && !is_taken(t, names[i]))
             t->seed = names[i];
-    for (size_t i = n; !t->measure && i-- > 0;)
-        if (list[i].numbers && !list[i].texts && names[i] != t->seed && !is_key(t, names[i]))
-            t->measure = names[i];
-    if (!t->measure) return error_set(ERR_INPUT, "no column of numbers: --measure names one");
+    if (t->measures == 0) {
+        t->measure[0].more = asked->measure[0].more;
+        TRY(choose_measure(t, list, n));
+    }
+    for (size_t m = 0; m < t->measures; m++) {
+        RunMeasure *of = &t->measure[m];
+        if (!of->stem) of->stem = of->column;
+        if (!of->text) of->text = of->column;
+    }
     if (!asked->design) TRY(choose_keys(t, list, n));
     return check_once(t);
 }

@@ -1,5 +1,4 @@
-/* runtable_differences.c: makes the rows of differences of a table of runs, by the functions that `compare` and `sweep`
- * use (studies/tools). */
+/* runtable_differences.c: computes differences of designs, and makes their rows. */
 #include <math.h>
 #include <string.h>
 
@@ -9,90 +8,158 @@
 #include "studies/tools/output.h"
 
 const Column runtable_differences[] = {
-    COLUMN(RunDifference, design, .place = 2, .page = 2,
+    COLUMN(RunDifference, design, .place = 3, .page = 3,
            .words = "the design, or those of which a contrast takes the mean"),
-    COLUMN(RunDifference, less, .place = 3, .page = 3,
+    COLUMN(RunDifference, less, .place = 4, .page = 4,
            .words = "the design whose mean is subtracted, or those"),
-    FIELD(RunDifference, "difference", together.mean, .form = SHEET_FIXED, .place = 4, .page = 4,
+    COLUMN(RunDifference, measure, .place = 5, .page = 5, .words = "the numbers that are compared"),
+    FIELD(RunDifference, "difference", together.mean, .form = SHEET_FIXED, .place = 6, .page = 6,
           .low = "low", .high = "high", .words = "mean of the one minus mean of the other"),
-    FIELD(RunDifference, NULL, half, .form = SHEET_FIXED, .head = "±", .place = 5),
+    FIELD(RunDifference, NULL, half, .form = SHEET_FIXED, .head = "±", .place = 7),
     FIELD(RunDifference, "low", together.low, .form = SHEET_FIXED,
           .words = "lower end of the 95 % interval that holds with the other comparisons"),
     FIELD(RunDifference, "high", together.high, .form = SHEET_FIXED,
           .words = "upper end of that interval"),
-    FIELD(RunDifference, "p", together.p, .digits = 2, .place = 6, .page = 5,
+    FIELD(RunDifference, "p", together.p, .digits = 2, .place = 8, .page = 7,
           .words = "p of no difference, corrected as the interval is"),
     FIELD(RunDifference, "alone_low", alone.low, .form = SHEET_FIXED,
           .words = "lower end of the 95 % interval of this comparison by itself (Student's t)"),
     FIELD(RunDifference, "alone_high", alone.high, .form = SHEET_FIXED,
           .words = "upper end of that interval"),
-    COLUMN(RunDifference, result, .place = 7, .page = 6,
+    FIELD(RunDifference, "equal_p", equal, .digits = 2, .head = "p equal", .place = 9, .page = 8,
+          .sparse = 1,
+          .words = "p of a difference of the margin or more (two one-sided tests), corrected in "
+                   "the same way"),
+    COLUMN(RunDifference, result, .place = 10, .page = 9,
            .words = "what the interval shows of the design"),
-    COLUMN(RunDifference, comparisons, .place = 9, .page = 8,
+    COLUMN(RunDifference, comparisons, .place = 12, .page = 11,
            .words = "number of intervals that hold together"),
-    COLUMN(RunDifference, correction, .place = 10, .page = 9,
+    COLUMN(RunDifference, correction, .place = 13, .page = 12,
            .words = "how the interval was corrected for their number"),
-    COLUMN(RunDifference, planned, .place = 11, .page = 10,
+    COLUMN(RunDifference, planned, .place = 14, .page = 13,
            .words = "whether the plan was committed before the data"),
-    COLUMN(RunDifference, estimator, .place = 8, .page = 7,
+    COLUMN(RunDifference, estimator, .place = 11, .page = 10,
            .words = "how the standard deviation was estimated"),
     COLUMN(RunDifference, name, .head = "contrast", .place = 1, .page = 1, .sparse = 1,
            .words = "the contrast's own name"),
+    COLUMN(RunDifference, panel, .place = 2, .page = 2, .sparse = 1,
+           .words = "the part of the table that is looked at apart"),
     {0}};
 
-static void add(const RunTable *t, RunDifference row, Sheet *out)
+static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sheet *out)
 {
     int shown = row.together.low > 0 ? 1 : row.together.high < 0 ? -1 : 0;
     row.half = 0.5 * (row.together.high - row.together.low);
     if (!isnan(row.half))
-        row.result = !shown ? "not shown" : (shown > 0) == t->more ? "better" : "worse";
-    row.estimator = t->model.paired ? "paired by seed" : "pooled, unpaired";
+        row.result = !shown ? "not shown" : (shown > 0) == t->measure[m].more ? "better" : "worse";
+    row.estimator =
+        runtable_model(t, panel, m)->model.paired ? "paired by seed" : "pooled, unpaired";
+    if (t->panels > 1) row.panel = t->panel[panel];
+    row.measure = t->measure[m].text;
     sheet_row(out, &row);
 }
 
-int runtable_dunnett(const RunTable *t, size_t base, Sheet *out)
+/* ---- less the baseline --------------------------------------------------------------------------- */
+
+/* Computes the differences of a panel on a measure; runs (designs): room. */
+static int less_base(RunTable *t, size_t panel, size_t m, size_t base, size_t *runs)
 {
-    Simultaneous s = {0};
-    size_t n = 0, *runs = memory_new(t->designs, sizeof *runs);
+    RunModel *l = &t->model[panel * t->measures + m];
     const RunDesign *b = &t->design[base];
-    if (!runs) return ERR_MEMORY;
-    for (size_t i = 0; i < t->designs; i++)
-        if (i != base && runtable_compared(&t->design[i])) runs[n++] = t->design[i].mean.n;
-    int code = simultaneous_dunnett(t->model.pooled.df, b->mean.n, runs, n, &s);
-    for (size_t i = 0; code == 0 && i < t->designs; i++) {
-        const RunDesign *d = &t->design[i];
-        if (i == base || !runtable_compared(d)) continue;
-        RunDifference row = {.design = d->name,
-                             .less = b->name,
-                             .alone = statistics_difference(&t->model.pooled, &d->mean, &b->mean),
-                             .comparisons = n,
-                             .correction = "Dunnett"};
-        row.together = simultaneous_difference(&s, &row.alone);
-        add(t, row, out);
+    const Pooled *pooled = &l->model.pooled;
+    Simultaneous s = {0};
+    l->comparisons = 0;
+    for (size_t i = 0; i < t->designs; i++) {
+        RunDesign *d = &t->design[i];
+        if (d->panel != panel || d->same == b->same) continue;
+        if (!runtable_compared(d) || !runtable_compared(b)) continue;
+        d->alone[m] = statistics_difference(pooled, &d->counted[m], &b->counted[m]);
+        if (d->same == i && !isnan(d->alone[m].mean)) runs[l->comparisons++] = d->counted[m].n;
+    }
+    TRY(simultaneous_dunnett(pooled->df, b->counted[m].n, runs, l->comparisons, &s));
+    for (size_t i = 0; i < t->designs; i++) {
+        RunDesign *d = &t->design[i];
+        if (d->panel != panel) continue;
+        d->together[m] = simultaneous_difference(&s, &d->alone[m]);
+        if (t->margin > 0) d->equal[m] = simultaneous_equivalence(&s, &d->alone[m], t->margin);
     }
     simultaneous_free(&s);
+    return 0;
+}
+
+int runtable_baseline(RunTable *t, const char *name, double margin)
+{
+    size_t *runs = memory_new(t->designs, sizeof *runs);
+    int code = runs ? 0 : ERR_MEMORY;
+    t->base = name;
+    t->margin = margin;
+    for (size_t p = 0; code == 0 && p < t->panels; p++) {
+        size_t base = runtable_find(t, p, name);
+        for (size_t m = 0; code == 0 && base < t->designs && m < t->measures; m++)
+            code = less_base(t, p, m, base, runs);
+    }
     memory_free(runs);
     return code;
 }
 
-int runtable_tukey(const RunTable *t, Sheet *out)
+int runtable_dunnett(const RunTable *t, Sheet *out)
 {
-    Simultaneous s;
-    simultaneous_tukey(t->model.pooled.df, t->compared, &s);
     for (size_t i = 0; i < t->designs; i++)
-        for (size_t j = 0; j < i; j++) {
-            const RunDesign *a = &t->design[i], *b = &t->design[j];
-            if (!runtable_compared(a) || !runtable_compared(b)) continue;
-            add(t,
-                (RunDifference){
-                    .design = a->name,
-                    .less = b->name,
-                    .alone = statistics_difference(&t->model.pooled, &a->mean, &b->mean),
-                    .together = differences_pair(&s, &t->model.pooled, &a->mean, &b->mean),
-                    .comparisons = t->compared * (t->compared - 1) / 2,
-                    .correction = "Tukey"},
+        for (size_t m = 0; m < t->measures; m++) {
+            const RunDesign *d = &t->design[i];
+            if (isnan(d->alone[m].mean)) continue;
+            add(t, d->panel, m,
+                (RunDifference){.design = d->name,
+                                .less = t->base,
+                                .alone = d->alone[m],
+                                .together = d->together[m],
+                                .equal = d->equal[m],
+                                .comparisons = runtable_model(t, d->panel, m)->comparisons,
+                                .correction = "Dunnett"},
                 out);
         }
+    return 0;
+}
+
+/* ---- all pairs ----------------------------------------------------------------------------------- */
+
+static int is_design(const RunTable *t, size_t i, size_t panel)
+{
+    const RunDesign *d = &t->design[i];
+    return d->panel == panel && d->same == i && d->counted[0].n > 0 && runtable_compared(d);
+}
+
+static void add_pairs(const RunTable *t, size_t i, size_t j, const Simultaneous *s, size_t k,
+                      Sheet *out)
+{
+    const RunDesign *a = &t->design[i], *b = &t->design[j];
+    for (size_t m = 0; m < t->measures; m++) {
+        const Pooled *pooled = &runtable_model(t, a->panel, m)->model.pooled;
+        add(t, a->panel, m,
+            (RunDifference){.design = a->name,
+                            .less = b->name,
+                            .alone = statistics_difference(pooled, &a->counted[m], &b->counted[m]),
+                            .together =
+                                differences_pair(&s[m], pooled, &a->counted[m], &b->counted[m]),
+                            .equal = NAN,
+                            .comparisons = k * (k - 1) / 2,
+                            .correction = "Tukey"},
+            out);
+    }
+}
+
+int runtable_tukey(const RunTable *t, Sheet *out)
+{
+    for (size_t p = 0; p < t->panels; p++) {
+        Simultaneous s[RUNTABLE_MEASURES];
+        size_t k = 0;
+        for (size_t i = 0; i < t->designs; i++) k += (size_t)is_design(t, i, p);
+        for (size_t m = 0; m < t->measures; m++)
+            simultaneous_tukey(runtable_model(t, p, m)->model.pooled.df, k, &s[m]);
+        for (size_t i = 0; i < t->designs; i++)
+            for (size_t j = 0; is_design(t, i, p) && j < i; j++)
+                if (is_design(t, j, p)) add_pairs(t, i, j, s, k, out);
+    }
     return 0;
 }
 
@@ -109,44 +176,64 @@ static int join(const RunTable *t, const double *weight, double sign, char **tex
     return output_take(&o, 0, text);
 }
 
+typedef struct {
+    const RunTable *t;
+    size_t panel;
+} Panel;
+
+static size_t find_in(const void *of, const char *name)
+{
+    const Panel *p = of;
+    return runtable_find(p->t, p->panel, name);
+}
+
 /* Computes a contrast; of (designs): room. A design that diverged has none. */
-static Difference contrast(const RunTable *t, const double *weight, const Interval **of)
+static Difference contrast(const RunTable *t, size_t panel, size_t m, const double *weight,
+                           const Interval **of)
 {
     for (size_t i = 0; i < t->designs; i++) {
-        of[i] = &t->design[i].mean;
+        of[i] = &t->design[i].counted[m];
         if (weight[i] != 0 && !runtable_compared(&t->design[i]))
             return (Difference){NAN, NAN, NAN, NAN, NAN};
     }
-    return statistics_contrast(&t->model.pooled, of, weight, t->designs);
+    return statistics_contrast(&runtable_model(t, panel, m)->model.pooled, of, weight, t->designs);
+}
+
+/* row: its name and whether it was planned; weight, of (designs): room. */
+static int add_contrast(const RunTable *t, size_t panel, const char *where, const char *text,
+                        RunDifference row, double *weight, const Interval **of, Sheet *out)
+{
+    char *side[2] = {NULL, NULL};
+    int code = differences_contrast(where, text, find_in, &(Panel){t, panel}, t->designs, weight);
+    if (code == 0) code = join(t, weight, 1, &side[0]);
+    if (code == 0) code = join(t, weight, -1, &side[1]);
+    row.design = side[0];
+    row.less = side[1];
+    for (size_t m = 0; code == 0 && m < t->measures; m++) {
+        row.alone = row.together = contrast(t, panel, m, weight, of);
+        add(t, panel, m, row, out);
+    }
+    memory_free(side[0]);
+    memory_free(side[1]);
+    return code;
 }
 
 int runtable_contrast(const RunTable *t, const char *where, const char *text, const char *planned,
                       Sheet *out)
 {
     const char *end = strstr(text, ": ");
-    char *side[2] = {NULL, NULL}, *name = memory_string(text);
+    char *name = memory_string(text);
     double *weight = memory_new(t->designs, sizeof *weight);
     const Interval **of = memory_new(t->designs, sizeof *of);
     int code = name && weight && of ? 0 : ERR_MEMORY;
-    if (code == 0) code = differences_contrast(where, text, runtable_find, t, t->designs, weight);
-    if (code == 0) code = join(t, weight, 1, &side[0]);
-    if (code == 0) code = join(t, weight, -1, &side[1]);
-    if (code == 0) {
-        name[end ? end - text : 0] = '\0';
-        Difference d = contrast(t, weight, of);
-        add(t,
-            (RunDifference){.name = end ? name : NULL,
-                            .design = side[0],
-                            .less = side[1],
-                            .alone = d,
-                            .together = d,
-                            .comparisons = 1,
-                            .correction = "none",
-                            .planned = planned},
-            out);
-    }
-    memory_free(side[0]);
-    memory_free(side[1]);
+    if (code == 0) name[end ? end - text : 0] = '\0';
+    const RunDifference row = {.name = end ? name : NULL,
+                               .equal = NAN,
+                               .comparisons = 1,
+                               .correction = "none",
+                               .planned = planned};
+    for (size_t p = 0; code == 0 && p < t->panels; p++)
+        code = add_contrast(t, p, where, text, row, weight, of, out);
     memory_free(name);
     memory_free(weight);
     memory_free(of);

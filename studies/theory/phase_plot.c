@@ -68,7 +68,7 @@ static void add_phase(Plot *p, const Phases *u, size_t scheme, size_t i)
         else
             plot_item(p, "phase.csv", "using (strcol(%d) eq %s ? $%d : NaN):(abs($%d)) with lines",
                       key, name, x, y);
-        if (!u->curveless[scheme]) plot_over(p, "phase.csv", key, name, x, y);
+        if (!u->curveless[scheme]) plot_over(p, "phase.csv", (PlotRows){key, name}, x, y);
         if (k == 0)
             plot_more(p, "title %s.%s noenhanced", name,
                       u->curveless[scheme] ? u->curveless[scheme] : "");

@@ -237,7 +237,7 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
     }
     for (size_t k = 0; k < l->lines; k++) {
         snprintf(number, sizeof number, "%zu", l->first + k);
-        plot_over(p, file, line, number, x, y);
+        plot_over(p, file, (PlotRows){line, number}, x, y);
         plot_item(p, file, "using ($%d == %zu ? $%d : NaN):%d with lines", line, l->first + k, x,
                   y);
         if (k == 0) plot_more(p, "title %s noenhanced", title);

@@ -203,6 +203,15 @@ TEST(test_maps_by_depth)
     assert_non_null(strstr(
         big, "ab2 and euler are the same map at the first depth and count as one design there."));
     assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map and count as one design."));
+    /* The lines of equal maps show each other. */
+    static const char *const plots[] = {"depth/epochs.gp", "depth/curves.gp", "depth/gradients.gp"};
+    for (size_t i = 0; i < 3; i++) {
+        file_read(plots[i], big, sizeof big);
+        assert_non_null(
+            strstr(big, "title 'ab2, 1 layer' noenhanced lc rgb '#d55e00' lw 2 dt '_ '"));
+        assert_non_null(
+            strstr(big, "title 'ab2, 2 layers' noenhanced lc rgb '#d55e00' lw 2 dt '-'"));
+    }
 }
 
 /* The plot of epochs shows all of them: its axis begins and ends beyond the perplexities of the table. */

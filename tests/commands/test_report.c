@@ -609,13 +609,14 @@ static void write_wide(const char *name, const char *head, size_t columns, size_
 TEST(test_folded)
 {
     make_dir("folded");
-    write_wide("folded/schemes.csv", "scheme,stages,evals_F,evals_G", 1, 30);
+    write_wide("folded/schemes.csv", "scheme,stages,evals_F,evals_G", 70, 30);
     write_wide("folded/structure.csv", "scheme,symmetric,symmetric_order,symmetric_separable", 0,
                30);
     char *page = page_of("folded");
     must_have(page, "<caption><b>Table 1</b>");
     must_have(page, "<details class=\"table\">\n<summary><b>Table 2</b>");
     assert_int_equal(count_words(page, "<details class=\"table\">"), 1);
+    must_have(page, "<dt>symmetric_order</dt>"); /* behind 74 other columns */
     free(page);
 }
 
@@ -840,9 +841,7 @@ TEST(test_unrecorded)
     run_ok("schemes --scheme euler --out unrecorded/schemes"); /* control: it does not */
     shell_ok(
         "cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; touch schemes/config.ini sweep/config.ini pairs/config.ini");
-    file_text("unrecorded/sweep/sweep.csv",
-              "word,area,evals_F,evals_G,params,seed,valid_ppl,test_ppl\n"
-              "sf,1,1,1,9,1,5,5\n");
+    file_text("unrecorded/sweep/words.csv", "word,families,s,f\nsf,given,1,1\n");
     file_text("unrecorded/pairs/compare.csv",
               "encoder,decoder,encoder_layers,layers\neuler,euler-decoder,1,1\n");
     char *page = page_of("unrecorded");

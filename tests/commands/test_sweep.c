@@ -178,6 +178,14 @@ static void check_markdown(const char *text)
 
 static char drawn[PATH_MAX]; /* the program, with gnuplot */
 
+/* A number of a word less the interleaved one, on validation text, in differences.csv. */
+static double less(const char *csv, const char *word, const char *name)
+{
+    char row[64];
+    snprintf(row, sizeof row, "%ssfsfsf,validation,", word);
+    return number(csv, row, name);
+}
+
 TEST(test_families)
 {
     need_tool("gnuplot");
@@ -219,9 +227,9 @@ TEST(test_families)
     assert_non_null(strstr(big, "| \\|area\\| "));
     check_markdown(big);
     static const char *const files[] = {
-        "sweep.csv",        "words.csv",  "differences.csv", "words.tex",        "sweep.md",
-        "correlations.csv", "halves.csv", "random.md",       "permutations.tex", "permutations.png",
-        "random.png",       "halves.png", "sandwich.png",    "seeds.png",        "area.png"};
+        "runs.csv",         "words.csv",  "differences.csv",  "words.tex",  "sweep.md",
+        "correlations.csv", "halves.csv", "permutations.png", "random.png", "halves.png",
+        "sandwich.png",     "seeds.png",  "area.png"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "all/%s", files[i]);
@@ -300,42 +308,36 @@ TEST(test_confirm)
     double base = number(big, "sfsfsf,", "valid_ppl"), single = number(big, other, "valid_ppl");
     double mean = number(big, chosen, "valid_ppl"), first = ppl[0] < ppl[1] ? ppl[0] : ppl[1];
     file_read("best/differences.csv", big, sizeof big);
-    assert_true(fabs(number(big, other, "valid_diff") - (single - base)) <= 1e-9 * base);
-    assert_true(number(big, chosen, "runs") == 2);
-    assert_true(fabs(number(big, chosen, "valid_diff") - ((3 * mean - first) / 2 - base)) <=
+    assert_true(fabs(less(big, other, "difference") - (single - base)) <= 1e-9 * base);
+    assert_true(fabs(less(big, chosen, "difference") - ((3 * mean - first) / 2 - base)) <=
                 1e-9 * base);
-    assert_true(number(big, chosen, "valid_diff_dunnett_p") > 0 && !strstr(big, "\nsfsfsf,"));
+    assert_true(less(big, chosen, "p") > 0 && !strstr(big, "\nsfsfsf,"));
 }
 
-/* Recorded runs give the same tables, also from two folders; nothing is trained. */
-TEST(test_from)
+/* DIR/runs.csv alone gives the same tables, and nothing is trained; rows of other designs are not lost. */
+TEST(test_recorded)
 {
     static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
-    char line[512];
+    char line[512], table[16384];
     snprintf(line, sizeof line, "sweep --out made%s", args);
     run_ok(line);
-    char *trained = strdup(out), table[16384];
+    char *trained = strdup(out);
     file_read("made/words.csv", big, sizeof big);
-    snprintf(line, sizeof line, "sweep --from made --out again%s --device cuda", args);
+    shell_ok("mkdir again && cp made/runs.csv made/config.ini again");
+    snprintf(line, sizeof line, "sweep --out again%s", args);
     run_ok(line);
     assert_string_equal(out, trained);
-    assert_false(file_exists("again/runs"));
-    snprintf(line, sizeof line, "sweep --from again --from made --out third%s", args);
-    run_ok(line);
-    assert_string_equal(out, trained);
-    file_read("third/words.csv", table, sizeof table);
-    assert_string_equal(table, big);
-    must_refuse("sweep --words fs --seeds 1 --from made --out no" TINY,
-                "no sweep.csv has a run of fs");
-    must_refuse("sweep --interleaved --seeds 1 --from made --out no --untied" TINY,
-                "parameters, and");
-    assert_true(says("with these options; --config made/config.ini gives those of"));
-    char *digit = strchr(strstr(trained, "sfsfsf,"), '\n') - 1; /* last digit of a perplexity */
-    *digit = *digit == '1' ? '2' : '1';
-    file_text("made/sweep.csv", trained);
-    snprintf(line, sizeof line, "sweep --from again --from made --out no%s", args);
-    must_refuse(line, "has another perplexity");
     free(trained);
+    assert_false(file_exists("again/runs/word:sfsfsf:euler-seed1"));
+    file_read("again/words.csv", table, sizeof table);
+    assert_string_equal(table, big);
+    must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "of other options");
+    shell_ok("rm again/config.ini");
+    must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "parameters, and");
+    must_refuse("sweep --words fs --seeds 1 --out again" TINY,
+                "with seed 1 has no folder and is no run of this study");
+    file_read("again/words.csv", table, sizeof table);
+    assert_string_equal(table, big);
 }
 
 /* ---- differences ------------------------------------------------------------------------------- */
@@ -345,20 +347,26 @@ static const char *const made_word[4] = {"sfsfsf", "ssfsff", "fsfsfs", "sssfff"}
 static const double made_ppl[4][4] = {
     {5.1, 4.9, 6.2, 5.8}, {7.3, 6.9, 8.1, 7.6}, {4.4, 4.1, 5.6, 4.6}, {5.0, 5.7, 6.4, 5.5}};
 
-/* Writes made-up/sweep.csv: these validation perplexities, and x / 2 + 2 on test text. */
-static void write_sweep(void)
+/* Writes DIR/runs.csv: these validation perplexities, and x / 2 + 2 on test text. */
+static void write_sweep(const char *dir, const char *words, int seeds)
 {
-    char rows[2048];
-    program_run("sweep --interleaved --seeds 1 --out one-word" TINY); /* it need not be good */
-    const char *params = cell(out, "sfsfsf,", "params");
-    size_t n = (size_t)snprintf(rows, sizeof rows, "%s", columns);
+    static char params[32];
+    char rows[4096], name[64];
+    if (!*params) {
+        program_run("sweep --interleaved --seeds 1 --out one-word" TINY); /* it need not be good */
+        snprintf(params, sizeof params, "%s", cell(out, "sfsfsf,", "params"));
+    }
+    size_t n = (size_t)snprintf(rows, sizeof rows,
+                                "word,seed,valid_ppl,test_ppl,scheme,layers,params,best_epoch,"
+                                "tokens_per_s,peak_bytes\n");
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 4; k++)
-            n += (size_t)snprintf(rows + n, sizeof rows - n, "%s,0,3,3,%s,%d,%.15g,%.15g\n",
-                                  made_word[i], params, k + 1, made_ppl[i][k],
-                                  made_ppl[i][k] / 2 + 2);
-    mkdir(file_path("made-up"), 0777);
-    file_text("made-up/sweep.csv", rows);
+        for (int k = 0; strstr(words, made_word[i]) && k < seeds; k++)
+            n += (size_t)snprintf(rows + n, sizeof rows - n,
+                                  "%s,%d,%.15g,%.15g,word:%s:euler,1,%s,,,\n", made_word[i], k + 1,
+                                  made_ppl[i][k], made_ppl[i][k] / 2 + 2, made_word[i], params);
+    mkdir(file_path(dir), 0777);
+    snprintf(name, sizeof name, "%s/runs.csv", dir);
+    file_text(name, rows);
 }
 
 static double made_mean(int i)
@@ -367,108 +375,40 @@ static double made_mean(int i)
     return (x[0] + x[1] + x[2] + x[3]) / 4;
 }
 
-/* Checks that the pair of a row of pairs.csv has this difference and half width on validation text, and half of both on
- * test text. Half widths have six digits, as tables of q have. */
-static void check_pair(const char *csv, const char *row, double difference, double half)
+/* Words show what the engine finds in their runs (tests/commands/test_table.c): means, every word less the interleaved one,
+ * and all pairs, of runs that are not to be trained again. R's p of two pairs: test_mixed_model. */
+TEST(test_differences)
 {
-    double d = number(csv, row, "valid_diff"), e = number(csv, row, "test_diff");
-    double low = number(csv, row, "valid_diff_tukey_low"),
-           high = number(csv, row, "valid_diff_tukey_high");
-    if (!(fabs(d - difference) <= 1e-9) || !(fabs(low - (difference - half)) <= 1e-5) ||
-        !(fabs(high - (difference + half)) <= 1e-5))
-        fail_msg("%s %.10g [%.10g, %.10g], not %.10g -+ %.10g", row, d, low, high, difference,
-                 half);
-    assert_true(fabs(e - difference / 2) <= 1e-9);
-    assert_true(fabs(number(csv, row, "test_diff_tukey_low") - (difference - half) / 2) <= 1e-5);
-    assert_true(fabs(number(csv, row, "test_diff_tukey_high") - (difference + half) / 2) <= 1e-5);
-    double p = number(csv, row, "valid_diff_tukey_p");
-    assert_true(p > 0 && p <= 1 && (p < 0.05) == (fabs(difference) > half));
-}
-
-/* Every pair of words has difference of means -+ q(.95; k, df) / sqrt(2) sd sqrt(1 / n_1 + 1 / n_2), where sd and df are
- * those that the command prints. q was found by sums of rectangles, in another program; half the interval agrees with R's
- * TukeyHSD in test_mixed_model. It is wider than Dunnett's interval. */
-TEST(test_all_pairs)
-{
-    const double q = 4.4148900, sd = 0.25819888974716; /* k = 4, df = 9; sd: test_mixed_model */
-    const double half = q * M_SQRT1_2 * sd * sqrt(1. / 4 + 1. / 4);
-    char differences[4096], row[64];
-    double shown;
-    unsigned df;
-    write_sweep();
-#define MADE "sweep --from made-up --seeds 4 "
-    run_ok(MADE "--interleaved --words ssfsff,fsfsfs,sssfff --all-pairs --out pairs" TINY);
-    file_read("pairs/differences.csv", differences, sizeof differences);
-    file_read("pairs/pairs.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 6);
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < i; j++) {
-            snprintf(row, sizeof row, "%s,%s,", made_word[i], made_word[j]);
-            check_pair(big, row, made_mean(i) - made_mean(j), half);
-            if (j > 0) continue;
-            double tukey = number(big, row, "valid_diff_tukey_p"),
-                   high = number(big, row, "valid_diff_tukey_high");
-            snprintf(row, sizeof row, "%s,", made_word[i]);
-            assert_true(number(differences, row, "valid_diff_dunnett_high") < high);
-            assert_true(number(differences, row, "valid_diff_dunnett_p") < tukey);
-        }
-    /* R's p of two pairs (test_mixed_model) */
-    assert_true(fabs(number(big, "fsfsfs,sfsfsf,", "valid_diff_tukey_p") - 6.4868582192575e-03) <=
-                2e-8);
-    assert_true(fabs(number(big, "sssfff,sfsfsf,", "test_diff_tukey_p") - 8.4298020518528e-01) <=
-                2e-8);
-    assert_true(file_exists("pairs/pairs.tex"));
-    file_read("pairs/sweep.md", big, sizeof big);
-    const char *model = strstr(big, "    validation: standard deviation ");
-    assert_non_null(model);
-    assert_int_equal(sscanf(model, " validation: standard deviation %lf, %u degrees", &shown, &df),
-                     2);
-    assert_true(fabs(shown - sd) <= 0.005 && df == 9);
+    write_sweep("made-up", "sfsfsf ssfsff fsfsfs sssfff", 4);
+    run_ok(
+        "sweep --interleaved --words ssfsff,fsfsfs,sssfff --seeds 4 --all-pairs --out made-up" TINY);
+    file_read("made-up/words.csv", big, sizeof big);
+    for (int i = 0; i < 4; i++) {
+        char row[64];
+        snprintf(row, sizeof row, "%s,", made_word[i]);
+        assert_true(fabs(number(big, row, "valid_ppl") - made_mean(i)) <= 1e-12);
+        assert_true(fabs(number(big, row, "test_ppl") - made_mean(i) / 2 - 2) <= 1e-12);
+        assert_int_equal((int)number(big, row, "seeds"), 4);
+    }
+    file_read("made-up/differences.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 1 + 2 * (3 + 6));
+    assert_int_equal(count_words(big, ",paired by seed"), 18);
+    assert_true(fabs(less(big, "fsfsfs,", "difference") - (made_mean(2) - made_mean(0))) <= 1e-12);
+    file_read("made-up/sweep.md", big, sizeof big);
     assert_non_null(
         strstr(big, "seeds are paired: their correlation is 0.81 (F test: p 0.00041)."));
-    assert_non_null(strstr(big, "Differences of all pairs of words"));
-    run_ok(MADE "--interleaved --words ssfsff,fsfsfs,sssfff --out no-pairs" TINY);
-    assert_false(file_exists("no-pairs/pairs.csv"));
-    file_read("no-pairs/differences.csv", big, sizeof big);
-    assert_string_equal(big, differences);
-}
-
-/* The correlation of seeds is shown where they are not paired, as in two words alone, whose F test has p > .005, and
- * where designs lack some. Pairs need no interleaved word, and a word of one run has pairs. */
-TEST(test_seeds_not_paired)
-{
-    write_sweep();
-    run_ok(MADE "--words ssfsff,fsfsfs --all-pairs --out two" TINY);
-    file_read("two/pairs.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 1);
-    /* one pair has Student's t: t(.975, 6) sd sqrt(1 / 4 + 1 / 4), sd^2 = (.7675 + 1.2675) / 6 */
-    check_pair(big, "fsfsfs,ssfsff,", -2.8, 2.4469118511450 * sqrt(2.035 / 6) * sqrt(0.5));
+    /* without the interleaved word there are pairs alone */
+    write_sweep("two", "ssfsff fsfsfs", 4);
+    run_ok("sweep --words ssfsff,fsfsfs --seeds 4 --all-pairs --out two" TINY);
     file_read("two/differences.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1);
-    file_read("two/sweep.md", big, sizeof big);
-    /* mean squares .655 of seeds and .07 / 3 of the rest */
-    assert_int_equal(
-        count_words(big, "; seeds are not paired: their correlation is 0.93 (F test: "), 2);
-    run_ok(MADE "--sandwiches --words fsfsfs --all-pairs --out lacking" TINY);
-    file_read("lacking/pairs.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 6);
-    /* two words of one run: q(.95; 4, 6) / sqrt(2) sd sqrt(2), sd^2 = (1.1 + 1.2675) / 6 */
-    check_pair(big, "sssfff,ssfsff,", 5.0 - 7.3, 4.8955992 * sqrt(2.3675 / 6));
-    check_pair(big, "fsfsfs,sfsfsf,", made_mean(2) - made_mean(0),
-               4.8955992 * M_SQRT1_2 * sqrt(2.3675 / 6) * sqrt(0.5));
-    file_read("lacking/sweep.md", big, sizeof big);
-    assert_int_equal(count_words(big,
-                                 "seeds are not paired, as 2 designs lack some.\n        Where "
-                                 "designs share seeds, their correlation is 0.91 (F test: "),
-                     2);
-    /* single runs alone have differences without intervals */
-    run_ok("sweep --from made-up --words ssfsff,fsfsfs --seeds 1 --all-pairs --out single" TINY);
-    file_read("single/pairs.csv", big, sizeof big);
-    assert_true(fabs(number(big, "fsfsfs,ssfsff,", "valid_diff") - (4.4 - 7.3)) <= 1e-9);
-    assert_string_equal(cell(big, "fsfsfs,ssfsff,", "valid_diff_tukey_low"), "");
-    file_read("single/sweep.md", big, sizeof big);
-    assert_non_null(strstr(big, "there is no standard deviation and no interval"));
-#undef MADE
+    assert_int_equal(count_lines(big), 1 + 2);
+    assert_non_null(strstr(big, "fsfsfs,ssfsff,validation,"));
+    /* single runs have differences without intervals */
+    write_sweep("single", "ssfsff fsfsfs", 1);
+    run_ok("sweep --words ssfsff,fsfsfs --seeds 1 --all-pairs --out single" TINY);
+    file_read("single/differences.csv", big, sizeof big);
+    assert_true(fabs(number(big, "fsfsfs,ssfsff,validation,", "difference") - (4.4 - 7.3)) <= 1e-9);
+    assert_string_equal(cell(big, "fsfsfs,ssfsff,validation,", "low"), "");
 }
 
 /* ---- several processes ------------------------------------------------------------------------- */

@@ -243,6 +243,7 @@ TEST_BETWEEN(recorded_studies, undrawn, NULL)
         static char text[1 << 14];
         slurp(runs, text, sizeof text);
         snprintf(dir, sizeof dir, "%.*s", (int)(strlen(runs) - strlen("/runs.csv")), runs);
+        if (strncmp(text, "word,", 5) == 0) continue;
         snprintf(recorded, sizeof recorded, "%s/compare.csv", dir);
         slurp(recorded, designs, sizeof designs);
         if (strncmp(text, "encoder,", 8) == 0 || !is_whole(text)) continue;
@@ -371,8 +372,8 @@ TEST(missing_and_diverged)
     run_ok("table runs.csv --out left --contrast 'c - a' --baseline a");
     assert_non_null(strstr(err, "warning: a: 1 run without a number (first: runs.csv:4)\n"));
     assert_non_null(
-        strstr(err, "warning: c: 1 run diverged, so it has no differences; its row is of the "
-                    "others (first: runs.csv:9)\n"));
+        strstr(err, "warning: c: 1 run diverged, so it has no differences; its row is of finite "
+                    "numbers (first: runs.csv:9)\n"));
     assert_non_null(strstr(err, "warning: d: 2 runs diverged"));
     assert_non_null(strstr(err, "warning: e, e: 1 run without a number"));
     assert_non_null(strstr(out, "c is left out because one of its runs diverged."));

@@ -16,7 +16,8 @@ static int write_all(Sheet *s)
 
 static int questions(const RunTable *t, Sheet *s)
 {
-    TRY(runtable_dunnett(t, 0, s));
+    TRY(runtable_baseline((RunTable *)t, "a", 0.1));
+    TRY(runtable_dunnett(t, s));
     TRY(runtable_tukey(t, s));
     TRY(runtable_contrast(t, "here", "x: b - a", "", s));
     TRY(runtable_plan(t, file_path("plan"), "", s));
@@ -57,7 +58,7 @@ static int chooses(const char *text, const char *design, const char *seed, const
         if (k > 0) strcat(keys, ",");
         strcat(keys, t.key[k]);
     }
-    int same = strcmp(keys, design) == 0 && strcmp(t.measure, measure) == 0 &&
+    int same = strcmp(keys, design) == 0 && strcmp(t.measure[0].column, measure) == 0 &&
                (t.seed ? seed && strcmp(t.seed, seed) == 0 : !seed);
     runtable_close(&t);
     return same;

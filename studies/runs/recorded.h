@@ -1,0 +1,26 @@
+/* recorded.h: DIR/runs.csv, the runs that a study has recorded: a row a trained network, with what tells designs apart, the
+ * seed, the results and all measures. A run that has a row there and no folder under DIR/runs counts as trained, so that
+ * tables and plots can be made again from that one file. */
+#ifndef TROTTER_RECORDED_H
+#define TROTTER_RECORDED_H
+
+#include "studies/runs/runs.h"
+
+/* Opens DIR/runs.csv; without the file it has no rows. ERR_INPUT where it cannot be read, or where its row `unigram` has
+ * other perplexities than c: another corpus or vocabulary. */
+int recorded_open(Recorded *r, const char *dir, const Corpus *c);
+void recorded_close(Recorded *r);
+
+/* Returns the row of a run; SIZE_MAX: it has none, or only one of other `epochs` or another `corpus`, where the table has
+ * these columns. */
+size_t recorded_row(const Runs *r, const RunSpec *s);
+/* Returns the row of a run that has no folder; SIZE_MAX: as above, or it has one. */
+size_t recorded_alone(const Runs *r, const RunSpec *s);
+/* Reads the result of a row. ERR_INPUT where the run has another number of parameters than s->numbers (0: not known), or
+ * its best epoch is behind `epochs`. */
+int recorded_result(const Runs *r, const RunSpec *s, size_t row, RunResult *out);
+/* Returns ERR_INPUT where a row has no folder and was not read by recorded_result: a study that writes DIR/runs.csv anew
+ * would lose it. */
+int recorded_keep(const Runs *r);
+
+#endif

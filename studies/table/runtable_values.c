@@ -1,0 +1,242 @@
+/* runtable_values.c: finds what a table of runs says of a design by a column's name, and makes sheets of such columns. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/table/runtable.h"
+
+static const RunValue none = {NULL, NAN};
+
+static RunValue number(double x)
+{
+    return (RunValue){NULL, x};
+}
+
+/* ---- measures ------------------------------------------------------------------------------------ */
+
+/* Returns what stands behind the stem of a measure and '_' in a name; NULL: it is of no measure. */
+static const char *behind_stem(const RunTable *t, const char *name, size_t *measure)
+{
+    for (size_t m = 0; m < t->measures; m++) {
+        size_t n = strlen(t->measure[m].stem);
+        *measure = m;
+        if (strncmp(name, t->measure[m].stem, n) == 0 && name[n] == '_') return name + n + 1;
+    }
+    return NULL;
+}
+
+static int of_measure(const RunTable *t, size_t design, const char *name, RunValue *out)
+{
+    const RunDesign *d = &t->design[design];
+    size_t m = 0;
+    for (; m < t->measures; m++)
+        if (strcmp(name, t->measure[m].column) == 0) {
+            *out = number(d->mean[m].mean);
+            return 1;
+        }
+    const char *what = behind_stem(t, name, &m);
+    if (!what) return 0;
+    const RunModel *l = runtable_model(t, d->panel, m);
+    const struct {
+        const char *name;
+        double x;
+    } list[] = {{"sd", d->mean[m].sd},
+                {"low", d->mean[m].low},
+                {"high", d->mean[m].high},
+                {"diff", d->alone[m].mean},
+                {"diff_pooled_low", d->alone[m].low},
+                {"diff_pooled_high", d->alone[m].high},
+                {"diff_pooled_error", d->alone[m].error},
+                {"diff_dunnett_low", d->together[m].low},
+                {"diff_dunnett_high", d->together[m].high},
+                {"diff_dunnett_p", d->together[m].p},
+                {"equal_p", d->equal[m]},
+                {"pooled_sd", l->model.pooled.sd},
+                {"pooled_df", (double)l->model.pooled.df},
+                {"seed_correlation", l->model.correlation}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(what, list[i].name) == 0) {
+            *out = number(list[i].x);
+            return 1;
+        }
+    *out = (RunValue){l->model.paired ? "yes" : "no", NAN};
+    return strcmp(what, "seeds_paired") == 0;
+}
+
+/* ---- other columns of the runs ------------------------------------------------------------------- */
+
+static const char *cell(const RunTable *t, size_t row, const char *name)
+{
+    return csv_named(&t->file[t->row[row].file], t->row[row].row, name);
+}
+
+/* Collects a design's numbers in a column, by seed: x (seeds) out. Returns a text that one of its cells holds; NULL: none. */
+static const char *collect(const RunTable *t, size_t design, const char *name, double *x)
+{
+    const char *text = NULL;
+    for (size_t j = 0; j < t->seeds; j++) x[j] = NAN;
+    for (size_t k = t->design[design].first; k != SIZE_MAX; k = t->row[k].next) {
+        double value;
+        int kind = runtable_cell(cell(t, k, name), &value);
+        if (kind == CELL_NUMBER) x[t->row[k].seed] = value;
+        if (kind == CELL_TEXT && !text) text = cell(t, k, name);
+    }
+    return text;
+}
+
+static int is_positive(const RunTable *t, const char *name)
+{
+    const char *const *p = t->positive;
+    while (p && *p && strcmp(*p, name) != 0) p++;
+    return p && *p;
+}
+
+/* Summarises a column's numbers; the mean of equal numbers is that number. */
+static Interval summarise(const RunTable *t, const char *name, const double *x)
+{
+    Interval v = is_positive(t, name) ? statistics_positive(x, 1, t->seeds)
+                                      : statistics_mean(x, 1, t->seeds);
+    if (v.n > 1 && v.sd < 1e-12 * fabs(v.mean))
+        for (size_t j = 0; j < t->seeds; j++)
+            if (!isnan(x[j])) v.mean = x[j];
+    return v;
+}
+
+static int has_column(const RunTable *t, const char *name)
+{
+    for (size_t f = 0; f < t->files; f++)
+        if (csv_column(&t->file[f], name) >= 0) return 1;
+    return 0;
+}
+
+/* Finds NAME or NAME_sd, _low, _high; x (seeds): room. */
+static RunValue of_column(const RunTable *t, size_t design, const char *name, double *x)
+{
+    static const char *const end[] = {"_sd", "_low", "_high"};
+    char column[256];
+    if (has_column(t, name)) {
+        const char *text = collect(t, design, name, x);
+        return text ? (RunValue){text, NAN} : number(summarise(t, name, x).mean);
+    }
+    for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+        size_t n = strlen(name), less = strlen(end[i]);
+        if (n <= less || n - less >= sizeof column || strcmp(name + n - less, end[i]) != 0)
+            continue;
+        snprintf(column, sizeof column, "%.*s", (int)(n - less), name);
+        if (!has_column(t, column)) return none;
+        collect(t, design, column, x);
+        Interval v = summarise(t, column, x);
+        return number(i == 0 ? v.sd : i == 1 ? v.low : v.high);
+    }
+    return none;
+}
+
+RunValue runtable_value(const RunTable *t, size_t design, const char *name)
+{
+    RunValue v;
+    const RunDesign *d = &t->design[design];
+    if (strcmp(name, "seeds") == 0) return number((double)d->mean[0].n);
+    if (strcmp(name, "baseline") == 0) return (RunValue){t->base, NAN};
+    if (strcmp(name, "margin") == 0) return number(isnan(d->equal[0]) ? NAN : t->margin);
+    if (of_measure(t, design, name, &v)) return v;
+    return of_column(t, design, name, t->work);
+}
+
+/* ---- seeds that all have ------------------------------------------------------------------------- */
+
+double runtable_even(const RunTable *t, size_t design, const char *column)
+{
+    double *x = t->work, *shared = t->work + t->seeds, sum = 0, n = 0;
+    for (size_t j = 0; j < t->seeds; j++) shared[j] = 1;
+    for (size_t i = 0; i < t->designs; i++) {
+        if (t->design[i].panel != t->design[design].panel) continue;
+        collect(t, i, column, x);
+        int any = 0;
+        for (size_t j = 0; j < t->seeds; j++) any |= !isnan(x[j]);
+        for (size_t j = 0; any && j < t->seeds; j++) shared[j] *= !isnan(x[j]);
+    }
+    collect(t, design, column, x);
+    for (size_t j = 0; j < t->seeds; j++) {
+        if (!shared[j] || isnan(x[j])) continue;
+        sum += x[j];
+        n++;
+    }
+    return n ? sum / n : summarise(t, column, x).mean;
+}
+
+/* ---- sheets -------------------------------------------------------------------------------------- */
+
+static RunValue value_of(const RunTable *t, RunMore *more, const void *study, size_t design,
+                         const Column *c)
+{
+    RunValue v = none;
+    const char *name = c->name ? c->name : c->head;
+    if (more && more(study, t, design, name, &v)) return v;
+    return runtable_value(t, design, name);
+}
+
+/* Fills a row of values (columns), a column's type becoming text where a design has a text. */
+static void fill(const RunTable *t, Column *list, RunMore *more, const void *study, size_t design,
+                 RunValue *row)
+{
+    for (Column *c = list; c->name || c->head; c++, row++) {
+        *row = value_of(t, more, study, design, c);
+        if (row->text) c->type = SHEET_TEXT;
+    }
+}
+
+/* row (columns): room. */
+static int add_rows(const RunTable *t, Column *list, RunMore *more, const void *study,
+                    const size_t *order, size_t count, RunValue *row, Sheet **out)
+{
+    for (Column *c = list; c->name || c->head; c++) c->type = SHEET_DOUBLE;
+    for (size_t i = 0; i < t->designs; i++) fill(t, list, more, study, i, row);
+    for (Column *c = list; c->name || c->head; c++)
+        c->at = (size_t)(c - list) * sizeof(RunValue) +
+                (c->type == SHEET_TEXT ? offsetof(RunValue, text) : offsetof(RunValue, x));
+    TRY(sheet_new(list, out));
+    for (size_t k = 0; k < count; k++) {
+        fill(t, list, more, study, order ? order[k] : k, row);
+        sheet_row(*out, row);
+    }
+    return 0;
+}
+
+int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
+                   const size_t *order, size_t count, Column **own, Sheet **out)
+{
+    size_t n = 0;
+    while (list[n].name || list[n].head) n++;
+    RunValue *row = memory_new(n, sizeof *row);
+    *own = memory_new(n + 1, sizeof **own);
+    *out = NULL;
+    if (*own) memcpy(*own, list, (n + 1) * sizeof **own);
+    int code = row && *own ? add_rows(t, *own, more, study, order, count, row, out) : ERR_MEMORY;
+    memory_free(row);
+    return code;
+}
+
+int runtable_places(const RunTable *t)
+{
+    double sd = NAN;
+    for (size_t p = 0; p < t->panels && !(sd > 0); p++)
+        sd = runtable_model(t, p, 0)->model.pooled.sd;
+    return !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
+}
+
+int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out)
+{
+    size_t n = 0;
+    while (list[n].name || list[n].head) n++;
+    *own = memory_new(n + 1, sizeof **own);
+    *out = NULL;
+    if (!*own) return ERR_MEMORY;
+    memcpy(*own, list, (n + 1) * sizeof **own);
+    for (Column *c = *own; c->name || c->head; c++) {
+        if (c->form == SHEET_FIXED && !c->digits) c->digits = (short)runtable_places(t);
+        if (t->measures == 1 && c->name && strcmp(c->name, "measure") == 0) c->place = 0;
+        if (t->by && c->name && strcmp(c->name, "panel") == 0) c->name = t->by;
+    }
+    return sheet_new(*own, out);
+}
