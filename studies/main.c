@@ -1,22 +1,17 @@
 /* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
 #include <gsl/gsl_errno.h>
-#include <limits.h>
 #include <omp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/ranks.h"
 #include "kernels/threads.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/help.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
 #include "studies/tools/waiting.h"
@@ -43,22 +38,6 @@ static void on_signal(int signal_number)
     command_stop = 1;
 }
 
-/* Gives signal handlers a separate stack. oneDNN's products put the stack pointer into small blocks of the heap, which
- * the frame of a signal (11 KB with AMX) would overrun. */
-static void make_room(void)
-{
-    static char room[1 << 16];
-    sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
-}
-
-/* Catches the first SIGINT or SIGTERM; a second Ctrl-C ends the program at once. */
-static void catch_stop(void)
-{
-    struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)};
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
-}
-
 /* Says so and ends by the signal itself, as if it had not been caught. */
 static void on_end(int signal_number)
 {
@@ -66,30 +45,26 @@ static void on_end(int signal_number)
     raise(signal_number);
 }
 
-/* Sets on_end for SIGINT and SIGTERM. A signal that was ignored from the start, as by nohup, stays ignored. */
-static void tell_stop(void)
+/* Catches the first SIGINT or SIGTERM; a second Ctrl-C ends the program at once. For a command that saves nothing a
+ * signal that was ignored from the start, as by nohup, stays ignored. Handlers have a separate stack: oneDNN's products
+ * put the stack pointer into small blocks of the heap, which the frame of a signal (11 KB with AMX) would overrun. */
+static void catch_stop(int saves)
 {
+    static char room[1 << 16];
     static const int signals[] = {SIGINT, SIGTERM};
-    struct sigaction end = {.sa_handler = on_end, .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)},
+    struct sigaction stop = {.sa_handler = saves ? on_signal : on_end,
+                             .sa_flags = (int)(SA_RESETHAND | SA_ONSTACK)},
                      before;
+    sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
     for (int i = 0; i < 2; i++)
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(signals[i], &end, NULL);
+        if (saves || (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL))
+            sigaction(signals[i], &stop, NULL);
 }
 
 /* Returns the directory where the command writes its results; NULL: it has none. */
 static const char *directory(const Command *c, const Options *o)
 {
     return !c->one_file && options_known(o, "out") ? options_text(o, "out") : NULL;
-}
-
-/* Checks, before any work, that the given options have a meaning and that the directory of results can be written. */
-static int check_given(const Command *c, const Options *o, const OptionGroup *const *groups,
-                       const char *where)
-{
-    const char *dir = directory(c, o);
-    if (c->narrow) TRY(options_within(o, groups, where));
-    return dir ? output_check(dir) : 0;
 }
 
 static int waiting_is_ours; /* start.h */
@@ -123,32 +98,25 @@ static int warn_threads(const Options *o)
     return 1;
 }
 
-/* Records the command. A study that has its files does not fail where only this record fails. */
-static void record_run(const Command *c, const Options *o, int argc, char **argv, int code)
-{
-    const char *dir = directory(c, o);
-    if (dir && record_command(dir, argc, argv, code) != 0 && code == 0)
-        notice_warn("the command is not recorded: %s", error_text());
-}
-
 static int run_given(const Command *c, Options *o, int argc, char **argv)
 {
     const char *where = "";
     const OptionGroup *const *groups = c->narrow ? c->narrow(o, &where) : c->groups;
     const char *help = options_text(o, "help");
     if (help) return help_print(c, groups, help, stdout);
-    TRY(check_given(c, o, groups, where));
+    const char *dir = directory(c, o);
+    if (c->narrow) TRY(options_within(o, groups, where));
+    if (dir) TRY(output_check(dir));
     int many = warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
-    make_room();
-    if (c->saves)
-        catch_stop();
-    else
-        tell_stop();
+    catch_stop(c->saves);
     if (waiting_is_ours) waiting_begin((int)threads_of(o));
     int code = c->run(o);
     if (many && code == 0) progress_flush();
-    record_run(c, o, argc, argv, code);
+    dir =
+        directory(c, o); /* a study that has its files does not fail where only this record fails */
+    if (dir && record_command(dir, argc, argv, code) != 0 && code == 0)
+        notice_warn("the command is not recorded: %s", error_text());
     return code;
 }
 

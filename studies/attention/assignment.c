@@ -4,7 +4,7 @@
  * duality such an assignment is optimal. Rows are added one by one. From the new row a tree of cheapest
  * paths grows (Dijkstra on the reduced costs), and the prices change with it, until it meets a free
  * column. Then the assignments along the path back to the root move by one. */
-#include "studies/attention/assignment.h"
+#include "studies/attention/attention.h"
 
 #include <math.h>
 

@@ -1,13 +1,12 @@
 /* attention.c: computes distances between attention distributions, and between heads (attention.h). */
 #include "studies/attention/attention.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/attention/assignment.h"
 
 /* ---- two distributions --------------------------------------------------------------------------- */
 
@@ -21,19 +20,13 @@ static double over_positions(size_t n, const double *a, const double *b)
     return sum;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double over_values(size_t n, const double *a, const double *b, double *work)
 {
     double sum = 0;
     memcpy(work, a, n * sizeof *work);
     memcpy(work + n, b, n * sizeof *work);
-    qsort(work, n, sizeof *work, by_size);
-    qsort(work + n, n, sizeof *work, by_size);
+    gsl_sort(work, 1, n);
+    gsl_sort(work + n, 1, n);
     for (size_t j = 0; j < n; j++) sum += fabs(work[j] - work[n + j]);
     return sum / (double)n;
 }

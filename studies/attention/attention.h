@@ -1,4 +1,23 @@
-/* attention.h: the distance between two models' attention (command_attention.c).
+/* attention.h: distances between distributions of attention, and pictures of them. */
+#ifndef TROTTER_STUDIES_ATTENTION_H
+#define TROTTER_STUDIES_ATTENTION_H
+
+#include <stddef.h>
+
+#include "studies/model/network.h"
+
+/* ---- assignment.c: finds the optimal assignment ---------------------------------------------- */
+
+enum { ASSIGNMENT_MAX = 256 };
+
+/* to (n) out: the permutation with the least sum_i cost[i, to[i]] of cost (n, n), finite numbers, n <=
+ * ASSIGNMENT_MAX. Returns that sum. O(n^3). Source: Kuhn 1955, Munkres 1957, in the form of shortest
+ * augmenting paths (Jonker, Volgenant 1987). */
+double assignment_find(size_t n, const double *cost, size_t *to);
+
+/* ---- attention.c ----------------------------------------------------------------------------- */
+
+/* The distance between two models' attention (command_attention.c).
  *
  * Source: Press, Smith, Levy 2020, section 6. The i-th attention sublayers of two models are compared at one
  * token. Heads are matched one to one so that the sum of the distances between the matched heads'
@@ -10,12 +29,7 @@
  *               cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in tokens (Vallender 1973).
  *   values      each of the n weights is a sample, a number with 1/n of the mass; order and place are lost.
  *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. The size of
- *               the numbers in their table 7 (1e-3) fits this reading better.
- */
-#ifndef TROTTER_ATTENTION_H
-#define TROTTER_ATTENTION_H
-
-#include "nn/nn.h"
+ *               the numbers in their table 7 (1e-3) fits this reading better. */
 
 enum { OVER_POSITIONS, OVER_VALUES };
 
@@ -42,5 +56,31 @@ void head_sums_free(HeadSums *s);
 int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b);
 /* Returns means over the tokens, for sublayer i; i = A: over all sublayers. */
 HeadDistance head_sums_mean(const HeadSums *s, size_t i);
+
+/* ---- maps.c ---------------------------------------------------------------------------------- */
+
+/* Attention weights of a model's heads in a few sentences, as numbers and as heat maps. */
+
+/* A model and the user's name for it. */
+typedef struct {
+    const char *name;
+    const Network *network;
+} MapModel;
+
+typedef struct {
+    size_t sentences, tokens; /* the first lines of the text, and the most tokens of each */
+    int by_head; /* 1: a picture of each attention sublayer with a map a head; 0: one of each
+                  * model, of the mean over heads */
+} MapChoice;
+
+/* Columns of a row: a_(query, key) of a head, or with head 0 the mean over heads. A causal model has
+ * no row with key > query. */
+extern const Column map_columns[];
+
+/* Writes DIR/maps.csv and pictures DIR/map-MODEL-SENTENCE[-LAYER-SUBLAYER], numbered from 1, layers from 0. The
+ * models have one vocabulary. *pictures: their number. A line is read as the model reads it, with <eos> or an
+ * encoder's first token in front. */
+int maps_save(const MapModel *model, size_t models, const Text *text, MapChoice c, const char *dir,
+              size_t *pictures);
 
 #endif

@@ -4,45 +4,39 @@
 #include <string.h>
 
 #include "studies/attention/attention.h"
-#include "studies/attention/maps.h"
 #include "studies/measure/sentences.h"
 #include "studies/model/texts.h"
 #include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 enum { MODELS_MAX = 64 };
 
 static const Option study_options[] = {
     {"model", OPTION_LIST, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances",
-     0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS, 0, 0},
+     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances"},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS},
     {"tokens", OPTION_SIZE, "2000", "N", "tokens of the text, up to the end of a block", 1, 1e12},
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: the text in blocks; sentence: each line alone", 0, 0},
+     "stream: the text in blocks; sentence: each line alone"},
     {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
     {"over", OPTION_CHOICE, "positions", "positions|values",
-     "positions: mass moves along the tokens; values: weights as samples, wherever they are", 0, 0},
+     "positions: mass moves along the tokens; values: weights as samples, wherever they are"},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, "
-     ".md; and for each model maps.csv with pictures",
-     0, 0},
+     ".md; and for each model maps.csv with pictures"},
     {"sentences", OPTION_SIZE, "1", "N", "draw pictures of the first N lines of the text; 0: none",
      0, 1000},
     {"longest", OPTION_SIZE, "20", "T", "tokens of such a line at most", 1, 64},
     {"by-head", OPTION_FLAG, NULL, NULL,
-     "draw a picture of each attention sublayer with a map for each head (otherwise the mean over heads)",
-     0, 0},
+     "draw a picture of each attention sublayer with a map for each head (otherwise the mean over heads)"},
     PLOT_FIGURE,
     {0},
 };
@@ -127,14 +121,6 @@ typedef struct {
 
 /* ---- the models ---------------------------------------------------------------------------------- */
 
-static int same_words(const Vocab *a, const Vocab *b)
-{
-    if (a->size != b->size || a->level != b->level) return 0;
-    for (size_t i = 0; i < a->size; i++)
-        if (strcmp(a->word[i], b->word[i]) != 0) return 0;
-    return 1;
-}
-
 static int is_encoder(const Network *n)
 {
     return model_plan(n->model)->bidirectional;
@@ -153,7 +139,7 @@ static int check(const Study *u, size_t k)
     if (is_encoder(a) != is_encoder(b))
         return error_set(ERR_INPUT, "%s is an encoder alone and %s is not: they see other tokens",
                          u->name[is_encoder(a) ? 0 : k], u->name[is_encoder(a) ? k : 0]);
-    if (!same_words(&a->vocab, &b->vocab))
+    if (a->vocab.level != b->vocab.level || vocab_hash(&a->vocab) != vocab_hash(&b->vocab))
         return error_set(ERR_INPUT, "%s and %s have different vocabularies", u->name[0],
                          u->name[k]);
     if (b->bpe && bpe_hash(a->bpe) != bpe_hash(b->bpe))
@@ -356,9 +342,9 @@ static int add_schemes(Study *u, const char *x, const char *y, double *distance)
 
 static int is_first(const Study *u, size_t k)
 {
-    for (size_t j = 0; j < k; j++)
-        if (strcmp(scheme(u, j), scheme(u, k)) == 0) return 0;
-    return 1;
+    size_t j = 0;
+    while (strcmp(scheme(u, j), scheme(u, k)) != 0) j++;
+    return j == k;
 }
 
 static int make_tables(Study *u)
@@ -395,16 +381,9 @@ static void print_words(const Study *u, FILE *f)
                                                              : "between their values");
 }
 
-static int save_markdown(const Study *u, const char *dir)
-{
-    Output o;
-    TRY(output_open(&o));
-    print_words(u, o.f);
-    return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
-}
-
 static int show(const Study *u)
 {
+    Output o;
     const char *dir = options_text(u->options, "out");
     int csv = options_flag(u->options, "csv");
     if (!csv) print_words(u, stdout);
@@ -414,7 +393,9 @@ static int show(const Study *u)
     TRY(output_sheet(u->pair, SHEET_CSV, dir, "attention.csv"));
     TRY(output_sheet(u->sublayer, SHEET_CSV, dir, "sublayers.csv"));
     TRY(output_sheet(u->scheme, SHEET_CSV, dir, "schemes.csv"));
-    return save_markdown(u, dir);
+    TRY(output_open(&o));
+    print_words(u, o.f);
+    return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
 }
 
 static int draw(const Study *u)

@@ -1,18 +1,14 @@
-/* maps.c: draws attention maps (maps.h). A picture has all its maps in one frame, side by side, so that
+/* maps.c: draws attention maps. A picture has all its maps in one frame, side by side, so that
  * they share tokens and shade. */
-#include "studies/attention/maps.h"
+#include "studies/attention/attention.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/measure/sentences.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/utf8.h"
 
 typedef struct {

@@ -2,11 +2,12 @@
 #include "studies/bench/bench.h"
 
 #include <errno.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -100,25 +101,11 @@ static int time_all(const BenchPlan *plan, const PeerProblem *p, Contender *c, s
 
 /* ---- quartiles ----------------------------------------------------------------------------------- */
 
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Returns the q-quantile of sorted x (n), linear between neighbours. */
-static double quantile(size_t n, const double *x, double q)
-{
-    double at = q * (double)(n - 1), floor_at = floor(at);
-    size_t i = (size_t)floor_at, next = i + 1 < n ? i + 1 : i;
-    return x[i] + (at - floor_at) * (x[next] - x[i]);
-}
-
 /* Sorts x (n) and finds its quartiles: lower, median, upper. */
 static void quartiles(size_t n, double *x, double q[3])
 {
-    qsort(x, n, sizeof *x, rising);
-    for (int i = 0; i < 3; i++) q[i] = quantile(n, x, 0.25 * (i + 1));
+    gsl_sort(x, 1, n);
+    for (int i = 0; i < 3; i++) q[i] = gsl_stats_quantile_from_sorted_data(x, 1, n, 0.25 * (i + 1));
 }
 
 void sample_add(Sample *s, double x)
@@ -132,19 +119,14 @@ void sample_close(Sample *s)
     if (s->n) quartiles(s->n, s->x, s->q);
 }
 
-static void summarise(Contender *c)
-{
-    double q[3];
-    quartiles(c->pieces, c->time, q);
-    c->low = q[0], c->median = q[1], c->high = q[2];
-}
-
 int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count)
 {
     int code = open_all(p, c, count);
     if (code == 0) code = time_all(plan, p, c, count);
     for (size_t i = 0; i < count; i++) {
-        if (code == 0) summarise(&c[i]);
+        double q[3] = {NAN, NAN, NAN};
+        if (code == 0) quartiles(c[i].pieces, c[i].time, q);
+        c[i].low = q[0], c[i].median = q[1], c[i].high = q[2];
         if (c[i].run) c[i].peer->close(c[i].run);
         c[i].run = NULL;
     }

@@ -6,11 +6,9 @@
 
 #include <stddef.h>
 
-#include "kernels/backend.h"
 #include "nn/nn.h"
-#include "ode/ode.h"
-#include "studies/tools/option.h"
 #include "studies/measure/peers.h"
+#include "studies/tools/option.h"
 #include "studies/tools/sheet.h"
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
@@ -119,21 +117,10 @@ int bench_growth(const Options *o);
 const Backend *products_of(const Backend *b);
 void products_begin(void);
 int products_end(void);
-/* products_again repeats all noted products, in order, on the same buffers. products_apart waits for each and times it
- * alone; threads as for bench_now. It returns the code of a wait. */
+/* products_again repeats all noted products, in order, on the same buffers. */
 void products_again(void);
-int products_apart(int threads);
 double products_flops(void);
 void products_free(void);
-
-/* products_shape sums all products with the shape of product i, at the first of them (else count 0). Returns 0
- * where there is no product i. */
-typedef struct {
-    char name[64]; /* "NT 4096x512x2048+": op(A), op(B), m x n x k, + where C accumulates */
-    size_t count;
-    double flops, seconds; /* sums over all; seconds with each at its fastest */
-} ProductShape;
-int products_shape(size_t i, ProductShape *s);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
@@ -146,13 +133,19 @@ typedef struct {
     int over;                 /* 1: the script is not run again */
 } ScriptSpeed;
 
-/* Runs `/usr/bin/python3 FILE args...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
+/* An argument that is a number, in a list that ends with a NULL name. */
+typedef struct {
+    const char *name;
+    size_t value;
+} ScriptNumber;
+
+/* Runs `/usr/bin/python3 FILE args... number...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
  * another interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit`
  * seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. If a way fails, except the
  * first, a note names it and it is left out. The processor's bf16 has no peer. A script that cannot run or has no such
  * line has failed (bench_failed). */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
-                const char *key, ScriptSpeed *speed);
+                const ScriptNumber *number, const char *key, ScriptSpeed *speed);
 void script_close(ScriptSpeed *s);
 /* script_plain returns the median of the script as it stands; script_best that of its fastest way, with the way's name
  * (untouched if none; NULL allowed). NaN where the script was not run. */
@@ -166,7 +159,6 @@ void script_rows(BenchReport *b, const char *variant, const char *prefix, const 
 
 int bench_train(const Options *o);
 extern const OptionGroup bench_train_group;
-extern const OptionGroup bench_step_group; /* options for whole training steps: products */
 extern const OptionGroup bench_peer_group; /* options for every bench with a script as peer */
 
 /* ---- bench_model.c --------------------------------------------------------------------------------- */
@@ -207,5 +199,81 @@ int prefix_new(Model *m, size_t sentences, size_t beam, size_t length, int32_t e
 void prefix_free(Prefix *p); /* NULL allowed */
 /* token (sentences, length) out: the best output for each source of x, without <eos>. */
 int prefix_search(Prefix *p, const Batch *x, int kind, int32_t *token);
+
+/* ---- bench_block.c ------------------------------------------------------------------------- */
+
+/* Times one network: whole training steps in turns with their bounds and with a peer (bench_block.c).
+ * `trotter bench train` and `trotter bench pairs` use it; bench_train.c and bench_pairs.c make their tables. */
+
+enum { BLOCK_BATCHES = 8 };
+
+typedef struct {
+    const char *name; /* name in the rows: the width, or an axis of growth */
+    /* layers: of one side. T: tokens of every sequence; largest number for pairs. N: tokens of a batch;
+     * largest number for pairs. */
+    size_t layers, D, M, H, V, T, N;
+} BlockSize;
+
+/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
+ * first two are the default. */
+enum { BLOCK_SIZES = 3, BLOCK_BOTH = 2 };
+extern const BlockSize block_sizes[BLOCK_SIZES];
+
+/* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
+enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
+extern const BlockSize pair_sizes[PAIR_SIZES];
+
+/* The caller sets the first seven members; the rest is zero before block_measure, which fills it. */
+typedef struct {
+    const Options *o;
+    const Backend *backend; /* backend without noting */
+    const Table *scheme;    /* scheme of the layers, or of the decoder */
+    const Table *encoder;   /* NULL: a language model */
+    const BlockSize *size;
+    int norm;         /* NORM_* for pairs */
+    BenchReport *out; /* receives the caller's rows */
+    Model *m;
+    Batch batch[BLOCK_BATCHES];
+    char *lengths; /* file with the pairs' lengths, for a peer */
+    uint64_t steps;
+    void *square; /* (3, n, n) matrices for the GEMM rate */
+    double memory, peak;
+    double macs,
+        flops;      /* for one target token: multiply-adds of a forward pass; flops of the floor */
+    double sources; /* source tokens for each target token */
+    Recording *products; /* recording of the floor, on a device */
+    /* Seconds per target token. The floor's are those of the batch whose products it repeats. */
+    Sample step, floor;
+    Sample gemm; /* seconds */
+    ScriptSpeed peer;
+} Block;
+
+/* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. */
+int block_measure(Block *b);
+void block_close(Block *b);
+
+/* What was measured, for people. */
+typedef struct {
+    const char *backend, *size, *scheme;
+    double tokens, low, high; /* per second, of the target where there are two sides */
+    double source;            /* source tokens per second; NaN: one side */
+    double flop, rate;        /* model operations per token, and per second; NaN: two sides */
+    double floor, share;      /* tokens/s of the products alone; the step's share of that */
+    double floor_flop;        /* FLOP of the floor per token */
+    double gemm, of_gemm;     /* FLOP/s */
+    double peak;              /* bytes */
+    double peer, best;        /* the peer as it stands, and in its fastest way */
+    double to_peer, to_best;
+    const char *way; /* name of the fastest way */
+} BlockFigures;
+BlockFigures block_figures(const Block *b);
+
+/* Times the network of `like` and its peer, and adds rows WHAT.BACKEND.SIZE.* of the variant and a row of the table. */
+int block_run(const Block *like, const char *what, const char *variant);
+
+/* block_open is the first part of block_measure, block_step one step of it. block_open needs
+ * options for pairs alone. */
+int block_open(Block *b);
+int block_step(Block *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* bench_block.c: times training steps of a network beside their bounds and a peer (bench_block.h).
+/* bench_block.c: times training steps of a network beside their bounds and a peer.
  *
  * These take turns: some steps; the floor (the matrix products that a step asks for, alone, through the same backend:
  * bench_products.c); the GEMM rate (one large square product); and the peer's script in all its ways. On a device,
@@ -17,7 +17,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/bench/bench_block.h"
+#include "studies/bench/bench.h"
 #include "studies/tools/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
@@ -32,7 +32,8 @@ static const struct {
              {"heun-layer", "rk2"},
              {"rk4-layer", "rk4"}};
 
-size_t block_square(const Block *b)
+/* Returns the rows of the square product that gives the GEMM rate. */
+static size_t block_square(const Block *b)
 {
     return bench_on_device(b->backend) ? DEVICE_GEMM : BENCH_GEMM;
 }
@@ -132,17 +133,14 @@ static void reset_peak(void)
     fclose(f);
 }
 
-static double device_bytes(void)
-{
-    size_t free_bytes, all;
-    backend_room(&free_bytes, &all);
-    return (double)(all - free_bytes);
-}
-
 static double peak_bytes(const Block *b)
 {
-    if (bench_on_device(b->backend)) return device_bytes();
+    size_t free_bytes, all;
     char line[256];
+    if (bench_on_device(b->backend)) {
+        backend_room(&free_bytes, &all);
+        return (double)(all - free_bytes);
+    }
     double kib = NAN;
     FILE *f = fopen("/proc/self/status", "r");
     while (f && fgets(line, sizeof line, f))
@@ -191,7 +189,7 @@ static int time_floor(Block *b)
         TRY(run_products(b));
         sample_add(&b->floor, (now(b) - start) / (double)b->batch[NOTED].N);
     }
-    return options_flag(b->o, "products") ? products_apart(bench_by_clock(b->backend)) : 0;
+    return 0;
 }
 
 static int time_gemm(Block *b)
@@ -208,60 +206,45 @@ static int time_gemm(Block *b)
     return 0;
 }
 
-static const char *peer_name(const Block *b)
-{
-    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++)
-        if (strcmp(peers[i].scheme, b->scheme->name) == 0) return peers[i].peer;
-    return NULL;
-}
-
-static int run_peer(Block *b, const char *name)
+static void run_peer(Block *b, const char *name)
 {
     const BlockSize *s = b->size;
     int device = bench_on_device(b->backend);
-    const struct {
-        const char *name;
-        size_t value;
-    } number[] = {{"--d", s->D},
-                  {"--ffn", s->M},
-                  {"--heads", s->H},
-                  {"--layers", s->layers},
-                  {"--steps", device       ? 50
-                              : b->encoder ? BLOCK_BATCHES
-                                           : 5},
-                  {"--warmup", device ? 10 : 2},
-                  {"--vocab", s->V},
-                  {"--threads", (size_t)omp_get_max_threads()},
-                  {"--seq", s->T},
-                  {"--batch", s->N / s->T}};
-    enum { NUMBERS = sizeof number / sizeof *number, FIXED = 8 };
-    char text[NUMBERS][24];
-    const char *of_pairs[FIXED] = {
-        "--pairs", b->lengths, "--norm", b->norm == NORM_POST ? "post" : "pre", "--dropout", "0.1"};
-    const char *of_text[FIXED] = {
+    const ScriptNumber number[] = {{"--d", s->D},
+                                   {"--ffn", s->M},
+                                   {"--heads", s->H},
+                                   {"--layers", s->layers},
+                                   {"--steps", device       ? 50
+                                               : b->encoder ? BLOCK_BATCHES
+                                                            : 5},
+                                   {"--warmup", device ? 10 : 2},
+                                   {"--vocab", s->V},
+                                   {"--threads", (size_t)omp_get_max_threads()},
+                                   {b->encoder ? NULL : "--seq", s->T},
+                                   {"--batch", s->N / s->T},
+                                   {0}};
+    const char *of_pairs[] = {
+        "--pairs",   b->lengths, "--norm", b->norm == NORM_POST ? "post" : "pre",
+        "--dropout", "0.1",      NULL};
+    const char *of_text[] = {
         "--scheme", name, "--dropout", "0.1", "--attention-dropout", "0.1", "--activation-dropout",
-        "0.1"};
-    const char *args[FIXED + 2 * NUMBERS + 1] = {0};
-    size_t n = b->encoder ? FIXED - 2 : FIXED, numbers = b->encoder ? NUMBERS - 2 : NUMBERS;
-    memcpy(args, b->encoder ? of_pairs : of_text, n * sizeof *args);
-    for (size_t i = 0; i < numbers; i++) {
-        snprintf(text[i], sizeof text[i], "%zu", number[i].value);
-        args[n++] = number[i].name, args[n++] = text[i];
-    }
-    script_run(b->out, b->o, b->backend, args, "tokens_per_s", &b->peer);
-    return 0;
+        "0.1",      NULL};
+    script_run(b->out, b->o, b->backend, b->encoder ? of_pairs : of_text, number, "tokens_per_s",
+               &b->peer);
 }
 
 /* Times the peer. PyTorch's own encoder and decoder have only the transformer's layers. */
-static int time_peer(Block *b)
+static void time_peer(Block *b)
 {
-    const char *name = peer_name(b);
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++)
+        if (strcmp(peers[i].scheme, b->scheme->name) == 0) name = peers[i].peer;
     if (b->encoder)
         name = strcmp(b->encoder->name, "transformer") == 0 &&
                        strcmp(b->scheme->name, "transformer-decoder") == 0
                    ? "transformer"
                    : NULL;
-    return options_text(b->o, "peer") && name ? run_peer(b, name) : 0;
+    if (options_text(b->o, "peer") && name) run_peer(b, name);
 }
 
 static int (*const contenders[])(Block *b) = {time_steps, time_floor, time_gemm};
@@ -308,26 +291,90 @@ int block_measure(Block *b)
         if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
         for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
-        if (!bench_on_device(b->backend)) TRY(time_peer(b));
+        if (!bench_on_device(b->backend)) time_peer(b);
     }
     Sample *all[] = {&b->step, &b->floor, &b->gemm};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sample_close(all[i]);
     return 0;
 }
 
-int block_peer(Block *b)
+BlockFigures block_figures(const Block *b)
 {
-    if (bench_on_device(b->backend)) TRY(time_peer(b));
-    script_close(&b->peer);
-    return 0;
+    double n = (double)block_square(b);
+    BlockFigures f = {.backend = b->backend->name,
+                      .size = b->size->name,
+                      .scheme = b->scheme->name,
+                      .tokens = 1 / b->step.q[1],
+                      .low = 1 / b->step.q[2],
+                      .high = 1 / b->step.q[0],
+                      .source = b->encoder ? b->sources / b->step.q[1] : NAN,
+                      .flop = b->encoder ? NAN : 6 * b->macs,
+                      .floor = 1 / b->floor.q[1],
+                      .floor_flop = b->flops,
+                      .share = b->floor.q[1] / b->step.q[1],
+                      .gemm = 2 * n * n * n / b->gemm.q[1],
+                      .peak = b->peak,
+                      .peer = script_plain(&b->peer, b->backend),
+                      .way = ""};
+    f.best = script_best(&b->peer, &f.way);
+    f.rate = f.tokens * f.flop;
+    f.of_gemm = f.rate / f.gemm;
+    f.to_peer = f.tokens / f.peer;
+    f.to_best = f.tokens / f.best;
+    return f;
 }
 
-void block_products(const Block *b, const char *prefix)
+/* Adds the rows of the network alone. */
+static void put_block(const Block *b, const char *prefix, const char *variant)
 {
-    ProductShape s;
-    for (size_t i = 0; products_shape(i, &s); i++) {
-        if (!s.count) continue;
-        bench_value(b->out, s.name, (double)s.count, "products", "%s.count", prefix);
-        bench_value(b->out, s.name, 1e-9 * s.flops / s.seconds, "GFLOP/s", "%s.rate", prefix);
+    BlockFigures f = block_figures(b);
+    const char *unit = b->encoder ? "target tokens/s" : "tokens/s";
+    const BenchFigure figure[] = {{"tokens_per_s", unit, f.tokens},
+                                  {"tokens_per_s.low", unit, f.low},
+                                  {"tokens_per_s.high", unit, f.high},
+                                  {"source_tokens_per_s", "source tokens/s", f.source},
+                                  {"flop_per_token", "FLOP", f.flop},
+                                  {"floor", unit, f.floor},
+                                  {"floor.flop_per_token", "FLOP", f.floor_flop},
+                                  {"floor.share", "of floor", f.share},
+                                  {"gemm", "GFLOP/s", 1e-9 * f.gemm},
+                                  {"gemm.share", "of gemm", f.of_gemm},
+                                  {"memory", "bytes", b->memory},
+                                  {"memory.peak", "bytes", f.peak}};
+    bench_figures(b->out, variant, prefix, sizeof figure / sizeof *figure, figure);
+}
+
+/* Adds the peer's rows, and the table's row. */
+static void put_peer(const Block *b, const char *prefix, const char *variant)
+{
+    BlockFigures f = block_figures(b);
+    const BenchFigure best = {"peer.best.ratio", "times", f.to_best};
+    f.scheme = variant;
+    bench_figures(b->out, variant, prefix, 1, &best);
+    script_rows(b->out, variant, prefix, b->encoder ? "target tokens/s" : "tokens/s", f.tokens,
+                &b->peer);
+    sheet_row(b->out->table, &f);
+}
+
+int block_run(const Block *like, const char *what, const char *variant)
+{
+    Block *b = memory_new(1, sizeof *b);
+    char prefix[64];
+    if (!b) return ERR_MEMORY;
+    *b = *like;
+    snprintf(prefix, sizeof prefix, "%s.%s.%s", what, b->backend->name, b->size->name);
+    int code = block_measure(b);
+    if (code == 0) {
+        put_block(b, prefix, variant);
+        code = bench_stream(b->o, b->out);
     }
+    if (code == 0) {
+        if (bench_on_device(b->backend)) time_peer(b);
+        script_close(&b->peer);
+        put_peer(b, prefix, variant);
+        code = bench_stream(b->o, b->out);
+    }
+    block_close(b);
+    memory_free(b);
+    return code;
 }

@@ -1,13 +1,9 @@
 /* bench_growth.c: `trotter bench ode --growth`: measures how the cost of fields, steps and theory grows with their
  * size. Each axis doubles one size; the power of a point is that of its time between it and the point before. */
 #include <math.h>
-#include <stdio.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 /* The cost of a field F, of a step, or of exact theory, for which `at` is the number of trees. */
 enum { OF_FIELD, OF_STEP, OF_THEORY };

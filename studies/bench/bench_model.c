@@ -19,7 +19,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/tools/select.h"
 
 static const Option options[] = {

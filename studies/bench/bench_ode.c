@@ -113,13 +113,6 @@ static double positive(double x)
     return x > 0 ? x : NAN;
 }
 
-/* Returns the time of an evaluation over that of Trotter's. */
-static double ratio(const Bench *b, const Contender *c)
-{
-    const Contender *own = find(b, c->what);
-    return own == c ? NAN : per_call(c) / per_call(own);
-}
-
 static double rate_of_bytes(const Contender *c)
 {
     return positive(c->moved) / c->median;
@@ -129,6 +122,7 @@ static void put_contender(const Bench *b, const Contender *c, const char *varian
 {
     char name[64], prefix[64];
     double bytes = rate_of_bytes(c);
+    const Contender *own = find(b, c->what); /* Trotter's */
     snprintf(name, sizeof name, "%s %zux%zu", b->load->system, b->load->n, b->load->d);
     snprintf(prefix, sizeof prefix, "%s.%s", b->load->system, c->what);
     Speed s = {.system = name,
@@ -139,7 +133,7 @@ static void put_contender(const Bench *b, const Contender *c, const char *varian
                .rate_high = 1 / c->low,
                .calls = positive(c->calls),
                .evaluation = 1e6 * per_call(c),
-               .ratio = ratio(b, c),
+               .ratio = own == c ? NAN : per_call(c) / per_call(own),
                .moved = positive(c->moved),
                .bandwidth = bytes * 1e-9,
                .of_copy = bytes / rate_of_bytes(find(b, "copy"))};
@@ -166,14 +160,6 @@ static void put_interaction(const Bench *b)
     bench_value(b->out, "trotter", flops / gemm, "of gemm", "%s.interaction.share", s);
 }
 
-static void put_skipped(const Bench *b)
-{
-    for (size_t i = 0; i < ENTRIES && !b->boost; i++)
-        if (!entries[i].peer)
-            bench_value(b->out, entries[i].variant, NAN, "skipped", "%s.%s.rate", b->load->system,
-                        entries[i].what);
-}
-
 static int run_system(Bench *b, const BenchPlan *plan, const System *s)
 {
     PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
@@ -185,10 +171,11 @@ static int run_system(Bench *b, const BenchPlan *plan, const System *s)
         code = bench_run(plan, &p, b->c, b->count);
     }
     for (size_t i = 0; code == 0 && i < b->count; i++) put_contender(b, &b->c[i], b->variant[i]);
-    if (code == 0) {
-        put_interaction(b);
-        put_skipped(b);
-    }
+    if (code == 0) put_interaction(b);
+    for (size_t i = 0; code == 0 && i < ENTRIES; i++)
+        if (!entries[i].peer && !b->boost)
+            bench_value(b->out, entries[i].variant, NAN, "skipped", "%s.%s.rate", b->load->system,
+                        entries[i].what);
     memory_free(field.scratch);
     memory_free(b->c);
     return code;

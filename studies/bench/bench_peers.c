@@ -4,10 +4,8 @@
 #include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "ode/ode.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 

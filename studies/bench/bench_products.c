@@ -6,9 +6,6 @@
  */
 #include "studies/bench/bench.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
@@ -19,7 +16,6 @@ typedef struct {
     const void *A, *B;
     void *C;
     size_t lda, ldb, ldc;
-    double best; /* seconds of its fastest repetition */
 } Product;
 
 static struct {
@@ -47,8 +43,7 @@ static void noting_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alp
                         size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
     if (products.on && products.code == 0)
-        products.code =
-            append(&(Product){ta, tb, m, n, k, alpha, beta, A, B, C, lda, ldb, ldc, INFINITY});
+        products.code = append(&(Product){ta, tb, m, n, k, alpha, beta, A, B, C, lda, ldb, ldc});
     products.inner->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
@@ -73,64 +68,19 @@ int products_end(void)
     return products.code;
 }
 
-static void again(const Product *p)
-{
-    products.inner->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, p->A, p->lda, p->B, p->ldb,
-                         p->beta, p->C, p->ldc);
-}
-
 void products_again(void)
 {
-    for (size_t i = 0; i < products.count; i++) again(&products.list[i]);
-}
-
-int products_apart(int threads)
-{
-    for (size_t i = 0; i < products.count; i++) {
-        Product *p = &products.list[i];
-        double start = bench_now(threads);
-        again(p);
-        TRY(products.inner->wait());
-        p->best = fmin(p->best, bench_now(threads) - start);
-    }
-    return 0;
-}
-
-static double flops(const Product *p)
-{
-    return 2 * (double)p->m * (double)p->n * (double)p->k;
+    for (const Product *p = products.list; p < products.list + products.count; p++)
+        products.inner->gemm(p->ta, p->tb, p->m, p->n, p->k, p->alpha, p->A, p->lda, p->B, p->ldb,
+                             p->beta, p->C, p->ldc);
 }
 
 double products_flops(void)
 {
     double sum = 0;
-    for (size_t i = 0; i < products.count; i++) sum += flops(&products.list[i]);
+    for (const Product *p = products.list; p < products.list + products.count; p++)
+        sum += 2 * (double)p->m * (double)p->n * (double)p->k;
     return sum;
-}
-
-static int alike(const Product *p, const Product *q)
-{
-    return p->ta == q->ta && p->tb == q->tb && p->m == q->m && p->n == q->n && p->k == q->k &&
-           p->beta == q->beta;
-}
-
-int products_shape(size_t i, ProductShape *s)
-{
-    if (i >= products.count) return 0;
-    const Product *p = &products.list[i];
-    *s = (ProductShape){0};
-    for (size_t j = 0; j < i; j++)
-        if (alike(p, &products.list[j])) return 1;
-    for (size_t j = i; j < products.count; j++) {
-        const Product *q = &products.list[j];
-        if (!alike(p, q)) continue;
-        s->count++;
-        s->flops += flops(q);
-        s->seconds += q->best;
-    }
-    snprintf(s->name, sizeof s->name, "%c%c %zux%zux%zu%s", p->ta ? 'T' : 'N', p->tb ? 'T' : 'N',
-             p->m, p->n, p->k, p->beta != 0 ? "+" : "");
-    return 1;
 }
 
 void products_free(void)

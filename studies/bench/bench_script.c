@@ -17,14 +17,7 @@
 
 extern char **environ;
 
-enum { ARGUMENTS = 64, LINE = 4096 };
-
-/* Returns the interpreter. Debian's torch belongs to Debian's interpreter. */
-static const char *interpreter(void)
-{
-    const char *name = getenv("PYTHON");
-    return name && *name ? name : "/usr/bin/python3";
-}
+enum { ARGUMENTS = 64, NUMBERS = 12, LINE = 4096 };
 
 /* The tuned environment: a malloc that keeps freed pages (no page faults for the logits of each step), and one pool of
  * threads for torch and OpenBLAS. */
@@ -56,12 +49,6 @@ static const struct {
     {"fused-graph-sdpa", 1, 0, NULL, {"--fused", "--graph", "--sdpa"}},
     {"fused-compile-graph", 1, 0, NULL, {"--fused", "--compile", "--graph"}},
     {"fused-compile-graph-sdpa", 1, 0, NULL, {"--fused", "--compile", "--graph", "--sdpa"}}};
-
-/* Has the user named the kernels? Then the ways that name others are skipped. */
-static int is_given(int w)
-{
-    return ways[w].core && getenv(CORETYPE);
-}
 
 static int start(char *const *argv, int out, pid_t *child)
 {
@@ -108,19 +95,25 @@ static int finish(const char *file, const char *limit, pid_t child)
 }
 
 static int run_way(const char *file, const Backend *b, int w, const char *limit,
-                   const char *const *args, const char *key, double *value)
+                   const char *const *args, const ScriptNumber *number, const char *key,
+                   double *value)
 {
     const char *argv[ARGUMENTS] = {"timeout", "-k", "5", limit, "env"},
                *type = strchr(b->name, '-');
-    char line[LINE];
-    size_t n = 5, most = ARGUMENTS - WAY_ARGS - 4; /* room for NULL too */
+    const char *python = getenv("PYTHON");
+    char line[LINE], text[NUMBERS][24];
+    size_t n = 5;
     int ends[2];
     pid_t child;
     for (size_t i = 0; ways[w].best && i < TUNED; i++) argv[n++] = tuned[i];
     if (ways[w].core) argv[n++] = ways[w].core;
-    argv[n++] = interpreter();
+    argv[n++] = python && *python ? python : "/usr/bin/python3"; /* which Debian's torch is of */
     argv[n++] = file;
-    for (size_t i = 0; args[i] && n < most; i++) argv[n++] = args[i];
+    while (*args) argv[n++] = *args++;
+    for (size_t i = 0; i < NUMBERS && number[i].name; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", number[i].value);
+        argv[n++] = number[i].name, argv[n++] = text[i];
+    }
     if (ways[w].device) argv[n++] = "--device", argv[n++] = "cuda";
     for (int i = 0; i < WAY_ARGS && ways[w].arg[i]; i++) argv[n++] = ways[w].arg[i];
     if (type && strcmp(type, "-tf32") == 0) argv[n++] = "--tf32";
@@ -149,8 +142,8 @@ static void keep_fastest(ScriptSpeed *s)
         if (ways[w].best && w != fastest) s->without[w] = 1;
 }
 
-static int run_ways(const Options *o, const Backend *b, const char *const *args, const char *key,
-                    ScriptSpeed *speed)
+static int run_ways(const Options *o, const Backend *b, const char *const *args,
+                    const ScriptNumber *number, const char *key, ScriptSpeed *speed)
 {
     const char *file = options_text(o, "peer");
     char limit[32];
@@ -158,8 +151,9 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
     snprintf(limit, sizeof limit, "%zu", options_size(o, "peer-limit"));
     for (int w = 0, first = 1; w < SCRIPT_WAYS; w++) {
         double value;
-        if (ways[w].device != device || speed->without[w] || is_given(w)) continue;
-        int code = run_way(file, b, w, limit, args, key, &value);
+        int given = ways[w].core && getenv(CORETYPE); /* the user has named the kernels */
+        if (ways[w].device != device || speed->without[w] || given) continue;
+        int code = run_way(file, b, w, limit, args, number, key, &value);
         if (code && first) return code;
         first = 0;
         speed->without[w] = code != 0;
@@ -175,10 +169,10 @@ static int run_ways(const Options *o, const Backend *b, const char *const *args,
 
 /* Runs the script. On a device this takes long, as it compiles, and gives a median, so it runs there only once. */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
-                const char *key, ScriptSpeed *speed)
+                const ScriptNumber *number, const char *key, ScriptSpeed *speed)
 {
     if (speed->over || (!bench_on_device(b) && strstr(b->name, "bf16"))) return;
-    int code = run_ways(o, b, args, key, speed);
+    int code = run_ways(o, b, args, number, key, speed);
     if (code) bench_failed(out, code);
     speed->over = code != 0 || bench_on_device(b);
     keep_fastest(speed);

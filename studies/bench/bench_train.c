@@ -1,4 +1,4 @@
-/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.h), and
+/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c), and
  * the growth of their cost.
  *
  * Model operations are those of forward and backward, 3 x 2 x multiply-adds, with attention's scores
@@ -6,15 +6,11 @@
  */
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
 enum { VOCABULARY = 10000 };
@@ -24,24 +20,17 @@ const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY,
 
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
-     "schemes of the layers", 0, 0},
+     "schemes of the layers"},
     SELECT_FILE,
     {"width", OPTION_CHOICE, "both", "both|512|128|1024",
      "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
-     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; both: 512 and 128",
-     0, 0},
+     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; both: 512 and 128"},
     {0},
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
 
-static const Option step_options[] = {{"products", OPTION_FLAG, NULL, NULL,
-                                       "list the floor's products by shape too, in the CSV", 0, 0},
-                                      {0}};
-const OptionGroup bench_step_group = {NULL, 1, step_options};
-
 static const Option peer_options[] = {
-    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above",
-     0, 0},
+    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above"},
     {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
      1e6},
     {0}};
@@ -49,115 +38,24 @@ const OptionGroup bench_peer_group = {"Peer", 1, peer_options};
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const char *backend, *width, *scheme;
-    double tokens, low, high; /* per second */
-    double flop, rate;        /* model operations per token, and per second */
-    double floor, share;      /* tokens/s of the products alone; the step's share of that */
-    double gemm, of_gemm;     /* FLOP/s */
-    double peak;              /* bytes */
-    double peer, best;        /* the peer as it stands, and in its fastest way */
-    double to_peer, to_best;
-    const char *way; /* name of the fastest way */
-} Figures;
-
 static const Column figure_columns[] = {
-    COLUMN(Figures, backend),
-    COLUMN(Figures, width),
-    COLUMN(Figures, scheme),
-    FIELD(Figures, "tokens/s", tokens, .form = SHEET_FIXED),
-    FIELD(Figures, "from", low, .form = SHEET_FIXED),
-    FIELD(Figures, "to", high, .form = SHEET_FIXED),
-    FIELD(Figures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Figures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2),
-    COLUMN(Figures, floor, .form = SHEET_FIXED),
-    COLUMN(Figures, share, .form = SHEET_FIXED, .digits = 3),
-    FIELD(Figures, "MiB", peak, .scale = 0x1p-20, .form = SHEET_FIXED),
-    COLUMN(Figures, peer, .form = SHEET_FIXED),
-    FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
-    COLUMN(Figures, best, .form = SHEET_FIXED),
-    FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Figures, "best is", way),
+    COLUMN(BlockFigures, backend),
+    FIELD(BlockFigures, "width", size),
+    COLUMN(BlockFigures, scheme),
+    FIELD(BlockFigures, "tokens/s", tokens, .form = SHEET_FIXED),
+    FIELD(BlockFigures, "from", low, .form = SHEET_FIXED),
+    FIELD(BlockFigures, "to", high, .form = SHEET_FIXED),
+    FIELD(BlockFigures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
+    FIELD(BlockFigures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(BlockFigures, floor, .form = SHEET_FIXED),
+    COLUMN(BlockFigures, share, .form = SHEET_FIXED, .digits = 3),
+    FIELD(BlockFigures, "MiB", peak, .scale = 0x1p-20, .form = SHEET_FIXED),
+    COLUMN(BlockFigures, peer, .form = SHEET_FIXED),
+    FIELD(BlockFigures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
+    COLUMN(BlockFigures, best, .form = SHEET_FIXED),
+    FIELD(BlockFigures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
+    FIELD(BlockFigures, "best is", way),
     {0}};
-
-static Figures figures(const Block *b)
-{
-    double n = (double)block_square(b);
-    Figures f = {.backend = b->backend->name,
-                 .width = b->size->name,
-                 .scheme = b->scheme->name,
-                 .tokens = 1 / b->step.q[1],
-                 .low = 1 / b->step.q[2],
-                 .high = 1 / b->step.q[0],
-                 .flop = 6 * b->macs,
-                 .floor = 1 / b->floor.q[1],
-                 .share = b->floor.q[1] / b->step.q[1],
-                 .gemm = 2 * n * n * n / b->gemm.q[1],
-                 .peak = b->peak,
-                 .peer = script_plain(&b->peer, b->backend),
-                 .way = ""};
-    f.best = script_best(&b->peer, &f.way);
-    f.rate = f.tokens * f.flop;
-    f.of_gemm = f.rate / f.gemm;
-    f.to_peer = f.tokens / f.peer;
-    f.to_best = f.tokens / f.best;
-    return f;
-}
-
-static void put_block(const Block *b)
-{
-    Figures f = figures(b);
-    char prefix[64];
-    const BenchFigure figure[] = {{"tokens_per_s", "tokens/s", f.tokens},
-                                  {"tokens_per_s.low", "tokens/s", f.low},
-                                  {"tokens_per_s.high", "tokens/s", f.high},
-                                  {"flop_per_token", "FLOP", f.flop},
-                                  {"floor", "tokens/s", f.floor},
-                                  {"floor.flop_per_token", "FLOP", b->flops},
-                                  {"floor.share", "of floor", f.share},
-                                  {"gemm", "GFLOP/s", 1e-9 * f.gemm},
-                                  {"gemm.share", "of gemm", f.of_gemm},
-                                  {"memory", "bytes", b->memory},
-                                  {"memory.peak", "bytes", b->peak}};
-    snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
-    bench_figures(b->out, f.scheme, prefix, sizeof figure / sizeof *figure, figure);
-}
-
-/* Adds the peer's rows, and the table's row. */
-static void put_peer(const Block *b)
-{
-    Figures f = figures(b);
-    char prefix[64];
-    snprintf(prefix, sizeof prefix, "train.%s.%s", f.backend, f.width);
-    const BenchFigure best = {"peer.best.ratio", "times", f.to_best};
-    bench_figures(b->out, f.scheme, prefix, 1, &best);
-    script_rows(b->out, f.scheme, prefix, "tokens/s", f.tokens, &b->peer);
-    sheet_row(b->out->table, &f);
-}
-
-static int run_block(const Options *o, const Backend *backend, const Table *scheme,
-                     const BlockSize *size, BenchReport *out)
-{
-    Block *b = memory_new(1, sizeof *b);
-    if (!b) return ERR_MEMORY;
-    b->o = o, b->backend = backend, b->scheme = scheme, b->size = size, b->out = out;
-    int code = block_measure(b);
-    if (code == 0) {
-        put_block(b);
-        char prefix[256];
-        snprintf(prefix, sizeof prefix, "train.%s.%s.%s", backend->name, size->name, scheme->name);
-        if (options_flag(o, "products")) block_products(b, prefix);
-        code = bench_stream(o, out);
-    }
-    if (code == 0) code = block_peer(b);
-    if (code == 0) {
-        put_peer(b);
-        code = bench_stream(o, out);
-    }
-    block_close(b);
-    memory_free(b);
-    return code;
-}
 
 static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 {
@@ -167,7 +65,12 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
     for (int i = 0; i < BLOCK_SIZES; i++)
         for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
              k++)
-            code = run_block(o, b, s.scheme[k], &block_sizes[i], out);
+            code = block_run(&(Block){.o = o,
+                                      .backend = b,
+                                      .scheme = s.scheme[k],
+                                      .size = &block_sizes[i],
+                                      .out = out},
+                             "train", s.scheme[k]->name);
     select_close(&s);
     return code;
 }
@@ -216,7 +119,7 @@ static const Axis axes[] = {
 typedef struct {
     const char *axis;
     double at, seconds, power; /* local power of a step's time; 1: linear */
-    Figures f;
+    BlockFigures f;
 } Growth;
 
 static const Column growth_columns[] = {
@@ -236,7 +139,7 @@ static int put_point(Block *b, const Axis *a, size_t i, double before[2])
     script_close(&b->peer);
     double seconds = b->step.q[1] * (double)b->size->N;
     Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
-                figures(b)};
+                block_figures(b)};
     sheet_row(b->out->table, &g);
     char at[32];
     sheet_number(a->at[i], at);
@@ -269,12 +172,6 @@ static int run_axis(const Options *o, const Backend *backend, const Axis *a, Ben
     return code;
 }
 
-static int run_growth(const Options *o, const Backend *b, BenchReport *out)
-{
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) TRY(run_axis(o, b, &axes[i], out));
-    return 0;
-}
-
 /* ---- all -------------------------------------------------------------------------------------------- */
 
 static int fill(const Options *o, BenchReport *out)
@@ -283,7 +180,9 @@ static int fill(const Options *o, BenchReport *out)
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
     bench_load(out, "before");
-    TRY(options_flag(o, "growth") ? run_growth(o, b, out) : run_blocks(o, b, out));
+    if (!options_flag(o, "growth")) TRY(run_blocks(o, b, out));
+    for (size_t i = 0; options_flag(o, "growth") && i < sizeof axes / sizeof *axes; i++)
+        TRY(run_axis(o, b, &axes[i], out));
     bench_load(out, "after");
     progress_clear();
     return 0;

@@ -17,7 +17,6 @@
 #include "kernels/random.h"
 #include "nn/decode/search.h"
 #include "studies/bench/bench.h"
-#include "studies/bench/bench_block.h"
 #include "studies/model/network.h"
 #include "studies/tools/progress.h"
 
@@ -184,33 +183,24 @@ static int time_without(Search *s)
     return 0;
 }
 
-static int time_peer(Search *s)
+static void time_peer(Search *s)
 {
     const BlockSize *b = s->size;
-    if (!options_text(s->o, "peer")) return 0;
-    const struct {
-        const char *name;
-        size_t value;
-    } number[] = {{"--d", b->D},
-                  {"--ffn", b->M},
-                  {"--heads", b->H},
-                  {"--layers", b->layers},
-                  {"--vocab", b->V},
-                  {"--beam", s->p.beam},
-                  {"--length", s->p.length},
-                  {"--sentences", s->p.sentences},
-                  {"--steps", PIECE},
-                  {"--warmup", 1},
-                  {"--threads", (size_t)omp_get_max_threads()}};
-    enum { NUMBERS = sizeof number / sizeof *number };
-    char text[NUMBERS][24];
-    const char *args[2 * NUMBERS + 1] = {0};
-    for (size_t i = 0; i < NUMBERS; i++) {
-        snprintf(text[i], sizeof text[i], "%zu", number[i].value);
-        args[2 * i] = number[i].name, args[2 * i + 1] = text[i];
-    }
-    script_run(s->out, s->o, s->backend, args, "sentences_per_s", &s->peer);
-    return 0;
+    if (!options_text(s->o, "peer")) return;
+    const ScriptNumber number[] = {{"--d", b->D},
+                                   {"--ffn", b->M},
+                                   {"--heads", b->H},
+                                   {"--layers", b->layers},
+                                   {"--vocab", b->V},
+                                   {"--beam", s->p.beam},
+                                   {"--length", s->p.length},
+                                   {"--sentences", s->p.sentences},
+                                   {"--steps", PIECE},
+                                   {"--warmup", 1},
+                                   {"--threads", (size_t)omp_get_max_threads()},
+                                   {0}};
+    script_run(s->out, s->o, s->backend, (const char *const[]){NULL}, number, "sentences_per_s",
+               &s->peer);
 }
 
 /* Runs one untimed search of each kind, then rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
@@ -228,7 +218,7 @@ static int measure(Search *s)
                       s->p.sentences, r + 1);
         TRY(time_cached(s));
         TRY(time_without(s));
-        TRY(time_peer(s));
+        time_peer(s);
     }
     sample_close(&s->cached);
     for (int kind = 0; kind < PREFIX_KINDS; kind++) sample_close(&s->without[kind]);

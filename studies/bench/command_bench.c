@@ -5,7 +5,7 @@
 
 static const Option bench_options[] = {
     {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
-     "what to time; `trotter bench ode` is --what ode", 0, 0},
+     "what to time; `trotter bench ode` is --what ode"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S",
@@ -15,7 +15,7 @@ static const Option bench_options[] = {
 };
 
 static const Option ode_options[] = {
-    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step", 0, 0},
+    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step"},
     {"piece", OPTION_REAL, "10", "MS",
      "milliseconds of a piece, up to a factor of 2; at least one step", 0.01, 1e4},
     {0},
@@ -24,15 +24,14 @@ static const Option ode_options[] = {
 static const Option growth_options[] = {
     {"growth", OPTION_FLAG, NULL, NULL,
      "measure growth instead of peers; ode: cost of fields, steps and theory with particles and trees; train: "
-     "speed with layers, width, sequence length, batch and stages",
-     0, 0},
+     "speed with layers, width, sequence length, batch and stages"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)", 0, 0},
+     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)"},
     {0},
 };
 
@@ -40,27 +39,23 @@ static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,
-                                            &ode_group,
-                                            &bench_train_group,
-                                            &growth_group,
-                                            &bench_step_group,
-                                            &bench_size_group,
-                                            &bench_pairs_group,
-                                            &bench_translate_group,
-                                            &bench_peer_group,
-                                            &bench_model_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    &bench_group,           &ode_group,        &bench_train_group,
+    &growth_group,          &bench_size_group, &bench_pairs_group,
+    &bench_translate_group, &bench_peer_group, &bench_model_group,
+    &network_machine_group, &output_group,     NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
                                              NULL};
 static const OptionGroup *const for_train[] = {
-    &bench_group,      &bench_train_group,     &growth_group, &bench_step_group,
-    &bench_peer_group, &network_machine_group, &output_group, NULL};
-static const OptionGroup *const for_pairs[] = {
-    &bench_group,      &bench_size_group,      &bench_pairs_group, &bench_step_group,
-    &bench_peer_group, &network_machine_group, &output_group,      NULL};
+    &bench_group,           &bench_train_group, &growth_group, &bench_peer_group,
+    &network_machine_group, &output_group,      NULL};
+static const OptionGroup *const for_pairs[] = {&bench_group,
+                                               &bench_size_group,
+                                               &bench_pairs_group,
+                                               &bench_peer_group,
+                                               &network_machine_group,
+                                               &output_group,
+                                               NULL};
 static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &bench_size_group,
                                                    &bench_translate_group,
@@ -69,13 +64,9 @@ static const OptionGroup *const for_translate[] = {&bench_group,
                                                    &output_group,
                                                    NULL};
 
-static const OptionGroup *const for_model[] = {&bench_group,
-                                               &bench_train_group,
-                                               &bench_model_group,
-                                               &bench_step_group,
-                                               &network_machine_group,
-                                               &output_group,
-                                               NULL};
+static const OptionGroup *const for_model[] = {&bench_group,       &bench_train_group,
+                                               &bench_model_group, &network_machine_group,
+                                               &output_group,      NULL};
 
 static const struct {
     const char *title;

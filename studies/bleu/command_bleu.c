@@ -4,32 +4,27 @@
 #include <string.h>
 
 #include "studies/metrics/bootstrap.h"
-#include "studies/metrics/metric.h"
-#include "kernels/member.h"
 #include "kernels/text.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option text_options[] = {
     {"reference", OPTION_TEXT, NULL, "FILE,...",
-     "reference translations, line by line; several files give each line several references", 0, 0},
+     "reference translations, line by line; several files give each line several references"},
     {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
-     "translations to score; -: standard input; several files are systems, each compared with the first",
-     0, 0},
+     "translations to score; -: standard input; several files are systems, each compared with the first"},
     {0},
 };
 
 static const Option metric_options[] = {
     {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...",
-     "bleu, chrf (chrF2), rouge (ROUGE-1, ROUGE-2, ROUGE-L)", 0, 0},
+     "bleu, chrf (chrF2), rouge (ROUGE-1, ROUGE-2, ROUGE-L)"},
     {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
-     "how BLEU cuts words; none: at white space alone, for text that is tokenised already", 0, 0,
+     "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
      .sets = {MEMBER(MetricOptions, tokenize)}},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case", 0, 0,
+    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
      .sets = {MEMBER(MetricOptions, lowercase)}},
     {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
-     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1", 0, 0,
+     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1",
      .sets = {MEMBER(MetricOptions, smooth)}},
     {"smooth-value", OPTION_REAL, NULL, "X",
      "value of the smoothing floor (0.1 unless given) or add-k (1)", 0, 1e6},
@@ -45,8 +40,8 @@ static const Option bootstrap_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bleu.csv and DIR/bleu.md too", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bleu.csv and DIR/bleu.md too"},
     {0},
 };
 

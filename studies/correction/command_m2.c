@@ -4,16 +4,12 @@
 
 #include "studies/metrics/m2.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option text_options[] = {
-    {"gold", OPTION_TEXT, NULL, "FILE", "sentences with annotators' edits, in the .m2 format", 0,
-     0},
+    {"gold", OPTION_TEXT, NULL, "FILE", "sentences with annotators' edits, in the .m2 format"},
     {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
      "corrected sentences, line i for sentence i, cut into words as in the gold file; -: standard input; "
-     "several files are systems",
-     0, 0},
+     "several files are systems"},
     {0},
 };
 
@@ -27,8 +23,8 @@ static const Option score_options[] = {
 };
 
 static const Option output_options[] = {
-    {"per-sentence", OPTION_FLAG, NULL, NULL, "write a row for each sentence instead", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+    {"per-sentence", OPTION_FLAG, NULL, NULL, "write a row for each sentence instead"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {0},
 };
 

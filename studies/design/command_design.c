@@ -3,25 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/design/search.h"
+#include "studies/design/design.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/select.h"
 
 enum { DEGREE = 6, SERIES = 8 }; /* degree of the trees compared; lines of the plot */
 
 #define BESIDE "euler,heun,looped:2,fgfg2"
 
 static const Option form_options[] = {
-    {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines", 0, 0},
+    {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines"},
     SELECT_FILE,
     {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
      "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
      "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
-     "beyond the flow's, in the same layers",
-     0, 0},
+     "beyond the flow's, in the same layers"},
     {"order", OPTION_SIZE, NULL, "P",
      "least order of the result (default: the form's own at its starting values, at least 1)", 1,
      DEGREE - 1},
@@ -41,19 +37,19 @@ static const Option search_options[] = {
 };
 
 static const Option output_options[] = {
-    {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none", 0, 0},
-    {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+    {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none"},
+    {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write result.scheme, design.csv, .md, .tex, search.csv and a plot", 0, 0},
+     "write result.scheme, design.csv, .md, .tex, search.csv and a plot"},
     PLOT_FIGURE,
     {0},
 };
 
 static const Option model_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "trained language model, whose layers are the fields of truncation errors and growth", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0,
+     "trained language model, whose layers are the fields of truncation errors and growth"},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS,
      .needs = "model"},
     {"sentences", OPTION_SIZE, "4", "N", "number of sentences, drawn by the seed", 1, 100000,
      .needs = "model"},

@@ -1,5 +1,5 @@
 /* fields.c: computes truncation errors and growth at h = 1 in the layers of a trained model. */
-#include "studies/design/fields.h"
+#include "studies/design/design.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* form.c: evaluates a form at some values, and moves these to where its order conditions hold. */
-#include "studies/design/form.h"
+#include "studies/design/design.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>

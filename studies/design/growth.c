@@ -1,4 +1,4 @@
-/* growth.c: computes spectral radii of linearised steps (growth.h).
+/* growth.c: computes spectral radii of linearised steps.
  *
  * The step of a table on y' = A y + B y is linear in y. So the stepper is given the columns of E as d particles, which
  * do not see each other, and leaves those of R E. This needs no second reader of tables and takes any scheme of stages.
@@ -7,7 +7,7 @@
  * coincide (Davies 2007, Approximate diagonalization), so few matrices lack eigenvectors. V diag(mu) V^-1 is
  * compared with M all the same.
  */
-#include "studies/design/growth.h"
+#include "studies/design/design.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_complex_math.h>
@@ -247,12 +247,6 @@ static int largest(Work *w, GrowthLayer *l, double *most)
     return 0;
 }
 
-static int study(Growth *g, Work *w)
-{
-    for (size_t k = 0; k < g->count; k++) TRY(largest(w, &g->layer[k], &w->most[k]));
-    return 0;
-}
-
 static int work_new(const Growth *g, const Table *t, Work *w)
 {
     w->M = gsl_matrix_alloc(g->d, g->d);
@@ -295,7 +289,7 @@ int growth_find(Growth *g, const Table *t, double *one, double *growth)
                                 .context = &w.linear}};
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = work_new(g, t, &w);
-    if (code == 0) code = study(g, &w);
+    for (size_t k = 0; code == 0 && k < g->count; k++) code = largest(&w, &g->layer[k], &w.most[k]);
     gsl_set_error_handler(handler);
     if (code == 0 && one) memcpy(one, w.most, g->count * sizeof *one);
     if (code == 0) *growth = spread_of(w.most, g->count).median;

@@ -1,7 +1,5 @@
 /* objective.c: the table of objectives of a search. */
-#include "studies/design/objective.h"
-
-#include <math.h>
+#include "studies/design/design.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/design/simplex.h"
+#include "studies/design/design.h"
 
 enum { DENOMINATORS = 64, READ_DENOMINATORS = 1000000, POLISH = 80 };
 static const double same = 1e-10; /* values set by the conditions are known to some 1e-12 */

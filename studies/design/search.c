@@ -1,5 +1,5 @@
 /* search.c: runs Nelder and Mead's simplex on the manifold of the order conditions. */
-#include "studies/design/search.h"
+#include "studies/design/design.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
@@ -9,7 +9,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/design/simplex.h"
 #include "studies/tools/progress.h"
 
 static const double refused = 1e30; /* the simplex takes only finite numbers */

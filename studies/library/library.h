@@ -4,7 +4,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
 #include "studies/library/trotter.h"
 #include "studies/model/network.h"
 

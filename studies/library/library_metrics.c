@@ -4,8 +4,6 @@
 
 #include "studies/library/library.h"
 #include "studies/metrics/agreement.h"
-#include "studies/metrics/metric.h"
-#include "studies/tools/option.h"
 
 static const struct {
     const char *name;

@@ -1,5 +1,4 @@
 /* library_model.c: implements the trained models of trotter.h. */
-#include <math.h>
 #include <string.h>
 
 #include "bridge/truncation.h"

@@ -1,12 +1,10 @@
 /* library_scheme.c: implements the schemes of trotter.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/library/library.h"
 #include "studies/measure/expansion.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 _Static_assert((int)TROTTER_INPUT == (int)ERR_INPUT && (int)TROTTER_MEMORY == (int)ERR_MEMORY &&
                    (int)TROTTER_SYSTEM == (int)ERR_SYSTEM &&

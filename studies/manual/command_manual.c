@@ -1,10 +1,9 @@
 /* command_manual.c: writes the man pages and the bash completion that `make install` installs. */
 #include "studies/manual/manual.h"
-#include "studies/tools/output.h"
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/man", "DIR",
-     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash", 0, 0},
+     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash"},
     {0},
 };
 

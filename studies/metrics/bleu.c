@@ -1,5 +1,5 @@
-/* bleu.c: counts a line's statistics and computes BLEU (bleu.h). */
-#include "studies/metrics/bleu.h"
+/* bleu.c: counts a line's statistics and computes BLEU. */
+#include "studies/metrics/metric.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* chrf.c: counts a line's statistics and computes chrF2 (chrf.h). */
-#include "studies/metrics/chrf.h"
+/* chrf.c: counts a line's statistics and computes chrF2. */
+#include "studies/metrics/metric.h"
 
 #include <string.h>
 

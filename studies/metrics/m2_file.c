@@ -1,6 +1,6 @@
-/* m2_file.c: reads .m2 files (m2_file.h). All arrays have room for the file's lines and bars, so none
+/* m2_file.c: reads .m2 files. All arrays have room for the file's lines and bars, so none
  * grows. */
-#include "studies/metrics/m2_file.h"
+#include "studies/metrics/m2.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/metrics/tokenise.h"
 
 #define FORMAT "'A START END|||KIND|||CORRECTION|||REQUIRED|||COMMENT|||ANNOTATOR'"
 

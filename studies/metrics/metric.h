@@ -11,11 +11,108 @@
 #ifndef TROTTER_METRICS_METRIC_H
 #define TROTTER_METRICS_METRIC_H
 
-#include "studies/metrics/bleu.h"
-#include "studies/metrics/chrf.h"
 #include "studies/metrics/lines.h"
-#include "studies/metrics/rouge.h"
 #include "studies/metrics/tokenise.h"
+
+/* ---- bleu.c -------------------------------------------------------------------------------- */
+
+/* Corpus BLEU, with the numbers of sacreBLEU 2.6.
+ *
+ *   BLEU = BP exp(1/4 sum_(n=1..4) ln p_n),   p_n = 100 matches_n / totals_n
+ *   BP   = exp(1 - r / c) where c < r, else 1
+ *
+ * totals_n counts the n-grams of the hypotheses, and matches_n those of them that a line's references have, clipped. c
+ * is the number of words in the hypotheses, and r is the sum over lines of the reference length closest to the
+ * hypothesis' (of two as close, the shorter). All are summed over lines before anything is divided: BLEU is not a mean
+ * over lines. It is 0 without any matching word, and where an order has no n-gram at all. Source: Papineni, Roukos,
+ * Ward, Zhu 2002, section 2; Post 2018.
+ *
+ * Smoothing of orders without a match (Chen and Cherry 2014, section 3):
+ *   exp     the k-th such order has p_n = 100 / (2^k totals_n)                  their method 3
+ *   floor   100 x / totals_n, x = 0.1 unless it is given                        method 1
+ *   add-k   matches and totals of every order above 1 are k = 1 more           method 2
+ *   none    p_n = 0, and BLEU is 0 */
+
+enum { BLEU_ORDERS = 4, BLEU_STATISTICS = 2 + 2 * BLEU_ORDERS };
+/* A line's statistics: words of the hypothesis, the closest reference length, matches (4), totals (4). */
+enum { BLEU_HYPOTHESIS, BLEU_REFERENCE, BLEU_MATCHES, BLEU_TOTALS = BLEU_MATCHES + BLEU_ORDERS };
+
+enum { SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_NONE };
+/* Names of the smoothings, in this order: values of an option, read by option_index and option_value. */
+#define SMOOTH_NAMES "exp|floor|add-k|none"
+
+/* Returns the value of a smoothing where none is given: 0.1 for floor, 1 for add-k, NaN for the others. */
+double bleu_smooth_value(int smooth);
+
+/* Writes the statistics of one line, whole numbers, to out (BLEU_STATISTICS). hypothesis and reference are words as
+ * numbers; references >= 1. ERR_MEMORY. */
+int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
+              double *out);
+
+typedef struct {
+    double score;                  /* 0 .. 100 */
+    double precision[BLEU_ORDERS]; /* 0 .. 100, smoothed; 0 where no word matches */
+    double brevity;                /* BP */
+    double ratio;                  /* c / r; 0 with r = 0 */
+    size_t hypothesis, reference;  /* c, r, in words */
+} BleuScore;
+
+/* Returns the score of statistics summed over lines, sums (BLEU_STATISTICS). value: that of the smoothing; NaN:
+ * bleu_smooth_value. */
+BleuScore bleu_score(const double *sums, int smooth, double value);
+
+/* ---- chrf.c -------------------------------------------------------------------------------- */
+
+/* chrF2 of a corpus, with the numbers of sacreBLEU 2.6: character n-grams of orders 1 to 6, no word n-grams,
+ * all white space removed, beta = 2.
+ *
+ *   P = mean over n of matches_n / hypothesis_n,   R = mean over n of matches_n / reference_n
+ *   chrF2 = 100 (1 + beta^2) P R / (beta^2 P + R)
+ *
+ * The counts are sums over lines, and the means are over those orders that hypotheses and references both have. A
+ * line's n-grams of a hypothesis count only where its reference has any of that order. With several references a line
+ * takes the first of those whose own chrF2 is largest. Source: Popovic 2015 (chrF), 2016 (beta = 2). */
+
+enum { CHRF_ORDERS = 6, CHRF_STATISTICS = 3 * CHRF_ORDERS };
+/* A line's statistics: for each order hypothesis_n, reference_n, matches_n. */
+enum { CHRF_HYPOTHESIS, CHRF_REFERENCE, CHRF_MATCHES, CHRF_EACH };
+
+/* Writes the statistics of one line, whole numbers, to out (CHRF_STATISTICS). hypothesis and reference are characters
+ * without white space. ERR_MEMORY. */
+int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
+              double *out);
+
+/* Returns the score, 0 .. 100, of statistics summed over lines, sums (CHRF_STATISTICS). */
+double chrf_score(const double *sums);
+
+/* ---- rouge.c ------------------------------------------------------------------------------- */
+
+/* ROUGE-1, ROUGE-2 and ROUGE-L, means over lines.
+ *
+ *   ROUGE-N   matches are n-grams that both have, clipped; P = matches / those of the hypothesis, R = matches / those of
+ *             the reference
+ *   ROUGE-L   the same of the longest common subsequence of words, the line being one sentence
+ *   F = 2 P R / (P + R)
+ *
+ * A line without n-grams has 0. With several references a line takes the first of those with the largest F; there is no
+ * jackknife. Words are cut at white space alone and neither stemmed nor lower-cased, so programs that do so give other
+ * figures. Source: Lin 2004, sections 2 and 3. */
+
+/* A line's statistics, each 0 .. 1, and 1 for the line itself. */
+enum { ROUGE_PRECISION, ROUGE_RECALL, ROUGE_F, ROUGE_LINES, ROUGE_STATISTICS };
+
+/* Write the statistics of one line to out (ROUGE_STATISTICS); words are numbers. ERR_MEMORY. */
+int rouge_1_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
+                 Grams *room, double *out);
+int rouge_2_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
+                 Grams *room, double *out);
+int rouge_l_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
+                 Grams *room, double *out);
+
+/* Returns the mean over lines, 0 .. 100, of a statistic above; sums: over lines (ROUGE_STATISTICS). */
+double rouge_mean(const double *sums, int statistic);
+
+/* ---- metric.c ------------------------------------------------------------------------------ */
 
 enum { METRIC_BLEU, METRIC_CHRF, METRIC_ROUGE_1, METRIC_ROUGE_2, METRIC_ROUGE_L, METRICS };
 enum { METRIC_WIDTH = CHRF_STATISTICS }; /* the most statistics of a line that a metric has */

@@ -1,5 +1,5 @@
-/* rouge.c: computes ROUGE of a line (rouge.h). */
-#include "studies/metrics/rouge.h"
+/* rouge.c: computes ROUGE of a line. */
+#include "studies/metrics/metric.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

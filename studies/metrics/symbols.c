@@ -1,6 +1,6 @@
 /* symbols.c: counts n-grams in a hash table of open addressing, whose keys are windows of the hypothesis (linear
  * probing, at most half full; Knuth 1998, volume 3, section 6.4, algorithm L). */
-#include "studies/metrics/symbols.h"
+#include "studies/metrics/tokenise.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include <unistr.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 /* ---- classes of characters ----------------------------------------------------------------------- */
 

@@ -27,18 +27,13 @@ void memory_forecast_begin(void)
     mallopt(M_TRIM_THRESHOLD, 8 * HEAP);
 }
 
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Returns the bytes of the model's files, which are read whole: the best one at the end, a state at the
  * beginning, the epochs that are averaged one by one, with two buffers of doubles. */
 static size_t files(const Options *o, const Backend *b, size_t numbers)
 {
     size_t model = numbers * sizeof(float), state = 3 * numbers * b->size;
     if (options_size(o, "average") > 1) model += 2 * numbers * sizeof(double);
-    return options_flag(o, "resume") ? most(state, model) : model;
+    return options_flag(o, "resume") && state > model ? state : model;
 }
 
 /* Returns what the first steps add besides: pages of program and libraries that had not been touched, and

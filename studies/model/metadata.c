@@ -7,7 +7,6 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/output.h"
 
 /* The groups that metadata holds; with those of the machine they are all that a model takes. */
 static const OptionGroup *const saved[] = {&network_text_group,
@@ -194,13 +193,6 @@ static int take_option(Options *o, const char *file, const Option *p)
     return code;
 }
 
-static int take_options(Options *o, const char *file)
-{
-    for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(o, file, p));
-    return 0;
-}
-
 /* Gives a table the name that it had when its text was printed. */
 static int take_name(const char *file, const char *key, Table *t)
 {
@@ -321,7 +313,8 @@ static int describe(Network *n, const char *dir, const Options *given, char file
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
     TRY(take_schemes(file, &n->table, &n->encoder));
-    TRY(take_options(n->options, file));
+    for (const OptionGroup *const *g = saved; *g; g++)
+        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(n->options, file, p));
     TRY(vocab_read(words, &n->vocab));
     TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
     TRY(take_codes(n, file, codes));

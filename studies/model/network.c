@@ -15,7 +15,7 @@
 static const Option text_options[] = {
     NETWORK_CORPUS,
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: cut the text in blocks of T tokens; sentence: take each line alone", 0, 0,
+     "stream: cut the text in blocks of T tokens; sentence: take each line alone",
      .sets = {TO(train.context)}},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
      .sets = {TO(train.sequence), TO(model.max_length)}},
@@ -47,28 +47,27 @@ static const Option model_options[] = {
     {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
      "position encoding: none, sinusoid, relative (Shaw, on keys, "
      "clip " TEXT(NETWORK_CLIP) ") or both",
-     0, 0, .flags = OPTION_MAP, .sets = {TO(model.positions)}},
+     .flags = OPTION_MAP, .sets = {TO(model.positions)}},
     {"activation", OPTION_CHOICE, "relu", "relu|gelu",
-     "activation of feed-forward networks: relu, or gelu in its tanh form", 0, 0,
-     .flags = OPTION_MAP, .sets = {TO(model.act)}},
+     "activation of feed-forward networks: relu, or gelu in its tanh form", .flags = OPTION_MAP,
+     .sets = {TO(model.act)}},
     {"first-relu", OPTION_FLAG, NULL, NULL,
      "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
      "released Macaron-BERT does",
-     0, 0, .sets = {TO(model.first_relu)}},
+     .sets = {TO(model.first_relu)}},
     {"untied", OPTION_FLAG, "no", NULL,
-     "give the output a separate matrix, not that of the embedding", 0, 0,
-     .sets = {TO(model.untied)}},
+     "give the output a separate matrix, not that of the embedding", .sets = {TO(model.untied)}},
     {"no-final-norm", OPTION_FLAG, NULL, NULL,
-     "leave out the norm after the last layer, as the language models of fairseq 0.6 do", 0, 0,
+     "leave out the norm after the last layer, as the language models of fairseq 0.6 do",
      .sets = {TO(model.no_final_norm)}},
     {"match", OPTION_CHOICE, "parameters", "parameters|none",
      "parameters: shrink inner widths so that schemes with more sets of parameters have as many "
      "parameters in all (words of sublayers keep theirs); none: keep the inner width",
-     0, 0, .sets = {TO(bridge.match)}},
+     .sets = {TO(bridge.match)}},
     {"norm", OPTION_CHOICE, "pre", "pre|post",
      "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), only for schemes that are a chain of "
      "such steps",
-     0, 0, .sets = {TO(bridge.norm)}},
+     .sets = {TO(bridge.norm)}},
     {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
      "use an adaptive embedding and softmax: the C1 most frequent words have the full width, the "
      "others are in narrower clusters, cut at C2, ... (default: none)",
@@ -90,14 +89,14 @@ static const Option model_options[] = {
     {"objective", OPTION_CHOICE, NULL, "next|masked",
      "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
      "a sequence, to predict masked words",
-     0, 0, .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
+     .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
     {"next-sentence", OPTION_FLAG, NULL, NULL,
      "with --objective masked: learn also whether the second half of a sequence follows the first",
-     0, 0, .needs = "objective"},
+     .needs = "objective"},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
      "evaluations share",
-     0, 0, .sets = {TO(bridge.masks)}},
+     .sets = {TO(bridge.masks)}},
     {0},
 };
 
@@ -118,8 +117,7 @@ static const Option training_options[] = {
      1, 1e9, .sets = {TO(train.patience)}},
     {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
      "what makes a validation the best, for the model to keep and for --patience; perplexity: the lowest; "
-     "bleu: for pairs, the highest BLEU of greedy translations (default: perplexity)",
-     0, 0},
+     "bleu: for pairs, the highest BLEU of greedy translations (default: perplexity)"},
     {"batch-tokens", OPTION_SIZE, "4096", "N",
      "largest number of tokens of a batch; a step has --accumulate batches", 1, 1048576,
      .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
@@ -132,7 +130,7 @@ static const Option training_options[] = {
     {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
      "rate after its peak: inverse-sqrt falls as 1/sqrt(step), or stays without warm-up; cosine falls as "
      "half a cosine and linear as a line, to --end-rate at the run's last step; constant stays",
-     0, 0, .sets = {TO(train.schedule)}},
+     .sets = {TO(train.schedule)}},
     {"end-rate", OPTION_REAL, "0", "X", "rate of the last step, for cosine and linear", 0, 100,
      .sets = {TO(train.end_rate)}},
     {"accumulate", OPTION_SIZE, "1", "K",
@@ -175,20 +173,20 @@ static const Option training_options[] = {
     {"recompute", OPTION_FLAG, "no", NULL,
      "keep only the inputs of sublayers, and compute the rest again in the backward pass; this takes "
      "less memory and gives the same bits",
-     0, 0, .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}},
+     .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}},
     {0},
 };
 
 static const Option machine_options[] = {
     {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
-     "cpu, cuda (an NVIDIA device), or auto: cuda where it is available", 0, 0,
+     "cpu, cuda (an NVIDIA device), or auto: cuda where it is available",
      .flags = OPTION_MAY_DIFFER},
     {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
      "f32, bf16, f64 (cpu only) or tf32 (cuda only); bf16 and tf32 are f32 except in the factors of matrix "
      "products",
-     0, 0, .flags = OPTION_MAY_DIFFER},
+     .flags = OPTION_MAY_DIFFER},
     {"kernel", OPTION_TEXT, NULL, "NAME",
-     "instruction set of the kernels, such as x86-64-v3 (default: the best of this machine)", 0, 0,
+     "instruction set of the kernels, such as x86-64-v3 (default: the best of this machine)",
      .flags = OPTION_MAY_DIFFER},
     {"threads", OPTION_SIZE, "0", "N", "number of threads of the kernels; 0: one per core", 0, 1024,
      .flags = OPTION_MAY_DIFFER},
@@ -212,8 +210,7 @@ const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 static const Option limit_options[] = {
     {"memory-limit", OPTION_BYTES, NULL, "BYTES",
      "refuse a training that needs more memory in a process or, with --device cuda, on its device; for "
-     "example 4G",
-     0, 0},
+     "example 4G"},
     {0},
 };
 const OptionGroup network_limit_group = {NULL, 0, limit_options};

@@ -59,9 +59,9 @@ typedef struct {
      PARTS_USUAL ")",                                                                              \
      1e-9, 1e9, .alias = {"split"}},                                                               \
     {"source", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
-     "for pairs in a directory: ending of the source files, such as en for train.en", 0, 0},       \
+     "for pairs in a directory: ending of the source files, such as en for train.en"},       \
     {"target", OPTION_TEXT, NULL, "LANGUAGE",                                                      \
-     "for pairs in a directory: ending of the target files, such as de for train.de", 0, 0},       \
+     "for pairs in a directory: ending of the target files, such as de for train.de"},       \
     {"bpe", OPTION_SIZE, NULL, "N",                                                                \
      "cut words into pieces by N merges, learned from the training text (of pairs: from both "     \
      "sides); perplexities are then per piece, and for language models 'trotter eval' adds the "   \

@@ -1,7 +1,6 @@
 /* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (texts.h). */
 #include "studies/model/texts.h"
 
-#include "kernels/ranks.h"
 #include "studies/tools/progress.h"
 
 static const Option options[] = {NETWORK_MARKS, {0}};
@@ -17,19 +16,14 @@ int texts_read(const Options *o, const Network *n, const char *file, Text *t)
     return text_read_pieces(file, n->bpe, texts_replace(o, n), &n->vocab, t);
 }
 
-static void add_replaced(Replaced *sum, const Replaced *r)
-{
-    sum->tabs += r->tabs;
-    sum->tab_lines += r->tab_lines;
-    sum->marks += r->marks;
-    sum->mark_lines += r->mark_lines;
-}
-
 void texts_count(TextCounts *of, const Text *part)
 {
     of->tokens += part->tokens;
     of->unknown += part->unknown;
-    add_replaced(&of->replaced, &part->replaced);
+    of->replaced.tabs += part->replaced.tabs;
+    of->replaced.tab_lines += part->replaced.tab_lines;
+    of->replaced.marks += part->replaced.marks;
+    of->replaced.mark_lines += part->replaced.mark_lines;
 }
 
 static void tell_replaced(const char *file, const Replaced *r)

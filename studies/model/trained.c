@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 #define PREFIX "network"
 

@@ -14,8 +14,7 @@ static const Option search_options[] = {
     {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence; 1: greedy", 1, 10000},
     {"penalty", OPTION_CHOICE, "power", PENALTY_NAMES,
      "the sum of log p is divided by 1, by length^alpha (fairseq, Marian), or by "
-     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>",
-     0, 0},
+     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>"},
     {"alpha", OPTION_REAL, "1", "X", "of that penalty", -10, 10},
     {"min-length", OPTION_SIZE, "1", "N", "fewest tokens of a translation, without <eos>", 0,
      65536},
@@ -26,7 +25,7 @@ static const Option search_options[] = {
      "tokens allowed beyond --max-ratio times the source (fairseq: --max-len-b)", 0, 65536},
     {"no-repeat", OPTION_SIZE, "0", "N", "no N tokens twice in a translation; 0: they may be", 0,
      65536},
-    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation", 0, 0},
+    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation"},
     {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536,
      .flags = OPTION_MAY_DIFFER},
     {0},
@@ -63,11 +62,6 @@ typedef struct {
     void *arg;
 } Work;
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static int open_search(const Options *o, size_t nbest, const volatile int *stop, Translator *t)
 {
     const ModelConfig *c = model_config(t->model);
@@ -81,7 +75,8 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
                          "--max-length %zu: the model has room for --sequence %zu, <eos> "
                          "included",
                          most, c->max_length);
-    t->sentences = least(options_size(o, "sentences"), c->max_tokens / beam);
+    t->sentences = options_size(o, "sentences");
+    if (t->sentences > c->max_tokens / beam) t->sentences = c->max_tokens / beam;
     t->tokens = c->max_source;
     t->longest = c->max_source_length;
     BeamConfig b = {.beam = beam,
@@ -222,13 +217,6 @@ static int search(Work *w, const Text *source, const Place *place, size_t n, siz
     return beam_search(t->beam, x, keep, w);
 }
 
-static int search_all(Work *w, const Text *source, Place *place, size_t n)
-{
-    qsort(place, n, sizeof *place, shorter);
-    for (size_t i = 0, taken; i < n; i += taken) TRY(search(w, source, place + i, n - i, &taken));
-    return tell(w);
-}
-
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg)
 {
     Work w = {.t = t, .lines = source->lines, .done = done, .arg = arg};
@@ -243,7 +231,11 @@ int translator_run(Translator *t, const Text *source, TranslatorDone *done, void
         l->done = l->length == 1 || l->length > t->longest;
         if (!l->done) place[n++] = (Place){l->length, i};
     }
-    int code = place && w.line ? search_all(&w, source, place, n) : ERR_MEMORY;
+    int code = place && w.line ? 0 : ERR_MEMORY;
+    if (code == 0) qsort(place, n, sizeof *place, shorter);
+    for (size_t i = 0, taken; i < n && code == 0; i += taken)
+        code = search(&w, source, place + i, n - i, &taken);
+    if (code == 0) code = tell(&w);
     for (size_t i = 0; w.line && i < w.lines; i++) memory_free(w.line[i].best);
     memory_free(w.line);
     memory_free(place);

@@ -6,7 +6,7 @@
  * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
  * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
  * between steps (dense.c) are measured too. */
-#include "studies/order/adaptive.h"
+#include "studies/order/order.h"
 
 #include <float.h>
 #include <gsl/gsl_cdf.h>
@@ -19,8 +19,6 @@
 #include "studies/measure/peers.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
 enum { TIMES = 200 };             /* number of places between steps */
@@ -217,11 +215,6 @@ static double distance(size_t N, const double *x, const double *y)
     return sqrt(sum / (double)N);
 }
 
-static double error_of(const Study *u)
-{
-    return distance(u->system->n * u->system->d, u->y, u->exact);
-}
-
 static double error_within(const Study *u)
 {
     size_t N = u->system->n * u->system->d;
@@ -264,7 +257,7 @@ static int run_all(Study *u, const Runner *r, double *first)
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
         if (r->table) first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
-        row.error = done ? error_of(u) : NAN;
+        row.error = done ? distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
         row.outcome = adapt_outcome(row.run.outcome);
         u->unfinished += r->table && !done;

@@ -5,27 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/measure/convergence.h"
-#include "studies/model/trained.h"
-#include "studies/order/adaptive.h"
-#include "studies/order/frames.h"
-#include "studies/order/invariant.h"
+#include "studies/order/order.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/select.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
 /* The usual schemes that a model with one set of each operator can take. */
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential", 0,
-     0},
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential"},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
-     "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)", 0, 0},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above", 0,
-     0},
+     "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)"},
+    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above"},
     {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
      1, 4096},
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
@@ -36,14 +29,12 @@ static const Option study_options[] = {
     {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
     {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
     {"local", OPTION_FLAG, NULL, NULL,
-     "measure the local error: one step from exact history, slope p + 1", 0, 0},
+     "measure the local error: one step from exact history, slope p + 1"},
     {"invariant", OPTION_FLAG, NULL, NULL,
-     "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon",
-     0, 0},
+     "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
     {"adaptive", OPTION_FLAG, NULL, NULL,
      "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
-     "them), beside GSL's and Boost's; --h0 is the first step",
-     0, 0},
+     "them), beside GSL's and Boost's; --h0 is the first step"},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
      "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
@@ -53,15 +44,12 @@ static const Option study_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts", 0,
-     0},
-    {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error", 0, 0},
-    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead", 0,
-     0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
+    {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
-     "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)",
-     0, 0},
+     "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
 };

@@ -6,21 +6,17 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/output.h"
-#include "studies/tools/sheet.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out",
-     0, 0},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes", 0, 0},
+     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out"},
+    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
 };
@@ -121,11 +117,6 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
     memcpy(s->scheme, scheme, strlen(scheme) + 1);
     memcpy(s->system, system, strlen(system) + 1);
     return 0;
-}
-
-static void name_file(const Overlay *v, const Series *s, char out[PART])
-{
-    plot_text(options_item(v->options, "file", s->file), out, PART);
 }
 
 /* Writes "heun", "heun on fisher", "heun (A.csv)": as much as distinguishes the lines. */
@@ -250,7 +241,7 @@ static void tabulate(Overlay *v)
         const Point *p = &v->point[i];
         const Series *s = &v->series[p->series];
         name_series(v, s, name);
-        name_file(v, s, file);
+        plot_text(options_item(v->options, "file", s->file), file, PART);
         PointRow row = {p->series + 1, {0}, name, file, s->scheme, s->system};
         memcpy(row.x, p->x, sizeof row.x);
         sheet_row(v->points, &row);
@@ -327,23 +318,20 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     return plot_finish(p);
 }
 
-static int save(const Overlay *v, const char *dir)
-{
-    TRY(output_directory(dir));
-    TRY(output_sheet(v->points, SHEET_CSV, dir, "overlay.csv"));
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
-    return 0;
-}
-
 static int show(Overlay *v)
 {
     const Options *o = v->options;
+    const char *dir = options_text(o, "out");
     TRY(add_files(v));
     tabulate(v);
     summarise(v);
     int csv = options_flag(o, "csv");
     TRY(sheet_write(csv ? v->points : v->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
-    return options_text(o, "out") ? save(v, options_text(o, "out")) : 0;
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_sheet(v->points, SHEET_CSV, dir, "overlay.csv"));
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) TRY(draw(v, dir, i));
+    return 0;
 }
 
 static int run(Options *o)

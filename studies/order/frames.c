@@ -1,13 +1,11 @@
 /* frames.c: computes reference solutions at some times and draws them. */
-#include "studies/order/frames.h"
+#include "studies/order/order.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const double tolerance = 1e-6, between = 1.15; /* distance of pictures, in widths */
 
@@ -83,14 +81,6 @@ static void find_range(const Frames *u, size_t c, double *low, double *high)
     if (*high - *low < least) *low -= least, *high += least;
 }
 
-/* Returns the number of columns that makes the whole about 3/2 as wide as high. tall: height
- * over width of one picture. */
-static size_t count_columns(size_t count, double tall)
-{
-    double columns = ceil(sqrt(1.5 * (double)count * tall));
-    return columns < (double)count ? (size_t)columns : count;
-}
-
 static int draw(const Frames *u, const char *dir)
 {
     const System *s = u->system;
@@ -102,7 +92,9 @@ static int draw(const Frames *u, const char *dir)
     for (size_t c = 0; c < 2; c++) find_range(u, c, &low[c], &high[c]);
     wide[0] = between * (high[0] - low[0]);
     wide[1] = high[1] - low[1] + (between - 1) * fmax(high[1] - low[1], high[0] - low[0]);
-    size_t columns = count_columns(u->count, wide[1] / wide[0]);
+    /* The whole is about 3/2 as wide as high. */
+    double across_all = ceil(sqrt(1.5 * (double)u->count * (wide[1] / wide[0])));
+    size_t columns = across_all < (double)u->count ? (size_t)across_all : u->count;
     size_t rows = (u->count + columns - 1) / columns;
     TRY(plot_new(dir, &frame, &p));
     /* Leaves room for words between two rows: 2.5 text lines, whose height follows

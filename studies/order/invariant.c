@@ -1,13 +1,10 @@
 /* invariant.c: runs order_drift for every scheme of a selection; writes its tables and plot. */
-#include "studies/order/invariant.h"
+#include "studies/order/order.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 enum { PARTS = 100 };
 
@@ -92,32 +89,23 @@ static int draw(const Study *u, const Selection *s, const char *dir)
     return plot_finish(p);
 }
 
-static int save(const Study *u, const Selection *s, const char *dir)
+static int study(Study *u, const Selection *s, int csv, const char *dir)
 {
-    TRY(output_directory(dir));
-    TRY(output_sheet(u->points, SHEET_CSV, dir, "drift.csv"));
-    TRY(output_table(u->summary, dir, "invariant"));
-    return draw(u, s, dir);
-}
-
-static int show(const Study *u, int csv)
-{
+    TRY(sheet_new(drift_columns, &u->points));
+    TRY(sheet_new(invariant_columns, &u->summary));
+    TRY(measure_all(u, s));
     if (!csv)
         printf(
             "system %s: %s\nlargest relative error of the energy; growth: the last quarter's over "
             "the first's\n(bounded: near 1, linear: near 4), where the energy is not lost, off by a tenth of itself or more;\n"
             "reversal: what is left of y - y(0) after running back\n\n",
             u->system->name, u->system->title);
-    return sheet_write(csv ? u->points : u->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-}
-
-static int study(Study *u, const Selection *s, int csv, const char *dir)
-{
-    TRY(sheet_new(drift_columns, &u->points));
-    TRY(sheet_new(invariant_columns, &u->summary));
-    TRY(measure_all(u, s));
-    TRY(show(u, csv));
-    return dir ? save(u, s, dir) : 0;
+    TRY(sheet_write(csv ? u->points : u->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "drift.csv"));
+    TRY(output_table(u->summary, dir, "invariant"));
+    return draw(u, s, dir);
 }
 
 int invariant_study(const SystemChoice *system, double t_end, double h, const Selection *s, int csv,

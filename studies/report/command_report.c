@@ -4,19 +4,17 @@
 #include <sys/stat.h>
 
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
-#include "studies/report/summary.h"
+#include "studies/report/report.h"
 
 static const Option input_options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too", 0, 0},
+    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too"},
     {"title", OPTION_TEXT, NULL, "TEXT",
-     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)", 0, 0},
+     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)", 0, 0},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)"},
     {0},
 };
 
@@ -51,11 +49,7 @@ static int write_page(const Found *found, const char *title, const char *path)
     TRY(output_open(&o));
     Summary s = {.found = found, .f = o.f};
     int code = summary_write(&s, title);
-    if (code != 0) {
-        output_drop(&o);
-        return code;
-    }
-    TRY(output_close(&o, path));
+    TRY(output_end(&o, code, path));
     progress_note("%zu studies, %zu tables, %zu plots; left out: %zu files; %s", found->studies,
                   s.tables, s.figures, s.refused + found->outside, path);
     return 0;

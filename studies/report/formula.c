@@ -1,12 +1,10 @@
 /* formula.c: sets a formula as a row of pieces: a letter with index and primes, a word, a number, a fraction, brackets
  * with a row in them, an operator. It finds each piece's length first, so that a power can be put around it.
  * Source: MathML Core (W3C 2023), sections 3.2 to 3.4. */
-#include "studies/report/formula.h"
+#include "studies/report/report.h"
 
 #include <ctype.h>
 #include <string.h>
-
-#include "studies/report/html.h"
 
 /* A part of the text. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* found.c: searches a directory and sorts its files into studies. */
-#include "studies/report/found.h"
+#include "studies/report/report.h"
 
 #include <errno.h>
 #include <fts.h>

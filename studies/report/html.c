@@ -1,5 +1,5 @@
-/* html.c: writes escaped text (html.h). */
-#include "studies/report/html.h"
+/* html.c: writes escaped text. */
+#include "studies/report/report.h"
 
 #include <string.h>
 

@@ -1,14 +1,13 @@
 /* page.c: writes the HTML of a page. */
-#include "studies/report/page.h"
+#include "studies/report/report.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <nettle/base64.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/report/formula.h"
-#include "studies/tools/kind.h"
 #include "studies/tools/output.h"
 
 __asm__(".pushsection .rodata\n"
@@ -19,14 +18,15 @@ extern const char page_css_begin[];
 
 void page_begin(FILE *f, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-          "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-          f);
-    html_text(f, title);
-    fprintf(f, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", page_css_begin);
+    page_print(
+        f,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+        "'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s"
+        "</title>\n<style>\n%r</style>\n</head>\n<body>\n",
+        title, page_css_begin);
 }
 
 void page_end(FILE *f)
@@ -39,9 +39,7 @@ void page_end(FILE *f)
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
 {
     char letters[BASE64_ENCODE_RAW_LENGTH(3072)];
-    fputs("<img alt=\"", f);
-    html_text(f, alt);
-    fputs("\" src=\"data:image/svg+xml;base64,", f);
+    page_print(f, "<img alt=\"%s\" src=\"data:image/svg+xml;base64,", alt);
     for (size_t n; bytes > 0; svg += n, bytes -= n) {
         n = bytes < 3072 ? bytes : 3072;
         base64_encode_raw(letters, n, (const uint8_t *)svg);
@@ -64,6 +62,25 @@ void page_words(FILE *f, const char *words)
             html_bytes(f, words, n);
         words += n + (words[n] == '$');
     }
+}
+
+void page_print(FILE *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    for (size_t n; *format; format += n) {
+        n = strcspn(format, "%");
+        fwrite(format, 1, n, f);
+        if (!format[n]) break;
+        switch (format[n + 1]) {
+        case 's': html_text(f, va_arg(args, const char *)); break;
+        case 'w': page_words(f, va_arg(args, const char *)); break;
+        case 'r': fputs(va_arg(args, const char *), f); break;
+        default: fprintf(f, "%zu", va_arg(args, size_t));
+        }
+        n += 2;
+    }
+    va_end(args);
 }
 
 /* ---- columns of a table -------------------------------------------------------------------------- */
@@ -98,9 +115,9 @@ static int is_numeric(const Csv *c, size_t rows, int column)
 
 static int is_empty(const Csv *c, int column)
 {
-    for (size_t i = 0; i < c->rows; i++)
-        if (*csv_cell(c, i, column)) return 0;
-    return c->rows > 0;
+    size_t i = 0;
+    while (i < c->rows && !*csv_cell(c, i, column)) i++;
+    return i == c->rows && c->rows > 0;
 }
 
 static int find_column(const Csv *c, const char *name)
@@ -204,15 +221,9 @@ static const char *name_of(const Csv *c, const Shown *k)
 static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head)
 {
     const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
-    fputs(head ? "<th scope=\"row\"" : "<td data-label=\"", f);
-    if (!head) html_text(f, name_of(c, k));
-    if (!head) fputc('"', f);
-    if (k->number)
-        fputs(" class=\"n\"", f);
-    else if (mark)
-        fprintf(f, " class=\"%s\"", mark);
-    else if (strlen(text) > LONG)
-        fputs(" class=\"long\"", f);
+    page_print(f, head ? "<th scope=\"row\"" : "<td data-label=\"%s\"", name_of(c, k));
+    if (k->number || mark || strlen(text) > LONG)
+        fprintf(f, " class=\"%s\"", k->number ? "n" : mark ? mark : "long");
     fputc('>', f);
     put_value(f, c, row, k);
     fputs(head ? "</th>" : "</td>", f);
@@ -301,8 +312,8 @@ static const Shown *part_column(const Part *p, size_t j)
 static void put_head(FILE *f, const Csv *c, const Part *p)
 {
     fputs("<thead><tr>", f);
-    for (size_t j = 0; part_column(p, j); j++) {
-        const Shown *k = part_column(p, j);
+    const Shown *k;
+    for (size_t j = 0; (k = part_column(p, j)); j++) {
         fprintf(f, "<th scope=\"col\"%s>", k->number ? " class=\"n\"" : "");
         put_name(f, name_of(c, k));
         fputs("</th>", f);
@@ -345,14 +356,6 @@ static void put_part(FILE *f, const Csv *c, size_t rows, const PageTable *t, con
     fputs("</tbody>\n</table>\n</div>\n", f);
 }
 
-static void put_more(FILE *f, const Csv *c, size_t rows, const PageTable *t)
-{
-    if (rows == c->rows) return;
-    fprintf(f, "<p class=\"more\">The first %zu of %zu rows; all are in <code>", rows, c->rows);
-    html_text(f, t->file);
-    fputs("</code>.</p>\n", f);
-}
-
 void page_table(FILE *f, const Csv *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column, const char *head), void *arg)
 {
@@ -371,6 +374,9 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
         to = fit_columns(column, n, from, &chars);
         put_part(f, c, rows, t, &(Part){column, from, to}, chars);
     }
-    put_more(f, c, rows, t);
+    if (rows < c->rows)
+        page_print(f,
+                   "<p class=\"more\">The first %u of %u rows; all are in <code>%s</code>.</p>\n",
+                   rows, c->rows, t->file);
     if (t->folded) fputs("</details>\n", f);
 }

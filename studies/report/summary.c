@@ -1,15 +1,11 @@
 /* summary.c: writes the page: the list of studies, then a section for each: verdict, tables, notes, plots, the
  * meaning of the tables' columns, the data's files, and how to reproduce it. */
-#include "studies/report/summary.h"
+#include "studies/report/report.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/report/page.h"
 
 enum { RUNS_MOST = 100 };
 
@@ -62,25 +58,20 @@ static int brief_study(const Summary *s, const Study *study, Brief *b)
 static void put_says(Summary *s, const char *tag, const char *class, const Verdict *v)
 {
     if (!*v->words) return;
-    char first = (char)toupper((unsigned char)*v->words);
-    fprintf(s->f, "<%s class=\"%s %s\">", tag, class,
-            v->bad      ? "bad"
-            : v->warned ? "warned"
-                        : "good");
-    html_bytes(s->f, &first, 1);
-    html_text(s->f, v->words + 1);
-    fprintf(s->f, "</%s>\n", tag);
+    char first[] = {(char)toupper((unsigned char)*v->words), '\0'};
+    page_print(s->f, "<%r class=\"%r %r\">%s%s</%r>\n", tag, class,
+               v->bad      ? "bad"
+               : v->warned ? "warned"
+                           : "good",
+               first, v->words + 1, tag);
 }
 
 static void put_contents(Summary *s, const Brief *b, size_t n)
 {
     fputs("<nav aria-label=\"Contents\">\n<ol>\n", s->f);
     for (size_t i = 0; i < n; i++) {
-        fprintf(s->f, "<li><span class=\"num\">%zu</span><a href=\"#s%zu\">", i + 1, i + 1);
-        html_text(s->f, b[i].title);
-        fputs("</a><code>", s->f);
-        html_text(s->f, b[i].place);
-        fputs("</code>", s->f);
+        page_print(s->f, "<li><span class=\"num\">%u</span><a href=\"#s%u\">%s</a><code>%s</code>",
+                   i + 1, i + 1, b[i].title, b[i].place);
         put_says(s, "span", "says", &b[i].verdict);
         fputs("</li>\n", s->f);
     }
@@ -122,11 +113,7 @@ static void put_terms(Summary *s, const Used *u)
         if (!words) continue;
         fputs(known++ ? "" : "<details open><summary>Columns</summary>\n<dl class=\"terms\">\n",
               s->f);
-        fputs("<dt>", s->f);
-        html_text(s->f, u->column[i].head);
-        fputs("</dt><dd>", s->f);
-        page_words(s->f, words);
-        fputs("</dd>\n", s->f);
+        page_print(s->f, "<dt>%s</dt><dd>%w</dd>\n", u->column[i].head, words);
     }
     if (known) fputs("</dl>\n</details>\n", s->f);
 }
@@ -141,10 +128,7 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
         return;
     }
     if (output_open(&o) == 0) {
-        page_words(o.f, k->caption);
-        fputs(" <code>", o.f);
-        html_text(o.f, file->path);
-        fputs("</code>", o.f);
+        page_print(o.f, "%w <code>%s</code>", k->caption, file->path);
         fflush(o.f);
         caption = o.text;
     }
@@ -165,15 +149,9 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
         summary_refuse(s);
         return;
     }
-    fputs("<p class=\"more\">", s->f);
-    page_words(s->f, k->caption);
-    fputs(": <code>", s->f);
-    html_text(s->f, file->path);
-    fprintf(s->f, "</code>, %zu rows of ", c.rows);
-    for (size_t j = 0; j < c.columns; j++) {
-        if (j) fputs(", ", s->f);
-        html_text(s->f, c.cell[j]);
-    }
+    page_print(s->f, "<p class=\"more\">%w: <code>%s</code>, %u rows of ", k->caption, file->path,
+               c.rows);
+    for (size_t j = 0; j < c.columns; j++) page_print(s->f, j ? ", %s" : "%s", c.cell[j]);
     fputs(".</p>\n", s->f);
     csv_close(&c);
 }
@@ -196,33 +174,24 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
     fputs("<figure>\n<div class=\"plot\">\n", s->f);
     s->figures++;
     page_drawing(s->f, text, bytes, alt);
-    fprintf(s->f, "</div>\n<figcaption><b>Figure %zu</b> ", s->figures);
-    page_words(s->f, caption);
-    fputs(" <code>", s->f);
-    html_text(s->f, file->path);
-    fputs("</code></figcaption>\n</figure>\n", s->f);
+    page_print(s->f,
+               "</div>\n<figcaption><b>Figure %u</b> %w <code>%s</code></figcaption>\n</figure>\n",
+               s->figures, caption, file->path);
     memory_free(text);
 }
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
-static void put_tables(Summary *s, const Study *study, Used *used)
+/* Shows a study's tables, or with `data` the data of its plots. */
+static void put_tables(Summary *s, const Study *study, int data, Used *used)
 {
-    for (size_t i = 0; i < study->files; i++) {
-        const KindTable *k = &study->kind->table[study->file[i].which];
-        if (!study->file[i].plot && k->most) put_table(s, k, &study->file[i], used);
-    }
-}
-
-/* Shows the plots, the meaning of the tables' columns, and the data behind the plots. */
-static void put_plots(Summary *s, const Study *study, const Used *used)
-{
-    for (size_t i = 0; i < study->files; i++)
-        if (study->file[i].plot) put_plot(s, study, &study->file[i]);
-    put_terms(s, used);
-    for (size_t i = 0; i < study->files; i++) {
-        const KindTable *k = &study->kind->table[study->file[i].which];
-        if (!study->file[i].plot && !k->most) put_data(s, k, &study->file[i]);
+    for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
+        const KindTable *k = &study->kind->table[f->which];
+        if (f->plot || data != !k->most) continue;
+        if (data)
+            put_data(s, k, f);
+        else
+            put_table(s, k, f, used);
     }
 }
 
@@ -256,22 +225,22 @@ static int put_study(Summary *s, size_t i, const Brief *b)
 {
     const Study *study = &s->found->study[i];
     char path[OUTPUT_PATH];
-    fprintf(s->f, "<section id=\"s%zu\">\n<h2><span class=\"num\">%zu</span>", i + 1, i + 1);
-    html_text(s->f, b->title);
-    fputs("</h2>\n<p class=\"where\"><code>", s->f);
-    html_text(s->f, b->place);
-    fputs("</code></p>\n", s->f);
+    page_print(s->f,
+               "<section id=\"s%u\">\n<h2><span class=\"num\">%u</span>%s</h2>\n"
+               "<p class=\"where\"><code>%s</code></p>\n",
+               i + 1, i + 1, b->title, b->place);
     put_says(s, "p", "verdict", &b->verdict);
     int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
     if (study->kind) {
-        fputs("<p>", s->f);
-        page_words(s->f, study->kind->about);
-        fputs("</p>\n", s->f);
+        page_print(s->f, "<p>%w</p>\n", study->kind->about);
         Used used = {.kind = study->kind};
-        put_tables(s, study, &used);
+        put_tables(s, study, 0, &used);
         if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
         if (first) summary_words(s, beside(study, "README.md", path), 1);
-        put_plots(s, study, &used);
+        for (size_t k = 0; k < study->files; k++)
+            if (study->file[k].plot) put_plot(s, study, &study->file[k]);
+        put_terms(s, &used);
+        put_tables(s, study, 1, &used);
         memory_free(used.column);
         code = used.code;
         summary_commands(s, study);
@@ -285,16 +254,6 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     return code;
 }
 
-/* Shows the words of the directory itself, before its studies. A study in that directory shows
- * them in its own section. */
-static void put_words(Summary *s)
-{
-    const Found *found = s->found;
-    for (size_t i = 0; i < found->studies; i++)
-        if (!*found->study[i].dir) return;
-    summary_words(s, "README.md", 1);
-}
-
 static void put_left(Summary *s)
 {
     const Found *found = s->found;
@@ -302,9 +261,7 @@ static void put_left(Summary *s)
     fputs("<section id=\"left\">\n<h2>Files left out</h2>\n<ul class=\"data\">\n", s->f);
     for (size_t i = 0; i < found->outside; i++) {
         notice_warn("left out: %s", found->left[i]);
-        fputs("<li>", s->f);
-        html_text(s->f, found->left[i]);
-        fputs("</li>\n", s->f);
+        page_print(s->f, "<li>%s</li>\n", found->left[i]);
     }
     fputs("</ul>\n</section>\n", s->f);
 }
@@ -312,13 +269,11 @@ static void put_left(Summary *s)
 static void put_head(Summary *s, const char *title)
 {
     page_begin(s->f, title);
-    fputs("<header>\n<h1>", s->f);
-    html_text(s->f, title);
-    fprintf(s->f,
-            "</h1>\n"
-            "<p class=\"soft\">%zu %s; paths are within the directory that was searched.</p>\n"
-            "</header>\n",
-            s->found->studies, s->found->studies == 1 ? "study" : "studies");
+    page_print(s->f,
+               "<header>\n<h1>%s</h1>\n"
+               "<p class=\"soft\">%u %r; paths are within the directory that was searched.</p>\n"
+               "</header>\n",
+               title, s->found->studies, s->found->studies == 1 ? "study" : "studies");
 }
 
 static void put_foot(Summary *s)
@@ -341,7 +296,10 @@ int summary_write(Summary *s, const char *title)
         put_head(s, title);
         put_contents(s, b, n);
         fputs("<main>\n", s->f);
-        put_words(s);
+        /* A study in the directory itself shows its words in its own section. */
+        int own = 0;
+        for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
+        if (!own) summary_words(s, "README.md", 1);
         for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
         put_left(s);
         fputs("</main>\n", s->f);

@@ -2,26 +2,21 @@
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 #include <ctype.h>
+#include <gsl/gsl_sort.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/report/page.h"
+#include "studies/report/report.h"
 #include "studies/tools/record.h"
-#include "studies/report/summary.h"
 
 enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16, DRAWING_MOST = 4 << 20 };
 
 void summary_refuse(Summary *s)
 {
     notice_warn("left out: %s", error_text());
-    fputs("<p class=\"verdict bad\">Left out: ", s->f);
-    html_text(s->f, error_text());
-    fputs("</p>\n", s->f);
+    page_print(s->f, "<p class=\"verdict bad\">Left out: %s</p>\n", error_text());
     s->refused++;
 }
 
@@ -62,9 +57,7 @@ void summary_text(Summary *s, const char *path, const char *title)
     char *text;
     if (!read_there(s, path, &text)) return;
     size_t n = beginning(text);
-    fprintf(s->f, "<details><summary>%s, <code>", title);
-    html_text(s->f, path);
-    fputs("</code></summary>\n<pre>", s->f);
+    page_print(s->f, "<details><summary>%s, <code>%s</code></summary>\n<pre>", title, path);
     html_bytes(s->f, text, n);
     fputs("</pre>\n", s->f);
     put_more(s, text + n);
@@ -220,18 +213,14 @@ static void frame_table(cmark_node *table)
     cmark_node_append_child(frame, table);
 }
 
-static int ends_sentence(const cmark_node *text)
-{
-    const char *words = text ? cmark_node_get_literal((cmark_node *)text) : NULL;
-    return words && *words && words[strlen(words) - 1] == '.';
-}
-
 /* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown
  * as text, and headings rank below the section's. Without tables the text is a command's, whose
  * lines end where sentences do. */
 static void fit_node(Words *w, cmark_node *node, int leaving)
 {
     int level;
+    cmark_node *before;
+    const char *words;
     switch (cmark_node_get_type(node)) {
     case CMARK_NODE_HTML_BLOCK:
         replace(node, CMARK_NODE_CODE_BLOCK, cmark_node_get_literal(node));
@@ -240,7 +229,9 @@ static void fit_node(Words *w, cmark_node *node, int leaving)
         replace(node, CMARK_NODE_TEXT, cmark_node_get_literal(node));
         return;
     case CMARK_NODE_SOFTBREAK:
-        if (!w->tables && ends_sentence(cmark_node_previous(node)))
+        before = cmark_node_previous(node);
+        words = before ? cmark_node_get_literal(before) : NULL;
+        if (!w->tables && words && *words && words[strlen(words) - 1] == '.')
             replace(node, CMARK_NODE_LINEBREAK, NULL);
         return;
     case CMARK_NODE_LINK:
@@ -340,11 +331,7 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
         else
             ++*earlier;
     }
-    for (size_t i = 0; i < n / 2; i++) {
-        size_t swap = row[i];
-        row[i] = row[n - 1 - i];
-        row[n - 1 - i] = swap;
-    }
+    gsl_sort_ulong(row, 1, n);
     return n;
 }
 
@@ -383,45 +370,35 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
 static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
 {
     fputs("<pre>", s->f);
-    for (size_t i = 0; i < n; i++) {
-        html_text(s->f, csv_named(c, row[i], "command"));
-        fputs(i + 1 < n ? "\n" : "</pre>\n<p class=\"more\">", s->f);
-    }
-    fputs("trotter ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "version"));
-    fputs(" on ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "machine"));
-    fputs("; ended ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "time"));
-    fputs(", exit status ", s->f);
-    html_text(s->f, csv_named(c, row[n - 1], "status"));
-    fputs(".</p>\n", s->f);
+    for (size_t i = 0; i < n; i++)
+        page_print(s->f, i + 1 < n ? "%s\n" : "%s</pre>\n", csv_named(c, row[i], "command"));
+    page_print(s->f, "<p class=\"more\">trotter %s on %s; ended %s, exit status %s.</p>\n",
+               csv_named(c, row[n - 1], "version"), csv_named(c, row[n - 1], "machine"),
+               csv_named(c, row[n - 1], "time"), csv_named(c, row[n - 1], "status"));
 }
 
-static const Command *command_of(const Kind *kind)
+/* Returns the command that writes a kind of study; *config: does it take --config? */
+static const Command *command_of(const Kind *kind, int *config)
 {
+    const Command *c = NULL;
     for (size_t i = 0; command_table[i]; i++)
         for (const Kind *k = command_table[i]->kinds; k && k->command; k++)
-            if (k == kind) return command_table[i];
-    return NULL;
-}
-
-static int takes_config(const Command *c)
-{
+            if (k == kind && !c) c = command_table[i];
+    *config = 0;
     for (size_t i = 0; c && c->groups[i]; i++)
         for (const Option *p = c->groups[i]->option; p->name; p++)
-            if (strcmp(p->name, "config") == 0) return 1;
-    return 0;
+            *config |= strcmp(p->name, "config") == 0;
+    return c;
 }
 
 /* Writes, without a record, the command that the directory's options give, if the command reads them back. */
 static void put_unrecorded(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH], path[OUTPUT_PATH];
-    const Command *command = command_of(study->kind);
-    int config = takes_config(command) &&
-                 found_path(s->found, study->dir, full, sizeof full) == 0 &&
-                 output_path(path, full, "config.ini") == 0 && output_exists(path);
+    int config;
+    const Command *command = command_of(study->kind, &config);
+    config = config && found_path(s->found, study->dir, full, sizeof full) == 0 &&
+             output_path(path, full, "config.ini") == 0 && output_exists(path);
     if (!config) {
         fprintf(
             s->f,
@@ -430,12 +407,11 @@ static void put_unrecorded(Summary *s, const Study *study)
             study->kind->command);
         return;
     }
-    fprintf(s->f, "<pre>trotter %s --config ", command->name);
-    html_text(s->f, path);
-    fputs(" --out NEW</pre>\n"
-          "<p class=\"more\">Made from the recorded options; the command itself was not "
-          "recorded.</p>\n",
-          s->f);
+    page_print(s->f,
+               "<pre>trotter %s --config %s --out NEW</pre>\n"
+               "<p class=\"more\">Made from the recorded options; the command itself was not "
+               "recorded.</p>\n",
+               command->name, path);
 }
 
 void summary_commands(Summary *s, const Study *study)

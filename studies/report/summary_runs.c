@@ -3,8 +3,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/tools/output.h"
-#include "studies/report/summary.h"
+#include "studies/report/report.h"
 #include "studies/runs/runs.h"
 
 /* Puts the columns of result.csv (runs.h) between two of this file. Returns their number. */

@@ -5,36 +5,31 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
-#include "studies/theory/lattice.h"
+#include "studies/theory/theory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
      1, LIE_MAX},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
-     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)", 0, 0},
+     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},
     {"modified", OPTION_FLAG, NULL, NULL,
-     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step",
-     0, 0},
+     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step"},
     {"one-field", OPTION_FLAG, NULL, NULL,
-     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G", 0,
-     0},
+     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
-     ".gp, .svg, .png)",
-     0, 0},
+     ".gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
 };
@@ -109,13 +104,6 @@ static int write_latex(const Expansion *e, size_t n, FILE *f)
     return 0;
 }
 
-static int save_latex(const Expansion *e, size_t n, const char *dir)
-{
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, write_latex(e, n, o.f), dir, "expand.tex");
-}
-
 /* Draws DIR/path-NAME..., with '-' in place of characters that plot_new refuses. */
 static int save_path(const Table *t, const char *dir)
 {
@@ -129,10 +117,12 @@ static int save_path(const Table *t, const char *dir)
 
 static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
 {
+    Output o;
     TRY(output_directory(dir));
     TRY(output_sheet(r, SHEET_CSV, dir, "expand.csv"));
     TRY(output_sheet(r, SHEET_MARKDOWN, dir, "expand.md"));
-    TRY(save_latex(e, n, dir));
+    TRY(output_open(&o));
+    TRY(output_put(&o, write_latex(e, n, o.f), dir, "expand.tex"));
     for (size_t i = 0; i < n; i++)
         if (e[i].table->flows && e[i].table->colours == 2) TRY(save_path(e[i].table, dir));
     return 0;

@@ -4,14 +4,11 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/select.h"
-#include "studies/theory/structure_table.h"
+#include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {0},
 };
@@ -20,33 +17,27 @@ static const Option output_options[] = {
     {"degree", OPTION_SIZE, "8", "N",
      "compare trees up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
      TREE_MAX},
-    {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead", 0, 0},
+    {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
-     "reads",
-     0, 0},
+     "reads"},
     {"dense", OPTION_FLAG, NULL, NULL,
-     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta",
-     0, 0},
+     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
     {"structure", OPTION_FLAG, NULL, NULL,
-     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants",
-     0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
+     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)", 0, 0},
+     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)"},
     {0},
 };
 
 static const Option made_options[] = {
     {"compose", OPTION_TEXT, NULL, "A,B,...",
-     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h",
-     0, 0},
+     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h"},
     {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme", 0,
-     0},
+     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme"},
     {"conjugate", OPTION_TEXT, NULL, "P,S",
-     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows",
-     0, 0},
+     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows"},
     {0},
 };
 
@@ -162,32 +153,13 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     return 0;
 }
 
-static int fill(Sheet *r, const Selection *s, size_t degree, int words)
-{
-    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, (int)degree, s->scheme[i], words));
-    return 0;
-}
-
-static int save(const Sheet *r, const char *dir)
-{
-    TRY(output_directory(dir));
-    return output_table(r, dir, "schemes");
-}
-
-static int print_texts(const Selection *s)
+/* Prints the schemes' texts, or their tableaus where `form` is BUTCHER_*. */
+static int print_texts(const Selection *s, int form)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (i) putchar('\n');
-        TRY(table_print(s->scheme[i], stdout));
-    }
-    return 0;
-}
-
-static int print_tableaus(const Selection *s, int form)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (i) putchar('\n');
-        TRY(butcher_print(s->scheme[i], form, stdout));
+        TRY(form < 0 ? table_print(s->scheme[i], stdout)
+                     : butcher_print(s->scheme[i], form, stdout));
     }
     return 0;
 }
@@ -239,44 +211,33 @@ static int print_dense(const Selection *s)
 static int show_structure(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
-    int csv = options_flag(o, "csv"), code = 0;
-    const char *dir = options_text(o, "out");
+    int csv = options_flag(o, "csv");
     size_t degree = options_rank(o, "degree") == OPTION_DEFAULT ? 6 : options_size(o, "degree");
     TRY(structure_report(s, (int)degree, &r));
     if (!csv)
         printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
-    code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    if (code == 0 && dir) code = output_directory(dir);
-    if (code == 0 && dir) code = output_table(r, dir, "structure");
+    int code = output_shown(r, csv, options_text(o, "out"), "structure");
     sheet_free(r);
     return code;
 }
 
-static int has_pairs(const Selection *s)
-{
-    size_t i = 0;
-    while (i < s->count && !s->scheme[i]->pair) i++;
-    return i < s->count;
-}
-
-static int has_exponentials(const Selection *s)
-{
-    size_t i = 0;
-    while (i < s->count && !table_phi(s->scheme[i]) && !s->scheme[i]->linear) i++;
-    return i < s->count;
-}
-
 static int show(const Options *o, const Selection *s)
 {
-    if (options_flag(o, "print")) return print_texts(s);
+    if (options_flag(o, "print")) return print_texts(s, -1);
     if (options_text(o, "tableau"))
-        return print_tableaus(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
+        return print_texts(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
     if (options_flag(o, "dense")) return print_dense(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
     Sheet *r = NULL;
     TRY(sheet_new(columns, &r));
-    int csv = options_flag(o, "csv");
-    int code = fill(r, s, options_size(o, "degree"), !csv);
+    int csv = options_flag(o, "csv"), code = 0;
+    for (size_t i = 0; i < s->count && code == 0; i++)
+        code = add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv);
+    int pairs = 0, exponentials = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        pairs |= s->scheme[i]->pair != 0;
+        exponentials |= table_phi(s->scheme[i]) || s->scheme[i]->linear;
+    }
     if (code == 0 && !csv) {
         printf(
             "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
@@ -284,7 +245,7 @@ static int show(const Options *o, const Selection *s)
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",
             options_size(o, "degree"));
-        if (has_pairs(s))
+        if (pairs)
             printf(
                 "pairs: stages and evaluations are those of a step of fixed size, which needs no "
                 "estimate of its error;\nembedded_order: of y' - error; the estimate is "
@@ -292,14 +253,13 @@ static int show(const Options *o, const Selection *s)
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
-        if (has_exponentials(s))
+        if (exponentials)
             printf(
                 "linear: operators that the scheme takes to be linear and free of time; its order "
                 "is that on such\nfields. Phi functions are not counted as evaluations\n");
         putchar('\n');
     }
-    if (code == 0) code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    if (code == 0 && options_text(o, "out")) code = save(r, options_text(o, "out"));
+    if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "schemes");
     sheet_free(r);
     return code;
 }

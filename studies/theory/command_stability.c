@@ -6,37 +6,29 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
-#include "studies/theory/phase_plot.h"
-#include "studies/theory/region.h"
-#include "studies/theory/spectrum.h"
+#include "studies/theory/theory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/select.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential", 0, 0},
+     "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {0},
 };
 
 static const Option plane_options[] = {
     {"split", OPTION_FLAG, NULL, NULL,
-     "use the split test equation: the plane of h lambda_F, h lambda_G, both real", 0, 0},
-    {"imaginary", OPTION_FLAG, NULL, NULL, "make both imaginary, with --split", 0, 0,
-     .needs = "split"},
+     "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
+    {"imaginary", OPTION_FLAG, NULL, NULL, "make both imaginary, with --split", .needs = "split"},
     {"box", OPTION_TEXT, NULL, "A,B,C,D",
-     "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)", 0,
-     0},
+     "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)"},
     {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001},
     {0},
 };
 
 static const Option spectrum_options[] = {
     {"system", OPTION_TEXT, NULL, "P",
-     "print largest stable steps on a particle system instead; 'trotter order --systems' has the names",
-     0, 0},
+     "print largest stable steps on a particle system instead; 'trotter order --systems' has the names"},
     {"peclet", OPTION_REALS, NULL, "A,B,...", "values of the system's option of that name", 1e-2,
      1e9, .needs = "system"},
     {"particles", OPTION_SIZES, NULL, "A,B,...", "sizes of the system", 1, 1024, .needs = "system"},
@@ -44,12 +36,11 @@ static const Option spectrum_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid, or the steps, as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid, or the steps, as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
      ".png); with --split: limits, split.csv, split-contours.csv and the plot; for several schemes "
-     "stability-inside.csv or split-inside.csv too; with --system: steps.csv, .md, .tex and the plot against --peclet",
-     0, 0},
+     "stability-inside.csv or split-inside.csv too; with --system: steps.csv, .md, .tex and the plot against --peclet"},
     PLOT_FIGURE,
     {0},
 };

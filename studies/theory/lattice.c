@@ -1,7 +1,7 @@
 /* lattice.c: draws a splitting's path. The coefficient of [F,G] is the area between path and chord,
  * positive where the path runs below, that is, where F comes first. A path that goes back (a
  * negative fraction) covers parts of the area twice, with opposite signs; these are shaded grey. */
-#include "studies/theory/lattice.h"
+#include "studies/theory/theory.h"
 
 #include <math.h>
 #include <stdio.h>

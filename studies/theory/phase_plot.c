@@ -1,11 +1,10 @@
-/* phase_plot.c: draws dispersion and dissipation (phase_plot.h). The theory is in ode/theory/phase.c. */
-#include "studies/theory/phase_plot.h"
+/* phase_plot.c: draws dispersion and dissipation. The theory is in ode/theory/phase.c. */
+#include "studies/theory/theory.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "kernels/error.h"
-#include "ode/ode.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/output.h"
 
@@ -34,24 +33,20 @@ static const double
     phase_to = 3.14159265358979,
     phase_rounding = 2e-14; /* for a factor of modulus 1, whose polynomial has some 10 roundings */
 
-/* Returns the end of a scheme's curve. Beyond its stability interval the principal factor of a scheme with history
- * cannot be told from the others. */
-static double phase_end(const Phases *u, size_t i)
+/* Adds a scheme's curve. Beyond its stability interval the principal factor of a scheme with history cannot be told from
+ * the others, so it ends there. */
+static int fill_phase(const Phases *u, size_t i, Sheet *r)
 {
     const Table *t = u->table[i];
     int history = t->past_y > 0 || t->past_k > 0;
-    return history && u->imag[i] > 0 ? fmin(u->imag[i], phase_to) : phase_to;
-}
-
-static int fill_phase(const Phases *u, size_t i, Sheet *r)
-{
-    double nu[PHASE_POINTS], error[2][PHASE_POINTS], end = phase_end(u, i);
+    double nu[PHASE_POINTS], error[2][PHASE_POINTS];
+    double end = history && u->imag[i] > 0 ? fmin(u->imag[i], phase_to) : phase_to;
     for (int k = 0; k < PHASE_POINTS; k++)
         nu[k] = phase_from * pow(end / phase_from, (double)k / (PHASE_POINTS - 1));
     if (u->curveless[i]) return 0;
-    TRY(phase_errors(u->table[i], nu, PHASE_POINTS, error[0], error[1]));
+    TRY(phase_errors(t, nu, PHASE_POINTS, error[0], error[1]));
     for (int k = 0; k < PHASE_POINTS; k++) {
-        PhaseRow row = {u->table[i]->name, nu[k], error[0][k], error[1][k]};
+        PhaseRow row = {t->name, nu[k], error[0][k], error[1][k]};
         if (fabs(row.dispersion) < phase_rounding) row.dispersion = NAN;
         if (fabs(row.dissipation) < phase_rounding) row.dissipation = NAN;
         sheet_row(r, &row);

@@ -1,11 +1,10 @@
 /* region.c: computes |R| of schemes on a grid of a plane and the boundaries |R| = 1, and draws them. */
-#include "studies/theory/region.h"
+#include "studies/theory/theory.h"
 
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/theory/theory.h"
 #include "studies/plot/contour.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/output.h"
@@ -18,40 +17,29 @@ typedef struct {
     double x, y, modulus;
 } PointRow;
 
-#define GRID(a, b)                                                              \
-    {                                                                           \
-        COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
-            COLUMN(PointRow, modulus, .words = "|R|"),                          \
-        {                                                                       \
-            0                                                                   \
-        }                                                                       \
-    }
-#define BOUNDARY(a, b)                                                                   \
-    {                                                                                    \
-        COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
-            FIELD(PointRow, a, x), FIELD(PointRow, b, y),                                \
-        {                                                                                \
-            0                                                                            \
-        }                                                                                \
-    }
-#define INSIDE(a, b)                                                               \
-    {                                                                              \
-        FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                            \
-            COLUMN(InsideRow, stable, .words = "number of schemes with |R| <= 1"), \
-            COLUMN(InsideRow, schemes, .words = "number of schemes in the plot"),  \
-        {                                                                          \
-            0                                                                      \
-        }                                                                          \
-    }
+#define GRID(a, b)                                                          \
+    COLUMN(PointRow, scheme), FIELD(PointRow, a, x), FIELD(PointRow, b, y), \
+        COLUMN(PointRow, modulus, .words = "|R|")
+#define BOUNDARY(a, b)                                                               \
+    COLUMN(PointRow, scheme), COLUMN(PointRow, line, .words = "number of the line"), \
+        FIELD(PointRow, a, x), FIELD(PointRow, b, y)
+#define INSIDE(a, b)                                                           \
+    FIELD(InsideRow, a, x), FIELD(InsideRow, b, y),                            \
+        COLUMN(InsideRow, stable, .words = "number of schemes with |R| <= 1"), \
+        COLUMN(InsideRow, schemes, .words = "number of schemes in the plot")
+
 /* The number of a plot's schemes that are stable at a point. */
 typedef struct {
     double x, y;
     size_t stable, schemes;
 } InsideRow;
 
-const Column region_inside[] = INSIDE("re", "im"), region_split_inside[] = INSIDE("zF", "zG");
-const Column region_grid[] = GRID("re", "im"), region_split_grid[] = GRID("zF", "zG"),
-             region_lines[] = BOUNDARY("re", "im"), region_split_lines[] = BOUNDARY("zF", "zG");
+const Column region_grid[] = {GRID("re", "im"), {0}};
+const Column region_split_grid[] = {GRID("zF", "zG"), {0}};
+const Column region_lines[] = {BOUNDARY("re", "im"), {0}};
+const Column region_split_lines[] = {BOUNDARY("zF", "zG"), {0}};
+const Column region_inside[] = {INSIDE("re", "im"), {0}};
+const Column region_split_inside[] = {INSIDE("zF", "zG"), {0}};
 
 /* The planes, with names of files, columns and axes. */
 typedef struct {
@@ -60,6 +48,11 @@ typedef struct {
     const char *column[2]; /* names of x and y in each table */
     const char *title, *x, *y;
 } Plane;
+#define SPLIT(x, y)                                                                            \
+    {                                                                                          \
+        "split", "split-contours", region_split_grid, region_split_lines, region_split_inside, \
+            {"zF", "zG"}, "Stability on the split test equation: |R| = 1", x, y                \
+    }
 static const Plane planes[] = {
     {"stability",
      "contours",
@@ -70,24 +63,8 @@ static const Plane planes[] = {
      "Stability regions: |R(z)| = 1",
      "Re z,  z = hλ",
      "Im z"},
-    {"split",
-     "split-contours",
-     region_split_grid,
-     region_split_lines,
-     region_split_inside,
-     {"zF", "zG"},
-     "Stability on the split test equation: |R| = 1",
-     "h λ_F (real)",
-     "h λ_G (real)"},
-    {"split",
-     "split-contours",
-     region_split_grid,
-     region_split_lines,
-     region_split_inside,
-     {"zF", "zG"},
-     "Stability on the split test equation: |R| = 1",
-     "Im h λ_F (real part 0)",
-     "Im h λ_G (real part 0)"},
+    SPLIT("h λ_F (real)", "h λ_G (real)"),
+    SPLIT("Im h λ_F (real part 0)", "Im h λ_G (real part 0)"),
 };
 
 static double *scheme_values(const Region *u, size_t i)
@@ -369,15 +346,6 @@ static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
     return code;
 }
 
-static int draw_all(const Region *u, const char *dir)
-{
-    Lines *l = memory_new(u->count, sizeof *l);
-    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
-    memory_free(l);
-    return code;
-}
-
 int region_save(const Region *u, const char *dir)
 {
     char name[64];
@@ -385,5 +353,9 @@ int region_save(const Region *u, const char *dir)
     snprintf(name, sizeof name, "%s.csv", planes[u->plane].name);
     TRY(output_open(&o));
     TRY(output_put(&o, region_write(u, o.f), dir, name));
-    return draw_all(u, dir);
+    Lines *l = memory_new(u->count, sizeof *l);
+    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
+    memory_free(l);
+    return code;
 }

@@ -11,7 +11,7 @@
  *
  * On a linear system real runs from random initial states check it.
  */
-#include "studies/theory/spectrum.h"
+#include "studies/theory/theory.h"
 
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
@@ -21,12 +21,9 @@
 #include <stdlib.h>
 
 #include "kernels/random.h"
-#include "ode/ode.h"
 #include "studies/measure/choose.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 enum { COORDINATES = 1024, STEPS = 400 };
 static const double level = 1 + 1e-9; /* largest |R| that counts as stable */
@@ -398,11 +395,8 @@ static int study(Spectrum *u, const Options *o)
         printf("largest stable h: by the eigenvalues of the Jacobian in the split test equation, "
                "and by runs of %d\nsteps on linear systems, where slow growth is not seen\n\n",
                2 * STEPS);
-    TRY(sheet_write(u->rows, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
-    if (!dir) return 0;
-    TRY(output_directory(dir));
-    TRY(output_table(u->rows, dir, "steps"));
-    return u->points > 1 && u->drawn > 0 ? draw(u, o, dir) : 0;
+    TRY(output_shown(u->rows, csv, dir, "steps"));
+    return dir && u->points > 1 && u->drawn > 0 ? draw(u, o, dir) : 0;
 }
 
 int spectrum_study(const Options *o, const Selection *schemes)

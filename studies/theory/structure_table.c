@@ -1,13 +1,10 @@
 /* structure_table.c: tabulates symmetry, symplecticity, effective order and error constants of schemes. */
-#include "studies/theory/structure_table.h"
+#include "studies/theory/theory.h"
 
 #include "studies/measure/expansion.h"
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/ode.h"
 #include "studies/tools/command.h"
 
 typedef struct {

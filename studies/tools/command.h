@@ -6,6 +6,8 @@
 #include "kernels/memory.h"
 #include "studies/tools/kind.h"
 #include "studies/tools/option.h"
+#include "studies/tools/output.h"
+#include "studies/tools/progress.h"
 
 /* The newest heading of CHANGES.md; -dev marks a version that is not released. */
 #define TROTTER_VERSION "0.2.0-dev"

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "studies/tools/csv.h"
-#include "studies/tools/sheet.h"
 
 enum { KIND_TABLES = 13, KIND_PLOTS = 10, VERDICT_WORDS = 1024 };
 enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */
@@ -42,7 +41,7 @@ typedef struct {
 typedef struct {
     const char *command; /* words after `trotter`; of its options only those that identify it */
     const char *title;
-    const char *about; /* formulas stand between dollars (formula.h of studies/report) */
+    const char *about; /* formulas stand between dollars (studies/report/formula.c) */
     const char *words; /* a file with the words that it printed; NULL: none */
     void (*judge)(const Csv *first, Verdict *out); /* of the first table; NULL: no verdict */
     KindTable table[KIND_TABLES];                  /* ends with a NULL file */

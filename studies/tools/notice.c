@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 volatile int command_stop;
 static const char *running = ""; /* name of the command */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <ini.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,8 +30,7 @@ struct Options {
 static const Option common[] = {
     {"help", OPTION_TEXT, NULL, "[all|WORD]",
      "print the options that most people use, all of them, or those with a word and what is said of it, and exit; "
-     "-h does the same",
-     0, 0},
+     "-h does the same"},
     {0},
 };
 const OptionGroup options_common = {"Help", 0, common};
@@ -86,13 +84,6 @@ void options_free(Options *o)
 
 /* ---- setting ------------------------------------------------------------------------------------- */
 
-static int is_alias(const Option *p, const char *name)
-{
-    for (int i = 0; i < OPTION_ALIASES && p->alias[i]; i++)
-        if (strcmp(p->alias[i], name) == 0) return 1;
-    return 0;
-}
-
 /* Finds the option of this name; aliases do not count. */
 static Value *value_named(const Options *o, const char *name)
 {
@@ -105,7 +96,8 @@ static Value *value_find(const Options *o, const char *name)
 {
     Value *named = value_named(o, name);
     for (Value *v = o->value; v < o->value + o->count && !named; v++)
-        if (is_alias(v->option, name)) named = v;
+        for (int i = 0; i < OPTION_ALIASES && v->option->alias[i]; i++)
+            if (strcmp(v->option->alias[i], name) == 0) named = v;
     return named;
 }
 

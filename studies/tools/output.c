@@ -149,13 +149,18 @@ int output_close(Output *o, const char *path)
     return code;
 }
 
+int output_end(Output *o, int code, const char *path)
+{
+    if (code == 0) return output_close(o, path);
+    output_drop(o);
+    return code;
+}
+
 int output_put(Output *o, int code, const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];
     if (code == 0) code = output_path(path, dir, "%s", name);
-    if (code == 0) return output_close(o, path);
-    output_drop(o);
-    return code;
+    return output_end(o, code, path);
 }
 
 int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
@@ -177,4 +182,12 @@ int output_table(const Sheet *r, const char *dir, const char *stem)
         TRY(output_sheet(r, file[i].form, dir, name));
     }
     return 0;
+}
+
+int output_shown(const Sheet *r, int csv, const char *dir, const char *stem)
+{
+    TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    return output_table(r, dir, stem);
 }

@@ -51,5 +51,9 @@ int output_take(Output *o, int code, char **text);
 int output_sheet(const Sheet *r, int form, const char *dir, const char *name);
 /* Writes it for programs, pages and papers: as DIR/STEM.csv, DIR/STEM.md and DIR/STEM.tex. */
 int output_table(const Sheet *r, const char *dir, const char *stem);
+/* Prints it, as CSV or for people, and with a DIR (NULL: none), which it makes, writes it there as output_table does. */
+int output_shown(const Sheet *r, int csv, const char *dir, const char *stem);
+/* Where code is 0, closes the output as a file; else drops it. Returns code, or the code of writing. */
+int output_end(Output *o, int code, const char *path);
 
 #endif

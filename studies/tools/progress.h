@@ -5,8 +5,6 @@
 #ifndef TROTTER_PROGRESS_H
 #define TROTTER_PROGRESS_H
 
-#include <stddef.h>
-
 /* Returns 1 where progress_show would write now, so that a caller in a loop makes no words in vain. */
 int progress_due(void);
 /* Writes a line about the work in hand, which the next one replaces; on a terminal at most 5 times a second, else once

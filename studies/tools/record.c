@@ -8,10 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 typedef struct {
     const char *time, *command, *version, *machine;
@@ -152,14 +149,6 @@ static int add_to_file(const Sheet *r, const char *path)
     return code;
 }
 
-static int append(const Sheet *r, const char *path)
-{
-    int made, fd = lock(path, &made), code = add_to_file(r, path);
-    if (code != 0 && made && is_same(path, fd)) unlink(path);
-    if (fd >= 0) close(fd);
-    return code;
-}
-
 static int record(const char *dir, int argc, char *const *argv, int code, const char *words)
 {
     char path[OUTPUT_PATH];
@@ -167,7 +156,12 @@ static int record(const char *dir, int argc, char *const *argv, int code, const 
     TRY(output_path(path, dir, "%s", RECORD_FILE));
     TRY(sheet_new(columns, &r));
     int failed = add_row(r, argc, argv, code, words);
-    if (failed == 0) failed = append(r, path);
+    if (failed == 0) {
+        int made, fd = lock(path, &made);
+        failed = add_to_file(r, path);
+        if (failed != 0 && made && is_same(path, fd)) unlink(path);
+        if (fd >= 0) close(fd);
+    }
     sheet_free(r);
     return failed;
 }

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/command.h"
 
 /* Adds the suffix of `solver` to the name of a splitting that got it for want of a suffix. */
@@ -17,13 +15,6 @@ static int name_solver(const Zoo *z, const char *solver, Table *t)
     size_t n = strlen(t->name);
     if (exact->flows && !t->flows) snprintf(t->name + n, TABLE_NAME - n, ":%s", solver);
     table_free(exact);
-    return 0;
-}
-
-static int read_files(const Options *o, Zoo *z)
-{
-    const char *file;
-    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
     return 0;
 }
 
@@ -93,10 +84,11 @@ static int files_alone(const Options *o)
 static int find(const Options *o, const char *solver, const Table *own, const char *usual,
                 Selection *s)
 {
-    const char *names = options_text(o, "scheme");
+    const char *names = options_text(o, "scheme"), *file;
     int decoders = own && own->colours > 2;
     TRY(zoo_open(&s->zoo));
-    TRY(read_files(o, &s->zoo));
+    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++)
+        TRY(zoo_read(&s->zoo, file));
     size_t all = s->zoo.count, built_in = s->zoo.built_in;
     for (size_t i = built_in; i < all; i++) doubt(s->zoo.scheme[i]);
     for (size_t i = 0; i < s->zoo.replacements; i++)

@@ -3,8 +3,6 @@
 #include "studies/tools/utf8.h"
 
 #include <locale.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wchar.h>
 
 uint32_t utf8_next(const char **text)

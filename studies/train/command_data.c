@@ -8,9 +8,7 @@
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
-#include "studies/tools/output.h"
-#include "studies/train/tell.h"
+#include "studies/train/train.h"
 
 static const Option data_options[] = {
     NETWORK_CORPUS,
@@ -18,8 +16,8 @@ static const Option data_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"},
     {0},
 };
 
@@ -151,11 +149,9 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
         if (c->source[split].tokens) TRY(add_row(r, c, replace, split, &c->source[split]));
         TRY(add_row(r, c, replace, split, &c->text[split]));
     }
-    TRY(sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
+    TRY(output_shown(r, csv, dir, "data"));
     if (!csv) print_bounds(c);
-    if (!dir) return 0;
-    TRY(output_directory(dir));
-    return output_table(r, dir, "data");
+    return 0;
 }
 
 static int run(Options *o)

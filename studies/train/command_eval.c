@@ -3,42 +3,35 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/train/spans_table.h"
+#include "studies/train/train.h"
 
 static const Option eval_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS, 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
+    {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
      "for an encoder and a decoder: source of the text, whose line i belongs to line i of the text",
-     0, 0, .needs = "text"},
+     .needs = "text"},
     {"corpus", OPTION_TEXT, NULL, "NAME",
-     "evaluate a text of a corpus instead, as 'trotter train' names it; it must have the words of the model",
-     0, 0},
-    {"split", OPTION_CHOICE, "valid", "train|valid|test", "text of the corpus", 0, 0,
-     .needs = "corpus"},
+     "evaluate a text of a corpus instead, as 'trotter train' names it; it must have the words of the model"},
+    {"split", OPTION_CHOICE, "valid", "train|valid|test", "text of the corpus", .needs = "corpus"},
     {"context", OPTION_CHOICE, NULL, "stream|sentence",
-     "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)",
-     0, 0},
+     "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)"},
     {"sequence", OPTION_SIZE, NULL, "T", "longest sequence in tokens (default: as trained)", 1,
      65536},
     {"batch-tokens", OPTION_SIZE, NULL, "N",
      "largest number of tokens of a batch (default: as trained)", 1, 1048576},
     {"one-by-one", OPTION_FLAG, NULL, NULL,
-     "for an encoder alone: mask every word by itself, not a set of 15 % at once", 0, 0},
+     "for an encoder alone: mask every word by itself, not a set of 15 % at once"},
     {0},
 };
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL,
-     "write the table as CSV; its first columns are tokens,nll,ppl, and nll is the mean per token in nats",
-     0, 0},
+     "write the table as CSV; its first columns are tokens,nll,ppl, and nll is the mean per token in nats"},
     {"logits", OPTION_TEXT, NULL, "FILE.npy",
-     "write logits (N, V) as a NumPy array of f32, with a row for each predicted token in order", 0,
-     0},
+     "write logits (N, V) as a NumPy array of f32, with a row for each predicted token in order"},
     {"max-tokens", OPTION_SIZE, "1024", "N", "largest number of rows of the logits", 1, 1e9},
     {0},
 };
@@ -80,7 +73,6 @@ static const Column pair_columns[] = {
            .words = "share of them whose target is the most probable token at every place"),
     {0}};
 
-static const Column masked_columns[] = {RESULT, {0}};
 static const Column next_columns[] = {
     RESULT,
     COLUMN(Result, pairs, .words = "pairs of segments"),
@@ -155,7 +147,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
 {
     Sheet *r;
     double ppl = exp(e->mean);
-    TRY(sheet_new(ask        ? e->pairs ? next_columns : masked_columns
+    TRY(sheet_new(ask        ? e->pairs ? next_columns : word_columns
                   : e->pairs ? pair_columns
                              : text_columns[level],
                   &r));

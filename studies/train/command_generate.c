@@ -9,15 +9,14 @@
 #include "nn/text/corpus.h"
 #include "nn/decode/search.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 
 static const Option generate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
     {"prompt", OPTION_TEXT, "", "TEXT",
-     "text to continue, spelled like the training text of the model", 0, 0},
+     "text to continue, spelled like the training text of the model"},
     {"prompt-file", OPTION_TEXT, NULL, "FILE",
-     "continue the text of a file, from its last line on" NETWORK_TEXTS, 0, 0, .alias = {"text"}},
+     "continue the text of a file, from its last line on" NETWORK_TEXTS, .alias = {"text"}},
     {"tokens", OPTION_SIZE, "100", "N", "number of tokens to add", 1, 1e6},
     {"temperature", OPTION_REAL, "1", "X",
      "divide the logits by X: below 1, likely tokens come more often; 0: always take the likeliest",
@@ -89,24 +88,17 @@ static size_t shown(const Vocab *v, const char *word, size_t bytes)
     return piece_goes_on(v, word, bytes) ? bytes - strlen(BPE_MARK) : bytes;
 }
 
-/* Is there a blank between token i and the one before it? */
-static int begins_word(const Speech *s, size_t i)
-{
-    const Vocab *v = &s->net->vocab;
-    const char *before = v->word[s->id[i - 1]];
-    return s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
-}
-
 static void print_token(const Speech *s, size_t i)
 {
     const Vocab *v = &s->net->vocab;
-    const char *word = v->word[s->id[i]];
+    const char *word = v->word[s->id[i]], *before = v->word[s->id[i - 1]];
+    int apart = s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
     if (s->id[i] == v->eos)
         putchar('\n');
     else if (v->level == LEVEL_CHAR)
         fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
     else
-        printf("%s%.*s", begins_word(s, i) ? " " : "", (int)shown(v, word, strlen(word)), word);
+        printf("%s%.*s", apart ? " " : "", (int)shown(v, word, strlen(word)), word);
 }
 
 static void append(Speech *s, int32_t id)
@@ -137,17 +129,11 @@ static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
     return code;
 }
 
-/* Appends the prompt's tokens, without the <eos> that ends its last line. */
-static void speak_prompt(Speech *s, const Text *t)
-{
-    append(s, s->net->vocab.eos);
-    for (size_t i = 0; i + 1 < t->tokens; i++) append(s, t->id[i]);
-}
-
 static int speak(Speech *s, const Text *prompt)
 {
     size_t more = options_size(s->options, "tokens"), token;
-    speak_prompt(s, prompt);
+    append(s, s->net->vocab.eos); /* then the prompt, without the <eos> that ends its last line */
+    for (size_t i = 0; i + 1 < prompt->tokens; i++) append(s, prompt->id[i]);
     for (size_t i = 0; i < more; i++) {
         TRY(choose(s, &token));
         append(s, (int32_t)token);
@@ -170,14 +156,6 @@ static int speech_open(Speech *s, const Text *prompt)
     if (!s->id || !s->position || !s->logits || !s->order) return ERR_MEMORY;
     for (size_t i = 0; i < s->T; i++) s->position[i] = (int32_t)i;
     return 0;
-}
-
-static void speech_close(Speech *s)
-{
-    memory_free(s->id);
-    memory_free(s->position);
-    memory_free(s->logits);
-    memory_free(s->order);
 }
 
 /* Reads the prompt into *bytes, with what was replaced in *r. */
@@ -218,7 +196,10 @@ static int generate(const Options *o, Network *n)
     if (code == 0) texts_tell_of(&t);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);
-    speech_close(&s);
+    memory_free(s.id);
+    memory_free(s.position);
+    memory_free(s.logits);
+    memory_free(s.order);
     text_free(&t);
     memory_free(pieces);
     memory_free(read);

@@ -14,46 +14,39 @@
 #include "studies/runs/runs.h"
 #include "studies/runs/worker.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
-#include "studies/train/spans_table.h"
-#include "studies/train/tell.h"
+#include "studies/train/train.h"
 
 #define USUAL "transformer"
 
 static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step", 0, 0,
+    {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step",
      .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
     {"encoder", OPTION_TEXT, NULL, "NAME",
-     "for a corpus of pairs, instead of --scheme: scheme of the encoder (default: " USUAL ")", 0, 0,
+     "for a corpus of pairs, instead of --scheme: scheme of the encoder (default: " USUAL ")",
      .flags = OPTION_MAY_DIFFER},
     {"decoder", OPTION_TEXT, NULL, "NAME",
      "for a corpus of pairs: scheme of the decoder; a scheme of F and G becomes NAME-decoder, with "
      "cross-attention after each attention (default: " USUAL ")",
-     0, 0, .flags = OPTION_MAY_DIFFER},
+     .flags = OPTION_MAY_DIFFER},
     SELECT_FILE,
-    {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty", 0, 0,
+    {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty",
      .flags = OPTION_MAY_DIFFER},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/train", "DIR",
-     "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots",
-     0, 0},
+     "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
     PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
     {"log", OPTION_TEXT, NULL, "FILE",
      "write the rows of DIR/log.csv as JSON lines too, with the seconds of training; with --resume a run "
-     "adds the rows that the file lacks, without it the file begins anew",
-     0, 0},
+     "adds the rows that the file lacks, without it the file begins anew"},
     {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file, such as DIR/config.ini of another run; the command line overrides them",
-     0, 0},
+     "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
     {"resume", OPTION_FLAG, NULL, NULL,
      "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
-     "it saved nothing yet",
-     0, 0},
+     "it saved nothing yet"},
     {0},
 };
 

@@ -1,5 +1,5 @@
-/* judge.c: computes the BLEU of validation at the end of an epoch (judge.h). */
-#include "studies/train/judge.h"
+/* judge.c: computes the BLEU of validation at the end of an epoch. */
+#include "studies/train/train.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,8 @@
-/* shares.c: compares bytes sent and time waited by each rank (shares.h). */
-#include "studies/train/shares.h"
+/* shares.c: compares bytes sent and time waited by each rank. */
+#include "studies/train/train.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { FIELDS = sizeof(Share) / sizeof(double) };

@@ -1,9 +1,8 @@
-/* spans_table.c: writes learnt spans as a table and in words (spans_table.h). */
-#include "studies/train/spans_table.h"
+/* spans_table.c: writes learnt spans as a table and in words. */
+#include "studies/train/train.h"
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
 enum { SHOWN = 16 /* heads shown in a line */, WORDS = 512 };

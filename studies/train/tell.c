@@ -1,5 +1,5 @@
-/* tell.c: implements tell.h. */
-#include "studies/train/tell.h"
+/* tell.c: tells how a training goes and what came of it. */
+#include "studies/train/train.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,9 +8,6 @@
 #include "studies/plot/plot.h"
 #include "studies/runs/runs.h"
 #include "studies/tools/command.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 enum { EXACT = 48, WORDS = 64 };
 

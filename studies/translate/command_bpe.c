@@ -3,20 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/file.h"
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option bpe_options[] = {
     {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
      1e7},
     {"codes", OPTION_TEXT, NULL, "FILE",
-     "cut the words of the texts into pieces by the merges in FILE", 0, 0},
-    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again", 0, 0},
-    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
+     "cut the words of the texts into pieces by the merges in FILE"},
+    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again"},
+    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)"},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
     {0},
 };
 
@@ -28,12 +25,6 @@ typedef struct {
     BpeText *text;
     size_t count;
 } Texts;
-
-static void texts_free(Texts *t)
-{
-    for (size_t i = 0; t->text && i < t->count; i++) memory_free((char *)t->text[i].bytes);
-    memory_free(t->text);
-}
 
 /* Drops the '\r' of every "\r\n", and of an end of the text. Returns the bytes that are left. */
 static size_t drop_returns(char *text, size_t bytes)
@@ -120,7 +111,8 @@ static int work(const Options *o, FILE *f)
         code = apply(&t, options_text(o, "codes"), f);
     else if (code == 0)
         undo(&t, f);
-    texts_free(&t);
+    for (size_t i = 0; t.text && i < t.count; i++) memory_free((char *)t.text[i].bytes);
+    memory_free(t.text);
     return code;
 }
 
@@ -134,10 +126,7 @@ static int run(Options *o)
     TRY(output_check_file(file));
     Output out;
     TRY(output_open(&out));
-    int code = work(o, out.f);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, work(o, out.f), file);
 }
 
 const Command command_bpe = {

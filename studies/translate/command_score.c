@@ -3,19 +3,17 @@
 #include <stdio.h>
 
 #include "nn/text/corpus.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 static const Option score_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model"},
     {"text", OPTION_TEXT, NULL, "FILE",
-     "the targets, or a language model's text, line by line" NETWORK_TEXTS, 0, 0},
+     "the targets, or a language model's text, line by line" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
-     "the sources, line by line, for an encoder and a decoder", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)", 0, 0},
+     "the sources, line by line, for an encoder and a decoder"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV"},
+    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
     {"sequence", OPTION_SIZE, NULL, "T",
      "longest line in tokens, <eos> counted; a longer one is an error (default: as trained)", 1,
      65536},
@@ -81,10 +79,7 @@ static int write_scores(const Options *o, const Score *score, size_t lines)
     Output out;
     if (!file) return print_scores(o, score, lines, stdout);
     TRY(output_open(&out));
-    int code = print_scores(o, score, lines, out.f);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, print_scores(o, score, lines, out.f), file);
 }
 
 /* Reports which --sequence has room for the longest line of a text that has too long ones. */

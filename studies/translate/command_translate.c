@@ -10,19 +10,15 @@
 #include "kernels/clock.h"
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
-#include "studies/model/network.h"
 #include "studies/model/texts.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option translate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder"},
+    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)"},
     {"out", OPTION_TEXT, NULL, "FILE",
-     "file of the translations, written when all are there (default: standard output, line by line)",
-     0, 0},
+     "file of the translations, written when all are there (default: standard output, line by line)"},
     {"nbest", OPTION_SIZE, "0", "N",
      "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
      "with the sentence's number from 0; 0: the best alone, as plain lines",
@@ -101,12 +97,6 @@ static int read_more(Source *s)
     return 0;
 }
 
-static int is_waiting(const Source *s)
-{
-    struct pollfd p = {.fd = s->fd, .events = POLLIN};
-    return poll(&p, 1, 0) == 1;
-}
-
 /* Finds the window's lines at s->begin and their *bytes: `most` lines, or the lines at hand where more would mean
  * waiting. 0 lines: the source is over. */
 static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
@@ -121,7 +111,8 @@ static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
             }
         if (*lines == most || command_stop) return 0;
         if (s->over) break;
-        if (*lines > 0 && !is_waiting(s)) return 0;
+        if (*lines > 0 && poll(&(struct pollfd){.fd = s->fd, .events = POLLIN}, 1, 0) != 1)
+            return 0;
         TRY(read_more(s));
     }
     if (s->begin + *bytes < s->end) { /* a last line without its end */
@@ -247,10 +238,7 @@ static int translate(Job *j)
     }
     TRY(output_open(&out));
     j->out = out.f;
-    int code = translate_all(j);
-    if (code == 0) return output_close(&out, file);
-    output_drop(&out);
-    return code;
+    return output_end(&out, translate_all(j), file);
 }
 
 static int run(Options *o)

@@ -1,13 +1,10 @@
 /* command_truncation.c: measures the true truncation error of a trained network. */
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/measure/convergence.h"
 #include "studies/model/texts.h"
-#include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/truncation/truncation_study.h"
 
 /* Schemes without --scheme, after the model's own. */
@@ -15,23 +12,21 @@
 
 static const Option study_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt, or the .safetensors file itself", 0, 0},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS, 0, 0},
+     "directory with model.safetensors and vocab.txt, or the .safetensors file itself"},
+    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
-     "for a model with an encoder: the sources of the text's lines, line by line", 0, 0},
+     "for a model with an encoder: the sources of the text's lines, line by line"},
     {"side", OPTION_CHOICE, NULL, "decoder|encoder",
-     "for a model with an encoder: whose layers are studied (default: the decoder's)", 0, 0},
+     "for a model with an encoder: whose layers are studied (default: the decoder's)"},
     {"scheme", OPTION_TEXT, NULL, "A,B,...",
      "names separated by commas, or all; a splitting without suffix is NAME:euler; you may name "
-     "the model's own scheme too (default: the model's own, then " USUAL ")",
-     0, 0},
+     "the model's own scheme too (default: the model's own, then " USUAL ")"},
     SELECT_FILE,
     {"field", OPTION_CHOICE, NULL, "split|layer",
      "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
-     "schemes over L)",
-     0, 0},
+     "schemes over L)"},
     {"depth", OPTION_CHOICE, "frozen", "frozen|piecewise",
-     "weights along depth-time: this layer's at all times, or piecewise constant", 0, 0},
+     "weights along depth-time: this layer's at all times, or piecewise constant"},
     {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
     {"tokens", OPTION_SIZE, NULL, "N",
      "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "
@@ -47,8 +42,7 @@ static const Option study_options[] = {
 
 static const Option other_options[] = {
     {"jacobian", OPTION_FLAG, NULL, NULL,
-     "instead find Lipschitz estimates, eigenvalues and the step's stability, on one sentence", 0,
-     0},
+     "instead find Lipschitz estimates, eigenvalues and the step's stability, on one sentence"},
     {"refine", OPTION_SIZE, "0", "N",
      "instead measure perplexity with n = 1, 2, 4, .. N steps of size 1/n per layer, without retraining",
      0, 1024},
@@ -57,10 +51,10 @@ static const Option other_options[] = {
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV; with --summary the verdicts", 0, 0},
-    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV; with --summary the verdicts"},
+    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write truncation.csv, summary.csv, .md, .tex, terms.csv, path.csv and plots", 0, 0},
+     "write truncation.csv, summary.csv, .md, .tex, terms.csv, path.csv and plots"},
     PLOT_FIGURE,
     {0},
 };

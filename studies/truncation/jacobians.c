@@ -5,8 +5,6 @@
 #include "studies/plot/contour.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
 typedef struct {
@@ -134,19 +132,14 @@ static int study_layer(Study *u, Truncator *t)
     return code;
 }
 
-static int any_scheme(const Study *u)
-{
-    int any = 0;
-    for (size_t i = 0; i < u->in->schemes.count; i++)
-        any = any || truncation_fields(u->in, u->in->schemes.scheme[i]) & 1 << u->field;
-    return any;
-}
-
 static int study_field(Study *u)
 {
     Sentence first = sentence_at(&u->in->drawn.of, 0);
     Truncator *t;
-    if (!any_scheme(u)) return 0;
+    int any = 0;
+    for (size_t i = 0; i < u->in->schemes.count; i++)
+        any |= truncation_fields(u->in, u->in->schemes.scheme[i]) & 1 << u->field;
+    if (!any) return 0;
     u->seen[u->field] = 1;
     TRY(truncation_open(u->in, u->field, 0, (Watch){0}, &t));
     int code = truncator_sentence(t, &first, NULL);
@@ -164,16 +157,6 @@ static int study_field(Study *u)
 /* ---- the plot --------------------------------------------------------------------------------------- */
 
 enum { GRID = 161, REGIONS = 6 };
-
-/* Finds the box that holds the eigenvalues and the usual stability regions. */
-static void find_box(const Study *u, double low[2], double high[2])
-{
-    low[0] = -3.2, high[0] = 1, low[1] = -3.2, high[1] = 3.2;
-    for (int k = 0; k < 2; k++) {
-        low[k] = fmin(low[k], 1.1 * u->low[k]);
-        high[k] = fmax(high[k], 1.1 * u->high[k]);
-    }
-}
 
 typedef struct {
     Sheet *to;
@@ -211,11 +194,14 @@ static int fill_grid(const Table *scheme, const double low[2], const double step
 static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
 {
     const Selection *s = &u->in->schemes;
-    double low[2], high[2], step[2];
+    static const double usual[2][2] = {{-3.2, 1}, {-3.2, 3.2}};
+    double low[2], step[2];
     size_t line = 0;
     const Column *c = jacobian_regions;
-    find_box(u, low, high);
-    for (int k = 0; k < 2; k++) step[k] = (high[k] - low[k]) / (GRID - 1);
+    for (int k = 0; k < 2; k++) { /* a box that holds the eigenvalues and the usual regions */
+        low[k] = fmin(usual[k][0], 1.1 * u->low[k]);
+        step[k] = (fmax(usual[k][1], 1.1 * u->high[k]) - low[k]) / (GRID - 1);
+    }
     for (size_t i = 0; i < s->count && i < REGIONS; i++) {
         Lines l = {.to = to, .scheme = s->scheme[i]->name, .first = line};
         TRY(fill_grid(s->scheme[i], low, step, value));
@@ -279,22 +265,15 @@ static int draw(const Study *u, const char *dir)
     return code;
 }
 
-static int save(const Study *u, const char *dir)
-{
-    TRY(output_directory(dir));
-    TRY(output_table(u->table, dir, "jacobian"));
-    TRY(output_sheet(u->eigen, SHEET_CSV, dir, "eigenvalues.csv"));
-    return draw(u, dir);
-}
-
 int jacobian_study(TruncationInput *in, int csv, const char *dir)
 {
     Study u = {.in = in};
     int code = sheet_new(jacobian_schemes, &u.table);
     if (code == 0) code = sheet_new(jacobian_eigenvalues, &u.eigen);
     for (u.field = 0; u.field < 2 && code == 0; u.field++) code = study_field(&u);
-    if (code == 0) code = sheet_write(u.table, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    if (code == 0 && dir) code = save(&u, dir);
+    if (code == 0) code = output_shown(u.table, csv, dir, "jacobian");
+    if (code == 0 && dir) code = output_sheet(u.eigen, SHEET_CSV, dir, "eigenvalues.csv");
+    if (code == 0 && dir) code = draw(&u, dir);
     sheet_free(u.table);
     sheet_free(u.eigen);
     return code;

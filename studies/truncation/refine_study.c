@@ -6,8 +6,6 @@
 #include "kernels/clock.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/truncation/truncation_study.h"
 
 typedef struct {
@@ -120,11 +118,8 @@ static int run(Study *u, size_t most, int csv, const char *dir)
                "scheme have\ntheir starting values; weights are piecewise constant in "
                "depth-time.\n\n",
                u->in->network.table->name, exp(u->own), tokens);
-    TRY(sheet_write(u->table, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
-    if (!dir) return 0;
-    TRY(output_directory(dir));
-    TRY(output_table(u->table, dir, "refine"));
-    return draw(u, dir);
+    TRY(output_shown(u->table, csv, dir, "refine"));
+    return dir ? draw(u, dir) : 0;
 }
 
 int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir)

@@ -8,7 +8,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 #include "studies/truncation/truncation_study.h"
 
 enum { PARTS = 32, TOKENS_SHOWN = 4 };
@@ -117,13 +116,6 @@ typedef struct {
     double *mean, *axis; /* (d), (2, d) */
 } Paths;
 
-static void find_mean(Paths *p)
-{
-    size_t count = p->rows * p->n;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < p->d; k++) p->mean[k] += p->path[i * p->d + k] / (double)count;
-}
-
 static void fill_covariance(const Paths *p, gsl_matrix *c)
 {
     gsl_matrix_set_zero(c);
@@ -231,7 +223,8 @@ static int make_paths(const TruncationStudy *u, Truncator *t, double *path, cons
     p.mean = memory_new(3, d * sizeof *p.mean);
     if (!p.mean) return ERR_MEMORY;
     p.axis = p.mean + d;
-    find_mean(&p);
+    for (size_t i = 0, count = p.rows * n; i < count; i++)
+        for (size_t k = 0; k < d; k++) p.mean[k] += path[i * d + k] / (double)count;
     int code = find_axes(&p);
     if (code == 0) code = write_paths(u, &p, dir);
     if (code == 0) code = draw_paths(u, &p, dir);

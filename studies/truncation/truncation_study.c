@@ -8,7 +8,6 @@
 
 #include "kernels/clock.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const double check_most = 1e-9; /* larger than the amplified rounding of some layers */
 
@@ -48,20 +47,15 @@ static void tell_left_out(const TruncationStudy *u, Truncator *const truncator[2
                 notice_warn("%s; left out", error_text());
 }
 
-static int nothing_left(void)
-{
-    char words[900];
-    snprintf(words, sizeof words, "%s", error_text());
-    return error_set(ERR_INPUT, "--scheme: %s", words);
-}
-
 static int list_series(TruncationStudy *u, Truncator *const truncator[2])
 {
     const Selection *s = &u->in->schemes;
+    char words[900];
     u->series = memory_new(2 * s->count, sizeof *u->series);
     if (!u->series) return ERR_MEMORY;
     for (size_t i = 0; i < s->count; i++) TRY(add_series(u, truncator, s->scheme[i]));
-    if (u->count == 0) return nothing_left();
+    snprintf(words, sizeof words, "%s", error_text());
+    if (u->count == 0) return error_set(ERR_INPUT, "--scheme: %s", words);
     tell_left_out(u, truncator);
     u->cell = memory_new(u->count * u->layers, u->in->drawn.of.count * sizeof *u->cell);
     u->room = memory_new(u->layers, u->in->drawn.of.count * sizeof *u->room);

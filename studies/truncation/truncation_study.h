@@ -3,10 +3,8 @@
 #ifndef TROTTER_TRUNCATION_STUDY_H
 #define TROTTER_TRUNCATION_STUDY_H
 
-#include "bridge/truncation.h"
 #include "studies/measure/sentences.h"
 #include "studies/model/network.h"
-#include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
 /* Input of all studies. */

@@ -7,21 +7,12 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "studies/verify/claims.h"
 
 enum { PARTICLES = 6, STATES = 200, DIRECTIONS = 24, DIM = 2, SIZE = PARTICLES * DIM };
-
-static int open_system(const char *interaction, System **out)
-{
-    char text[512];
-    int n = snprintf(text, sizeof text, "system particles\nn %d\nd %d\n%s\ninitial = normal\n",
-                     PARTICLES, DIM, interaction);
-    return system_parse("claim", text, (size_t)n, 0, 0, 1, out);
-}
 
 /* Returns the largest outward speed of a state's furthest particle over directions; > 0
  * violates the maximum principle. */
@@ -65,7 +56,10 @@ static int is_diffusion(const char *interaction, Finding *f, int *holds)
     static const double rounding = 1e-12;
     System *s;
     double move, out, back;
-    TRY(open_system(interaction, &s));
+    char text[512];
+    int n = snprintf(text, sizeof text, "system particles\nn %d\nd %d\n%s\ninitial = normal\n",
+                     PARTICLES, DIM, interaction);
+    TRY(system_parse("claim", text, (size_t)n, 0, 0, 1, &s));
     look(s, &move, &out, &back);
     system_free(s);
     *holds = move <= rounding && out <= rounding;

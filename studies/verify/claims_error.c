@@ -1,11 +1,11 @@
 /* claims_error.c: claims about the size of errors, about time nodes, and about global errors. */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/verify/claims_expansion.h"
+#include "studies/verify/claims.h"
 
 /* ---- check: error norms ------------------------------------------------------------------------------------ */
 
@@ -27,12 +27,6 @@ static int is_stated(double norm2, const char *stated)
     return same;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 enum { FIELDS = 41 };
 
 /* Compares |local error of a| / |local error of b| at a small step on random fields: the median,
@@ -49,7 +43,7 @@ static int ratios(const Map *a, const Map *b, double *median, int *smaller)
         ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
         *smaller += ratio[k] < 1;
     }
-    qsort(ratio, FIELDS, sizeof *ratio, compare_doubles);
+    gsl_sort(ratio, 1, FIELDS);
     *median = ratio[FIELDS / 2];
     return 0;
 }

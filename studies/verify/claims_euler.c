@@ -11,7 +11,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/verify/claims_expansion.h"
+#include "studies/verify/claims.h"
 
 enum { SUBSTEPS_MOST = 12, DRAWS = 3, SEED = 81 };
 

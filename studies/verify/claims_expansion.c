@@ -1,5 +1,5 @@
 /* claims_expansion.c: computes the expansion of map - minus, exactly and by numbers. */
-#include "studies/verify/claims_expansion.h"
+#include "studies/verify/claims.h"
 
 #include <math.h>
 #include <string.h>

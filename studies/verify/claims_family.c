@@ -1,11 +1,10 @@
 /* claims_family.c: claims about a family of methods in one number K. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/verify/claims_expansion.h"
+#include "studies/verify/claims.h"
 
 enum { VALUES = 8 };
 

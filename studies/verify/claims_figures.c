@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "bridge/truncation.h"
 #include "studies/runs/published.h"
-#include "studies/verify/claims_expansion.h"
-#include "studies/verify/claims_net.h"
+#include "studies/verify/claims.h"
 
 /* ---- published figures ---------------------------------------------------------------------------- */
 

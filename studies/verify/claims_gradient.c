@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/verify/claims_net.h"
+#include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, DEPTH_MAX = 16 };
 

@@ -1,5 +1,4 @@
 /* claims_map.c: maps made of schemes and exact flows, as series in exact rationals and by numbers. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"

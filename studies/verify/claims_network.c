@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/verify/claims_net.h"
+#include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, HEADS = 2, INNER = 16 };
 

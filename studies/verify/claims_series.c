@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/verify/claims_expansion.h"
+#include "studies/verify/claims.h"
 
 enum { SERIES_DEGREE = 5 };
 

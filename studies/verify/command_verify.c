@@ -1,37 +1,31 @@
 /* command_verify.c: checks the papers' claims one by one: verified, refuted, or conditional. */
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/verify/claims.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 #include "studies/tools/select.h"
 
 static const Option claim_options[] = {
-    {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all", 0, 0},
+    {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all"},
     {"own", OPTION_LIST, NULL, "CLAIM",
      "check a claim of your own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
      "-1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, for a scheme over H in H too, \"SCHEME "
      "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N letters; +, - or ; "
-     "separate terms, which are added up; coefficients are fractions or decimals",
-     0, 0},
+     "separate terms, which are added up; coefficients are fractions or decimals"},
     SELECT_FILE,
     {"mutants", OPTION_FLAG, NULL, NULL,
-     "run each claim's altered form instead: every verdict must change", 0, 0},
-    {"list", OPTION_FLAG, NULL, NULL, "list the claims and their registered verdicts; run nothing",
-     0, 0},
+     "run each claim's altered form instead: every verdict must change"},
+    {"list", OPTION_FLAG, NULL, NULL, "list the claims and their registered verdicts; run nothing"},
     {0},
 };
 
 static const Option output_options[] = {
     {"steps", OPTION_FLAG, NULL, NULL,
-     "print the derivation of each claim too: the terms of every map in it", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV", 0, 0},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too",
-     0, 0},
+     "print the derivation of each claim too: the terms of every map in it"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too"},
     {0},
 };
 

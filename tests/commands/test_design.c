@@ -3,8 +3,7 @@
 
 #include <signal.h>
 
-#include "studies/design/form.h"
-#include "studies/design/objective.h"
+#include "studies/design/design.h"
 #include "tests/lib/program.h"
 
 static const char forms[] =

@@ -5,7 +5,6 @@
 
 #include "kernels/memory.h"
 #include "kernels/random.h"
-#include "studies/attention/assignment.h"
 #include "studies/attention/attention.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"

@@ -2,7 +2,7 @@
  * that any text is safe. */
 #include "tests/lib/test.h"
 
-#include "studies/report/formula.h"
+#include "studies/report/report.h"
 #include "tests/lib/html.h"
 
 static char html[1 << 16];

@@ -7,7 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/design/growth.h"
+#include "studies/design/design.h"
 #include "tests/lib/layers.h"
 #include "tests/lib/scratch.h"
 

@@ -1,0 +1,154 @@
+/* report.h: a page of all studies in a directory. */
+#ifndef TROTTER_STUDIES_REPORT_H
+#define TROTTER_STUDIES_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "studies/tools/kind.h"
+
+/* ---- html.c: escapes text for a page --------------------------------------------------------- */
+
+/* Both write text, escaped for elements and for quoted attributes; control
+ * characters become U+FFFD. */
+void html_text(FILE *f, const char *text);
+void html_bytes(FILE *f, const char *text, size_t n);
+
+/* ---- formula.c: turns the program's notation of formulas into MathML ------------------------- */
+
+/* Writes a formula as <math>: "F''(F,G'F)", "[F,[F,G]]", "-1/24", "O(h^(p+1))", "G'F − F'G", "h·λ_F". A letter is a
+ * variable, digits or '_' after it are its index, ' is its derivative, ^ is a power of a letter, a word, a number
+ * or a bracket. p/q of whole numbers is a fraction; several letters are a word. Anything else is set as it is, so
+ * any text is safe. The alttext is the text itself. A text longer than any formula of the program (FORMULA_MOST
+ * bytes) is written as text. */
+enum { FORMULA_MOST = 400 };
+void formula_put(FILE *f, const char *text);
+
+/* ---- found.c --------------------------------------------------------------------------------- */
+
+/* The studies in a directory and all below it, recognised by how their files begin (kind.h). */
+
+/* A file of a study; paths are relative to the directory that was searched. */
+typedef struct {
+    int plot;     /* 1: a plot of its kind, 0: a table */
+    size_t which; /* row of kind->plot or kind->table */
+    char *path;
+} FoundFile;
+
+typedef struct {
+    const Kind *kind; /* NULL: the trainings of a comparison; `file` has their directories */
+    char *dir;        /* "" for the directory itself */
+    char *prefix;     /* beginning of its files' names ("gelu-"), mostly "" */
+    size_t files;
+    FoundFile *file;
+} Study;
+
+typedef struct {
+    const char *root; /* borrowed until found_free */
+    size_t studies, outside;
+    Study *study; /* sorted by directory, then in the order of the kinds, then by prefix */
+    char **left;  /* (outside) words on each CSV or SVG file that belongs to no study */
+    size_t drawings, records;
+    char **drawing; /* SVG files, until studies take them */
+    char **record;  /* files of recorded commands, until those without a study are dropped */
+} Found;
+
+/* Finds the studies below root. Does not follow symbolic links and skips names that begin with '.', as well as
+ * `skip` (a path as the user gave it). The directories of trainings under a comparison's runs/, runs-NAME/ and
+ * tune/ are one study each. ERR_INPUT where the directory cannot be read. */
+int found_search(const char *root, const char *skip, Found *out);
+void found_free(Found *f);
+
+/* Writes "ROOT/PATH". */
+int found_path(const Found *f, const char *path, char *out, size_t bytes);
+
+/* ---- page.c ---------------------------------------------------------------------------------- */
+
+/* A page of HTML in one self-contained file: its head and style (page.css), escaped text,
+ * and tables of CSV files. */
+
+/* Writes <!DOCTYPE html> to <body>. The page may load nothing (Content-Security-Policy).
+ * `title` is written as it is. */
+void page_begin(FILE *f, const char *title);
+void page_end(FILE *f);
+
+/* Puts a drawing into the page as an image: scripts, links and loads inside it do nothing there. alt:
+ * text for a screen reader. */
+void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
+
+/* Writes the program's words as text; parts between dollars become formulas. */
+void page_words(FILE *f, const char *words);
+/* Writes HTML with values in it: %s a text, escaped; %w the program's words (page_words); %r HTML; %u a size_t. */
+void page_print(FILE *f, const char *format, ...);
+
+typedef struct {
+    const char *caption; /* HTML */
+    const char *label;   /* "Table 3" */
+    /* The table shows those that kind_shown() names and the file has, and that are not empty in every row. */
+    const Column *columns;
+    size_t most;      /* largest number of rows */
+    const char *file; /* file with all rows, named where rows are left out */
+    int folded;       /* 1: only the caption is visible until a reader unfolds or prints it */
+} PageTable;
+
+/* Writes a table. Calls `uses` (NULL: none) with the name and the head of each column shown. Numbers are those of a
+ * terminal's table (sheet_shown): with half of their interval where that has it, else with its ends in brackets.
+ * Nothing scrolls sideways. The style (page.css) chooses the type size by the characters that the columns need. On a
+ * narrow screen rows become blocks with labels; too many columns become a second table. On paper no cell is lost, and a
+ * wide table's page is in landscape. */
+void page_table(FILE *f, const Csv *c, const PageTable *t,
+                void (*uses)(void *arg, const char *column, const char *head), void *arg);
+
+/* ---- summary.c: the page of `trotter report`: a directory's studies, one section each -------- */
+
+/* The line on a study in the contents and at the head of its section. */
+typedef struct {
+    char title[256], place[4096];
+    Verdict verdict;
+} Brief;
+
+/* The page's state. Tables and figures are numbered through all sections. */
+typedef struct {
+    const Found *found;
+    FILE *f;
+    size_t tables, figures, refused; /* refused: files that are named but not shown */
+} Summary;
+
+/* Writes the whole page with this title. Files that cannot be shown are named in the page and
+ * by a warning. ERR_MEMORY. */
+int summary_write(Summary *s, const char *title);
+
+/* ---- summary_part.c: the parts of sections ---- */
+
+/* Tells of a file that is not shown, with error_text as the reason, in the page and as a warning. */
+void summary_refuse(Summary *s);
+/* Shows the beginning of a text file as it is, folded; does nothing where the file is missing. */
+void summary_text(Summary *s, const char *path, const char *title);
+/* Reads an SVG file that is complete, as far as its size, first and last words show. The caller frees *text
+ * (memory_free). ERR_INPUT, ERR_MEMORY. */
+int summary_drawing(const Summary *s, const char *file, char **text, size_t *bytes);
+/* Shows the beginning of a Markdown file, without its tables where `tables` is 0; does nothing where the file is
+ * missing. Its links and raw HTML are shown as text, and so are images of other things than drawings below the
+ * directory that was searched. */
+void summary_words(Summary *s, const char *path, int tables);
+/* Shows the commands recorded for a study, and how they ended. */
+void summary_commands(Summary *s, const Study *study);
+/* Adds to `v` how the last of them ended, if not well. */
+void summary_ended(const Summary *s, const Study *study, Verdict *v);
+
+/* ---- summary_runs.c: trainings of a comparison ---- */
+
+enum { TRAINING_COLUMNS = 24 };
+
+/* One table with a row a training. `total` counts all, `finished` the finished ones. The
+ * Csv borrows from the array. */
+typedef struct {
+    Csv table; /* its cells are its own; the names of result.csv stand between "run" and "state" */
+    Column columns[TRAINING_COLUMNS];
+    Csv *result; /* (total) */
+    size_t total, finished;
+} Trainings;
+int trainings_open(const Summary *s, const Study *study, Trainings *r);
+void trainings_close(Trainings *r);
+
+#endif

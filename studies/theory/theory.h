@@ -1,0 +1,82 @@
+/* theory.h: what the commands of schemes share. */
+#ifndef TROTTER_STUDIES_THEORY_H
+#define TROTTER_STUDIES_THEORY_H
+
+#include <stdio.h>
+
+#include "studies/tools/select.h"
+#include "studies/tools/sheet.h"
+
+/* ---- lattice.c: a splitting as a path in the plane of times spent under F and under G -------- */
+
+/* Draws DIR/NAME.csv, .gp, .svg, .png: the path of a table of flows against its chord. The area between
+ * them is shaded by sign; its size and the brackets of degree 3 stand beside it. */
+extern const Column lattice_columns[]; /* columns of the CSV */
+int lattice_draw(const Table *t, const char *dir, const char *name);
+
+/* ---- phase_plot.c ---------------------------------------------------------------------------- */
+
+/* Curves of dispersion and dissipation of schemes along the imaginary axis. */
+
+/* The columns of phase.csv. */
+extern const Column phase_columns[];
+
+/* Writes DIR/phase.csv and draws the plots phase, phase-2, ... of frozen tables (count). imag: ends of their stability
+ * intervals on the imaginary axis. curveless: the reason why a table has no curve, for the key, or NULL. */
+int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
+               const char *dir);
+
+/* ---- region.c -------------------------------------------------------------------------------- */
+
+/* The region |R| <= 1, in the plane of h lambda or of its two parts. R is the largest amplification of a step
+ * on y' = lambda_F y + lambda_G y (ode/theory/theory.h). */
+
+/* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,
+ * both real or both imaginary. */
+enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
+
+typedef struct {
+    Table *const *table; /* frozen, (count), borrowed */
+    size_t count;
+    const double *real, *imag; /* (count), borrowed: ends of the stability intervals from 0 */
+    int plane;
+    size_t points;
+    double origin[2],
+        step[2];     /* grid of points by points: coordinates of its lower left corner, its steps */
+    double *modulus; /* (count, points, points), rows upwards; NULL: not filled */
+} Region;
+
+/* Computes modulus, which the caller frees. ERR_INPUT where the work is too much, before it begins. */
+int region_fill(Region *u);
+/* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
+int region_write(const Region *u, FILE *f);
+/* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots. */
+int region_save(const Region *u, const char *dir);
+
+/* Columns of these files: the grid, the lines of the boundaries, the number of stable schemes. */
+extern const Column region_grid[], region_split_grid[], region_lines[], region_split_lines[],
+    region_inside[], region_split_inside[];
+
+/* ---- spectrum.c ------------------------------------------------------------------------------ */
+
+/* The largest stable step of schemes on a particle system, by the eigenvalues of its Jacobian. */
+
+/* The columns of steps.csv. */
+extern const Column spectrum_columns[];
+
+/* Makes a row for every scheme, number of --particles and value of --peclet of --system. With --out also writes
+ * DIR/steps.csv and, where there are several Peclet numbers, the plot steps. More than 1024 coordinates,
+ * decoders' schemes: ERR_INPUT. */
+int spectrum_study(const Options *o, const Selection *schemes);
+
+/* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
+
+/* Makes a row of structure_columns for each scheme; unknown values stay empty. degree: highest degree of the trees
+ * compared. Caller: sheet_free. */
+extern const Column structure_columns[];
+int structure_report(const Selection *s, int degree, Sheet **out);
+
+/* Explains the columns to readers. */
+extern const char structure_words[];
+
+#endif
