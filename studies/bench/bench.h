@@ -269,7 +269,7 @@ typedef struct {
 BlockFigures block_figures(const Block *b);
 
 /* Times the network of `like` and its peer, and adds rows WHAT.BACKEND.SIZE.* of the variant and a row of the table. */
-int block_run(const Block *like, const char *what, const char *variant);
+int block_time(const Block *like, const char *what, const char *variant);
 
 /* block_open is the first part of block_measure, block_step one step of it. block_open needs
  * options for pairs alone. */

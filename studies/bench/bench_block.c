@@ -356,7 +356,7 @@ static void put_peer(const Block *b, const char *prefix, const char *variant)
     sheet_row(b->out->table, &f);
 }
 
-int block_run(const Block *like, const char *what, const char *variant)
+int block_time(const Block *like, const char *what, const char *variant)
 {
     Block *b = memory_new(1, sizeof *b);
     char prefix[64];

@@ -105,14 +105,14 @@ static int fill(const Options *o, BenchReport *out)
     int code = list ? open_stacks(&z, list, stack, &count) : ERR_MEMORY;
     for (int i = 0; i < PAIR_SIZES; i++)
         for (size_t k = 0; k < count && code == 0 && (size ? size == i + 1 : i < PAIR_BOTH); k++)
-            code = block_run(&(Block){.o = o,
-                                      .backend = b,
-                                      .scheme = stack[k].decoder,
-                                      .encoder = stack[k].encoder,
-                                      .size = &pair_sizes[i],
-                                      .norm = options_choice(o, "norm"),
-                                      .out = out},
-                             "pairs", stack[k].name);
+            code = block_time(&(Block){.o = o,
+                                       .backend = b,
+                                       .scheme = stack[k].decoder,
+                                       .encoder = stack[k].encoder,
+                                       .size = &pair_sizes[i],
+                                       .norm = options_choice(o, "norm"),
+                                       .out = out},
+                              "pairs", stack[k].name);
     for (size_t k = 0; k < STACKS; k++) {
         table_free(stack[k].encoder);
         table_free(stack[k].decoder);

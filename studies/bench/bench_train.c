@@ -65,12 +65,12 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
     for (int i = 0; i < BLOCK_SIZES; i++)
         for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
              k++)
-            code = block_run(&(Block){.o = o,
-                                      .backend = b,
-                                      .scheme = s.scheme[k],
-                                      .size = &block_sizes[i],
-                                      .out = out},
-                             "train", s.scheme[k]->name);
+            code = block_time(&(Block){.o = o,
+                                       .backend = b,
+                                       .scheme = s.scheme[k],
+                                       .size = &block_sizes[i],
+                                       .out = out},
+                              "train", s.scheme[k]->name);
     select_close(&s);
     return code;
 }

@@ -1,4 +1,4 @@
-/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c), the measures of the networks
+/* compare.h: the study behind `trotter compare`, in parts: its runs (compare_runs.c, compare_train.c), the measures of the networks
  * (compare_measure.c): truncation errors (compare_truncation.c), words one by one (compare_one_by_one.c); the choice of
  * rate and dropout (compare_tune.c); the table of runs (compare_record.c), and what is read off it (studies/table): tables
  * (compare_table.c), the dial (compare_regression.c), words and files (compare_save.c), plots (compare_plot.c,
@@ -81,7 +81,7 @@ typedef struct {
     size_t failed;            /* runs */
 } Compare;
 
-/* ---- compare_runs.c ---- */
+/* ---- compare_runs.c, compare_train.c ---- */
 
 /* Makes the cells, finds equal maps and the baseline; fails here where every run would fail. */
 int compare_open(Compare *u);

@@ -1,12 +1,8 @@
 /* compare_measure.c: measures trained networks. Each measure keeps a run's numbers in the run's directory, and is
  * claimed there like the run itself. */
-#include <math.h>
-
 #include "kernels/error.h"
 #include "studies/compare/compare.h"
 #include "studies/runs/lease.h"
-
-const RunErrors compare_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static const Measure *const measures[] = {&compare_truncation, &compare_one_by_one};
 enum { MEASURES = sizeof measures / sizeof *measures };

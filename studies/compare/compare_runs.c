@@ -1,4 +1,4 @@
-/* compare_runs.c: lists the runs of a comparison, trains them, and takes their results. */
+/* compare_runs.c: lists the runs of a comparison: its schemes, controls, cells and contrasts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,8 @@ void compare_cell_name(const Compare *u, const Cell *c, char out[CELL_NAME])
         snprintf(out + n, CELL_NAME - (size_t)n, ", %zu layer%s", c->layers,
                  c->layers == 1 ? "" : "s");
 }
+
+const RunErrors compare_unmeasured = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -257,8 +259,6 @@ void compare_close(Compare *u)
     select_close(&u->schemes);
 }
 
-/* ---- training -------------------------------------------------------------------------------- */
-
 RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
 {
     return (RunSpec){.scheme = c->scheme,
@@ -267,50 +267,4 @@ RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
                      .rate = c->rate,
                      .dropout = c->dropout,
                      .numbers = c->numbers};
-}
-
-static void take_results(Compare *u, const Task *list)
-{
-    for (size_t i = 0; i < u->cells * u->seeds; i++) {
-        Cell *c = &u->cell[i % u->cells];
-        u->failed += list[i].state == RUN_FAILED;
-        if (!tasks_has_result(&list[i])) continue;
-        c->result[i / u->cells] = list[i].result;
-        compare_take_measures(u, &list[i].spec, list[i].more);
-    }
-}
-
-/* Measures all finished runs except diverged ones, which are worse than drawing words at random; their
- * flows may leave the range of numbers after long hours. */
-static int measure_all(Compare *u, const Task *list, size_t n, int wait)
-{
-    Task *there = memory_new(n, sizeof *there);
-    size_t m = 0;
-    if (!there) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        if (tasks_has_result(&list[i]) && !runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
-            there[m++] = (Task){.spec = list[i].spec, .more = list[i].more};
-    const Work w = {&u->runs, wait, compare_measure, u};
-    int code = tasks_run(&w, there, m);
-    memory_free(there);
-    return code;
-}
-
-/* Trains seed by seed, so that a study that is stopped has whole seeds of all designs. */
-int compare_train(Compare *u, int wait)
-{
-    size_t n = u->cells * u->seeds;
-    Task *list = memory_new(n, sizeof *list);
-    if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        Cell *c = &u->cell[i % u->cells];
-        list[i] =
-            (Task){.spec = compare_spec(u, c, i / u->cells), .more = &c->errors[i / u->cells]};
-    }
-    const Work w = {.runs = &u->runs, .wait = wait, .config = u->worker.leader ? "compare" : NULL};
-    int code = tasks_run(&w, list, n);
-    if (code == 0 && compare_measures(u)) code = measure_all(u, list, n, wait);
-    if (code == 0) take_results(u, list);
-    memory_free(list);
-    return code;
 }
