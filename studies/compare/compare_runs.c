@@ -268,3 +268,13 @@ RunSpec compare_spec(const Compare *u, const Cell *c, size_t k)
                      .dropout = c->dropout,
                      .numbers = c->numbers};
 }
+
+const RunDesign *compare_design(const Compare *u, const Cell *c)
+{
+    return &u->runtable.design[c - u->cell];
+}
+
+int compare_diverged(const Compare *u, const Cell *c)
+{
+    return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
+}

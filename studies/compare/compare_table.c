@@ -137,16 +137,6 @@ const Column curve_columns[] = {COLUMN(CurveRow, scheme),
 
 /* ---- a row a cell ---------------------------------------------------------------------------- */
 
-const RunDesign *compare_design(const Compare *u, const Cell *c)
-{
-    return &u->runtable.design[c - u->cell];
-}
-
-int compare_diverged(const Compare *u, const Cell *c)
-{
-    return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
-}
-
 int compare_beats_unigram(const Compare *u, const Cell *c)
 {
     const RunDesign *d = compare_design(u, c);
