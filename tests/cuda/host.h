@@ -72,12 +72,11 @@ const char *cuda_host_fault(void);
  * are; allocations, streams, events and graphs live on. */
 void cuda_host_reset(void);
 
-/* Return counts: live device allocations and their bytes; launches, switches between threads and cuBLAS calls that ran
+/* Return counts: live device allocations and their bytes; launches and cuBLAS calls that ran
  * since the program began; copies from the host to the device that cudaMemcpyAsync was asked for. */
 size_t cuda_host_live(void);
 size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
-size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
 size_t cuda_host_sends(void);
 
