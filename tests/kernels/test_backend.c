@@ -103,6 +103,42 @@ TEST(matrix_products)
             }
 }
 
+static void check_rows(const Backend *b)
+{
+    enum { ROWS = 150, WIDE = 90, DEEP = 700 };
+    static const size_t size[][2] = {{1, 1},   {3, 5},    {8, 16},   {16, 64},  {17, 33},
+                                     {90, 31}, {64, 256}, {33, 257}, {48, 700}, {90, 513}};
+    int before = backend_threads(0);
+    SCOPE;
+    double *A = host_random(ROWS * DEEP, 1), *B = host_random(WIDE * DEEP, 2),
+           *C = host_new(ROWS * WIDE), *one = host_new(ROWS * WIDE);
+    for (size_t s = 0; s < sizeof size / sizeof *size; s++)
+        for (int threads = 1; threads <= 3; threads++) {
+            size_t n = size[s][0], k = size[s][1];
+            backend_threads(threads);
+            b->gemm(0, 1, ROWS, n, k, 1.25, A, k, B, k, 0, C, n);
+            assert_memory_not_equal(C, C + n, n * sizeof *C); /* rows differ: a wrong one is seen */
+            for (size_t m = 1; m <= ROWS; m = 2 * m + 1)
+                for (size_t first = 0; first + m <= ROWS; first += 1 + ROWS / 7) {
+                    memset(one, 0xff,
+                           ROWS * WIDE * sizeof *one); /* NaN: beta = 0 does not read it */
+                    b->gemm(0, 1, m, n, k, 1.25, A + first * k, k, B, k, 0, one, n);
+                    if (!same(one, C + first * n, m * n))
+                        fail_msg("%zu rows from %zu of %zu x %zu, %d threads", m, first, n, k,
+                                 threads);
+                }
+        }
+    backend_threads(before);
+}
+
+/* In f64 a row of C = A B^T has the same bits whatever the other rows are, so that a sequence has them alone and in any
+ * batch. */
+TEST(rows_have_their_bits_in_any_company)
+{
+    for (size_t i = 0; i < backend_count; i++)
+        if (backends[i]->size == 8) check_rows(backends[i]);
+}
+
 /* ---- the rest of the table ---------------------------------------------------------------------------- */
 
 TEST(no_terms_is_zero)
