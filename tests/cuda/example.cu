@@ -8,29 +8,6 @@ enum { WARP = 32 };
 
 /* ---- right, or with one barrier left out ------------------------------------------------------ */
 
-static __global__ void sum_kernel(int skip, const float *x, size_t n, float *out)
-{
-    __shared__ float part[SUM_THREADS];
-    size_t t = threadIdx.x;
-    float s = 0;
-    for (size_t i = blockIdx.x * blockDim.x + t; i < n; i += (size_t)gridDim.x * blockDim.x)
-        s += x[i];
-    part[t] = s;
-    if (skip != 1) __syncthreads();
-    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-        if (t < half) part[t] += part[t + half];
-        if (skip != 2) __syncthreads();
-    }
-    if (t == 0) out[blockIdx.x] = part[0];
-}
-
-cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
-                        cudaStream_t s)
-{
-    CUDA_LAUNCH(sum_kernel, blocks, SUM_THREADS, 0, s, skip, x, n, out);
-    return cudaGetLastError();
-}
-
 template <int SKIP> static __device__ float block_max(float x, float *room)
 {
     for (int d = WARP / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL, x, d));

@@ -10,11 +10,7 @@
 extern "C" {
 #endif
 
-enum { SUM_SKIPS = 2, SOFTMAX_SKIPS = 3, PRODUCT_SKIPS = 2, SUM_THREADS = 128, TILE = 8 };
-
-/* Computes out[b] = sum of block b's share of x (n), by halving in static shared memory. */
-cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
-                        cudaStream_t s);
+enum { SOFTMAX_SKIPS = 3, PRODUCT_SKIPS = 2, TILE = 8 };
 
 /* Computes y (N, D) = softmax of the rows of x. The kernel is a template; warps shuffle, then meet in
  * static shared memory. */

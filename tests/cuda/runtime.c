@@ -167,11 +167,6 @@ void cuda_host_order(uint64_t seed)
     block_order(seed);
 }
 
-void cuda_host_guard(int on)
-{
-    heap_guard(on);
-}
-
 void cuda_host_memory(size_t bytes)
 {
     heap_limit(bytes);

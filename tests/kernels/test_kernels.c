@@ -419,27 +419,31 @@ TEST(masks)
         }
 }
 
-/* Computes nll of two rows of three logits. */
-static void losses(const Backend *b, const double logits[6], double nll[2])
+/* Computes nll (rows) of z (rows, V), and its adjoints g (rows, V) of a loss with factor 2 where g is not NULL. */
+static void losses(const Backend *b, size_t rows, size_t V, const double *z, const int32_t *target,
+                   Labels q, double *nll, double *g)
 {
     SCOPE;
-    int32_t *target = sent(b, (const int32_t[]){0, 2}, 2 * sizeof *target);
-    double *grad = sent(b, &(double){1}, sizeof *grad);
-    void *z = buffer_new(b, 6, logits), *out = buffer_new(b, 2, NULL);
-    b->cross_entropy(2, 3, z, target, (Labels){.hit = 1}, grad, z, out);
-    b->get(nll, out, 2);
+    int32_t *on = sent(b, target, rows * sizeof *target);
+    double *grad = sent(b, &(double){2}, sizeof *grad);
+    void *x = buffer_new(b, rows * V, z), *out = buffer_new(b, rows, NULL);
+    b->cross_entropy(rows, V, x, on, q, g ? grad : NULL, g ? x : NULL, out);
+    b->get(nll, out, rows);
+    if (g) b->get(g, x, rows * V);
 }
 
 /* Logits may be far apart, and a NaN must reach the loss. */
 TEST(loss_extremes)
 {
+    static const int32_t target[] = {0, 2};
     for (size_t i = 0; i < backend_count; i++) {
         const Backend *b = backends[i];
-        double nll[2];
-        losses(b, (const double[]){1e4, -1e4, 0, 3e4, 0, -3e4}, nll);
+        double nll[2], g[6];
+        losses(b, 2, 3, (const double[]){1e4, -1e4, 0, 3e4, 0, -3e4}, target, (Labels){.hit = 1},
+               nll, g);
         assert_true(nll[0] >= 0 && nll[0] <= 1e-12);
         assert_true(fabs(nll[1] - 6e4) <= 6e4 * eps_of(b));
-        losses(b, (const double[]){1, NAN, 2, 1, 2, 3}, nll);
+        losses(b, 2, 3, (const double[]){1, NAN, 2, 1, 2, 3}, target, (Labels){.hit = 1}, nll, g);
         assert_true(isnan(nll[0]) && !isnan(nll[1]));
     }
 }
@@ -451,15 +455,9 @@ TEST(rows_without_a_target)
     double sum = exp(1) + exp(2) + exp(4), none = 0;
     for (int v = 0; v < 3; v++) none += (a + (v == 2 ? last : 0)) * (log(sum) - z[v]);
     for (size_t i = 0; i < backend_count; i++) {
-        SCOPE;
-        const Backend *b = backends[i];
-        int32_t *target = sent(b, (const int32_t[]){NO_TARGET, 1}, 2 * sizeof *target);
-        double *grad = sent(b, &(double){2}, sizeof *grad);
-        void *x = buffer_new(b, 6, z), *out = buffer_new(b, 2, NULL);
-        double nll[2], tol = 64 * eps_of(b);
-        b->cross_entropy(2, 3, x, target, (Labels){hit, a, 1, {last}}, grad, x, out);
-        b->get(nll, out, 2);
-        double *g = fetch(b, x, 6);
+        double nll[2], g[6], tol = 64 * eps_of(backends[i]);
+        losses(backends[i], 2, 3, z, (const int32_t[]){NO_TARGET, 1}, (Labels){hit, a, 1, {last}},
+               nll, g);
         assert_true(fabs(nll[0] - none) <= tol);
         assert_true(fabs(nll[1] - none - hit * (log(sum) - z[1])) <= tol);
         for (int v = 0; v < 6; v++) {
@@ -475,29 +473,20 @@ TEST(rows_that_fill_up_have_no_loss)
 {
     enum { V = 70, ROWS = 3 };
     const Labels q = {0.7, 0.1, 1, {0.2}};
-    double z[ROWS * V];
+    static const int32_t target[] = {3, FILLER, 5};
+    double z[ROWS * V], g[ROWS * V], one[V], nll[ROWS], without[ROWS];
     for (int v = 0; v < ROWS * V; v++) z[v] = v / V == 1 ? NAN : sin(v);
     for (size_t i = 0; i < backend_count; i++) {
-        SCOPE;
         const Backend *b = backends[i];
-        int32_t *target = sent(b, (const int32_t[]){3, FILLER, 5}, ROWS * sizeof *target);
-        double *grad = sent(b, &(double){2}, sizeof *grad), nll[2][ROWS];
-        void *x = buffer_new(b, ROWS * V, z), *out = buffer_new(b, ROWS, NULL);
-        b->cross_entropy(ROWS, V, x, target, q, NULL, NULL, out);
-        b->get(nll[0], out, ROWS);
-        b->cross_entropy(ROWS, V, x, target, q, grad, x, out);
-        b->get(nll[1], out, ROWS);
-        double *g = fetch(b, x, ROWS * V), *one;
-        assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
-        assert_true(nll[0][1] == 0 && nll[0][0] > 0 && nll[0][2] > 0);
+        losses(b, ROWS, V, z, target, q, without, NULL);
+        losses(b, ROWS, V, z, target, q, nll, g);
+        assert_memory_equal(nll, without, sizeof nll);
+        assert_true(nll[1] == 0 && nll[0] > 0 && nll[2] > 0);
         for (int v = 0; v < V; v++) assert_true(g[V + v] == 0);
         for (size_t r = 0; r < ROWS; r += 2) { /* alone */
-            void *y = buffer_new(b, V, z + r * V);
-            b->cross_entropy(1, V, y, target + r, q, grad, y, out);
-            b->get(nll[1], out, 1);
-            one = fetch(b, y, V);
-            assert_true(nll[1][0] == nll[0][r]);
-            assert_memory_equal(one, g + r * V, V * sizeof *one);
+            losses(b, 1, V, z + r * V, target + r, q, without, one);
+            assert_true(without[0] == nll[r]);
+            assert_memory_equal(one, g + r * V, sizeof one);
         }
     }
 }
