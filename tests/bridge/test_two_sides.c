@@ -27,26 +27,6 @@ static void fill(double *x, size_t n, uint64_t stream)
 
 /* ---- plan against stepper ---------------------------------------------------------------------------- */
 
-/* Steps y (n, D) by ode/ through the layers of a side. */
-static void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other, double *y)
-{
-    System *s;
-    Stepper *st;
-    Table *frozen = table_freeze(t);
-    if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
-    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
-    assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
-    for (size_t l = 0; l < layers; l++) {
-        bridge_layer(s, (int)((l + (size_t)other) % layers));
-        if (stepper_step(st) != 0) fail_msg("%s: %s", t->name, error_text());
-    }
-    memcpy(y, stepper_state(st), of.n * D * sizeof *y);
-    assert_int_equal(bridge_system_failed(s), 0);
-    stepper_free(st);
-    system_free(s);
-    table_free(frozen);
-}
-
 /* Deliberate errors. */
 typedef enum { RIGHT, OTHER_LAYER, NO_NORM, OTHER_MEMORY, OTHER_ENCODER } Spoil;
 
@@ -163,21 +143,15 @@ static void find_memory(Model *m, const Table *encoder, const Table *decoder, do
 
 /* These give the layer's only set of each operator, whatever set is asked for. */
 static System *raw;
-static void only_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_F](raw, 1, t, y, dy);
-}
-static void only_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_G](raw, 1, t, y, dy);
-}
-static void only_C(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_C](raw, 1, t, y, dy);
-}
+#define ONLY(op)                                                                           \
+    static void only_##op(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                      \
+        (void)s, (void)set;                                                                \
+        raw->field[OP_##op](raw, 1, t, y, dy);                                             \
+    }
+ONLY(F)
+ONLY(G)
+ONLY(C)
 
 /* Returns the relative error of a step of h from the layer's state: ode/ steps the scheme, and the reference solves the
  * flow on all of the layer's sublayers. */

@@ -95,25 +95,27 @@ cudaError_t cudaGetLastError(void)
     return e;
 }
 
+static const struct {
+    cudaError_t code;
+    const char *name, *text;
+} errors[] = {
+#define X(name, value, text) {name, #name, text},
+    CUDA_HOST_ERRORS(X)
+#undef X
+};
+enum { ERRORS = sizeof errors / sizeof *errors };
+
 const char *cudaGetErrorString(cudaError_t error)
 {
-    switch (error) {
-#define X(name, value, text) \
-    case name: return text;
-        CUDA_HOST_ERRORS(X)
-#undef X
-    }
+    for (size_t i = 0; i < ERRORS; i++)
+        if (errors[i].code == error) return errors[i].text;
     return "unrecognized error code";
 }
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-    switch (error) {
-#define X(name, value, text) \
-    case name: return #name;
-        CUDA_HOST_ERRORS(X)
-#undef X
-    }
+    for (size_t i = 0; i < ERRORS; i++)
+        if (errors[i].code == error) return errors[i].name;
     return "unrecognized error code";
 }
 

@@ -104,6 +104,29 @@ static inline Model *shaken(Plan *p, ModelConfig c, double size, int learned, in
     return m;
 }
 
+/* ---- plan against stepper -------------------------------------------------------------------------- */
+
+/* Steps y (n, D) by ode/ through the layers of a side; layer l + other comes l-th. */
+static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other,
+                             double *y)
+{
+    System *s;
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
+    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
+    assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
+    for (size_t l = 0; l < layers; l++) {
+        bridge_layer(s, (int)((l + (size_t)other) % layers));
+        if (stepper_step(st) != 0) fail_msg("%s: %s", t->name, error_text());
+    }
+    memcpy(y, stepper_state(st), of.n * D * sizeof *y);
+    assert_int_equal(bridge_system_failed(s), 0);
+    stepper_free(st);
+    system_free(s);
+    table_free(frozen);
+}
+
 /* ---- gradients ------------------------------------------------------------------------------------ */
 
 static inline double loss_at(Model *m, const Batch *b, const Param *p, const double *x,
