@@ -3,16 +3,14 @@
  * wrong place. */
 #include "tests/lib/test.h"
 
-#include "bridge/bridge.h"
 #include "tests/lib/backends.h"
+#include "tests/lib/bridged.h"
 #include "tests/lib/decoded.h"
-#include "tests/lib/tiny.h"
 
 enum { MOST = 8, LAYERS = 3 };
 
-static Zoo zoo;
-static Table **alone, **decoder, **encoder;
-static size_t alones, decoders, encoders, backends;
+static Schemes alone, decoders, encoders;
+static size_t backends;
 static const Backend *backend[MOST];
 
 /* Schemes that no zoo has: rows without terms in a first layer, learned numbers and old slopes of C. */
@@ -22,61 +20,42 @@ static const char more[] =
     "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
     "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n";
 
-static void list_of(const char *names, Table ***list, size_t *count)
-{
-    if (zoo_list(&zoo, names, "euler", list, count) != 0) fail_msg("%s", error_text());
-}
-
 /* Opens backends and schemes; only a few schemes on the stand-in for a device, which is slow. */
 static int setup(void **state)
 {
     (void)state;
     for (size_t i = 0; tested_backend(i) && backends < MOST; i++)
         if (backend_find(tested_backend(i), NULL, &backend[backends++]) != 0) return 1;
-    if (zoo_open(&zoo) != 0 ||
-        scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0)
-        return 1;
-    list_of(tested_prefix ? "heun,ab2,rk2-gate"
-                          : "all,word:ssfsff,looped:2,repeat:2,strang-marchuk:rk4,x-first",
-            &alone, &alones);
-    list_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder"
-                          : "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,"
-                            "looped:2-decoder,repeat:2-decoder,strang-decoder:heun,"
-                            "strang-decoder:rk4,yoshida4-decoder:midpoint,x-cross",
-            &decoder, &decoders);
-    list_of("transformer,rk2-gate,ab2-layer,dlcl", &encoder, &encoders);
-    backend_threads(1);
+    if (bridged_open(more) != 0) return 1;
+    alone =
+        schemes_of(tested_prefix ? "heun,ab2,rk2-gate"
+                                 : "all,word:ssfsff,looped:2,repeat:2,strang-marchuk:rk4,x-first");
+    decoders = schemes_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder"
+                                        : "decoders,word:scfscfscf,word:scscfscff,word:csf,"
+                                          "sandwich:2-1-decoder,looped:2-decoder,repeat:2-decoder,"
+                                          "strang-decoder:heun,strang-decoder:rk4,"
+                                          "yoshida4-decoder:midpoint,x-cross");
+    encoders = schemes_of("transformer,rk2-gate,ab2-layer,dlcl");
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
-    for (size_t i = 0; i < alones; i++) table_free(alone[i]);
-    for (size_t i = 0; i < decoders; i++) table_free(decoder[i]);
-    for (size_t i = 0; i < encoders; i++) table_free(encoder[i]);
-    memory_free(alone);
-    memory_free(decoder);
-    memory_free(encoder);
-    zoo_close(&zoo);
-    return memory_live() != 0;
+    schemes_free(&alone);
+    schemes_free(&decoders);
+    schemes_free(&encoders);
+    return zoo_end(state);
 }
 
 /* Makes a model; e NULL: a language model. */
-static Model *model_of(const Backend *b, const Table *e, const Table *d, int norm)
+static Model *model_on(const Backend *b, const Table *e, const Table *d, int norm)
 {
-    BridgeOptions o = {.layers = LAYERS,
-                       .encoder_layers = 2,
-                       .width = TINY_WIDTH,
-                       .inner = TINY_INNER,
-                       .match = MATCH_NONE,
-                       .norm = norm};
+    BridgeOptions o = options(2, LAYERS);
     ModelConfig c = tiny_config();
-    Plan *p;
     Model *m;
-    if ((e ? bridge_plan_pair(e, d, &o, &p) : bridge_plan(d, &o, &p)) != 0 ||
-        model_new(&c, p, b, 0, &m) != 0)
-        fail_msg("%s: %s", d->name, error_text());
+    o.inner = TINY_INNER;
+    o.norm = norm;
+    if (model_new(&c, plan_of(e, d, o), b, 0, &m) != 0) fail_msg("%s: %s", d->name, error_text());
     tiny_shake(m, 3);
     return m;
 }
@@ -92,7 +71,7 @@ static double limit(const Backend *b)
 
 static void check(const Backend *b, const Table *e, const Table *d, int norm, double *most)
 {
-    Model *m = model_of(b, e, d, norm);
+    Model *m = model_on(b, e, d, norm);
     Batch x = tiny_batch_of(m);
     double far = decoded_distance(m, &x, NULL);
     if (!(far <= limit(b)))
@@ -105,19 +84,19 @@ TEST(language_models)
 {
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < alones; k++) check(backend[i], NULL, alone[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alones, most);
+        for (size_t k = 0; k < alone.n; k++) check(backend[i], NULL, alone.t[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alone.n, most);
     }
 }
 
 TEST(decoders_of_the_zoo)
 {
-    assert_true(tested_prefix || decoders > 50);
+    assert_true(tested_prefix || decoders.n > 50);
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < decoders; k++)
-            check(backend[i], encoder[k % encoders], decoder[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders, most);
+        for (size_t k = 0; k < decoders.n; k++)
+            check(backend[i], encoders.t[k % encoders.n], decoders.t[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders.n, most);
     }
 }
 
@@ -126,9 +105,8 @@ TEST(post_norm)
     static const char *const name[] = {"transformer", "macaron", "word:ssff"};
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
-            Table *t, *d;
+            Table *t = named(name[k]), *d;
             double most = 0;
-            assert_int_equal(zoo_find(&zoo, name[k], "euler", &t), 0);
             assert_int_equal(zoo_find_decoder(&zoo, name[k], "euler", &d), 0);
             check(backend[i], NULL, t, NORM_POST, &most);
             check(backend[i], t, d, NORM_POST, &most);
@@ -199,7 +177,7 @@ TEST(a_cache_for_each_slot_is_wrong)
             int pair = k % 2;
             assert_int_equal((pair ? zoo_find_decoder : zoo_find)(&zoo, name[k / 2], "euler", &d),
                              0);
-            Model *m = model_of(backend[i], pair ? encoder[0] : NULL, d, NORM_PRE);
+            Model *m = model_on(backend[i], pair ? encoders.t[0] : NULL, d, NORM_PRE);
             Batch x = tiny_batch_of(m);
             double far = decoded_distance(m, &x, by_slot);
             if (stages(m) ? !(far > 1e-2) : !(far <= limit(backend[i])))
@@ -217,8 +195,8 @@ TEST(wrong_rows_are_seen)
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
             for (int pair = 0; pair < 2; pair++) {
-                Model *m = model_of(backend[i], pair ? encoder[0] : NULL,
-                                    pair ? decoder[0] : alone[0], NORM_PRE);
+                Model *m = model_on(backend[i], pair ? encoders.t[0] : NULL,
+                                    pair ? decoders.t[0] : alone.t[0], NORM_PRE);
                 Batch x = tiny_batch_of(m);
                 assert_true(decoded_distance(m, &x, NULL) <= limit(backend[i]));
                 double far = decoded_distance(m, &x, wrong[k]);

@@ -7,21 +7,16 @@
  * eps of a magnitude of 10. A loss is a mean over rows of a chain that begins at 1: 1e-5 of it. */
 #include "tests/lib/test.h"
 
-#include "bridge/bridge.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/ranks.h"
-#include "tests/lib/backends.h"
-#include "tests/lib/distance.h"
-#include "tests/lib/tiny.h"
+#include "tests/lib/bridged.h"
+#include "tests/lib/kernel_buffers.h"
 
-enum { LAYERS = 3, INNER = 32, STEPS = 10, MOST = 8 };
+enum { LAYERS = 3, STEPS = 10, MOST = 8 };
 
 static const Backend *cpu, *device[MOST];
 static size_t devices;
-static Table **scheme, *encoder; /* the last are decoders */
-static size_t schemes;
-static Zoo zoo;
+static Schemes schemes; /* the last are decoders */
+static Table *encoder;
 
 static int set_up(void **state)
 {
@@ -30,33 +25,26 @@ static int set_up(void **state)
         const Backend *b;
         if (backend_find(tested_backend(i), NULL, &b) == 0 && b->record) device[devices++] = b;
     }
-    if (backend_find("cpu-f32", NULL, &cpu) != 0 || zoo_open(&zoo) != 0) return 1;
-    if (zoo_find(&zoo, "transformer", "euler", &encoder) != 0) return 1;
-    return zoo_list(
-        &zoo,
-        "all,word:ssfsff,looped:2,rk2-gate-decoder,ab2-decoder,macaron-decoder,transformer-decoder",
-        "euler", &scheme, &schemes);
+    if (backend_find("cpu-f32", NULL, &cpu) != 0 || bridged_open(NULL) != 0) return 1;
+    encoder = named("transformer");
+    schemes = schemes_of("all,word:ssfsff,looped:2,rk2-gate-decoder,ab2-decoder,macaron-decoder,"
+                         "transformer-decoder");
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    for (size_t i = 0; i < schemes; i++) table_free(scheme[i]);
-    memory_free(scheme);
+    schemes_free(&schemes);
     table_free(encoder);
-    zoo_close(&zoo);
-    return 0;
+    return zoo_end(state);
 }
 
 static Model *model_of(const Backend *b, const Table *t)
 {
-    BridgeOptions o = {.layers = LAYERS, .width = TINY_WIDTH, .inner = INNER, .match = MATCH_NONE};
     ModelConfig c = tiny_config();
-    Plan *plan;
     Model *m;
-    if ((t->colours > 2 ? bridge_plan_pair(encoder, t, &o, &plan) : bridge_plan(t, &o, &plan)) != 0)
-        fail_msg("%s: %s", t->name, error_text());
-    if (model_new(&c, plan, b, 1, &m) != 0) fail_msg("%s: %s", t->name, error_text());
+    Plan *p = plan_of(t->colours > 2 ? encoder : NULL, t, options(0, LAYERS));
+    if (model_new(&c, p, b, 1, &m) != 0) fail_msg("%s: %s", t->name, error_text());
     tiny_shake(m, 3);
     return m;
 }
@@ -64,8 +52,8 @@ static Model *model_of(const Backend *b, const Table *t)
 /* Makes a scheme's model or, after all schemes, one of tiny_ends. */
 static Model *model_at(const Backend *b, size_t k)
 {
-    if (k < schemes) return model_of(b, scheme[k]);
-    const TinyEnds *e = &tiny_ends[k - schemes];
+    if (k < schemes.n) return model_of(b, schemes.t[k]);
+    const TinyEnds *e = &tiny_ends[k - schemes.n];
     ModelConfig c = tiny_ends_config(e);
     Model *m;
     if (model_new(&c, tiny_ends_plan(e), b, 1, &m) != 0) fail_msg("%s: %s", e->name, error_text());
@@ -73,13 +61,13 @@ static Model *model_at(const Backend *b, size_t k)
     return m;
 }
 
-/* Returns number i of the models whose recordings are tried, for model_at, every `step` schemes; SIZE_MAX past the
+/* Returns number i of the models whose recordings are tried (model_at): every `step` schemes; SIZE_MAX past the
  * last. */
 static size_t tried(size_t i, size_t step)
 {
-    size_t of_schemes = (schemes + step - 1) / step;
+    size_t of_schemes = (schemes.n + step - 1) / step;
     if (i < of_schemes) return i * step;
-    return tiny_ends[i - of_schemes].name ? schemes + i - of_schemes : SIZE_MAX;
+    return tiny_ends[i - of_schemes].name ? schemes.n + i - of_schemes : SIZE_MAX;
 }
 
 static double rounding(const Backend *b)
@@ -124,15 +112,15 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
 TEST(every_scheme_agrees_with_the_processor)
 {
     if (devices == 0) skip();
-    for (size_t k = 0; k < schemes; k++) {
-        Model *r = model_of(cpu, scheme[k]);
+    for (size_t k = 0; k < schemes.n; k++) {
+        Model *r = model_of(cpu, schemes.t[k]);
         for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
-            Model *m = model_of(device[i], scheme[k]);
+            Model *m = model_of(device[i], schemes.t[k]);
             double tol = rounding(device[i]), z = logit_distance(m, r);
             double g = gradient_distance(m, 4, r, 4);
             if (!(z <= tol && g <= tol))
                 fail_msg("%s, %s: logits differ by %g, gradients by %g", device[i]->name,
-                         scheme[k]->name, z, g);
+                         schemes.t[k]->name, z, g);
             if (k == 0 && tol < 0.01) /* other masks: a control */
                 assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
             model_free(m);
@@ -143,35 +131,39 @@ TEST(every_scheme_agrees_with_the_processor)
 
 /* ---- steps of training --------------------------------------------------------------------------- */
 
-/* Sets loss (STEPS) to the sum of nll of each step. order: a batch of tiny_batch_as a step; 'a' and 'c' have one
- * shape. */
-static void train(Model *m, const char *order, double *loss)
+/* Trains by steps of so many batches each, as the first of two ranks where `ranks` is not NULL. Sets loss to the
+ * sum of nll of each step. order: a batch of tiny_batch_as a step, at most STEPS; 'a' and 'c' have one shape. */
+static void train(Model *m, const char *order, size_t parts, Ranks *ranks, double *loss)
 {
     AdamConfig a = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
-    for (uint64_t i = 0; i < STEPS; i++) {
-        Batch b = tiny_batch_as(m, order[i]);
+    for (uint64_t step = 0; order[step]; step++) {
+        Batch b = tiny_batch_as(m, order[step]);
         Step s;
         model_tally_set(m, 0, 0);
-        assert_int_equal(model_step(m, &b, &a, i + 1), 0);
+        for (size_t i = 0; i < parts; i++) {
+            size_t asked = (ranks ? 2 : 1) * parts * batch_asked(&b);
+            StepPart p = {i, parts, parts, asked, {0}, ranks};
+            assert_int_equal(model_step_part(m, &b, &p, &a, step + 1), 0);
+        }
         assert_int_equal(model_tally(m, &s), 0);
         assert_true(s.norm > 0 && s.fault == 0);
-        loss[i] = s.loss;
+        loss[step] = s.loss;
     }
 }
 
 /* Returns a language model's scheme, or a decoder's. */
 static const Table *first_or_last(int pair)
 {
-    return scheme[pair ? schemes - 1 : 0];
+    return schemes.t[pair ? schemes.n - 1 : 0];
 }
 
-static const char *const orders[] = {"aaaaaaaaaa", "aababbbaaa", "ababababab", "acacbccaac"};
+static const char ten[] = "aaaaaaaaaa", *const orders[] = {"aaaaaa", "aabbba", "ababab", "acbcca"};
 
 static void ten_steps(const Table *t)
 {
     Model *r = model_of(cpu, t);
     double want[STEPS], got[STEPS];
-    train(r, orders[0], want);
+    train(r, ten, 1, NULL, want);
     for (size_t i = 0; i < devices; i++) {
         /* Rounding grows tenfold and more on the way. A pair has twice as many sublayers in a row, and bf16 takes
          * another path there. */
@@ -179,7 +171,7 @@ static void ten_steps(const Table *t)
         if (pair && device[i]->eps > 1e-3) continue;
         Model *m = model_of(device[i], t);
         double tol = fmax(pair ? 1e-4 : 1e-5, (pair ? 8 : 4) * (device[i]->eps - 0x1p-24));
-        train(m, orders[0], got);
+        train(m, ten, 1, NULL, got);
         for (int k = 0; k < STEPS; k++)
             if (!(fabs(got[k] / want[k] - 1) <= tol))
                 fail_msg("%s: loss %.9g after step %d, not %.9g", device[i]->name, got[k], k + 1,
@@ -230,35 +222,59 @@ static size_t replayable(const char *order)
     return strlen(order) - (two ? 2 : 1);
 }
 
-/* Checks that recorded and replayed steps have the bits of steps call by call, whatever the order of shapes. Recorded
- * words differ from replayed ones: other numbers of them are in a cluster, or masked. */
-static void compare_recorded(const Backend *b, size_t k, const char *order)
+/* Trains with recordings, whose calls stay in log_text, and without. Both have the same bits, whatever the order of
+ * shapes. Recorded words differ from replayed ones: other numbers of them are in a cluster, or masked. Where ranks is
+ * not NULL, both make the same sums in the same order. */
+static void compare_recorded(const Backend *b, size_t k, const char *order, size_t parts,
+                             Ranks *ranks)
 {
     Backend plain = *b, on = noted(b);
     plain.record = NULL;
     Model *m = model_at(&on, k), *r = model_at(&plain, k);
-    double x[STEPS], y[STEPS];
-    train(m, order, x);
-    train(r, order, y);
+    double x[STEPS] = {0}, y[STEPS] = {0};
+    char calls[sizeof log_text], sums[sizeof log_text];
+    size_t n = 0;
+    train(m, order, parts, ranks, x);
+    strcpy(calls, log_text);
+    for (char *c = calls; *c; c++)
+        if (*c != 'r') sums[n++] = *c;
+    sums[n] = '\0';
+    log_size = 0, log_text[0] = '\0';
+    train(r, order, parts, ranks, y);
+    assert_string_equal(sums, log_text);
     assert_memory_equal(x, y, sizeof x);
     assert_true(tiny_same(m, model_data(m), r, model_data(r)));
     assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
-    assert_int_equal(log_size, replayable(order));
-    train(r, order, y); /* a control */
-    assert_memory_not_equal(x, y, sizeof x);
+    if (k == 0) { /* a control */
+        train(r, order, parts, ranks, y);
+        assert_memory_not_equal(x, y, sizeof x);
+        assert_false(tiny_same(m, model_data(m), r, model_data(r)));
+    }
+    strcpy(log_text, calls);
+    log_size = strlen(calls);
     model_free(m);
     model_free(r);
 }
 
 enum { ORDERS = sizeof orders / sizeof *orders };
 
+/* Returns number i of the models tried on a device. One that differs from the first in its products alone has the
+ * first of them. */
+static size_t tried_on(const Backend *b, size_t i, size_t step)
+{
+    int alike = b != device[0] && b->attention == device[0]->attention;
+    return alike && i > 0 ? SIZE_MAX : tried(i, step);
+}
+
 TEST(recording_changes_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried(t, schemes - 1)) != SIZE_MAX; t++)
-            for (size_t o = k < schemes ? 0 : ORDERS - 1; o < ORDERS; o++)
-                compare_recorded(device[i], k, orders[o]);
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
+            for (size_t o = k < schemes.n ? 0 : ORDERS - 1; o < ORDERS; o++) {
+                compare_recorded(device[i], k, orders[o], 1, NULL);
+                assert_int_equal(log_size, replayable(orders[o]));
+            }
 }
 
 /* Without filling up, other words make another shape, and fewer steps are replayed. */
@@ -270,23 +286,11 @@ TEST(rows_that_are_not_filled_up_are_seen)
         Backend b = noted(device[0]);
         double loss[STEPS];
         b.row_sizes = 0;
-        Model *m = model_at(&b, schemes + (size_t)(e - tiny_ends));
-        train(m, order, loss);
+        Model *m = model_at(&b, schemes.n + (size_t)(e - tiny_ends));
+        train(m, order, 1, NULL, loss);
         assert_int_equal(log_size, replayable(order) - (e->adaptive || e->head.masked));
         model_free(m);
     }
-}
-
-/* Trains by steps of so many batches each, in the shapes of `order`. */
-static void train_by_parts(Model *m, const char *order, size_t parts)
-{
-    AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
-    for (uint64_t step = 1; step <= STEPS; step++)
-        for (size_t i = 0; i < parts; i++) {
-            Batch b = tiny_batch_as(m, order[step - 1]);
-            StepPart p = {i, parts, parts, parts * batch_asked(&b), {0}, NULL};
-            assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
-        }
 }
 
 /* Recorded parts change no bit. Each role of a part has a recording, and a post-norm network has norms to record. */
@@ -294,21 +298,8 @@ TEST(recorded_parts_change_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried(t, schemes - 1)) != SIZE_MAX; t++) {
-            size_t parts = 1 + t % 4;
-            const char *order = orders[(t + i) % ORDERS];
-            Backend plain = *device[i];
-            plain.record = NULL;
-            Model *m = model_at(device[i], k), *r = model_at(&plain, k);
-            train_by_parts(m, order, parts);
-            train_by_parts(r, order, parts);
-            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
-            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
-            train_by_parts(r, order, parts); /* a control */
-            assert_false(tiny_same(m, model_data(m), r, model_data(r)));
-            model_free(m);
-            model_free(r);
-        }
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
+            compare_recorded(device[i], k, orders[(t + i) % ORDERS], 1 + t % 4, NULL);
 }
 
 /* ---- ranks --------------------------------------------------------------------------------------- */
@@ -344,55 +335,29 @@ static void no_abandon(Ranks *r, int status)
     fail_msg("status %d: %s", status, error_text());
 }
 
-/* Trains as the first of two ranks, in the shapes of `order`. Returns the bytes that were summed. */
-static uint64_t train_as_rank(Model *m, const char *order, size_t parts)
-{
-    AdamConfig a = {.rate = 1e-2, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
-    Ranks r = {.size = 2,
-               .worth = 400,
-               .begin = double_begin,
-               .push = double_push,
-               .wait = double_wait,
-               .abandon = no_abandon};
-    log_size = 0;
-    for (uint64_t step = 1; step <= STEPS; step++)
-        for (size_t i = 0; i < parts; i++) {
-            Batch b = tiny_batch_as(m, order[step - 1]);
-            StepPart p = {i, parts, parts, 2 * parts * batch_asked(&b), {0}, &r};
-            assert_int_equal(model_step_part(m, &b, &p, &a, step), 0);
-        }
-    return r.bytes;
-}
-
 /* The sums begin in their order, some of them while backward goes on, and the bits are those of calls. */
 TEST(recorded_ranks_change_no_bit)
 {
     if (devices == 0) skip();
     size_t within = 0, replays = 0;
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried(t, 9)) != SIZE_MAX; t++) {
-            Backend plain = *device[i], on = noted(device[i]);
+        for (size_t t = 0, k; (k = tried_on(device[i], t, 30)) != SIZE_MAX; t++) {
+            Ranks r = {.size = 2,
+                       .worth = 400,
+                       .begin = double_begin,
+                       .push = double_push,
+                       .wait = double_wait,
+                       .abandon = no_abandon};
+            Model *m = model_at(device[i], k);
+            size_t trainings = k == 0 ? 3 : 2;
             const char *order = orders[t % ORDERS];
-            char sums[sizeof log_text];
-            size_t n = 0, parts = 1 + k % 2;
-            plain.record = NULL;
-            Model *m = model_at(&on, k), *r = model_at(&plain, k);
-            uint64_t bytes = train_as_rank(m, order, parts);
+            compare_recorded(device[i], k, order, 1 + k % 2, &r);
+            assert_true(r.bytes == trainings * strlen(order) * sizeof(float) * model_size(m));
             for (char *c = log_text; *c; c++) {
                 replays += *c == 'r';
                 within += *c == 'b' && c[1] == 'r';
-                if (*c != 'r') sums[n++] = *c;
             }
-            sums[n] = '\0';
-            assert_true(bytes == STEPS * sizeof(float) * model_size(m));
-            assert_true(train_as_rank(r, order, parts) == bytes);
-            assert_string_equal(sums, log_text);
-            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
-            assert_true(tiny_same(m, model_moment(m, 1), r, model_moment(r, 1)));
-            train_as_rank(r, order, parts); /* a control */
-            assert_false(tiny_same(m, model_data(m), r, model_data(r)));
             model_free(m);
-            model_free(r);
         }
     assert_true(replays > 0 && within > 0);
 }
@@ -401,15 +366,16 @@ TEST(recorded_ranks_change_no_bit)
 TEST(long_lists)
 {
     if (devices == 0) skip();
-    enum { N = 600, D = 4, TERMS = 40, INPUTS = 70 };
+    enum { N = 600, TERMS = 40, INPUTS = 70 };
     for (size_t i = 0; i < devices; i++) {
         const Backend *b = device[i];
         double x[N * D], r[N * D], g[N], w[INPUTS * D];
         for (int k = 0; k < N * D; k++) x[k] = sin(k);
         for (int k = 0; k < INPUTS * D; k++) w[k] = 0.01 * cos(k);
-        void *dx = b->alloc(N * D), *dr = b->alloc(N * D), *dw = b->alloc(INPUTS * D);
-        void *dg = b->alloc(N), *zero = b->alloc(1), *dE = b->alloc(2 * D);
-        int32_t token[N], *dt = b->alloc(N);
+        SCOPE;
+        void *dx = plain_new(b, N * D), *dr = plain_new(b, N * D), *dw = plain_new(b, INPUTS * D);
+        void *dg = plain_new(b, N), *zero = plain_new(b, 1), *dE = plain_new(b, 2 * D);
+        int32_t token[N], *dt = plain_new(b, N);
         b->put(dx, x, N * D);
         b->put(dw, w, INPUTS * D);
         LinTerm term[TERMS] = {{0}};
@@ -438,8 +404,6 @@ TEST(long_lists)
         b->get(r, dE, 2 * D);
         for (int k = 0; k < 2 * D; k++) assert_true(fabs(r[k] - sum[k]) <= N * N * 0x1p-24);
         assert_int_equal(b->wait(), 0);
-        void *all[] = {dx, dr, dw, dg, zero, dE, dt};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++) b->release(all[k]);
     }
 }
 
@@ -449,14 +413,15 @@ TEST(long_lists)
 TEST(embedding_of_many_words)
 {
     if (devices == 0) skip();
-    enum { N = 700, D = 5, MOST_WORDS = 5000 };
+    enum { N = 700, MOST_WORDS = 5000 };
     static const size_t words[] = {40, MOST_WORDS};
     for (size_t i = 0; i < devices; i++)
         for (size_t k = 0; k < 2; k++) {
+            SCOPE;
             const Backend *b = device[i];
             static double dE[MOST_WORDS * D], got[MOST_WORDS * D], x[N * D];
-            int32_t token[N], *dt = b->alloc(N);
-            void *dx = b->alloc(N * D), *de = b->alloc(words[k] * D);
+            int32_t token[N], *dt = plain_new(b, N);
+            void *dx = plain_new(b, N * D), *de = plain_new(b, words[k] * D);
             size_t last = words[k] - 1;
             memset(dE, 0, sizeof dE);
             for (int r = 0; r < N; r++) {
@@ -473,9 +438,6 @@ TEST(embedding_of_many_words)
             /* all numbers are multiples of 1/32 below 2^13: sums are exact */
             assert_memory_equal(got, dE, words[k] * D * sizeof *got);
             assert_int_equal(b->wait(), 0);
-            b->release(dx);
-            b->release(de);
-            b->release(dt);
         }
 }
 
@@ -536,22 +498,18 @@ TEST(packed_transfers)
 
 TEST(nothing_leaks)
 {
-    size_t live = memory_live();
+    size_t before = memory_live();
     for (size_t i = 0; i < devices; i++) {
         double loss[STEPS];
-        Model *m = model_of(device[i], scheme[0]);
-        train(m, orders[1], loss);
-        assert_true(memory_live() > live);
+        Model *m = model_of(device[i], schemes.t[0]);
+        train(m, orders[1], 1, NULL, loss);
+        assert_true(memory_live() > before);
         model_free(m);
-        assert_int_equal(memory_live(), live);
+        assert_int_equal(memory_live(), before);
     }
     if (devices == 0) skip();
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -3,38 +3,21 @@
  * All is in f64. */
 #include "tests/lib/test.h"
 
-#include <float.h>
+#include "tests/lib/bridged.h"
 
-#include "bridge/bridge.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
-#include "tests/lib/distance.h"
-#include "tests/lib/tiny.h"
-
-enum { D = 8, INNER = 32, TOKENS = 6, LAYERS = 2, STEPS = 6 };
-
-static const Backend *f64;
-static Zoo zoo;
+enum { TOKENS = 6, LAYERS = 2, STEPS = 6 };
 
 static int set_up(void **state)
 {
     (void)state;
-    return zoo_open(&zoo) != 0 || backend_find("cpu-f64", NULL, &f64) != 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
-    return 0;
+    return bridged_open(NULL);
 }
 
 static int make_plan(const char *name, int norm, Plan **out)
 {
-    BridgeOptions o = {.layers = LAYERS, .width = D, .inner = INNER, .norm = norm};
-    Table *t;
-    assert_int_equal(zoo_find(&zoo, name, "euler", &t), 0);
+    BridgeOptions o = options(0, LAYERS);
+    Table *t = named(name);
+    o.norm = norm;
     int code = bridge_plan(t, &o, out);
     table_free(t);
     return code;
@@ -45,7 +28,6 @@ static Model *post_model(const char *name)
     Plan *plan;
     Model *m;
     ModelConfig c = tiny_config();
-    c.width = D;
     c.max_length = TOKENS;
     if (make_plan(name, NORM_POST, &plan) != 0) fail_msg("%s: %s", name, error_text());
     assert_int_equal(plan_check(plan), 0);
@@ -212,29 +194,6 @@ TEST(a_post_model_is_no_field)
     model_free(m);
 }
 
-/* The place of the norms is part of what a plan computes. */
-TEST(same_plans_have_the_same_norms)
-{
-    static const struct {
-        const char *a, *b;
-        int norm_a, norm_b, same;
-    } pair[] = {{"transformer", "transformer", NORM_POST, NORM_POST, 1},
-                {"rk2-unit", "repeat:2", NORM_POST, NORM_POST, 1},
-                {"transformer", "transformer", NORM_POST, NORM_PRE, 0},
-                {"transformer", "looped:2", NORM_POST, NORM_POST, 0},
-                {"rk2-unit", "transformer", NORM_POST, NORM_POST, 0}};
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
-        Plan *a, *b;
-        int same = -1;
-        assert_int_equal(make_plan(pair[i].a, pair[i].norm_a, &a), 0);
-        assert_int_equal(make_plan(pair[i].b, pair[i].norm_b, &b), 0);
-        assert_int_equal(plan_same(a, b, &same), 0);
-        if (same != pair[i].same) fail_msg("%s, %s: %d", pair[i].a, pair[i].b, same);
-        plan_free(a);
-        plan_free(b);
-    }
-}
-
 /* ---- plans --------------------------------------------------------------------------------------- */
 
 static Plan *spoilt(int how)
@@ -259,8 +218,4 @@ TEST(norms_out_of_place_are_refused)
     }
 }
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(set_up, tear_down);
-}
+TEST_MAIN(set_up, zoo_end)

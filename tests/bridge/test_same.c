@@ -1,46 +1,42 @@
-/* test_same.c: plan_same against the numbers: plans that it calls the same give the same states for the same
- * weights, and plans that it calls different do not. */
+/* test_same.c: plan_same against the numbers: plans of language models, and of encoders with their decoders, that it
+ * calls the same give the same logits for the same weights, and plans that it calls different do not. */
 #include "tests/lib/test.h"
 
-#include "bridge/bridge.h"
-#include "kernels/random.h"
+#include "tests/lib/bridged.h"
 #include "tests/lib/scratch.h"
 
-enum { D = 8, HEADS = 2, INNER = 32, TOKENS = 5 };
+/* Schemes that no zoo has: learned numbers on C, old slopes of C; two transformer layers of half a step. */
+static const char more[] =
+    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
+    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
+    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n"
+    "scheme x-halves\nk1 = F(y)\nk2 = C(y + 1/2*k1)\nk3 = G(y + 1/2*k1 + 1/2*k2)\n"
+    "k4 = F(y + 1/2*k1 + 1/2*k2 + 1/2*k3)\nk5 = C(y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4)\n"
+    "k6 = G(y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4 + 1/2*k5)\n"
+    "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4 + 1/2*k5 + 1/2*k6\n";
 
-static Zoo zoo;
-static const Backend *f64;
+static Schemes alone, decoders;
 
-static int setup(void **state)
+static int set_up(void **state)
 {
     (void)state;
-    return zoo_open(&zoo) || backend_find("cpu-f64", NULL, &f64);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    zoo_close(&zoo);
+    if (bridged_open(more) != 0) return 1;
+    alone = schemes_of("all,looped:2,repeat:2,repeat:1,heun-F,heun-G,rk2-unit-G");
+    decoders = schemes_of(
+        "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder,"
+        "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"
+        "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross");
     return 0;
 }
 
-static Plan *plan_of(const Table *t, size_t layers, int match)
+static int tear_down(void **state)
 {
-    BridgeOptions o = {.layers = layers, .width = D, .inner = INNER, .match = match};
-    Plan *p;
-    if (bridge_plan(t, &o, &p) != 0) fail_msg("%s: %s", t->name, error_text());
-    return p;
+    schemes_free(&alone);
+    schemes_free(&decoders);
+    return zoo_end(state);
 }
 
-static Plan *plan_named(const char *name, size_t layers, int match)
-{
-    Table *t;
-    if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s", error_text());
-    Plan *p = plan_of(t, layers, match);
-    table_free(t);
-    return p;
-}
-
+/* Tells whether the plans are the same. Frees neither. */
 static int same_plans(const Plan *a, const Plan *b)
 {
     int same = -1, back = -1;
@@ -49,209 +45,257 @@ static int same_plans(const Plan *a, const Plan *b)
     return same;
 }
 
-static int same_names(const char *a, size_t m, const char *b, size_t n)
+static int same_and_free(Plan *a, Plan *b)
 {
-    Plan *p = plan_named(a, m, MATCH_NONE), *q = plan_named(b, n, MATCH_NONE);
-    int same = same_plans(p, q);
-    plan_free(p);
-    plan_free(q);
+    int same = same_plans(a, b);
+    plan_free(a);
+    plan_free(b);
     return same;
 }
 
-TEST(test_known_maps)
+/* Two networks, of language models where e is NULL. */
+typedef struct {
+    const char *e, *d;
+    size_t above, below;
+} Net;
+
+static Plan *plan_at(Net n, int norm)
 {
-    static const struct {
-        const char *a;
-        size_t m;
-        const char *b;
-        size_t n;
-        int same;
-    } list[] = {
-        {"rk2-unit", 1, "repeat:2", 1, 1},
-        {"rk2-unit", 3, "repeat:2", 3, 1},
-        {"transformer", 2, "lie-trotter", 2, 1},
-        {"euler-layer", 2, "transformer", 2, 1},
-        {"macaron", 2, "strang-marchuk", 2, 1},
-        {"looped:1", 1, "transformer", 1, 1},
-        {"dial:3-0", 1, "euler", 1, 1},
-        {"dial:2-1", 1, "heun", 1, 1},
-        {"dial:2-1/2", 1, "heun", 1, 0},
-        {"word:sfsf", 1, "transformer", 2, 1}, /* names of layers and sets do not count */
-        {"sandwich:2-1", 1, "word:ssff", 1, 1},
-        {"ab2", 1, "euler", 1, 1}, /* a first layer has no history */
-        {"leapfrog", 1, "euler", 1, 1},
-        {"euler-F", 1, "transformer", 1, 1},
-        {"euler-G", 1, "transformer", 1, 1},
-        {"ab2", 2, "euler", 2, 0},
-        {"rk2-unit", 1, "transformer", 2, 0}, /* shared weights are not those of two layers */
-        {"rk2-unit", 1, "heun-layer", 1, 0},
-        {"heun", 1, "ralston", 1, 0},
-        {"heun", 1, "heun-layer", 1, 0},
-        {"euler", 1, "transformer", 1, 0},
-        {"looped:2", 1, "repeat:2", 1, 0},
-        {"macaron", 1, "att-ffn-att", 1, 0},
-        {"transformer", 1, "transformer", 2, 0},
-        {"rk2-scalar", 1, "rk2-unit", 1, 0}, /* they part when trained */
-        {"rk2-gate", 1, "heun-layer", 1, 0},
-        {"word:ssff", 1, "word:sfsf", 1, 0},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (same_names(list[i].a, list[i].m, list[i].b, list[i].n) != list[i].same)
-            fail_msg("%s (%zu) and %s (%zu): told %d", list[i].a, list[i].m, list[i].b, list[i].n,
-                     !list[i].same);
+    BridgeOptions o = options(n.above, n.below);
+    o.norm = norm;
+    return plan_named(n.e, n.d, o);
 }
 
-/* Inner widths are part of a map: macaron's halves at equal parameters are not whole ones. */
-TEST(test_widths_count)
+TEST(known_maps)
 {
-    Plan *a = plan_named("macaron", 1, MATCH_PARAMETERS), *b = plan_named("macaron", 1, MATCH_NONE);
-    assert_false(same_plans(a, b));
-    plan_free(a);
-    plan_free(b);
+    static const struct {
+        Net a, b;
+        int norm, same;
+    } list[] = {
+        {{NULL, "rk2-unit", 0, 1}, {NULL, "repeat:2", 0, 1}, 0, 1},
+        {{NULL, "rk2-unit", 0, 3}, {NULL, "repeat:2", 0, 3}, 0, 1},
+        {{NULL, "transformer", 0, 2}, {NULL, "lie-trotter", 0, 2}, 0, 1},
+        {{NULL, "euler-layer", 0, 2}, {NULL, "transformer", 0, 2}, 0, 1},
+        {{NULL, "macaron", 0, 2}, {NULL, "strang-marchuk", 0, 2}, 0, 1},
+        {{NULL, "looped:1", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
+        {{NULL, "dial:3-0", 0, 1}, {NULL, "euler", 0, 1}, 0, 1},
+        {{NULL, "dial:2-1", 0, 1}, {NULL, "heun", 0, 1}, 0, 1},
+        {{NULL, "dial:2-1/2", 0, 1}, {NULL, "heun", 0, 1}, 0, 0},
+        /* names of layers and sets do not count */
+        {{NULL, "word:sfsf", 0, 1}, {NULL, "transformer", 0, 2}, 0, 1},
+        {{NULL, "sandwich:2-1", 0, 1}, {NULL, "word:ssff", 0, 1}, 0, 1},
+        {{NULL, "ab2", 0, 1}, {NULL, "euler", 0, 1}, 0, 1}, /* a first layer has no history */
+        {{NULL, "leapfrog", 0, 1}, {NULL, "euler", 0, 1}, 0, 1},
+        {{NULL, "euler-F", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
+        {{NULL, "euler-G", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
+        {{NULL, "ab2", 0, 2}, {NULL, "euler", 0, 2}, 0, 0},
+        /* shared weights are not those of two layers */
+        {{NULL, "rk2-unit", 0, 1}, {NULL, "transformer", 0, 2}, 0, 0},
+        {{NULL, "rk2-unit", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
+        {{NULL, "heun", 0, 1}, {NULL, "ralston", 0, 1}, 0, 0},
+        {{NULL, "heun", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
+        {{NULL, "euler", 0, 1}, {NULL, "transformer", 0, 1}, 0, 0},
+        {{NULL, "looped:2", 0, 1}, {NULL, "repeat:2", 0, 1}, 0, 0},
+        {{NULL, "macaron", 0, 1}, {NULL, "att-ffn-att", 0, 1}, 0, 0},
+        {{NULL, "transformer", 0, 1}, {NULL, "transformer", 0, 2}, 0, 0},
+        {{NULL, "rk2-scalar", 0, 1}, {NULL, "rk2-unit", 0, 1}, 0, 0}, /* they part when trained */
+        {{NULL, "rk2-gate", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
+        {{NULL, "word:ssff", 0, 1}, {NULL, "word:sfsf", 0, 1}, 0, 0},
+        {{NULL, "transformer", 0, 2}, {NULL, "transformer", 0, 2}, 1, 1},
+        {{NULL, "rk2-unit", 0, 2}, {NULL, "repeat:2", 0, 2}, 1, 1},
+        {{NULL, "transformer", 0, 2}, {NULL, "looped:2", 0, 2}, 1, 0},
+        {{NULL, "rk2-unit", 0, 2}, {NULL, "transformer", 0, 2}, 1, 0},
+        {{"transformer", "transformer-decoder", 1, 2}, {"transformer", "word:scfscf", 1, 1}, 0, 1},
+        {{"transformer", "transformer-decoder", 2, 1}, {"word:sfsf", "word:scf", 1, 1}, 0, 1},
+        {{"transformer", "word:sf-decoder", 1, 1}, {"transformer", "word:scf", 1, 1}, 0, 1},
+        {{"macaron", "macaron-decoder", 1, 1},
+         {"strang-marchuk", "strang-marchuk-decoder", 1, 1},
+         0,
+         1},
+        {{"heun-layer", "rk2-unit-decoder", 1, 1}, {"heun-layer", "repeat:2-decoder", 1, 1}, 0, 1},
+        {{"transformer", "looped:1-decoder", 1, 1},
+         {"lie-trotter", "lie-trotter-decoder", 1, 1},
+         0,
+         1},
+        {{"ab2", "ab2-decoder", 1, 1}, {"euler", "euler-decoder", 1, 1}, 0, 1},
+        {{"transformer", "word:scfscf", 1, 1}, {"transformer", "transformer-decoder", 1, 2}, 1, 1},
+        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:csf", 1, 1}, 0, 0},
+        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:csf", 1, 1}, 1, 0},
+        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:sfc", 1, 1}, 0, 0},
+        {{"macaron", "transformer-decoder", 1, 1}, {"transformer", "macaron-decoder", 1, 1}, 0, 0},
+        {{"transformer", "transformer-decoder", 2, 1},
+         {"transformer", "transformer-decoder", 1, 2},
+         0,
+         0},
+        {{"macaron", "transformer-decoder", 1, 1},
+         {"transformer", "transformer-decoder", 1, 1},
+         0,
+         0},
+        {{"transformer", "rk4-decoder", 1, 1}, {"transformer", "rk4-layer-decoder", 1, 1}, 0, 0},
+        {{"transformer", "strang-decoder", 1, 1}, {"transformer", "macaron-decoder", 1, 1}, 0, 0},
+        {{"transformer", "rk2-gate-decoder", 1, 1},
+         {"transformer", "heun-layer-decoder", 1, 1},
+         0,
+         0},
+        {{"rk2-gate", "heun-decoder", 1, 1}, {"rk2-tanh", "heun-decoder", 1, 1}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        int norm = list[i].norm ? NORM_POST : NORM_PRE;
+        if (same_and_free(plan_at(list[i].a, norm), plan_at(list[i].b, norm)) != list[i].same)
+            fail_msg("%s and %s: told %d", list[i].a.d, list[i].b.d, !list[i].same);
+    }
+}
+
+/* Inner widths are part of a map: macaron's halves at equal parameters are not whole ones. So is the place of norms. */
+TEST(widths_and_norms_count)
+{
+    BridgeOptions o = options(0, 1), narrow = o, post = o;
+    narrow.match = MATCH_PARAMETERS;
+    post.norm = NORM_POST;
+    assert_false(
+        same_and_free(plan_named(NULL, "macaron", o), plan_named(NULL, "macaron", narrow)));
+    assert_false(
+        same_and_free(plan_named(NULL, "transformer", o), plan_named(NULL, "transformer", post)));
 }
 
 /* A second evaluation and sums in another order change nothing. A coefficient off by 1e-6 does. */
-TEST(test_one_coefficient)
+TEST(one_coefficient)
 {
     static const char *const text[] = {
-        "scheme a\nk1 = H(y)\nk2 = H(y + 1/3*k1)\ny' = y + 1/4*k1 + 3/4*k2\n",
-        "scheme b\nk1 = H(y)\nk2 = H(y + 1/6*k1 + 1/6*k1)\nk3 = H(y)\ny' = y + 1/8*k1 + 3/4*k2 + "
-        "1/8*k3\n",
-        "scheme c\nk1 = H(y)\nk2 = H(y + 333334/1000000*k1)\ny' = y + 1/4*k1 + 3/4*k2\n",
+        "k1 = H(y)\nk2 = H(y + 1/3*k1)\ny' = y + 1/4*k1 + 3/4*k2",
+        "k1 = H(y)\nk2 = H(y + 1/6*k1 + 1/6*k1)\nk3 = H(y)\ny' = y + 1/8*k1 + 3/4*k2 + 1/8*k3",
+        "k1 = H(y)\nk2 = H(y + 333334/1000000*k1)\ny' = y + 1/4*k1 + 3/4*k2",
     };
     Plan *p[3];
     for (int i = 0; i < 3; i++) {
-        Table **list = NULL;
-        size_t count = 0;
-        assert_int_equal(scheme_parse("text", text[i], strlen(text[i]), &list, &count), 0);
-        p[i] = plan_of(list[0], 2, MATCH_NONE);
-        table_free(list[0]);
-        memory_free(list);
+        Table *t = scheme_of_text(text[i]);
+        p[i] = plan_of(NULL, t, options(0, 2));
+        table_free(t);
     }
     assert_true(same_plans(p[0], p[1]));
     assert_false(same_plans(p[0], p[2]));
     for (int i = 0; i < 3; i++) plan_free(p[i]);
 }
 
-/* ---- all schemes, by the numbers ------------------------------------------------------------- */
-
-static Model *model_of(const Table *t, size_t layers)
+/* Substeps are two steps of half the size with a layer's weights, as written out on either side. */
+TEST(substeps_are_smaller_steps)
 {
-    ModelConfig c = {.vocab = 7,
-                     .width = D,
-                     .heads = HEADS,
-                     .positions = POSITIONS_SINUSOID,
-                     .act = ACT_GELU,
-                     .max_tokens = TOKENS,
-                     .max_length = TOKENS,
-                     .seed = 5};
-    Model *m;
-    if (model_new(&c, plan_of(t, layers, MATCH_NONE), f64, 0, &m) != 0)
-        fail_msg("%s", error_text());
-    const Param *list;
-    size_t n = model_params(m, &list);
-    for (size_t i = 0; i < n; i++) { /* learned numbers leave their starts, biases too */
-        double x[64];
-        if (list[i].size > 64) continue;
-        void *at = backend_at(f64, model_data(m), list[i].offset);
-        f64->get(x, at, list[i].size);
-        for (size_t k = 0; k < list[i].size; k++) x[k] += 0.3 * random_normal(9, i, k);
-        f64->put(at, x, list[i].size);
-    }
-    return m;
+    BridgeOptions o = options(1, 2), two = o, three = o;
+    two.substeps = 2;
+    three.substeps = 3;
+    assert_true(same_and_free(plan_named("looped:2", "x-halves", o),
+                              plan_named("transformer", "transformer-decoder", two)));
+    assert_false(same_and_free(plan_named("looped:2", "x-halves", o),
+                               plan_named("transformer", "transformer-decoder", three)));
 }
+
+/* ---- all schemes, by the numbers ------------------------------------------------------------- */
 
 static int same_slots(const Plan *a, const Plan *b)
 {
     if (a->slots != b->slots || a->scalars != b->scalars || a->gates != b->gates) return 0;
-    for (size_t i = 0; i < a->slots; i++)
-        if (a->slot[i].kind != b->slot[i].kind || a->slot[i].set != b->slot[i].set ||
-            a->slot[i].layer != b->slot[i].layer)
+    for (size_t i = 0; i < a->slots; i++) {
+        const PlanSlot *s = &a->slot[i], *t = &b->slot[i];
+        if (s->kind != t->kind || s->set != t->set || s->layer != t->layer || s->side != t->side)
             return 0;
+    }
     return 1;
 }
 
-/* Returns the root mean square of the difference over that of a state. */
-static double distance(Model *a, Model *b)
-{
-    double x[TOKENS * D], y[TOKENS * D], z[TOKENS * D], sum = 0, all = 0;
-    for (int i = 0; i < TOKENS * D; i++) x[i] = random_normal(2, 1, (uint64_t)i);
-    assert_int_equal(model_run_plan(a, TOKENS, x, y), 0);
-    assert_int_equal(model_run_plan(b, TOKENS, x, z), 0);
-    for (int i = 0; i < TOKENS * D; i++) {
-        sum += (y[i] - z[i]) * (y[i] - z[i]);
-        all += y[i] * y[i];
-    }
-    return sqrt(sum / all);
-}
-
-/* plan_same and the numbers agree on every pair of schemes with the same sublayers: 1e-9 is rounding (40 layers'
+/* Checks that plan_same and the numbers agree on every two schemes with the same sublayers: 1e-9 is rounding (40 layers'
  * worth of 1e-16 each, grown by state weights of at most 65/24 a layer), 1e-6 is not. */
-TEST(test_all_pairs)
+static void compare_all(const Table *e, const Schemes *s)
 {
-    enum { LAYERS = 2 };
-    Table **scheme;
-    size_t count, same = 0, apart = 0;
-    assert_int_equal(zoo_list(&zoo, "all,looped:2,repeat:2,repeat:1,heun-F,heun-G,rk2-unit-G",
-                              "euler", &scheme, &count),
-                     0);
-    Model **m = calloc(count, sizeof *m);
-    assert_non_null(m);
-    for (size_t i = 0; i < count; i++) m[i] = model_of(scheme[i], LAYERS);
-    for (size_t i = 0; i < count; i++)
+    enum { LOGITS = TINY_ROWS * TINY_VOCAB };
+    Model **m = calloc(s->n, sizeof *m);
+    double(*z)[LOGITS] = calloc(s->n, sizeof *z);
+    size_t same = 0, different = 0;
+    assert_true(m && z);
+    for (size_t i = 0; i < s->n; i++) {
+        m[i] = shaken(plan_of(e, s->t[i], options(1, 2)), tiny_config(), 0.3, 1, 0);
+        Batch b = tiny_batch_of(m[i]);
+        assert_int_equal(model_logits(m[i], &b, z[i]), 0);
+    }
+    for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < i; j++) {
             int told = same_plans(model_plan(m[i]), model_plan(m[j]));
             if (!same_slots(model_plan(m[i]), model_plan(m[j]))) {
-                assert_false(told);
+                assert_false(told && !e);
                 continue;
             }
-            double d = distance(m[i], m[j]);
+            double d = relative_distance(z[i], z[j], LOGITS);
             if (told ? !(d <= 1e-9) : !(d >= 1e-6))
-                fail_msg("%s and %s: told %d, distance %g", scheme[i]->name, scheme[j]->name, told,
-                         d);
+                fail_msg("%s and %s: told %d, distance %g", s->t[i]->name, s->t[j]->name, told, d);
             same += (size_t)told;
-            apart += (size_t)!told;
+            different += (size_t)!told;
         }
-    assert_true(same >= 4 && apart >= 100);
-    for (size_t i = 0; i < count; i++) {
-        model_free(m[i]);
-        table_free(scheme[i]);
-    }
+    print_message("# %zu told the same, %zu different\n", same, different);
+    assert_true(same >= 4 && different >= 100);
+    for (size_t i = 0; i < s->n; i++) model_free(m[i]);
     free(m);
-    memory_free(scheme);
+    free(z);
 }
 
-/* Lines that are summed ahead of time are the same lines. */
-TEST(test_folded)
+TEST(told_the_same_as_the_numbers)
 {
-    Table **scheme;
-    size_t count;
-    assert_int_equal(zoo_list(&zoo, "all", "euler", &scheme, &count), 0);
-    for (size_t i = 0; i < count; i++) {
-        Plan *p = plan_of(scheme[i], 3, MATCH_NONE), *folded;
-        assert_int_equal(plan_fold(p, &folded), 0);
-        if (!same_plans(p, folded)) fail_msg("%s is not its folded self", scheme[i]->name);
-        plan_free(folded);
-        plan_free(p);
-        table_free(scheme[i]);
-    }
-    memory_free(scheme);
+    Table *e = named("transformer");
+    compare_all(NULL, &alone);
+    compare_all(e, &decoders);
+    table_free(e);
 }
 
-/* Multiplies the first number of the first line by 1 + by. Returns 0 where there is no line. */
-static int nudge(Plan *p, double by)
+/* ---- folded plans, changed plans ----------------------------------------------------------------- */
+
+/* Multiplies the n-th number of a line by 1 + by, counted over all lines, those of the source first. Returns 0 past the
+ * end. */
+static int nudge(Plan *p, size_t n, double by)
 {
     for (size_t i = 0; i < p->instrs; i++)
-        if (p->instr[i].op == PLAN_LIN) {
-            p->instr[i].term[0].c *= 1 + by;
-            return 1;
-        }
+        for (size_t k = 0; p->instr[i].op == PLAN_LIN && k < p->instr[i].terms; k++)
+            if (n-- == 0) {
+                p->instr[i].term[k].c *= 1 + by;
+                return 1;
+            }
     return 0;
+}
+
+/* A plan whose lines are summed ahead of time is the same map. With one number off by 1e-6 it is another. Returns how
+ * many numbers were seen. */
+static size_t check_folded(const Table *e, const Table *d)
+{
+    Plan *p = plan_of(e, d, options(2, 3)), *folded;
+    size_t seen = 0;
+    assert_int_equal(plan_fold(p, &folded), 0);
+    assert_int_equal(plan_check(folded), 0);
+    if (!same_plans(p, folded)) fail_msg("%s is not its folded self", d->name);
+    plan_free(folded);
+    for (size_t n = 0; n < 400; n += 7) {
+        Plan *q;
+        assert_int_equal(plan_fold(p, &q), 0);
+        int there = nudge(q, n, 1e-6);
+        seen += there && !same_plans(p, q);
+        plan_free(q);
+        if (!there) break;
+    }
+    plan_free(p);
+    return seen;
+}
+
+TEST(folded)
+{
+    Schemes encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,"
+                                  "word:ssff,polynet");
+    size_t seen = 0;
+    for (size_t i = 0; i < alone.n; i++) check_folded(NULL, alone.t[i]);
+    for (size_t i = 0; i < decoders.n; i++)
+        seen += check_folded(encoders.t[i % encoders.n], decoders.t[i]);
+    assert_true(seen > 8 * decoders.n);
+    schemes_free(&encoders);
 }
 
 /* However deep a plan is, a change far inside is seen, and roundings do not grow. rk4-released multiplies the
  * state by 65/24 a layer; no-residual and polynet put a sublayer's value alone into the next. */
-TEST(test_depth)
+TEST(depth)
 {
     static const char *const name[] = {"euler",   "macaron",  "rk4",  "rk4-released", "no-residual",
                                        "polynet", "rk2-gate", "dlcl", "lm-resnet",    "word:ssff"};
@@ -259,25 +303,21 @@ TEST(test_depth)
         double by;
         int same;
     } nudged[] = {{0, 1}, {1e-13, 1}, {1e-9, 0}, {-1, 0}};
-    enum { LAYERS = 60 };
     size_t seen = 0;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (size_t j = 0; j < sizeof nudged / sizeof *nudged; j++) {
-            Plan *p = plan_named(name[i], LAYERS, MATCH_NONE), *q;
+            Plan *p = plan_named(NULL, name[i], options(0, 60)), *q;
             assert_int_equal(plan_fold(p, &q), 0);
-            if (nudge(q, nudged[j].by)) {
-                if (same_plans(p, q) != nudged[j].same)
-                    fail_msg("%s by %g: told %d", name[i], nudged[j].by, !nudged[j].same);
-                seen++;
-            }
-            plan_free(p);
-            plan_free(q);
+            int there = nudge(q, 0, nudged[j].by), same = same_and_free(p, q);
+            if (there && same != nudged[j].same)
+                fail_msg("%s by %g: told %d", name[i], nudged[j].by, same);
+            seen += (size_t)there;
         }
     assert_true(seen > 30);
 }
 
 /* a (r0 + r1) is the same as a r0 + a r1, with a learned. */
-TEST(test_multiplied_out)
+TEST(multiplied_out)
 {
     Plan *p[2];
     for (int i = 0; i < 2; i++) {
@@ -293,9 +333,30 @@ TEST(test_multiplied_out)
     }
     assert_true(same_plans(p[0], p[1]));
     p[1]->instr[1].term[0].factors = 0;
-    assert_false(same_plans(p[0], p[1]));
-    plan_free(p[0]);
-    plan_free(p[1]);
+    assert_false(same_and_free(p[0], p[1]));
+}
+
+/* Makes a small pair. `how` changes the input of its keys or queries, or adds a second cross-attention. */
+static Plan *small(int how)
+{
+    Plan *p = plan_new_pair(1, 1);
+    int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_SOURCE});
+    int self = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_TARGET});
+    int c = plan_slot(p, (PlanSlot){SLOT_CROSS, 0, 1, 0, SIDE_TARGET});
+    int k = plan_eval(p, f, 1, 0), h = plan_eval(p, self, 0, 1);
+    int keys = plan_keys(p, c, how == 1 ? 1 : k); /* 1: keys of the encoder's input */
+    if (how == 2) h = 0;                          /* 2: queries of the embedding */
+    int x = plan_cross(p, c, h, keys, 2);
+    p->output = how == 3 ? plan_cross(p, c, x, keys, 3) : x;
+    assert_int_equal(plan_check(p), 0);
+    return p;
+}
+
+TEST(registers_count)
+{
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) assert_int_equal(same_and_free(small(i), small(j)), i == j);
+    assert_false(same_and_free(small(0), tiny_residual())); /* one side against two */
 }
 
 static int stops_at(void *arg, const PlanInstr *in)
@@ -306,18 +367,18 @@ static int stops_at(void *arg, const PlanInstr *in)
 }
 
 /* A walk meets every instruction once, in order. A code ends it. */
-TEST(test_walk)
+TEST(walk)
 {
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
-    Plan *p = plan_named("rk2-gate", 2, MATCH_NONE);
-    int left = (int)p->instrs;
-    assert_int_equal(plan_walk(p, op, &left), ERR_NUMERIC);
-    assert_int_equal(left, 0);
-    left = (int)p->instrs + 1;
+    Plan *p = plan_named(NULL, "rk2-gate", options(0, 2));
+    const int most[] = {(int)p->instrs, 3};
+    for (int i = 0; i < 2; i++) {
+        int left = most[i];
+        assert_int_equal(plan_walk(p, op, &left), ERR_NUMERIC);
+        assert_int_equal(left, 0);
+    }
+    int left = most[0] + 1;
     assert_int_equal(plan_walk(p, op, &left), 0);
-    left = 3;
-    assert_int_equal(plan_walk(p, op, &left), ERR_NUMERIC);
-    assert_int_equal(left, 0);
     plan_free(p);
 }
 
@@ -329,13 +390,13 @@ static int job(void)
     return plan_same(one, other, &same);
 }
 
-TEST(test_memory)
+TEST(memory)
 {
-    one = plan_named("rk2-gate", 1, MATCH_NONE);
-    other = plan_named("rk2-scalar", 1, MATCH_NONE);
+    one = plan_named(NULL, "rk2-gate", options(0, 1));
+    other = plan_named(NULL, "rk2-scalar", options(0, 1));
     assert_true(fail_each(job, 0) > 10);
     plan_free(one);
     plan_free(other);
 }
 
-TEST_MAIN(setup, teardown)
+TEST_MAIN(set_up, tear_down)

@@ -3,67 +3,21 @@
  * are made here of the sublayers; Jacobians with differences of the whole network. All is in f64. */
 #include "tests/lib/test.h"
 
-#include "bridge/bridge.h"
 #include "bridge/truncation.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
-#include "tests/lib/distance.h"
-#include "tests/lib/schemes.h"
+#include "tests/lib/bridged.h"
 
-enum { D = 8, HEADS = 2, INNER = 32, V = 13, N = 5, M = 7, LAYERS = 3, ENCODER = 2, MOST = M * D };
-
-static const Backend *f64;
+enum { N = 5, M = 7, LAYERS = 3, ENCODER = 2, MOST = M * D };
 
 static int open_all(void **state)
 {
-    return zoo_begin(state) != 0 || backend_find("cpu-f64", NULL, &f64) != 0;
-}
-
-/* ---- a model of two schemes -------------------------------------------------------------------------- */
-
-/* Gives every parameter a different value, except the scheme's learned ones where they are to stay. */
-static void perturb(Model *m, double size, int learned)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++) {
-        double *x = memory_new(p[i].size, sizeof *x);
-        void *at = backend_at(f64, model_data(m), p[i].offset);
-        assert_non_null(x);
-        f64->get(x, at, p[i].size);
-        for (size_t k = 0; k < p[i].size && (learned || !strstr(p[i].name, ".scheme.")); k++)
-            x[k] += size * random_normal(9, i, k);
-        f64->put(at, x, p[i].size);
-        memory_free(x);
-    }
+    (void)state;
+    return bridged_open(NULL);
 }
 
 static Model *build(const Table *encoder, const Table *decoder, double size, int learned)
 {
-    BridgeOptions o = {.layers = LAYERS,
-                       .encoder_layers = ENCODER,
-                       .width = D,
-                       .inner = INNER,
-                       .match = MATCH_NONE};
-    ModelConfig c = {.vocab = V,
-                     .width = D,
-                     .heads = HEADS,
-                     .positions = POSITIONS_SINUSOID | POSITIONS_RELATIVE,
-                     .clip = 3,
-                     .act = ACT_GELU,
-                     .max_tokens = M,
-                     .max_length = M,
-                     .max_source = M,
-                     .max_source_length = M,
-                     .seed = 5};
-    Plan *plan;
-    Model *m;
-    if (bridge_plan_pair(encoder, decoder, &o, &plan) != 0)
-        fail_msg("%s + %s: %s", encoder->name, decoder->name, error_text());
-    if (model_new(&c, plan, f64, 0, &m) != 0) fail_msg("%s", error_text());
-    perturb(m, size, learned);
-    return m;
+    return shaken(plan_of(encoder, decoder, options(ENCODER, LAYERS)), tiny_config(), size, learned,
+                  0);
 }
 
 static void fill(double *x, size_t n, uint64_t stream)
@@ -72,26 +26,6 @@ static void fill(double *x, size_t n, uint64_t stream)
 }
 
 /* ---- plan against stepper ---------------------------------------------------------------------------- */
-
-/* Steps y (n, D) by ode/ through the layers of a side. */
-static void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other, double *y)
-{
-    System *s;
-    Stepper *st;
-    Table *frozen = table_freeze(t);
-    if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
-    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
-    assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
-    for (size_t l = 0; l < layers; l++) {
-        bridge_layer(s, (int)((l + (size_t)other) % layers));
-        if (stepper_step(st) != 0) fail_msg("%s: %s", t->name, error_text());
-    }
-    memcpy(y, stepper_state(st), of.n * D * sizeof *y);
-    assert_int_equal(bridge_system_failed(s), 0);
-    stepper_free(st);
-    system_free(s);
-    table_free(frozen);
-}
 
 /* Deliberate errors. */
 typedef enum { RIGHT, OTHER_LAYER, NO_NORM, OTHER_MEMORY, OTHER_ENCODER } Spoil;
@@ -136,16 +70,13 @@ TEST(plans_are_schemes)
     Table *one[2] = {scheme("heun"), scheme("transformer-decoder")};
     size_t checked = 0;
     for (int k = 0; k < 2; k++) {
-        Table **list;
-        size_t count;
-        if (zoo_list(&zoo, names[k], "euler", &list, &count) != 0) fail_msg("%s", error_text());
-        for (size_t i = 0; i < count; i++, checked++) {
-            const Table *encoder = k == 0 ? list[i] : one[0], *decoder = k == 0 ? one[1] : list[i];
+        Schemes list = schemes_of(names[k]);
+        for (size_t i = 0; i < list.n; i++, checked++) {
+            const Table *encoder = k ? one[0] : list.t[i], *decoder = k ? list.t[i] : one[1];
             double e = apart(encoder, decoder, RIGHT);
             if (!(e <= rounding)) fail_msg("%s + %s: %g", encoder->name, decoder->name, e);
-            table_free(list[i]);
         }
-        memory_free(list);
+        schemes_free(&list);
     }
     assert_true(checked > 60);
     for (int k = 0; k < 2; k++) table_free(one[k]);
@@ -184,7 +115,7 @@ TEST(exchanged_operators_are_seen)
 
 /* ---- truncation errors --------------------------------------------------------------------------------- */
 
-static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M] = {5, 5, 2, 7, 11, 8, 0};
+static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M] = {5, 5, 2, 7, 10, 8, 0};
 static const Sentence sentence = {.n = {[SIDE_TARGET] = N, [SIDE_SOURCE] = M},
                                   .token = {[SIDE_TARGET] = target, [SIDE_SOURCE] = words}};
 
@@ -212,21 +143,15 @@ static void find_memory(Model *m, const Table *encoder, const Table *decoder, do
 
 /* These give the layer's only set of each operator, whatever set is asked for. */
 static System *raw;
-static void only_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_F](raw, 1, t, y, dy);
-}
-static void only_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_G](raw, 1, t, y, dy);
-}
-static void only_C(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)s, (void)set;
-    raw->field[OP_C](raw, 1, t, y, dy);
-}
+#define ONLY(op)                                                                           \
+    static void only_##op(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                      \
+        (void)s, (void)set;                                                                \
+        raw->field[OP_##op](raw, 1, t, y, dy);                                             \
+    }
+ONLY(F)
+ONLY(G)
+ONLY(C)
 
 /* Returns the relative error of a step of h from the layer's state: ode/ steps the scheme, and the reference solves the
  * flow on all of the layer's sublayers. */

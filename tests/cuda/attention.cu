@@ -14,7 +14,7 @@ static void *cuda_scratch(size_t bytes)
     cudaFree(scratch);
     scratch = NULL;
     cudaMalloc(&scratch, bytes);
-    cudaMemset(scratch, 0xff, bytes);
+    cudaMemsetAsync(scratch, 0xff, bytes, NULL);
     return scratch;
 }
 

@@ -7,26 +7,23 @@
 #include <string.h>
 
 #include "tests/cuda/cublas_v2.h"
-#include "tests/cuda/cuda_bf16.h"
+#include "tests/cuda/bf16.h"
 #include "tests/cuda/heap.h"
 #include "tests/cuda/runtime.h"
 
 struct CublasHost {
     cudaStream_t stream;
-    cublasMath_t math;
-    cublasPointerMode_t mode;
 };
 
 typedef struct {
     const void *p;
     cudaDataType type;
     int rows, cols, ld; /* as stored */
-    long long stride;   /* elements to the next of the batch */
 } Matrix;
 
 typedef struct {
     cublasOperation_t transa, transb;
-    int m, n, k, count;
+    int m, n, k;
     int truncate; /* factors to tf32 */
     float alpha, beta;
     Matrix a, b, c;
@@ -75,38 +72,10 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
-{
-    (void)handle;
-    *version = 130000;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 {
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
     handle->stream = stream;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
-{
-    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-    *stream = handle->stream;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
-{
-    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->math = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
-{
-    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-    *mode = handle->math;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -115,19 +84,6 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (bytes && !heap_holds(workspace, bytes)) return CUBLAS_STATUS_INVALID_VALUE;
     return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
-{
-    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->mode = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
-{
-    (void)mode;
-    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 const char *cublasGetStatusString(cublasStatus_t status)
@@ -159,22 +115,17 @@ static size_t width(cudaDataType type)
     return type == CUDA_R_16BF ? 2 : 4;
 }
 
-/* Returns the elements from the first to the last of one matrix. */
+/* Returns the elements from the first to the last of a matrix. */
 static size_t extent(const Matrix *m)
 {
     if (m->rows == 0 || m->cols == 0) return 0;
     return (size_t)(m->cols - 1) * (size_t)m->ld + (size_t)m->rows;
 }
 
-static const char *at(const Matrix *m, int i)
-{
-    return (const char *)m->p + (long long)i * m->stride * (long long)width(m->type);
-}
-
-static int inside(const Matrix *m, int count)
+static int inside(const Matrix *m)
 {
     size_t bytes = extent(m) * width(m->type);
-    return bytes == 0 || (heap_holds(at(m, 0), bytes) && heap_holds(at(m, count - 1), bytes));
+    return bytes == 0 || heap_holds(m->p, bytes);
 }
 
 /* Returns a factor of tf32, with 11 bits of significand: how a device treats the 13 bits below is not
@@ -192,63 +143,39 @@ static float tf32_of(float x)
     return x;
 }
 
-/* Returns the matrix as f32: itself, or a copy in *kept. */
-static float *widen(const Matrix *m, int i, float **kept, int fill, int truncate)
+/* Returns a factor as f32: itself, or a copy in *kept. */
+static const float *widen(const Matrix *m, int truncate, float **kept)
 {
-    if (m->type == CUDA_R_32F && !truncate) return (float *)(uintptr_t)at(m, i);
     size_t n = extent(m);
-    if (m->type == CUDA_R_32F) {
-        *kept = host_new(n * sizeof **kept);
-        memcpy(*kept, at(m, i), n * sizeof **kept);
-        for (size_t j = 0; j < n; j++) (*kept)[j] = tf32_of((*kept)[j]);
-        return *kept;
-    }
-    const unsigned short *from = (const unsigned short *)(const void *)at(m, i);
+    const float *wide = m->p;
+    const unsigned short *narrow = m->p;
+    *kept = NULL;
+    if (m->type == CUDA_R_32F && !truncate) return wide;
     *kept = host_new(n * sizeof **kept);
-    for (size_t j = 0; fill && j < n; j++) (*kept)[j] = cuda_host_f32(from[j]);
+    for (size_t j = 0; j < n; j++)
+        (*kept)[j] = m->type == CUDA_R_32F ? tf32_of(wide[j]) : cuda_host_f32(narrow[j]);
     return *kept;
-}
-
-static void narrow(const Matrix *m, int i, const float *from)
-{
-    unsigned short *to = (unsigned short *)(uintptr_t)at(m, i);
-    for (int c = 0; c < m->cols; c++)
-        for (int r = 0; r < m->rows; r++) {
-            size_t j = (size_t)c * (size_t)m->ld + (size_t)r;
-            to[j] = cuda_host_bf16(from[j]);
-        }
-}
-
-static void multiply(const Product *p, int i)
-{
-    float *a = NULL, *b = NULL, *c = NULL;
-    const float *A = widen(&p->a, i, &a, 1, p->truncate), *B = widen(&p->b, i, &b, 1, p->truncate);
-    float *C = widen(&p->c, i, &c, p->beta != 0, 0);
-    cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-                p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
-                p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
-    if (c) narrow(&p->c, i, c);
-    free(a);
-    free(b);
-    free(c);
 }
 
 static cudaError_t run_product(const void *data)
 {
     const Product *p = data;
-    if (p->count == 0 || p->m == 0 || p->n == 0) return cudaSuccess;
-    if (!inside(&p->a, p->count) || !inside(&p->b, p->count) || !inside(&p->c, p->count))
+    float *a, *b, *C = (float *)(uintptr_t)p->c.p;
+    if (p->m == 0 || p->n == 0) return cudaSuccess;
+    if (!inside(&p->a) || !inside(&p->b) || !inside(&p->c))
         return host_fault(
             cudaErrorIllegalAddress,
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
             p->n, p->k);
     products++;
     const Matrix *all[] = {&p->a, &p->b, &p->c};
-    for (int i = 0; i < 3; i++) {
-        heap_open(at(all[i], 0));
-        heap_open(at(all[i], p->count - 1));
-    }
-    for (int i = 0; i < p->count; i++) multiply(p, i);
+    for (int i = 0; i < 3; i++) heap_open(all[i]->p);
+    const float *A = widen(&p->a, p->truncate, &a), *B = widen(&p->b, p->truncate, &b);
+    cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+                p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
+                p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
+    free(a);
+    free(b);
     heap_close();
     return cudaSuccess;
 }
@@ -258,57 +185,23 @@ static int valid(const Matrix *m)
     return m->ld >= (m->rows > 1 ? m->rows : 1);
 }
 
-static int floating(cudaDataType type)
-{
-    return type == CUDA_R_32F || type == CUDA_R_16BF;
-}
-
 static cublasStatus_t submit(cublasHandle_t h, const Product *p, cublasComputeType_t compute)
 {
     if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (refused != CUBLAS_STATUS_SUCCESS) return refused;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (p->m < 0 || p->n < 0 || p->k < 0 || p->count < 0) return CUBLAS_STATUS_INVALID_VALUE;
+    if (p->m < 0 || p->n < 0 || p->k < 0) return CUBLAS_STATUS_INVALID_VALUE;
     if (!valid(&p->a) || !valid(&p->b) || !valid(&p->c)) return CUBLAS_STATUS_INVALID_VALUE;
-    if (!floating(p->a.type) || p->a.type != p->b.type || !floating(p->c.type) ||
-        (p->a.type == CUDA_R_32F && p->c.type != CUDA_R_32F))
+    if ((p->a.type != CUDA_R_32F && p->a.type != CUDA_R_16BF) || p->a.type != p->b.type ||
+        p->c.type != CUDA_R_32F)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&
-        compute != CUBLAS_COMPUTE_32F_FAST_TF32)
+    if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (h->mode != CUBLAS_POINTER_MODE_HOST) return CUBLAS_STATUS_NOT_SUPPORTED;
     Product *kept = host_new(sizeof *kept);
     *kept = *p;
     return stream_submit(h->stream, run_product, NULL, kept) == cudaSuccess
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_EXECUTION_FAILED;
-}
-
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
-                                          cublasOperation_t transb, int m, int n, int k,
-                                          const void *alpha, const void *A, cudaDataType Atype,
-                                          int lda, long long int strideA, const void *B,
-                                          cudaDataType Btype, int ldb, long long int strideB,
-                                          const void *beta, void *C, cudaDataType Ctype, int ldc,
-                                          long long int strideC, int count,
-                                          cublasComputeType_t compute, cublasGemmAlgo_t algo)
-{
-    (void)algo;
-    if (!alpha || !beta || heap_owns(alpha) || heap_owns(beta)) return CUBLAS_STATUS_INVALID_VALUE;
-    int na = transa == CUBLAS_OP_N, nb = transb == CUBLAS_OP_N;
-    Product p = {.transa = transa,
-                 .transb = transb,
-                 .m = m,
-                 .n = n,
-                 .k = k,
-                 .count = count,
-                 .truncate = compute == CUBLAS_COMPUTE_32F_FAST_TF32 && Atype == CUDA_R_32F,
-                 .alpha = *(const float *)alpha,
-                 .beta = *(const float *)beta,
-                 .a = {A, Atype, na ? m : k, na ? k : m, lda, strideA},
-                 .b = {B, Btype, nb ? k : n, nb ? n : k, ldb, strideB},
-                 .c = {C, Ctype, m, n, ldc, strideC}};
-    return submit(handle, &p, compute);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
@@ -318,27 +211,19 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                             cudaDataType Ctype, int ldc, cublasComputeType_t compute,
                             cublasGemmAlgo_t algo)
 {
-    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B,
-                                      Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, compute, algo);
-}
-
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
-                                         cublasOperation_t transb, int m, int n, int k,
-                                         const float *alpha, const float *A, int lda,
-                                         long long int strideA, const float *B, int ldb,
-                                         long long int strideB, const float *beta, float *C,
-                                         int ldc, long long int strideC, int count)
-{
-    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, CUDA_R_32F, lda,
-                                      strideA, B, CUDA_R_32F, ldb, strideB, beta, C, CUDA_R_32F,
-                                      ldc, strideC, count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-}
-
-cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa,
-                              cublasOperation_t transb, int m, int n, int k, const float *alpha,
-                              const float *A, int lda, const float *B, int ldb, const float *beta,
-                              float *C, int ldc)
-{
-    return cublasSgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0,
-                                     beta, C, ldc, 0, 1);
+    (void)algo;
+    if (!alpha || !beta || heap_owns(alpha) || heap_owns(beta)) return CUBLAS_STATUS_INVALID_VALUE;
+    int na = transa == CUBLAS_OP_N, nb = transb == CUBLAS_OP_N;
+    Product p = {.transa = transa,
+                 .transb = transb,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .truncate = compute == CUBLAS_COMPUTE_32F_FAST_TF32 && Atype == CUDA_R_32F,
+                 .alpha = *(const float *)alpha,
+                 .beta = *(const float *)beta,
+                 .a = {A, Atype, na ? m : k, na ? k : m, lda},
+                 .b = {B, Btype, nb ? k : n, nb ? n : k, ldb},
+                 .c = {C, Ctype, m, n, ldc}};
+    return submit(handle, &p, compute);
 }

@@ -42,8 +42,8 @@ typedef struct {
     CudaHostWarp op; /* of a warp collective */
     unsigned mask;
     int arg, width;
-    unsigned syncs; /* __syncwarp so far */
-    unsigned long long value, result;
+    unsigned syncs;                   /* __syncwarp so far */
+    unsigned long long value, result; /* of a collective */
 } Thread;
 
 typedef struct {
@@ -58,12 +58,10 @@ static unsigned fibres;                 /* threads that have a stack */
 static unsigned count, live, waiting;   /* threads of the block; not left; at the barrier */
 static char gates[2];                   /* ThreadSanitizer's names of this barrier and the next */
 static unsigned generation;             /* barriers so far */
-static int sum;                         /* of the predicates at the barrier */
 static const Thread *first;             /* the first to come to the barrier */
 static unsigned ready[THREADS], queued; /* a stack: the last runs next */
 static const CudaHostLaunch *launch;
 static char fault[512];
-static size_t switches;
 static uint64_t order, stream;
 
 CudaHostThread *cuda_host_now;
@@ -222,7 +220,6 @@ static void yield(void)
     }
     Thread *next = &thread[ready[--queued]];
     if (next == t) return;
-    switches++;
     cuda_host_now = &next->seen;
     fibre_switch(&t->fibre, &next->fibre);
 }
@@ -246,7 +243,6 @@ static void __attribute__((noreturn)) leave(void)
     if (!queued && live) stuck();
     if (!queued) give_up();
     Thread *next = &thread[ready[--queued]];
-    switches++;
     cuda_host_now = &next->seen;
     fibre_leave(&t->fibre, &next->fibre);
 }
@@ -261,58 +257,40 @@ static void entry(void)
 
 /* ---- barriers and warps ---------------------------------------------------------------------- */
 
-int cuda_host_barrier(int value, const char *file, int line)
+void cuda_host_barrier(const char *file, int line)
 {
     Thread *t = self();
     t->state = AT_BARRIER;
     t->file = file;
     t->line = line;
-    if (waiting++ == 0) first = t, sum = 0;
+    if (waiting++ == 0) first = t;
     if (first->line != line || (first->file != file && strcmp(first->file, file) != 0)) {
         fail("divergence, threads wait at two barriers", first, t);
         give_up();
     }
-    sum += value != 0;
     char *gate = &gates[generation & 1];
     RELEASE(gate);
     if (waiting == count) {
-        for (unsigned i = 0; i < count; i++) thread[i].result = (unsigned)sum;
         waiting = 0;
         generation++;
         release(0, count, count < LANES ? (1u << count) - 1 : ~0u);
     }
     yield();
     ACQUIRE(gate);
-    return (int)t->result;
 }
 
 /* Returns the lane whose word `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
 static unsigned source(const Thread *t, unsigned lane)
 {
-    unsigned width = (unsigned)t->width, low = lane & ~(width - 1), high = low + width - 1;
-    unsigned arg = (unsigned)t->arg;
-    switch (t->op) {
-    case CUDA_HOST_SHUFFLE: return low + (arg & (width - 1));
-    case CUDA_HOST_XOR: return (lane ^ arg) <= high ? lane ^ arg : lane;
-    case CUDA_HOST_UP: return lane >= low + arg ? lane - arg : lane;
-    case CUDA_HOST_DOWN: return lane + arg <= high ? lane + arg : lane;
-    default: return lane;
-    }
+    unsigned width = (unsigned)t->width, low = lane & ~(width - 1), arg = (unsigned)t->arg;
+    if (t->op == CUDA_HOST_SHUFFLE) return low + (arg & (width - 1));
+    return (lane ^ arg) <= low + width - 1 ? lane ^ arg : lane;
 }
 
 static unsigned long long result(const Thread *base, unsigned lane, unsigned lanes)
 {
-    const Thread *t = base + lane;
-    unsigned long long bits = 0;
-    unsigned from = source(t, lane);
-    if (t->op == CUDA_HOST_SYNC) return 0;
-    if (t->op != CUDA_HOST_BALLOT && t->op != CUDA_HOST_MATCH)
-        return lanes >> from & 1 ? base[from].value : ~0ull;
-    for (unsigned i = 0; i < LANES; i++)
-        if (lanes >> i & 1 &&
-            (t->op == CUDA_HOST_BALLOT ? base[i].value != 0 : base[i].value == t->value))
-            bits |= 1ull << i;
-    return bits;
+    unsigned from = source(base + lane, lane);
+    return lanes >> from & 1 ? base[from].value : ~0ull;
 }
 
 /* Settles the collective of `mask` in warp w if all its lanes are there, and returns 1; else returns 0.
@@ -405,16 +383,10 @@ const char *block_run(const CudaHostLaunch *l, uint3 index)
 {
     if (begin(l, index) != 0) return "no memory for the stacks of a block";
     Thread *t = &thread[ready[--queued]];
-    switches++;
     RELEASE(&launch);
     cuda_host_now = &t->seen;
     fibre_switch(&host, &t->fibre);
     ACQUIRE(&host);
     cuda_host_now = NULL;
     return fault[0] ? fault : NULL;
-}
-
-size_t block_switches(void)
-{
-    return switches;
 }

@@ -32,6 +32,4 @@ int block_overflowed(const void *address);
 /* Writes "kernel NAME, block (x,y,z), thread (x,y,z)" of the running thread into text. */
 void block_place(char *text, size_t bytes);
 
-size_t block_switches(void);
-
 #endif

@@ -39,7 +39,6 @@ static inline int check_reset(void **state)
     (void)state;
     cuda_host_reset();
     cuda_host_order(CUDA_HOST_FORWARD);
-    cuda_host_guard(1);
     cuda_host_lazy(0);
     return 0;
 }

@@ -8,29 +8,6 @@ enum { WARP = 32 };
 
 /* ---- right, or with one barrier left out ------------------------------------------------------ */
 
-static __global__ void sum_kernel(int skip, const float *x, size_t n, float *out)
-{
-    __shared__ float part[SUM_THREADS];
-    size_t t = threadIdx.x;
-    float s = 0;
-    for (size_t i = blockIdx.x * blockDim.x + t; i < n; i += (size_t)gridDim.x * blockDim.x)
-        s += x[i];
-    part[t] = s;
-    if (skip != 1) __syncthreads();
-    for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-        if (t < half) part[t] += part[t + half];
-        if (skip != 2) __syncthreads();
-    }
-    if (t == 0) out[blockIdx.x] = part[0];
-}
-
-cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
-                        cudaStream_t s)
-{
-    CUDA_LAUNCH(sum_kernel, blocks, SUM_THREADS, 0, s, skip, x, n, out);
-    return cudaGetLastError();
-}
-
 template <int SKIP> static __device__ float block_max(float x, float *room)
 {
     for (int d = WARP / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL, x, d));
@@ -43,7 +20,7 @@ template <int SKIP> static __device__ float block_max(float x, float *room)
 
 template <int SKIP> static __device__ float block_sum(float x, float *room)
 {
-    for (int d = WARP / 2; d > 0; d /= 2) x += __shfl_down_sync(ALL, x, d);
+    for (int d = WARP / 2; d > 0; d /= 2) x += __shfl_xor_sync(ALL, x, d);
     if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
     if (SKIP != 3) __syncthreads();
     float sum = 0;
@@ -101,10 +78,10 @@ cudaError_t example_product(int skip, const float *a, const float *b, float *c, 
     return cudaGetLastError();
 }
 
-static __global__ void add_kernel(ExampleTerm term, float *__restrict__ y, size_t n)
+static __global__ void add_kernel(ExampleTerm term, float *y, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] += term.f * __ldg(term.x + i);
+    if (i < n) y[i] += term.f * term.x[i];
 }
 
 cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s)
@@ -113,21 +90,13 @@ cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s)
     return cudaGetLastError();
 }
 
-/* ---- warps, votes, atomics --------------------------------------------------------------------- */
+/* ---- warps, unwritten memory -------------------------------------------------------------------- */
 
 static __global__ void warp_kernel(int function, int arg, int width, unsigned *out)
 {
-    unsigned t = threadIdx.x, v = 100 + t, r = 0;
-    switch (function) {
-    case WARP_SHUFFLE: r = __shfl_sync(ALL, v, arg, width); break;
-    case WARP_XOR: r = __shfl_xor_sync(ALL, v, arg, width); break;
-    case WARP_UP: r = __shfl_up_sync(ALL, v, (unsigned)arg, width); break;
-    case WARP_DOWN: r = __shfl_down_sync(ALL, v, (unsigned)arg, width); break;
-    case WARP_BALLOT: r = __ballot_sync(ALL, t % 3 == 0); break;
-    case WARP_ANY: r = (unsigned)__any_sync(ALL, t == (unsigned)arg); break;
-    case WARP_ALL: r = (unsigned)__all_sync(ALL, t != (unsigned)arg); break;
-    case WARP_MATCH: r = __match_any_sync(ALL, t % 5); break;
-    }
+    unsigned t = threadIdx.x, v = 100 + t;
+    unsigned r = function == WARP_XOR ? __shfl_xor_sync(ALL, v, arg, width)
+                                      : __shfl_sync(ALL, v, arg, width);
     __syncwarp();
     out[t] = r;
 }
@@ -135,35 +104,6 @@ static __global__ void warp_kernel(int function, int arg, int width, unsigned *o
 cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads)
 {
     CUDA_LAUNCH(warp_kernel, 1, threads, 0, 0, function, arg, width, out);
-    return cudaGetLastError();
-}
-
-static __global__ void vote_kernel(unsigned k, int *out)
-{
-    int mine = threadIdx.x < k;
-    int count = __syncthreads_count(mine), any = __syncthreads_or(mine),
-        all = __syncthreads_and(mine);
-    if (threadIdx.x == blockDim.x / 2) out[0] = count, out[1] = any, out[2] = all;
-}
-
-cudaError_t example_votes(unsigned k, int *out, unsigned threads)
-{
-    CUDA_LAUNCH(vote_kernel, 1, threads, 0, 0, k, out);
-    return cudaGetLastError();
-}
-
-static __global__ void atomic_kernel(float *f, double *d, unsigned *u, unsigned long long *c)
-{
-    atomicAdd(f, 1.0f);
-    atomicAdd(d, 1.0);
-    atomicMax(u, threadIdx.x);
-    if (threadIdx.x % 2) atomicAdd(c, 1ull);
-}
-
-cudaError_t example_atomics(float *f, double *d, unsigned *u, unsigned long long *c,
-                            unsigned blocks)
-{
-    CUDA_LAUNCH(atomic_kernel, blocks, 96, 0, 0, f, d, u, c);
     return cudaGetLastError();
 }
 
@@ -196,7 +136,7 @@ static __device__ void diverge(int what, unsigned t)
     if (what == WRONG_LEAVES && t == 5) return;
     if (what == WRONG_BRANCH && t < 32) __syncthreads();
     if (what == WRONG_WARP && t == 7) __shfl_sync(ALL, t, 0);
-    if (what == WRONG_WARP && t != 7) __ballot_sync(ALL, 1);
+    if (what == WRONG_WARP && t != 7) __shfl_xor_sync(ALL, t, 1);
     if (what == WRONG_LANE && t != 7) __syncwarp();
     if (what == WRONG_MASK) __syncwarp(t == 9 ? 1u : ALL);
     if (what == WRONG_TWO && t < 32) {
@@ -232,21 +172,5 @@ static __global__ void empty_kernel() {}
 cudaError_t example_shape(dim3 grid, dim3 block, size_t shared)
 {
     CUDA_LAUNCH(empty_kernel, grid, block, shared, 0);
-    return cudaGetLastError();
-}
-
-cudaError_t example_allow(int shared)
-{
-    return cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-}
-
-static __global__ void turns_kernel(int turns)
-{
-    for (int i = 0; i < turns; i++) __syncthreads();
-}
-
-cudaError_t example_turns(unsigned blocks, unsigned threads, int turns)
-{
-    CUDA_LAUNCH(turns_kernel, blocks, threads, 0, 0, turns);
     return cudaGetLastError();
 }

@@ -10,11 +10,7 @@
 extern "C" {
 #endif
 
-enum { SUM_SKIPS = 2, SOFTMAX_SKIPS = 3, PRODUCT_SKIPS = 2, SUM_THREADS = 128, TILE = 8 };
-
-/* Computes out[b] = sum of block b's share of x (n), by halving in static shared memory. */
-cudaError_t example_sum(int skip, const float *x, size_t n, float *out, unsigned blocks,
-                        cudaStream_t s);
+enum { SOFTMAX_SKIPS = 3, PRODUCT_SKIPS = 2, TILE = 8 };
 
 /* Computes y (N, D) = softmax of the rows of x. The kernel is a template; warps shuffle, then meet in
  * static shared memory. */
@@ -34,27 +30,8 @@ cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s);
 
 /* Lets each thread of one block of `threads` write the result of a warp function (out: threads words).
  * A lane's own word is 100 + thread. */
-enum {
-    WARP_SHUFFLE,
-    WARP_XOR,
-    WARP_UP,
-    WARP_DOWN,
-    WARP_BALLOT,
-    WARP_ANY,
-    WARP_ALL,
-    WARP_MATCH,
-    WARP_FUNCTIONS
-};
+enum { WARP_SHUFFLE, WARP_XOR, WARP_FUNCTIONS };
 cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads);
-
-/* Writes to out[0..2] the results of __syncthreads_count, _or and _and of (index < k) for threads with
- * odd index. */
-cudaError_t example_votes(unsigned k, int *out, unsigned threads);
-
-/* Lets blocks add to one place each by atomics: f += 1, d += 1, u = max(thread), c = number of odd
- * ones. */
-cudaError_t example_atomics(float *f, double *d, unsigned *u, unsigned long long *c,
-                            unsigned blocks);
 
 /* Reads shared memory before anything is written: out[0] static, out[1] dynamic; per block. */
 cudaError_t example_unwritten(unsigned *out, unsigned blocks);
@@ -64,7 +41,7 @@ enum {
     WRONG_LEAVES,     /* one thread returns before the barrier */
     WRONG_BRANCH,     /* a barrier that half the threads pass by */
     WRONG_TWO,        /* halves wait at two barriers */
-    WRONG_WARP,       /* a lane shuffles while its warp votes */
+    WRONG_WARP,       /* a lane is in another shuffle than its warp */
     WRONG_LANE,       /* a lane waits at a barrier, its warp waits for it */
     WRONG_MASK,       /* a mask without the lane itself */
     WRONG_TRAP,       /* __trap */
@@ -81,10 +58,6 @@ cudaError_t example_wrong(int what, float *p, size_t n);
 
 /* Launches with a given shape, to test limits. */
 cudaError_t example_shape(dim3 grid, dim3 block, size_t shared);
-cudaError_t example_allow(int shared);
-
-/* Runs `turns` barriers in each of `threads` threads of each block, for timing. */
-cudaError_t example_turns(unsigned blocks, unsigned threads, int turns);
 
 #ifdef __cplusplus
 }

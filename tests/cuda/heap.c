@@ -33,7 +33,6 @@ static Block block[BLOCKS]; /* live ones, by address */
 static size_t blocks, used, limit = (size_t)4 << 30;
 static Block *opened[BLOCKS];
 static size_t open_now;
-static int guarded = 1;
 
 static int reserve(void)
 {
@@ -62,7 +61,7 @@ void *heap_new(size_t bytes)
     memset(b.page, 0xff, span);
     ASAN_POISON_MEMORY_REGION(b.page, span);
     ASAN_UNPOISON_MEMORY_REGION(b.start, bytes);
-    if (guarded) allow(&b, PROT_NONE);
+    allow(&b, PROT_NONE);
     next += span + PAGE;
     block[blocks++] = b;
     used += bytes;
@@ -136,7 +135,7 @@ void heap_describe(const void *p, char *text, size_t bytes)
 int heap_open(const void *p)
 {
     Block *b = find(p);
-    if (!guarded || !b || b->open) return 0;
+    if (!b || b->open) return 0;
     b->open = 1;
     opened[open_now++] = b;
     return allow(b, PROT_READ | PROT_WRITE) == 0;
@@ -149,13 +148,6 @@ void heap_close(void)
         b->open = 0;
         allow(b, PROT_NONE);
     }
-}
-
-void heap_guard(int on)
-{
-    if (on == guarded) return;
-    guarded = on;
-    for (size_t i = 0; i < blocks; i++) allow(&block[i], on ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 static int blank(const char *p, size_t n)
@@ -173,10 +165,8 @@ static int spoiled(const Block *b)
 
 const void *heap_spoiled(void)
 {
-    for (size_t i = 0; i < (guarded ? open_now : blocks) && !POISON; i++) {
-        const Block *b = guarded ? opened[i] : &block[i];
-        if (spoiled(b)) return b->start;
-    }
+    for (size_t i = 0; i < open_now && !POISON; i++)
+        if (spoiled(opened[i])) return opened[i]->start;
     return NULL;
 }
 

@@ -21,11 +21,10 @@ int heap_owns(const void *p);
  * of the range. */
 void heap_describe(const void *p, char *text, size_t bytes);
 
-/* Opens the live allocation whose pages hold p to the processor, if guarded; returns 1 where it
+/* Opens the live allocation whose pages hold p to the processor; returns 1 where it
  * was shut. heap_close shuts all again. */
 int heap_open(const void *p);
 void heap_close(void);
-void heap_guard(int on);
 
 /* Returns the address of an open allocation whose margins were written to, or NULL; call it
  * before heap_close. */

@@ -18,10 +18,6 @@ extern "C" {
 enum { CUDA_HOST_FORWARD = 0, CUDA_HOST_REVERSE = 1 };
 void cuda_host_order(uint64_t seed);
 
-/* 1 (default): device memory is inaccessible outside kernels, copies and cuBLAS calls, so that host
- * code which touches it dies with a line of words. 0: faster, unguarded. */
-void cuda_host_guard(int on);
-
 /* 0 (default): work runs when it is submitted. 1: work waits until the host synchronises, so that a
  * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
 void cuda_host_lazy(int on);
@@ -68,16 +64,15 @@ void cuda_host_arch(int major, int minor);
 const char *cuda_host_fault(void);
 
 /* Forgets faults, errors, pending work and an unfinished capture, and ends every failure that was asked for
- * (malloc, memory, fail_all, fail_launch, fail_blas, device, arch). Order, guard and laziness stay as they
+ * (malloc, memory, fail_all, fail_launch, fail_blas, device, arch). Order and laziness stay as they
  * are; allocations, streams, events and graphs live on. */
 void cuda_host_reset(void);
 
-/* Return counts: live device allocations and their bytes; launches, switches between threads and cuBLAS calls that ran
+/* Return counts: live device allocations and their bytes; launches and cuBLAS calls that ran
  * since the program began; copies from the host to the device that cudaMemcpyAsync was asked for. */
 size_t cuda_host_live(void);
 size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
-size_t cuda_host_switches(void);
 size_t cuda_host_products(void);
 size_t cuda_host_sends(void);
 

@@ -19,15 +19,11 @@
 
 static const char behind[] = "bytes behind dynamic shared memory were written to";
 
-enum { PAGE = 4096, KERNELS = 256, SHARED_FILL = 0xa5, SIGNAL_STACK = 64 * 1024 };
+enum { PAGE = 4096, SHARED_FILL = 0xa5, SIGNAL_STACK = 64 * 1024 };
 
-static struct {
-    const void *kernel;
-    size_t bytes;
-} allowed[KERNELS]; /* dynamic shared memory beyond 48 KiB: cudaFuncSetAttribute */
-static size_t kernels, launches;
+static size_t launches;
 static cudaError_t refused;
-static char *shared_end; /* of SHARED_OPTIN bytes; an inaccessible page follows */
+static char *shared_end; /* of SHARED_MOST bytes; an inaccessible page follows */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
 void *cuda_host_dynamic;
@@ -104,7 +100,7 @@ void launch_set_up(void)
     catch_signal(SIGSEGV, &before[0]);
     catch_signal(SIGBUS, &before[1]);
     if (shared_end) return;
-    size_t room = (SHARED_OPTIN + PAGE - 1) / PAGE * PAGE;
+    size_t room = (SHARED_MOST + PAGE - 1) / PAGE * PAGE;
     char *p = mmap(NULL, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED || mprotect(p + room, PAGE, PROT_NONE) != 0) abort();
     shared_end = p + room;
@@ -217,28 +213,6 @@ static void drop_launch(void *data)
     free(((CudaHostLaunch *)data)->args);
 }
 
-static size_t shared_allowed(const void *kernel)
-{
-    for (size_t i = 0; i < kernels; i++)
-        if (allowed[i].kernel == kernel) return allowed[i].bytes;
-    return SHARED_PLAIN;
-}
-
-cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attr, int value)
-{
-    READY();
-    if (attr == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;
-    if (attr != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SHARED_OPTIN)
-        return host_last(cudaErrorInvalidValue);
-    size_t i = 0;
-    while (i < kernels && allowed[i].kernel != kernel) i++;
-    if (i == KERNELS) return host_last(cudaErrorInvalidValue);
-    if (i == kernels) kernels++;
-    allowed[i].kernel = kernel;
-    allowed[i].bytes = (size_t)value;
-    return cudaSuccess;
-}
-
 /* Checks the limits of a launch: CUDA C++ Programming Guide, "Compute Capabilities". */
 static cudaError_t check_launch(const CudaHostLaunch *l)
 {
@@ -248,7 +222,7 @@ static cudaError_t check_launch(const CudaHostLaunch *l)
     if (b.x > 1024 || b.y > 1024 || b.z > 64 || (size_t)b.x * b.y * b.z > 1024)
         return cudaErrorInvalidConfiguration;
     if (g.x > 0x7fffffff || g.y > 65535 || g.z > 65535) return cudaErrorInvalidConfiguration;
-    return l->shared > shared_allowed(l->kernel) ? cudaErrorInvalidValue : cudaSuccess;
+    return l->shared > SHARED_MOST ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 cudaError_t cuda_host_launch(const CudaHostLaunch *launch, cudaStream_t stream);

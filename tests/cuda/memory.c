@@ -49,9 +49,8 @@ cudaError_t cudaFree(void *p)
     return heap_free(p) == 0 ? e : host_last(cudaErrorInvalidValue);
 }
 
-cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int flags)
+cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
-    (void)flags;
     *p = NULL;
     READY();
     NOT_IN_CAPTURE();
@@ -68,11 +67,6 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int flags)
     pinned = new;
     *p = new->p;
     return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **p, size_t bytes)
-{
-    return cudaHostAlloc(p, bytes, cudaHostAllocDefault);
 }
 
 cudaError_t cudaFreeHost(void *p)
@@ -195,9 +189,4 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t strea
     if (bytes == 0) return cudaSuccess;
     if (!heap_holds(p, bytes)) return host_last(cudaErrorInvalidValue);
     return submit(c, stream);
-}
-
-cudaError_t cudaMemset(void *p, int value, size_t bytes)
-{
-    return cudaMemsetAsync(p, value, bytes, NULL);
 }

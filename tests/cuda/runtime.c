@@ -46,7 +46,7 @@
 
 static cudaError_t last, sticky, injected;
 static char fault[600];
-static int devices = 1, current, driver = CUDART_VERSION, major = 8, minor = 0;
+static int devices = 1, driver = CUDART_VERSION, major = 8, minor = 0;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -89,36 +89,33 @@ void *host_new(size_t bytes)
 
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t e = cudaPeekAtLastError();
+    host_ready();
+    cudaError_t e = last;
     last = cudaSuccess;
     return e;
 }
 
-cudaError_t cudaPeekAtLastError(void)
-{
-    host_ready();
-    return last;
-}
+static const struct {
+    cudaError_t code;
+    const char *name, *text;
+} errors[] = {
+#define X(name, value, text) {name, #name, text},
+    CUDA_HOST_ERRORS(X)
+#undef X
+};
+enum { ERRORS = sizeof errors / sizeof *errors };
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    switch (error) {
-#define X(name, value, text) \
-    case name: return text;
-        CUDA_HOST_ERRORS(X)
-#undef X
-    }
+    for (size_t i = 0; i < ERRORS; i++)
+        if (errors[i].code == error) return errors[i].text;
     return "unrecognized error code";
 }
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-    switch (error) {
-#define X(name, value, text) \
-    case name: return #name;
-        CUDA_HOST_ERRORS(X)
-#undef X
-    }
+    for (size_t i = 0; i < ERRORS; i++)
+        if (errors[i].code == error) return errors[i].name;
     return "unrecognized error code";
 }
 
@@ -135,60 +132,20 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaSetDevice(int device)
 {
     READY();
-    if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
-    current = device;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device)
-{
-    READY();
-    *device = current;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device)
-{
-    READY();
-    if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
-    *prop = (cudaDeviceProp){.name = "host stand-in",
-                             .totalGlobalMem = heap_total(),
-                             .sharedMemPerBlock = SHARED_PLAIN,
-                             .sharedMemPerBlockOptin = SHARED_OPTIN,
-                             .sharedMemPerMultiprocessor = SHARED_OPTIN + 1024,
-                             .regsPerBlock = 65536,
-                             .warpSize = 32,
-                             .maxThreadsPerBlock = 1024,
-                             .maxThreadsDim = {1024, 1024, 64},
-                             .maxGridSize = {0x7fffffff, 65535, 65535},
-                             .major = major,
-                             .minor = minor,
-                             .multiProcessorCount = 4,
-                             .maxThreadsPerMultiProcessor = 2048,
-                             .maxBlocksPerMultiProcessor = 32,
-                             .l2CacheSize = 1 << 20,
-                             .memoryBusWidth = 64,
-                             .pciBusID = device + 1,
-                             .unifiedAddressing = 1};
-    return cudaSuccess;
+    return host_last(device < 0 || device >= devices ? cudaErrorInvalidDevice : cudaSuccess);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)
 {
-    cudaDeviceProp p;
-    cudaError_t e = cudaGetDeviceProperties(&p, device);
-    if (e != cudaSuccess) return e;
+    READY();
+    if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
     switch (attr) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; return cudaSuccess;
-    case cudaDevAttrWarpSize: *value = p.warpSize; return cudaSuccess;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; return cudaSuccess;
-    case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor: *value = p.major; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor: *value = p.minor; return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = SHARED_OPTIN; return cudaSuccess;
-    case cudaDevAttrPciBusId: *value = p.pciBusID; return cudaSuccess;
-    case cudaDevAttrPciDeviceId: *value = p.pciDeviceID; return cudaSuccess;
-    case cudaDevAttrPciDomainId: *value = p.pciDomainID; return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount: *value = 4; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = major; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = minor; return cudaSuccess;
+    case cudaDevAttrPciBusId: *value = device + 1; return cudaSuccess;
+    case cudaDevAttrPciDeviceId:
+    case cudaDevAttrPciDomainId: *value = 0; return cudaSuccess;
     }
     return host_last(cudaErrorInvalidValue);
 }
@@ -210,11 +167,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 void cuda_host_order(uint64_t seed)
 {
     block_order(seed);
-}
-
-void cuda_host_guard(int on)
-{
-    heap_guard(on);
 }
 
 void cuda_host_memory(size_t bytes)
@@ -250,7 +202,6 @@ void cuda_host_reset(void)
     fault[0] = 0;
     cuda_host_fail_malloc(0);
     devices = 1;
-    current = 0;
     driver = CUDART_VERSION;
     major = 8;
     minor = 0;
@@ -268,9 +219,4 @@ size_t cuda_host_live(void)
 size_t cuda_host_live_bytes(void)
 {
     return heap_used();
-}
-
-size_t cuda_host_switches(void)
-{
-    return block_switches();
 }

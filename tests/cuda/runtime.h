@@ -63,6 +63,6 @@ void stream_reset(void);
 void launch_reset(void);
 void blas_reset(void);
 
-enum { SHARED_PLAIN = 48 * 1024, SHARED_OPTIN = 163 * 1024 };
+enum { SHARED_MOST = 48 * 1024 }; /* bytes of dynamic shared memory */
 
 #endif

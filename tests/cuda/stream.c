@@ -32,11 +32,8 @@ static size_t streams; /* made so far */
 
 static struct {
     int active, broken;
-    cudaStreamCaptureMode mode;
     cudaStream_t origin;
     cudaGraph_t graph;
-    cudaStream_t joined[16]; /* streams that wait for an event of the capture */
-    int count;
 } capture;
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -105,7 +102,7 @@ static cudaError_t refuse(cudaStream_t stream)
 {
     if (!capture.active) return cudaSuccess;
     if (stream_captures(stream) && capture.broken) return cudaErrorStreamCaptureInvalidated;
-    if (stream || capture.mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+    if (stream) return cudaSuccess;
     capture.broken = 1;
     return cudaErrorStreamCaptureImplicit;
 }
@@ -158,7 +155,7 @@ void cuda_host_lazy(int on)
 
 cudaError_t stream_forbid(void)
 {
-    if (!capture.active || capture.mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+    if (!capture.active) return cudaSuccess;
     capture.broken = 1;
     return host_last(cudaErrorStreamCaptureUnsupported);
 }
@@ -182,11 +179,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
     *stream = host_new(sizeof **stream);
     (*stream)->number = ++streams;
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -213,11 +205,6 @@ cudaError_t cudaDeviceSynchronize(void)
     return wait_for(capture.active);
 }
 
-cudaError_t cudaDeviceReset(void)
-{
-    return cudaDeviceSynchronize();
-}
-
 /* Nothing runs beside the host, so a query runs the waiting work. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
@@ -237,15 +224,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
     if (!event->captured && !stream_captures(stream) && !deaf)
         return submit(stream, event, run_nothing, NULL, NULL);
-    if (!event->captured || !capture.active || stream_captures(stream))
-        return host_last(refuse(stream));
-    if (!stream || capture.count == (int)(sizeof capture.joined / sizeof *capture.joined)) {
-        capture.broken = 1;
-        return host_last(cudaErrorStreamCaptureImplicit);
-    }
-    stream->captures = 1;
-    capture.joined[capture.count++] = stream;
-    return cudaSuccess;
+    if (event->captured && capture.active && !stream_captures(stream)) return stream_forbid();
+    return host_last(refuse(stream));
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -260,7 +240,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    return cudaEventCreateWithFlags(event, cudaEventDefault);
+    return cudaEventCreateWithFlags(event, 0);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -329,18 +309,17 @@ static void graph_drop(cudaGraph_t g)
 static void capture_end(void)
 {
     capture.origin->captures = 0;
-    for (int i = 0; i < capture.count; i++) capture.joined[i]->captures = 0;
-    capture.active = capture.broken = capture.count = 0;
+    capture.active = capture.broken = 0;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
 {
+    (void)mode;
     READY();
     if (!stream) return host_last(cudaErrorStreamCaptureUnsupported);
     if (capture.active) return host_last(cudaErrorIllegalState);
     stream->captures = 1;
     capture.active = 1;
-    capture.mode = mode;
     capture.origin = stream;
     capture.graph = host_new(sizeof *capture.graph);
     capture.graph->end = &capture.graph->first;
@@ -367,15 +346,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
-{
-    READY();
-    *status = !stream_captures(stream) ? cudaStreamCaptureStatusNone
-              : capture.broken         ? cudaStreamCaptureStatusInvalidated
-                                       : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
-}
-
 /* An executable graph is the recorded graph, which no longer changes. */
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
@@ -386,19 +356,6 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     graph->refs++;
     *exec = graph;
     return cudaSuccess;
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                          unsigned long long flags)
-{
-    return cudaGraphInstantiate(exec, graph, flags);
-}
-
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
-{
-    (void)stream;
-    READY();
-    return host_last(exec ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 static cudaError_t run_graph(const void *data)

@@ -153,17 +153,7 @@ static void expect(Problem *p)
                       keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
                       keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more,
                       a.clip ? x.y[DRELATIVE] : NULL, a.span ? x.y[DSPAN] : NULL);
-    for (int k = 0; k < RESULTS; k++) {
-        p->expected[k] = fetch(b, x.y[k], p->size[k]);
-        buffer_free(b, x.y[k], p->size[k]);
-    }
-    buffer_free(b, x.q, p->size[DQ]);
-    buffer_free(b, x.kv, p->size[DKV]);
-    buffer_free(b, x.relative, p->size[DRELATIVE]);
-    buffer_free(b, x.span, p->size[DSPAN]);
-    buffer_free(b, x.dout, p->size[OUT]);
-    b->release(x.start);
-    b->release(x.memory);
+    for (int k = 0; k < RESULTS; k++) p->expected[k] = fetch(b, x.y[k], p->size[k]);
 }
 
 /* Returns 1 where the case does not have attention of this kind. */
@@ -206,16 +196,6 @@ static Problem problem_new(const Case *c, double rate, int kind)
     return p;
 }
 
-static void problem_free(Problem *p)
-{
-    for (int k = 0; k < RESULTS; k++) memory_free(p->expected[k]);
-    memory_free(p->q);
-    memory_free(p->kv);
-    memory_free(p->relative);
-    memory_free(p->span);
-    memory_free(p->dout);
-}
-
 /* ---- arrays of floats on the device, with guards around them -------------------------------------- */
 
 static const float guard_value = -77.25f;
@@ -223,36 +203,31 @@ static const float guard_value = -77.25f;
 static float *floats_new(size_t n, int shift, const double *x, double fill)
 {
     size_t all = n + 2 * GUARD + (size_t)shift, lead = GUARD + (size_t)shift;
-    float *host = memory_new(all, sizeof *host);
-    assert_non_null(host);
+    SCOPE;
+    float *host = host_bytes(all, sizeof *host);
     for (size_t i = 0; i < all; i++) {
         int in = i >= lead && i < lead + n;
         host[i] = in ? (float)(x ? x[i - lead] : fill) : guard_value;
     }
-    float *p = device_copy(host, all * sizeof *host);
-    memory_free(host);
-    return p + lead;
+    return (float *)device_copy(host, all * sizeof *host) + lead;
 }
 
-/* Returns the array's numbers, or NULL where none are wanted; frees the array. */
-static double *floats_take(float *p, size_t n, int shift, int wanted)
+/* Puts the array's numbers into x, where it is not NULL, and frees the array. */
+static void floats_take(float *p, size_t n, int shift, double *x)
 {
+    SCOPE;
     size_t all = n + 2 * GUARD + (size_t)shift, lead = GUARD + (size_t)shift;
-    float *host = memory_new(all, sizeof *host);
-    double *x = wanted ? host_new(n) : NULL;
-    assert_non_null(host);
+    float *host = host_bytes(all, sizeof *host);
     device_get(host, p - lead, all * sizeof *host);
     for (size_t i = 0; i < all; i++) {
         int in = i >= lead && i < lead + n;
         assert_true(in || host[i] == guard_value);
         if (in && x) x[i - lead] = (double)host[i];
     }
-    memory_free(host);
     OK(cudaFree(p - lead));
-    return x;
 }
 
-/* Runs forward and backward of the kernels; the caller frees y (RESULTS). Returns 1 where they ran. */
+/* Runs forward and backward of the kernels. Returns 1 where they ran. */
 static int run(const Problem *p, double *y[RESULTS])
 {
     int shift = p->c->shift, ran;
@@ -276,20 +251,15 @@ static int run(const Problem *p, double *y[RESULTS])
           !*cuda_host_fault();
     if (!ran) printf("# %s\n", cuda_host_fault());
     cuda_host_reset();
-    for (int k = 0; k < RESULTS; k++) y[k] = floats_take(x.y[k], p->size[k], shift, 1);
-    floats_take(x.q, p->size[DQ], shift, 0);
-    floats_take(x.kv, p->size[DKV], shift, 0);
-    floats_take(x.relative, p->size[DRELATIVE], shift, 0);
-    floats_take(x.span, p->size[DSPAN], shift, 0);
-    floats_take(x.dout, p->size[OUT], shift, 0);
+    for (int k = 0; k < RESULTS; k++)
+        floats_take(x.y[k], p->size[k], shift, y[k] = host_new(p->size[k]));
+    void *const in[] = {x.q, x.kv, x.relative, x.span, x.dout};
+    const size_t size[] = {p->size[DQ], p->size[DKV], p->size[DRELATIVE], p->size[DSPAN],
+                           p->size[OUT]};
+    for (int k = 0; k < 5; k++) floats_take(in[k], size[k], shift, NULL);
     OK(cudaFree(x.start));
     OK(cudaFree(x.memory));
     return ran;
-}
-
-static void run_free(double *y[RESULTS])
-{
-    for (int k = 0; k < RESULTS; k++) memory_free(y[k]);
 }
 
 /* Returns the first result of tensor cores that is farther from the twin's than 2^-11 of its norm
@@ -342,6 +312,7 @@ static void check_cases(const Case *list, size_t n)
         for (int way = 0; way < 2 * KINDS; way++) {
             int drops = way & 1, kind = way / 2;
             if (foreign(list + c, kind) || (list[c].matrix && kind == SPANS)) continue;
+            SCOPE;
             Problem p = problem_new(list + c, drops ? 0.1 : 0, kind);
             double *y[RESULTS];
             assert_true(run(&p, y));
@@ -359,8 +330,6 @@ static void check_cases(const Case *list, size_t n)
                 assert_int_equal(first_wrong(&p, y), k);
                 y[k][p.size[k] / 2] = kept;
             }
-            run_free(y);
-            problem_free(&p);
         }
 }
 
@@ -377,15 +346,14 @@ CHECKED(tensor_cores_agree_with_their_twin)
 /* Returns 1 where all orders of threads give the same bits, equal to cpu-f64's numbers. */
 static int right_in_all_orders(const Problem *p)
 {
+    SCOPE;
     int right = 1;
     double *first[RESULTS], *y[RESULTS];
     for (size_t o = 0; right && o < CHECK_ORDERS; o++) {
         cuda_host_order(check_orders[o]);
         right = run(p, o ? y : first) && first_wrong(p, o ? y : first) == RESULTS;
         for (int k = 0; o && right && k < RESULTS; k++) right = same(y[k], first[k], p->size[k]);
-        if (o) run_free(y);
     }
-    run_free(first);
     return right;
 }
 
@@ -398,6 +366,7 @@ enum { PLANTED = sizeof planted_cases / sizeof *planted_cases };
 
 CHECKED(every_missing_barrier_shows)
 {
+    SCOPE;
     Problem p[PLANTED];
     for (int c = 0; c < PLANTED; c++) {
         p[c] =
@@ -413,7 +382,6 @@ CHECKED(every_missing_barrier_shows)
         assert_false(right);
     }
     attention_plant((AttentionError){0});
-    for (int c = 0; c < PLANTED; c++) problem_free(p + c);
 }
 
 CHECKED(shifted_mask_shows)
@@ -422,14 +390,13 @@ CHECKED(shifted_mask_shows)
         for (int by = -1; by <= 1; by++)
             for (int kind = 0; kind < KINDS; kind++) {
                 if (foreign(planted_cases + c, kind)) continue;
+                SCOPE;
                 Problem p = problem_new(planted_cases + c, 0, kind);
                 double *y[RESULTS];
                 attention_plant((AttentionError){.mask = by});
                 assert_true(run(&p, y));
                 assert_int_equal(first_wrong(&p, y) == RESULTS, by == 0);
                 attention_plant((AttentionError){0});
-                run_free(y);
-                problem_free(&p);
             }
 }
 
@@ -448,6 +415,7 @@ CHECKED(tensor_cores_are_used)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Case without = row[i].c;
         without.matrix = 0;
+        SCOPE;
         Problem p = problem_new(&row[i].c, 0.1, row[i].kind),
                 q = problem_new(&without, 0.1, row[i].kind);
         double *y[RESULTS], *z[RESULTS];
@@ -455,10 +423,6 @@ CHECKED(tensor_cores_are_used)
         for (int k = 0; k < RESULTS; k++)
             if (p.size[k] && k < DRELATIVE)
                 assert_int_equal(same(y[k], z[k], p.size[k]), !row[i].serves);
-        run_free(y);
-        run_free(z);
-        problem_free(&p);
-        problem_free(&q);
     }
 }
 
@@ -481,6 +445,7 @@ CHECKED(tensor_cores_take_sequences_alone)
         for (size_t i = 0; i < sizeof batch / sizeof *batch + 2; i++) {
             const Case *alone = i < 4 ? others + 3 : others,
                        *c = i < 4 ? batch + i : others + i - 3;
+            SCOPE;
             Problem p = problem_new(alone, 0, kind), q = problem_new(c, 0, kind);
             double *y[RESULTS], *z[RESULTS];
             assert_true(run(&p, y) && run(&q, z));
@@ -489,10 +454,6 @@ CHECKED(tensor_cores_take_sequences_alone)
                 z[k][p.size[k] - 1] *= 1 + DBL_EPSILON;
                 assert_false(same(y[k], z[k], p.size[k]));
             }
-            run_free(y);
-            run_free(z);
-            problem_free(&p);
-            problem_free(&q);
         }
 }
 

@@ -6,8 +6,7 @@
 #include "kernels/memory.h"
 #include "tests/cuda/cublas_v2.h"
 #include "tests/cuda/host.h"
-#include "tests/lib/scratch.h"
-#include "tests/lib/tiny.h"
+#include "tests/lib/toy.h"
 
 static const Backend *cuda(void)
 {
@@ -16,7 +15,7 @@ static const Backend *cuda(void)
     return b;
 }
 
-static Model *new_model(const Backend *b)
+static Model *tiny_model(const Backend *b)
 {
     ModelConfig c = tiny_config();
     Model *m;
@@ -66,7 +65,7 @@ TEST(what_is_missing_is_told)
  * wait, and the step can be repeated. */
 TEST(scratch_may_be_short)
 {
-    Model *m = new_model(cuda());
+    Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     double first, again;
     cuda_host_fail_malloc(1);
@@ -107,7 +106,7 @@ TEST(a_model_that_does_not_fit_is_told)
 /* After the first steps nothing is taken from the device. */
 TEST(steps_take_no_device_memory)
 {
-    Model *m = new_model(cuda());
+    Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
     Step s;
@@ -123,61 +122,41 @@ TEST(steps_take_no_device_memory)
 
 /* ---- a lost device -------------------------------------------------------------------------------- */
 
-static Corpus corpus;
+static uint64_t lost_at; /* step after which the device is lost; 0: never */
+static int at_saving;    /* only between an epoch's validation and the saving of its state */
 
-typedef struct {
-    uint64_t at;   /* step after which the device is lost; 0: never */
-    int at_saving; /* only between an epoch's validation and the saving of its state */
-    TrainResult result;
-} Trial;
-
-static void watch(void *arg, const TrainReport *r)
+static void lose(void *arg, const TrainReport *r)
 {
-    const Trial *t = arg;
-    if (t->at && r->step >= t->at && t->at_saving == (r->valid_ppl > 0))
+    (void)arg;
+    if (lost_at && r->step >= lost_at && at_saving == (r->valid_ppl > 0))
         cuda_host_fail_all(cudaErrorECCUncorrectable);
 }
 
-static int train(Trial *t, const char *out, int resume)
+static int train(Trial *a, const char *out, int resume)
 {
-    TrainConfig c = {.context = CONTEXT_STREAM,
-                     .batch_tokens = 16,
-                     .sequence = 7,
-                     .rate = 0.02,
-                     .warmup = 5,
-                     .adam = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1},
-                     .epochs = 3,
-                     .max_steps = 0,
-                     .seed = 5,
-                     .out = out,
-                     .resume = resume,
-                     .report = watch,
-                     .arg = t};
-    Model *m = new_model(cuda());
-    int code = train_run(m, &corpus, &c, &t->result);
-    model_free(m);
-    return code;
+    trial_init(a, out, CONTEXT_STREAM);
+    a->t.report = lose;
+    a->t.resume = resume;
+    return run_on(a, "cuda-f32");
 }
 
 /* A run on a lost device ends with a message. Once the device is back it goes on from the last saved state, to the bits
  * of an undisturbed run. */
 TEST(a_lost_device_loses_nothing_saved)
 {
-    Trial whole = {0};
-    char a[512], b[512];
-    snprintf(a, sizeof a, "%s", file_path("whole"));
-    assert_int_equal(train(&whole, a, 0), 0);
-    for (int at_saving = 0; at_saving < 2; at_saving++) {
-        Trial part = {whole.result.steps / 3 + 4, at_saving, {0}}; /* in the second epoch */
-        snprintf(b, sizeof b, "%s%d", file_path("part"), at_saving);
-        int code = train(&part, b, 0);
+    static const char *const out[] = {"part", "part at saving"};
+    Trial whole, part;
+    assert_int_equal(train(&whole, "whole", 0), 0);
+    for (at_saving = 0; at_saving < 2; at_saving++) {
+        lost_at = whole.result.steps / 3 + 4; /* in the second epoch */
+        int code = train(&part, out[at_saving], 0);
         if (code != ERR_SYSTEM || !said("the device was lost (cudaErrorECCUncorrectable") ||
             !said("--resume"))
             fail_msg("%d: %s", code, error_text());
         cuda_host_reset();
         cuda()->wait(); /* reports the rest */
-        part.at = 0;
-        assert_int_equal(train(&part, b, 1), 0);
+        lost_at = 0;
+        assert_int_equal(train(&part, out[at_saving], 1), 0);
         assert_int_equal(part.result.steps, whole.result.steps);
         assert_true(part.result.test_ppl == whole.result.test_ppl);
         assert_true(part.result.valid_ppl == whole.result.valid_ppl);
@@ -187,7 +166,7 @@ TEST(a_lost_device_loses_nothing_saved)
 /* A kernel that cannot be launched is reported, though the device is there. */
 TEST(a_failed_launch_is_told)
 {
-    Model *m = new_model(cuda());
+    Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     double mean;
     cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
@@ -201,7 +180,7 @@ TEST(a_failed_launch_is_told)
 /* Every status of cuBLAS is reported in its own words. */
 TEST(a_failed_product_is_told_in_the_words_of_cublas)
 {
-    Model *m = new_model(cuda());
+    Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     double mean;
 #define X(name, value, text)                                                        \
@@ -234,7 +213,7 @@ TEST(an_error_of_cuda_is_told_in_its_words)
     static const cudaError_t lost[] = {cudaErrorECCUncorrectable, cudaErrorIllegalAddress,
                                        cudaErrorMisalignedAddress, cudaErrorLaunchFailure,
                                        cudaErrorDevicesUnavailable};
-    Model *m = new_model(cuda());
+    Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     double mean;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -249,22 +228,6 @@ TEST(an_error_of_cuda_is_told_in_its_words)
         cuda_host_reset();
     }
     model_free(m);
-}
-
-static int set_up(void **state)
-{
-#define LINE "a b c d e f g h i\n"
-    if (scratch_open(state) != 0) return -1;
-    file_text("train.txt", LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE LINE);
-    file_text("valid.txt", LINE LINE LINE);
-    file_text("test.txt", LINE LINE LINE);
-    return corpus_open(folder, LEVEL_WORD, 0, 1, &corpus);
-}
-
-static int tear_down(void **state)
-{
-    corpus_free(&corpus);
-    return scratch_close(state);
 }
 
 TEST_MAIN(set_up, tear_down)

@@ -10,7 +10,7 @@
 #include "tests/lib/tiny.h"
 
 enum { INNER = 16, VOCAB = 16 }; /* sizes that align tensors, as usual widths do */
-enum { TOKENS = 4096, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
+enum { TOKENS = 1024, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];

@@ -22,19 +22,11 @@ extern dim3 cuda_host_block_dim, cuda_host_grid_dim;
 extern void *cuda_host_dynamic; /* dynamic shared memory, 16-byte aligned */
 
 /* Waits for all threads of the block. All must stand at the same place in the source, and none may
- * have left. Returns the sum over threads of (value != 0). */
-int cuda_host_barrier(int value, const char *file, int line);
+ * have left. */
+void cuda_host_barrier(const char *file, int line);
 
-/* Operations of lanes on each other's words. arg: source lane, mask of xor, distance. */
-typedef enum {
-    CUDA_HOST_SYNC,
-    CUDA_HOST_SHUFFLE,
-    CUDA_HOST_XOR,
-    CUDA_HOST_UP,
-    CUDA_HOST_DOWN,
-    CUDA_HOST_BALLOT,
-    CUDA_HOST_MATCH,
-} CudaHostWarp;
+/* Operations of lanes on each other's words. arg: source lane, mask of xor. */
+typedef enum { CUDA_HOST_SYNC, CUDA_HOST_SHUFFLE, CUDA_HOST_XOR } CudaHostWarp;
 
 /* Waits for the lanes of `mask` that have not left, all with the same operation, mask and place.
  * width: a power of two <= 32. A lane that takes no part counts as a word of all ones. */

@@ -4,7 +4,7 @@
 
 #define CUDA_HOST_ALIGN(n) __attribute__((aligned(n)))
 
-/* V2(vector, element, alignment) declares the type and its make_ function; likewise V3, V4. */
+/* V2(vector, element, alignment) declares the type and its make_ function; likewise V4. */
 #define V2(name, T, a)                       \
     typedef struct CUDA_HOST_ALIGN(a) name { \
         T x, y;                              \
@@ -13,15 +13,6 @@
     {                                        \
         name v = {x, y};                     \
         return v;                            \
-    }
-#define V3(name, T, a)                            \
-    typedef struct CUDA_HOST_ALIGN(a) name {      \
-        T x, y, z;                                \
-    } name;                                       \
-    static inline name make_##name(T x, T y, T z) \
-    {                                             \
-        name v = {x, y, z};                       \
-        return v;                                 \
     }
 #define V4(name, T, a)                                 \
     typedef struct CUDA_HOST_ALIGN(a) name {           \
@@ -33,24 +24,16 @@
         return v;                                      \
     }
 
-V4(uchar4, unsigned char, 4)
-V2(ushort2, unsigned short, 4)
 V4(ushort4, unsigned short, 8)
-V2(int2, int, 8)
-V3(int3, int, 4)
-V4(int4, int, 16)
 V2(uint2, unsigned int, 8)
-V3(uint3, unsigned int, 4)
-V4(uint4, unsigned int, 16)
 V2(float2, float, 8)
-V3(float3, float, 4)
 V4(float4, float, 16)
-V2(double2, double, 16)
-V2(longlong2, long long, 16)
-V2(ulonglong2, unsigned long long, 16)
 #undef V2
-#undef V3
 #undef V4
+
+typedef struct uint3 {
+    unsigned int x, y, z;
+} uint3;
 
 typedef struct dim3 {
     unsigned int x, y, z;

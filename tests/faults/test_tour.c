@@ -416,86 +416,20 @@ static void draw_end(const Option *o, char *value, size_t room)
 /* Draws a text that is no value of any option, or a value of another one. */
 static void draw_odd(char *value, size_t room)
 {
-    static const char *const odd[] = {"",
-                                      " ",
-                                      "-1",
-                                      "0",
-                                      "1",
-                                      "1e308",
-                                      "1e-308",
-                                      "1e400",
-                                      "nan",
-                                      "-nan",
-                                      "inf",
-                                      "-inf",
-                                      "0x10",
-                                      "1e",
-                                      "+",
-                                      "-",
-                                      ".",
-                                      "00000000000000000001",
-                                      "18446744073709551616",
-                                      "9223372036854775807",
-                                      "1,2",
-                                      ",",
-                                      ",,",
-                                      "1,,2",
-                                      "1,2,",
-                                      ",1",
-                                      "1 ,2",
-                                      "a\nb",
-                                      "\n",
-                                      "\r",
-                                      "\t",
-                                      "\033[2J",
-                                      "\001\177",
-                                      "%s%n%s",
-                                      "'",
-                                      "\"",
-                                      "\\",
-                                      "`touch ../home/owned`",
-                                      "$(touch ../home/owned)",
-                                      "'; touch ../home/owned; '",
-                                      "@x",
-                                      "\377\376",
-                                      "\302\205",
-                                      "gr\303\274n",
-                                      "<b>",
-                                      "a=b",
-                                      "=",
-                                      "--",
-                                      "all",
-                                      "none",
-                                      "yes",
-                                      "NAME",
-                                      "model",
-                                      "text",
-                                      "nowhere",
-                                      "nowhere/at/all",
-                                      "empty",
-                                      "more.csv",
-                                      "zeros",
-                                      "4G",
-                                      "looped:2,looped:2",
-                                      "euler,euler",
-                                      "network:model",
-                                      "network:deep:99",
-                                      "network:",
-                                      "word:",
-                                      "sandwich:9-9",
-                                      "markov:1",
-                                      "markov:0",
-                                      "markov:99999999",
-                                      "a/../b",
-                                      "x:y:z",
-                                      "1/2",
-                                      "2^3"};
+    static const char odd[] =
+        "| |-1|0|1|1e308|1e-308|1e400|nan|-nan|inf|-inf|0x10|1e|+|-|.|00000000000000000001|"
+        "18446744073709551616|9223372036854775807|1,2|,|,,|1,,2|1,2,|,1|1 ,2|a\nb|\n|\r|\t|"
+        "\033[2J|\001\177|%s%n%s|'|\"|\\|`touch ../home/owned`|$(touch ../home/owned)|"
+        "'; touch ../home/owned; '|@x|\377\376|\302\205|gr\303\274n|<b>|a=b|=|--|all|none|"
+        "yes|NAME|model|text|nowhere|nowhere/at/all|empty|more.csv|zeros|4G|"
+        "looped:2,looped:2|euler,euler|network:model|network:deep:99|network:|word:|"
+        "sandwich:9-9|markov:1|markov:0|markov:99999999|a/../b|x:y:z|1/2|2^3";
     if (chance(5)) {
         size_t n = 200 + below(room - 201);
         memset(value, chance(50) ? 'x' : ',', n);
         value[n] = '\0';
     } else {
-        snprintf(value, room, "%s", odd[below(sizeof odd / sizeof *odd)]);
+        draw_choice(odd, value, room);
     }
 }
 

@@ -201,50 +201,6 @@ TEST(test_long_file)
     model_free(m);
 }
 
-/* ---- short memory -------------------------------------------------------------------------------- */
-
-/* Harnesses whose checks also hold when memory is short. */
-static const char *const spare[] = {"name",       "network",    "csv",   "system",
-                                    "corpus",     "vocabulary", "codes", "pairs",
-                                    "hypotheses", "labelled",   "m2"};
-enum { ALLOCATIONS_MOST = 400 };
-
-/* Runs a folder's first input, with each allocation failing in turn. */
-static void starve(size_t h, const char *dir)
-{
-    static uint8_t data[INPUT_MOST];
-    char of[512], path[1024];
-    snprintf(of, sizeof of, "%s/%s", dir, harness[h].name);
-    DIR *d = opendir(of);
-    struct dirent *e = d ? readdir(d) : NULL;
-    while (e && e->d_name[0] == '.') e = readdir(d);
-    if (e) {
-        snprintf(path, sizeof path, "%s/%s", of, e->d_name);
-        FILE *f = fopen(path, "rb");
-        assert_non_null(f);
-        size_t size = fread(data, 1, sizeof data, f), calls = 0;
-        fclose(f);
-        for (size_t k = 1; k <= ALLOCATIONS_MOST; k++) {
-            calls = memory_calls();
-            memory_fail_at(k);
-            run_input(h, data, size);
-            memory_fail_at(0);
-            if (memory_calls() - calls < k) break;
-        }
-    }
-    if (d) closedir(d);
-}
-
-TEST(test_short_memory)
-{
-    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
-        for (size_t h = 0; h < HARNESSES; h++) {
-            if (strcmp(harness[h].name, spare[i]) != 0) continue;
-            starve(h, "tests/fuzz/seeds");
-            starve(h, made);
-        }
-}
-
 /* ---- tests --------------------------------------------------------------------------------------- */
 
 static int open_all(void **state)
@@ -279,7 +235,6 @@ int main(int argc, char **argv)
     }
     for (size_t h = 0; h < HARNESSES; h++) {
         index[h] = h;
-        /* runs first, so that short memory does not meet what harnesses open once */
         test_add(&(struct CMUnitTest){harness[h].name, test_replay, NULL, NULL, &index[h]}, 0);
     }
     return test_run(open_all, scratch_close);

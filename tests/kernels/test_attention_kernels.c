@@ -64,13 +64,7 @@ static Problem problem_new(const Shape *s, int causal, double rate)
     return p;
 }
 
-static void problem_free(Problem *p)
-{
-    memory_free(p->qkv);
-    memory_free(p->dout);
-}
-
-/* Puts the results into y, from out and dqkv (N, 3 D). It frees dqkv; the caller frees y with out in it. */
+/* Puts the results into y, from out and dqkv (N, 3 D). */
 static void results(const Problem *p, double *out, double *dqkv, double *y[RESULTS])
 {
     y[OUT] = out;
@@ -79,17 +73,9 @@ static void results(const Problem *p, double *out, double *dqkv, double *y[RESUL
         for (size_t i = 0; i < p->n; i++)
             y[r][i] = dqkv[i / p->a.D * 3 * p->a.D + (r - DQ) * p->a.D + i % p->a.D];
     }
-    memory_free(dqkv);
 }
 
-static double *result(const Backend *b, void *y, size_t n)
-{
-    double *x = fetch(b, y, n);
-    buffer_free(b, y, n);
-    return x;
-}
-
-/* Runs attention both ways on a backend. The caller frees y. */
+/* Runs attention both ways on a backend. */
 static void run(const Backend *b, const Problem *p, double *y[RESULTS])
 {
     size_t n = p->n, all = 3 * n, rows = n / p->a.D * p->a.H;
@@ -103,14 +89,10 @@ static void run(const Backend *b, const Problem *p, double *y[RESULTS])
     b->attention(&a, out, lse);
     b->attention_back(&a, out, lse, dy, dx, backend_at(b, dx, a.D), backend_at(b, dx, 2 * a.D), 0,
                       NULL, NULL);
-    results(p, result(b, out, n), result(b, dx, all), y);
-    buffer_free(b, x, all);
-    buffer_free(b, dy, n);
-    buffer_free(b, lse, rows);
-    b->release(start);
+    results(p, fetch(b, out, n), fetch(b, dx, all), y);
 }
 
-/* Runs the twin. The caller frees y. */
+/* Runs the twin. */
 static void run_twin(const Problem *p, int rounds, double *y[RESULTS])
 {
     double *out = host_new(p->n), *dqkv = host_new(3 * p->n);
@@ -121,12 +103,6 @@ static void run_twin(const Problem *p, int rounds, double *y[RESULTS])
     twin_attention(&a, rounds, out, lse);
     twin_attention_back(&a, rounds, out, lse, p->dout, dqkv, dqkv + a.D, dqkv + 2 * a.D, 0);
     results(p, out, dqkv, y);
-    memory_free(lse);
-}
-
-static void run_free(double *y[RESULTS])
-{
-    for (int k = 0; k < RESULTS; k++) memory_free(y[k]);
 }
 
 static double bound_of(const Backend *b, int k)
@@ -141,6 +117,7 @@ TEST(backends_agree)
     assert_int_equal(backend_find("cpu-f64", NULL, &exact), 0);
     for (size_t i = 0; i < SHAPES; i++)
         for (int way = 0; way < 4; way++) {
+            SCOPE;
             double *want[RESULTS], *y[RESULTS];
             Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
             run(exact, &p, want);
@@ -159,21 +136,18 @@ TEST(backends_agree)
                     y[r][p.n / 2] = NAN;
                     assert_false(norm_distance(y[r], want[r], p.n) <= bound);
                 }
-                run_free(y);
             }
-            run_free(want);
-            problem_free(&p);
         }
 }
 
 /* Returns the first result that is farther from the twin's than `bound`, or RESULTS. */
 static int first_far(const Problem *p, double *const y[RESULTS], int rounds, double bound)
 {
+    SCOPE;
     int r = 0;
     double *twin[RESULTS];
     run_twin(p, rounds, twin);
     while (r < RESULTS && norm_distance(y[r], twin[r], p->n) <= bound) r++;
-    run_free(twin);
     return r;
 }
 
@@ -186,37 +160,32 @@ static void check_twin(const Problem *p, double *const y[RESULTS], int rounds, d
         assert_true(first_far(p, y, rounds ^ one, bound) < RESULTS);
 }
 
-TEST(twin_is_attention)
+/* Checks that a backend's results are the twin's with these roundings. */
+static void compare_with_twin(const char *name, int rounds, double bound)
 {
-    const Backend *exact;
-    assert_int_equal(backend_find("cpu-f64", NULL, &exact), 0);
-    for (size_t i = 0; i < SHAPES; i++)
-        for (int way = 0; way < 4; way++) {
-            double *y[RESULTS];
-            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
-            run(exact, &p, y);
-            check_twin(&p, y, 0, TWIN_EXACT);
-            run_free(y);
-            problem_free(&p);
-        }
-}
-
-TEST(tensor_cores_agree_with_their_twin)
-{
-    const Backend *bf16;
-    if (backend_find("cuda-bf16", NULL, &bf16) != 0) {
+    const Backend *b;
+    if (backend_find(name, NULL, &b) != 0) {
         print_message("# SKIP %s\n", error_text());
         skip();
     }
     for (size_t i = 0; i < SHAPES; i++)
         for (int way = 0; way < 4; way++) {
+            SCOPE;
             double *y[RESULTS];
             Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
-            run(bf16, &p, y);
-            check_twin(&p, y, TWIN_ROUNDS, TWIN_FAR);
-            run_free(y);
-            problem_free(&p);
+            run(b, &p, y);
+            check_twin(&p, y, rounds, bound);
         }
+}
+
+TEST(twin_is_attention)
+{
+    compare_with_twin("cpu-f64", 0, TWIN_EXACT);
+}
+
+TEST(tensor_cores_agree_with_their_twin)
+{
+    compare_with_twin("cuda-bf16", TWIN_ROUNDS, TWIN_FAR);
 }
 
 /* cuda-bf16 rounds where it has tensor cores. Where the width is no multiple of 16 it has the bits of cuda-f32. */
@@ -229,14 +198,12 @@ TEST(tensor_cores_are_used)
         skip();
     }
     for (size_t i = 0; i <= SHAPES; i++) {
+        SCOPE;
         double *x[RESULTS], *y[RESULTS];
         Problem p = problem_new(i < SHAPES ? shapes + i : &odd, 1, 0.1);
         run(f32, &p, x);
         run(bf16, &p, y);
         for (int r = 0; r < RESULTS; r++) assert_int_equal(same(x[r], y[r], p.n), i == SHAPES);
-        run_free(x);
-        run_free(y);
-        problem_free(&p);
     }
 }
 

@@ -45,10 +45,26 @@ static inline double eps_of(const Backend *b)
     return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
-/* ---- buffers with guards around them ------------------------------------------------------------- */
+/* ---- buffers with guards around them, freed together ---------------------------------------------- */
 
-enum { GUARD = 16 };
+enum { GUARD = 16, LIVE = 1024 };
 static const double GUARD_VALUE = -77.25;
+
+/* Memory that is in use: guarded numbers of a backend, bytes of one (n: UNGUARDED), or the host's (b NULL). */
+#define UNGUARDED SIZE_MAX
+static struct {
+    const Backend *b;
+    void *p;
+    size_t n;
+} live[LIVE];
+static size_t lives;
+
+static inline void *kept_live(const Backend *b, void *p, size_t n)
+{
+    assert_true(p && lives < LIVE);
+    live[lives].b = b, live[lives].p = p, live[lives++].n = n;
+    return p;
+}
 
 static inline void *buffer_new(const Backend *b, size_t n, const double *host)
 {
@@ -60,7 +76,7 @@ static inline void *buffer_new(const Backend *b, size_t n, const double *host)
         b->put(p, host, n);
     else
         b->fill(p, NAN, n);
-    return p;
+    return kept_live(b, p, n);
 }
 
 static inline int guards_intact(const Backend *b, const void *p, size_t n)
@@ -74,27 +90,54 @@ static inline int guards_intact(const Backend *b, const void *p, size_t n)
     return 1;
 }
 
-static inline void buffer_free(const Backend *b, void *p, size_t n)
+/* Frees all but the first `mark` that are in use, and checks the guards of each. */
+static inline void free_to(size_t mark)
 {
-    if (!p) return;
-    assert_true(guards_intact(b, p, n));
-    b->release((char *)p - GUARD * b->size);
+    while (lives > mark) {
+        const Backend *b = live[--lives].b;
+        char *p = live[lives].p;
+        size_t n = live[lives].n;
+        if (!b)
+            memory_free(p);
+        else if (n == UNGUARDED)
+            b->release(p);
+        else
+            assert_true(guards_intact(b, p, n)), b->release(p - GUARD * b->size);
+    }
 }
 
-/* Sends bytes to the backend's memory. Caller: b->release. */
+static inline void free_scope(const size_t *mark)
+{
+    free_to(*mark);
+}
+
+/* Frees at the end of the block what becomes live in it. */
+#define SCOPE_AT(line) \
+    __attribute__((cleanup(free_scope), unused)) const size_t scope_##line = lives
+#define SCOPE_OF(line) SCOPE_AT(line)
+#define SCOPE SCOPE_OF(__LINE__)
+
+/* Returns memory of a backend for n numbers, or for bytes that it is sent, without guards. */
+static inline void *plain_new(const Backend *b, size_t n)
+{
+    return kept_live(b, b->alloc(n + 1), UNGUARDED);
+}
+
 static inline void *sent(const Backend *b, const void *host, size_t bytes)
 {
-    void *p = b->alloc(backend_elements(b, bytes) + 1);
-    assert_non_null(p);
+    void *p = plain_new(b, backend_elements(b, bytes));
     b->send(p, host, bytes);
     return p;
 }
 
+static inline void *host_bytes(size_t n, size_t size)
+{
+    return kept_live(NULL, memory_new(n, size), n);
+}
+
 static inline double *host_new(size_t n)
 {
-    double *x = memory_new(n, sizeof *x);
-    assert_non_null(x);
-    return x;
+    return host_bytes(n, sizeof(double));
 }
 
 static inline double *fetch(const Backend *b, const void *p, size_t n)

@@ -33,6 +33,7 @@ typedef struct {
     int32_t *count, *key; /* (N), (N, LISTED): rows of the other text, for listed rows */
     double *grad;         /* (1) factor of a loss's adjoint, in the backend's memory alone */
     int spoil;
+    int act; /* of the op that is tried */
 } Trial;
 
 typedef struct {
@@ -46,10 +47,10 @@ typedef struct {
     size_t (*kept)(const Trial *t);
     /* Largest number of roundings in one number of the output. */
     size_t (*count)(const Trial *t);
-    void (*ref)(const Trial *t, int act, const double *const *in, double *out);
+    void (*ref)(const Trial *t, const double *const *in, double *out);
     /* These work on the trial's arrays in the backend's memory. */
-    void (*run)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept);
-    void (*back)(const Backend *b, const Trial *t, int act, void *const *in, void *out, void *kept,
+    void (*run)(const Backend *b, const Trial *t, void *const *in, void *out, void *kept);
+    void (*back)(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
                  const void *dout, void *const *din);
     unsigned needed; /* bits: din accumulated that may not be left out */
 } Op;                /* back NULL: the kernel has no backward pass, and every input is fixed */
@@ -99,9 +100,8 @@ static size_t norm_count(const Trial *t)
 {
     return 2 * t->D + 16;
 }
-static void norm_ref(const Trial *t, int act, const double *const *in, double *out)
+static void norm_ref(const Trial *t, const double *const *in, double *out)
 {
-    (void)act;
     size_t D = t->D;
     for (size_t r = 0; r < t->N; r++) {
         const double *x = in[0] + r * D;
@@ -112,16 +112,14 @@ static void norm_ref(const Trial *t, int act, const double *const *in, double *o
             out[r * D + i] = (x[i] - mean) / sqrt(var + 1e-5) * in[1][i] + in[2][i];
     }
 }
-static void norm_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void norm_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    (void)act;
     b->norm(t->N, t->D, in[0], in[1], in[2], out, kept);
 }
-static void norm_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept, const void *dout, void *const *din)
+static void norm_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                       const void *dout, void *const *din)
 {
-    (void)act, (void)out;
+    (void)out;
     b->norm_back(t->N, t->D, in[0], in[1], kept, dout, 0, NULL, din[0], din[1], din[2]);
 }
 
@@ -130,24 +128,22 @@ static size_t skip_kept(const Trial *t)
 {
     return 2 * t->N + t->N * t->D;
 }
-static void skip_ref(const Trial *t, int act, const double *const *in, double *out)
+static void skip_ref(const Trial *t, const double *const *in, double *out)
 {
-    norm_ref(t, act, in, out);
+    norm_ref(t, in, out);
     for (size_t i = 0; i < t->N * t->D; i++) out[i] = 0.75 * out[i] + 0.5 * in[0][i];
 }
-static void skip_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void skip_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    (void)act;
     void *y = kept;
     const LinTerm term[] = {{.c = 0.75, .x = y}, {.c = 0.5, .x = in[0]}};
     b->norm(t->N, t->D, in[0], in[1], in[2], y, backend_at(b, kept, t->N * t->D));
     b->lin(t->N, t->D, 2, term, out);
 }
-static void skip_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept, const void *dout, void *const *din)
+static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                       const void *dout, void *const *din)
 {
-    (void)act, (void)out;
+    (void)out;
     void *dy = kept, *stats = backend_at(b, kept, t->N * t->D);
     const LinTerm scaled = {.c = 0.75, .x = dout};
     const LinTerm term[] = {{.c = 2, .x = dout}, {.c = -1.5, .x = dout}};
@@ -205,25 +201,25 @@ static size_t attention_count(const Trial *t)
     return 2 * (t->D / t->H + longest + 16);
 }
 /* These return row r of q, and of k, which v follows. */
-static const double *ref_query(const Trial *t, int act, const double *const *in, size_t r)
+static const double *ref_query(const Trial *t, const double *const *in, size_t r)
 {
-    return in[0] + r * t->D * (act & (MEMORY | MORE) ? 1 : 3);
+    return in[0] + r * t->D * (t->act & (MEMORY | MORE) ? 1 : 3);
 }
-static const double *ref_keys(const Trial *t, int act, const double *const *in, size_t r)
+static const double *ref_keys(const Trial *t, const double *const *in, size_t r)
 {
-    return act & (MEMORY | MORE) ? in[3] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
+    return t->act & (MEMORY | MORE) ? in[3] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
 }
-static double attention_mask(const Trial *t, int act, const double *const *in, size_t h, int x)
+static double attention_mask(const Trial *t, const double *const *in, size_t h, int x)
 {
     double R = (double)span_ramp(t);
-    return act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - x) / R, 0), 1) : 1;
+    return t->act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - x) / R, 0), 1) : 1;
 }
 /* Returns m exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
-static double attention_weight(const Trial *t, int act, const double *const *in, size_t h, size_t i,
+static double attention_weight(const Trial *t, const double *const *in, size_t h, size_t i,
                                size_t j, const double *q, const double *k)
 {
     size_t E = t->D / t->H;
-    int clip = act & CLIP, x = (int)j - (int)i,
+    int clip = t->act & CLIP, x = (int)j - (int)i,
         row = clip + (x < -clip  ? -clip
                       : x > clip ? clip
                                  : x);
@@ -231,83 +227,82 @@ static double attention_weight(const Trial *t, int act, const double *const *in,
     if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
     for (size_t e = 0; e < E; e++)
         s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
-    return attention_mask(t, act, in, h, -x) * exp(s / sqrt((double)E));
+    return attention_mask(t, in, h, -x) * exp(s / sqrt((double)E));
 }
 /* Returns how many keys row i of a sequence sees, the first so many of `keys`. */
-static size_t attention_sees(const Trial *t, int act, size_t i, size_t keys)
+static size_t attention_sees(const Trial *t, size_t i, size_t keys)
 {
-    size_t n = act & ALL ? keys : i + 1;
-    if (t->spoil == SPOIL_MASK && act & ALL) return n > 1 ? n - 1 : n;
+    size_t n = t->act & ALL ? keys : i + 1;
+    if (t->spoil == SPOIL_MASK && t->act & ALL) return n > 1 ? n - 1 : n;
     if (t->spoil == SPOIL_MASK) return n < keys ? n + 1 : n;
     return n;
 }
-static void attention_row(const Trial *t, int act, const double *const *in, size_t h, size_t s,
-                          size_t r, double *out)
+static void attention_row(const Trial *t, const double *const *in, size_t h, size_t s, size_t r,
+                          double *out)
 {
-    const size_t *start = act & MEMORY ? t->memory : t->start;
+    const size_t *start = t->act & MEMORY ? t->memory : t->start;
     size_t E = t->D / t->H, i = r - t->start[s];
-    if (t->spoil == SPOIL_SEQUENCE && act & MEMORY) s = (s + 1) % t->S;
-    size_t n = attention_sees(t, act, i, start[s + 1] - start[s]);
-    const double *q = ref_query(t, act, in, r), *k = ref_keys(t, act, in, start[s]);
-    size_t ld = (size_t)(ref_keys(t, act, in, 1) - ref_keys(t, act, in, 0));
+    if (t->spoil == SPOIL_SEQUENCE && t->act & MEMORY) s = (s + 1) % t->S;
+    size_t n = attention_sees(t, i, start[s + 1] - start[s]);
+    const double *q = ref_query(t, in, r), *k = ref_keys(t, in, start[s]);
+    size_t ld = (size_t)(ref_keys(t, in, 1) - ref_keys(t, in, 0));
     double sum = 0;
-    for (size_t j = 0; j < n; j++) sum += attention_weight(t, act, in, h, i, j, q, k + j * ld);
+    for (size_t j = 0; j < n; j++) sum += attention_weight(t, in, h, i, j, q, k + j * ld);
     for (size_t e = 0; e < E; e++) out[r * t->D + h * E + e] = 0;
     for (size_t j = 0; j < n; j++) {
-        double a = attention_weight(t, act, in, h, i, j, q, k + j * ld) / sum;
+        double a = attention_weight(t, in, h, i, j, q, k + j * ld) / sum;
         a *= ref_keep(&t->drop, (r * t->H + h) * t->longest + j);
         for (size_t e = 0; e < E; e++)
             out[r * t->D + h * E + e] += a * k[j * ld + t->D + h * E + e];
     }
 }
-static void attention_ref(const Trial *t, int act, const double *const *in, double *out)
+static void attention_ref(const Trial *t, const double *const *in, double *out)
 {
     for (size_t s = 0; s < t->S; s++)
         for (size_t r = t->start[s]; r < t->start[s + 1]; r++)
-            for (size_t h = 0; h < t->H; h++) attention_row(t, act, in, h, s, r, out);
+            for (size_t h = 0; h < t->H; h++) attention_row(t, in, h, s, r, out);
 }
 /* Returns k, or v where v is 1, in the backend's memory: packed with q or apart. It does the same for their
  * adjoints. */
-static void *keys_or_values(const Backend *b, const Trial *t, int act, void *const *in, size_t v)
+static void *keys_or_values(const Backend *b, const Trial *t, void *const *in, size_t v)
 {
-    int apart = act & (MEMORY | MORE);
+    int apart = t->act & (MEMORY | MORE);
     return backend_at(b, in[apart ? 3 : 0], (v + !apart) * t->D);
 }
-static Attention attention_of(const Backend *b, const Trial *t, int act, void *const *in)
+static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
 {
-    int apart = act & (MEMORY | MORE);
+    int apart = t->act & (MEMORY | MORE);
     return (Attention){.S = t->S,
                        .start = t->begins,
-                       .memory = act & MEMORY ? t->remembers : NULL,
-                       .causal = !(act & ALL),
+                       .memory = t->act & MEMORY ? t->remembers : NULL,
+                       .causal = !(t->act & ALL),
                        .longest = t->longest,
                        .D = t->D,
                        .H = t->H,
                        .q = in[0],
-                       .k = keys_or_values(b, t, act, in, 0),
-                       .v = keys_or_values(b, t, act, in, 1),
+                       .k = keys_or_values(b, t, in, 0),
+                       .v = keys_or_values(b, t, in, 1),
                        .ldq = (apart ? 1 : 3) * t->D,
                        .ldk = (apart ? 2 : 3) * t->D,
-                       .relative = act & CLIP ? in[1] : NULL,
-                       .clip = (size_t)(act & CLIP),
-                       .span = act & SPAN ? in[2] : NULL,
+                       .relative = t->act & CLIP ? in[1] : NULL,
+                       .clip = (size_t)(t->act & CLIP),
+                       .span = t->act & SPAN ? in[2] : NULL,
                        .longest_span = SPAN_LONGEST,
                        .ramp = span_ramp(t),
                        .drop = t->drop};
 }
-static void attention_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                          void *kept)
+static void attention_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    Attention a = attention_of(b, t, act, in);
+    Attention a = attention_of(b, t, in);
     b->attention(&a, out, kept);
 }
-static void attention_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
+static void attention_dback(const Backend *b, const Trial *t, void *const *in, void *out,
                             void *kept, const void *dout, void *const *din)
 {
-    Attention a = attention_of(b, t, act, in);
-    b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, act, din, 0),
-                      keys_or_values(b, t, act, din, 1), (act & MORE) != 0,
-                      act & CLIP ? din[1] : NULL, act & SPAN ? din[2] : NULL);
+    Attention a = attention_of(b, t, in);
+    b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, din, 0),
+                      keys_or_values(b, t, din, 1), (t->act & MORE) != 0,
+                      t->act & CLIP ? din[1] : NULL, t->act & SPAN ? din[2] : NULL);
 }
 
 /* ---- attention to listed rows: q, relative, span, kv (M, 2 D); act: CLIP and SPAN or 0 ---------- */
@@ -321,10 +316,9 @@ static size_t listed_count(const Trial *t)
     return 2 * (t->D / t->H + LISTED + 16);
 }
 /* A spoiled row does not see the first key, or near keys get the relative row and the mask of keys a token farther. */
-static void listed_row(const Trial *t, int act, const double *const *in, size_t h, size_t n,
-                       double *out)
+static void listed_row(const Trial *t, const double *const *in, size_t h, size_t n, double *out)
 {
-    size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(act & CLIP);
+    size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(t->act & CLIP);
     size_t first = t->spoil == SPOIL_MASK && count > 1;
     const double *q = in[0] + n * t->D + h * E;
     double sum = 0, w[LISTED];
@@ -333,7 +327,7 @@ static void listed_row(const Trial *t, int act, const double *const *in, size_t 
         size_t x = count - 1 - j + (t->spoil == SPOIL_SIDES), row = x < clip ? clip - x : 0;
         double s = 0;
         for (size_t e = 0; e < E; e++) s += q[e] * (k[e] + (clip ? in[1][row * E + e] : 0));
-        w[j] = attention_mask(t, act, in, h, (int)x) * exp(s / sqrt((double)E));
+        w[j] = attention_mask(t, in, h, (int)x) * exp(s / sqrt((double)E));
         sum += w[j];
     }
     for (size_t e = 0; e < E; e++) {
@@ -343,13 +337,12 @@ static void listed_row(const Trial *t, int act, const double *const *in, size_t 
                 w[j] / sum * in[3][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
     }
 }
-static void listed_ref(const Trial *t, int act, const double *const *in, double *out)
+static void listed_ref(const Trial *t, const double *const *in, double *out)
 {
     for (size_t n = 0; n < t->N; n++)
-        for (size_t h = 0; h < t->H; h++) listed_row(t, act, in, h, n, out);
+        for (size_t h = 0; h < t->H; h++) listed_row(t, in, h, n, out);
 }
-static void listed_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept)
+static void listed_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
     (void)kept;
     Listed a = {.N = t->N,
@@ -363,9 +356,9 @@ static void listed_run(const Backend *b, const Trial *t, int act, void *const *i
                 .v = backend_at(b, in[3], t->D),
                 .ldq = t->D,
                 .ldk = 2 * t->D,
-                .relative = act & CLIP ? in[1] : NULL,
-                .clip = (size_t)(act & CLIP),
-                .span = act & SPAN ? in[2] : NULL,
+                .relative = t->act & CLIP ? in[1] : NULL,
+                .clip = (size_t)(t->act & CLIP),
+                .span = t->act & SPAN ? in[2] : NULL,
                 .longest_span = SPAN_LONGEST,
                 .ramp = span_ramp(t)};
     b->attend(&a, out);
@@ -390,33 +383,32 @@ static double ref_act(int act, double u)
     if (act == ACT_TANH) return tanh(u);
     return u;
 }
-static void bias_ref(const Trial *t, int act, const double *const *in, double *out)
+static void bias_ref(const Trial *t, const double *const *in, double *out)
 {
     for (size_t i = 0; i < t->N * t->D; i++)
-        out[i] = ref_act(act, in[0][i] + in[1][i % t->D]) * ref_keep(&t->drop, i);
+        out[i] = ref_act(t->act, in[0][i] + in[1][i % t->D]) * ref_keep(&t->drop, i);
 }
-static void bias_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void bias_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    if (act == ACT_NONE) {
+    if (t->act == ACT_NONE) {
         b->copy(out, in[0], t->N * t->D);
         b->bias_drop(t->N, t->D, out, in[1], t->drop);
         return;
     }
-    void *u = act == ACT_RELU ? out : kept; /* in place where that is allowed */
+    void *u = t->act == ACT_RELU ? out : kept; /* in place where that is allowed */
     b->copy(u, in[0], t->N * t->D);
-    b->bias_act(t->N, t->D, u, in[1], act, t->drop, out);
+    b->bias_act(t->N, t->D, u, in[1], t->act, t->drop, out);
 }
-static void bias_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept, const void *dout, void *const *din)
+static void bias_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                       const void *dout, void *const *din)
 {
     (void)in;
-    void *u = act == ACT_RELU ? NULL : kept, *y = act == ACT_RELU ? out : NULL;
+    void *u = t->act == ACT_RELU ? NULL : kept, *y = t->act == ACT_RELU ? out : NULL;
     b->copy(din[0], dout, t->N * t->D);
-    if (act == ACT_NONE)
+    if (t->act == ACT_NONE)
         b->bias_drop_back(t->N, t->D, 1, &(LinTerm){.c = 1, .x = din[0]}, t->drop, din[0], din[1]);
     else
-        b->bias_act_back(t->N, t->D, u, y, act, t->drop, din[0], din[0], din[1]);
+        b->bias_act_back(t->N, t->D, u, y, t->act, t->drop, din[0], din[0], din[1]);
 }
 
 /* ---- sum after a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' ----------------- */
@@ -435,48 +427,49 @@ static size_t residual_kept(const Trial *t)
 {
     return 2 * (t->N + t->N * t->D);
 }
-static void residual_ref(const Trial *t, int act, const double *const *in, double *out)
+static void residual_ref(const Trial *t, const double *const *in, double *out)
 {
     size_t n = t->N * t->D;
     double *r = malloc(n * sizeof *r);
     if (!r) return;
-    bias_ref(t, ACT_NONE, in, r);
-    for (size_t i = 0; i < n; i++) r[i] = 0.5 * in[2][i] + (act == SUM_ALONE ? 2.25 : 1.25) * r[i];
-    if (act == SUM_ALONE)
+    for (size_t i = 0; i < n; i++) {
+        double k = (in[0][i] + in[1][i % t->D]) * ref_keep(&t->drop, i);
+        r[i] = 0.5 * in[2][i] + (t->act == SUM_ALONE ? 2.25 : 1.25) * k;
+    }
+    if (t->act == SUM_ALONE)
         memcpy(out, r, n * sizeof *r);
     else
-        norm_ref(t, 0, (const double *const[]){r, in[3], in[4]}, out);
+        norm_ref(t, (const double *const[]){r, in[3], in[4]}, out);
     free(r);
 }
-static void residual_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                         void *kept)
+static void residual_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
     size_t n = t->N * t->D;
     void *k = kept, *r = backend_at(b, k, n), *stats = backend_at(b, r, n);
     const LinTerm term[] = {{.c = 0.5, .x = in[2]}, {.c = 1.25, .x = k}};
     const LinTerm again = {.c = 1, .dx = out};
     b->copy(k, in[0], n);
-    if (act == SUM_NORM) {
+    if (t->act == SUM_NORM) {
         b->residual(t->N, t->D, k, in[1], t->drop, 0, 2, term, r, in[3], in[4], out, stats);
         return;
     }
     b->residual(t->N, t->D, k, in[1], t->drop, 1, 2, term, out, NULL, NULL, NULL, NULL);
     b->lin_back(t->N, t->D, 1, &again, k);
 }
-static void residual_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                           void *kept, const void *dout, void *const *din)
+static void residual_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                           const void *dout, void *const *din)
 {
     size_t n = t->N * t->D;
     void *dr = kept, *r = backend_at(b, dr, n), *stats = backend_at(b, r, n);
     LinTerm x = {.c = 0.5, .dx = din[2]};
     LinTerm k[] = {{.c = 1.25, .x = dr}, {.c = 1, .x = dr}};
     (void)out;
-    if (act == SUM_NORM)
+    if (t->act == SUM_NORM)
         b->norm_back(t->N, t->D, r, in[3], stats, dout, 0, &x, dr, din[3], din[4]);
     else
         b->copy(dr, dout, n);
     if (x.dx) b->lin_back(t->N, t->D, 1, &x, dr);
-    b->bias_drop_back(t->N, t->D, act == SUM_NORM ? 1 : 2, k, t->drop, din[0], din[1]);
+    b->bias_drop_back(t->N, t->D, t->act == SUM_NORM ? 1 : 2, k, t->drop, din[0], din[1]);
 }
 
 /* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */
@@ -487,9 +480,8 @@ static size_t lin_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->N * t->D, t->N * t->D, t->N * t->D, 2, t->N}[i];
 }
-static void lin_ref(const Trial *t, int act, const double *const *in, double *out)
+static void lin_ref(const Trial *t, const double *const *in, double *out)
 {
-    (void)act;
     const double *s = in[3];
     for (size_t i = 0; i < t->N * t->D; i++) {
         double g = in[4][i / t->D];
@@ -508,18 +500,17 @@ static void lin_terms(const Backend *b, void *const *in, void *const *d, LinTerm
     t[3] = (LinTerm){0.75, in[0], d[0], 3, {{in[3], d[3], 0}, {in[4], d[4], 1}, {in[3], d[3], 0}}};
     t[4] = (LinTerm){-1, in[1], d[1], 1, {{in[4], d[4], 1}}};
 }
-static void lin_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                    void *kept)
+static void lin_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    (void)act, (void)kept;
+    (void)kept;
     LinTerm term[5];
     lin_terms(b, in, NULL, term);
     b->lin(t->N, t->D, 5, term, out);
 }
-static void lin_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                      void *kept, const void *dout, void *const *din)
+static void lin_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                      const void *dout, void *const *din)
 {
-    (void)act, (void)kept, (void)out;
+    (void)kept, (void)out;
     LinTerm term[5];
     lin_terms(b, in, din, term);
     b->lin_back(t->N, t->D, 5, term, dout);
@@ -531,26 +522,25 @@ static size_t gate_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->N * t->D, t->N * t->D, 2 * t->D, 1}[i];
 }
-static void gate_ref(const Trial *t, int act, const double *const *in, double *out)
+static void gate_ref(const Trial *t, const double *const *in, double *out)
 {
     for (size_t r = 0; r < t->N; r++) {
         double z = in[3][0];
         for (size_t i = 0; i < t->D; i++)
             z += in[2][i] * in[0][r * t->D + i] + in[2][t->D + i] * in[1][r * t->D + i];
-        out[r] = act == ACT_TANH ? tanh(z) : 1 / (1 + exp(-z));
+        out[r] = t->act == ACT_TANH ? tanh(z) : 1 / (1 + exp(-z));
     }
 }
-static void gate_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void gate_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
     (void)kept;
-    b->gate(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], in[3], act, out);
+    b->gate(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], in[3], t->act, out);
 }
-static void gate_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept, const void *dout, void *const *din)
+static void gate_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                       const void *dout, void *const *din)
 {
     (void)kept;
-    b->gate_back(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], act, out, dout, din,
+    b->gate_back(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], t->act, out, dout, din,
                  din[2], din[3]);
 }
 
@@ -561,9 +551,8 @@ static size_t embed_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->V * t->D, t->V * t->D}[i];
 }
-static void embed_ref(const Trial *t, int act, const double *const *in, double *out)
+static void embed_ref(const Trial *t, const double *const *in, double *out)
 {
-    (void)act;
     for (size_t i = 0; i < t->N * t->D; i++) {
         size_t r = i / t->D, c = i % t->D;
         out[i] = (EMBED_SCALE * in[0][(size_t)t->token[r] * t->D + c] +
@@ -571,16 +560,15 @@ static void embed_ref(const Trial *t, int act, const double *const *in, double *
                  ref_keep(&t->drop, i);
     }
 }
-static void embed_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                      void *kept)
+static void embed_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    (void)act, (void)kept;
+    (void)kept;
     b->embed(t->N, t->D, t->token, t->position, in[0], EMBED_SCALE, in[1], t->drop, out);
 }
-static void embed_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                        void *kept, const void *dout, void *const *din)
+static void embed_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                        const void *dout, void *const *din)
 {
-    (void)act, (void)kept, (void)in, (void)out;
+    (void)kept, (void)in, (void)out;
     if (din[0]) b->embed_back(t->N, t->D, t->V, t->token, EMBED_SCALE, t->drop, dout, din[0]);
 }
 
@@ -596,16 +584,16 @@ static size_t loss_count(const Trial *t)
 {
     return t->V + 16;
 }
-static Labels labels_of(const Trial *t, int act)
+static Labels labels_of(const Trial *t)
 {
-    double smooth = act / 1000.0, V = (double)t->V;
+    double smooth = t->act / 1000.0, V = (double)t->V;
     size_t extras = t->V < 2 ? t->V : 2;
-    if (act == LABELS) return (Labels){0.5, 0.25 / V, extras, {0.2, 0.4}};
+    if (t->act == LABELS) return (Labels){0.5, 0.25 / V, extras, {0.2, 0.4}};
     return (Labels){.hit = 1 - smooth, .all = smooth / V};
 }
-static void loss_ref(const Trial *t, int act, const double *const *in, double *out)
+static void loss_ref(const Trial *t, const double *const *in, double *out)
 {
-    Labels q = labels_of(t, act);
+    Labels q = labels_of(t);
     for (size_t r = 0; r < t->N; r++) {
         const double *z = in[0] + r * t->V;
         double sum = 0;
@@ -616,50 +604,45 @@ static void loss_ref(const Trial *t, int act, const double *const *in, double *o
             out[r] += q.extra[i] * (log(sum) - z[t->V - q.extras + i]);
     }
 }
-static void loss_call(const Backend *b, const Trial *t, const void *z, void *work, int act,
+static void loss_call(const Backend *b, const Trial *t, const void *z, void *work,
                       const double *grad, void *out)
 {
     b->copy(work, z, t->N * t->V);
-    b->cross_entropy(t->N, t->V, work, t->target, labels_of(t, act), grad, work, out);
+    b->cross_entropy(t->N, t->V, work, t->target, labels_of(t), grad, work, out);
 }
-static void loss_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void loss_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    loss_call(b, t, in[0], kept, act, NULL, out);
+    loss_call(b, t, in[0], kept, NULL, out);
 }
-static void loss_dback(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                       void *kept, const void *dout, void *const *din)
+static void loss_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                       const void *dout, void *const *din)
 {
     (void)kept;
     double grad;
     b->get(&grad, dout, 1);
     b->send(t->grad, &grad, sizeof grad);
-    loss_call(b, t, in[0], din[0], act, t->grad, out);
+    loss_call(b, t, in[0], din[0], t->grad, out);
 }
 
 /* ---- the best of a row: z (N, V); the output is log p, its columns are kept; act: how many -- */
 
 enum { BEST_FEW = 3, BEST_MANY = 40 };
-static size_t best_of(const Trial *t, int act)
+static size_t best_of(const Trial *t)
 {
-    return (size_t)act < t->V ? (size_t)act : t->V;
+    return (size_t)t->act < t->V ? (size_t)t->act : t->V;
 }
-static size_t few_output(const Trial *t)
+static size_t best_output(const Trial *t)
 {
-    return t->N * best_of(t, BEST_FEW);
-}
-static size_t many_output(const Trial *t)
-{
-    return t->N * best_of(t, BEST_MANY);
+    return t->N * best_of(t);
 }
 static int falling(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);
 }
-static void best_ref(const Trial *t, int act, const double *const *in, double *out)
+static void best_ref(const Trial *t, const double *const *in, double *out)
 {
-    size_t K = best_of(t, act), bytes = t->V * sizeof(double);
+    size_t K = best_of(t), bytes = t->V * sizeof(double);
     double *z = malloc(bytes);
     for (size_t r = 0; z && r < t->N; r++) {
         double sum = 0;
@@ -670,73 +653,55 @@ static void best_ref(const Trial *t, int act, const double *const *in, double *o
     }
     free(z);
 }
-static void best_run(const Backend *b, const Trial *t, int act, void *const *in, void *out,
-                     void *kept)
+static void best_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    b->best(t->N, t->V, best_of(t, act), in[0], kept, out);
+    b->best(t->N, t->V, best_of(t), in[0], kept, out);
 }
+
+/* What rows of a kind share: the members from `output`, or an earlier one, to `back`. */
+#define ATTENTION size_ND, size_NH, attention_count, attention_ref, attention_run, attention_dback
+#define LISTS listed_inputs, size_ND, size_none, listed_count, listed_ref, listed_run, NULL
+#define BIAS bias_count, bias_ref, bias_run, bias_dback
+#define GATE gate_inputs, size_N, size_none, norm_count, gate_ref, gate_run, gate_dback
+#define LOSS loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run, loss_dback
+#define BEST loss_inputs, best_output, best_output, loss_count, best_ref, best_run, NULL
 
 static const Op op_table[] = {
     {"norm", 0, 0, 0, 0, norm_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run, norm_dback},
     {"norm, skip", 0, 1, 0, 0, norm_inputs, size_ND, skip_kept, norm_count, skip_ref, skip_run,
      skip_dback},
-    {"attention", 0, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count, attention_ref,
-     attention_run, attention_dback},
-    {"attention, relative", CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH, attention_count,
-     attention_ref, attention_run, attention_dback},
-    {"attention, span", SPAN, 1, 0, 0, span_inputs, size_ND, size_NH, attention_count,
-     attention_ref, attention_run, attention_dback},
-    {"attention, span, relative", SPAN | CLIP, 1, 0, 0, both_inputs, size_ND, size_NH,
-     attention_count, attention_ref, attention_run, attention_dback},
-    {"attention, more", CLIP | MORE, 1, 0, 0, more_inputs, size_ND, size_NH, attention_count,
-     attention_ref, attention_run, attention_dback, 8},
-    {"attention, all", ALL, 1, 0, 0, attention_inputs, size_ND, size_NH, attention_count,
-     attention_ref, attention_run, attention_dback},
-    {"attention, all, relative", ALL | CLIP, 1, 0, 0, relative_inputs, size_ND, size_NH,
-     attention_count, attention_ref, attention_run, attention_dback},
-    {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, size_ND, size_NH,
-     attention_count, attention_ref, attention_run, attention_dback, 8},
-    {"attention, memory", ALL | MEMORY, 9, 0, 0, memory_inputs, size_ND, size_NH, attention_count,
-     attention_ref, attention_run, attention_dback},
-    {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, size_ND, size_NH,
-     attention_count, attention_ref, attention_run, attention_dback, 8},
-    {"attend", 0, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count, listed_ref,
-     listed_run, NULL},
-    {"attend, relative", CLIP, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count,
-     listed_ref, listed_run, NULL},
-    {"attend, span", SPAN, 0, ~0u, 0, listed_inputs, size_ND, size_none, listed_count, listed_ref,
-     listed_run, NULL},
-    {"attend, span, relative", SPAN | CLIP, 0, ~0u, 0, listed_inputs, size_ND, size_none,
-     listed_count, listed_ref, listed_run, NULL},
-    {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, bias_count, bias_ref,
-     bias_run, bias_dback},
-    {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
-     bias_run, bias_dback},
-    {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
-     bias_run, bias_dback},
-    {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, bias_count, bias_ref,
-     bias_run, bias_dback},
+    {"attention", 0, 1, 0, 0, attention_inputs, ATTENTION},
+    {"attention, relative", CLIP, 1, 0, 0, relative_inputs, ATTENTION},
+    {"attention, span", SPAN, 1, 0, 0, span_inputs, ATTENTION},
+    {"attention, span, relative", SPAN | CLIP, 1, 0, 0, both_inputs, ATTENTION},
+    {"attention, more", CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 8},
+    {"attention, all", ALL, 1, 0, 0, attention_inputs, ATTENTION},
+    {"attention, all, relative", ALL | CLIP, 1, 0, 0, relative_inputs, ATTENTION},
+    {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 8},
+    {"attention, memory", ALL | MEMORY, 9, 0, 0, memory_inputs, ATTENTION},
+    {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, ATTENTION, 8},
+    {"attend", 0, 0, ~0u, 0, LISTS},
+    {"attend, relative", CLIP, 0, ~0u, 0, LISTS},
+    {"attend, span", SPAN, 0, ~0u, 0, LISTS},
+    {"attend, span, relative", SPAN | CLIP, 0, ~0u, 0, LISTS},
+    {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, BIAS},
+    {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
+    {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
+    {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"residual", SUM_NORM, 1, 0, 0, residual_inputs, size_ND, residual_kept, norm_count,
      residual_ref, residual_run, residual_dback},
     {"residual, alone", SUM_ALONE, 1, 0, 0, alone_inputs, size_ND, residual_kept, bias_count,
      residual_ref, residual_run, residual_dback},
     {"lin", 0, 0, 0, 0, lin_inputs, size_ND, size_none, bias_count, lin_ref, lin_run, lin_dback},
-    {"gate, sigmoid", ACT_SIGMOID, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
-     gate_run, gate_dback},
-    {"gate, tanh", ACT_TANH, 0, 0, 0, gate_inputs, size_N, size_none, norm_count, gate_ref,
-     gate_run, gate_dback},
+    {"gate, sigmoid", ACT_SIGMOID, 0, 0, 0, GATE},
+    {"gate, tanh", ACT_TANH, 0, 0, 0, GATE},
     {"embed", 0, 0, 2, 0, embed_inputs, size_ND, size_none, bias_count, embed_ref, embed_run,
      embed_dback},
-    {"cross_entropy", 0, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run,
-     loss_dback},
-    {"cross_entropy, smoothed", 250, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
-     loss_run, loss_dback},
-    {"cross_entropy, labels", LABELS, 1, 0, 1, loss_inputs, size_N, size_NV, loss_count, loss_ref,
-     loss_run, loss_dback},
-    {"best, few", BEST_FEW, 0, ~0u, 0, loss_inputs, few_output, few_output, loss_count, best_ref,
-     best_run, NULL},
-    {"best, many", BEST_MANY, 0, ~0u, 0, loss_inputs, many_output, many_output, loss_count,
-     best_ref, best_run, NULL},
+    {"cross_entropy", 0, 1, 0, 1, LOSS},
+    {"cross_entropy, smoothed", 250, 1, 0, 1, LOSS},
+    {"cross_entropy, labels", LABELS, 1, 0, 1, LOSS},
+    {"best, few", BEST_FEW, 0, ~0u, 0, BEST},
+    {"best, many", BEST_MANY, 0, ~0u, 0, BEST},
 };
 enum { OPS = sizeof op_table / sizeof *op_table };
 

@@ -60,20 +60,8 @@ static inline int no_ranks(const char *why)
  * once `program` is open. */
 static inline int ranks_begin(void)
 {
-    char text[4096] = "", name[32];
-    static const char *const split[] = {"train", "valid", "test"};
-    static const char *const words[] = {"the cat sat on the mat", "a dog ran in the park",
-                                        "in the park a cat ran to the dog", "the dog sat"};
     setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* Open MPI does not free all memory */
-    mkdir(file_path("text"), 0777);
-    for (int i = 0; i < 3; i++) {
-        size_t n = 0;
-        for (int k = 0; k < (i ? 12 : 100); k++)
-            n +=
-                (size_t)snprintf(text + n, sizeof text - n, "%s\n", words[(k * k + k / 3 + i) % 4]);
-        snprintf(name, sizeof name, "text/%s.txt", split[i]);
-        file_write(name, text, n);
-    }
+    corpus_write("text", 100, 12);
     snprintf(corpus, sizeof corpus, " --corpus text");
     if (!ranks_built) return no_ranks("this build has no MPI (libopenmpi-dev)");
     if (!has_tool("mpirun")) return no_ranks("there is no mpirun (openmpi-bin)");

@@ -13,7 +13,7 @@ void plain_logits(Model *m, const Batch *b, double *z);
 /* Computes a (heads, n, n), which the caller has zeroed: the attention's weights on n tokens from position 0. */
 void plain_weights(Model *m, size_t n, const int32_t *token, double *a);
 
-/* plain_pair.c. Computes z (N, V), the logits of a batch under a model of tiny_transformer with sinusoids and relative
+/* Computes z (N, V), the logits of a batch under a model of tiny_transformer with sinusoids and relative
  * positions. It has no dropout. wrong: PAIR_RIGHT, or a deliberate mistake that a comparison has to see. */
 enum {
     PAIR_RIGHT,
@@ -29,7 +29,7 @@ enum {
 };
 void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z);
 
-/* plain_pair.c. Computes, for an encoder alone (tiny_residual or a post layer, bidirectional), words (count, V) and
+/* Computes, for an encoder alone (tiny_residual or a post layer, bidirectional), words (count, V) and
  * classes (S, C), the logits of what the batch asks (nn/model/heads.c), C = 1 included. It has no dropout. */
 enum {
     HEADS_RIGHT,
@@ -44,10 +44,10 @@ enum {
 };
 void plain_heads(Model *m, const Batch *b, int wrong, double *words, double *classes);
 
-/* These compute parts: y = LayerNorm(x) (D); y (rows) = W (rows, cols) x + b; GELU; y (T, D) = words and sinusoids. */
+/* These compute parts: y = LayerNorm(x) (D); y (rows) = W (rows, cols) x + b; GELU; y (n, D) = words and sinusoids. */
 void plain_norm(const double *w, const double *b, const double *x, double *y);
 void plain_affine(int rows, int cols, const double *W, const double *b, const double *x, double *y);
 double plain_gelu(double u);
-void plain_embed(const double *emb, int T, const int32_t *token, double (*y)[TINY_WIDTH]);
+void plain_embed(const double *emb, int n, const int32_t *token, double (*y)[TINY_WIDTH]);
 
 #endif

@@ -1,0 +1,193 @@
+/* bridged.h: schemes as networks in double precision: schemes of the zoo and of texts, plans and models of them, and
+ * gradients against differences. bridged_open and zoo_end are a group's set-up and tear-down. */
+#ifndef TROTTER_TESTS_BRIDGED_H
+#define TROTTER_TESTS_BRIDGED_H
+
+#include "bridge/bridge.h"
+#include "kernels/random.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+#include "tests/lib/tiny.h"
+
+enum { D = TINY_WIDTH, INNER = 32 };
+
+static const Backend *f64;
+
+/* Opens the zoo with the schemes of a text (NULL: none), and finds the backend. */
+static inline int bridged_open(const char *more)
+{
+    backend_threads(1);
+    if (zoo_open(&zoo) != 0 || backend_find("cpu-f64", NULL, &f64) != 0) return 1;
+    return more && scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0;
+}
+
+typedef struct {
+    Table **t;
+    size_t n;
+} Schemes;
+
+static inline Schemes schemes_of(const char *names)
+{
+    Schemes s;
+    if (zoo_list(&zoo, names, "euler", &s.t, &s.n) != 0) fail_msg("%s", error_text());
+    return s;
+}
+
+static inline void schemes_free(Schemes *s)
+{
+    for (size_t i = 0; i < s->n; i++) table_free(s->t[i]);
+    memory_free(s->t);
+    *s = (Schemes){0};
+}
+
+static inline Table *named(const char *name)
+{
+    Table *t;
+    if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s: %s", name, error_text());
+    return t;
+}
+
+static inline BridgeOptions options(size_t above, size_t layers)
+{
+    return (BridgeOptions){
+        .layers = layers, .encoder_layers = above, .width = D, .inner = INNER, .match = MATCH_NONE};
+}
+
+/* Returns the plan of a decoder d under an encoder e, or of a language model (e NULL). */
+static inline Plan *plan_of(const Table *e, const Table *d, BridgeOptions o)
+{
+    Plan *p;
+    if ((e ? bridge_plan_pair(e, d, &o, &p) : bridge_plan(d, &o, &p)) != 0 || plan_check(p) != 0)
+        fail_msg("%s, %s: %s", e ? e->name : "alone", d->name, error_text());
+    return p;
+}
+
+static inline Plan *plan_named(const char *e, const char *d, BridgeOptions o)
+{
+    Table *a = e ? named(e) : NULL, *b = named(d);
+    Plan *p = plan_of(a, b, o);
+    table_free(a);
+    table_free(b);
+    return p;
+}
+
+/* Counts the numbers of the matrices of a side's sublayers. */
+static inline size_t matrix_numbers(const Plan *p, int side)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].side == side)
+            sum += plan_attends(&p->slot[i]) ? 4 * D * D : 2 * D * p->slot[i].inner;
+    return sum;
+}
+
+/* Adds size * N(0, 1) to every parameter; to those that a scheme learns only where `learned` is set. */
+static inline void shake(Model *m, double size, int learned)
+{
+    const Param *p;
+    size_t n = model_params(m, &p);
+    for (size_t i = 0; i < n; i++) {
+        if (!learned && strstr(p[i].name, ".scheme.")) continue;
+        double *x = tiny_get(m, model_data(m), p[i].offset, p[i].size);
+        for (size_t k = 0; k < p[i].size; k++) x[k] += size * random_normal(9, i, k);
+        f64->put(backend_at(f64, model_data(m), p[i].offset), x, p[i].size);
+        memory_free(x);
+    }
+}
+
+/* Makes a model with shaken parameters, which owns the plan. */
+static inline Model *shaken(Plan *p, ModelConfig c, double size, int learned, int training)
+{
+    Model *m;
+    if (model_new(&c, p, f64, training, &m) != 0) fail_msg("%s", error_text());
+    shake(m, size, learned);
+    return m;
+}
+
+/* ---- plan against stepper -------------------------------------------------------------------------- */
+
+/* Steps y (n, D) by ode/ through the layers of a side; layer l + other comes l-th. */
+static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other,
+                             double *y)
+{
+    System *s;
+    Stepper *st;
+    Table *frozen = table_freeze(t);
+    if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
+    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
+    assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
+    for (size_t l = 0; l < layers; l++) {
+        bridge_layer(s, (int)((l + (size_t)other) % layers));
+        if (stepper_step(st) != 0) fail_msg("%s: %s", t->name, error_text());
+    }
+    memcpy(y, stepper_state(st), of.n * D * sizeof *y);
+    assert_int_equal(bridge_system_failed(s), 0);
+    stepper_free(st);
+    system_free(s);
+    table_free(frozen);
+}
+
+/* ---- gradients ------------------------------------------------------------------------------------ */
+
+static inline double loss_at(Model *m, const Batch *b, const Param *p, const double *x,
+                             const double *v, double h)
+{
+    double mean, *y = memory_new(p->size, sizeof *y);
+    void *at = backend_at(f64, model_data(m), p->offset);
+    for (size_t k = 0; k < p->size; k++) y[k] = x[k] + h * v[k];
+    f64->put(at, y, p->size);
+    assert_int_equal(model_forward(m, b, 1, 17, NULL, &mean), 0);
+    f64->put(at, x, p->size);
+    memory_free(y);
+    return mean;
+}
+
+/* Checks one tensor along its gradient and noise of the same size, of length 1, against
+ * (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h. It allows 1e-6 relative, as fifth derivatives of some thousand give with
+ * h^4, and 1e-10: the loss's rounding 5e-16 times 3 over h. Returns whether a gradient scaled by 1.001 fails, or is 0. */
+static inline int check_tensor(Model *m, const Batch *b, const Param *p, const double *g,
+                               const char *what)
+{
+    const double h = 3e-4;
+    double *v = memory_new(p->size, sizeof *v), norm = 0, length = 0, have = 0;
+    for (size_t k = 0; k < p->size; k++) norm += g[k] * g[k] / (double)p->size;
+    for (size_t k = 0; k < p->size; k++) {
+        v[k] = g[k] + 0.5 * sqrt(norm) * random_normal(21, p->offset, k);
+        length += v[k] * v[k];
+    }
+    for (size_t k = 0; k < p->size && length > 0; k++) v[k] /= sqrt(length);
+    for (size_t k = 0; k < p->size; k++) have += g[k] * v[k];
+    double *x = tiny_get(m, model_data(m), p->offset, p->size);
+    double near = loss_at(m, b, p, x, v, h) - loss_at(m, b, p, x, v, -h);
+    double far = loss_at(m, b, p, x, v, 2 * h) - loss_at(m, b, p, x, v, -2 * h);
+    double want = (8 * near - far) / (12 * h), allowed = 1e-6 * fabs(want) + 1e-10;
+    if (!(fabs(have - want) <= allowed))
+        fail_msg("%s: %s: gradient %.12g, differences %.12g", what, p->name, have, want);
+    memory_free(x);
+    memory_free(v);
+    return !(fabs(1.001 * have - want) <= allowed) || have == 0;
+}
+
+/* Checks every tensor of a model with dropout 0.1; fails where the control of one does not. Returns their number. */
+static inline size_t check_gradients(const Table *e, const Table *d, BridgeOptions o)
+{
+    char what[400];
+    const Param *p;
+    double mean;
+    ModelConfig c = tiny_config();
+    c.dropout = 0.1;
+    Model *m = shaken(plan_of(e, d, o), c, 0.2, 1, 1);
+    Batch b = tiny_batch_of(m);
+    size_t n = model_params(m, &p), controls = 0;
+    snprintf(what, sizeof what, "%s, %s", e ? e->name : "alone", d->name);
+    assert_int_equal(model_gradient(m, &b, 17, &mean), 0);
+    double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+    for (size_t i = 0; i < n; i++)
+        controls += (size_t)check_tensor(m, &b, &p[i], g + p[i].offset, what);
+    if (controls != n) fail_msg("%s: the control failed on %zu of %zu tensors", what, controls, n);
+    memory_free(g);
+    model_free(m);
+    return n;
+}
+
+#endif
