@@ -57,8 +57,17 @@ int expression_parse(Parser *p, Row *out);
 int expression_number(Parser *p, mpq_t out);
 /* Parses a product alone in the same way: a + or - behind it is left. */
 int expression_product(Parser *p, mpq_t out);
-/* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
+/* Round what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals: a number, or all that an
+ * inexact table holds. */
 void expression_round(mpq_t q);
+void expression_round_table(Table *t);
+
+/* ---- split.c ---- */
+
+/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base: those of evaluations or,
+ * with a solver over H, of its stages. row_step puts the result in the place of Y. */
+int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out);
+int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver);
 
 /* ---- terms.c ---- */
 

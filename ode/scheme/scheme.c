@@ -132,26 +132,6 @@ static int declare_stages(Parser *p, const char *stop)
     return code;
 }
 
-static void round_row(Row *r)
-{
-    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
-}
-
-/* Rounds an inexact table: everything it holds becomes a small fraction or TABLE_DIGITS
- * decimals. */
-static void round_table(Table *t)
-{
-    round_row(&t->update);
-    round_row(&t->error);
-    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
-    for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
-    for (size_t i = 0; i < t->points; i++) {
-        round_row(&t->point[i].row);
-        expression_round(t->point[i].scale);
-        for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
-    }
-}
-
 static void find_depth(Table *t, const Row *r)
 {
     for (size_t i = 0; i < r->terms; i++) {
@@ -204,7 +184,7 @@ static int finish(Parser *p)
     if (t->flows && t->symbols)
         return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
                             t->name);
-    if (!t->exact) round_table(t);
+    expression_round_table(t);
     table_times(t);
     find_depth(t, &t->update);
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);

@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 #include <ctype.h>
@@ -102,37 +103,28 @@ static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, in
     if (!grown) return ERR_MEMORY;
     t->point = grown;
     Point *q = &grown[t->points - 1];
-    int code = 0;
     point_init(q);
     q->timed = timed;
     q->phi = h->phi;
     q->ops = h->ops;
     if (h->phi) mpq_set(q->scale, h->scale);
     for (int op = 0; op < COLOURS && timed; op++) mpq_set(q->c[op], at);
-    for (size_t i = 0; i < row->terms && code == 0; i++) {
-        const Term *s = &row->term[i];
-        code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
-    }
-    return code;
+    return row_add_row(&q->row, row, rational_one);
 }
 
 /* Adds the points of stage i, whose argument is `row`; its evaluations stand already. */
 static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at, int timed)
 {
-    mpq_t one;
     const Stage *s = &t->stage[i];
     const Parts *parts = stage_parts(t, s->op);
     int code = add_point(t, row, h, at, timed);
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
     for (int k = 0; k < parts->count && code == 0; k++) {
         if (k > 0 && parts->in_turn) {
-            code = row_add(row, s->eval + k - 1, 0, one, 0, NULL);
+            code = row_add(row, s->eval + k - 1, 0, rational_one, 0, NULL);
             if (code == 0) code = add_point(t, row, h, at, timed);
         }
         t->eval[s->eval + k].point = (int)t->points - 1;
     }
-    mpq_clear(one);
     return code;
 }
 
@@ -416,15 +408,10 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
     strcpy((*out)->name, name);
     (*out)->kind = kind;
     mpq_init((*out)->start);
-    mpq_set_ui((*out)->start, kind == SYMBOL_SIGMOID, 2); /* sigmoid(0) = 1/2, tanh(0) = 0 */
-    mpq_canonicalize((*out)->start);
+    mpq_set_d((*out)->start, kind == SYMBOL_SIGMOID ? 0.5 : 0); /* sigmoid(0), tanh(0) */
     Row value = {0};
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(&value, EXPR_ONE, 0, one, 1, (int[]){(int)t->symbols - 1});
-    mpq_clear(one);
-    return code == 0 ? bind(p, name, &value) : code;
+    TRY(row_add(&value, EXPR_ONE, 0, rational_one, 1, (int[]){(int)t->symbols - 1}));
+    return bind(p, name, &value);
 }
 
 static int read_learn(Parser *p)

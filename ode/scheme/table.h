@@ -143,7 +143,8 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
 int row_add_row(Row *to, const Row *from, const mpq_t factor);
 void row_free(Row *r);
 int row_equal(const Row *a, const Row *b);
-void point_init(Point *p); /* sets p to zero */
+int row_plain(const Row *r); /* 1: the first state has weight 1, as in y + slopes */
+void point_init(Point *p);   /* sets p to zero */
 void point_free(Point *p);
 
 /* Computes a term's coefficient with its symbols at their starting values. */

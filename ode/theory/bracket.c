@@ -5,6 +5,7 @@
  * be translated. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/lexer.h"
 #include "ode/theory/lie.h"
 
@@ -135,16 +136,12 @@ static int read_commutator(Cursor *at, int depth, Words *p, int *letters)
 static int add_commutator(void *to, Cursor *at, const mpq_t c)
 {
     Words *sum = to, p = {0};
-    mpq_t x;
     int letters = 0;
     TRY(lie_new(sum->letters, sum->max, &p));
     int code = read_commutator(at, 1, &p, &letters);
-    mpq_init(x);
     for (size_t w = 0; code == 0 && w < lie_count(&p); w++) {
-        mpq_mul(x, c, p.c[w]);
-        mpq_add(sum->c[w], sum->c[w], x);
+        rational_add(sum->c[w], c, p.c[w]);
     }
-    mpq_clear(x);
     lie_free(&p);
     return code;
 }
