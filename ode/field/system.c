@@ -140,17 +140,6 @@ static int read_options(const SystemKind *k, const char *text, double *value)
 
 /* ---- systems ---------------------------------------------------------------------------------------- */
 
-/* Keeps the name with its options as the system's; a name without them is the row's own. */
-static int keep_name(System *s, const char *name)
-{
-    size_t bytes = strlen(name) + 1;
-    char *copy = memory_new(bytes, 1);
-    if (!copy) return ERR_MEMORY;
-    memcpy(copy, name, bytes);
-    s->name = s->context = copy;
-    return 0;
-}
-
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out)
 {
     const char *options;
@@ -166,9 +155,12 @@ int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, Sy
     *s = k->base;
     s->n = n;
     s->d = d;
+    s->t_end = 1;
+    if (s->h0 == 0) s->h0 = 0.25;
+    if (*options) s->name = s->context = memory_string(name); /* else it is the row's own */
     s->initial = memory_new(n * d, sizeof(double));
     s->param = memory_new(count + (k->params ? k->params(n, d) : 0), sizeof(double));
-    if (!s->initial || !s->param || (*options && keep_name(s, name) != 0)) {
+    if (!s->initial || !s->param || !s->name) {
         system_free(s);
         return ERR_MEMORY;
     }
@@ -289,20 +281,14 @@ static void weighted(const System *s, int op, int set, double t, const double *y
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] *= w->weight[op];
 }
 
-static void weighted_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_F, set, t, y, dy);
-}
-
-static void weighted_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_G, set, t, y, dy);
-}
-
-static void weighted_C(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_C, set, t, y, dy);
-}
+#define WEIGHTED(op)                                                                           \
+    static void weighted_##op(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                          \
+        weighted(s, OP_##op, set, t, y, dy);                                                   \
+    }
+WEIGHTED(F)
+WEIGHTED(G)
+WEIGHTED(C)
 
 Weighted system_weigh(const System *s, const Table *t)
 {

@@ -12,7 +12,8 @@
 #include "ode/field/field.h"
 
 typedef struct {
-    System base;                            /* n, d: defaults; initial, param: NULL */
+    System
+        base; /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
     size_t n_min, d_min;                    /* sizes: n >= n_min, d >= d_min, n d <= size_max, */
     size_t d_max;                           /* d <= d_max (0: as size_max) */
     size_t size_max;                        /* n d <= size_max */

@@ -1,6 +1,7 @@
 /* zoo.c: schemes by name. The built-in texts are ode/scheme/zoo.scheme, embedded as it is; names with a
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "ode/scheme/lexer.h"
@@ -63,24 +64,14 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
 
 int zoo_read(Zoo *z, const char *file)
 {
-    FILE *f = fopen(file, "rb");
-    if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
-    char *text = memory_new(SCHEME_BYTES + 1, 1);
-    if (!text) {
-        fclose(f);
-        return ERR_MEMORY;
-    }
-    size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
-    size_t mark = text_mark(text, bytes), count = 0;
+    char *text;
+    size_t bytes, count = 0;
     Table **list = NULL;
-    int bad = ferror(f), code;
-    fclose(f);
-    if (bad)
-        code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
-    else
-        code = (bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark)
-                    ? butcher_parse
-                    : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
+    TRY(file_whole(file, SCHEME_BYTES + 1, &text, &bytes));
+    size_t mark = text_mark(text, bytes);
+    int tableau = bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark);
+    int code =
+        (tableau ? butcher_parse : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
     memory_free(text);
     if (code == 0) return add_tables(z, file, list, count);
     memory_free(list);
