@@ -50,8 +50,7 @@ static void drop_points(Table *t)
     t->points = kept;
 }
 
-/* Turns a table over L into one over F, which stands for L, frozen: its evaluations, two or three a stage, become
- * one. */
+/* Turns a table over L into a frozen one over F for L: two or three evaluations become one. */
 static int join_parts(Table *t)
 {
     int *map = memory_new(t->evals, sizeof *map);

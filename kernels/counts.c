@@ -55,7 +55,6 @@ static void add_numbers(int kind, size_t kernels, double numbers)
     add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
 }
 
-/* Counts these bytes, for so many numbers. */
 static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
 {
     add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
@@ -94,7 +93,6 @@ static int is_factor(const void *x)
     return (const char *)x >= (char *)NULL + FACTORS;
 }
 
-/* Returns the bytes of a number at x. */
 static double size_of(const void *x)
 {
     return is_factor(x) ? BF16 : F32;
@@ -130,7 +128,6 @@ static void send(void *x, const void *host, size_t bytes)
     if (all.sends && !all.packs) ++*all.sends;
 }
 
-/* Counts one copy, and one kernel that takes its pieces to their places. */
 static void pack(int on)
 {
     all.packs = on;
@@ -170,8 +167,7 @@ static void clamp(size_t n, void *x, double low, double high)
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
-/* Returns a factor's bytes in a product. It is rounded first if it is a plain number without a twin, or its rows are
- * not aligned. */
+/* Returns a factor's bytes; it is rounded first if plain without a twin, or with rows not aligned. */
 static double factor(size_t rows, size_t columns, const void *x, size_t ld)
 {
     double n = (double)rows * (double)columns;

@@ -13,8 +13,7 @@ extern "C" {
  * overflows or memory is short. n = 0 gives a valid pointer. Free with memory_free. */
 void *memory_new(size_t n, size_t size);
 
-/* Grows p, which held `old` objects, to n > old objects; the new ones are zeroed. p stays valid
- * when NULL is returned. */
+/* Grows p, of `old` objects, to n > old; new ones are zeroed. p stays valid where NULL is returned. */
 void *memory_grow(void *p, size_t old, size_t n, size_t size);
 
 /* Returns a copy of a string, or NULL. */

@@ -157,8 +157,7 @@ void text_free(Text *t);
  * predicted - goes_on, <eos> included. `predicted` tokens were predicted, among them all that are in words. For words
  * as they stand it is ppl. It compares models that have different tokens, if their texts are the same. */
 double text_word_ppl(const Text *t, size_t predicted, double ppl);
-/* Counts the tokens that batches_new predicts in a text alone: all, but in CONTEXT_SENTENCE no <eos> of an empty
- * sentence. */
+/* Counts the tokens that batches_new predicts: all, but in CONTEXT_SENTENCE no empty line's <eos>. */
 size_t text_predicted(const Text *t, int32_t eos, int context);
 
 /* Hashes (FNV-1a) what a run learns from and chooses by: the tokens of the training and validation texts and of their
@@ -399,14 +398,12 @@ int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamCo
                     uint64_t step);
 int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
-/* Writes the logits (N, V) of a batch into host doubles, dropout off; for a model with tails log p, whose softmax is
- * also p. ERR_MEMORY with tails. */
+/* Writes logits (N, V) host, dropout off; with tails log p, whose softmax is also p, or ERR_MEMORY. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. Runs model_forward with train 0 and counts the sequences whose target is the most probable token in every
  * row (among equals the least id, as in greedy decoding). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* exact.c. Computes z (S, C) host out, dropout off: logits of classes for the batch's sequences or, with C = 1,
- * numbers. */
+/* exact.c. Computes z (S, C) host, dropout off: logits of the sequences' classes; C = 1: numbers. */
 int model_classes(Model *m, const Batch *b, double *z);
 /* Runs model_forward with train 0 and counts the sequences whose label is the most probable class (the first among
  * equals). Allocates (S, C) numbers. */
@@ -421,8 +418,7 @@ int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const d
                 double *y);
 int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
-/* Embeds one sequence of N tokens of a side, r0 or r1, dropout off: y (N, D) host doubles out. A token or a position
- * that the model lacks: ERR_MISUSE. */
+/* Embeds N tokens of a side, dropout off: y (N, D) host. A token or position not there: ERR_MISUSE. */
 int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
 /* weights.c. Writes the attention weights of every self-attention sublayer on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION), in the order of evaluation. Row i holds

@@ -114,7 +114,6 @@ static int keys(void *arg, const PlanInstr *in)
     return 0;
 }
 
-/* Runs the instructions of a side, in order. */
 static int run(const Pass *p, int side)
 {
     const Plan *plan = p->m->plan;
@@ -293,7 +292,6 @@ static int check_step(const Decoding *d, size_t N, const int32_t *token, const i
     return 0;
 }
 
-/* Makes the lists of this step from those of the step before; each has its parent's rows and a new one. */
 static void list_own(Decoding *d, size_t N, const int32_t *parent)
 {
     size_t ld = 1;
@@ -311,7 +309,6 @@ static void list_own(Decoding *d, size_t N, const int32_t *parent)
     d->self.ld = d->ld[1] = ld;
 }
 
-/* Lists the rows of the sources. */
 static void list_sources(Decoding *d, size_t N, const int32_t *sentence)
 {
     size_t ld = 1;

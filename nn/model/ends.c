@@ -161,7 +161,6 @@ static void send(const Model *m, const Batch *x, Pass *p)
     m->backend->send(m->batch.target, x->target, x->N * sizeof *x->target);
 }
 
-/* Embeds words; both sides use one matrix. */
 static void embed(const Model *m, const Pass *p, int side)
 {
     if (drops_words(m, p, side))

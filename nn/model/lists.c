@@ -17,7 +17,6 @@ static void list_readers(Model *m)
             m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
 }
 
-/* Finds the first instruction of each slot. */
 static void find_firsts(Model *m)
 {
     for (size_t i = m->plan->instrs; i-- > 0;)

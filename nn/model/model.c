@@ -90,7 +90,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     return 0;
 }
 
-/* Folds the plan; the network runs the folded one. */
 static int fold(Model *m)
 {
     Plan *folded;

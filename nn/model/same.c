@@ -60,8 +60,7 @@ static int agree(size_t n, const double *a, const double *b)
     return 1;
 }
 
-/* Computes y (WIDTH) = function `key` at (x, z), and lists it where it is new. z NULL: the function has x alone. z == y
- * allowed. */
+/* Computes y = function `key` at (x, z), and lists a new one. z NULL: of x alone; z == y allowed. */
 static int look_up(Draws *d, const size_t key[KEYS], const double *x, const double *z, double *y)
 {
     Draw at = {0};
@@ -83,7 +82,6 @@ static int look_up(Draws *d, const size_t key[KEYS], const double *x, const doub
     return 0;
 }
 
-/* Evaluates an EVAL, NORM or KEYS. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -98,8 +96,7 @@ static int sublayer(void *arg, const PlanInstr *in)
     return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
 }
 
-/* Evaluates a gate. A function of many arguments is a function of the last one and of another function of those
- * before. */
+/* A function of many arguments is one of the last and of another function of those before. */
 static int gate(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -121,7 +118,6 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
     return 0;
 }
 
-/* Computes out (WIDTH), a plan's output with the values drawn so far. */
 static int follow(Draws *d, const Plan *p, double *out)
 {
     double begin[SIDES][WIDTH];

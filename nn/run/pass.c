@@ -36,7 +36,6 @@ static void *gate_value(const Model *m, void *gates, size_t g)
     return backend_at(m->backend, gates, g * gate_rows(m));
 }
 
-/* Returns the kernel's term c f_1 f_2 ... x, without adjoints. */
 static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
 {
     LinTerm l = {t->c, x, NULL, t->factors, {{0}}};
@@ -50,7 +49,6 @@ static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
     return l;
 }
 
-/* Sets m->term from a LIN. */
 static void line_terms(const Model *m, const PlanInstr *in)
 {
     for (size_t k = 0; k < in->terms; k++)
@@ -74,7 +72,6 @@ static void pull(const Model *m, const Pass *p, int r, int i)
     m->backend->lin(rows(p, m->plan->reg[r].side), columns(m, r), n, m->term, m->adjoint[r]);
 }
 
-/* Pulls the adjoints that are first needed at instruction i. */
 static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
@@ -397,8 +394,7 @@ int pass_source(const Model *m, const Batch *x)
     return 0;
 }
 
-/* Returns the longest of S sequences, rounded up to the next 16 2^i or the model's most, so that batches have few
- * different shapes. */
+/* Returns the longest of S, up to the next 16 2^i or the model's most: few different shapes. */
 static size_t longest_of(size_t S, const size_t *start, size_t most)
 {
     size_t longest = 16;

@@ -321,7 +321,6 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
-/* Keeps the header and the first `rows` whole lines after it. Returns 0 where nothing is left. */
 static int log_cut(const char *file, size_t rows)
 {
     FILE *f = fopen(file, "r");
@@ -373,7 +372,6 @@ static long last_epoch(const Run *r)
     return r->p.batch ? r->p.epoch : r->p.epoch - 1;
 }
 
-/* Removes the files of epochs up to `last`. */
 static void forget(Run *r, long last)
 {
     DIR *d = opendir(r->t->out);
@@ -463,7 +461,6 @@ int ranks_check_same_run(Run *r)
 
 /* ---- the directory ------------------------------------------------------------------------------ */
 
-/* Makes a directory and those above it. */
 static int make_directory(const char *path)
 {
     char *copy = memory_string(path);

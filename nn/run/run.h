@@ -47,8 +47,7 @@ typedef struct {
     Progress begun;        /* progress where this process began */
 } Run;
 
-/* Tell whether the training text has a source; whether evaluation counts exact or right sequences in it
- * (Evaluation). */
+/* Tell whether the training text has a source; whether its evaluation counts exact or right ones. */
 int run_has_pairs(const Run *r);
 int run_has_exact(const Run *r);
 
@@ -65,8 +64,7 @@ int checkpoint_add(Run *r);
 void checkpoint_prune(Run *r);
 int run_average(Run *r, long *count);
 
-/* Return the tokens a second of training alone, and the mean loss since the last row of the log (NaN: no step
- * since). */
+/* Return tokens a second of training alone; the mean loss since the log's last row (NaN: none). */
 double run_speed(const Progress *p);
 double run_loss(const Progress *p);
 

@@ -3,7 +3,6 @@
 
 #include "nn/nn.h"
 
-/* x: the share of the way from the peak (0) to the run's last step (1). */
 static double cosine(const Schedule *s, double x)
 {
     return s->end + 0.5 * (s->peak - s->end) * (1 + cos(acos(-1.0) * x));

@@ -114,7 +114,6 @@ static int tally_ranks(Run *r, int code, const Step *s)
     return 0;
 }
 
-/* Reads loss and norm after a step; code: the step's result. */
 static int tally(Run *r, int code)
 {
     Step s = {0};
@@ -152,8 +151,7 @@ static StepPart parts_of_step(const Run *r)
     return s;
 }
 
-/* Makes a step. With ranks it takes every part even after a failure: other ranks wait for the sums of the
- * last. */
+/* Makes a step. Ranks take every part, even after a failure: others wait for the last's sums. */
 static int gradient_step(Run *r)
 {
     Batch x;
@@ -183,14 +181,12 @@ static int train_step(Run *r)
     return code;
 }
 
-/* Returns the steps done in this epoch. */
 static size_t epoch_step(const Run *r)
 {
     return run_epoch_steps(r->t, r->p.batch);
 }
 
-/* Tells whether to read the loss now. A backend that records is asked rarely, because asking makes it and
- * us wait. */
+/* Tells whether to read the loss now: rarely on a backend that records, which would make it wait. */
 static int tally_due(const Run *r, size_t every)
 {
     return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
@@ -270,7 +266,6 @@ static int epoch_end(Run *r)
     return 0;
 }
 
-/* Validates within an epoch, and saves the state as at an epoch's end. */
 static int validate_within(Run *r)
 {
     TRY(validate(r));
@@ -397,7 +392,6 @@ static size_t peak_bytes(void)
     return getrusage(RUSAGE_SELF, &u) == 0 ? (size_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* Replaces the best epoch's model by the mean of the last epochs' ends. */
 static int take_average(Run *r, TrainResult *result)
 {
     Evaluation e;
@@ -426,7 +420,6 @@ static int take_model(Run *r, TrainResult *result)
     return 0;
 }
 
-/* Evaluates the test text; NaN where there is none. */
 static int read_test(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;

@@ -35,8 +35,7 @@ typedef struct {
 
 typedef struct {
     Window target, source; /* the source, or second segment; length 0 where there is none */
-    /* For a label its line; for next 1 where the second segment follows the first, else 0; with masks one by one the
-     * masked token. */
+    /* A label's line; for next 1: the second segment follows; masks one by one: the masked token. */
     size_t number;
 } Sequence;
 
@@ -386,7 +385,6 @@ int batches_check(const Text *t, const Text *source, const Vocab *v, const Askin
     return source && source->tokens ? check_pairs(t, source, v->eos, context, T) : 0;
 }
 
-/* Sets the fields for a text that was checked. */
 static Batches fields(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
                       int context, size_t batch_tokens, size_t T)
 {
@@ -516,7 +514,6 @@ static void add_asked(const Batches *b, const Sequence *q, Batch *d)
     if (target_rows(b, q) > d->longest) d->longest = target_rows(b, q);
 }
 
-/* Appends the sequence to the batch. */
 static void add(const Batches *b, const Sequence *q, Batch *d)
 {
     const int32_t *id = b->text->id;

@@ -353,8 +353,7 @@ static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, s
     return 0;
 }
 
-/* The pieces of all distinct words, each split once. first (words) is where the ends of a word begin among all
- * ends. */
+/* The pieces of all distinct words. first (words): where a word's ends begin among all. */
 typedef struct {
     Words word;
     size_t *first;

@@ -151,8 +151,7 @@ const char *corpus_builtin(size_t i)
     return i < BUILTINS ? builtin[i].name : NULL;
 }
 
-/* Names the corpus. The name tells if only part of the texts is read, so that nobody takes a figure for one of the
- * whole. */
+/* Names the corpus; the name tells if only part of the texts is read. */
 static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 {
     size_t bytes = strlen(name) + 160;

@@ -111,8 +111,7 @@ void markov_free(Markov *m)
     *m = (Markov){0};
 }
 
-/* Returns the state after i, where u in (0, 1) falls; what rounding leaves of the sum goes to the last
- * edge. */
+/* Returns the state after i where u in (0, 1) falls; rounding's rest goes to the last edge. */
 static uint32_t next_state(const Markov *m, uint32_t i, double u)
 {
     const MarkovEdge *e = m->edge + i * MARKOV_DEGREE;
@@ -126,8 +125,7 @@ static uint32_t next_state(const Markov *m, uint32_t i, double u)
     return last;
 }
 
-/* Draws a text that starts behind <eos> and goes on to the first <eos> at or past the wanted size, so
- * it has whole lines. */
+/* Draws a text of whole lines, up to the first <eos> at or past the wanted size. */
 static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *t)
 {
     static const char *const file[SPLITS] = {"markov train", "markov valid", "markov test"};

@@ -16,8 +16,7 @@ static size_t count_tokens(const char *bytes, size_t count, int level)
     return tokens;
 }
 
-/* Reports an unknown word. It only advises a limit: a limit changes the vocabulary, and so the
- * meaning of every perplexity. */
+/* Reports an unknown word; it only advises a limit, which changes what a perplexity means. */
 static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
 {
     char advice[160] = "";

@@ -56,8 +56,7 @@ static int words_of(const char *bytes, size_t count, int level, Words *w)
     return 0;
 }
 
-/* Keeps `limit` words. Sorting makes the slots of w invalid: afterwards only its list may be
- * read. */
+/* Keeps `limit` words. Sorting makes w's slots invalid: only its list may be read after. */
 static int words_cut(Words *w, size_t limit)
 {
     if (limit < 2)
@@ -194,7 +193,6 @@ void vocab_free(Vocab *v)
     *v = (Vocab){0};
 }
 
-/* Reads one word a line, each once. */
 static int words_listed(const char *file, const char *bytes, size_t count, Words *w)
 {
     const char *word;

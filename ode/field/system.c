@@ -40,7 +40,6 @@ static const SystemKind *find_row(const char *name, size_t length)
     return NULL;
 }
 
-/* Finds the row of a name. *options: the text behind the row's name, from its colon on. */
 static const SystemKind *find(const char *name, const char **options)
 {
     const SystemKind *k = find_row(name, strlen(name));
@@ -49,8 +48,7 @@ static const SystemKind *find(const char *name, const char **options)
     return k ? k : find_row(name, length);
 }
 
-/* Lists all names for the message, with a blank before each; the list is cut off where it does not
- * fit. */
+/* Lists all names for the message, each behind a blank, as far as they fit. */
 static int unknown(const char *name)
 {
     char list[512] = "";

@@ -296,7 +296,6 @@ static int check(const Reader *p)
     return 0;
 }
 
-/* Reports the first place where x (n, d) is not finite. */
 static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
 {
     const Formulas *m = s->context;
@@ -309,7 +308,6 @@ static int check_finite(const System *s, const char *file, int which, size_t n, 
     return 0;
 }
 
-/* Fills the initial state and the memory; tries the fields on it. */
 static int start(System *s, const char *file, uint64_t seed)
 {
     static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};

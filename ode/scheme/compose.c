@@ -114,8 +114,7 @@ static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t be
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* Joins the names by '+', or where that is too long writes "composition"; none is the name of a
- * step. */
+/* Joins the names by '+', or writes "composition"; none is the name of a step. */
 static void join_names(const Substep *step, size_t n, char name[TABLE_NAME])
 {
     size_t at = 0;
@@ -265,8 +264,7 @@ static int check_adjoint(const Table *t)
                      t->name);
 }
 
-/* Computes out = y + (slopes of the update) - (slopes of r), where evaluation e becomes to[e]; r
- * NULL: none. */
+/* Computes out = y + (the update's slopes) - (r's), evaluation e being to[e]; r NULL: none. */
 static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
 {
     mpq_t x;
@@ -282,8 +280,7 @@ static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
     return code;
 }
 
-/* Puts the stages from the last to the first; to (evals): where each evaluation goes. A stage has one
- * point. */
+/* Reverses the stages, of one point each; to (evals): where each evaluation goes. */
 static int reverse_stages(const Table *t, Table *back, int *to)
 {
     int evals = 0;
@@ -355,7 +352,6 @@ int scheme_conjugate(const Table *P, const Table *S, Table **out)
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
-/* Reads c before the last '*' of an item. */
 static int read_weight(const char *item, const char *star, Substep *s)
 {
     Table *t = table_new("");
@@ -369,8 +365,7 @@ static int read_weight(const char *item, const char *star, Substep *s)
     return code;
 }
 
-/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at its
- * commas. */
+/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at commas. */
 static int read_items(const Zoo *z, char *list, Substep *step, Table **scheme, size_t *n)
 {
     size_t weights = 0;

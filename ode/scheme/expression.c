@@ -127,7 +127,6 @@ static int check_size(const Cursor *c, const mpq_t q)
     return cursor_error(c, "expected a coefficient of fewer digits");
 }
 
-/* Calls row_add and counts its work. */
 static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symbols,
                     const int *symbol)
 {
@@ -458,7 +457,6 @@ static int parse_factor(Parser *p, Row *out)
     return parse_name(p, word, at, out);
 }
 
-/* Replaces a learned symbol's whole power by a product. */
 static int symbol_power(Parser *p, Row *x, const mpq_t e)
 {
     if (mpz_cmp_ui(mpq_denref(e), 1) != 0 || mpq_sgn(e) <= 0 || mpq_cmp_ui(e, TABLE_SYMBOLS, 1) > 0)

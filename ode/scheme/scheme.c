@@ -59,7 +59,6 @@ static int next_line(Cursor *c, const char *stop)
     return 0;
 }
 
-/* Moves c->end to where the physical line of the cursor ends. */
 static void leave_line(Cursor *c, const char *stop)
 {
     const char *newline = memchr(c->end, '\n', (size_t)(stop - c->end));
@@ -111,8 +110,7 @@ static int is_scheme_line(const Cursor *c)
     return cursor_word(&copy, word, sizeof word) && strcmp(word, "scheme") == 0;
 }
 
-/* Declares the stages of the k lines up to the next scheme, and looks for what makes the scheme a
- * decoder's. */
+/* Declares the stages of the k lines up to the next scheme, and whether it is a decoder's. */
 static int declare_stages(Parser *p, const char *stop)
 {
     Cursor keep = p->cursor;
@@ -140,8 +138,7 @@ static void find_depth(Table *t, const Row *r)
     }
 }
 
-/* Refuses an estimate of the error unless the scheme is a one-step method of stages without learned
- * names. */
+/* Refuses an estimate unless the scheme is a one-step method of stages, without learned names. */
 static int check_error(const Parser *p)
 {
     const Table *t = p->table;
@@ -202,8 +199,7 @@ static void parser_free(Parser *p)
     *p = (Parser){.cursor = p->cursor, .work = p->work};
 }
 
-/* Parses one scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the
- * end. */
+/* Parses a scheme from its `scheme` line; leaves the cursor on the next one's, or at the end. */
 static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
 {
     char name[TABLE_NAME];

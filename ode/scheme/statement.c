@@ -21,7 +21,6 @@ static void *push(void *list, size_t *count, size_t size)
 
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
-/* Parses OP[set], one of the first `most` operators with a set number, 1 by default. */
 static int parse_operator(Parser *p, int most, int *op, int *set)
 {
     Cursor *c = &p->cursor;
@@ -67,7 +66,6 @@ typedef struct {
     mpq_t scale;
 } Head;
 
-/* Parses phiJ([coefficient] OP[set]) behind "phi". */
 static int parse_phi(Parser *p, Head *h)
 {
     Cursor *c = &p->cursor;
@@ -176,8 +174,7 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
-/* Checks the increment of an exponential stage; gives the stage's evaluation its operator, known by
- * now. */
+/* Checks the increment of an exponential stage, and gives its evaluation the operator. */
 static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 {
     Table *t = p->table;
@@ -329,7 +326,6 @@ static int read_field(Parser *p)
     return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
 }
 
-/* Reads `linear OP`: one of the operators that the scheme takes to be linear. */
 static int read_linear(Parser *p)
 {
     int op, set;
@@ -340,8 +336,7 @@ static int read_linear(Parser *p)
     return cursor_end(&p->cursor, "the end of the line after the operator");
 }
 
-/* Has only to check the end: scheme.c reads this line before the stages, so that H and L among them
- * know. */
+/* Only checks the end: scheme.c reads this line before the stages, for H and L among them. */
 static int read_decoder(Parser *p)
 {
     return cursor_end(&p->cursor, "the end of the line");
@@ -365,7 +360,6 @@ static int new_name(Parser *p, char *name)
     return cursor_expect(c, "=");
 }
 
-/* Binds name to value, which the parser owns from here on. */
 static int bind(Parser *p, const char *name, Row *value)
 {
     Binding *grown = push(p->binding, &p->bindings, sizeof(Binding));
@@ -395,7 +389,6 @@ static int read_let(Parser *p)
     return code;
 }
 
-/* Adds a new symbol, bound to its name; returns it through *out. */
 static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
 {
     Table *t = p->table;

@@ -275,8 +275,7 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
-/* Sets c to what a slope adds to the clock of an operator: 1 to its own, else 0; of an exponential stage
- * the increment's node. */
+/* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node. */
 static void slope_time(const Table *t, int eval, int op, mpq_t c)
 {
     const Point *at = eval_point(t, eval);
@@ -286,7 +285,6 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-/* Sets c to the node of a row by the rule, for one colour. */
 static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     mpq_t w, x;
@@ -370,8 +368,7 @@ static int start_argument(Row *r, int history, int ready)
     return code;
 }
 
-/* Sums a row's weights on slopes of an operator, with symbols at their starting values; set 0: of
- * every set. */
+/* Sums a row's weights on slopes of an operator, symbols at their start; set 0: every set. */
 static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum)
 {
     mpq_t c;
@@ -388,8 +385,7 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     mpq_clear(c);
 }
 
-/* Makes y' = y + K: past slopes become current ones, the weights of each colour are normalised to total
- * 1. */
+/* Makes y' = y + K: past slopes become current ones, each colour's weights total 1. */
 static int start_update(const Table *t, Row *r)
 {
     Row out = {0};

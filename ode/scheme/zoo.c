@@ -89,7 +89,6 @@ void zoo_close(Zoo *z)
 
 /* ---- names that are texts --------------------------------------------------------------------------- */
 
-/* Parses a text (from open_memstream) as one scheme and gives it `name`. */
 static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
 {
     Table **list = NULL;
@@ -133,8 +132,7 @@ static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
     return code;
 }
 
-/* Writes NAME-layer, NAME-F, NAME-G for a stored scheme NAME; *made = 0 where the name is none of
- * these. */
+/* Writes NAME-layer, NAME-F, NAME-G of a stored scheme; *made = 0: it is none of these. */
 static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
     size_t n = strlen(name);
@@ -154,8 +152,7 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
 
-/* Returns the edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein
- * 1966). */
+/* Returns the edit distance (Levenshtein 1966), for the name nearest to a misspelt one. */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(b), row[TABLE_NAME + 1];
@@ -199,7 +196,6 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
     return made ? 0 : unknown(z, name);
 }
 
-/* Finds a scheme by its name without sub-flow suffix. */
 static int find_base(const Zoo *z, const char *name, Table **out)
 {
     const Table *t = stored(z, name);
@@ -249,7 +245,6 @@ int zoo_name(const char *given, char name[TABLE_NAME])
 
 static const char fixed_point[] = ":fixed-point-";
 
-/* Returns where that suffix begins; NULL: there is none. */
 static const char *find_fixed_point(const char *name)
 {
     const char *suffix = strrchr(name, ':');
@@ -334,8 +329,7 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
     return 0;
 }
 
-/* Adds a stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its
- * name. */
+/* Adds a stored scheme, one of fewer colours as a decoder's, with `form` behind its name. */
 static int add_form(const Zoo *z, const Table *t, int colours, const char *form, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -360,7 +354,6 @@ static int add_all(const Zoo *z, int colours, const char *solver, Table ***list,
     return 0;
 }
 
-/* Adds the schemes of a kind, as they are stored. */
 static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -388,7 +381,6 @@ static const struct {
                            [SCHEMES_IMPLICIT] = {add_implicit, 2},
                            [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
 
-/* Adds the schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {

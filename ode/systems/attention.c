@@ -72,7 +72,6 @@ static Weights weights(const System *s)
     return w;
 }
 
-/* Returns the weights with the memory's keys and values; q is for the queries Q' y. */
 static Weights of_memory(const System *s)
 {
     Weights w = weights(s);

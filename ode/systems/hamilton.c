@@ -58,7 +58,6 @@ INLINE void kick_flow(size_t n, Force *force, double h, double *y)
     }
 }
 
-/* Computes F + G. */
 INLINE void both(size_t n, Force *force, const double *y, double *dy)
 {
 #pragma omp simd
@@ -141,8 +140,7 @@ static double henon_energy(const System *s, const double *y)
     return H;
 }
 
-/* Solves E - e sin E = M by Newton from M + e sin M; e < 1/2: 20 steps are far more than it
- * takes. */
+/* Solves E - e sin E = M by Newton from M + e sin M; for e < 1/2 20 steps are plenty. */
 static double eccentric_anomaly(double e, double M)
 {
     double E = M + e * sin(M);

@@ -39,7 +39,6 @@ static double *matrix(const System *s, int which)
     return s->param + (size_t)which * size(s) * size(s);
 }
 
-/* Computes y (N) = A x. */
 static void multiply(size_t N, const double *A, const double *x, double *y)
 {
     int n = (int)N;

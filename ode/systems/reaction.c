@@ -136,8 +136,7 @@ static void diffuse_flow(const System *s, int set, double t, double h, double *y
     for (double k = 0; k < parts; k++) diffuse_short(s, h / parts, y);
 }
 
-/* Starts with a smooth wave a species: rough data would blow up backwards in time, where histories
- * lie. */
+/* Starts with a smooth wave a species: rough data would blow up backwards in time. */
 static void fisher_init(System *s, uint64_t seed)
 {
     size_t n = s->n, d = s->d;

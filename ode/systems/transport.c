@@ -78,8 +78,7 @@ static void act(const void *context, const double *u, double *du)
                carry * (a[last - 1] * u[last - 1] - a[0] * right);
 }
 
-/* Computes u (n) = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx in the norm of sums of
- * columns. */
+/* Computes u = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx, sums of columns. */
 static void carry_on(Share p, double h, double *u)
 {
     double dx = step(p.s);

@@ -14,7 +14,6 @@ static const double strain = 0.5;
 static const double core2 = 0.25; /* delta^2 */
 static const double two_pi = 6.283185307179586476925286766559;
 
-/* Computes F on vortex i. */
 static void induce_one(const System *s, const double *z, size_t i, double *dz)
 {
     const double *Gamma = s->param;

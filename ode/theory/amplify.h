@@ -72,8 +72,7 @@ static const Row *amp_row(const Table *t, size_t p)
     return p < t->points ? &t->point[p].row : &t->update;
 }
 
-/* Numbers the columns: 0 for y, then one for every slope that an argument reads from the past. Returns
- * the degree of P. */
+/* Numbers the columns: y, then each slope an argument reads from the past. Returns P's degree. */
 static size_t amp_columns(const Table *t, int *column, size_t *columns)
 {
     int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -230,8 +229,7 @@ static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
     return amp_phi(p->phi - 1, a->scale[e->point] * z);
 }
 
-/* Solves in place: the left part of m (n, n + columns) is lost, its right part becomes the
- * solution. */
+/* Solves in place: m's left part (n, n) is lost, its right (n, columns) becomes the solution. */
 static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
 {
     size_t wide = n + columns;
@@ -306,8 +304,7 @@ static void amp_polynomial(Amplifier *a, const AMP_COMPLEX *z)
     }
 }
 
-/* Makes Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; returns its size relative
- * to the root. */
+/* Makes Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; returns its relative size. */
 static double amp_correct(Amplifier *a, size_t d, size_t i)
 {
     AMP_COMPLEX x = a->root[i], f = a->p[0], g = 0, sum = 0;

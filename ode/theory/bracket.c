@@ -132,7 +132,6 @@ static int read_commutator(Cursor *at, int depth, Words *p, int *letters)
     return code;
 }
 
-/* Adds c times the commutator at the cursor to the sum. */
 static int add_commutator(void *to, Cursor *at, const mpq_t c)
 {
     Words *sum = to, p = {0};

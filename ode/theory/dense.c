@@ -53,7 +53,6 @@ static void fill_conditions(Search *s, const Forest *f, Series **slope, const Se
     }
 }
 
-/* Reduces the conditions. Returns 0 where one cannot be met. */
 static int reduce(Search *s)
 {
     size_t unused;
@@ -161,8 +160,7 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
     mpq_clears(over, x, y, u, v, NULL);
 }
 
-/* Computes beta (n, q). smooth: the derivative is continuous, first and last being the ends' unknowns. work (4 n + rank
- * (rank + 2)): scratch. */
+/* Computes beta (n, q); smooth: with a continuous derivative. work (4 n + rank (rank + 2)). */
 static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta, mpq_t *work)
 {
     size_t n = s->n, q = (size_t)s->q;
@@ -212,7 +210,6 @@ static int keep(const Search *s, int smooth, mpq_t *beta, Dense *out)
     return 0;
 }
 
-/* Solves once the conditions are reduced, and keeps the result. */
 static int finish(Search *s, Dense *out)
 {
     int first, last;
@@ -252,8 +249,7 @@ static int try_order(Search *s, Dense *out)
     return code;
 }
 
-/* Returns whether a table has values between the ends: a one-step scheme of stages whose step adds
- * slopes to y. */
+/* Returns whether there are values between the ends: one step, stages, y + slopes. */
 static int has_dense(const Table *t)
 {
     return !t->flows && !t->past_y && !t->past_k && t->evals && !table_phi(t) &&

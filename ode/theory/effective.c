@@ -22,8 +22,7 @@ static size_t lyndon_list(const Words *A, int d, size_t *word)
     return n;
 }
 
-/* Computes the coordinates of the part of degree d of a Lie polynomial, at out[i * stride]; p is
- * changed. */
+/* Computes coordinates of the part of degree d of a Lie polynomial p, which is changed. */
 static void coordinates(Words *p, const size_t *word, size_t n, mpq_t *out, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +63,6 @@ static int solve_new(Solve *s, const Words *A, int d)
     return lie_new(A->letters, d, &s->right);
 }
 
-/* Fills column j: [A, B_j] = A B_j - B_j A. */
 static void fill_column(Solve *s, const Words *A, size_t j)
 {
     mpq_t minus;
@@ -90,8 +88,7 @@ static void collect(Solve *s, size_t rank, Words *chi)
     }
 }
 
-/* Finds chi (degree d - 1) with [A, chi] = the part of degree d of R; *found 0 where there is
- * none. */
+/* Finds chi of degree d - 1: [A, chi] = R's part of degree d; *found 0: there is none. */
 static int remove_degree(const Table *t, const Words *A, const Words *R, int d, Words *chi,
                          int *found)
 {

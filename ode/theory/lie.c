@@ -113,8 +113,7 @@ static void exp_letter(Words *e, int op, const mpq_t c)
     mpq_clear(x);
 }
 
-/* Computes the sum over n of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential); x in,
- * the sum out. */
+/* Replaces x by the sum of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential). */
 static int lie_series(Words *x, int exponential)
 {
     Words power = {0}, next = {0}, sum = {0};
@@ -193,7 +192,6 @@ static int compare(const char *a, const char *b)
     return !*a || !*b ? *a - *b : (int)(strchr(order, *a) - strchr(order, *b));
 }
 
-/* Returns whether a word is smaller than all its proper suffixes. */
 static int is_lyndon(const char *letters)
 {
     for (const char *s = letters + 1; *s; s++)
@@ -201,7 +199,6 @@ static int is_lyndon(const char *letters)
     return 1;
 }
 
-/* Returns where the longest proper Lyndon suffix begins. */
 static size_t split_at(const char *letters)
 {
     size_t i = 1;

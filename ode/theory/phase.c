@@ -194,8 +194,7 @@ static void exact_power(const Table *t, mpq_t theta)
     rational_divide(theta, (unsigned)t->colours);
 }
 
-/* Records l, the coefficient of z^n in log zeta - theta z: odd n are the phase, even n the modulus, each
- * once. */
+/* Records l, z^n's coefficient in log zeta - theta z, once: odd n the phase, even the modulus. */
 static void tell(const Table *t, int n, const mpq_t l, Phase *out)
 {
     double *order = n % 2 ? &out->dispersion_order : &out->dissipation_order;

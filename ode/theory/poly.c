@@ -127,7 +127,6 @@ static int variations(const Chain *s, const mpq_t x)
     return n;
 }
 
-/* Counts the roots in (a, b]. */
 static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
 {
     return variations(s, a) - variations(s, b);
@@ -208,8 +207,7 @@ static int isolate(Search *s)
     return 1;
 }
 
-/* Returns the sign of p between the root in (low, high] and the next. Where high is the root itself
- * it looks a little beyond. */
+/* Returns p's sign between the root in (low, high] and the next; a little beyond a root at high. */
 static int sign_after(Search *s)
 {
     if (poly_sign(&s->simple, s->high) != 0) return poly_sign(s->p, s->high);
@@ -218,7 +216,6 @@ static int sign_after(Search *s)
     return poly_sign(s->p, s->middle);
 }
 
-/* Bisects the one root of (low, high] to 2^-60 of its size. */
 static double refine(Search *s)
 {
     mpq_t width;

@@ -19,7 +19,6 @@
 enum { IMPLICIT_POINTS = 24 }; /* n^4 operations */
 static const double inexact_zero = 1e-12;
 
-/* Computes the share of z in the slope of e. */
 static void share_of(const Table *t, int colour, int e, mpq_t out)
 {
     if (colour < 0)
@@ -28,8 +27,7 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
         mpq_set_ui(out, t->eval[e].op == colour, 1);
 }
 
-/* Adds the weights of a row on y and, times their shares, on the points of its slopes; at (points) is
- * zero before. */
+/* Adds a row's weight on y and, times shares of z, those on its slopes' points to at (points). */
 static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_t *at)
 {
     mpq_t x;
@@ -47,8 +45,7 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_
     mpq_clear(x);
 }
 
-/* Sets a sum to 0 where it is only the rounding of an inexact table; size is that of its terms in
- * all. */
+/* Sets a sum to 0 where it is an inexact table's rounding; size: that of its terms. */
 static void drop(const Table *t, mpq_t sum, double size)
 {
     if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
@@ -219,8 +216,7 @@ static int divide_by(Poly *p, const Poly *d)
     return 0;
 }
 
-/* Divides both by their common factor, which belongs to stages that no step depends on; Q(0) stays
- * 1. */
+/* Divides both by their common factor, of stages that no step depends on; Q(0) stays 1. */
 static int reduce(Ratio *r)
 {
     Poly a = {0}, b = {0};

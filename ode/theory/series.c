@@ -89,8 +89,7 @@ void series_compose(Series *c, const Series *a, const Series *b)
         compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
 }
 
-/* Computes out, the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut);
- * c(0) = 0. */
+/* Computes out, the derivative of c along b at tree t: sum over single cuts of c(kept) b(cut). */
 static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
 {
     mpq_t product, count;
@@ -233,7 +232,6 @@ static int work_new(Work *w, const Forest *f, const Table *t)
     return exact_pasts(w);
 }
 
-/* Computes out, the row's value at tree i. */
 static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 {
     mpq_set_ui(out, 0, 1);
@@ -321,7 +319,6 @@ static int check_points(const Table *t)
                      t->name, t->eval[e].stage + 1);
 }
 
-/* Computes all slopes and points of a table. Caller: work_free. */
 static int work_run(Work *w, const Forest *f, const Table *t)
 {
     TRY(check_points(t));

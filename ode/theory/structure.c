@@ -28,8 +28,7 @@ static int differ(const Table *t, const mpq_t a, const mpq_t b)
 
 /* ---- flows ------------------------------------------------------------------------------------------- */
 
-/* Joins neighbours of one operator into one flow and drops flows over time 0. op, c (t->flows) out;
- * returns the count. */
+/* Joins neighbours of one operator, drops flows over 0. op, c (flows) out; returns the count. */
 static size_t join_flows(const Table *t, int *op, mpq_t *c)
 {
     size_t n = 0;
@@ -104,8 +103,7 @@ static int is_separable(const Forest *f, size_t tree)
     return 1;
 }
 
-/* Finds the lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0:
- * none. */
+/* Finds the lowest order of a non-zero tree of S(-h) S(h), of all and of separable ones; 0: none. */
 static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
 {
     Series *step = NULL, *back = NULL, *both = NULL;
@@ -132,7 +130,6 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     return code;
 }
 
-/* Searches with forests as large as needed. */
 static int find_symmetry(const Table *t, Structure *out)
 {
     int all = 0, separable = 0, code = 0;
@@ -152,8 +149,7 @@ static int find_symmetry(const Table *t, Structure *out)
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* Joined evaluations: a (n, n), b (n). Rows of a hold only the coefficients that the condition
- * reads. */
+/* Joined evaluations: a (n, n), b (n); a has only coefficients that the condition reads. */
 typedef struct {
     const Table *t;
     int separable;
@@ -171,8 +167,7 @@ static int is_runge_kutta(const Table *t)
     return ok;
 }
 
-/* Computes out (evals), the coefficients of a row by joined evaluation; `op` >= 0: only those of the other
- * operator. */
+/* Computes out (evals), a row by joined evaluation; `op` >= 0: only the other operator's. */
 static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
 {
     for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
@@ -204,9 +199,8 @@ static int mark_used(Joined *s)
     return more;
 }
 
-/* Joins equal evaluations. At first all are one, then those of one operator that read as much of each, until no more
- * can be told apart. Slopes that are read before they are joined, as implicit stages do, are no exception (Hundsdorfer,
- * Spijker 1981). */
+/* Joins equal evaluations: at first all, then those of one operator that read as much of each,
+ * until none can be told apart; implicit slopes too (Hundsdorfer, Spijker 1981). */
 static void join_evaluations(Joined *s)
 {
     const Table *t = s->t;
@@ -288,7 +282,6 @@ static void multistep_free(Multistep *m)
     for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
 }
 
-/* Returns whether every slope is taken at some past state itself. */
 static int is_linear(const Table *t)
 {
     for (size_t p = 0; p < t->points; p++)
@@ -367,7 +360,6 @@ static void error_term(const Multistep *m, int n, mpq_t out)
     mpq_clears(power, j, NULL);
 }
 
-/* Finds the constant where all operators have the same weights and the table is consistent. */
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
     mpq_t sum, sigma;

@@ -96,8 +96,7 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
     return code;
 }
 
-/* Returns whether the defect is zero. Keeps the largest residual that an inexact table is
- * forgiven. */
+/* Returns whether a defect is zero; keeps the largest that an inexact table is forgiven. */
 static int is_met(const Table *t, const mpq_t defect, Theory *out)
 {
     if (!theory_is_zero(t, defect)) return 0;
@@ -158,7 +157,6 @@ int theory_find(const Forest *f, const Table *t, Theory *out)
     return code;
 }
 
-/* Searches with forests as large as needed. */
 static int search(const Table *frozen, int most, int timed, Theory *out)
 {
     int code = 0;

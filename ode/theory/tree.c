@@ -237,8 +237,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-/* Returns whether a field of `linear` has a derivative somewhere that is not a first one, or is by
- * time. */
+/* Returns whether a field of `linear` has a second derivative, or one by time, somewhere. */
 static int has_zero(const Forest *f, size_t tree, int linear)
 {
     const Tree *t = &f->tree[tree];
