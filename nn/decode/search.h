@@ -9,7 +9,7 @@
 #ifndef TROTTER_SEARCH_H
 #define TROTTER_SEARCH_H
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
 /* ---- decode.c: incremental decoding --------------------------------------------------------------- */
 

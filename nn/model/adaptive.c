@@ -34,7 +34,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 _Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 

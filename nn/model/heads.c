@@ -13,7 +13,7 @@
  *
  * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4, and its public code, the source of the layer
  * before the words' matrix and of its bias. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
  * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
  * that never live together. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* lists.c: host lists that live as long as the model, sized by its plan. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 /* Lists the LINs that read each register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
 static void list_readers(Model *m)

@@ -1,6 +1,6 @@
 /* model.c: building a model from its plan. Its tensors are in params.c, its memory is in layout.c, the
  * passes over it are in pass.c, a step of training in step.c. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <string.h>
 

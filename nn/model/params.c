@@ -1,6 +1,6 @@
 /* params.c: the tensors of a model: names, shapes and places in the flat buffers (params_list), starting values
  * (params_init), and which decay. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/ranks.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * the last EVAL or GATE that reads the register adds its share, or at the instruction that wrote it. A LIN that stands
  * before such an EVAL adds its share when its turn comes. Adjoints inside a sublayer are written, not added. Where the
  * kernel that first needs the adjoint can make the sum itself, it does (fuse_pulls). */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
 enum { RUN_LINE = 1280 };
 

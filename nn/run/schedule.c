@@ -1,7 +1,7 @@
 /* schedule.c: learning rates of a run's steps. One table has a row for each way down from the peak. */
 #include <math.h>
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
 static double cosine(const Schedule *s, double x)
 {

@@ -7,7 +7,7 @@
  * scalars, gates) are summed last. The plan alone decides the order of the sums, so it is the same on all
  * ranks.
  */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 enum { WORTH = 1 << 20 };
 

@@ -5,7 +5,7 @@
  *   stream    the text cut every T tokens; in training the first cut is at a random offset
  *   sentence  the text cut behind every <eos>, and every T tokens within a line, without blank lines
  *
- * For an encoder alone (Asking, nn.h) a sequence is <cls> and one or two segments, not shifted, at most T rows in all:
+ * For an encoder alone (Asking, text.h) a sequence is <cls> and one or two segments, not shifted, at most T rows in all:
  *
  *   masked, stream     the text cut every T - 1 tokens, as above
  *   masked, sentence   a line, cut every T - 1 tokens

@@ -1,4 +1,4 @@
-/* corpus.h: shared by the files behind corpus.c; others include nn.h.
+/* corpus.h: shared by the files behind corpus.c; others include text.h.
  *
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
@@ -10,7 +10,9 @@
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
 
-#include "nn/nn.h"
+#include <stdio.h>
+
+#include "nn/text/text.h"
 
 #define WORD_EOS "<eos>"
 #define WORD_UNK "<unk>"

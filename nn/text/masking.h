@@ -10,7 +10,7 @@
 #ifndef TROTTER_MASKING_H
 #define TROTTER_MASKING_H
 
-#include "nn/nn.h"
+#include "nn/text/text.h"
 
 #define WORD_FIRST "<cls>" /* begins every sequence of an encoder alone; labels are read there */
 #define WORD_MASK "<mask>"
