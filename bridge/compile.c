@@ -208,10 +208,8 @@ static int write_row(Compiler *c, const Row *r)
 
 static int remember(Compiler *c, const Row *r, int reg)
 {
-    Known *grown = memory_grow(c->list, c->known, c->known + 1, sizeof(Known));
-    if (!grown) return ERR_MEMORY;
-    c->list = grown;
-    Known *k = &grown[c->known++];
+    TRY(memory_more(&c->list, c->known, sizeof(Known)));
+    Known *k = &c->list[c->known++];
     k->reg = reg;
     return subtract(r, &(Row){0}, &k->row);
 }

@@ -152,18 +152,13 @@ int flow_find(Truncator *u, const double weight[COLOURS], int history, const Exa
         u->solved += flow_time(u, history);
         return 0;
     }
-    ExactFlow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->flow = grown;
-    ExactFlow *f = &grown[u->flows];
+    TRY(memory_more(&u->flow, u->flows, sizeof *u->flow));
+    ExactFlow *f = &u->flow[u->flows];
     *f = (ExactFlow){.history = history};
     memcpy(f->weight, weight, sizeof f->weight);
     int code = solve_flow(u, f);
-    if (code != 0) {
-        flow_free(f);
-        return code;
-    }
-    u->flows++;
+    u->flows += code == 0;
+    if (code != 0) flow_free(f);
     *out = f;
-    return 0;
+    return code;
 }

@@ -185,16 +185,13 @@ int scheme_find(Truncator *u, const Table *scheme, const Scheme **out)
             return 0;
         }
     TRY(truncator_takes(u, scheme));
-    Scheme *grown = memory_grow(u->scheme, u->schemes, u->schemes + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->scheme = grown;
-    int code = prepare(u, scheme, &grown[u->schemes]);
-    if (code != 0) {
-        scheme_free(&grown[u->schemes]);
-        return code;
-    }
-    *out = &grown[u->schemes++];
-    return 0;
+    TRY(memory_more(&u->scheme, u->schemes, sizeof *u->scheme));
+    int code = prepare(u, scheme, &u->scheme[u->schemes]);
+    if (code == 0)
+        *out = &u->scheme[u->schemes++];
+    else
+        scheme_free(&u->scheme[u->schemes]);
+    return code;
 }
 
 int truncator_takes(const Truncator *u, const Table *scheme)

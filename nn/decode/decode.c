@@ -102,15 +102,9 @@ static int eval(void *arg, const PlanInstr *in)
 static int keys(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
-    const Model *m = p->m;
     const Decoding *d = p->context;
-    const SlotParams *o = &m->slot[in->slot];
-    size_t M = p->source.N, D = m->config.width;
-    void *r =
-        backend_at(m->backend, d->memory, (size_t)d->memory_of[in->slot] * d->sources * 2 * D);
-    m->backend->gemm(0, 1, M, 2 * D, D, 1, m->state[in->term[0].x], D, data(m, o->keys_w), D, 0, r,
-                     2 * D);
-    m->backend->bias_drop(M, 2 * D, r, data(m, o->keys_b), no_drop);
+    size_t at = (size_t)d->memory_of[in->slot] * d->sources * 2 * p->m->config.width;
+    pass_keys(p, in, backend_at(p->m->backend, d->memory, at));
     return 0;
 }
 
@@ -426,10 +420,5 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
 
 int decoding_logits(Decoding *d, double *logits)
 {
-    const Model *m = d->m;
-    for (size_t at = 0, n; at < d->pass.N; at += n) {
-        n = ends_logits(m, &d->pass, at);
-        TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
-    }
-    return m->backend->wait();
+    return pass_logits(d->m, &d->pass, logits);
 }

@@ -94,6 +94,7 @@ struct Pass {
     const Model *m; /* for functions that get only a Pass: the operations of plan_walk */
     size_t N, S;    /* rows of the target; sequences */
     int train;      /* dropout on */
+    int whole;      /* instructions are fused (fuse.c), as none is run apart */
     int more;       /* gradients are added to those there, not to zeros */
     int elsewhere;  /* another rank adds the loss's term of spans */
     size_t tokens;  /* the loss is the sum over the rows divided by this */

@@ -37,9 +37,13 @@ void pass_step(const Pass *p, uint64_t step, double rate);
 void pass_masks(const Model *m, uint64_t number);
 int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
 int pass_source(const Model *m, const Batch *x);
-/* Forward's operation for each op; arg is the Pass. pass_end makes out.hidden from the output's register. */
+/* Forward's operation for each op; arg is the Pass. pass_keys is that of KEYS, with r (M, 2D) out; pass_end makes
+ * out.hidden from the output's register. */
 extern PlanOp *const pass_op[PLAN_OPS];
+void pass_keys(const Pass *p, const PlanInstr *in, void *r);
 void pass_end(const Model *m, const Pass *p);
+/* Writes the logits of all rows of out.hidden that are asked, as model_logits does. */
+int pass_logits(const Model *m, const Pass *p, double *logits);
 /* Run on the batch that was sent: pass_forward makes out.hidden, pass_gradient the gradient of the mean loss. */
 void pass_forward(const Model *m, const Pass *p);
 void pass_gradient(const Model *m, const Pass *p);

@@ -64,9 +64,11 @@ int checkpoint_add(Run *r);
 void checkpoint_prune(Run *r);
 int run_average(Run *r, long *count);
 
-/* Return tokens a second of training alone; the mean loss since the log's last row (NaN: none). */
-double run_speed(const Progress *p);
+/* Returns the mean loss since the log's last row (NaN: none). */
 double run_loss(const Progress *p);
+
+/* Returns what the progress tells, with a loss and results of the validation text. */
+TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score);
 
 /* Opens the run directory t->out: loads the state where t->resume, else makes the directory; writes the vocabulary and
  * opens the log. Without r->files it does nothing of that. */

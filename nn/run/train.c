@@ -50,21 +50,12 @@ static void report(Run *r, double loss, double valid_ppl, double valid_exact, do
     if (!r->t->report) return;
     uint64_t steps = r->steps > p->step ? r->steps : p->step;
     double left = steps > p->step ? (double)(steps - p->step) : 0;
-    TrainReport t = {.step = p->step,
-                     .steps = steps,
-                     .epoch = p->epoch,
-                     .epochs = r->t->epochs,
-                     .tokens = p->tokens,
-                     .train_loss = loss,
-                     .valid_ppl = valid_ppl,
-                     .valid_exact = valid_exact,
-                     .valid_score = valid_score,
-                     .rate = run_rate(r, p->step),
-                     .grad_norm = p->grad_norm,
-                     .tokens_per_s = run_speed(p),
-                     .seconds_left = p->step ? left * p->seconds / (double)p->step : 0,
-                     .best = best,
-                     .within = valid_ppl > 0 && !epoch_over(r)};
+    TrainReport t = run_report(r, loss, valid_ppl, valid_exact, valid_score);
+    t.steps = steps;
+    t.epochs = r->t->epochs;
+    t.seconds_left = p->step ? left * p->seconds / (double)p->step : 0;
+    t.best = best;
+    t.within = valid_ppl > 0 && !epoch_over(r);
     r->t->report(r->t->arg, &t);
     r->reported = clock_now();
 }
@@ -442,7 +433,7 @@ static int finish(Run *r, TrainResult *result)
 {
     TRY(take_model(r, result));
     TRY(read_test(r, result));
-    result->tokens_per_s = run_speed(&r->p);
+    result->tokens_per_s = run_report(r, 0, 0, 0, 0).tokens_per_s;
     result->peak_bytes = peak_bytes();
     result->steps = r->p.step;
     result->here.steps = r->p.step - r->begun.step;

@@ -64,6 +64,7 @@ typedef struct {
 /* Adds `count` to a word's count; text is borrowed until words_free. */
 int words_add(Words *w, const char *text, size_t bytes, uint64_t count);
 int32_t words_find(const Words *w, const char *text, size_t bytes); /* -1: not there */
+int words_compare(const Word *a, const Word *b);                    /* bytewise; as strcmp */
 void words_free(Words *w);
 
 /* ---- vocab.c ---- */

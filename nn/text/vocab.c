@@ -19,16 +19,10 @@ typedef struct {
     char *arena;
 } Index;
 
-static int by_bytes(const Word *a, const Word *b)
-{
-    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
-    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
-
 static int by_count(const void *x, const void *y)
 {
     const Word *a = x, *b = y;
-    return a->count != b->count ? (a->count < b->count ? 1 : -1) : by_bytes(a, b);
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : words_compare(a, b);
 }
 
 static int is_word(const Word *w, const char *name)

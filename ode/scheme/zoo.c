@@ -37,10 +37,8 @@ static int make_way(Zoo *z, const char *file, const Table *t)
     if (i >= z->built_in)
         return error_set(ERR_INPUT, "%s: expected a new name; scheme '%s' exists already", file,
                          t->name);
-    Table **grown =
-        memory_grow(z->replaced, z->replacements, z->replacements + 1, sizeof *z->replaced);
-    if (!grown) return ERR_MEMORY;
-    (z->replaced = grown)[z->replacements++] = z->scheme[i];
+    TRY(memory_more(&z->replaced, z->replacements, sizeof *z->replaced));
+    z->replaced[z->replacements++] = z->scheme[i];
     memmove(z->scheme + i, z->scheme + i + 1, (--z->count - i) * sizeof *z->scheme);
     z->built_in--;
     return 0;
@@ -52,10 +50,8 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
     int code = 0;
     for (; i < count; i++) {
         if ((code = make_way(z, file, list[i])) != 0) break;
-        Table **grown = memory_grow(z->scheme, z->count, z->count + 1, sizeof *z->scheme);
-        if (!grown) code = ERR_MEMORY;
-        if (code != 0) break;
-        (z->scheme = grown)[z->count++] = list[i];
+        if ((code = memory_more(&z->scheme, z->count, sizeof *z->scheme)) != 0) break;
+        z->scheme[z->count++] = list[i];
     }
     for (; i < count; i++) table_free(list[i]);
     memory_free(list);

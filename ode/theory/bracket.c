@@ -13,10 +13,8 @@
 
 static int add_bracket(Brackets *b, const Words *p, size_t w, const mpq_t c)
 {
-    Bracket *grown = memory_grow(b->bracket, b->count, b->count + 1, sizeof(Bracket));
-    if (!grown) return ERR_MEMORY;
-    b->bracket = grown;
-    Bracket *x = &grown[b->count++];
+    TRY(memory_more(&b->bracket, b->count, sizeof(Bracket)));
+    Bracket *x = &b->bracket[b->count++];
     x->degree = lie_length(p, w);
     lyndon_name(p, w, x->name, sizeof x->name);
     mpq_init(x->c);
