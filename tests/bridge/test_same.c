@@ -331,8 +331,8 @@ static int job(void)
 
 TEST(test_memory)
 {
-    one = plan_named("rk2-gate", 1, MATCH_NONE);
-    other = plan_named("rk2-scalar", 1, MATCH_NONE);
+    one = plan_named("rk2-gate", 3, MATCH_NONE);
+    other = plan_named("rk2-scalar", 3, MATCH_NONE);
     assert_true(fail_each(job, 0) > 10);
     plan_free(one);
     plan_free(other);
