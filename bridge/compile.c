@@ -208,16 +208,13 @@ static int write_row(Compiler *c, const Row *r)
 
 static int remember(Compiler *c, const Row *r, int reg)
 {
-    Known *grown = memory_grow(c->list, c->known, c->known + 1, sizeof(Known));
-    if (!grown) return ERR_MEMORY;
-    c->list = grown;
-    Known *k = &grown[c->known++];
+    TRY(memory_more(&c->list, c->known, sizeof(Known)));
+    Known *k = &c->list[c->known++];
     k->reg = reg;
     return subtract(r, &(Row){0}, &k->row);
 }
 
-/* Tells whether a register holds a row already. The register of an evaluation holds the sublayer's value, which is the
- * slope of a whole step. */
+/* Tells whether a register holds a row: that of an evaluation is the slope of a whole step. */
 static int is_register(const Compiler *c, const Row *r)
 {
     const Term *s = r->term;
@@ -225,7 +222,6 @@ static int is_register(const Compiler *c, const Row *r)
            (s->eval == TABLE_STATE || c->substeps == 1);
 }
 
-/* Returns the register that holds a row of this step; a code < 0 on failure. */
 static int row_register(Compiler *c, const Row *r)
 {
     if (is_register(c, r)) return source_register(c, &r->term[0], c->step - r->term[0].past);
@@ -237,7 +233,6 @@ static int row_register(Compiler *c, const Row *r)
     return code == 0 ? reg : code;
 }
 
-/* Writes y[first] + sum over layers l so far of c w[l] k of layer l. */
 static int dense_update(Compiler *c)
 {
     const Row *r = &c->table->update;
@@ -264,7 +259,6 @@ static void forget(Compiler *c)
     for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
 }
 
-/* Adds the EVAL of evaluation e at x and keeps it as its slope. */
 static int evaluate(Compiler *c, size_t e, int x, int *slot)
 {
     *slot = find_slot(c, &c->table->eval[e]);
@@ -276,8 +270,7 @@ static int evaluate(Compiler *c, size_t e, int x, int *slot)
     return c->k[(size_t)c->step * c->table->evals + e] = y;
 }
 
-/* Finds the term that leads from the argument of evaluation e to the next argument, or to the update. It must be a
- * multiple of that slope alone. */
+/* Finds the term from evaluation e's argument to the next, or the update: a multiple of that slope. */
 static int sub_step(const Table *t, size_t e, Row *difference)
 {
     const Row *here = &t->point[t->eval[e].point].row;

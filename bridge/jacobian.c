@@ -70,7 +70,6 @@ static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)
     return code;
 }
 
-/* Adds J to total, and keeps its diagonal blocks. */
 static int gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
 {
     size_t b = c->block;

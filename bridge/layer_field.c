@@ -8,8 +8,7 @@
 
 /* ---- which layer ---------------------------------------------------------------------------------- */
 
-/* Chooses the layer of a time. Weights hold from t = l on; a time that rounding has put just below l
- * counts as l. */
+/* Chooses the layer of a time: from t = l on, also where rounding has put it just below l. */
 static void stand(const LayerField *f, double t)
 {
     const double rounding = 1e-9;
@@ -68,8 +67,7 @@ static void whole(const System *s, int op, int set, double t, const double *y, d
     weighted(f, op, f->weight[op], t, y, dy);
 }
 
-/* Computes L(y) as the first operator: each operator is applied to y plus the sum of those before it, and
- * all are added. The other operators give zero. */
+/* Computes L(y) as the first operator: each one at y plus those before it, all added; others are 0. */
 static void layer(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     static const int turn[COLOURS] = {OP_F, OP_C, OP_G};

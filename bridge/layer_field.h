@@ -36,8 +36,7 @@ void layer_field_free(LayerField *f);
 /* Chooses the two sets of `pair`. */
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G);
 
-/* Computes a set's weight in a scheme divided by the sum over its operator's sets; equal shares where that sum is
- * zero. */
+/* Computes a set's weight over its operator's sum; equal shares where that is zero. */
 void layer_field_share(const Table *t, int op, int set, mpq_t out);
 
 /* Checks that the trained scheme has every operator that a scheme reads; else ERR_ACCURACY with words. */

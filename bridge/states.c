@@ -70,7 +70,6 @@ static int gate(void *arg, const PlanInstr *in)
     return code;
 }
 
-/* Makes the trained plan, not folded, so that every state is there. */
 static int make_plan(const Model *m, const States *s, Plan **plan, PairStates *p)
 {
     const size_t *layers = model_plan(m)->layers;

@@ -96,7 +96,6 @@ static int check_field(Truncator *u, const Sentence *s, double *check)
     return code;
 }
 
-/* Computes the states of both sides, and the decoder's memory. */
 static int find_states(Truncator *u, const Sentence *s)
 {
     size_t d = model_config(u->model)->width;
@@ -144,7 +143,6 @@ int truncator_sentence(Truncator *u, const Sentence *s, double *check)
     return code;
 }
 
-/* Returns the system that a scheme steps on. */
 static const System *steps_on(const Truncator *u, const Scheme *s)
 {
     if (u->options.field == FIELD_LAYER) return &u->field->layer;
@@ -173,7 +171,6 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
     p->relative = p->error == 0 ? 0 : p->error / p->displacement;
 }
 
-/* Makes a step of size h_j. */
 static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *begin = flow_state(u, f, j, 1);
@@ -187,8 +184,7 @@ static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, Truncat
     return 0;
 }
 
-/* Measures from the state that enters the layer: the flow, and with `network` also the network's own
- * step. */
+/* Measures from the layer's first state: the flow, and with `network` the network's own step. */
 static int first_step(Truncator *u, const double weight[COLOURS], int network, TruncationPoint *p)
 {
     const ExactFlow *f;

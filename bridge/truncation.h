@@ -128,8 +128,7 @@ typedef struct Truncator Truncator;
 int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out);
 void truncator_free(Truncator *u);
 
-/* One sentence, as tokens that the model reads; on the target's side <eos> comes first. source: 0, NULL without an
- * encoder. */
+/* A sentence as the model reads it, <eos> first on the target's side. source: 0, NULL: no encoder. */
 typedef struct {
     size_t n[SIDES];
     const int32_t *token[SIDES];

@@ -11,8 +11,7 @@
 
 /* Times that differ by less differ by rounding alone. */
 static const double rounding = 1e-12;
-/* Largest distance from the layer's own state at which a step may begin: that of a scheme of five steps
- * at h = 1. */
+/* Largest distance from the layer's state where a step may begin: five steps at h = 1. */
 static const double farthest = 4;
 
 System *flow_system(Truncator *u, const double weight[COLOURS])
@@ -73,16 +72,14 @@ static int solve(Truncator *u, System *s, int layer, const double *y0, const dou
     return 0;
 }
 
-/* Returns the layer in whose stretch a time lies. The end of a stretch belongs to the next, except the
- * last. */
+/* Returns the layer whose stretch has a time; its end belongs to the next, except the last. */
 static int stretch(double t, int last)
 {
     int l = (int)floor(t + rounding);
     return l < last ? l : last;
 }
 
-/* Solves stretch l from y0 (N) at the times in it, and sets y0 to its end. t, y, which: room for count +
- * 1. */
+/* Solves stretch l from y0 at the times in it; y0 becomes its end. t, y, which: room for count + 1. */
 static int solve_stretch(Truncator *u, System *s, int l, double *y0, const double *time,
                          size_t count, ExactFlow *f, double *t, double *y, size_t *which)
 {
@@ -116,8 +113,7 @@ static int solve_piecewise(Truncator *u, System *s, const double *time, size_t c
     return code;
 }
 
-/* Sets the times of the rows. Row r of point j is at time end - r h: 0 is the end, 1 the beginning of
- * the step. */
+/* Sets the rows' times: row r of point j at end - r h; 0 is the step's end, 1 its beginning. */
 static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
     int rows = f->history + 2;
@@ -156,18 +152,13 @@ int flow_find(Truncator *u, const double weight[COLOURS], int history, const Exa
         u->solved += flow_time(u, history);
         return 0;
     }
-    ExactFlow *grown = memory_grow(u->flow, u->flows, u->flows + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->flow = grown;
-    ExactFlow *f = &grown[u->flows];
+    TRY(memory_more(&u->flow, u->flows, sizeof *u->flow));
+    ExactFlow *f = &u->flow[u->flows];
     *f = (ExactFlow){.history = history};
     memcpy(f->weight, weight, sizeof f->weight);
     int code = solve_flow(u, f);
-    if (code != 0) {
-        flow_free(f);
-        return code;
-    }
-    u->flows++;
+    u->flows += code == 0;
+    if (code != 0) flow_free(f);
     *out = f;
-    return 0;
+    return code;
 }

@@ -50,8 +50,7 @@ static void drop_points(Table *t)
     t->points = kept;
 }
 
-/* Turns a table over L into one over F, which stands for L, frozen: its evaluations, two or three a stage, become
- * one. */
+/* Turns a table over L into a frozen one over F for L: two or three evaluations become one. */
 static int join_parts(Table *t)
 {
     int *map = memory_new(t->evals, sizeof *map);
@@ -186,16 +185,13 @@ int scheme_find(Truncator *u, const Table *scheme, const Scheme **out)
             return 0;
         }
     TRY(truncator_takes(u, scheme));
-    Scheme *grown = memory_grow(u->scheme, u->schemes, u->schemes + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->scheme = grown;
-    int code = prepare(u, scheme, &grown[u->schemes]);
-    if (code != 0) {
-        scheme_free(&grown[u->schemes]);
-        return code;
-    }
-    *out = &grown[u->schemes++];
-    return 0;
+    TRY(memory_more(&u->scheme, u->schemes, sizeof *u->scheme));
+    int code = prepare(u, scheme, &u->scheme[u->schemes]);
+    if (code == 0)
+        *out = &u->scheme[u->schemes++];
+    else
+        scheme_free(&u->scheme[u->schemes]);
+    return code;
 }
 
 int truncator_takes(const Truncator *u, const Table *scheme)

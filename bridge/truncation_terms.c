@@ -21,23 +21,18 @@ static int keep(Truncator *u, const Scheme *s, const double *y, const Kept **out
             (*out)->forest->colours == s->table->colours)
             return 0;
     }
-    Kept *grown = memory_grow(u->kept, u->keeps, u->keeps + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    u->kept = grown;
-    Kept *k = &grown[u->keeps];
+    TRY(memory_more(&u->kept, u->keeps, sizeof *u->kept));
+    Kept *k = &u->kept[u->keeps];
     *k = (Kept){.order = order, .one = s->one};
     System at = u->options.field == FIELD_LAYER ? u->field->layer : u->field->mean;
     at.initial = (double *)y;
     u->field->pin = u->layer;
     TRY(forest_new(order, s->table->colours, &k->forest));
     int code = differentials_find(k->forest, &at, order, s->one, &k->found);
-    if (code != 0) {
-        forest_free(k->forest);
-        return code;
-    }
-    u->keeps++;
+    u->keeps += code == 0;
+    if (code != 0) forest_free(k->forest);
     *out = k;
-    return 0;
+    return code;
 }
 
 static void name_term(const Scheme *s, const Forest *f, size_t tree, char *name, size_t bytes)

@@ -87,8 +87,7 @@ void flow_free(ExactFlow *f);
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
 
-/* truncation_sets.c. sets_prepare computes the coefficients of x'y where sets differ; *differ tells whether any is not
- * zero. */
+/* truncation_sets.c: x'y's coefficients where sets differ; *differ: some is not zero. */
 int sets_prepare(Scheme *s, int *differ);
 int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
               double *accuracy);

@@ -75,8 +75,7 @@ typedef struct {
     double extra[LABEL_EXTRAS];
 } Labels;
 
-/* Most learned factors of one term of a linear combination; most terms of a combination that another kernel makes on
- * its way. */
+/* Most learned factors of a term; most terms of a combination made by another kernel on its way. */
 enum { LIN_FACTORS = 4, LIN_FUSED = 16 };
 
 /* One term of r = sum_i c_i f_i1 f_i2 ... x_i: x (N, D); each factor is one scalar (stride 0) or one

@@ -4,8 +4,7 @@
 
 #include <time.h>
 
-/* Returns the seconds since some moment in the past; it never goes backwards. Source: clock_gettime(2),
- * CLOCK_MONOTONIC. */
+/* Returns the seconds since some moment; never goes back. clock_gettime(2), CLOCK_MONOTONIC. */
 static inline double clock_now(void)
 {
     struct timespec t;

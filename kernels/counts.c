@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A count needs few of a kernel's arguments. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 const char *const count_names[COUNTS] = {
     "products", "rounding",  "attention", "norms", "linear combinations",
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
@@ -55,7 +58,6 @@ static void add_numbers(int kind, size_t kernels, double numbers)
     add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
 }
 
-/* Counts these bytes, for so many numbers. */
 static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
 {
     add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
@@ -94,31 +96,22 @@ static int is_factor(const void *x)
     return (const char *)x >= (char *)NULL + FACTORS;
 }
 
-/* Returns the bytes of a number at x. */
 static double size_of(const void *x)
 {
     return is_factor(x) ? BF16 : F32;
 }
 
-static void drop(void *p)
-{
-    (void)p;
-}
+static void drop(void *p) {}
 
-static void put(void *x, const double *host, size_t n)
-{
-    (void)x, (void)host, (void)n;
-}
+static void put(void *x, const double *host, size_t n) {}
 
 static void get(double *host, const void *x, size_t n)
 {
-    (void)x;
     memset(host, 0, n * sizeof *host);
 }
 
 static int weights(const void *x, size_t n, void *twin)
 {
-    (void)twin;
     all.weights = x;
     all.weight_bytes = n * F32;
     return 0;
@@ -126,11 +119,9 @@ static int weights(const void *x, size_t n, void *twin)
 
 static void send(void *x, const void *host, size_t bytes)
 {
-    (void)x, (void)host, (void)bytes;
     if (all.sends && !all.packs) ++*all.sends;
 }
 
-/* Counts one copy, and one kernel that takes its pieces to their places. */
 static void pack(int on)
 {
     all.packs = on;
@@ -141,7 +132,6 @@ static void pack(int on)
 
 static void receive(void *host, const void *x, size_t bytes)
 {
-    (void)x;
     memset(host, 0, bytes);
 }
 
@@ -164,14 +154,12 @@ static void copy(void *y, const void *x, size_t n)
 
 static void clamp(size_t n, void *x, double low, double high)
 {
-    (void)low, (void)high;
     if (n) add_numbers(COUNT_SET, 1 + (size_t)is_weight(x), 2 * (double)n);
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
-/* Returns a factor's bytes in a product. It is rounded first if it is a plain number without a twin, or its rows are
- * not aligned. */
+/* Returns a factor's bytes; it is rounded first if plain without a twin, or with rows not aligned. */
 static double factor(size_t rows, size_t columns, const void *x, size_t ld)
 {
     double n = (double)rows * (double)columns;
@@ -186,7 +174,6 @@ static double factor(size_t rows, size_t columns, const void *x, size_t ld)
 static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                  size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
-    (void)alpha, (void)C, (void)ldc;
     double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
     if (m == 0 || n == 0) return;
     bytes += F32 * (beta != 0 ? 2 : 1) * (double)m * (double)n;
@@ -199,14 +186,12 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
 static void norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
                  void *stats)
 {
-    (void)x, (void)w, (void)b, (void)stats;
     add_bytes(COUNT_NORM, 1, (F32 + size_of(y)) * (double)(N * D), (double)(N * D));
 }
 
 static void norm_back(size_t N, size_t D, const void *x, const void *w, const void *stats,
                       const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db)
 {
-    (void)x, (void)w, (void)stats, (void)dy;
     size_t more = dx ? 1 + (term ? n : 1) : 0;
     add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
 }
@@ -215,7 +200,6 @@ static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int 
                      const LinTerm *term, void *r, const void *w, const void *c, void *y,
                      void *stats)
 {
-    (void)b, (void)d, (void)r, (void)c, (void)stats;
     size_t others = 0;
     for (size_t i = 0; i < n; i++) others += term[i].x != k;
     double bytes = F32 * (double)(2 + others + (kept != 0)) + (w ? size_of(y) : 0);
@@ -243,7 +227,6 @@ static double attention_rate(const Attention *a)
 
 static void attention(const Attention *a, void *out, void *lse)
 {
-    (void)out, (void)lse;
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
 }
@@ -253,7 +236,6 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
                            void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
 {
     enum { SIDE = 64 };
-    (void)out, (void)lse, (void)dout, (void)dq, (void)dk, (void)dv;
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     int matrix = by_matrix(a);
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
@@ -265,21 +247,18 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
 
 static void bias_drop(size_t N, size_t D, void *x, const void *b, Dropout d)
 {
-    (void)x, (void)b, (void)d;
     add_numbers(COUNT_BIAS, 1, 2 * (double)(N * D));
 }
 
 static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout d, void *dx,
                            void *db)
 {
-    (void)term, (void)db, (void)d;
     double bytes = F32 * (double)n + size_of(dx);
     add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
 }
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
-    (void)u, (void)b, (void)d;
     double bytes = F32 * (act == ACT_RELU ? 1 : 2) + size_of(y);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
@@ -287,14 +266,12 @@ static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropou
 static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int act, Dropout d,
                           const void *dy, void *du, void *db)
 {
-    (void)d, (void)db;
     double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
     add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * M), (double)(N * M));
 }
 
 static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
 {
-    (void)term, (void)r;
     size_t launches = pieces(n, LIN_TERMS);
     if (N && D)
         add_numbers(COUNT_LINEAR, launches, (double)(N * D) * (double)(n + 2 * launches - 1));
@@ -319,7 +296,6 @@ static void lin_back_piece(size_t N, size_t D, size_t i, size_t end, const LinTe
 
 static void lin_back(size_t N, size_t D, size_t n, const LinTerm *term, const void *dr)
 {
-    (void)dr;
     for (size_t i = 0; N && D && i < n; i += LIN_TERMS)
         lin_back_piece(N, D, i, n - i < LIN_TERMS ? n : i + LIN_TERMS, term);
 }
@@ -327,14 +303,12 @@ static void lin_back(size_t N, size_t D, size_t n, const LinTerm *term, const vo
 static void gate(size_t N, size_t D, size_t n, const void *const *x, const void *w, const void *b,
                  int act, void *g)
 {
-    (void)x, (void)w, (void)b, (void)act, (void)g;
     add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), (double)(N * D) * (double)n);
 }
 
 static void gate_back(size_t N, size_t D, size_t n, const void *const *x, const void *w, int act,
                       const void *g, const void *dg, void *const *dx, void *dw, void *db)
 {
-    (void)x, (void)w, (void)act, (void)g, (void)dg;
     if (dx) add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), 2 * (double)(N * D) * (double)n);
     for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, SUMS, (double)(N * D));
     if (db) add_numbers(COUNT_LINEAR, SUMS, (double)N);
@@ -345,42 +319,35 @@ static void gate_back(size_t N, size_t D, size_t n, const void *const *x, const 
 static void embed(size_t N, size_t D, const int32_t *token, const int32_t *position, const void *E,
                   double scale, const void *P, Dropout d, void *h)
 {
-    (void)token, (void)position, (void)E, (void)scale, (void)d, (void)h;
     add_numbers(COUNT_EMBED, 1, (P ? 3 : 2) * (double)(N * D));
 }
 
 static void embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale, Dropout d,
                        const void *dh, void *dE)
 {
-    (void)V, (void)token, (void)scale, (void)d, (void)dh, (void)dE;
     add_numbers(COUNT_EMBED, N > PLACES ? 3 : 2, 3 * (double)(N * D));
 }
 
 static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                           const double *grad, void *dz, void *nll)
 {
-    (void)z, (void)target, (void)q, (void)nll;
     double bytes = grad ? 2 * F32 + size_of(dz) : F32;
     add_bytes(COUNT_LOSS, 1, bytes * (double)(N * V), (double)(N * V));
 }
 
 static void loss(size_t N, const void *nll, Step *s)
 {
-    (void)nll, (void)s;
     add_numbers(COUNT_LOSS, SUMS, (double)N);
 }
 
 static void norm2(size_t n, const void *g, Step *s)
 {
-    (void)g, (void)s;
     add_numbers(COUNT_ADAM, SUMS, (double)n);
 }
 
 static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
                  double eps, double clip, double decay, const Step *s)
 {
-    (void)p, (void)g, (void)m, (void)v, (void)beta1, (void)beta2, (void)eps, (void)clip,
-        (void)decay, (void)s;
     add_numbers(COUNT_ADAM, n > 0, (all.bf16 ? 7.5 : 7) * (double)n);
 }
 

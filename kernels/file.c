@@ -62,8 +62,7 @@ static int create(const char *temporary)
     return fd;
 }
 
-/* Syncs the folder of `file`, which is cut off in place in `path`. Some file systems cannot do
- * that. */
+/* Syncs the folder of `file`, cut off in place in `path`, where the file system can. */
 static int sync_folder(const char *file, char *path)
 {
     char *slash = strrchr(path, '/');

@@ -63,8 +63,7 @@ static void *open_behind(const char *prefix, const char *const *patterns, const 
     return library;
 }
 
-/* Searches the prefixes of every python3 on the PATH, PREFIX/bin/python3, both as it is named there and without
- * links. */
+/* Searches the prefixes of each python3 on the PATH, as it is named and without links. */
 static void *open_of_python(const char *const *names)
 {
     const char *at = getenv("PATH");

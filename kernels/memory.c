@@ -49,6 +49,17 @@ void *memory_grow(void *p, size_t old, size_t n, size_t size)
     return q;
 }
 
+int memory_more(void *list, size_t n, size_t size)
+{
+    void *p;
+    if ((n & (n - 1)) != 0) return 0;
+    memcpy(&p, list, sizeof p);
+    p = memory_grow(p, n, n ? 2 * n : 1, size);
+    if (!p) return ERR_MEMORY;
+    memcpy(list, &p, sizeof p);
+    return 0;
+}
+
 char *memory_string(const char *s)
 {
     size_t n = strlen(s) + 1;

@@ -13,9 +13,12 @@ extern "C" {
  * overflows or memory is short. n = 0 gives a valid pointer. Free with memory_free. */
 void *memory_new(size_t n, size_t size);
 
-/* Grows p, which held `old` objects, to n > old objects; the new ones are zeroed. p stays valid
- * when NULL is returned. */
+/* Grows p, of `old` objects, to n > old; new ones are zeroed. p stays valid where NULL is returned. */
 void *memory_grow(void *p, size_t old, size_t n, size_t size);
+
+/* Makes room for one object more in *list (a pointer's address), which has n and was never grown otherwise: room for 1,
+ * 2, 4, .. objects. After ERR_MEMORY the list is as it was. */
+int memory_more(void *list, size_t n, size_t size);
 
 /* Returns a copy of a string, or NULL. */
 char *memory_string(const char *s);

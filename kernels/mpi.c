@@ -170,8 +170,7 @@ static int load(Mpi *m)
     return 0;
 }
 
-/* Returns the processors for this rank: those it may run on, divided by the ranks of this machine that
- * may too. */
+/* Returns this rank's processors: those allowed, divided by the ranks here that may use them. */
 static int share(Mpi *m, MPI_Comm machine)
 {
     cpu_set_t mine, common;

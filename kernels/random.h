@@ -27,8 +27,7 @@ double random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
 /* Returns element `index` of the stream, standard normal (Box and Muller 1958). */
 double random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* Returns element `index` of the stream, a uniform integer in [0, n), n > 0. Bias below n /
- * 2^64. */
+/* Returns element `index` of the stream, a uniform integer in [0, n), n > 0; bias below n / 2^64. */
 uint64_t random_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t n);
 
 /* Draws order (n), a permutation of 0 .. n-1 (Fisher and Yates), a function of (seed, stream). */

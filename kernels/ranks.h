@@ -43,8 +43,7 @@ struct Ranks {
     /* Reports a failure by which one rank ends all; NULL: not reported. The caller sets it. */
     void (*tell)(int code);
 
-    /* Bytes summed by `begin`, and the time in the functions above; on a device, the time that its kernels wait
-     * for sums. */
+    /* Bytes summed by `begin`, time in these functions; on a device its kernels' waits for sums. */
     uint64_t bytes;
     double seconds;
 };
@@ -64,8 +63,7 @@ int ranks_join(Ranks *r, const Backend *b);
 /* Ends all ranks with the failure `code`, of this rank alone, after reporting its words. Does not return. */
 void ranks_end(Ranks *r, int code);
 
-/* Tells whether one of the ranks failed: 0, or on all ranks the code and words of the first that did. NULL:
- * returns `code`. */
+/* Tells whether a rank failed: 0, or the first one's code and words, on all. NULL: `code`. */
 int ranks_agree(Ranks *r, int code);
 
 /* Returns 1 where mpirun started this process as another rank than the first. */

@@ -12,8 +12,7 @@
 
 #include "kernels/error.h"
 
-/* Source: OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, malloc/arena.c, HEAP_MAX_SIZE;
- * the default stack of Linux. */
+/* OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, arena.c, HEAP_MAX_SIZE; Linux's stack. */
 static const size_t buffer = 128 << 20, arena = 64 << 20, stack = 8 << 20;
 
 int threads_processors(void)

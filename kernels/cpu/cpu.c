@@ -77,8 +77,7 @@ static void cpu_clamp(size_t n, void *x_, double low, double high)
     for (size_t i = 0; i < n; i++) x[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
 }
 
-/* Makes a step of Adam. m and v are running means of g and g^2; divided by 1 - beta^step they are
- * unbiased. */
+/* A step of Adam: m, v running means of g, g^2, unbiased when divided by 1 - beta^step. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)
 {

@@ -30,8 +30,7 @@ static inline void tiles_end(void)
     _tile_release();
 }
 
-/* Packs a block (m, k) of the transpose of A, stored (k, m), and turns it, so that its words run along
- * rows. */
+/* Packs the transpose (m, k) of a block of A stored (k, m), words along rows. */
 static void pack_turned(size_t m, size_t k, const float *A, size_t ld, Word *out)
 {
     for (size_t i = 0; i < m; i += LANES)

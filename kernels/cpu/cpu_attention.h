@@ -92,8 +92,7 @@ static inline size_t last_key(const Head *p, size_t i)
     return p->a->causal ? i : p->M - 1;
 }
 
-/* A tile: rows i0 .. i0+m-1 against columns j0 .. j0+n-1. Row i0 sees no column behind `last`, row i0+1 none behind
- * last+1, and so on. */
+/* A tile: rows i0 .. i0+m-1, columns j0 .. j0+n-1; row i0 sees up to `last`, i0+1 to last+1, ... */
 typedef struct {
     size_t i0, m, j0, n, last;
     size_t lo, bands; /* it meets rows lo .. lo+bands-1 of `relative` */
@@ -260,9 +259,8 @@ static void scores(const Head *p, const Tile *t, real *S)
     mask_scores(p, t, S);
 }
 
-/* Prepares a row of scores for strips of STRIP numbers, so that no loop has a remainder. Keys that are not seen, before
- * and behind n up to the strip's end, become UNSEEN, whose exponential vanishes beside the 1 of the largest; their
- * dropout factor is 0. */
+/* Prepares a row of scores for strips of STRIP, without remainder: keys not seen become UNSEEN,
+ * whose exponential vanishes, with dropout factor 0. */
 #define UNSEEN (-EXP_MOST * REAL(1e30))
 
 static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *keep)
@@ -313,7 +311,6 @@ static void scale_row(size_t n, real c, real *x)
     for (size_t i = 0; i < n; i++) x[i] *= c;
 }
 
-/* Computes rows i0 .. of a head: out (row stride D) and lse (row stride H) at the first of these rows. */
 static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
 {
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);

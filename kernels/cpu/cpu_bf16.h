@@ -55,8 +55,7 @@ static inline Words words_across(const float *x, size_t ld, size_t rows, size_t 
 #include "kernels/cpu/cpu_amx.h"
 #else
 enum { ROWS = 14, MC = 12 * ROWS };
-/* Row stride of a block: it has room for a strip in ROWS rows, and no two rows share a set of the
- * cache. */
+/* Row stride of a block: room for a strip in ROWS rows, no two of which share a cache set. */
 enum { STRIDE = (WORDS * LANES / ROWS + 2 * LANES) / LANES * LANES };
 
 static inline void tiles_begin(void) {}
@@ -108,8 +107,7 @@ static void pack_rows(size_t m, size_t k, const float *A, size_t ld, Word *out)
             *(Words *)(out + i * STRIDE + p / 2) = words_along(A + i * ld + p, k - p);
 }
 
-/* Packs a strip of op(B), n <= COLS columns; missing ones, and rows up to a multiple of 16 words, are
- * 0. */
+/* Packs a strip of op(B), n <= COLS columns; missing ones, and rows up to 16 words, are 0. */
 static void pack_strip(int trans, size_t n, size_t k, const float *B, size_t ld, Word *out)
 {
     for (size_t h = 0; h < COLS; h += LANES) {
@@ -148,8 +146,7 @@ static void tile_put(size_t m, size_t n, float alpha, Sums s[ROWS][2], float bet
         }
 }
 
-/* Prefetches C's lines, which are needed when the sums are ready: without this a twentieth of the time
- * is waiting. */
+/* Prefetches C's lines: without this a twentieth of the time is waiting. */
 static void tile_fetch(size_t m, const float *C, size_t ldc)
 {
     for (size_t i = 0; i < m; i++)
@@ -167,8 +164,7 @@ typedef struct {
     size_t lda, ldb, ldc;
 } Product;
 
-/* Computes rows i0 .. i0+m-1 of C, columns j0 .. j0+n-1, over k numbers from k0, with a packed panel
- * of B. */
+/* Computes rows i0 .. and columns j0 .. of C over k numbers from k0, with a packed panel of B. */
 static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size_t n, size_t k0,
                           size_t k, const Word *panel)
 {
@@ -189,9 +185,8 @@ static void block_product(const Product *p, size_t i0, size_t m, size_t j0, size
         }
 }
 
-/* Multiplies panel by panel. Threads take the strips of each panel of B for packing, then blocks of
- * rows of C, as many to each. A free thread takes the next: a thread that lost its processor delays no
- * other, and no number depends on which thread made it. */
+/* Multiplies panel by panel of B: threads pack its strips, then take blocks of rows of C as they
+ * are free; no number depends on which thread made it. */
 static void panels_product(const Product *p, Word *panel)
 {
     tiles_begin();

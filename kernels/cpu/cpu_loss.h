@@ -56,8 +56,7 @@ static real row_max(size_t n, const real *z)
     return top;
 }
 
-/* Returns the sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double, so the error does not
- * grow with the vocabulary. */
+/* Returns the sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double. */
 static double exp_sum(size_t n, const real *z, real top, real *e)
 {
     double sum = 0;

@@ -21,8 +21,7 @@ typedef real Lane __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may
 
 typedef realbits Mask __attribute__((vector_size(VECTOR)));
 
-/* Transposes r, LANE x LANE numbers: squares off the diagonal change places, the largest first
- * (Eklundh 1972). */
+/* Transposes r (LANE, LANE): squares off the diagonal change places, largest first (Eklundh 1972). */
 static inline __attribute__((always_inline)) void transpose(Lane r[LANE])
 {
     for (int s = LANE / 2; s; s /= 2) {
@@ -41,8 +40,7 @@ static inline __attribute__((always_inline)) void transpose(Lane r[LANE])
     }
 }
 
-/* Transposes x (n, m), rows ldx apart, into y (m, n), rows ldy apart; columns n .. of y, up to a
- * multiple of LANE, become 0. */
+/* Transposes x (n, m) into y (m, n); y's columns from n up to a multiple of LANE become 0. */
 static void turn(size_t m, size_t n, const real *x, size_t ldx, real *y, size_t ldy)
 {
     size_t whole = m / LANE * LANE, j = 0;

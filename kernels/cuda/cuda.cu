@@ -35,8 +35,7 @@
 
 static char arch[16] = "cuda"; /* architecture of the device: sm_90 */
 
-/* Checks the driver. Versions are 1000 major + 10 minor. A driver serves all runtimes of its major version and
- * older. */
+/* Checks the driver: 1000 major + 10 minor; it serves runtimes of its major version and older. */
 static int driver_serves(void)
 {
     int driver = 0, runtime = 0;
@@ -124,8 +123,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
 
 /* ---- the tables --------------------------------------------------------------------------------- */
 
-/* eps: two factors, each off by half of it. Those of tf32 may be cut to 10 bits behind the point and not rounded:
- * cuBLAS does not say which. */
+/* eps: two factors, each off by half. tf32's may be cut, not rounded: cuBLAS does not say. */
 #define TABLE(table, name_, eps_, gemm_, attention_, weights_, factors_, half_) \
     extern "C" const Backend table;                                             \
     const Backend table = {                                                     \

@@ -230,7 +230,6 @@ static __device__ inline void span_add(const Heads *p, const OneHead *h, float *
     if (threadIdx.x % WARP == 0) slice[h->head] += p->longest_span * dz;
 }
 
-/* Adds to d (size) the sum of n slices, in order by eights: 32 numbers a block of 256. */
 static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
 {
     CUDA_DYNAMIC(float4, attention_shared);
@@ -365,8 +364,6 @@ static size_t rows_met(const Attention *a)
     return (a->causal ? 1 : 2) * a->clip + 1;
 }
 
-/* Describes the heads, with at most `most` blocks for `length` rows or columns, each of tiles of `side`. Blocks take
- * what is left over in turn. */
 static Heads heads_of(const Attention *a, size_t most, size_t length, size_t side)
 {
     Heads p = {a->start,
@@ -401,7 +398,6 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
     return p;
 }
 
-/* Collects backward's arguments, without slices. */
 static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
 {
     return (HeadsBack){(const float *)lse,

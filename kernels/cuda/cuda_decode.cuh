@@ -94,8 +94,7 @@ static __device__ inline Found block_best(Found x, Found *room)
     return x;
 }
 
-/* Finds the best of a row. A block has one row; in each of K passes it finds the best that comes behind the one
- * before. */
+/* Finds a row's best, a block a row: K passes, each for the best behind the one before. */
 static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t *index,
                                    float *value)
 {

@@ -79,8 +79,6 @@ static __device__ inline float warp_max(float x)
     return x;
 }
 
-/* Returns the sum over the block to every thread. All threads call it; room: one number a warp,
- * shared. */
 template <typename T> static __device__ inline T block_sum(T x, T *room)
 {
     int warps = (int)blockDim.x / WARP, warp = (int)threadIdx.x / WARP;

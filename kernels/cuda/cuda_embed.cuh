@@ -111,8 +111,7 @@ static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, con
         }
 }
 
-/* Joins runs. A block has the places of one block of runs_kernel, and adds the run that begins there and goes on behind
- * them. */
+/* Joins runs: a block adds the run that begins among its places and goes on behind them. */
 static __global__ void join_kernel(size_t N, size_t D, const int32_t *token, const int32_t *order,
                                    const float *partial, float *dE)
 {

@@ -37,8 +37,7 @@ static __device__ inline float gate_dz(int act, float g, float dg)
     return (float)((double)dg * (act == ACT_SIGMOID ? v * (1 - v) : 1 - v * v));
 }
 
-/* Computes a gate; a block has a row. first: starts from b, else from the sum in g; last: ends with the
- * activation. */
+/* Computes a gate, a block a row. first: from b, else from g; last: ends with the activation. */
 static __global__ void gate_kernel(size_t D, Inputs in, const float *w, const float *b, int act,
                                    int first, int last, float *g)
 {

@@ -149,8 +149,7 @@ static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_
 
 /* ---- adjoints of factors ------------------------------------------------------------------------ */
 
-/* Addresses of the adjoints of Terms' factors, where they are computed; scalars have a column of
- * `partial` each. */
+/* Addresses of the factors' adjoints computed; scalars have a column of `partial` each. */
 typedef struct {
     int scalars;
     float *dp[LIN_TERMS][LIN_FACTORS];

@@ -152,7 +152,6 @@ static __device__ inline float kept_or_0(uint32_t kept, int n, int x, float valu
 
 /* ---- forward ------------------------------------------------------------------------------------- */
 
-/* Return the maximum and the sum over the four lanes that share a row. */
 static __device__ inline float four_max(float x)
 {
     x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 1));
@@ -172,8 +171,7 @@ template <int E> struct Rows16 {
     float max[2], sum[2]; /* max: of scores in units of log 2; sum: of this lane's columns */
 };
 
-/* Computes scores of rows i .. with `pieces` pieces of columns j .., in units of log 2; -inf where a row may not
- * see. */
+/* Computes scores of rows i .., `pieces` of columns j .., in units of log 2; -inf where unseen. */
 template <int E>
 static __device__ inline void piece_scores(float (*s)[4], const Heads *p, const OneHead *h,
                                            const uint32_t (*q)[4], Shared K, int i, int j,

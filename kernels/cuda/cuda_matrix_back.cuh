@@ -165,8 +165,7 @@ template <int E> struct Columns16 {
     float dk[E / 8][4], dv[E / 8][4];
 };
 
-/* Goes back through rows i .. of a tile's q and dout (r: their first there) against columns j .. of a warp; ALONE:
- * leaves dS^T in S. */
+/* Goes back through rows i .. of q and dout against a warp's columns j ..; ALONE: leaves dS^T in S. */
 template <int E, int ALONE>
 static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const OneHead *h,
                                          const BackRoom<E> *m, int i, int r, int j, uint32_t drawn)
@@ -408,8 +407,7 @@ template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBa
         p, b, Kept{NULL, 0, 0});
 }
 
-/* Finds room for the words of all heads, a bit a weight. With the keys of another text the rows may be more than
- * Tmax. */
+/* Finds room for all heads' words, a bit a weight. Rows may be more than Tmax with another's keys. */
 static Kept kept_for(const Attention *a, const Heads *p)
 {
     const size_t most = (size_t)1 << 16;

@@ -78,8 +78,7 @@ static int cuda_tell(void)
 /* Ends all ranks, where there are any, if one of their sums has failed. cuda_ranks.cuh. */
 static void cuda_ranks_check(void);
 
-/* Waits for an event, or for all of the stream (NULL). A sum that other ranks have left never ends, so with ranks it
- * checks for that meanwhile. */
+/* Waits for an event or the stream (NULL); with ranks checks meanwhile whether one has left a sum. */
 static cudaError_t cuda_reach(cudaEvent_t event)
 {
     cudaError_t code = cudaErrorNotReady;
@@ -155,7 +154,6 @@ static void twin_written(const void *x, size_t bytes);
 static void twin_forget(const void *p);
 static void factor_forget(const void *p);
 
-/* Releases memory. Running kernels may use it, so cudaFree waits. */
 static void cuda_release(void *p)
 {
     twin_forget(p);
@@ -268,8 +266,7 @@ static int pack_takes(const void *x, size_t bytes)
     return pack.on && pack.block && bytes % 4 == 0 && (size_t)x % 4 == 0 && bytes <= PART_BYTES;
 }
 
-/* Adds a piece. Waiting pieces are sent before the ring goes on to its next part, because the part's event covers all
- * copies before it. */
+/* Adds a piece. Waiting pieces go before the ring's next part, whose event covers earlier copies. */
 static void pack_add(void *x, const void *host, size_t bytes, const char *where)
 {
     if (pack.count == PACK_PIECES || ring.used + bytes > PART_BYTES) pack_send(where);

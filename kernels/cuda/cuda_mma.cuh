@@ -24,8 +24,7 @@
 #else
 #define UNROLL _Pragma("unroll")
 #define ROLL _Pragma("unroll 1")
-/* Delays everything computed from x to this place; otherwise a compiler keeps the ten keys of Philox in registers
- * throughout. */
+/* Delays what comes from x: else a compiler keeps Philox's ten keys in registers throughout. */
 #define NOT_BEFORE(x) asm volatile("" : "+l"(x))
 
 static __device__ inline uint32_t bf16_pair(float x, float y)

@@ -19,8 +19,7 @@ static Norm norm_of(const void *w, const void *b, void *y, void *stats)
     return (Norm){(const float *)w, (const float *)b, out_of(y), (float *)stats};
 }
 
-/* Computes y of a row x from the sum of its numbers, to which each thread gives its part. All threads of the block call
- * it. */
+/* Computes y of row x from its sum, of which each thread of the block gives its part. */
 template <int W>
 static __device__ inline void norm_row(size_t D, const float *x, float sum, Norm n, float *room)
 {

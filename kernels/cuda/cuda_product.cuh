@@ -45,8 +45,7 @@ static struct {
 #define BLAS_TEXT(x) BLAS_TEXT_(x)
 #define BLAS_NAME "libcublas.so." BLAS_TEXT(CUBLAS_VER_MAJOR)
 
-/* Workspace for cuBLAS, so that nothing is allocated while calls are recorded; NVIDIA advises 32 MiB for Hopper. The
- * stand-in needs none. */
+/* cuBLAS's workspace: nothing is allocated in a recording; NVIDIA advises 32 MiB on Hopper. */
 #ifdef TROTTER_CUDA_HOST
 enum { BLAS_WORKSPACE = 1 << 12 };
 
@@ -162,7 +161,6 @@ struct Round {
     }
 };
 
-/* Returns the stride of a row: rows of tensor cores' operands begin at multiples of 16 bytes. */
 static inline size_t bf16_stride(size_t columns)
 {
     return (columns + 7) / 8 * 8;

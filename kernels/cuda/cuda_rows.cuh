@@ -61,8 +61,7 @@ static inline int wide(size_t D, const void *a, const void *b = NULL, const void
 
 /* ---- element by element ------------------------------------------------------------------------- */
 
-/* Returns the threads that share a row: enough for one pass over it, at most a block; they divide a
- * block. */
+/* Returns the threads that share a row: for one pass, at most a block, which they divide. */
 static inline unsigned lanes_for(size_t D, int W)
 {
     unsigned lanes = WARP;
@@ -101,8 +100,7 @@ template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
     for (size_t i = whole + t; i < n; i += threads) f.template at<1>(0, i);
 }
 
-/* Returns the blocks that keep the device busy with n packs; a thread takes several where there are
- * many. */
+/* Returns blocks that keep the device busy with n packs; a thread may take several. */
 static inline size_t flat_blocks(size_t n)
 {
     return least(blocks_for(n, BLOCK_THREADS), 16 * cuda.processors);
@@ -170,8 +168,6 @@ static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
         if ((size_t)k == s && to.x[k]) to.x[k][c] += total;
 }
 
-/* Adds sum s of f over the rows of (N, D) to to.x[s] (D). Each element is visited once, so f may
- * write. */
 template <class F>
 static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
 {

@@ -57,7 +57,6 @@ static __device__ inline int last_column(const OneHead *h, int i)
     return h->causal ? min(i, h->M - 1) : h->M - 1;
 }
 
-/* Tells whether row i sees column j, without spans. */
 static __device__ inline int row_sees(const OneHead *h, int i, int j)
 {
     return j <= last_column(h, i);
@@ -126,7 +125,6 @@ static __device__ inline int group_last(const Heads *p, int i0, int j0)
     return relative_row(p, i0, p->causal ? min(i0, j) : j) / GROUP;
 }
 
-/* Returns the rows of `relative` in a group. */
 static __device__ inline int group_rows(const Heads *p, int group)
 {
     return min(GROUP, p->rows - group * GROUP);
@@ -199,8 +197,7 @@ static __device__ inline int far_column(void)
 
 enum { FAR_STEP = TILE_THREADS / SIDE };
 
-/* Adds to far the sums over the columns of one distance of dS in the tile, whose column comes first;
- * distances beyond the clip count as one. */
+/* Adds dS by distance over the tile to far, the column first; beyond the clip is one distance. */
 static __device__ inline void far_gather(const Heads *p, const Room *m, int i0, int j0, int group)
 {
     int i = far_row(), last = i0 + i - p->clip - j0; /* the last column at the clip or before */
@@ -250,8 +247,7 @@ static __device__ inline void far_clear(const Room *m)
     for (int c = far_column(); c < GROUP; c += FAR_STEP) m->far[far_row() * PITCH + c] = 0;
 }
 
-/* Adds the relative term's share of tile (i0, j0) to dq and dr. *held: the group that far sums, -1:
- * none. */
+/* Adds tile (i0, j0)'s relative share to dq and dr. *held: the group far sums, -1: none. */
 template <int KEPT>
 static __device__ inline void relative_back(float (*acc)[COLS], const Heads *p, const OneHead *h,
                                             const Room *m, int i0, int j0, float *slice, Rows dq,
@@ -281,8 +277,7 @@ static __device__ inline uint32_t keep_bits(const Keep *k, uint64_t stream, uint
     return bits >> shift & 15;
 }
 
-/* Returns bits of a tile; bit COLS r + c: this thread's weight (r, c) is kept. Weights that a row may not
- * see are not drawn. */
+/* Returns a tile's bits; bit COLS r + c: weight (r, c) is kept. Unseen ones are not drawn. */
 static __device__ inline uint32_t keep_tile(const Heads *p, const OneHead *h, int i0, int j0)
 {
     if (!p->keep.on) return 0xffffffffu;

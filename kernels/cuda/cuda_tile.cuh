@@ -42,7 +42,6 @@ static __device__ inline Room room_of(void *shared)
 
 /* ---- pieces of shared memory --------------------------------------------------------------------- */
 
-/* Return the first row and column of this thread in a tile. */
 static __device__ inline int my_row(void)
 {
     return (int)(threadIdx.x / LANES) * ROWS;
@@ -53,15 +52,13 @@ static __device__ inline int my_column(void)
     return (int)(threadIdx.x % LANES) * COLS;
 }
 
-/* Returns the place of number i of depth k of a piece; four numbers from a multiple of 4 stay
- * neighbours. */
+/* Returns the place of number i of depth k in a piece; four from a multiple of 4 stay together. */
 static __device__ inline int cell(int k, int i)
 {
     return k * SIDE + (i ^ (k >> 2 & 7) << 2);
 }
 
-/* Returns the first n of four numbers, zeros behind them. wide: n is a multiple of 4 and x is aligned to
- * it. */
+/* Returns the first n of four numbers, then zeros. wide: n is 4 k and x aligned. */
 static __device__ inline float4 read_four(const float *x, int n, int wide)
 {
     if (wide && n > 0) return *(const float4 *)x;
@@ -77,8 +74,7 @@ static __device__ inline void write_four(float *x, const float *y, int n, int wi
             if (c < n) x[c] = y[c];
 }
 
-/* Reads numbers e .. e + DEPTH - 1 of each of `rows` rows of X (.., E) into to (DEPTH, room); the rest
- * becomes 0. */
+/* Reads numbers e .. e + DEPTH - 1 of `rows` rows of X into to (DEPTH, room), 0 beyond. */
 static __device__ inline void stage_turned(float *to, const float *X, size_t ld, int rows, int room,
                                            int e, int E, int wide)
 {
@@ -92,8 +88,7 @@ static __device__ inline void stage_turned(float *to, const float *X, size_t ld,
     }
 }
 
-/* Reads `rows` rows of X (.., E), of each the numbers e .. e + SIDE - 1, into to (DEPTH, SIDE); the rest
- * becomes 0. */
+/* Reads numbers e .. e + SIDE - 1 of `rows` rows of X into to (DEPTH, SIDE), 0 beyond. */
 static __device__ inline void stage_rows(float *to, const float *X, size_t ld, int rows, int e,
                                          int E, int wide)
 {
@@ -175,8 +170,7 @@ typedef struct {
     int rows;
 } Rows;
 
-/* Computes Y = (begun ? c Y : 0) + the tile, its depth first, times X (n, E); c: a number a row or NULL
- * for 1. */
+/* Computes Y = (begun ? c Y : 0) + the tile, depth first, times X (n, E); c: a row's; NULL: 1. */
 template <int KEPT>
 static __device__ inline void combine(float (*acc)[COLS], const Room *m, const float *X, size_t ldx,
                                       int n, int E, int wide, int begun, const float *c, Rows Y)

@@ -227,7 +227,6 @@ static size_t mark_repeats(Beam *b, size_t t, const int32_t *y, int on)
     return marked;
 }
 
-/* Counts the tokens to ask for at step t, for all live hypotheses. */
 static size_t asked(Beam *b, size_t t)
 {
     size_t most = 0, open = 0;
@@ -370,7 +369,6 @@ static int step(Beam *b, size_t t, BeamDone *done, void *arg)
     return 0;
 }
 
-/* Returns the longest output of a sentence. The <eos> at the end of its source does not count. */
 static size_t longest_of(const Beam *b, const Batch *x, size_t s)
 {
     const BeamConfig *c = &b->c;

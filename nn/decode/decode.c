@@ -102,19 +102,12 @@ static int eval(void *arg, const PlanInstr *in)
 static int keys(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
-    const Model *m = p->m;
     const Decoding *d = p->context;
-    const SlotParams *o = &m->slot[in->slot];
-    size_t M = p->source.N, D = m->config.width;
-    void *r =
-        backend_at(m->backend, d->memory, (size_t)d->memory_of[in->slot] * d->sources * 2 * D);
-    m->backend->gemm(0, 1, M, 2 * D, D, 1, m->state[in->term[0].x], D, data(m, o->keys_w), D, 0, r,
-                     2 * D);
-    m->backend->bias_drop(M, 2 * D, r, data(m, o->keys_b), no_drop);
+    size_t at = (size_t)d->memory_of[in->slot] * d->sources * 2 * p->m->config.width;
+    pass_keys(p, in, backend_at(p->m->backend, d->memory, at));
     return 0;
 }
 
-/* Runs the instructions of a side, in order. */
 static int run(const Pass *p, int side)
 {
     const Plan *plan = p->m->plan;
@@ -293,7 +286,6 @@ static int check_step(const Decoding *d, size_t N, const int32_t *token, const i
     return 0;
 }
 
-/* Makes the lists of this step from those of the step before; each has its parent's rows and a new one. */
 static void list_own(Decoding *d, size_t N, const int32_t *parent)
 {
     size_t ld = 1;
@@ -311,7 +303,6 @@ static void list_own(Decoding *d, size_t N, const int32_t *parent)
     d->self.ld = d->ld[1] = ld;
 }
 
-/* Lists the rows of the sources. */
 static void list_sources(Decoding *d, size_t N, const int32_t *sentence)
 {
     size_t ld = 1;
@@ -429,10 +420,5 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
 
 int decoding_logits(Decoding *d, double *logits)
 {
-    const Model *m = d->m;
-    for (size_t at = 0, n; at < d->pass.N; at += n) {
-        n = ends_logits(m, &d->pass, at);
-        TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
-    }
-    return m->backend->wait();
+    return pass_logits(d->m, &d->pass, logits);
 }

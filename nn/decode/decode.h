@@ -2,7 +2,7 @@
 #ifndef TROTTER_DECODE_H
 #define TROTTER_DECODE_H
 
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 #include "nn/decode/search.h"
 
 /* Lists that the kernel `attend` reads: rows by hypothesis, in backend memory. */

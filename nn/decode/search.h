@@ -9,7 +9,7 @@
 #ifndef TROTTER_SEARCH_H
 #define TROTTER_SEARCH_H
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
 /* ---- decode.c: incremental decoding --------------------------------------------------------------- */
 
@@ -111,8 +111,7 @@ typedef struct Beam Beam;
  * max_length + 1. A configuration that is not possible: ERR_INPUT with words. What config points to is borrowed. */
 int beam_new(Model *m, const BeamConfig *config, Beam **out);
 void beam_free(Beam *b); /* NULL allowed */
-/* beam_check returns beam_new's error, or 0. beam_bytes counts the bytes that beam_new would allocate, on the host and
- * on the backend. */
+/* beam_check: beam_new's error, or 0. beam_bytes: what beam_new would allocate, host and backend. */
 int beam_check(const Model *m, const BeamConfig *config);
 size_t beam_bytes(const Model *m, const BeamConfig *config);
 

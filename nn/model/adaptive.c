@@ -34,7 +34,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 _Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 
@@ -82,7 +82,6 @@ void adaptive_shapes(Model *m)
 
 /* ---- rows by cluster ---------------------------------------------------------------------------- */
 
-/* Returns 0 for the head, i for tail i. */
 static size_t cluster_of(const Model *m, int32_t word)
 {
     size_t i = 0;
@@ -90,9 +89,8 @@ static size_t cluster_of(const Model *m, int32_t word)
     return i;
 }
 
-/* Counts the rows of each cluster of the words (N): cluster c has the places at[c] .. at[c + 1]-1, in the words' order,
- * filled up. The head is filled up to N, so that the shape depends on the tails alone (it has no products); it has no
- * rows where `head` is 0. */
+/* Counts rows by cluster of the words (N): c has the places at[c] .. at[c + 1]-1, in order, filled
+ * up. The head, with `head`, is filled up to N: the shape depends on the tails alone. */
 static void count_rows(const Model *m, const Pass *p, const int32_t *word, int head, size_t *at)
 {
     size_t n[TAILS_MOST + 1] = {0};
@@ -267,7 +265,6 @@ static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, do
     b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, keep, dh, D);
 }
 
-/* Adds the loss of a tail over the rows whose target is in it. */
 static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
 {
     const Tail *t = &m->tails.tail[i];
@@ -283,7 +280,6 @@ static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
     ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 
-/* Adds the loss of a tail over all rows. */
 static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
 {
     const Tail *t = &m->tails.tail[i];

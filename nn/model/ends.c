@@ -1,6 +1,6 @@
 /* ends.c: both ends of a network, words in and a loss out. The plain ends have a row of the embedding for every word,
  * and one softmax over all words. adaptive.c, with narrow rare words, uses the same parts. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <math.h>
 
@@ -161,7 +161,6 @@ static void send(const Model *m, const Batch *x, Pass *p)
     m->backend->send(m->batch.target, x->target, x->N * sizeof *x->target);
 }
 
-/* Embeds words; both sides use one matrix. */
 static void embed(const Model *m, const Pass *p, int side)
 {
     if (drops_words(m, p, side))

@@ -5,7 +5,7 @@
  * records, such rows are filled up to the next of a few sizes: 64, 96, 128, 192, 256, ... with row_sizes 2, at most
  * half more than there are. Added rows have no number in lists (NO_ROW) and no loss (FILLER). Gathering gives zeros for
  * them, their adjoints are zeros, and nothing is scattered from them: sums only get zeros at their end. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 enum { LEAST = 64 };
 

@@ -82,7 +82,6 @@ static int fold_before(Folder *f, int i)
     return 0;
 }
 
-/* Copies instruction i to the new registers, with a sum in place of the terms taken into it. */
 static int copy_instr(Folder *f, int i)
 {
     PlanInstr in = f->old->instr[i];

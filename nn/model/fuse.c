@@ -6,7 +6,7 @@
  * are those of separate calls, to the bit. Results of later instructions are written earlier, so layout.c lets them
  * live from the EVAL on. Where works are not kept for backward, two of them would live at a time, and nothing is
  * fused. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 static int reads(const PlanInstr *in, int r)
 {

@@ -13,7 +13,7 @@
  *
  * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4, and its public code, the source of the layer
  * before the words' matrix and of its bias. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,8 +82,7 @@ int heads_batch(const Model *m, const Batch *x)
     return check_words(m, x);
 }
 
-/* Sends y as numbers of the backend; `room` is on the host, (n) numbers of f32. `send` puts them in one copy with the
- * others. */
+/* Sends y as numbers of the backend; `room`: on the host, (n) of f32. */
 static void send_values(const Model *m, const double *y, size_t n, void *room)
 {
     float *single = room;
@@ -110,7 +109,6 @@ static void send_segments(const Model *m, const Batch *x, int32_t *list)
     send_list(m, m->heads.segment, x->asked.segment ? x->asked.segment : list, x->N);
 }
 
-/* Sends the rows and words that are asked. They are filled up so that nll of labels still fits behind. */
 static void send_asked(const Model *m, const Batch *x, const Pass *p, int32_t *list)
 {
     size_t n = x->asked.count, bytes = n * sizeof *list;

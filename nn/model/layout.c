@@ -4,7 +4,7 @@
  * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
  * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
  * that never live together. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <limits.h>
 
@@ -72,8 +72,7 @@ static void find_ends(const Plan *p, int training, const int *written, int *end)
     extend(&end[p->output], time_loss(p));
 }
 
-/* Finds end[r], the last time that an adjoint is read: where its register was written, or where another adjoint pulls
- * from it. */
+/* Finds end[r], the last time an adjoint is read: where r was written, or another pulls from it. */
 static void find_adjoint_ends(const Plan *p, const int *written, const int *pull, int *end)
 {
     for (size_t r = 0; r < p->registers; r++) end[r] = time_back(p, written[r]);
@@ -122,8 +121,7 @@ static int factors_of(const Model *m)
     return keeps_factors(m) ? FACTORS : NUMBERS;
 }
 
-/* Return the time when instruction i's register is written, and the time of its norm. An EVAL before does either where
- * fuse.c says so. */
+/* Return when instruction i's register is written, and its norm: an EVAL before may do it (fuse.c). */
 static int time_written(const Model *m, int i)
 {
     if (i >= 0 && m->fuse[i].normed && m->plan->instr[i].op == PLAN_NORM) return time_of(i - 2);
@@ -142,8 +140,7 @@ static void need_registers(Pieces *o, const int *written, const int *end)
              MEMORY_ACTIVATIONS);
 }
 
-/* Lays out the adjoints. That of an EVAL's register needs no memory where only the EVAL reads it, pulling it as
- * factors. */
+/* Lays out the adjoints; none for an EVAL's register where only the EVAL reads it, as factors. */
 static void need_adjoints(Pieces *o, const int *written, const int *end)
 {
     Model *m = o->m;
@@ -250,7 +247,6 @@ static void need_keys(Pieces *o, int i)
                 back, back, MEMORY_ADJOINTS);
 }
 
-/* Lays out what a NORM leaves for its backward. */
 static void need_stats(Pieces *o, int i)
 {
     Model *m = o->m;
@@ -290,7 +286,6 @@ static void need_loss(Pieces *o)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }
 
-/* Lays out a dense layer over up to max N rows. */
 static void need_head(Pieces *o, Head *h)
 {
     Model *m = o->m;
@@ -302,7 +297,6 @@ static void need_head(Pieces *o, Head *h)
     if (m->training) need(o, &h->dact, size, now, now, MEMORY_ADJOINTS);
 }
 
-/* Lays out both ends of an encoder alone. */
 static void need_heads(Pieces *o)
 {
     Model *m = o->m;
@@ -323,7 +317,6 @@ static void need_heads(Pieces *o)
     need(o, &h->off, rows_of(m, SIDE_TARGET, 1), now, now, MEMORY_ACTIVATIONS);
 }
 
-/* Lays out the buffers of a source whose words are dropped. */
 static void need_dropped(Pieces *o)
 {
     Model *m = o->m;
@@ -335,7 +328,6 @@ static void need_dropped(Pieces *o)
     if (m->training) need(o, &d->dwords, wide, back, back, MEMORY_WORKSPACE);
 }
 
-/* Lays out the buffers of an adaptive softmax's tails at both ends. */
 static void need_mixes(Pieces *o)
 {
     Model *m = o->m;
@@ -474,7 +466,6 @@ static int lay_arena(Model *m)
     return code;
 }
 
-/* Allocates the buffers that live as long as the model. */
 static int lay_flat(Model *m)
 {
     size_t e = m->backend->size, N = m->config.max_tokens, tail = m->config.tails ? N : 0;

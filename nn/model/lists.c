@@ -1,7 +1,7 @@
 /* lists.c: host lists that live as long as the model, sized by its plan. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 /* Lists the LINs that read each register, last first: reader[from[r]] .. reader[from[r+1]-1]. */
 static void list_readers(Model *m)
@@ -17,7 +17,6 @@ static void list_readers(Model *m)
             m->reader[--from[p->instr[i].term[k].x]] = (Reader){i, k};
 }
 
-/* Finds the first instruction of each slot. */
 static void find_firsts(Model *m)
 {
     for (size_t i = m->plan->instrs; i-- > 0;)

@@ -1,6 +1,6 @@
 /* model.c: building a model from its plan. Its tensors are in params.c, its memory is in layout.c, the
  * passes over it are in pass.c, a step of training in step.c. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <string.h>
 
@@ -90,23 +90,16 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     return 0;
 }
 
-/* Folds the plan; the network runs the folded one. */
-static int fold(Model *m)
-{
-    Plan *folded;
-    TRY(plan_fold(m->plan, &folded));
-    plan_free(m->plan);
-    m->plan = folded;
-    return 0;
-}
-
 static int build(Model *m)
 {
+    Plan *folded;
     TRY(plan_check(m->plan));
     if (m->plan->sides == 1) m->config.max_source = m->config.max_source_length = 0;
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));
-    TRY(fold(m));
+    TRY(plan_fold(m->plan, &folded));
+    plan_free(m->plan);
+    m->plan = folded;
     m->ends = m->plan->bidirectional ? &ends_heads : m->config.tails ? &ends_adaptive : &ends_plain;
     m->E = m->config.width / m->config.heads;
     adaptive_shapes(m);

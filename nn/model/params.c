@@ -1,6 +1,6 @@
 /* params.c: the tensors of a model: names, shapes and places in the flat buffers (params_list), starting values
  * (params_init), and which decay. */
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -37,8 +37,7 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     return p->offset;
 }
 
-/* Names of the two matrices of each kind of sublayer, and their inner widths I and O as multiples of D; 0: the
- * slot's inner width. */
+/* Names of a sublayer's two matrices, and inner widths I and O in D; 0: the slot's inner width. */
 static const struct {
     const char *in, *out;
     size_t I, O;
@@ -125,7 +124,6 @@ static void add_dense(Model *m, Head *h, const char *name)
     h->dense_b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
 }
 
-/* Adds the tensors of an encoder alone at both ends (heads.c). */
 static void add_heads(Model *m)
 {
     Heads *h = &m->heads;
@@ -204,15 +202,12 @@ void params_list(Model *m)
 
 /* ---- starting values ---------------------------------------------------------------------------- */
 
-/* Returns the stream of a tensor's draws: a hash of its name with the top bit set; dropout's streams have it
- * clear. */
+/* Returns the stream of a tensor's draws: its name's hash, top bit set (clear in dropout's). */
 static uint64_t name_stream(const char *name)
 {
     return hash_bytes(HASH_START, name, strlen(name)) | (uint64_t)1 << 63;
 }
 
-/* Draws a starting value. Xavier uniform: +- sqrt(6 / (fan in + fan out)). Source: Glorot, Bengio 2010,
- * equation 16. */
 static double start_value(const Param *p, const Start *s, uint64_t seed, uint64_t stream, size_t i)
 {
     if (s->kind == START_NORMAL) return s->value * random_normal(seed, stream, i);

@@ -27,7 +27,6 @@ static int push(Plan *p, size_t field, size_t *count, size_t size, const void *i
     return 0;
 }
 
-/* Makes a plan with the embedding of every side. */
 static Plan *make(int sides, size_t target, size_t source)
 {
     Plan *p = memory_new(1, sizeof *p);
@@ -240,7 +239,6 @@ static int check_slots(const Plan *p)
     return 0;
 }
 
-/* Returns the i-th learned name: scalars first, then gates. */
 static const char *learned(const Plan *p, size_t i, int *side, int *layer)
 {
     size_t g = i - p->scalars;
@@ -318,8 +316,7 @@ static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f
     return 0;
 }
 
-/* Checks the side of a register that instruction i reads, and whether it is keys: behind x those of the
- * slot. */
+/* Checks the side of a register read by instruction i, and whether it is keys: of the slot. */
 static int check_side(const Plan *p, size_t i, size_t k)
 {
     const PlanInstr *in = &p->instr[i];
@@ -350,7 +347,6 @@ static int check_terms(const Plan *p, Seen *seen, size_t i)
     return 0;
 }
 
-/* Checks an EVAL, NORM or KEYS. */
 static int check_of_slot(const Plan *p, Seen *seen, size_t i)
 {
     static const char bit[PLAN_OPS] = {
@@ -477,7 +473,6 @@ static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
     for (size_t k = 0; k < in->terms; k++) print_term(p, &in->term[k], k == 0, f);
 }
 
-/* Prints an EVAL, NORM or KEYS. */
 static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
 {
     const PlanSlot *s = &p->slot[in->slot];

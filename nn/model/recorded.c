@@ -7,7 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/ranks.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 #include <string.h>
 
@@ -54,12 +54,10 @@ static int add_piece(const Model *m, Recorded *r)
 {
     Recording *calls;
     TRY(m->backend->recorded(&calls));
-    RecordedPiece *grown = memory_grow(r->piece, r->pieces, r->pieces + 1, sizeof *grown);
-    if (!grown) {
+    if (memory_more(&r->piece, r->pieces, sizeof *r->piece) != 0) {
         m->backend->recording_free(calls);
         return ERR_MEMORY;
     }
-    r->piece = grown;
     r->piece[r->pieces++] = (RecordedPiece){.calls = calls};
     return 0;
 }

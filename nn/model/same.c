@@ -60,8 +60,7 @@ static int agree(size_t n, const double *a, const double *b)
     return 1;
 }
 
-/* Computes y (WIDTH) = function `key` at (x, z), and lists it where it is new. z NULL: the function has x alone. z == y
- * allowed. */
+/* Computes y = function `key` at (x, z), and lists a new one. z NULL: of x alone; z == y allowed. */
 static int look_up(Draws *d, const size_t key[KEYS], const double *x, const double *z, double *y)
 {
     Draw at = {0};
@@ -73,17 +72,14 @@ static int look_up(Draws *d, const size_t key[KEYS], const double *x, const doub
                             !agree(2 * WIDTH, d->draw[i].x[0], at.x[0])))
         i++;
     if (i == d->draws) {
-        Draw *grown = memory_grow(d->draw, i, i + 1, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
+        TRY(memory_more(&d->draw, i, sizeof *d->draw));
         for (size_t k = 0; k < WIDTH; k++) at.y[k] = random_number(d, 0, i * WIDTH + k);
-        d->draw = grown;
         d->draw[d->draws++] = at;
     }
     memcpy(y, d->draw[i].y, sizeof at.y);
     return 0;
 }
 
-/* Evaluates an EVAL, NORM or KEYS. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -98,8 +94,7 @@ static int sublayer(void *arg, const PlanInstr *in)
     return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
 }
 
-/* Evaluates a gate. A function of many arguments is a function of the last one and of another function of those
- * before. */
+/* A function of many arguments is one of the last and of another function of those before. */
 static int gate(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
@@ -121,7 +116,6 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
     return 0;
 }
 
-/* Computes out (WIDTH), a plan's output with the values drawn so far. */
 static int follow(Draws *d, const Plan *p, double *out)
 {
     double begin[SIDES][WIDTH];

@@ -16,7 +16,7 @@
  * Source: Sukhbaatar, Grave, Bojanowski, Joulin 2019, "Adaptive Attention Span in Transformers"; from there are the
  * mean over a layer's heads, the start at 0 and the sum over layers. */
 #include "kernels/error.h"
-#include "nn/engine.h"
+#include "nn/model/engine.h"
 
 enum { SPAN_LIMIT = 1 << 24 };
 

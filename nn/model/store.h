@@ -1,4 +1,4 @@
-/* store.h: named tensors in safetensors files, without a model; others include nn.h.
+/* store.h: named tensors in safetensors files, without a model; others include model.h.
  *
  * A file is: header length n (8 bytes, little-endian), header (n bytes of JSON, padded with blanks so
  * that 8 + n is a multiple of 8), data. The header maps a tensor's name to
@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "nn/nn.h"
+#include "nn/model/model.h"
 
 #define STORE_METADATA "__metadata__"
 #define STORE_CHECKSUM "checksum"

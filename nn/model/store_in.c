@@ -60,9 +60,8 @@ static int check_metadata(const char *file, const json_t *root)
     return 0;
 }
 
-/* Parses the header of n bytes; root out: an object with valid metadata. When memory is short, jansson
- * 2.14 gives no words, or calls the current token invalid (then the result is ERR_INPUT), or shortens
- * it (the checksum finds that). */
+/* Parses the header; root: an object with valid metadata. Short of memory, jansson 2.14 gives no
+ * words, or a wrong token (ERR_INPUT), or a short one (the checksum finds it). */
 static int parse_header(const char *file, const char *header, size_t n, json_t **root)
 {
     json_error_t e;
@@ -120,7 +119,6 @@ static int by_place(const void *x, const void *y)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* Checks that the tensors lie one behind another and fill the data. */
 static int check_places(const Opened *o, Entry *e, size_t n)
 {
     size_t at = 0;
@@ -142,8 +140,7 @@ static int read_entries(const Opened *o, Entry *e, size_t n)
     return check_places(o, e, n);
 }
 
-/* Checks the checksum. from 0: all of it; STORE_DIGITS / 2: only the metadata's half, where data were
- * not read. */
+/* Checks the checksum. from 0: all; STORE_DIGITS / 2: the metadata's half, without data. */
 static int check_sum(const Opened *o, int from)
 {
     const json_t *meta = json_object_get(o->root, STORE_METADATA);
@@ -170,8 +167,7 @@ static int has_shape(const Entry *e, const Tensor *t)
            (!t->cols || whole(e->shape, 1) == t->cols);
 }
 
-/* Finds the entry of a tensor by a walk around e (n) from *from, because most files are in our
- * order. */
+/* Finds a tensor's entry by a walk around e (n) from *from: most files are in our order. */
 static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
@@ -194,8 +190,7 @@ static int extra(const Opened *o, const Entry *e, size_t n, const Tensor *t, siz
     return error_set(ERR_MISUSE, "a tensor was asked for twice");
 }
 
-/* Finds the entry of each tensor: match (count) out; NULL: the file lacks it, which the tensor
- * allows. */
+/* Finds each tensor's entry: match (count) out; NULL: the file lacks it, as it may. */
 static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t, size_t count,
                      int element, int wanted, const Entry **match)
 {
@@ -291,8 +286,7 @@ static void close_file(Opened *o)
     memory_free(o->bytes);
 }
 
-/* Refuses a file that could hold the tensors many times over, because files are read whole, and a
- * sparse one can have any length. A model's state holds three times its numbers. */
+/* Refuses a file with room for the tensors many times over: a sparse one can have any length. */
 static int check_length(const char *file, const Tensor *t, size_t count)
 {
     struct stat s;
@@ -326,7 +320,6 @@ static int header_end(const char *file, size_t *end)
     return 0;
 }
 
-/* Copies the metadata of a header into value. */
 static int copy_text(const Opened *o, const char *key, char **value)
 {
     TRY(check_sum(o, STORE_DIGITS / 2));

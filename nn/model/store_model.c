@@ -16,8 +16,7 @@ typedef struct {
     char (*name)[NAME];
 } Listing;
 
-/* Returns buffer 0, the parameters, or 1 or 2, the moments. Reading a model's numbers does not
- * change it, but the accessor has no const form. */
+/* Returns the parameters, or moment i - 1. The accessor has no const form. */
 static void *buffer(const Model *m, int i)
 {
     return i ? model_moment((Model *)m, i - 1) : model_data((Model *)m);
@@ -115,7 +114,6 @@ int store_load_encoder(Model *m, const char *file)
     return code;
 }
 
-/* Adds the numbers of a file to sum (size of m); x (size) scratch. */
 static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
 {
     TRY(tensors_read(file, l->tensor, l->count, STORE_ANY, STORE_FINITE));

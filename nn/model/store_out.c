@@ -93,7 +93,6 @@ static int add_text(json_t *meta, const char *key, const char *value)
     return json_object_set_new(meta, key, s) == 0 ? 0 : bad_text(key, key);
 }
 
-/* Fills meta, a fresh object, with the texts and then the checksum. */
 static int add_metadata(json_t *meta, const StoreText *text, size_t texts, uint64_t data_hash)
 {
     for (size_t i = 0; i < texts; i++) {
@@ -118,7 +117,6 @@ static int add_tensor(json_t *root, const Tensor *t, int element, size_t begin)
     return json_object_set_new(root, t->name, entry) == 0 ? 0 : store_no_memory();
 }
 
-/* Prints the header: length, JSON, blanks. */
 static int print_header(const json_t *root, char **header, size_t *bytes)
 {
     size_t n = json_dumpb(root, NULL, 0, JSON_COMPACT), padded = (n + 7) / 8 * 8;

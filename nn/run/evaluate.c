@@ -4,7 +4,6 @@
 #include "kernels/error.h"
 #include "nn/run/run.h"
 
-/* Gets batch i, or this rank's share of it; first[side] rows of the batch come before the share. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES])
 {
     first[SIDE_TARGET] = first[SIDE_SOURCE] = 0;

@@ -2,7 +2,7 @@
  * class. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 /* Returns 1 where z (V) is largest at the target and smaller before it; 0 where a z is NaN. */
 static int is_best(size_t V, const double *z, size_t target)

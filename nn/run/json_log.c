@@ -52,7 +52,6 @@ int train_log_check(const char *file)
                      file);
 }
 
-/* Keeps the lines up to this step. */
 static int cut(const char *file, uint64_t last)
 {
     FILE *f = fopen(file, "r");

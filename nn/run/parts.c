@@ -2,7 +2,7 @@
  * without its ends, an embedding. They serve the bridge, tests, and looking at a model. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 /* Begins a pass over one sequence of N rows and, with two sides, one of M, without dropout. */
 static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)

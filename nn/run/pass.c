@@ -7,7 +7,7 @@
  * the last EVAL or GATE that reads the register adds its share, or at the instruction that wrote it. A LIN that stands
  * before such an EVAL adds its share when its turn comes. Adjoints inside a sublayer are written, not added. Where the
  * kernel that first needs the adjoint can make the sum itself, it does (fuse_pulls). */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 #include <math.h>
 
@@ -17,16 +17,10 @@ _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a 
 
 static const Dropout no_drop = {0};
 
-/* r (N, D) = sublayer(x (N, D)). */
-static int eval(void *arg, const PlanInstr *in)
+/* What an EVAL does besides, or is done already: nothing where instructions run apart. */
+static Fuse fused(const Pass *p, size_t i)
 {
-    const Pass *p = arg;
-    const Model *m = p->m;
-    sublayer_forward(p, in, 0);
-    m->backend->bias_drop(instr_rows(p, in), m->config.width, m->state[in->out],
-                          data(m, m->slot[in->slot].out_b), sublayer_drop(p, in));
-    if (p->see) p->see(p, index_of(m, in), p->context);
-    return 0;
+    return p->whole ? p->m->fuse[i] : (Fuse){0};
 }
 
 /* ---- linear combinations ------------------------------------------------------------------------ */
@@ -36,7 +30,6 @@ static void *gate_value(const Model *m, void *gates, size_t g)
     return backend_at(m->backend, gates, g * gate_rows(m));
 }
 
-/* Returns the kernel's term c f_1 f_2 ... x, without adjoints. */
 static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
 {
     LinTerm l = {t->c, x, NULL, t->factors, {{0}}};
@@ -50,7 +43,6 @@ static LinTerm lin_term(const Model *m, const PlanTerm *t, const void *x)
     return l;
 }
 
-/* Sets m->term from a LIN. */
 static void line_terms(const Model *m, const PlanInstr *in)
 {
     for (size_t k = 0; k < in->terms; k++)
@@ -74,7 +66,6 @@ static void pull(const Model *m, const Pass *p, int r, int i)
     m->backend->lin(rows(p, m->plan->reg[r].side), columns(m, r), n, m->term, m->adjoint[r]);
 }
 
-/* Pulls the adjoints that are first needed at instruction i. */
 static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
@@ -105,23 +96,25 @@ static NormOf norm_of(const Model *m, size_t i)
                     in->op == PLAN_NORM ? m->state[in->out] : w->normed, w->stats};
 }
 
-/* Runs an EVAL with the instructions fused into it (fuse.c). */
-static int eval_fused(void *arg, const PlanInstr *in)
+/* Makes r (N, D) = sublayer(x (N, D)), with the instructions fused into it (fuse.c). */
+static int eval(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
     const Model *m = p->m;
-    const Fuse *f = &m->fuse[index_of(m, in)];
+    const Fuse f = fused(p, index_of(m, in));
     const PlanInstr *line = in + 1;
-    sublayer_forward(p, in, f->normed);
-    NormOf n = f->norm ? norm_of(m, f->norm) : (NormOf){0};
-    if (f->line) line_terms(m, line);
-    if (f->line)
-        m->backend->residual(instr_rows(p, in), m->config.width, m->state[in->out],
-                             data(m, m->slot[in->slot].out_b), sublayer_drop(p, in), f->kept,
-                             line->terms, m->term, m->state[line->out], n.w, n.b, n.y, n.stats);
-    else
-        m->backend->bias_drop(instr_rows(p, in), m->config.width, m->state[in->out],
-                              data(m, m->slot[in->slot].out_b), sublayer_drop(p, in));
+    const void *bias = data(m, m->slot[in->slot].out_b);
+    void *y = m->state[in->out];
+    size_t N = instr_rows(p, in), D = m->config.width;
+    sublayer_forward(p, in, f.normed);
+    NormOf n = f.norm ? norm_of(m, f.norm) : (NormOf){0};
+    if (f.line) {
+        line_terms(m, line);
+        m->backend->residual(N, D, y, bias, sublayer_drop(p, in), f.kept, line->terms, m->term,
+                             m->state[line->out], n.w, n.b, n.y, n.stats);
+    } else {
+        m->backend->bias_drop(N, D, y, bias, sublayer_drop(p, in));
+    }
     if (p->see) p->see(p, index_of(m, in), p->context);
     return 0;
 }
@@ -162,6 +155,8 @@ static int lin(void *arg, const PlanInstr *in)
 {
     const Pass *p = arg;
     const Model *m = p->m;
+    size_t i = index_of(m, in);
+    if (i > 0 && fused(p, i - 1).line) return 0; /* that EVAL has done it */
     line_terms(m, in);
     m->backend->lin(rows(p, m->plan->reg[in->out].side), m->config.width, in->terms, m->term,
                     m->state[in->out]);
@@ -196,24 +191,11 @@ static int norm(void *arg, const PlanInstr *in)
     const Pass *p = arg;
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
+    if (fused(p, index_of(m, in)).normed) return 0;
     m->backend->norm(instr_rows(p, in), m->config.width, m->state[in->term[0].x],
                      data(m, o->norm_w), data(m, o->norm_b), m->state[in->out],
                      m->work[index_of(m, in)].stats);
     return 0;
-}
-
-/* Run the instruction unless an EVAL before has done it. */
-static int lin_fused(void *arg, const PlanInstr *in)
-{
-    const Model *m = ((const Pass *)arg)->m;
-    size_t i = index_of(m, in);
-    return i > 0 && m->fuse[i - 1].line ? 0 : lin(arg, in);
-}
-
-static int norm_fused(void *arg, const PlanInstr *in)
-{
-    const Model *m = ((const Pass *)arg)->m;
-    return m->fuse[index_of(m, in)].normed ? 0 : norm(arg, in);
 }
 
 static void norm_back(const Pass *p, const PlanInstr *in)
@@ -222,16 +204,20 @@ static void norm_back(const Pass *p, const PlanInstr *in)
 }
 
 /* Makes r (M, 2D) = x (M, D) K^T + b: keys, then values. */
-static int keys(void *arg, const PlanInstr *in)
+void pass_keys(const Pass *p, const PlanInstr *in, void *r)
 {
-    const Pass *p = arg;
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
     size_t M = p->source.N, D = m->config.width;
-    void *r = m->state[in->out];
     m->backend->gemm(0, 1, M, 2 * D, D, 1, m->state[in->term[0].x], D, data(m, o->keys_w), D, 0, r,
                      2 * D);
     m->backend->bias_drop(M, 2 * D, r, data(m, o->keys_b), no_drop);
+}
+
+static int keys(void *arg, const PlanInstr *in)
+{
+    const Pass *p = arg;
+    pass_keys(p, in, p->m->state[in->out]);
     return 0;
 }
 
@@ -284,13 +270,6 @@ PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,
                                    [PLAN_GATE] = gate,
                                    [PLAN_NORM] = norm,
                                    [PLAN_KEYS] = keys};
-
-/* Operations of pass_forward. */
-static PlanOp *const fused_op[PLAN_OPS] = {[PLAN_LIN] = lin_fused,
-                                           [PLAN_EVAL] = eval_fused,
-                                           [PLAN_GATE] = gate,
-                                           [PLAN_NORM] = norm_fused,
-                                           [PLAN_KEYS] = keys};
 
 typedef void BackOp(const Pass *p, const PlanInstr *in);
 static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
@@ -397,8 +376,7 @@ int pass_source(const Model *m, const Batch *x)
     return 0;
 }
 
-/* Returns the longest of S sequences, rounded up to the next 16 2^i or the model's most, so that batches have few
- * different shapes. */
+/* Returns the longest of S, up to the next 16 2^i or the model's most: few different shapes. */
 static size_t longest_of(size_t S, const size_t *start, size_t most)
 {
     size_t longest = 16;
@@ -427,8 +405,10 @@ int pass_begin(const Model *m, const Batch *x, int train, Pass *p)
 void pass_forward(const Model *m, const Pass *p)
 {
     size_t I = m->plan->instrs;
+    Pass whole = *p;
+    whole.whole = 1;
     for (int side = 0; side < m->plan->sides; side++) m->ends->embed(m, p, side);
-    plan_walk(m->plan, fused_op, (void *)p);
+    plan_walk(m->plan, pass_op, &whole);
     if (I < 2 || m->fuse[I - 2].norm != I) pass_end(m, p);
     if (m->ends->head) m->ends->head(m, p);
 }
@@ -485,15 +465,20 @@ int model_forward(Model *m, const Batch *x, int train, uint64_t step, double *nl
     return b->wait();
 }
 
+int pass_logits(const Model *m, const Pass *p, double *logits)
+{
+    for (size_t at = 0, n; at < p->asked; at += n) {
+        n = ends_logits(m, p, at);
+        TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
+    }
+    return m->backend->wait();
+}
+
 int model_logits(Model *m, const Batch *b, double *logits)
 {
     Pass p;
     TRY(pass_begin(m, b, 0, &p));
     pass_step(&p, 0, 0);
     pass_forward(m, &p);
-    for (size_t at = 0, n; at < p.asked; at += n) {
-        n = ends_logits(m, &p, at);
-        TRY(m->ends->logits(m, at, n, logits + at * m->config.vocab));
-    }
-    return m->backend->wait();
+    return pass_logits(m, &p, logits);
 }

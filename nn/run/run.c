@@ -275,11 +275,6 @@ size_t run_epoch_steps(const TrainConfig *t, size_t batches)
     return batches / K + (batches % K > 0);
 }
 
-double run_speed(const Progress *p)
-{
-    return p->seconds > 0 ? (double)p->tokens / p->seconds : 0;
-}
-
 double run_loss(const Progress *p)
 {
     return p->sum_tokens ? p->sum_nll / (double)p->sum_tokens : NAN;
@@ -290,38 +285,41 @@ static int log_failed(Run *r)
     return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
 }
 
+TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score)
+{
+    const Progress *p = &r->p;
+    return (TrainReport){.step = p->step,
+                         .epoch = p->epoch,
+                         .tokens = p->tokens,
+                         .train_loss = loss,
+                         .valid_ppl = ppl,
+                         .valid_exact = exact,
+                         .valid_score = score,
+                         .rate = run_rate(r, p->step),
+                         .grad_norm = p->grad_norm,
+                         .tokens_per_s = p->seconds > 0 ? (double)p->tokens / p->seconds : 0};
+}
+
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
 {
     Progress *p = &r->p;
+    TrainReport t = run_report(r, run_loss(p), valid_ppl, valid_exact, valid_score);
     char ppl[32] = "", exact[40] = "", score[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
     if (run_has_exact(r)) snprintf(exact, sizeof exact, ",");
     if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
     if (r->t->judge) snprintf(score, sizeof score, ",");
     if (!isnan(valid_score)) snprintf(score, sizeof score, ",%.9g", valid_score);
-    double loss = run_loss(p);
     p->sum_nll = 0;
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", p->step, p->epoch,
-            p->tokens, loss, ppl, run_rate(r, p->step), p->grad_norm, run_speed(p), exact, score);
-    TRY(json_row(r,
-                 &(TrainReport){.step = p->step,
-                                .epoch = p->epoch,
-                                .tokens = p->tokens,
-                                .train_loss = loss,
-                                .valid_ppl = valid_ppl,
-                                .valid_exact = valid_exact,
-                                .valid_score = valid_score,
-                                .rate = run_rate(r, p->step),
-                                .grad_norm = p->grad_norm,
-                                .tokens_per_s = run_speed(p)},
-                 run_has_exact(r)));
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", t.step, t.epoch, t.tokens,
+            t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score);
+    TRY(json_row(r, &t, run_has_exact(r)));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
-/* Keeps the header and the first `rows` whole lines after it. Returns 0 where nothing is left. */
 static int log_cut(const char *file, size_t rows)
 {
     FILE *f = fopen(file, "r");
@@ -373,7 +371,6 @@ static long last_epoch(const Run *r)
     return r->p.batch ? r->p.epoch : r->p.epoch - 1;
 }
 
-/* Removes the files of epochs up to `last`. */
 static void forget(Run *r, long last)
 {
     DIR *d = opendir(r->t->out);
@@ -463,7 +460,6 @@ int ranks_check_same_run(Run *r)
 
 /* ---- the directory ------------------------------------------------------------------------------ */
 
-/* Makes a directory and those above it. */
 static int make_directory(const char *path)
 {
     char *copy = memory_string(path);

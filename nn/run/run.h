@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
 enum { RUN_LINE = 1280 };
 
@@ -47,8 +47,7 @@ typedef struct {
     Progress begun;        /* progress where this process began */
 } Run;
 
-/* Tell whether the training text has a source; whether evaluation counts exact or right sequences in it
- * (Evaluation). */
+/* Tell whether the training text has a source; whether its evaluation counts exact or right ones. */
 int run_has_pairs(const Run *r);
 int run_has_exact(const Run *r);
 
@@ -65,10 +64,11 @@ int checkpoint_add(Run *r);
 void checkpoint_prune(Run *r);
 int run_average(Run *r, long *count);
 
-/* Return the tokens a second of training alone, and the mean loss since the last row of the log (NaN: no step
- * since). */
-double run_speed(const Progress *p);
+/* Returns the mean loss since the log's last row (NaN: none). */
 double run_loss(const Progress *p);
+
+/* Returns what the progress tells, with a loss and results of the validation text. */
+TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score);
 
 /* Opens the run directory t->out: loads the state where t->resume, else makes the directory; writes the vocabulary and
  * opens the log. Without r->files it does nothing of that. */

@@ -1,9 +1,8 @@
 /* schedule.c: learning rates of a run's steps. One table has a row for each way down from the peak. */
 #include <math.h>
 
-#include "nn/nn.h"
+#include "nn/run/train.h"
 
-/* x: the share of the way from the peak (0) to the run's last step (1). */
 static double cosine(const Schedule *s, double x)
 {
     return s->end + 0.5 * (s->peak - s->end) * (1 + cos(acos(-1.0) * x));

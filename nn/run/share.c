@@ -7,7 +7,7 @@
  * scalars, gates) are summed last. The plan alone decides the order of the sums, so it is the same on all
  * ranks.
  */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 enum { WORTH = 1 << 20 };
 
@@ -23,8 +23,7 @@ static size_t share_end(const Batch *x, size_t begin, size_t r, size_t size)
     return end;
 }
 
-/* Shares what an encoder alone is asked: the words of rows row .. end-1, the labels of sequences from begin
- * on. */
+/* Shares what an encoder is asked: words of rows row .. end-1, labels of sequences from begin on. */
 static void share_asked(const Batch *x, size_t begin, size_t row, size_t end, Batch *out)
 {
     size_t from = 0, to;
@@ -71,8 +70,7 @@ void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SI
     *out = share;
 }
 
-/* Returns the most rows of a share. Its end is off the ideal place by half a sequence at most, or the share
- * is one sequence. */
+/* Returns a share's most rows: half a sequence off the ideal place, or one sequence. */
 size_t share_most(size_t batch_tokens, size_t sequence, int size)
 {
     size_t most = batch_tokens / (size_t)size + 1 + sequence;

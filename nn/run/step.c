@@ -6,7 +6,7 @@
  * (recorded.c). With more than RECORDED_MOST shapes the least recently used one is forgotten. Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until model_tally
  * asks for it, so the backend may be steps behind. */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 #include <stddef.h>
 #include <string.h>

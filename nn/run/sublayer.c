@@ -3,7 +3,7 @@
  * Dropout. A mask's stream is n * 2^DROPOUT_STEP + place; n numbers the passes of a training (the step, if it has one
  * part): place 0 is the embedding, 1 + 4 draw + kind an EVAL of that draw number, kind as below. Equal draws in a pass
  * share their masks. */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
 static const Dropout no_drop = {0};

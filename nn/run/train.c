@@ -50,21 +50,12 @@ static void report(Run *r, double loss, double valid_ppl, double valid_exact, do
     if (!r->t->report) return;
     uint64_t steps = r->steps > p->step ? r->steps : p->step;
     double left = steps > p->step ? (double)(steps - p->step) : 0;
-    TrainReport t = {.step = p->step,
-                     .steps = steps,
-                     .epoch = p->epoch,
-                     .epochs = r->t->epochs,
-                     .tokens = p->tokens,
-                     .train_loss = loss,
-                     .valid_ppl = valid_ppl,
-                     .valid_exact = valid_exact,
-                     .valid_score = valid_score,
-                     .rate = run_rate(r, p->step),
-                     .grad_norm = p->grad_norm,
-                     .tokens_per_s = run_speed(p),
-                     .seconds_left = p->step ? left * p->seconds / (double)p->step : 0,
-                     .best = best,
-                     .within = valid_ppl > 0 && !epoch_over(r)};
+    TrainReport t = run_report(r, loss, valid_ppl, valid_exact, valid_score);
+    t.steps = steps;
+    t.epochs = r->t->epochs;
+    t.seconds_left = p->step ? left * p->seconds / (double)p->step : 0;
+    t.best = best;
+    t.within = valid_ppl > 0 && !epoch_over(r);
     r->t->report(r->t->arg, &t);
     r->reported = clock_now();
 }
@@ -114,7 +105,6 @@ static int tally_ranks(Run *r, int code, const Step *s)
     return 0;
 }
 
-/* Reads loss and norm after a step; code: the step's result. */
 static int tally(Run *r, int code)
 {
     Step s = {0};
@@ -152,8 +142,7 @@ static StepPart parts_of_step(const Run *r)
     return s;
 }
 
-/* Makes a step. With ranks it takes every part even after a failure: other ranks wait for the sums of the
- * last. */
+/* Makes a step. Ranks take every part, even after a failure: others wait for the last's sums. */
 static int gradient_step(Run *r)
 {
     Batch x;
@@ -183,14 +172,12 @@ static int train_step(Run *r)
     return code;
 }
 
-/* Returns the steps done in this epoch. */
 static size_t epoch_step(const Run *r)
 {
     return run_epoch_steps(r->t, r->p.batch);
 }
 
-/* Tells whether to read the loss now. A backend that records is asked rarely, because asking makes it and
- * us wait. */
+/* Tells whether to read the loss now: rarely on a backend that records, which would make it wait. */
 static int tally_due(const Run *r, size_t every)
 {
     return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
@@ -270,7 +257,6 @@ static int epoch_end(Run *r)
     return 0;
 }
 
-/* Validates within an epoch, and saves the state as at an epoch's end. */
 static int validate_within(Run *r)
 {
     TRY(validate(r));
@@ -397,7 +383,6 @@ static size_t peak_bytes(void)
     return getrusage(RUSAGE_SELF, &u) == 0 ? (size_t)u.ru_maxrss * 1024 : 0;
 }
 
-/* Replaces the best epoch's model by the mean of the last epochs' ends. */
 static int take_average(Run *r, TrainResult *result)
 {
     Evaluation e;
@@ -426,7 +411,6 @@ static int take_model(Run *r, TrainResult *result)
     return 0;
 }
 
-/* Evaluates the test text; NaN where there is none. */
 static int read_test(Run *r, TrainResult *result)
 {
     const TrainConfig *t = r->t;
@@ -449,7 +433,7 @@ static int finish(Run *r, TrainResult *result)
 {
     TRY(take_model(r, result));
     TRY(read_test(r, result));
-    result->tokens_per_s = run_speed(&r->p);
+    result->tokens_per_s = run_report(r, 0, 0, 0, 0).tokens_per_s;
     result->peak_bytes = peak_bytes();
     result->steps = r->p.step;
     result->here.steps = r->p.step - r->begun.step;

@@ -1,7 +1,7 @@
 /* weights.c: where attention looks. A pass keeps no weights (kernels work tile by tile), so they are computed again
  * here, in double precision, from the queries and keys that each evaluation of an attention sublayer leaves. This
  * serves looking at a model, not training it. */
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 
 #include <math.h>
 #include <string.h>

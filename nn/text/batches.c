@@ -5,7 +5,7 @@
  *   stream    the text cut every T tokens; in training the first cut is at a random offset
  *   sentence  the text cut behind every <eos>, and every T tokens within a line, without blank lines
  *
- * For an encoder alone (Asking, nn.h) a sequence is <cls> and one or two segments, not shifted, at most T rows in all:
+ * For an encoder alone (Asking, text.h) a sequence is <cls> and one or two segments, not shifted, at most T rows in all:
  *
  *   masked, stream     the text cut every T - 1 tokens, as above
  *   masked, sentence   a line, cut every T - 1 tokens
@@ -35,10 +35,16 @@ typedef struct {
 
 typedef struct {
     Window target, source; /* the source, or second segment; length 0 where there is none */
-    /* For a label its line; for next 1 where the second segment follows the first, else 0; with masks one by one the
-     * masked token. */
+    /* A label's line; for next 1: the second segment follows; masks one by one: the masked token. */
     size_t number;
 } Sequence;
+
+/* An array of a Batches: the place of its address, and its size. */
+typedef struct {
+    void *to; /* points to a pointer */
+    size_t count, each;
+} Room;
+enum { ROOMS = 18 };
 
 struct Batches {
     const Text *text, *source; /* borrowed; source NULL: a text alone */
@@ -58,6 +64,7 @@ struct Batches {
     size_t *begin;             /* (batches+1) first sequence of each batch */
     uint32_t *turn;            /* (batches) batch i of the epoch is number turn[i] */
     Batch data;
+    Room room[ROOMS]; /* all of these arrays, and those of data */
 };
 
 enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAWS };
@@ -258,13 +265,6 @@ void batches_epoch(Batches *b, long epoch)
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
 
-/* An array of a Batches: the place of its address, and its size. */
-typedef struct {
-    void *to; /* points to a pointer */
-    size_t count, each;
-} Room;
-enum { ROOMS = 18 };
-
 /* Tells whether rows belong to different segments. */
 static int has_segments(const Batches *b)
 {
@@ -272,7 +272,7 @@ static int has_segments(const Batches *b)
 }
 
 /* Lists all arrays, for the most sequences of an epoch. */
-static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
+static void find_rooms(Batches *b, size_t most)
 {
     int asked = b->ask.what != ASK_NEXT, masked = b->ask.what == ASK_MASKED;
     size_t tokens = asked ? b->tokens : least(b->tokens, b->text->tokens);
@@ -300,7 +300,7 @@ static void find_rooms(Batches *b, size_t most, Room room[ROOMS])
         {&d->asked.label, labelled ? rows : 0, sizeof *d->asked.label},
         {&d->asked.value, valued ? rows : 0, sizeof *d->asked.value},
     };
-    memcpy(room, all, sizeof all);
+    memcpy(b->room, all, sizeof all);
 }
 
 static size_t most_sequences(const Batches *b)
@@ -310,15 +310,14 @@ static size_t most_sequences(const Batches *b)
 
 static int allocate(Batches *b)
 {
-    Room room[ROOMS];
     size_t most = most_sequences(b);
     if (most > UINT32_MAX)
         return error_set(ERR_INPUT, "%s: more than 2^32 sequences", b->text->file);
-    find_rooms(b, most, room);
-    for (int i = 0; i < ROOMS; i++) {
-        void *p = room[i].count ? memory_new(room[i].count, room[i].each) : NULL;
-        if (room[i].count && !p) return ERR_MEMORY;
-        memcpy(room[i].to, &p, sizeof p);
+    find_rooms(b, most);
+    for (const Room *r = b->room; r < b->room + ROOMS; r++) {
+        void *p = r->count ? memory_new(r->count, r->each) : NULL;
+        if (r->count && !p) return ERR_MEMORY;
+        memcpy(r->to, &p, sizeof p);
     }
     return 0;
 }
@@ -386,7 +385,6 @@ int batches_check(const Text *t, const Text *source, const Vocab *v, const Askin
     return source && source->tokens ? check_pairs(t, source, v->eos, context, T) : 0;
 }
 
-/* Sets the fields for a text that was checked. */
 static Batches fields(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
                       int context, size_t batch_tokens, size_t T)
 {
@@ -408,11 +406,10 @@ static Batches fields(const Text *t, const Text *source, const Vocab *v, const A
 size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
                      int context, size_t batch_tokens, size_t T)
 {
-    Room room[ROOMS];
     Batches b = fields(t, source, v, ask, context, batch_tokens, T);
     size_t bytes = sizeof b;
-    find_rooms(&b, most_sequences(&b), room);
-    for (int i = 0; i < ROOMS; i++) bytes += room[i].count * room[i].each;
+    find_rooms(&b, most_sequences(&b));
+    for (int i = 0; i < ROOMS; i++) bytes += b.room[i].count * b.room[i].each;
     return bytes;
 }
 
@@ -516,7 +513,6 @@ static void add_asked(const Batches *b, const Sequence *q, Batch *d)
     if (target_rows(b, q) > d->longest) d->longest = target_rows(b, q);
 }
 
-/* Appends the sequence to the batch. */
 static void add(const Batches *b, const Sequence *q, Batch *d)
 {
     const int32_t *id = b->text->id;
@@ -555,24 +551,10 @@ int batches_get(Batches *b, size_t i, Batch *out)
 
 void batches_free(Batches *b)
 {
-    if (!b) return;
-    memory_free(b->sequence);
-    memory_free(b->cut);
-    memory_free(b->order);
-    memory_free(b->bucket);
-    memory_free(b->begin);
-    memory_free(b->turn);
-    memory_free(b->data.input);
-    memory_free(b->data.target);
-    memory_free(b->data.position);
-    memory_free(b->data.start);
-    memory_free(b->data.source.input);
-    memory_free(b->data.source.position);
-    memory_free(b->data.source.start);
-    memory_free(b->data.asked.row);
-    memory_free(b->data.asked.word);
-    memory_free(b->data.asked.segment);
-    memory_free(b->data.asked.label);
-    memory_free(b->data.asked.value);
+    for (int i = 0; b && i < ROOMS; i++) {
+        void *p = NULL;
+        if (b->room[i].to) memcpy(&p, b->room[i].to, sizeof p);
+        memory_free(p);
+    }
     memory_free(b);
 }

@@ -51,13 +51,7 @@ int bpe_merge(Bpe *b, uint32_t x, uint32_t y)
     uint32_t made, *rank;
     if (b->merges == UINT32_MAX) return error_set(ERR_INPUT, "more than 2^32 merges");
     TRY(bpe_symbol(b, w[x].text, w[x].bytes, w[y].text, w[y].bytes, &made));
-    if (b->merges == b->room) {
-        size_t room = b->room ? 2 * b->room : 256;
-        Merge *grown = memory_grow(b->merge, b->room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        b->merge = grown;
-        b->room = room;
-    }
+    TRY(memory_more(&b->merge, b->merges, sizeof *b->merge));
     rank = numbers_place(&b->rank, bpe_pair(x, y), (uint32_t)b->merges);
     if (!rank) return ERR_MEMORY;
     b->merge[b->merges++] = (Merge){x, y, made};
@@ -279,23 +273,11 @@ uint64_t bpe_hash(const Bpe *b)
 
 /* ---- applying ----------------------------------------------------------------------------------- */
 
-/* Room for the pieces of one word. */
+/* The pieces of one word, with room for one a byte and one more. */
 typedef struct {
     uint32_t *symbol;
     size_t *end; /* end of each piece in the word */
-    size_t room;
 } Pieces;
-
-static int pieces_grow(Pieces *p, size_t room)
-{
-    if (room <= p->room) return 0;
-    memory_free(p->symbol);
-    memory_free(p->end);
-    p->symbol = memory_new(room, sizeof *p->symbol);
-    p->end = memory_new(room, sizeof *p->end);
-    p->room = p->symbol && p->end ? room : 0;
-    return p->room ? 0 : ERR_MEMORY;
-}
 
 /* Sets p to the symbols of a word's characters. "</w>" belongs to the last one, or is a symbol of its own (apart), which
  * ends where the last character does. Returns their number. */
@@ -333,11 +315,10 @@ static size_t merge_pairs(const Merge *m, Pieces *p, size_t n)
     return size;
 }
 
-/* p->end (*count) = the ends of the word's pieces. The merge of the lowest rank is done wherever possible, from the
- * left, until no merge is possible. */
-static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, size_t *count)
+/* Sets p->end to the ends of the word's pieces and returns their number. The merge of the lowest rank is done wherever
+ * possible, from the left, until no merge is possible. */
+static size_t split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p)
 {
-    TRY(pieces_grow(p, bytes + 1));
     size_t n = spell(b, word, bytes, p);
     while (n > 1) {
         uint32_t best = BPE_UNKNOWN;
@@ -349,41 +330,34 @@ static int split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p, s
         if (best == BPE_UNKNOWN) break;
         n = merge_pairs(&b->merge[best], p, n);
     }
-    *count = n - (n > 1 && p->end[n - 2] == bytes); /* without a "</w>" that is alone */
-    return 0;
+    return n - (n > 1 && p->end[n - 2] == bytes); /* without a "</w>" that is alone */
 }
 
-/* The pieces of all distinct words, each split once. first (words) is where the ends of a word begin among all
- * ends. */
+/* The pieces of all distinct words. first (words): where a word's ends begin among all. */
 typedef struct {
     Words word;
     size_t *first;
     size_t *end;
-    size_t ends, room;
 } Split;
 
 static int split_words(const Bpe *b, Split *s)
 {
-    Pieces p = {0};
-    int code = 0;
-    s->first = memory_new(s->word.size + 1, sizeof *s->first);
-    if (!s->first) return ERR_MEMORY;
-    for (size_t i = 0; i < s->word.size && code == 0; i++) {
+    size_t n = s->word.size, most = 0, longest = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = s->word.word[i].bytes;
+        most += bytes + 1;
+        longest = bytes > longest ? bytes : longest;
+    }
+    Pieces p = {.symbol = memory_new(longest + 1, sizeof *p.symbol)};
+    s->first = memory_new(n + 1, sizeof *s->first);
+    s->end = memory_new(most, sizeof *s->end);
+    int code = p.symbol && s->first && s->end ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < n && code == 0; i++) {
         const Word *w = &s->word.word[i];
-        size_t n;
-        code = split_word(b, w->text, w->bytes, &p, &n);
-        if (code == 0 && s->ends + n > s->room) {
-            size_t room = 2 * (s->ends + n);
-            size_t *grown = memory_grow(s->end, s->room, room, sizeof *grown);
-            if (!grown) code = ERR_MEMORY;
-            if (grown) s->end = grown, s->room = room;
-        }
-        if (code == 0) memcpy(s->end + s->ends, p.end, n * sizeof *p.end);
-        s->ends += code == 0 ? n : 0;
-        s->first[i + 1] = s->ends;
+        p.end = s->end + s->first[i];
+        s->first[i + 1] = s->first[i] + split_word(b, w->text, w->bytes, &p);
     }
     memory_free(p.symbol);
-    memory_free(p.end);
     return code;
 }
 

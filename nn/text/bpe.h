@@ -48,8 +48,7 @@ int bpe_check(const BpeText *t);
  * of a line all stay. bpe_check's errors, but a tab is a character, and a word may end in "@@". Caller: memory_free. */
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes);
 
-/* Joins the pieces of a line in place: removes "@@ ", and "@@" at the end. Returns the bytes that are left; line has no
- * '\n'. */
+/* Joins a line's pieces in place: removes "@@ ", and "@@" at its end; returns the bytes left. */
 size_t bpe_join(char *line, size_t bytes);
 
 void bpe_free(Bpe *b); /* NULL allowed */

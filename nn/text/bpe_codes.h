@@ -16,7 +16,7 @@ typedef struct {
 struct Bpe {
     Words symbol; /* the table owns their texts */
     Merge *merge; /* (merges), in order */
-    size_t merges, room;
+    size_t merges;
     int apart; /* 1: "</w>" is a unit behind the last character, as in version 0.1; 0: it belongs to that character */
     Numbers rank; /* first merge of a pair */
 };

@@ -23,7 +23,7 @@ typedef struct {
     int alive;           /* it has a count above */
     size_t place;        /* place among the alive pairs */
     uint32_t *word;      /* (words) words where it occurs or did occur */
-    size_t words, room;
+    size_t words;
 } Pair;
 
 typedef struct {
@@ -31,12 +31,12 @@ typedef struct {
     Spelling *word; /* (words), the most frequent first */
     size_t words;
     Pair *pair; /* (pairs) */
-    size_t pairs, room;
+    size_t pairs;
     Numbers of; /* number of a pair */
     Numbers
         here; /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
     uint32_t *alive; /* (living) pairs with a count */
-    size_t living, alive_room;
+    size_t living;
     uint32_t *old; /* (longest) a word before a merge */
     double threshold;
 } Learner;
@@ -46,13 +46,7 @@ static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
     uint32_t *place = numbers_place(&l->of, bpe_pair(a, b), BPE_UNKNOWN);
     if (!place) return ERR_MEMORY;
     if (*place == BPE_UNKNOWN) {
-        if (l->pairs == l->room) {
-            size_t room = l->room ? 2 * l->room : 4096;
-            Pair *grown = memory_grow(l->pair, l->room, room, sizeof *grown);
-            if (!grown) return ERR_MEMORY;
-            l->pair = grown;
-            l->room = room;
-        }
+        TRY(memory_more(&l->pair, l->pairs, sizeof *l->pair));
         *place = (uint32_t)l->pairs;
         l->pair[l->pairs++] = (Pair){.a = a, .b = b};
     }
@@ -63,13 +57,7 @@ static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
 static int make_alive(Learner *l, uint32_t p)
 {
     if (l->pair[p].alive) return 0;
-    if (l->living == l->alive_room) {
-        size_t room = l->alive_room ? 2 * l->alive_room : 4096;
-        uint32_t *grown = memory_grow(l->alive, l->alive_room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        l->alive = grown;
-        l->alive_room = room;
-    }
+    TRY(memory_more(&l->alive, l->living, sizeof *l->alive));
     l->pair[p].alive = 1;
     l->pair[p].place = l->living;
     l->alive[l->living++] = p;
@@ -96,13 +84,7 @@ static int count_pair(Learner *l, uint32_t a, uint32_t b, uint32_t j, int times)
     uint32_t *here = numbers_place(&l->here, bpe_pair(p, j), 0);
     if (!here) return ERR_MEMORY;
     if (!(*here & 1)) {
-        if (q->words == q->room) {
-            size_t room = q->room ? 2 * q->room : 4;
-            uint32_t *grown = memory_grow(q->word, q->room, room, sizeof *grown);
-            if (!grown) return ERR_MEMORY;
-            q->word = grown;
-            q->room = room;
-        }
+        TRY(memory_more(&q->word, q->words, sizeof *q->word));
         q->word[q->words++] = j;
         *here |= 1;
     }
@@ -129,19 +111,13 @@ static void prune(Learner *l)
     }
 }
 
-/* Compares bytewise, which is the order of code points. */
-static int compare_symbols(const Learner *l, uint32_t x, uint32_t y)
-{
-    const Word *a = &l->bpe->symbol.word[x], *b = &l->bpe->symbol.word[y];
-    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
-    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
-
+/* Symbols are compared bytewise, which is the order of code points. */
 static int is_above(const Learner *l, const Pair *p, const Pair *q)
 {
+    const Word *w = l->bpe->symbol.word;
     if (p->count != q->count) return p->count > q->count;
-    int order = compare_symbols(l, p->a, q->a);
-    return (order ? order : compare_symbols(l, p->b, q->b)) > 0;
+    int order = words_compare(&w[p->a], &w[q->a]);
+    return (order ? order : words_compare(&w[p->b], &w[q->b])) > 0;
 }
 
 static uint32_t most_frequent(const Learner *l)
@@ -203,7 +179,7 @@ static int merge_pair(Learner *l, uint32_t p)
     uint32_t *word = l->pair[p].word;
     size_t words = l->pair[p].words;
     l->pair[p].word = NULL;
-    l->pair[p].words = l->pair[p].room = 0;
+    l->pair[p].words = 0;
     int code = 0;
     size_t kept = 0;
     for (size_t i = 0; i < words; i++) {

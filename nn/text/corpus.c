@@ -85,8 +85,6 @@ static int open_file(const char *file, CorpusChoice w, Corpus *c)
     BpeText text[SPLITS];
     char *bytes;
     size_t count;
-    if (w.source)
-        return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory", file);
     TRY(read_text(file, &bytes, &count));
     int code = single_cut(file, bytes, count, w.parts[0] > 0 ? w.parts : usual, text);
     for (int i = 0; i < corpus_splits(&w) && !code; i++) code = add_text(&text[i], i, &w, c);
@@ -127,23 +125,11 @@ static int check_drawn(const char *name, CorpusChoice w)
     return 0;
 }
 
-static int open_markov(const char *name, CorpusChoice w, Corpus *c)
-{
-    TRY(check_drawn(name, w));
-    return markov_corpus(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
-}
-
-static int open_reverse(const char *name, CorpusChoice w, Corpus *c)
-{
-    TRY(check_drawn(name, w));
-    return reverse_corpus(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
-}
-
 /* Built-in corpora by name; a colon ends the name proper. A directory with such a name is reached as ./name. */
 static const struct {
     const char *name;
-    int (*open)(const char *name, CorpusChoice w, Corpus *c);
-} builtin[] = {{"kjv", open_kjv}, {"markov", open_markov}, {"reverse", open_reverse}};
+    int (*drawn)(const char *name, uint64_t seed, int splits, size_t most, Corpus *c);
+} builtin[] = {{"kjv", NULL}, {"markov", markov_corpus}, {"reverse", reverse_corpus}};
 enum { BUILTINS = sizeof builtin / sizeof *builtin };
 
 const char *corpus_builtin(size_t i)
@@ -151,8 +137,7 @@ const char *corpus_builtin(size_t i)
     return i < BUILTINS ? builtin[i].name : NULL;
 }
 
-/* Names the corpus. The name tells if only part of the texts is read, so that nobody takes a figure for one of the
- * whole. */
+/* Names the corpus; the name tells if only part of the texts is read. */
 static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 {
     size_t bytes = strlen(name) + 160;
@@ -166,30 +151,27 @@ static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
     return 0;
 }
 
-static int no_parts(const char *name, const CorpusChoice *w)
-{
-    if (!(w->parts[0] > 0)) return 0;
-    return error_set(ERR_INPUT, "--parts: corpus %s is no single text file", name);
-}
-
 static int open_any(const char *name, CorpusChoice w, Corpus *c)
 {
     TRY(pieces_check(&w));
     TRY(pairs_check(&w));
     TRY(name_corpus(name, w, c));
-    size_t n = name_proper(name);
-    for (size_t i = 0; i < BUILTINS; i++) {
-        if (strlen(builtin[i].name) != n || strncmp(name, builtin[i].name, n) != 0) continue;
-        if (w.source)
-            return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory",
-                             name);
-        TRY(no_parts(name, &w));
-        return builtin[i].open(name, w, c);
-    }
-    if (corpus_is_file(name)) return open_file(name, w, c);
-    TRY(no_parts(name, &w));
-    c->files = corpus_is_folder(name);
+    size_t n = name_proper(name), i = 0;
+    while (i < BUILTINS && (strlen(builtin[i].name) != n || strncmp(name, builtin[i].name, n) != 0))
+        i++;
+    int known = i < BUILTINS, file = !known && corpus_is_file(name);
+    c->files = !known && !file && corpus_is_folder(name);
+    if (w.source && (known || file))
+        return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory", name);
+    if (w.parts[0] > 0 && !file)
+        return error_set(ERR_INPUT, "--parts: corpus %s is no single text file", name);
+    if (file) return open_file(name, w, c);
     if (c->files) return w.source ? pairs_open(name, &w, c) : open_directory(name, w, c);
+    if (known && !builtin[i].drawn) return open_kjv(name, w, c);
+    if (known) {
+        TRY(check_drawn(name, w));
+        return builtin[i].drawn(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
+    }
     return error_set(
         ERR_INPUT,
         "no corpus '%s': neither a directory or text file nor kjv, markov, markov:V, reverse or "

@@ -1,4 +1,4 @@
-/* corpus.h: shared by the files behind corpus.c; others include nn.h.
+/* corpus.h: shared by the files behind corpus.c; others include text.h.
  *
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
@@ -10,7 +10,9 @@
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
 
-#include "nn/nn.h"
+#include <stdio.h>
+
+#include "nn/text/text.h"
 
 #define WORD_EOS "<eos>"
 #define WORD_UNK "<unk>"
@@ -62,19 +64,18 @@ typedef struct {
 /* Adds `count` to a word's count; text is borrowed until words_free. */
 int words_add(Words *w, const char *text, size_t bytes, uint64_t count);
 int32_t words_find(const Words *w, const char *text, size_t bytes); /* -1: not there */
+int words_compare(const Word *a, const Word *b);                    /* bytewise; as strcmp */
 void words_free(Words *w);
 
 /* ---- vocab.c ---- */
 
-/* Builds the vocabulary of a training text, cut to `limit` words (0: not cut). unknown: a vocabulary of words has <unk>
- * in any case, too. */
+/* Builds a training text's vocabulary, cut to `limit` words (0: not). unknown: <unk> in any case. */
 int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
 /* Appends n words, none of which is there yet; after an error v is unchanged. */
 int vocab_append(Vocab *v, const char *const *word, size_t n);
 /* Makes a vocabulary of <eos>, then the prefix followed by 1, 2, .. n - 1. */
 int vocab_numbered(const char *prefix, size_t n, Vocab *v);
-/* Reads V from a corpus name "NAME:V", or gives `usual` for "NAME". Anything else, or V below `least` or above `most` <
- * 10^7: ERR_INPUT. */
+/* Reads V of a name "NAME:V", `usual` for "NAME". Else, or outside least .. most < 10^7: ERR_INPUT. */
 int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V);
 
 /* ---- markov.c ---- */

@@ -111,8 +111,7 @@ void markov_free(Markov *m)
     *m = (Markov){0};
 }
 
-/* Returns the state after i, where u in (0, 1) falls; what rounding leaves of the sum goes to the last
- * edge. */
+/* Returns the state after i where u in (0, 1) falls; rounding's rest goes to the last edge. */
 static uint32_t next_state(const Markov *m, uint32_t i, double u)
 {
     const MarkovEdge *e = m->edge + i * MARKOV_DEGREE;
@@ -126,22 +125,14 @@ static uint32_t next_state(const Markov *m, uint32_t i, double u)
     return last;
 }
 
-/* Draws a text that starts behind <eos> and goes on to the first <eos> at or past the wanted size, so
- * it has whole lines. */
+/* Draws a text of whole lines, up to the first <eos> at or past the wanted size. */
 static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *t)
 {
     static const char *const file[SPLITS] = {"markov train", "markov valid", "markov test"};
-    size_t room = size + 1024;
     t->file = memory_string(file[split]);
-    t->id = memory_new(room, sizeof *t->id);
-    if (!t->file || !t->id) return ERR_MEMORY;
+    if (!t->file) return ERR_MEMORY;
     for (uint32_t i = 0; i != 0 || t->tokens < size; t->lines += i == 0) {
-        if (t->tokens == room) {
-            int32_t *id = memory_grow(t->id, room, 2 * room, sizeof *id);
-            if (!id) return ERR_MEMORY;
-            t->id = id;
-            room *= 2;
-        }
+        TRY(memory_more(&t->id, t->tokens, sizeof *t->id));
         uint64_t stream = STREAM_CHAIN + 1 + (uint64_t)split;
         i = next_state(m, i, random_uniform(seed, stream, t->tokens));
         t->id[t->tokens++] = (int32_t)i;

@@ -10,7 +10,7 @@
 #ifndef TROTTER_MASKING_H
 #define TROTTER_MASKING_H
 
-#include "nn/nn.h"
+#include "nn/text/text.h"
 
 #define WORD_FIRST "<cls>" /* begins every sequence of an encoder alone; labels are read there */
 #define WORD_MASK "<mask>"
@@ -25,8 +25,7 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
 
 /* Appends <cls> and <mask> to a vocabulary; either there already: ERR_INPUT. */
 int masking_words(Vocab *v);
-/* masking_has returns 1 where a vocabulary ends in them; masking_check returns ERR_INPUT, naming the file, where it
- * does not. */
+/* masking_has: 1 where a vocabulary ends in them; masking_check: else ERR_INPUT, naming the file. */
 int masking_has(const Vocab *v);
 int masking_check(const Vocab *v, const char *file);
 

@@ -79,7 +79,6 @@ static int read_pair(const CorpusChoice *w, PairFiles *f)
     return 0;
 }
 
-/* Checks both texts; with merges it replaces words by pieces. */
 static int cut_pair(const Bpe *bpe, PairFiles *f)
 {
     for (int i = 0; i < 2; i++) {
@@ -101,7 +100,6 @@ static int find_merges(const CorpusChoice *w, const PairFiles *train, Bpe **bpe)
     return pieces_find(w, t, 2, bpe);
 }
 
-/* Builds one vocabulary from both training texts. */
 static int find_words(const CorpusChoice *w, int level, const PairFiles *train, Vocab *v)
 {
     size_t n = train->count[0], m = train->count[1];

@@ -35,8 +35,7 @@ int read_text(const char *file, char **bytes, size_t *count)
     return code;
 }
 
-/* Finds the part of the King James text that a name means. 0: none; ERR_INPUT: the name begins like one, and there
- * is no such part or file. */
+/* Finds a part of the King James text by name. 0: none; ERR_INPUT: no such part or file. */
 static int find_builtin(const char *name, BuiltinText *b)
 {
     static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};

@@ -20,7 +20,6 @@ enum { LENGTH = 12, SYMBOLS = 26, SYMBOLS_MAX = 10000, SHARES = 16 };
 static const uint64_t STREAM_REVERSE = UINT64_C(0x5265766572730000);
 static const size_t PAIRS[SPLITS] = {20000, 500, 500};
 
-/* Returns the split of a sequence; validation and test have one share in 16 each. */
 static int split_of(const int32_t *x)
 {
     uint64_t share = (hash_bytes(HASH_START, x, LENGTH * sizeof *x) >> 32) % SHARES;

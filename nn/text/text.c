@@ -16,8 +16,7 @@ static size_t count_tokens(const char *bytes, size_t count, int level)
     return tokens;
 }
 
-/* Reports an unknown word. It only advises a limit: a limit changes the vocabulary, and so the
- * meaning of every perplexity. */
+/* Reports an unknown word; it only advises a limit, which changes what a perplexity means. */
 static int unknown(const char *file, size_t line, const char *word, size_t n, const Vocab *v)
 {
     char advice[160] = "";
@@ -36,11 +35,7 @@ static int add_written(Text *t, size_t line)
 {
     size_t n = t->writtens;
     if (n == 0) t->inside = line;
-    if ((n & (n - 1)) == 0) { /* 0, 1, 2, 4, ...: there is no more room */
-        size_t *grown = memory_grow(t->written, n, n ? 2 * n : 1, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        t->written = grown;
-    }
+    TRY(memory_more(&t->written, n, sizeof *t->written));
     t->written[t->writtens++] = t->tokens - 1;
     return 0;
 }
@@ -65,8 +60,8 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     return 0;
 }
 
-static int begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
-                 const Vocab *v, Text *t)
+int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+               const Vocab *v, Text *t)
 {
     *t = (Text){.before = before};
     t->file = memory_string(file);
@@ -76,21 +71,15 @@ static int begin(const char *file, size_t before, const char *bytes, size_t coun
     return code;
 }
 
-int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
-               const Vocab *v, Text *t)
-{
-    return begin(file, before, bytes, count, most, v, t);
-}
-
 int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
 {
-    return begin(file, 0, bytes, count, SIZE_MAX, v, t);
+    return text_begin(file, 0, bytes, count, SIZE_MAX, v, t);
 }
 
 int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
                      const Vocab *v, Text *t)
 {
-    return begin(file, before, bytes, count, SIZE_MAX, v, t);
+    return text_begin(file, before, bytes, count, SIZE_MAX, v, t);
 }
 
 int text_read(const char *file, const Vocab *v, Text *t)

@@ -19,16 +19,10 @@ typedef struct {
     char *arena;
 } Index;
 
-static int by_bytes(const Word *a, const Word *b)
-{
-    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
-    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
-
 static int by_count(const void *x, const void *y)
 {
     const Word *a = x, *b = y;
-    return a->count != b->count ? (a->count < b->count ? 1 : -1) : by_bytes(a, b);
+    return a->count != b->count ? (a->count < b->count ? 1 : -1) : words_compare(a, b);
 }
 
 static int is_word(const Word *w, const char *name)
@@ -56,8 +50,7 @@ static int words_of(const char *bytes, size_t count, int level, Words *w)
     return 0;
 }
 
-/* Keeps `limit` words. Sorting makes the slots of w invalid: afterwards only its list may be
- * read. */
+/* Keeps `limit` words. Sorting makes w's slots invalid: only its list may be read after. */
 static int words_cut(Words *w, size_t limit)
 {
     if (limit < 2)
@@ -194,7 +187,6 @@ void vocab_free(Vocab *v)
     *v = (Vocab){0};
 }
 
-/* Reads one word a line, each once. */
 static int words_listed(const char *file, const char *bytes, size_t count, Words *w)
 {
     const char *word;

@@ -54,6 +54,12 @@ int32_t words_find(const Words *w, const char *text, size_t bytes)
     return w->slots ? (int32_t)w->slot[find_slot(w, text, bytes)] - 1 : -1;
 }
 
+int words_compare(const Word *a, const Word *b)
+{
+    int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
+    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
 void words_free(Words *w)
 {
     memory_free(w->word);

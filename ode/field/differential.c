@@ -37,8 +37,7 @@ static void field(const Differ *m, int op, double c, const double *w, double *dx
     }
 }
 
-/* Returns the coefficient of x^power in Lagrange's polynomial of node j^2 among 1, 4, ..,
- * PAIRS^2. */
+/* Returns the coefficient of x^power in Lagrange's polynomial of node j^2 among 1, .., PAIRS^2. */
 static double lagrange(int j, int power)
 {
     double c[PAIRS] = {1};
@@ -61,8 +60,7 @@ static void find_weights(Differ *m)
             m->weight[k][j - 1] = lagrange(j, (k - 1) / 2) / (k % 2 ? j : j * j);
 }
 
-/* Adds c times the k-th Taylor coefficient of x -> op(y + x w) to out (N); at0 (N): the field at
- * y. */
+/* Adds c times the k-th Taylor coefficient of x -> op(y + x w) to out (N); at0: the field at y. */
 static void add_taylor(Differ *m, int op, int k, double c, const double *w, const double *at0,
                        double *out)
 {
@@ -86,8 +84,7 @@ static double *value(const Differ *m, size_t tree)
     return m->value + tree * (m->N + COLOURS);
 }
 
-/* Computes w (N + COLOURS) = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2
- * .. sk. */
+/* Computes w = v1 + sum of s_i v_i; bit i-2 of `signs` is set where s_i = -1. Returns s2 .. sk. */
 static double direction(const Differ *m, const Tree *t, unsigned signs)
 {
     double product = 1;
@@ -101,8 +98,7 @@ static double direction(const Differ *m, const Tree *t, unsigned signs)
     return product;
 }
 
-/* Computes F(t)(y) of a tree whose children are known. A field's leaf is the tree of its colour's
- * number. */
+/* Computes F(t)(y) of a tree whose children are known. A field's leaf has its colour's number. */
 static void evaluate(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
@@ -203,8 +199,7 @@ static void mark_order(Differ *m, int order)
         if (!m->one || tree_is_F(m->f, i)) differ_mark(m, i);
 }
 
-/* Returns the RMS change of the values of an order over the RMS of the values; 0 where all are
- * rounding. */
+/* Returns the RMS change of an order's values over their RMS; 0 where all are rounding. */
 static double change(const Differ *m, int order, const double *last)
 {
     double off = 0, all = 0;

@@ -33,9 +33,8 @@ SIMD_CLONES static void add_term(size_t N, double h, int k, const double *next, 
     for (size_t i = 0; i < N; i++) y[i] += term[i] = h * next[i] / k;
 }
 
-/* Computes y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is below
- * rounding. term, next (N): scratch. h (A term) comes before the division, which is then exact
- * where k! divides. */
+/* Computes y (N) = exp(h A) y, |h| |A| <= 1: sum of (h A)^k y / k! until a term is rounding. h (A
+ * term) comes before the division, which is then exact where k! divides. */
 static void exp_short(size_t N, Act *act, const void *context, double h, double *y, double *term,
                       double *next)
 {

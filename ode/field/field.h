@@ -61,8 +61,7 @@ struct System {
     void *context;
     /* Watches reference_within and order_measure on this system; borrowed; NULL: nobody asks. */
     const Watch *watch;
-    /* reference_within looks here first, and keeps here what it found; borrowed; NULL: it keeps
-     * nothing. */
+    /* reference_within looks here first, and keeps what it found; borrowed; NULL: it keeps nothing. */
     Solved *solved;
 };
 
@@ -78,9 +77,8 @@ typedef struct {
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
 
-/* system_file.c: reads the user's own system, in the language described there. particles, dim: 0 for
- * the text's own. ERR_INPUT with "file:line:column: expected ...": unusable text. Caller:
- * system_free. */
+/* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. ERR_INPUT with
+ * "file:line:column: expected ...". Caller: system_free. */
 int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
 int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
                  uint64_t seed, System **out);

@@ -41,7 +41,6 @@ enum { LEAVES = sizeof leaves / sizeof *leaves };
 
 static int parse_sum(Reader *p);
 
-/* Appends an operation; operations on constants alone are done at once. */
 static int emit(Reader *p, int code, int k, double value)
 {
     Formulas *m = p->formulas;

@@ -14,8 +14,7 @@ const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {
 
 enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
 
-/* The lanes that a program runs on: m = 0 .. count - 1, of particle i + m * di of y and other particle j + m of
- * z. */
+/* The lanes of a program: m = 0 .. count - 1, of particle i + m * di of y and other j + m of z. */
 typedef struct {
     const Formulas *formulas;
     const double *y, *z;
@@ -154,8 +153,7 @@ static int op_degree(const Op *op, int a, int b)
     }
 }
 
-/* Returns the degree of a program, as its operations tell: y*y - y*y has degree 2. Time counts as
- * DEGREE_NO. */
+/* Returns a program's degree, as its operations tell: y*y - y*y has 2. Time has DEGREE_NO. */
 static int degree(const Formulas *f, const Program *p, int memory)
 {
     int stack[PROGRAM_STACK] = {0}, top = -1;

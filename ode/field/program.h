@@ -86,8 +86,7 @@ void program_apply(const Op *op, size_t count, double *a, const double *b);
 void program_interact(const System *s, int set, double t, const double *y, double *dy);
 void program_remember(const System *s, int set, double t, const double *y, double *dy);
 void program_drift(const System *s, int set, double t, const double *y, double *dy);
-/* Computes out (n, d) by rule RULE_INITIAL, 0 where none is written; program_memory computes out
- * (memory, d) by RULE_MEMORY. */
+/* Compute out (n, d) by RULE_INITIAL, 0 where none is written, and out (memory, d) by RULE_MEMORY. */
 void program_initial(const System *s, uint64_t seed, double *out);
 void program_memory(const System *s, uint64_t seed, double *out);
 

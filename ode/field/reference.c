@@ -49,7 +49,6 @@ static void tell(const Walk *w, double t)
     if (watch && w->length > 0) watch->tell(watch->arg, w->what, (w->passed + fabs(t)) / w->length);
 }
 
-/* Begins a piece of work: each means has its own speed. */
 static void begin(Walk *w, const char *what, double length)
 {
     w->what = what;
@@ -58,7 +57,6 @@ static void begin(Walk *w, const char *what, double length)
     tell(w, 0);
 }
 
-/* Computes dy = sum of the wanted operators at (t, y). */
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
     tick();
@@ -141,7 +139,6 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
     return all_finite(w->N, y) ? 0 : not_finite(t);
 }
 
-/* Moves y (N) from time `from` to `to`. */
 static int rk8pd(Walk *w, double from, double to, double *y)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
@@ -158,8 +155,7 @@ static void slope_long(Walk *w, double t, const long double *z)
     slope(w, t, w->y, w->dy);
 }
 
-/* Computes z0 = S(n): n midpoint steps of h = H/n from `state`, smoothed; its error has even powers
- * only. */
+/* Computes z0 = S(n): n midpoint steps from `state`, smoothed; its error has even powers only. */
 static void midpoint(Walk *w, double t, double H, int n)
 {
     long double h = (long double)H / n;
@@ -208,9 +204,8 @@ static double largest(const Walk *w)
     return m;
 }
 
-/* Returns whether a field may have kinks, which no column sees past: at a looser tolerance than the
- * tightest. A step is then given up where the table converges slowly, and the next one is much
- * smaller. */
+/* Returns whether a field may have kinks: at looser tolerances. No column sees past one; a step is
+ * given up where the table converges slowly, and the next is much smaller. */
 static int has_kinks(const Walk *w)
 {
     return w->tolerance > tightest;
@@ -265,8 +260,7 @@ static int by_distance(const void *a, const void *b, void *times)
     return (x > y) - (x < y);
 }
 
-/* Marches from the initial state at 0 to all times of one sign, nearest first, into their rows of
- * out. */
+/* Marches from 0 to all times of one sign, nearest first, into their rows of out. */
 static int march(Walk *w, Advance *advance, const double *t, const size_t *order, size_t count,
                  int negative, double *out)
 {
@@ -285,7 +279,6 @@ static int march(Walk *w, Advance *advance, const double *t, const size_t *order
     return 0;
 }
 
-/* Returns the way from 0 to the farthest time of each sign. */
 static double way(const double *t, size_t count)
 {
     double ahead = 0, behind = 0;
@@ -304,8 +297,7 @@ static int march_both(Walk *w, Advance *advance, const char *what, const double 
     return march(w, advance, t, order, count, 1, out);
 }
 
-/* Solves in closed form, from 0 to each time anew. Where that is an exponential its time is like
- * |t|. */
+/* Solves in closed form, from 0 to each time anew; an exponential takes a time like |t|. */
 static void close_all(Walk *w, const char *what, const double *t, size_t count, double *out)
 {
     double length = 0;

@@ -36,8 +36,7 @@ void sums_free(Sums *p);
 /* Leaves out the slopes of this step, which implicit.c adds. */
 void sum_known(Sum *s);
 
-/* Returns 1 where evaluations e and e + 1 are F and G of one set at one point and time, and no row tells
- * them apart. */
+/* Returns 1 where e and e + 1 are F and G of one set, point and time, which no row tells apart. */
 int sums_joined(const Table *t, int e);
 
 #endif

@@ -40,7 +40,6 @@ static const SystemKind *find_row(const char *name, size_t length)
     return NULL;
 }
 
-/* Finds the row of a name. *options: the text behind the row's name, from its colon on. */
 static const SystemKind *find(const char *name, const char **options)
 {
     const SystemKind *k = find_row(name, strlen(name));
@@ -49,8 +48,7 @@ static const SystemKind *find(const char *name, const char **options)
     return k ? k : find_row(name, length);
 }
 
-/* Lists all names for the message, with a blank before each; the list is cut off where it does not
- * fit. */
+/* Lists all names for the message, each behind a blank, as far as they fit. */
 static int unknown(const char *name)
 {
     char list[512] = "";
@@ -140,17 +138,6 @@ static int read_options(const SystemKind *k, const char *text, double *value)
 
 /* ---- systems ---------------------------------------------------------------------------------------- */
 
-/* Keeps the name with its options as the system's; a name without them is the row's own. */
-static int keep_name(System *s, const char *name)
-{
-    size_t bytes = strlen(name) + 1;
-    char *copy = memory_new(bytes, 1);
-    if (!copy) return ERR_MEMORY;
-    memcpy(copy, name, bytes);
-    s->name = s->context = copy;
-    return 0;
-}
-
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out)
 {
     const char *options;
@@ -166,9 +153,12 @@ int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, Sy
     *s = k->base;
     s->n = n;
     s->d = d;
+    s->t_end = 1;
+    if (s->h0 == 0) s->h0 = 0.25;
+    if (*options) s->name = s->context = memory_string(name); /* else it is the row's own */
     s->initial = memory_new(n * d, sizeof(double));
     s->param = memory_new(count + (k->params ? k->params(n, d) : 0), sizeof(double));
-    if (!s->initial || !s->param || (*options && keep_name(s, name) != 0)) {
+    if (!s->initial || !s->param || !s->name) {
         system_free(s);
         return ERR_MEMORY;
     }
@@ -289,20 +279,14 @@ static void weighted(const System *s, int op, int set, double t, const double *y
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] *= w->weight[op];
 }
 
-static void weighted_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_F, set, t, y, dy);
-}
-
-static void weighted_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_G, set, t, y, dy);
-}
-
-static void weighted_C(const System *s, int set, double t, const double *y, double *dy)
-{
-    weighted(s, OP_C, set, t, y, dy);
-}
+#define WEIGHTED(op)                                                                           \
+    static void weighted_##op(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                          \
+        weighted(s, OP_##op, set, t, y, dy);                                                   \
+    }
+WEIGHTED(F)
+WEIGHTED(G)
+WEIGHTED(C)
 
 Weighted system_weigh(const System *s, const Table *t)
 {

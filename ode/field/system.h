@@ -12,7 +12,8 @@
 #include "ode/field/field.h"
 
 typedef struct {
-    System base;                            /* n, d: defaults; initial, param: NULL */
+    System
+        base; /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
     size_t n_min, d_min;                    /* sizes: n >= n_min, d >= d_min, n d <= size_max, */
     size_t d_max;                           /* d <= d_max (0: as size_max) */
     size_t size_max;                        /* n d <= size_max */
@@ -42,9 +43,8 @@ void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* exponential.c: computes y (N) = exp(t A) y. A is known by its action: act writes ax (N) = A x. norm: an upper
- * bound of some norm of A; work (2, N): scratch. It takes about 18 |t| norm actions; NaN where |t| norm is
- * above 1e7. */
+/* exponential.c: computes y (N) = exp(t A) y; act writes ax (N) = A x. norm bounds some norm of A;
+ * work (2, N). It takes about 18 |t| norm actions; NaN where |t| norm is above 1e7. */
 typedef void Act(const void *context, const double *x, double *ax);
 void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
                        double *work);
@@ -61,8 +61,7 @@ typedef struct {
 void derivative_act(const void *derivative, const double *x, double *ax);
 /* Returns the evaluations of F, G and C that an action takes. */
 size_t derivative_evals(const Derivative *A);
-/* Computes offset (COLOURS, n, d): f(0) of the system's linear operators, 0 for others; work (n, d):
- * scratch. */
+/* Computes offset (COLOURS, n, d): f(0) of linear operators, 0 for others; work (n, d): scratch. */
 void derivative_offsets(const System *s, double *work, double *offset);
 
 /* Computes x (N) = phi_J(t A) v, v (N), J 0 .. 4, without a norm: steps are halved until their series end within

@@ -36,6 +36,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "ode/field/program.h"
@@ -68,16 +69,6 @@ static int read_name(Reader *p)
                  : cursor_error(&p->cursor, "expected a name of letters, digits, '-', '_', '.'");
 }
 
-static int read_title(Reader *p)
-{
-    return read_text(p, p->formulas->title, sizeof p->formulas->title);
-}
-
-static int read_source(Reader *p)
-{
-    return read_text(p, p->formulas->source, sizeof p->formulas->source);
-}
-
 static int read_size(Reader *p, const char *what, size_t given, size_t most, size_t *out)
 {
     long size;
@@ -87,16 +78,6 @@ static int read_size(Reader *p, const char *what, size_t given, size_t most, siz
     if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
     *out = given ? given : (size_t)size;
     return 0;
-}
-
-static int read_n(Reader *p)
-{
-    return read_size(p, "n", p->n_given, SIZE_LIMIT, &p->n);
-}
-
-static int read_d(Reader *p)
-{
-    return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
 }
 
 /* Reads `memory N`; `memory = ...` is a rule. */
@@ -116,16 +97,6 @@ static int read_positive(Reader *p, const char *place, double *out)
     Cursor before = p->cursor;
     TRY(formula_constant(p, place, out));
     return *out > 0 && *out <= 1e6 ? 0 : cursor_error(&before, "expected a number in (0, 1e6]");
-}
-
-static int read_t_end(Reader *p)
-{
-    return read_positive(p, "t-end", &p->t_end);
-}
-
-static int read_h0(Reader *p)
-{
-    return read_positive(p, "h0", &p->h0);
 }
 
 static int read_param(Reader *p)
@@ -205,12 +176,29 @@ static int read_rules(Reader *p, int which, const char *number)
     return which == RULE_INITIAL && !*number ? read_list(p) : 0;
 }
 
-static const struct {
-    const char *word;
-    int (*read)(Reader *p);
-} statements[] = {{"system", read_name}, {"title", read_title}, {"source", read_source},
-                  {"n", read_n},         {"d", read_d},         {"param", read_param},
-                  {"t-end", read_t_end}, {"h0", read_h0},       {"memory", read_memory}};
+/* Reads what a line says behind its first word; *known = 0: there is no such statement. */
+static int read_known(Reader *p, const char *word, int *known)
+{
+    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, WORDS };
+    static const char *const words[WORDS] = {"system", "title", "source", "n",     "d",
+                                             "param",  "t-end", "h0",     "memory"};
+    Formulas *f = p->formulas;
+    int which = 0;
+    while (which < WORDS && strcmp(word, words[which]) != 0) which++;
+    *known = which < WORDS;
+    switch (which) {
+    case SYSTEM: return read_name(p);
+    case TITLE: return read_text(p, f->title, sizeof f->title);
+    case SOURCE: return read_text(p, f->source, sizeof f->source);
+    case N: return read_size(p, "n", p->n_given, SIZE_LIMIT, &p->n);
+    case D: return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
+    case PARAM: return read_param(p);
+    case T_END: return read_positive(p, "t-end", &p->t_end);
+    case H0: return read_positive(p, "h0", &p->h0);
+    case MEMORY: return read_memory(p);
+    default: return 0;
+    }
+}
 
 /* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule. */
 static int is_rule(const Cursor *c, size_t n)
@@ -240,12 +228,14 @@ static int read_statement(Reader *p)
     size_t n = first_word(c, word, sizeof word);
     if (!*p->formulas->name && strcmp(word, "system") != 0)
         return cursor_error(c, "expected 'system NAME'");
-    for (size_t k = 0; k < sizeof statements / sizeof *statements; k++)
-        if (strcmp(word, statements[k].word) == 0 && !is_rule(c, n)) {
-            c->at += n;
-            TRY(statements[k].read(p));
-            return cursor_end(c, "the end of the line");
-        }
+    if (!is_rule(c, n)) {
+        int known;
+        Cursor before = *c;
+        c->at += n;
+        TRY(read_known(p, word, &known));
+        if (known) return cursor_end(c, "the end of the line");
+        *c = before;
+    }
     for (int k = 0; k < RULES; k++) {
         size_t length = strlen(formula_rules[k]);
         if (strncmp(word, formula_rules[k], length) != 0) continue;
@@ -306,7 +296,6 @@ static int check(const Reader *p)
     return 0;
 }
 
-/* Reports the first place where x (n, d) is not finite. */
 static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
 {
     const Formulas *m = s->context;
@@ -319,7 +308,6 @@ static int check_finite(const System *s, const char *file, int which, size_t n, 
     return 0;
 }
 
-/* Fills the initial state and the memory; tries the fields on it. */
 static int start(System *s, const char *file, uint64_t seed)
 {
     static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
@@ -396,16 +384,13 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
 
 int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)
 {
-    FILE *f = fopen(file, "rb");
-    if (!f) return error_set(ERR_INPUT, "%s: the system file cannot be opened", file);
-    char *text = memory_new(FILE_MAX + 1, 1);
-    size_t bytes = text ? fread(text, 1, FILE_MAX + 1, f) : 0;
-    int code = text ? 0 : ERR_MEMORY;
-    if (text && ferror(f)) code = error_set(ERR_INPUT, "%s: the system file cannot be read", file);
-    fclose(f);
-    if (code == 0 && bytes > FILE_MAX)
-        code = error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
-    size_t mark = code == 0 ? text_mark(text, bytes) : 0;
+    char *text;
+    size_t bytes;
+    TRY(file_whole(file, FILE_MAX + 1, &text, &bytes));
+    int code = bytes > FILE_MAX
+                   ? error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file)
+                   : 0;
+    size_t mark = text_mark(text, bytes);
     if (code == 0) code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
     memory_free(text);
     return code;

@@ -50,8 +50,7 @@ static int run_part(Walk *w, size_t steps, double *largest)
     return 0;
 }
 
-/* Turns back. The history of the way back is later states, those after step `steps`; y (N) out: the
- * state there. */
+/* Turns back, with later states as the history; y (N) out: the state where it turns. */
 static int turn(Walk *w, double *y)
 {
     memcpy(y, stepper_state(w->stepper), w->N * sizeof *y);

@@ -23,8 +23,7 @@ int fit_usable(const FitPoint *p);
 /* Finds the last run of usable points without a gap: *first .. *end - 1. */
 void fit_range(const FitPoint *p, size_t n, size_t *first, size_t *end);
 
-/* Finds the slope of log error over log h with its tolerance, over the best window of p (n), n <=
- * FIT_MAX. */
+/* Finds the slope of log error over log h with its tolerance, over the best window; n <= FIT_MAX. */
 Fit fit_order(const FitPoint *p, size_t n);
 
 /* Finds constant (N) of the vectors error = h^order (constant + h c1 + h^2 c2 + ...), from those of

@@ -9,7 +9,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-/* Rounds h0 so that t_end is a whole number of coarsest steps. */
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
 {
     *t_end = o->t_end != 0 ? o->t_end : s->t_end;

@@ -19,8 +19,7 @@ int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int h
                double t_end, StepCost *out, double *seconds);
 double step_cost_of(const StepCost *c, double steps, double time);
 
-/* predict.c: finds the values of fields that order_predict takes at least; 0 where it predicts
- * nothing. */
+/* predict.c: finds how many values of fields order_predict takes at least; 0: it predicts nothing. */
 int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
                          double *values);
 

@@ -39,8 +39,7 @@ static const double settled = 0.125;
 static const double tolerance_min = 0.25, tolerance_max = 0.5;
 static const double known = 0.15; /* relative error at most, for the constant to say anything */
 
-/* Evaluations of the largest run that is added unasked; the second is for reference flows, which
- * cost hundreds. */
+/* Evaluations of the largest run that is added unasked; the second: with costly reference flows. */
 enum { EVALS_MAX = 1 << 17, FLOWS_MAX = 1 << 12 };
 
 const char work_steps[] = "steps";
@@ -90,7 +89,6 @@ static double rms(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-/* Returns the steps that are history and not the scheme's. */
 static size_t given_steps(const Runs *r)
 {
     return r->forward ? (size_t)stepper_history(r->stepper) : 0;
@@ -109,7 +107,6 @@ static int solve_past(Runs *r, double h, double *agreement)
     return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
 }
 
-/* Returns the seconds of `steps` steps h, as forecast. */
 static double cost_of(const Runs *r, size_t steps, double h)
 {
     return step_cost_of(&r->cost, (double)steps, (double)steps * h);
@@ -143,8 +140,7 @@ static int timed_steps(Runs *r, OrderPoint *p)
     return 0;
 }
 
-/* Runs one point. A state, or a history, that is not finite is an outcome: error = inf. Where it is
- * the state, the point is unstable. */
+/* Runs one point. A state or history that is not finite: error = inf; of a state, it is unstable. */
 static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
@@ -206,9 +202,8 @@ static double floor_of(const Runs *r, const OrderPoint *p)
     return p->agreement + 2 * DBL_EPSILON * sqrt(steps) * r->norm + r->drift * steps;
 }
 
-/* Returns the drift: rounding that is the same at every step adds up. It is seen at the finest
- * points: errors below 1e-9 |y| that rise with the number of steps, and by no more than twice as
- * fast. */
+/* Returns the drift, rounding that is the same at every step: the finest errors, below 1e-9 |y|,
+ * rise with the steps, no more than twice as fast. */
 static double drift_of(const Runs *r, const OrderStudy *o)
 {
     double drift = 0;
@@ -223,7 +218,6 @@ static double drift_of(const Runs *r, const OrderStudy *o)
 
 /* ---- the study ----------------------------------------------------------------------------------- */
 
-/* Adds a run of `steps` steps at index `at`. */
 static int add_point(Runs *r, OrderStudy *o, size_t at, size_t steps)
 {
     double *vector = o->vectors + o->points * o->N;
@@ -241,8 +235,7 @@ static int affordable(const OrderStudy *o, const OrderPoint *p)
     return 2 * p->evals <= (o->closed_flows ? EVALS_MAX : FLOWS_MAX);
 }
 
-/* Finds r->reach, the largest |y(t) - y(0)| (RMS) of the exact solution, which may come back to its start. A few
- * digits do. */
+/* Finds r->reach, the largest |y(t) - y(0)| (RMS) of the exact solution, to a few digits. */
 static int find_reach(Runs *r)
 {
     enum { TIMES = 16 };
@@ -257,8 +250,7 @@ static int find_reach(Runs *r)
     return code;
 }
 
-/* Sets r->forward: whether the history of a step h leaves, back in time, by more than `far` times what the solution
- * goes in all of the study. */
+/* Sets r->forward: a history of step h goes, back in time, over `far` times the solution's way. */
 static int choose_history(Runs *r, double h)
 {
     const double far = 4;
@@ -297,8 +289,7 @@ static int find_unstable(Runs *r, OrderStudy *o)
     return 0;
 }
 
-/* Writes the points as fit.c wants them to p (points), after it finds the drift and the unstable
- * ones. */
+/* Writes the points for fit.c to p (points), after it finds the drift and the unstable ones. */
 static int fit_points(Runs *r, OrderStudy *o, FitPoint *p)
 {
     TRY(find_unstable(r, o));
@@ -352,9 +343,8 @@ static int grows(const OrderStudy *o)
     return !isfinite(p.error) || (fit_usable(&p) && p.error >= 2 * last[-1].error);
 }
 
-/* Returns whether rounding is why the slope is wide: errors fall to it faster than by the order, or they are near
- * their floors all along and the interval does not lie below the order. A kink in the field makes errors scatter far
- * above them. */
+/* Returns whether rounding makes the slope wide: errors fall to it faster than by the order, or all
+ * are near their floors and the interval is not below the order. */
 static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     const double near = 1e6; /* floors, in which four points of order 8 have room */
@@ -390,7 +380,6 @@ static int flows_closed(const Table *t, const System *s)
     return 1;
 }
 
-/* Adds points until the slope is settled; p (FIT_MAX) and *f out. */
 static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
 {
     for (int i = 0, added = 1;; i++) {
@@ -402,7 +391,6 @@ static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
     }
 }
 
-/* Finds the constant and its vector, from the window of f. */
 static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     const double *error[FIT_MAX];
@@ -415,9 +403,8 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     return 0;
 }
 
-/* Returns whether the errors are seen to come near c h^p: c is known to be other than 0, and the finest error
- * that is used is c h^p but for a factor of 2. Errors of another power have no such c: it would be 0 or grow
- * without end. */
+/* Returns whether errors are seen to come near c h^p: c is known not to be 0, and the finest error
+ * used is c h^p within a factor 2. For another power c would be 0 or grow. */
 static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     if (f->count == 0 || o->expected < 1 || !(o->constant_off <= known * o->constant)) return 0;

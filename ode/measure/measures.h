@@ -95,9 +95,8 @@ typedef struct {
     double accuracy; /* relative, estimated */
 } Prediction;
 
-/* Predicts the error constants. t_end = 0: the system's own; order: the exact one; vector (2, N)
- * out, or NULL: the local and the global error themselves, over h^(order+1) and h^order. Source:
- * predict.c. */
+/* Predicts the error constants. t_end = 0: the system's; vector (2, N) out, or NULL: the local and
+ * global error over h^(order+1) and h^order. Source: predict.c. */
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
                   Prediction *out, double *vector);
 

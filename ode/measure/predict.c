@@ -141,8 +141,7 @@ static void error_slope(Terms *m, const Path *p, size_t i, double *k)
         differ_along(&m->d, op, m->part[op], p->z, k);
 }
 
-/* Computes e (N) at t_end by the classical Runge-Kutta method, each step over 2 `stride`
- * intervals. */
+/* Computes e (N) at t_end by the classical Runge-Kutta method, a step over 2 `stride` intervals. */
 static void integrate(Terms *m, const Path *p, size_t stride, double *e)
 {
     static const double node[4] = {0, 1, 1, 2}, weight[4] = {1, 2, 2, 1};
@@ -175,8 +174,7 @@ static void tell(const Terms *m, double share)
     if (w) w->tell(w->arg, work_prediction, (m->pass + share) / fmax(m->pass + 1, PASSES_MIN));
 }
 
-/* Computes the local and global constant with one step of differences; *off: by how much the
- * integration may be off. */
+/* Computes both constants with one step of differences; *off: what the integration may be off. */
 static void constants(Terms *m, Path *p, int global, Prediction *out, double *off)
 {
     size_t N = m->d.N, last = global ? p->intervals : 0;
@@ -196,8 +194,7 @@ static void constants(Terms *m, Path *p, int global, Prediction *out, double *of
     *off = rms(N, p->half);
 }
 
-/* Returns the relative difference of a and b; both vanish where they are below `zero`, which counts
- * as agreed. */
+/* Returns the relative difference of a and b; both below `zero` count as agreed. */
 static double apart(double a, double b, double zero)
 {
     if (a < zero && b < zero) return 0;
@@ -205,8 +202,7 @@ static double apart(double a, double b, double zero)
     return isfinite(r) ? r : INFINITY;
 }
 
-/* Returns the size below which a result is nothing: rounding of the differences, or the scheme's
- * error is zero on this system. */
+/* Returns the size below which a result is nothing: the differences' rounding. */
 static double nothing(const Terms *m, const Path *p)
 {
     return 1e-8 * (1 + rms(m->d.N, p->y));
@@ -284,7 +280,6 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
 
 /* ---- the whole ---------------------------------------------------------------------------------------- */
 
-/* Predicts on a path of so many intervals; *done where more of them would not help. */
 static int predict_on(Terms *m, const Table *t, const System *s, double t_end, int global,
                       size_t intervals, int finer, Prediction *out, int *done)
 {

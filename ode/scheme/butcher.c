@@ -40,8 +40,7 @@ typedef struct {
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-/* Returns whether a text is a number, a quotient of two, or what the language of schemes makes of roots: its
- * letters are those of sqrt, e. */
+/* Returns whether a text is a number, a quotient, or one with the letters of sqrt, e. */
 static int is_number(const char *text)
 {
     const char *d = text;
@@ -105,7 +104,6 @@ static int read_json_number(const Tableau *b, const json_t *x, Entry out, const 
     return put_entry(b, out, text, strlen(text), where);
 }
 
-/* Reads out (most) from an array of `least` to `most` numbers. */
 static int read_json_row(const Tableau *b, const json_t *row, size_t least, size_t most, Entry *out,
                          const char *where)
 {
@@ -327,7 +325,6 @@ static size_t find_nodes(const Tableau *b, const Table *t, char *own)
     return n;
 }
 
-/* Writes the tableau as a text; own: stages whose node is written. */
 static void print_text(const Tableau *b, const char *own, FILE *f)
 {
     fprintf(f, "scheme %s\n", b->name);
@@ -363,7 +360,6 @@ static int read_text(const Tableau *b, const char *own, Table ***list, size_t *c
     return code;
 }
 
-/* Reads the tableau with nodes by the rule of rows, and again where some are others. */
 static int make_table(Tableau *b, Table ***list, size_t *count)
 {
     size_t before = *count;
@@ -434,8 +430,7 @@ static int check_table(const Table *t)
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }
 
-/* Writes a fraction, or for an inexact table the shortest decimals of the double, so that 0.2 stays
- * 0.2. */
+/* Writes a fraction, or for an inexact table the shortest decimals of the double: 0.2 stays 0.2. */
 static void put_number(const Table *t, const mpq_t q, Entry out)
 {
     if (t->exact)
@@ -499,7 +494,6 @@ static void print_json(const Table *t, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Draws a line; from i = stages on it is the weights. */
 static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
 {
     Entry x = "";

@@ -19,6 +19,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 enum { SUBSTEPS_MAX = 256 };
@@ -75,25 +76,6 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
 
 /* ---- stages --------------------------------------------------------------------------------------------- */
 
-/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base. */
-static int shift_row(const Row *r, const Row *Y, const mpq_t c, int base, Row *out)
-{
-    mpq_t x;
-    int code = 0;
-    mpq_init(x);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
-        const Term *s = &r->term[i];
-        for (size_t k = 0; s->eval == TABLE_STATE && k < Y->terms && code == 0; k++) {
-            mpq_mul(x, s->c, Y->term[k].c);
-            code = row_add(out, Y->term[k].eval, 0, x, 0, NULL);
-        }
-        mpq_mul(x, s->c, c);
-        if (s->eval != TABLE_STATE && code == 0) code = row_add(out, base + s->eval, 0, x, 0, NULL);
-    }
-    mpq_clear(x);
-    return code;
-}
-
 /* Adds a stage as it is. Evaluations in turn over less or more than h become a stage each. */
 static void add_stage(Table *t, const Table *from, size_t i, int whole)
 {
@@ -125,19 +107,14 @@ static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t be
             mpq_mul(p->c[op], q->c[op], c);
             mpq_add(p->c[op], p->c[op], begin);
         }
-        TRY(shift_row(&q->row, Y, c, base, &p->row));
+        TRY(row_shift(&q->row, Y, c, base, NULL, &p->row));
     }
-    Row next = {0};
-    int code = shift_row(&from->update, Y, c, base, &next);
-    row_free(Y);
-    *Y = next;
-    return code;
+    return row_step(&from->update, Y, c, base, NULL);
 }
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* Joins the names by '+', or where that is too long writes "composition"; none is the name of a
- * step. */
+/* Joins the names by '+', or writes "composition"; none is the name of a step. */
 static void join_names(const Substep *step, size_t n, char name[TABLE_NAME])
 {
     size_t at = 0;
@@ -166,21 +143,6 @@ static char *say_steps(const Substep *step, size_t n)
     char *copy = text ? memory_string(text) : NULL;
     free(text);
     return copy;
-}
-
-static void round_row(Row *r)
-{
-    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
-}
-
-static void round_all(Table *t)
-{
-    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
-    for (size_t i = 0; i < t->points; i++) {
-        round_row(&t->point[i].row);
-        for (int op = 0; op < COLOURS; op++) expression_round(t->point[i].c[op]);
-    }
-    round_row(&t->update);
 }
 
 /* Reads the table back from its text: the language is the only way into a table. */
@@ -220,18 +182,14 @@ static int make_room(Table *t, const Substep *step, size_t n)
 /* Sets the field; with words it is the sum of c times the words' fields. */
 static void add_field(Table *t, const Substep *step, size_t n)
 {
-    mpq_t x;
     for (size_t i = 0; i < n; i++) t->word |= step[i].scheme->word;
     if (!t->word) return;
-    mpq_init(x);
     for (int op = 0; op < COLOURS; op++) {
         mpq_set_ui(t->weight[op], 0, 1);
         for (size_t i = 0; i < n; i++) {
-            mpq_mul(x, step[i].c, step[i].scheme->weight[op]);
-            mpq_add(t->weight[op], t->weight[op], x);
+            rational_add(t->weight[op], step[i].c, step[i].scheme->weight[op]);
         }
     }
-    mpq_clear(x);
 }
 
 static int add_steps(Table *t, const Substep *step, size_t n)
@@ -241,9 +199,8 @@ static int add_steps(Table *t, const Substep *step, size_t n)
     mpq_init(begin);
     t->colours = step[0].scheme->colours;
     add_field(t, step, n);
-    mpq_set_ui(begin, 1, 1);
-    int code = step[0].scheme->flows ? 0 : row_add(&t->update, TABLE_STATE, 0, begin, 0, NULL);
-    mpq_set_ui(begin, 0, 1);
+    int code =
+        step[0].scheme->flows ? 0 : row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL);
     for (size_t i = 0; i < n && code == 0; i++) {
         const Table *from = step[i].scheme;
         t->exact &= from->exact && !step[i].inexact;
@@ -254,7 +211,7 @@ static int add_steps(Table *t, const Substep *step, size_t n)
     mpq_clear(begin);
     if (code == 0 && step[0].scheme->flows && !t->flows)
         code = error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
-    if (code == 0 && !t->exact) round_all(t);
+    if (code == 0) expression_round_table(t);
     return code;
 }
 
@@ -294,17 +251,10 @@ static void reverse_flows(const Table *t, Table *back)
     }
 }
 
-/* Returns whether a row is y plus slopes of this step. */
-static int is_plain(const Row *r)
-{
-    return r->terms > 0 && r->term[0].eval == TABLE_STATE && !r->term[0].past &&
-           mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
-}
-
 static int check_adjoint(const Table *t)
 {
-    int plain = t->flows > 0 || is_plain(&t->update);
-    for (size_t p = 0; p < t->points; p++) plain = plain && is_plain(&t->point[p].row);
+    int plain = t->flows > 0 || row_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) plain = plain && row_plain(&t->point[p].row);
     for (size_t i = 0; i < t->stages; i++)
         plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;
     if (plain && !t->past_y && !t->past_k && !t->symbols && !t->dense) return 0;
@@ -314,14 +264,12 @@ static int check_adjoint(const Table *t)
                      t->name);
 }
 
-/* Computes out = y + (slopes of the update) - (slopes of r), where evaluation e becomes to[e]; r
- * NULL: none. */
+/* Computes out = y + (the update's slopes) - (r's), evaluation e being to[e]; r NULL: none. */
 static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
 {
     mpq_t x;
     mpq_init(x);
-    mpq_set_ui(x, 1, 1);
-    int code = row_add(out, TABLE_STATE, 0, x, 0, NULL);
+    int code = row_add(out, TABLE_STATE, 0, rational_one, 0, NULL);
     for (size_t i = 1; i < t->update.terms && code == 0; i++)
         code = row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL);
     for (size_t i = 1; r && i < r->terms && code == 0; i++) {
@@ -332,8 +280,7 @@ static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
     return code;
 }
 
-/* Puts the stages from the last to the first; to (evals): where each evaluation goes. A stage has one
- * point. */
+/* Reverses the stages, of one point each; to (evals): where each evaluation goes. */
 static int reverse_stages(const Table *t, Table *back, int *to)
 {
     int evals = 0;
@@ -352,10 +299,8 @@ static int reverse_stages(const Table *t, Table *back, int *to)
         row_free(&p->row);
         TRY(adjoint_row(t, &from->row, to, &p->row));
         p->timed = from->timed;
-        for (int op = 0; op < COLOURS && p->timed; op++) {
-            mpq_set_ui(p->c[op], 1, 1);
-            mpq_sub(p->c[op], p->c[op], from->c[op]);
-        }
+        for (int op = 0; op < COLOURS && p->timed; op++)
+            mpq_sub(p->c[op], rational_one, from->c[op]);
     }
     row_free(&back->update);
     return adjoint_row(t, NULL, to, &back->update);
@@ -407,7 +352,6 @@ int scheme_conjugate(const Table *P, const Table *S, Table **out)
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
-/* Reads c before the last '*' of an item. */
 static int read_weight(const char *item, const char *star, Substep *s)
 {
     Table *t = table_new("");
@@ -421,8 +365,7 @@ static int read_weight(const char *item, const char *star, Substep *s)
     return code;
 }
 
-/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at its
- * commas. */
+/* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at commas. */
 static int read_items(const Zoo *z, char *list, Substep *step, Table **scheme, size_t *n)
 {
     size_t weights = 0;

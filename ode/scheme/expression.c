@@ -12,6 +12,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -115,10 +116,8 @@ static int is_scalar(const Row *r)
 
 static void number_of(const Row *r, mpq_t out)
 {
-    if (r->terms)
-        mpq_set(out, r->term[0].c);
-    else
-        mpq_set_ui(out, 0, 1);
+    mpq_set_ui(out, 0, 1);
+    if (r->terms) mpq_set(out, r->term[0].c);
 }
 
 static int check_size(const Cursor *c, const mpq_t q)
@@ -128,7 +127,6 @@ static int check_size(const Cursor *c, const mpq_t q)
     return cursor_error(c, "expected a coefficient of fewer digits");
 }
 
-/* Calls row_add and counts its work. */
 static int add_term(Parser *p, Row *r, const Term *like, const mpq_t c, int symbols,
                     const int *symbol)
 {
@@ -246,6 +244,25 @@ void expression_round(mpq_t q)
     mpz_clears(ten, twice, NULL);
 }
 
+static void round_row(Row *r)
+{
+    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
+}
+
+void expression_round_table(Table *t)
+{
+    if (t->exact) return;
+    round_row(&t->update);
+    round_row(&t->error);
+    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
+    for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
+    for (size_t i = 0; i < t->points; i++) {
+        round_row(&t->point[i].row);
+        expression_round(t->point[i].scale);
+        for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
+    }
+}
+
 /* ---- products ----------------------------------------------------------------------------------- */
 
 /* Writes the sorted union of two symbol lists; < 0 when there are too many. */
@@ -338,12 +355,8 @@ static int stage_row(const Table *t, size_t stage, int past, Row *out)
 {
     const Stage *s = &t->stage[stage];
     int code = 0;
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
     for (int i = 0; code == 0 && i < stage_parts(t, s->op)->count; i++)
-        code = row_add(out, s->eval + i, past, one, 0, NULL);
-    mpq_clear(one);
+        code = row_add(out, s->eval + i, past, rational_one, 0, NULL);
     return code;
 }
 
@@ -367,13 +380,8 @@ static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
 static int parse_state(Parser *p, Row *out)
 {
     int past;
-    mpq_t one;
     TRY(parse_past(p, "first", &past));
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(out, TABLE_STATE, past, one, 0, NULL);
-    mpq_clear(one);
-    return code;
+    return row_add(out, TABLE_STATE, past, rational_one, 0, NULL);
 }
 
 static int is_slope(const char *word)
@@ -388,14 +396,10 @@ static int parse_name(Parser *p, const char *word, const char *at, Row *out)
     if (is_slope(word)) return parse_slope(p, word, at, out);
     for (size_t i = 0; i < p->bindings; i++) {
         if (strcmp(p->binding[i].name, word) != 0) continue;
-        mpq_t one;
         Row number = {0};
-        mpq_init(one);
-        mpq_set_ui(one, 1, 1);
-        int code = row_one(&number, one);
+        int code = row_one(&number, rational_one);
         if (code == 0) code = multiply(p, &number, &p->binding[i].value, out);
         row_free(&number);
-        mpq_clear(one);
         return code;
     }
     p->cursor.at = at;
@@ -453,25 +457,20 @@ static int parse_factor(Parser *p, Row *out)
     return parse_name(p, word, at, out);
 }
 
-/* Replaces a learned symbol's whole power by a product. */
 static int symbol_power(Parser *p, Row *x, const mpq_t e)
 {
     if (mpz_cmp_ui(mpq_denref(e), 1) != 0 || mpq_sgn(e) <= 0 || mpq_cmp_ui(e, TABLE_SYMBOLS, 1) > 0)
         return cursor_error(&p->cursor,
                             "expected a whole power of 1 to %d of a learned coefficient",
                             TABLE_SYMBOLS);
-    mpq_t one;
     Row result = {0};
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_one(&result, one);
+    int code = row_one(&result, rational_one);
     for (unsigned long i = 0, n = mpz_get_ui(mpq_numref(e)); code == 0 && i < n; i++) {
         Row next = {0};
         code = multiply(p, &result, x, &next);
         row_free(&result);
         result = next;
     }
-    mpq_clear(one);
     row_free(x);
     *x = result;
     return code;

@@ -105,7 +105,6 @@ static void put_words(const Iterated *x, const char *at, const char *end, size_t
     }
 }
 
-/* Writes k = OP( of a stage, up to its row. */
 static void put_head(const Iterated *x, size_t number, const Stage *s)
 {
     fprintf(x->f, "k%zu = %c", number, table_letters[s->op]);
@@ -113,7 +112,6 @@ static void put_head(const Iterated *x, size_t number, const Stage *s)
     fputc('(', x->f);
 }
 
-/* Writes a run. row (stages): the lines of the run's stages from behind "OP(" on. */
 static void put_run(const Iterated *x, size_t begin, const char *const *row)
 {
     const Place *run = &x->place[begin];
@@ -131,7 +129,6 @@ static void put_run(const Iterated *x, size_t begin, const char *const *row)
         }
 }
 
-/* Writes the text, line by line. */
 static void put_text(const Iterated *x, const char *text, const char **row)
 {
     size_t stage = 0, begin = 0;

@@ -49,16 +49,23 @@ int cursor_end(Cursor *c, const char *expected);
 /* Reads digits into a number of at most `most`. */
 int cursor_integer(Cursor *c, long most, long *out);
 
-/* Parses a linear expression over y, y[-j], k's and names; out (zeroed) is the caller's to
- * row_free. */
+/* Parses a linear expression over y, y[-j], k's and names into out (zeroed). Caller: row_free. */
 int expression_parse(Parser *p, Row *out);
 /* Parses an expression that must be a number without learned symbols. The cursor stops behind it, as
  * before the operator of a flow, which no sign joins to it. */
 int expression_number(Parser *p, mpq_t out);
 /* Parses a product alone in the same way: a + or - behind it is left. */
 int expression_product(Parser *p, mpq_t out);
-/* Rounds what an inexact table cannot keep as a small fraction to TABLE_DIGITS decimals. */
+/* Round a number, or all that an inexact table holds, to a small fraction or TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
+void expression_round_table(Table *t);
+
+/* ---- split.c ---- */
+
+/* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base: those of evaluations or,
+ * with a solver over H, of its stages. row_step puts the result in the place of Y. */
+int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out);
+int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver);
 
 /* ---- terms.c ---- */
 

@@ -78,7 +78,6 @@ static int loop_count(const char *rest, const char *kind, int *n)
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 
-/* Writes N times F/N, then G/N, by Euler, with one set. */
 static int write_looped(const char *rest, FILE *f)
 {
     int n;

@@ -8,18 +8,15 @@
 
 enum { LOOPS_MAX = 64 }; /* largest number in such a name, letters apart */
 
-/* Writes the text; *made = 0: the name has no such pattern. ERR_INPUT: the pattern does not take such a
- * name. */
+/* Writes the text; *made = 0: the name has no such pattern. ERR_INPUT: no such name of a pattern. */
 int made_write(const char *name, FILE *f, int *made);
 /* Returns what is behind "word:" and its like; the name itself where it has no pattern. */
 const char *made_rest(const char *name);
 /* Returns where a comma stands between the two numbers of a name, as sandwich:N,K; 0: nowhere. */
 size_t made_comma(const char *name);
-/* Writes THETA of dial:S-THETA as a fraction in lowest terms, so that each level has one name: dial:2-1/2 for dial:2-0.5.
- * Another name stays as it is. */
+/* Writes THETA of dial:S-THETA in lowest terms: dial:2-1/2 for dial:2-0.5. Others stay. */
 void made_reduce(char *name, size_t room);
-/* Reads digits alone, a number of at most `most`, and moves *at behind them; -1: there is none
- * such. */
+/* Reads digits alone, a number up to `most`, and moves *at behind them; -1: none. */
 int made_number(const char **at, int most);
 /* Returns ERR_INPUT for a name that is longer than any can be. */
 int made_too_long(const char *name);

@@ -24,7 +24,6 @@
 #include "kernels/error.h"
 #include "ode/scheme/scheme.h"
 
-/* Returns the one operator of all stages, or -1. */
 static int only_operator(const Table *t)
 {
     for (size_t i = 1; i < t->stages; i++)
@@ -95,7 +94,6 @@ static void put_words(const Rewrite *r, const char *at, const char *end)
     }
 }
 
-/* Writes the update over F: a stage in which G takes its sub-step, then y'. */
 static void put_update(const Rewrite *r, const Table *t, const char *row, const char *end)
 {
     fprintf(r->f, "k%zu = G(", t->stages + 1);
@@ -122,8 +120,7 @@ static void put_title(const char *line, const char *end, int op, FILE *f)
     fprintf(f, "%.*s%s\n", (int)(end - line), line, words[op]);
 }
 
-/* Writes `decoder` before the first line behind the head. Writes a flow of F and then that of C,
- * and returns 1. */
+/* Writes `decoder` before the first line of the body; a flow of F, then that of C: returns 1. */
 static int put_decoder(const char *at, const char *end, int begun, FILE *f)
 {
     const char *F = memchr(at, 'F', (size_t)(end - at));

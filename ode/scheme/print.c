@@ -68,7 +68,6 @@ static void find_row_mark(Pen *pen, const Row *r)
     for (size_t i = 0; i < r->terms; i++) find_mark(pen, r->term[i].c);
 }
 
-/* Looks at every number that is printed. */
 static Pen pen_for(const Table *t, FILE *f)
 {
     Pen pen = {t, f, MARK_MADE};
@@ -88,8 +87,7 @@ static Pen pen_for(const Table *t, FILE *f)
     return pen;
 }
 
-/* Prints the magnitude of a coefficient: p/q, or where the table is inexact the decimal that shows
- * so. */
+/* Prints a coefficient's magnitude: p/q, or the decimal that shows that the table is inexact. */
 static void print_number(const Pen *pen, mpq_srcptr c)
 {
     mpq_t q;
@@ -103,7 +101,6 @@ static void print_number(const Pen *pen, mpq_srcptr c)
     mpq_clear(q);
 }
 
-/* Returns whether the table is inexact and none of its numbers shows so. */
 static int is_marked(const Pen *pen)
 {
     return !pen->t->exact && pen->mark == MARK_MADE;
@@ -167,7 +164,6 @@ static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int mark
     print_operator(op, set, pen->f);
 }
 
-/* Prints the head of stage s at its first point. */
 static void print_head(const Pen *pen, const Stage *s, const Point *p)
 {
     if (p->phi) {
@@ -208,8 +204,7 @@ static void print_symbol(const Pen *pen, const Symbol *s)
     fputc('\n', pen->f);
 }
 
-/* Prints the symbols that are ready. They keep their order: one is printed once everything before
- * it is. */
+/* Prints the symbols that are ready, in their order. */
 static size_t print_symbols(const Pen *pen, size_t next, int stage)
 {
     for (; next < pen->t->symbols && ready_stage(pen, &pen->t->symbol[next]) <= stage; next++)

@@ -1,25 +1,23 @@
-/* rationals.h: lists of rationals. Private to ode/. */
+/* rationals.h: lists of rationals, and sums of products. Private to ode/. */
 #ifndef TROTTER_RATIONALS_H
 #define TROTTER_RATIONALS_H
 
 #include <gmp.h>
 #include <stddef.h>
 
-#include "kernels/memory.h"
+extern const mpq_t rational_one; /* 1 */
 
-/* Makes n zeros; NULL: out of memory. */
-static inline mpq_t *rationals_new(size_t n)
-{
-    mpq_t *list = memory_new(n, sizeof(mpq_t));
-    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
-    return list;
-}
+/* Compute sum + a b, sum - a b and x / k, k > 0, in place. */
+void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
+void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
+void rational_divide(mpq_ptr x, unsigned long k);
 
-/* NULL is allowed. */
-static inline void rationals_free(mpq_t *list, size_t n)
-{
-    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
-    memory_free(list);
-}
+mpq_t *rationals_new(size_t n); /* zeros; NULL: out of memory */
+void rationals_free(mpq_t *list, size_t n);
+
+/* Eliminates by Gauss and Jordan in m (rows, wide), with pivots in the first `columns` columns, above `nothing` in
+ * modulus. Each row of the rank, which is returned, then begins with its pivot, 1, in column pivot[row]. */
+size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, double nothing,
+                        size_t *pivot);
 
 #endif

@@ -59,7 +59,6 @@ static int next_line(Cursor *c, const char *stop)
     return 0;
 }
 
-/* Moves c->end to where the physical line of the cursor ends. */
 static void leave_line(Cursor *c, const char *stop)
 {
     const char *newline = memchr(c->end, '\n', (size_t)(stop - c->end));
@@ -111,8 +110,7 @@ static int is_scheme_line(const Cursor *c)
     return cursor_word(&copy, word, sizeof word) && strcmp(word, "scheme") == 0;
 }
 
-/* Declares the stages of the k lines up to the next scheme, and looks for what makes the scheme a
- * decoder's. */
+/* Declares the stages of the k lines up to the next scheme, and whether it is a decoder's. */
 static int declare_stages(Parser *p, const char *stop)
 {
     Cursor keep = p->cursor;
@@ -132,26 +130,6 @@ static int declare_stages(Parser *p, const char *stop)
     return code;
 }
 
-static void round_row(Row *r)
-{
-    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
-}
-
-/* Rounds an inexact table: everything it holds becomes a small fraction or TABLE_DIGITS
- * decimals. */
-static void round_table(Table *t)
-{
-    round_row(&t->update);
-    round_row(&t->error);
-    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
-    for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
-    for (size_t i = 0; i < t->points; i++) {
-        round_row(&t->point[i].row);
-        expression_round(t->point[i].scale);
-        for (int op = 0; op < t->colours; op++) expression_round(t->point[i].c[op]);
-    }
-}
-
 static void find_depth(Table *t, const Row *r)
 {
     for (size_t i = 0; i < r->terms; i++) {
@@ -160,8 +138,7 @@ static void find_depth(Table *t, const Row *r)
     }
 }
 
-/* Refuses an estimate of the error unless the scheme is a one-step method of stages without learned
- * names. */
+/* Refuses an estimate unless the scheme is a one-step method of stages, without learned names. */
 static int check_error(const Parser *p)
 {
     const Table *t = p->table;
@@ -204,7 +181,7 @@ static int finish(Parser *p)
     if (t->flows && t->symbols)
         return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
                             t->name);
-    if (!t->exact) round_table(t);
+    expression_round_table(t);
     table_times(t);
     find_depth(t, &t->update);
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
@@ -222,8 +199,7 @@ static void parser_free(Parser *p)
     *p = (Parser){.cursor = p->cursor, .work = p->work};
 }
 
-/* Parses one scheme from its `scheme` line; leaves the cursor on the next scheme's line or at the
- * end. */
+/* Parses a scheme from its `scheme` line; leaves the cursor on the next one's, or at the end. */
 static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
 {
     char name[TABLE_NAME];

@@ -75,8 +75,7 @@ int butcher_is(const char *text, size_t bytes);
 /* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms. A c that is
  * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
-/* Prints a one-step table whose stages are all H, in a form that reads back as it. ERR_INPUT:
- * another table. */
+/* Prints a one-step table of stages H, in a form that reads back as it. ERR_INPUT: another table. */
 enum { BUTCHER_JSON, BUTCHER_DRAWN };
 int butcher_print(const Table *t, int form, FILE *f);
 
@@ -98,8 +97,7 @@ int scheme_fixed_point(const Table *t, int corrections, const char *name, FILE *
 
 /* ---- compose.c: schemes made of one-step schemes --------------------------------------------------- */
 
-/* A step of a scheme (borrowed, symbols frozen or none) over c h; inexact: c is not a rational that the user
- * gave. */
+/* A step of a scheme (borrowed, without symbols) over c h; inexact: c is no rational as given. */
 typedef struct {
     const Table *scheme;
     mpq_t c;

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 #include <stdio.h>
@@ -23,27 +24,32 @@ static int is_solver(const Table *s)
     return ok;
 }
 
-/* Computes out = (state weight of r) Y + sum over the solver's slopes of c a k, where k is evaluation base
- * + stage. */
-static int shift_row(const Table *solver, const Row *r, const Row *Y, const mpq_t c, int base,
-                     Row *out)
+/* H is two evaluations of a solver's stage, and the first of them speaks for it. */
+int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out)
 {
     mpq_t q;
     int code = 0;
     mpq_init(q);
     for (size_t i = 0; i < r->terms && code == 0; i++) {
         const Term *s = &r->term[i];
-        if (s->eval == TABLE_STATE) {
-            for (size_t k = 0; k < Y->terms && code == 0; k++) {
-                mpq_mul(q, Y->term[k].c, s->c);
-                code = row_add(out, Y->term[k].eval, 0, q, 0, NULL);
-            }
-        } else if (solver->eval[s->eval].op == OP_F) { /* H is two evaluations; one speaks for it */
-            mpq_mul(q, s->c, c);
-            code = row_add(out, base + solver->eval[s->eval].stage, 0, q, 0, NULL);
+        for (size_t k = 0; s->eval == TABLE_STATE && k < Y->terms && code == 0; k++) {
+            mpq_mul(q, s->c, Y->term[k].c);
+            code = row_add(out, Y->term[k].eval, 0, q, 0, NULL);
         }
+        if (s->eval == TABLE_STATE || (solver && solver->eval[s->eval].op != OP_F)) continue;
+        mpq_mul(q, s->c, c);
+        code = row_add(out, base + (solver ? solver->eval[s->eval].stage : s->eval), 0, q, 0, NULL);
     }
     mpq_clear(q);
+    return code;
+}
+
+int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
+{
+    Row next = {0};
+    int code = row_shift(r, Y, c, base, solver, &next);
+    row_free(Y);
+    *Y = next;
     return code;
 }
 
@@ -54,19 +60,15 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
         Point *p = &t->point[t->points];
         point_init(p);
         t->points++;
-        TRY(shift_row(solver, &solver->point[solver->eval[solver->stage[i].eval].point].row, Y,
-                      flow->c, base, &p->row));
+        TRY(row_shift(&eval_point(solver, solver->stage[i].eval)->row, Y, flow->c, base, solver,
+                      &p->row));
         t->stage[t->stages] = (Stage){.op = flow->op, .set = flow->set, .eval = (int)t->evals};
         t->eval[t->evals] = (Eval){
             .op = flow->op, .set = flow->set, .point = (int)t->points - 1, .stage = (int)t->stages};
         t->stages++;
         t->evals++;
     }
-    Row next = {0};
-    int code = shift_row(solver, &solver->update, Y, flow->c, base, &next);
-    row_free(Y);
-    *Y = next;
-    return code;
+    return row_step(&solver->update, Y, flow->c, base, solver);
 }
 
 static int expand_into(Table *t, const Table *from, const Table *solver)
@@ -75,21 +77,14 @@ static int expand_into(Table *t, const Table *from, const Table *solver)
     if (!(t->stage = memory_new(n, sizeof(Stage)))) return ERR_MEMORY;
     if (!(t->eval = memory_new(n, sizeof(Eval)))) return ERR_MEMORY;
     if (!(t->point = memory_new(n, sizeof(Point)))) return ERR_MEMORY;
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(&t->update, TABLE_STATE, 0, one, 0, NULL);
-    mpq_clear(one);
+    int code = row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL);
     for (size_t i = 0; i < from->flows && code == 0; i++)
         code = append_flow(t, &from->flow[i], solver, &t->update);
     t->exact = from->exact && solver->exact;
     t->word = from->word;
     t->colours = from->colours;
     for (int op = 0; op < COLOURS; op++) mpq_set(t->weight[op], from->weight[op]);
-    for (size_t i = 0; !t->exact && i < t->points; i++)
-        for (size_t k = 0; k < t->point[i].row.terms; k++)
-            expression_round(t->point[i].row.term[k].c);
-    for (size_t k = 0; !t->exact && k < t->update.terms; k++) expression_round(t->update.term[k].c);
+    expression_round_table(t);
     table_times(t);
     return code;
 }

@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 #include <ctype.h>
@@ -20,7 +21,6 @@ static void *push(void *list, size_t *count, size_t size)
 
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
-/* Parses OP[set], one of the first `most` operators with a set number, 1 by default. */
 static int parse_operator(Parser *p, int most, int *op, int *set)
 {
     Cursor *c = &p->cursor;
@@ -66,7 +66,6 @@ typedef struct {
     mpq_t scale;
 } Head;
 
-/* Parses phiJ([coefficient] OP[set]) behind "phi". */
 static int parse_phi(Parser *p, Head *h)
 {
     Cursor *c = &p->cursor;
@@ -102,37 +101,28 @@ static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, in
     if (!grown) return ERR_MEMORY;
     t->point = grown;
     Point *q = &grown[t->points - 1];
-    int code = 0;
     point_init(q);
     q->timed = timed;
     q->phi = h->phi;
     q->ops = h->ops;
     if (h->phi) mpq_set(q->scale, h->scale);
     for (int op = 0; op < COLOURS && timed; op++) mpq_set(q->c[op], at);
-    for (size_t i = 0; i < row->terms && code == 0; i++) {
-        const Term *s = &row->term[i];
-        code = row_add(&q->row, s->eval, s->past, s->c, s->symbols, s->symbol);
-    }
-    return code;
+    return row_add_row(&q->row, row, rational_one);
 }
 
 /* Adds the points of stage i, whose argument is `row`; its evaluations stand already. */
 static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at, int timed)
 {
-    mpq_t one;
     const Stage *s = &t->stage[i];
     const Parts *parts = stage_parts(t, s->op);
     int code = add_point(t, row, h, at, timed);
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
     for (int k = 0; k < parts->count && code == 0; k++) {
         if (k > 0 && parts->in_turn) {
-            code = row_add(row, s->eval + k - 1, 0, one, 0, NULL);
+            code = row_add(row, s->eval + k - 1, 0, rational_one, 0, NULL);
             if (code == 0) code = add_point(t, row, h, at, timed);
         }
         t->eval[s->eval + k].point = (int)t->points - 1;
     }
-    mpq_clear(one);
     return code;
 }
 
@@ -184,8 +174,7 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
-/* Checks the increment of an exponential stage; gives the stage's evaluation its operator, known by
- * now. */
+/* Checks the increment of an exponential stage, and gives its evaluation the operator. */
 static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 {
     Table *t = p->table;
@@ -337,7 +326,6 @@ static int read_field(Parser *p)
     return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
 }
 
-/* Reads `linear OP`: one of the operators that the scheme takes to be linear. */
 static int read_linear(Parser *p)
 {
     int op, set;
@@ -348,8 +336,7 @@ static int read_linear(Parser *p)
     return cursor_end(&p->cursor, "the end of the line after the operator");
 }
 
-/* Has only to check the end: scheme.c reads this line before the stages, so that H and L among them
- * know. */
+/* Only checks the end: scheme.c reads this line before the stages, for H and L among them. */
 static int read_decoder(Parser *p)
 {
     return cursor_end(&p->cursor, "the end of the line");
@@ -373,7 +360,6 @@ static int new_name(Parser *p, char *name)
     return cursor_expect(c, "=");
 }
 
-/* Binds name to value, which the parser owns from here on. */
 static int bind(Parser *p, const char *name, Row *value)
 {
     Binding *grown = push(p->binding, &p->bindings, sizeof(Binding));
@@ -403,7 +389,6 @@ static int read_let(Parser *p)
     return code;
 }
 
-/* Adds a new symbol, bound to its name; returns it through *out. */
 static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
 {
     Table *t = p->table;
@@ -416,15 +401,10 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
     strcpy((*out)->name, name);
     (*out)->kind = kind;
     mpq_init((*out)->start);
-    mpq_set_ui((*out)->start, kind == SYMBOL_SIGMOID, 2); /* sigmoid(0) = 1/2, tanh(0) = 0 */
-    mpq_canonicalize((*out)->start);
+    mpq_set_d((*out)->start, kind == SYMBOL_SIGMOID ? 0.5 : 0); /* sigmoid(0), tanh(0) */
     Row value = {0};
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(&value, EXPR_ONE, 0, one, 1, (int[]){(int)t->symbols - 1});
-    mpq_clear(one);
-    return code == 0 ? bind(p, name, &value) : code;
+    TRY(row_add(&value, EXPR_ONE, 0, rational_one, 1, (int[]){(int)t->symbols - 1}));
+    return bind(p, name, &value);
 }
 
 static int read_learn(Parser *p)

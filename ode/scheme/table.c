@@ -4,6 +4,7 @@
 #include "ode/scheme/table.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,11 @@ int row_equal(const Row *a, const Row *b)
     return 1;
 }
 
+int row_plain(const Row *r)
+{
+    return r->terms > 0 && r->term[0].eval == TABLE_STATE && mpq_equal(r->term[0].c, rational_one);
+}
+
 int row_add_row(Row *to, const Row *from, const mpq_t factor)
 {
     mpq_t c;
@@ -118,12 +124,7 @@ int row_add_row(Row *to, const Row *from, const mpq_t factor)
 
 static int row_copy(Row *to, const Row *from)
 {
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add_row(to, from, one);
-    mpq_clear(one);
-    return code;
+    return row_add_row(to, from, rational_one);
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */
@@ -148,16 +149,22 @@ Table *table_new(const char *name)
     return NULL;
 }
 
-void table_free(Table *t)
+static void symbols_clear(Table *t)
 {
-    if (!t) return;
-    for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
-    for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
     for (size_t i = 0; i < t->symbols; i++) {
         for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
         memory_free(t->symbol[i].input);
         mpq_clear(t->symbol[i].start);
     }
+    t->symbols = 0;
+}
+
+void table_free(Table *t)
+{
+    if (!t) return;
+    for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
+    for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
+    symbols_clear(t);
     row_free(&t->update);
     row_free(&t->error);
     table_free(t->pair);
@@ -268,8 +275,7 @@ void table_value(const Table *t, const Term *term, mpq_t out)
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
 }
 
-/* Sets c to what a slope adds to the clock of an operator: 1 to its own, else 0; of an exponential stage
- * the increment's node. */
+/* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node. */
 static void slope_time(const Table *t, int eval, int op, mpq_t c)
 {
     const Point *at = eval_point(t, eval);
@@ -279,7 +285,6 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-/* Sets c to the node of a row by the rule, for one colour. */
 static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     mpq_t w, x;
@@ -292,8 +297,7 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
             mpq_set_si(x, -s->past, 1);
         else
             slope_time(t, s->eval, op, x);
-        mpq_mul(w, w, x);
-        mpq_add(c, c, w);
+        rational_add(c, w, x);
     }
     mpq_clears(w, x, NULL);
 }
@@ -301,14 +305,10 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 /* Sets a point's node by the rule; that of an increment is over J!. */
 static void point_time(const Table *t, Point *p, int op)
 {
-    mpq_t over;
-    mpq_init(over);
     row_time(t, &p->row, op, p->c[op]);
     for (int j = 2; j < p->phi; j++) {
-        mpq_set_ui(over, 1, (unsigned)j);
-        mpq_mul(p->c[op], p->c[op], over);
+        rational_divide(p->c[op], (unsigned)j);
     }
-    mpq_clear(over);
 }
 
 void table_times(Table *t)
@@ -339,20 +339,15 @@ Table *table_freeze(const Table *from)
     Table *t = table_copy(from);
     int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
-    if (code == 0) {
-        for (size_t i = 0; i < t->symbols; i++) {
-            for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
-            memory_free(t->symbol[i].input);
-            mpq_clear(t->symbol[i].start);
-        }
-        t->symbols = 0;
-        t->dense = 0; /* constant weights telescope exactly */
-        table_free(t->pair);
-        t->pair = NULL;
-        return t;
+    if (code != 0) {
+        table_free(t);
+        return NULL;
     }
-    table_free(t);
-    return NULL;
+    symbols_clear(t);
+    t->dense = 0; /* constant weights telescope exactly */
+    table_free(t->pair);
+    t->pair = NULL;
+    return t;
 }
 
 /* ---- start of a multistep scheme ----------------------------------------------------------------- */
@@ -373,8 +368,7 @@ static int start_argument(Row *r, int history, int ready)
     return code;
 }
 
-/* Sums a row's weights on slopes of an operator, with symbols at their starting values; set 0: of
- * every set. */
+/* Sums a row's weights on slopes of an operator, symbols at their start; set 0: every set. */
 static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum)
 {
     mpq_t c;
@@ -391,16 +385,14 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     mpq_clear(c);
 }
 
-/* Makes y' = y + K: past slopes become current ones, the weights of each colour are normalised to total
- * 1. */
+/* Makes y' = y + K: past slopes become current ones, each colour's weights total 1. */
 static int start_update(const Table *t, Row *r)
 {
     Row out = {0};
     mpq_t c, total[COLOURS];
     mpq_inits(c, total[OP_F], total[OP_G], total[OP_C], NULL);
     for (int op = 0; op < t->colours; op++) slope_total(t, r, op, 0, total[op]);
-    mpq_set_ui(c, 1, 1);
-    int code = row_add(&out, TABLE_STATE, 0, c, 0, NULL);
+    int code = row_add(&out, TABLE_STATE, 0, rational_one, 0, NULL);
     for (size_t i = 0; i < r->terms && code == 0; i++) {
         const Term *s = &r->term[i];
         if (s->eval == TABLE_STATE) continue;

@@ -108,8 +108,7 @@ typedef struct Table {
     Flow *flow;
     Symbol *symbol;
     Row update;
-    /* The scheme solves the sum of its colours, each times its weight. The weights are 1 except for
-     * words. */
+    /* The scheme solves the sum of its colours times these weights: 1 except for words. */
     mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
     /* Colours that the scheme takes to be linear (`linear F`), bits as in Point.ops: f'' = 0, and no f depends on time.
@@ -129,8 +128,7 @@ void table_free(Table *t);
 Table *table_copy(const Table *t);
 void table_rename(Table *t, const char *name);
 
-/* The evaluations of a stage of one operator, in their order. in_turn: each has its own point, which reads those
- * before. */
+/* The evaluations of a stage, in order. in_turn: each has its own point, which reads those before. */
 typedef struct {
     int count, colour[COLOURS];
     int in_turn;
@@ -143,7 +141,8 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
 int row_add_row(Row *to, const Row *from, const mpq_t factor);
 void row_free(Row *r);
 int row_equal(const Row *a, const Row *b);
-void point_init(Point *p); /* sets p to zero */
+int row_plain(const Row *r); /* 1: the first state has weight 1, as in y + slopes */
+void point_init(Point *p);   /* sets p to zero */
 void point_free(Point *p);
 
 /* Computes a term's coefficient with its symbols at their starting values. */
@@ -154,8 +153,7 @@ void table_value(const Table *t, const Term *term, mpq_t out);
  * no derivative of an f moves a clock. Symbols are at their starting values. */
 void table_times(Table *t);
 
-/* Copies t without the pair and with starting values in place of symbols. Theory and fixed steps read such a
- * copy. */
+/* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. */
 Table *table_freeze(const Table *t);
 
 /* Returns the table of a step that has only `history` past steps behind it (the start of a multistep
@@ -168,14 +166,12 @@ Table *table_start(const Table *t, int history);
 
 /* ---- pair.c ---- */
 
-/* Makes `whole`, a table of stages with an error, the pair of a new table. The new table has no error, and only
- * the stages that its update reads, directly or through others. Takes ownership of whole unless it fails:
- * ERR_MEMORY. */
+/* Makes `whole`, a table with an error, the pair of a new table, which has no error and only the
+ * stages that its update reads. Owns whole unless it fails: ERR_MEMORY. */
 int table_pair(Table *whole, Table **out);
 /* Returns the table of the text: the pair where there is one, else t. */
 const Table *table_whole(const Table *t);
-/* Copies the pair with another update: yhat = y' - error, the embedded method, or the error itself. NULL: out of
- * memory. */
+/* Copy the pair with another update: yhat = y' - error, or the error. NULL: out of memory. */
 Table *table_embedded(const Table *t);
 Table *table_estimate(const Table *t);
 /* Returns the sum of the estimate's weights on one operator, the largest of these sums: 0 where yhat has the weights
@@ -191,8 +187,7 @@ int table_expand(const Table *t, const Table *solver, Table **out);
 
 /* ---- table.c ---- */
 
-/* Counts the evaluations of an operator in a step (a flow counts one, an exponential stage
- * none). */
+/* Counts an operator's evaluations in a step: a flow is one, an exponential stage none. */
 size_t table_evals(const Table *t, int op);
 
 /* Returns the number of parameter sets of an operator, which is the largest set used. */
@@ -205,8 +200,7 @@ void table_weight(const Table *t, int op, int set, mpq_t out);
 /* Returns 1 where there are stages, each is of this operator, OP_F .. OP_A, and none is exponential. */
 int table_over(const Table *t, int op);
 
-/* table_phi returns whether some stage is exponential. eval_point returns the point of an
- * evaluation. */
+/* table_phi: whether some stage is exponential. eval_point: the point of an evaluation. */
 int table_phi(const Table *t);
 const Point *eval_point(const Table *t, int eval);
 
@@ -234,8 +228,7 @@ int table_blocks(const Table *t, int *block, int *solved, size_t *count);
 
 /* ---- print.c ---- */
 
-/* Prints the scheme as a text that parses back to the same table (not for tables of
- * table_start). */
+/* Prints a text that parses back to the same table (not for tables of table_start). */
 int table_print(const Table *t, FILE *f);
 
 /* Returns the double nearest to a rational (mpq_get_d truncates). */

@@ -1,6 +1,7 @@
 /* zoo.c: schemes by name. The built-in texts are ode/scheme/zoo.scheme, embedded as it is; names with a
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "ode/scheme/lexer.h"
@@ -36,10 +37,8 @@ static int make_way(Zoo *z, const char *file, const Table *t)
     if (i >= z->built_in)
         return error_set(ERR_INPUT, "%s: expected a new name; scheme '%s' exists already", file,
                          t->name);
-    Table **grown =
-        memory_grow(z->replaced, z->replacements, z->replacements + 1, sizeof *z->replaced);
-    if (!grown) return ERR_MEMORY;
-    (z->replaced = grown)[z->replacements++] = z->scheme[i];
+    TRY(memory_more(&z->replaced, z->replacements, sizeof *z->replaced));
+    z->replaced[z->replacements++] = z->scheme[i];
     memmove(z->scheme + i, z->scheme + i + 1, (--z->count - i) * sizeof *z->scheme);
     z->built_in--;
     return 0;
@@ -51,10 +50,8 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
     int code = 0;
     for (; i < count; i++) {
         if ((code = make_way(z, file, list[i])) != 0) break;
-        Table **grown = memory_grow(z->scheme, z->count, z->count + 1, sizeof *z->scheme);
-        if (!grown) code = ERR_MEMORY;
-        if (code != 0) break;
-        (z->scheme = grown)[z->count++] = list[i];
+        if ((code = memory_more(&z->scheme, z->count, sizeof *z->scheme)) != 0) break;
+        z->scheme[z->count++] = list[i];
     }
     for (; i < count; i++) table_free(list[i]);
     memory_free(list);
@@ -63,24 +60,14 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
 
 int zoo_read(Zoo *z, const char *file)
 {
-    FILE *f = fopen(file, "rb");
-    if (!f) return error_set(ERR_INPUT, "%s: the scheme file cannot be opened", file);
-    char *text = memory_new(SCHEME_BYTES + 1, 1);
-    if (!text) {
-        fclose(f);
-        return ERR_MEMORY;
-    }
-    size_t bytes = fread(text, 1, SCHEME_BYTES + 1, f);
-    size_t mark = text_mark(text, bytes), count = 0;
+    char *text;
+    size_t bytes, count = 0;
     Table **list = NULL;
-    int bad = ferror(f), code;
-    fclose(f);
-    if (bad)
-        code = error_set(ERR_INPUT, "%s: the scheme file cannot be read", file);
-    else
-        code = (bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark)
-                    ? butcher_parse
-                    : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
+    TRY(file_whole(file, SCHEME_BYTES + 1, &text, &bytes));
+    size_t mark = text_mark(text, bytes);
+    int tableau = bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark);
+    int code =
+        (tableau ? butcher_parse : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
     memory_free(text);
     if (code == 0) return add_tables(z, file, list, count);
     memory_free(list);
@@ -98,7 +85,6 @@ void zoo_close(Zoo *z)
 
 /* ---- names that are texts --------------------------------------------------------------------------- */
 
-/* Parses a text (from open_memstream) as one scheme and gives it `name`. */
 static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
 {
     Table **list = NULL;
@@ -142,8 +128,7 @@ static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
     return code;
 }
 
-/* Writes NAME-layer, NAME-F, NAME-G for a stored scheme NAME; *made = 0 where the name is none of
- * these. */
+/* Writes NAME-layer, NAME-F, NAME-G of a stored scheme; *made = 0: it is none of these. */
 static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
     size_t n = strlen(name);
@@ -163,8 +148,7 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
 
-/* Returns the edit distance to a stored name, for the nearest one of a misspelt one (Levenshtein
- * 1966). */
+/* Returns the edit distance (Levenshtein 1966), for the name nearest to a misspelt one. */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(b), row[TABLE_NAME + 1];
@@ -208,7 +192,6 @@ static int write_made(const Zoo *z, const char *name, FILE *f)
     return made ? 0 : unknown(z, name);
 }
 
-/* Finds a scheme by its name without sub-flow suffix. */
 static int find_base(const Zoo *z, const char *name, Table **out)
 {
     const Table *t = stored(z, name);
@@ -258,7 +241,6 @@ int zoo_name(const char *given, char name[TABLE_NAME])
 
 static const char fixed_point[] = ":fixed-point-";
 
-/* Returns where that suffix begins; NULL: there is none. */
 static const char *find_fixed_point(const char *name)
 {
     const char *suffix = strrchr(name, ':');
@@ -343,8 +325,7 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
     return 0;
 }
 
-/* Adds a stored scheme of so many colours by its name, one of fewer as a decoder's, with `form` behind its
- * name. */
+/* Adds a stored scheme, one of fewer colours as a decoder's, with `form` behind its name. */
 static int add_form(const Zoo *z, const Table *t, int colours, const char *form, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -369,7 +350,6 @@ static int add_all(const Zoo *z, int colours, const char *solver, Table ***list,
     return 0;
 }
 
-/* Adds the schemes of a kind, as they are stored. */
 static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
                     Table ***list, size_t *count)
 {
@@ -397,7 +377,6 @@ static const struct {
                            [SCHEMES_IMPLICIT] = {add_implicit, 2},
                            [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
 
-/* Adds the schemes of a name: one, or a group. */
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {

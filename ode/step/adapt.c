@@ -58,8 +58,7 @@ static double norm(const AdaptOptions *o, size_t N, const double *x, const doubl
     return sqrt(sum / (double)N);
 }
 
-/* Chooses the first step by Hairer, Norsett, Wanner 1993, section II.4, "starting step size", (a)
- * to (f); k = p + 1 there. */
+/* Chooses the first step: Hairer, Norsett, Wanner 1993, II.4, (a) to (f); k = p + 1 there. */
 static double first_step(const AdaptOptions *o, const System *s, double k, double *work)
 {
     size_t N = s->n * s->d;
@@ -91,7 +90,6 @@ static void fill(const AdaptOptions *o, const Stepper *st, double t, double end,
         adapt_between(o->dense, st, (o->at[*filled] - t) / (end - t), N, o->states + *filled * N);
 }
 
-/* Steps until t_end or an outcome; st has begun, with the first step in r->first. */
 static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, AdaptRun *r)
 {
     size_t N = s->n * s->d;

@@ -233,7 +233,6 @@ static double weight(const Implicit *m, int p, int e)
     return m->a[(size_t)p * m->evals + (size_t)e];
 }
 
-/* Computes the derivatives at Y. */
 static void derive(Implicit *m, const Block *b)
 {
     size_t N = m->N;
@@ -247,7 +246,6 @@ static void derive(Implicit *m, const Block *b)
     }
 }
 
-/* Assembles 1 - h a J and factors it. */
 static void assemble(const Implicit *m, Block *b)
 {
     size_t N = m->N, n = b->points * N;
@@ -327,7 +325,6 @@ static void evaluate(Implicit *m, const Block *b, double *k)
     }
 }
 
-/* Computes d, the correction of Y, by the derivatives at hand. */
 static void correct(Implicit *m, Block *b, const double *k)
 {
     size_t N = m->N, n = b->points * N;

@@ -45,8 +45,7 @@ static void rotate(double c, double s, double *x, double *y)
     *y = c * b - s * a;
 }
 
-/* Makes the image of basis vector j orthogonal to those before: the next one. Fills column j of H (M +
- * 1). */
+/* Makes the image of basis vector j orthogonal to those before, and column j of H (M + 1). */
 static void extend(Krylov *k, int j, double *H)
 {
     double *next = k->basis + (size_t)(j + 1) * k->n;
@@ -70,8 +69,7 @@ static void take(const Krylov *k, int count, double H[M][M + 1], double *g, doub
     }
 }
 
-/* Improves x by one space grown from the residual r, which is lost. Returns the size of the residual that is
- * left. */
+/* Improves x by one space grown from the residual r, which is lost; returns what is left of it. */
 static double cycle(Krylov *k, const double *r, double wanted, double *x)
 {
     double H[M][M + 1], c[M], s[M], g[M + 1] = {0};

@@ -260,8 +260,7 @@ static void gather(const Stepper *st, const Sum *s)
     }
 }
 
-/* Computes k = phi_J(scale h A) x / h, A the derivative at the state and time t that the step
- * begins with. */
+/* Computes k = phi_J(scale h A) x / h, A the derivative where the step begins. */
 static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, double *k)
 {
     const Point *p = &st->table->point[e->point];
@@ -273,9 +272,8 @@ static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, dou
     for (size_t i = 0; i < N; i++) k[i] /= st->h;
 }
 
-/* Evaluates slope e at x, time t, and forms from it the row that comes next (NULL: none) in out. It
- * goes block by block where the system has F + G of some rows, so that a slope is used before it
- * leaves the nearest cache. Returns 1 where out is finite; it looks only where `check` says so. */
+/* Evaluates slope e at x, time t, and forms the next row (NULL: none) in out, block by block where
+ * F + G is one, so that a slope is still in the cache. With `check`: returns 1 where out is finite. */
 static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
                    int check)
 {
@@ -340,7 +338,6 @@ static int evaluate(Stepper *st, const Sums *p, double t, double *out)
     return finite;
 }
 
-/* Finds the slopes of a step with implicit stages. */
 static int solve_stages(Stepper *st, const Sums *p, double t)
 {
     for (size_t i = 0; i < p->points; i++) {
@@ -358,7 +355,6 @@ static int solve_stages(Stepper *st, const Sums *p, double t)
 /* A pass over one window; p: NULL for a table of flows. */
 typedef int Pass(Stepper *st, const Sums *p, double t);
 
-/* Makes the pass over every window. */
 static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
 {
     int code = 0;
@@ -372,7 +368,6 @@ static int sweep(Stepper *st, Pass *pass, const Sums *p, double t)
     return code;
 }
 
-/* Makes the slopes those of one step ago. */
 static void shift_slopes(Stepper *st)
 {
     st->slope_at = (st->slope_at + 1) % (st->table->past_k + 1);
@@ -576,14 +571,12 @@ size_t stepper_evals(const Stepper *st)
     return st->evals;
 }
 
-/* Counts the arrays a row moves: its sources and its result. */
 static size_t arrays(const Sum *s)
 {
     return s->plain ? 0 : s->parts + 1;
 }
 
-/* Counts the arrays a table moves. A pair's slope goes from the field to the row it is formed for
- * through the nearest cache. */
+/* Counts the arrays a table moves. A pair's slope stays in the nearest cache for its row. */
 static size_t table_arrays(const Stepper *st)
 {
     const Table *t = st->table;

@@ -23,8 +23,7 @@ void stepper_free(Stepper *st);
 int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past);
 /* Returns how many past states START_GIVEN needs. */
 int stepper_history(const Stepper *st);
-/* Takes one step; ERR_NUMERIC when the state is no longer finite, or implicit stages are not
- * found. */
+/* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. */
 int stepper_step(Stepper *st);
 /* Tries a step of length h from where the stepper is, and leaves it there. This takes the place of stepper_step, after
  * stepper_begin, for a stepper of Table.pair. stepper_tried: y' (n, d); stepper_error: y' - yhat, both borrowed until
@@ -38,9 +37,8 @@ const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Returns the evaluations of F and G so far. A flow counts one. With implicit stages every value of F, G or C that
  * solving for them took counts, those of derivatives by differences too. */
 size_t stepper_evals(const Stepper *st);
-/* Returns the bytes that a step moves at least between the nearest cache and what is behind it:
- * every array that a field, a row or a sub-flow reads or writes; with `apart` only states and kept
- * slopes. */
+/* Returns the bytes a step moves at least behind the nearest cache: arrays that a field, row or
+ * flow reads or writes; with `apart` states and kept slopes. */
 size_t stepper_traffic(const Stepper *st);
 
 /* stepper_h returns the step tried last. stepper_slope returns the value of evaluation e (n, d) in it, borrowed until
@@ -78,8 +76,7 @@ typedef struct {
 /* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. ERR_INPUT: not a pair.
  * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out);
-/* Computes y (N), the state at theta h of the step that was tried last and not yet accepted
- * (stepper_try). */
+/* Computes y (N), the state at theta h of the step last tried and not yet accepted (stepper_try). */
 void adapt_between(const Dense *d, const Stepper *st, double theta, size_t N, double *y);
 
 #endif

@@ -72,7 +72,6 @@ static Weights weights(const System *s)
     return w;
 }
 
-/* Returns the weights with the memory's keys and values; q is for the queries Q' y. */
 static Weights of_memory(const System *s)
 {
     Weights w = weights(s);
@@ -253,8 +252,6 @@ const SystemKind system_attention = {
              .source = "Vaswani et al. 2017, eq. 1; Lu et al. 2019",
              .n = 8,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {attend, drift, remember}},
     .n_min = 2,
     .d_min = 1,

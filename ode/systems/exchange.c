@@ -122,7 +122,6 @@ static void frame(Cells *c, const double *y, double cut)
     c->height = (top - c->low) / (double)c->up;
 }
 
-/* Sorts the particles of y (n, 3) by counting. */
 static Cells sort(const System *s, const double *y)
 {
     Cells c = cells_of(s);
@@ -167,8 +166,7 @@ static Exchange exchange_open(const System *s, const double *y)
                       4 / pi * volume(s) * by_eps2 * by_eps2 / s->param[PECLET]};
 }
 
-/* Computes dz, what particles of cell k, which have `own`, get from those of strengths z in three cells of
- * three rows. */
+/* Computes dz, what the particles of cell k, which have `own`, get from z in 3 x 3 cells. */
 static void exchange_cell(const Exchange *e, size_t k, const double *own, const double *z,
                           double *dz)
 {
@@ -295,8 +293,6 @@ const SystemKind system_exchange = {
              .source = "Degond, Mas-Gallic 1989; Rhines, Young 1983",
              .n = 16,
              .d = 3,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {exchange, convect},
              .flow = {exchange_flow, convect_flow}},
     .n_min = 2,

@@ -58,7 +58,6 @@ INLINE void kick_flow(size_t n, Force *force, double h, double *y)
     }
 }
 
-/* Computes F + G. */
 INLINE void both(size_t n, Force *force, const double *y, double *dy)
 {
 #pragma omp simd
@@ -95,43 +94,28 @@ SIMD_CLONES static void drift_flow(const System *s, int set, double t, double h,
     }
 }
 
-SIMD_CLONES static void kepler_kick(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    kick(s->n, kepler_force, y, dy);
-}
-
-SIMD_CLONES static void kepler_both(const System *s, int set, double t, const double *y,
-                                    size_t first, size_t rows, double *dy)
-{
-    (void)s, (void)set, (void)t;
-    both(rows, kepler_force, y + 4 * first, dy + 4 * first);
-}
-
-SIMD_CLONES static void kepler_kick_flow(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    kick_flow(s->n, kepler_force, h, y);
-}
-
-SIMD_CLONES static void henon_kick(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    kick(s->n, henon_force, y, dy);
-}
-
-SIMD_CLONES static void henon_both(const System *s, int set, double t, const double *y,
-                                   size_t first, size_t rows, double *dy)
-{
-    (void)s, (void)set, (void)t;
-    both(rows, henon_force, y + 4 * first, dy + 4 * first);
-}
-
-SIMD_CLONES static void henon_kick_flow(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    kick_flow(s->n, henon_force, h, y);
-}
+/* Defines the functions of a force. */
+#define KICK(name)                                                                           \
+    SIMD_CLONES static void name##_kick(const System *s, int set, double t, const double *y, \
+                                        double *dy)                                          \
+    {                                                                                        \
+        (void)set, (void)t;                                                                  \
+        kick(s->n, name##_force, y, dy);                                                     \
+    }                                                                                        \
+    SIMD_CLONES static void name##_both(const System *s, int set, double t, const double *y, \
+                                        size_t first, size_t rows, double *dy)               \
+    {                                                                                        \
+        (void)s, (void)set, (void)t;                                                         \
+        both(rows, name##_force, y + 4 * first, dy + 4 * first);                             \
+    }                                                                                        \
+    SIMD_CLONES static void name##_kick_flow(const System *s, int set, double t, double h,   \
+                                             double *y)                                      \
+    {                                                                                        \
+        (void)set, (void)t;                                                                  \
+        kick_flow(s->n, name##_force, h, y);                                                 \
+    }
+KICK(kepler)
+KICK(henon)
 
 static double kinetic(const double *y)
 {
@@ -156,8 +140,7 @@ static double henon_energy(const System *s, const double *y)
     return H;
 }
 
-/* Solves E - e sin E = M by Newton from M + e sin M; e < 1/2: 20 steps are far more than it
- * takes. */
+/* Solves E - e sin E = M by Newton from M + e sin M; for e < 1/2 20 steps are plenty. */
 static double eccentric_anomaly(double e, double M)
 {
     double E = M + e * sin(M);
@@ -202,7 +185,6 @@ const SystemKind system_kepler = {.base = {.name = "kepler",
                                            .source = "Hairer, Lubich, Wanner 2006, I.2",
                                            .n = 4,
                                            .d = 4,
-                                           .t_end = 1,
                                            .h0 = 0.125,
                                            .apart = 1,
                                            .field = {kepler_kick, drift},
@@ -223,8 +205,6 @@ const SystemKind system_henon = {.base = {.name = "henon",
                                           .source = "Henon, Heiles 1964",
                                           .n = 4,
                                           .d = 4,
-                                          .t_end = 1,
-                                          .h0 = 0.25,
                                           .apart = 1,
                                           .field = {henon_kick, drift},
                                           .both = henon_both,

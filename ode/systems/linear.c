@@ -39,7 +39,6 @@ static double *matrix(const System *s, int which)
     return s->param + (size_t)which * size(s) * size(s);
 }
 
-/* Computes y (N) = A x. */
 static void multiply(size_t N, const double *A, const double *x, double *y)
 {
     int n = (int)N;
@@ -71,41 +70,21 @@ static void exp_apply(const System *s, int which, double t, double *y)
     exponential_apply(m.N, act, &m, norm_inf(m.N, m.A), t, y, matrix(s, MATRICES));
 }
 
-static void field_A(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    multiply(size(s), matrix(s, MATRIX_A), y, dy);
-}
-
-static void field_B(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    multiply(size(s), matrix(s, MATRIX_B), y, dy);
-}
-
-static void field_C(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    multiply(size(s), matrix(s, MATRIX_C), y, dy);
-}
-
-static void flow_A(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    exp_apply(s, MATRIX_A, h, y);
-}
-
-static void flow_B(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    exp_apply(s, MATRIX_B, h, y);
-}
-
-static void flow_C(const System *s, int set, double t, double h, double *y)
-{
-    (void)set, (void)t;
-    exp_apply(s, MATRIX_C, h, y);
-}
+/* Defines the field of a matrix and its flow. */
+#define PART(X)                                                                            \
+    static void field_##X(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                      \
+        (void)set, (void)t;                                                                \
+        multiply(size(s), matrix(s, MATRIX_##X), y, dy);                                   \
+    }                                                                                      \
+    static void flow_##X(const System *s, int set, double t, double h, double *y)          \
+    {                                                                                      \
+        (void)set, (void)t;                                                                \
+        exp_apply(s, MATRIX_##X, h, y);                                                    \
+    }
+PART(A)
+PART(B)
+PART(C)
 
 static void solution(const System *s, double t, double *y)
 {
@@ -169,8 +148,6 @@ const SystemKind system_linear = {
              .source = "Jahnke, Lubich 2000, the linear setting of splitting errors",
              .n = 8,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {field_A, field_B, field_C},
              .flow = {flow_A, flow_B, flow_C},
              .solution = solution,
@@ -188,8 +165,6 @@ const SystemKind system_commuting = {
              .source = "design, section 5",
              .n = 8,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              LINEAR_FUNCTIONS},
     .n_min = 2,
     .d_min = 1,
@@ -203,8 +178,6 @@ const SystemKind system_nilpotent3 = {
              .source = "design, section 5",
              .n = 1,
              .d = 3,
-             .t_end = 1,
-             .h0 = 0.25,
              LINEAR_FUNCTIONS},
     .n_min = 1,
     .d_min = 3,
@@ -219,8 +192,6 @@ const SystemKind system_nilpotent4 = {
              .source = "design, section 5",
              .n = 1,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              LINEAR_FUNCTIONS},
     .n_min = 1,
     .d_min = 4,

@@ -21,28 +21,12 @@
 static const double diffusion = 0.5;
 static const double turn = 6.283185307179586476925286766559; /* 2 pi */
 
-/* Returns the solution of u' = r(t) u (1 - u) when r has integral R over the step. */
-static double logistic(double u, double R)
-{
-    return u / (u + (1 - u) * exp(-R));
-}
-
 /* ---- fisher -------------------------------------------------------------------------------------- */
 
 /* param: rate (d); decay (d), kernel (n), old (n, d): scratch of the flows. */
 static size_t fisher_params(size_t n, size_t d)
 {
     return 2 * d + n + n * d;
-}
-
-static double *decay_of(const System *s)
-{
-    return s->param + s->d;
-}
-
-static double *kernel_of(const System *s)
-{
-    return s->param + 2 * s->d;
 }
 
 SIMD_CLONES static void stencil(size_t d, const double *left, const double *u, const double *right,
@@ -90,7 +74,7 @@ SIMD_CLONES static void diffuse_grow(const System *s, int set, double t, const d
 SIMD_CLONES static void grow_flow(const System *s, int set, double t, double h, double *y)
 {
     size_t n = s->n, d = s->d;
-    double *decay = decay_of(s);
+    double *decay = s->param + d;
     (void)set, (void)t;
     for (size_t c = 0; c < d; c++) decay[c] = exp(-h * s->param[c]);
     for (size_t i = 0; i < n * d; i += d)
@@ -135,7 +119,7 @@ SIMD_CLONES static void add_row(size_t d, double c, const double *x, double *y)
 static void diffuse_short(const System *s, double h, double *y)
 {
     size_t n = s->n, d = s->d;
-    double *kernel = kernel_of(s), *old = kernel + n;
+    double *kernel = s->param + 2 * d, *old = kernel + n;
     size_t M = heat_kernel(n, h, kernel), taps = 2 * M + 1 < n ? 2 * M + 1 : n;
     memcpy(old, y, n * d * sizeof *y);
     for (size_t i = 0; i < n; i++)
@@ -152,8 +136,7 @@ static void diffuse_flow(const System *s, int set, double t, double h, double *y
     for (double k = 0; k < parts; k++) diffuse_short(s, h / parts, y);
 }
 
-/* Starts with a smooth wave a species: rough data would blow up backwards in time, where histories
- * lie. */
+/* Starts with a smooth wave a species: rough data would blow up backwards in time. */
 static void fisher_init(System *s, uint64_t seed)
 {
     size_t n = s->n, d = s->d;
@@ -171,8 +154,6 @@ const SystemKind system_fisher = {
              .source = "Fisher 1937; Kolmogorov, Petrovskii, Piskunov 1937",
              .n = 8,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {diffuse, grow},
              .both = diffuse_grow,
              .flow = {diffuse_flow, grow_flow},
@@ -188,7 +169,7 @@ const SystemKind system_fisher = {
 static double column_mean(const System *s, const double *y, size_t column)
 {
     double sum = 0;
-    for (size_t i = 0; i < s->n; i++) sum += y[i * s->d + column];
+    for (size_t i = column; i < s->n * s->d; i += s->d) sum += y[i];
     return sum / (double)s->n;
 }
 
@@ -219,13 +200,14 @@ static void pump(const System *s, int set, double t, const double *y, double *dy
         dy[i] = (1 + 0.5 * sin(3 * t + (double)(i / s->d))) * y[i] * (1 - y[i]);
 }
 
-/* Takes the integral of r_i over (t, t + h): h + sin(3 h / 2) sin(3 t + i + 3 h / 2) / 3. */
+/* u' = r(t) u (1 - u) with the integral R of r_i over (t, t + h): h + sin(3 h / 2) sin(3 t + i + 3 h / 2) / 3. */
 static void pump_flow(const System *s, int set, double t, double h, double *y)
 {
     (void)set;
     for (size_t i = 0; i < s->n * s->d; i++) {
         double phase = 3 * t + (double)(i / s->d) + 1.5 * h;
-        y[i] = logistic(y[i], h + sin(1.5 * h) * sin(phase) / 3);
+        double R = h + sin(1.5 * h) * sin(phase) / 3;
+        y[i] = y[i] / (y[i] + (1 - y[i]) * exp(-R));
     }
 }
 
@@ -241,8 +223,6 @@ const SystemKind system_forced = {
              .timed = 1,
              .n = 8,
              .d = 4,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {pull, pump},
              .flow = {pull_flow, pump_flow}},
     .n_min = 2,

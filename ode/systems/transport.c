@@ -49,23 +49,11 @@ static const double *speed(const System *s)
     return s->param + OPTIONS;
 }
 
-static double *work_of(const System *s)
-{
-    return s->param + OPTIONS + s->n;
-}
-
 /* Factors of F and G in their sum, each 1 or 0. */
 typedef struct {
     const System *s;
     double F, G;
 } Share;
-
-/* Returns du of a point from u there and at its left and right, with nu / dx^2 and 1 / (2 dx). */
-static double point(double spread, double carry, double left, double u, double right, double a_left,
-                    double a_right)
-{
-    return spread * (left - 2 * u + right) + carry * (a_left * left - a_right * right);
-}
 
 SIMD_CLONES static void inside(size_t n, double spread, double carry, const double *a,
                                const double *u, double *du)
@@ -83,19 +71,19 @@ static void act(const void *context, const double *u, double *du)
     const double *a = speed(s);
     double dx = step(s), spread = p->F / (s->param[PECLET] * dx * dx), carry = p->G / (2 * dx);
     size_t last = s->n - 1;
-    double ring = s->param[PERIODIC];
+    double ring = s->param[PERIODIC], left = ring * u[last], right = ring * u[0];
     inside(s->n, spread, carry, a, u, du);
-    du[0] = point(spread, carry, ring * u[last], u[0], u[1], a[last], a[1]);
-    du[last] = point(spread, carry, u[last - 1], u[last], ring * u[0], a[last - 1], a[0]);
+    du[0] = spread * (left - 2 * u[0] + u[1]) + carry * (a[last] * left - a[1] * u[1]);
+    du[last] = spread * (u[last - 1] - 2 * u[last] + right) +
+               carry * (a[last - 1] * u[last - 1] - a[0] * right);
 }
 
-/* Computes u (n) = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx in the norm of sums of
- * columns. */
+/* Computes u = exp(h (F + G)) u: |F| <= 4 nu / dx^2, |G| <= (1 + wave) / dx, sums of columns. */
 static void carry_on(Share p, double h, double *u)
 {
     double dx = step(p.s);
     double norm = p.F * 4 / (p.s->param[PECLET] * dx * dx) + p.G * (1 + p.s->param[WAVE]) / dx;
-    exponential_apply(p.s->n, act, &p, norm, h, u, work_of(p.s));
+    exponential_apply(p.s->n, act, &p, norm, h, u, p.s->param + OPTIONS + p.s->n);
 }
 
 static void diffuse(const System *s, int set, double t, const double *y, double *dy)
@@ -148,8 +136,6 @@ const SystemKind system_transport = {
              .source = "Hundsdorfer, Verwer 2003",
              .n = 8,
              .d = 1,
-             .t_end = 1,
-             .h0 = 0.25,
              .field = {diffuse, convect},
              .flow = {diffuse_flow, convect_flow},
              .solution = solution,

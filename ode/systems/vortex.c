@@ -14,7 +14,6 @@ static const double strain = 0.5;
 static const double core2 = 0.25; /* delta^2 */
 static const double two_pi = 6.283185307179586476925286766559;
 
-/* Computes F on vortex i. */
 static void induce_one(const System *s, const double *z, size_t i, double *dz)
 {
     const double *Gamma = s->param;
@@ -79,8 +78,6 @@ const SystemKind system_vortex = {.base = {.name = "vortex",
                                            .source = "Krasny 1986; Moore, Saffman 1975",
                                            .n = 8,
                                            .d = 2,
-                                           .t_end = 1,
-                                           .h0 = 0.25,
                                            .field = {induce, stretch},
                                            .flow = {NULL, stretch_flow},
                                            .linear_ops = 1 << OP_G},

@@ -61,17 +61,9 @@ static AMP_REAL amp_value(const mpq_t q)
 static void amp_free(Amplifier *a)
 {
     for (size_t p = 0; a->c && p <= a->t->points; p++) memory_free(a->c[p]);
-    memory_free(a->c);
-    memory_free(a->scale);
-    memory_free(a->column);
-    memory_free(a->k);
-    memory_free(a->row);
-    memory_free(a->matrix);
-    memory_free(a->system);
-    memory_free(a->unit);
-    memory_free(a->value);
-    memory_free(a->p);
-    memory_free(a->root);
+    void *owned[] = {a->c,      a->scale, a->column, a->k, a->row, a->matrix,
+                     a->system, a->unit,  a->value,  a->p, a->root};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     *a = (Amplifier){0};
 }
 
@@ -80,8 +72,7 @@ static const Row *amp_row(const Table *t, size_t p)
     return p < t->points ? &t->point[p].row : &t->update;
 }
 
-/* Numbers the columns: 0 for y, then one for every slope that an argument reads from the past. Returns
- * the degree of P. */
+/* Numbers the columns: y, then each slope an argument reads from the past. Returns P's degree. */
 static size_t amp_columns(const Table *t, int *column, size_t *columns)
 {
     int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -177,20 +168,27 @@ static double amp_size(AMP_COMPLEX x)
     return x == 0 ? 0 : fmax(cabs((double complex)x), 0x1p-1022);
 }
 
+/* Exchanges row j of m (n, wide), from column j on, with the one below of the largest element there; returns that. */
+static size_t amp_pivot(AMP_COMPLEX *m, size_t n, size_t wide, size_t j)
+{
+    size_t best = j;
+    for (size_t i = j + 1; i < n; i++)
+        if (amp_size(m[i * wide + j]) > amp_size(m[best * wide + j])) best = i;
+    for (size_t c = j; c < wide && best != j; c++) {
+        AMP_COMPLEX swap = m[j * wide + c];
+        m[j * wide + c] = m[best * wide + c];
+        m[best * wide + c] = swap;
+    }
+    return best;
+}
+
 /* Computes the determinant by elimination with row pivots; m (n, n) is lost. */
 static AMP_COMPLEX amp_determinant(AMP_COMPLEX *m, size_t n)
 {
     AMP_COMPLEX d = 1;
     for (size_t j = 0; j < n; j++) {
-        size_t best = j;
-        for (size_t i = j + 1; i < n; i++)
-            if (amp_size(m[i * n + j]) > amp_size(m[best * n + j])) best = i;
-        if (amp_size(m[best * n + j]) == 0) return 0;
-        for (size_t c = j; c < n && best != j; c++) {
-            AMP_COMPLEX swap = m[j * n + c];
-            m[j * n + c] = m[best * n + c];
-            m[best * n + c] = swap;
-        }
+        size_t best = amp_pivot(m, n, n, j);
+        if (amp_size(m[j * n + j]) == 0) return 0;
         if (best != j) d = -d;
         d *= m[j * n + j];
         for (size_t i = j + 1; i < n; i++) {
@@ -231,20 +229,12 @@ static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
     return amp_phi(p->phi - 1, a->scale[e->point] * z);
 }
 
-/* Solves in place: the left part of m (n, n + columns) is lost, its right part becomes the
- * solution. */
+/* Solves in place: m's left part (n, n) is lost, its right (n, columns) becomes the solution. */
 static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
 {
     size_t wide = n + columns;
     for (size_t j = 0; j < n; j++) {
-        size_t best = j;
-        for (size_t i = j + 1; i < n; i++)
-            if (amp_size(m[i * wide + j]) > amp_size(m[best * wide + j])) best = i;
-        for (size_t c = j; c < wide && best != j; c++) {
-            AMP_COMPLEX swap = m[j * wide + c];
-            m[j * wide + c] = m[best * wide + c];
-            m[best * wide + c] = swap;
-        }
+        amp_pivot(m, n, wide, j);
         for (size_t c = wide; c-- > j;) m[j * wide + c] /= m[j * wide + j];
         for (size_t i = 0; i < n; i++) {
             AMP_COMPLEX x = m[i * wide + j];
@@ -314,8 +304,7 @@ static void amp_polynomial(Amplifier *a, const AMP_COMPLEX *z)
     }
 }
 
-/* Makes Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; returns its size relative
- * to the root. */
+/* Makes Aberth's correction of root i of zeta^d + p_1 zeta^(d-1) + ...; returns its relative size. */
 static double amp_correct(Amplifier *a, size_t d, size_t i)
 {
     AMP_COMPLEX x = a->root[i], f = a->p[0], g = 0, sum = 0;

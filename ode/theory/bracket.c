@@ -5,6 +5,7 @@
  * be translated. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/lexer.h"
 #include "ode/theory/lie.h"
 
@@ -12,10 +13,8 @@
 
 static int add_bracket(Brackets *b, const Words *p, size_t w, const mpq_t c)
 {
-    Bracket *grown = memory_grow(b->bracket, b->count, b->count + 1, sizeof(Bracket));
-    if (!grown) return ERR_MEMORY;
-    b->bracket = grown;
-    Bracket *x = &grown[b->count++];
+    TRY(memory_more(&b->bracket, b->count, sizeof(Bracket)));
+    Bracket *x = &b->bracket[b->count++];
     x->degree = lie_length(p, w);
     lyndon_name(p, w, x->name, sizeof x->name);
     mpq_init(x->c);
@@ -131,20 +130,15 @@ static int read_commutator(Cursor *at, int depth, Words *p, int *letters)
     return code;
 }
 
-/* Adds c times the commutator at the cursor to the sum. */
 static int add_commutator(void *to, Cursor *at, const mpq_t c)
 {
     Words *sum = to, p = {0};
-    mpq_t x;
     int letters = 0;
     TRY(lie_new(sum->letters, sum->max, &p));
     int code = read_commutator(at, 1, &p, &letters);
-    mpq_init(x);
     for (size_t w = 0; code == 0 && w < lie_count(&p); w++) {
-        mpq_mul(x, c, p.c[w]);
-        mpq_add(sum->c[w], sum->c[w], x);
+        rational_add(sum->c[w], c, p.c[w]);
     }
-    mpq_clear(x);
     lie_free(&p);
     return code;
 }

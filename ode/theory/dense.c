@@ -25,9 +25,6 @@
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 
-/* A pivot of an inexact table that is not more than this is rounding. */
-static const double nothing = 1e-12;
-
 typedef struct {
     const Table *t;
     int one, q;          /* one: unknowns are stages */
@@ -36,12 +33,8 @@ typedef struct {
     size_t rows, wide;   /* conditions; wide = n + q columns, the last for x_1 .. x_q */
     mpq_t *m;            /* (rows, wide), reduced to echelon form */
     size_t *pivot, rank; /* (rank) column of a row's leading 1 */
+    double nothing;      /* a number of an inexact table that is not more than this is rounding */
 } Search;
-
-static int is_nothing(const Search *s, const mpq_t x)
-{
-    return s->t->exact ? mpq_sgn(x) == 0 : fabs(mpq_get_d(x)) <= nothing;
-}
 
 /* ---- conditions ------------------------------------------------------------------------------------- */
 
@@ -60,36 +53,15 @@ static void fill_conditions(Search *s, const Forest *f, Series **slope, const Se
     }
 }
 
-/* Eliminates by Gauss and Jordan. Returns 0 where a condition cannot be met. */
 static int reduce(Search *s)
 {
-    mpq_t x, y;
-    mpq_inits(x, y, NULL);
-    s->rank = 0;
-    for (size_t c = 0; c < s->n; c++) {
-        size_t best = s->rank;
-        while (best < s->rows && is_nothing(s, s->m[best * s->wide + c])) best++;
-        if (best == s->rows) continue;
-        mpq_t *lead = s->m + s->rank * s->wide, *from = s->m + best * s->wide;
-        for (size_t k = 0; k < s->wide && best != s->rank; k++) mpq_swap(lead[k], from[k]);
-        mpq_inv(x, lead[c]);
-        for (size_t k = 0; k < s->wide; k++) mpq_mul(lead[k], lead[k], x);
-        for (size_t r = 0; r < s->rows; r++) {
-            mpq_t *row = s->m + r * s->wide;
-            if (r == s->rank || mpq_sgn(row[c]) == 0) continue;
-            mpq_set(x, row[c]);
-            for (size_t k = 0; k < s->wide; k++) {
-                mpq_mul(y, x, lead[k]);
-                mpq_sub(row[k], row[k], y);
-            }
-        }
-        s->pivot[s->rank++] = c;
-    }
-    int met = 1;
+    size_t unused;
+    s->rank = rationals_reduce(s->m, s->rows, s->wide, s->n, s->nothing, s->pivot);
     for (size_t r = s->rank; r < s->rows; r++)
-        for (size_t k = s->n; k < s->wide; k++) met = met && is_nothing(s, s->m[r * s->wide + k]);
-    mpq_clears(x, y, NULL);
-    return met;
+        if (rationals_reduce(s->m + r * s->wide + s->n, 1, (size_t)s->q, (size_t)s->q, s->nothing,
+                             &unused))
+            return 0;
+    return 1;
 }
 
 /* Computes x (n), the least x with E x = right (rank), E the reduced rows: E' (E E')^-1 right. g (rank, rank + 1):
@@ -103,8 +75,7 @@ static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
         for (size_t j = 0; j < n; j++) {
             mpq_set_ui(g[i * wide + j], 0, 1);
             for (size_t v = 0; v < s->n; v++) {
-                mpq_mul(y, s->m[i * s->wide + v], s->m[j * s->wide + v]);
-                mpq_add(g[i * wide + j], g[i * wide + j], y);
+                rational_add(g[i * wide + j], s->m[i * s->wide + v], s->m[j * s->wide + v]);
             }
         }
         mpq_set(g[i * wide + n], right[i]);
@@ -113,20 +84,15 @@ static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
         for (size_t i = 0; i < n; i++) {
             if (i == c) continue;
             mpq_div(y, g[i * wide + c], g[c * wide + c]);
-            mpq_t z;
-            mpq_init(z);
             for (size_t k = c; k < wide; k++) {
-                mpq_mul(z, y, g[c * wide + k]);
-                mpq_sub(g[i * wide + k], g[i * wide + k], z);
+                rational_subtract(g[i * wide + k], y, g[c * wide + k]);
             }
-            mpq_clear(z);
         }
     for (size_t v = 0; v < s->n; v++) {
         mpq_set_ui(x[v], 0, 1);
         for (size_t i = 0; i < n; i++) {
             mpq_div(y, g[i * wide + n], g[i * wide + i]);
-            mpq_mul(y, y, s->m[i * s->wide + v]);
-            mpq_add(x[v], x[v], y);
+            rational_add(x[v], y, s->m[i * s->wide + v]);
         }
     }
     mpq_clear(y);
@@ -146,13 +112,9 @@ static int unknown_at(const Search *s, const Row *row)
 static int find_ends(const Search *s, int *first, int *last)
 {
     Row y = {0};
-    mpq_t one;
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
-    int code = row_add(&y, TABLE_STATE, 0, one, 0, NULL);
+    int code = row_add(&y, TABLE_STATE, 0, rational_one, 0, NULL);
     *first = unknown_at(s, &y);
     *last = unknown_at(s, &s->t->update);
-    mpq_clear(one);
     row_free(&y);
     return code;
 }
@@ -198,8 +160,7 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
     mpq_clears(over, x, y, u, v, NULL);
 }
 
-/* Computes beta (n, q). smooth: the derivative is continuous, first and last being the ends' unknowns. work (4 n + rank
- * (rank + 2)): scratch. */
+/* Computes beta (n, q); smooth: with a continuous derivative. work (4 n + rank (rank + 2)). */
 static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta, mpq_t *work)
 {
     size_t n = s->n, q = (size_t)s->q;
@@ -221,8 +182,7 @@ static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta,
             if (d < (size_t)low) continue;
             mpq_sub(end[v], end[v], x[v]);
             mpq_set_ui(y, (unsigned long)d, 1);
-            mpq_mul(y, y, x[v]);
-            mpq_sub(slope[v], slope[v], y);
+            rational_subtract(slope[v], y, x[v]);
         }
     }
     meet_ends(s, low, end, smooth ? slope : NULL, beta);
@@ -250,7 +210,6 @@ static int keep(const Search *s, int smooth, mpq_t *beta, Dense *out)
     return 0;
 }
 
-/* Solves once the conditions are reduced, and keeps the result. */
 static int finish(Search *s, Dense *out)
 {
     int first, last;
@@ -263,8 +222,8 @@ static int finish(Search *s, Dense *out)
         solve(s, smooth, first, last, beta, work);
         code = keep(s, smooth, beta, out);
     }
-    if (beta) rationals_free(beta, s->n * (size_t)s->q);
-    if (work) rationals_free(work, room);
+    rationals_free(beta, s->n * (size_t)s->q);
+    rationals_free(work, room);
     return code;
 }
 
@@ -272,42 +231,29 @@ static int try_order(Search *s, Dense *out)
 {
     Forest *f;
     Series *exact = NULL, **slope = memory_new(s->t->evals, sizeof *slope);
-    mpq_t one;
     TRY(forest_new(s->q, s->t->colours, &f));
-    mpq_init(one);
-    mpq_set_ui(one, 1, 1);
     s->wide = s->n + (size_t)s->q;
     s->m = rationals_new(f->count * s->wide);
     int code = slope && s->m ? series_slopes(f, s->t, slope) : ERR_MEMORY;
     if (code == 0) code = series_new(f, &exact);
     if (code == 0) {
-        series_exact(exact, one, ((Table *)s->t)->weight);
+        series_exact(exact, rational_one, ((Table *)s->t)->weight);
         fill_conditions(s, f, slope, exact);
         if (reduce(s)) code = finish(s, out);
     }
     for (size_t e = 0; slope && e < s->t->evals; e++) series_free(slope[e]);
     series_free(exact);
     memory_free(slope);
-    if (s->m) rationals_free(s->m, f->count * s->wide);
+    rationals_free(s->m, f->count * s->wide);
     forest_free(f);
-    mpq_clear(one);
     return code;
 }
 
-static int list_unknowns(Search *s)
-{
-    const Table *t = s->t;
-    for (size_t e = 0; e < t->evals; e++)
-        if (!s->one || t->stage[t->eval[e].stage].eval == (int)e) s->eval[s->n++] = e;
-    return 0;
-}
-
-/* Returns whether a table has values between the ends: a one-step scheme of stages whose step adds
- * slopes to y. */
+/* Returns whether there are values between the ends: one step, stages, y + slopes. */
 static int has_dense(const Table *t)
 {
-    return !t->flows && !t->past_y && !t->past_k && t->evals && !table_phi(t) && t->update.terms &&
-           t->update.term[0].eval == TABLE_STATE && mpq_cmp_ui(t->update.term[0].c, 1, 1) == 0;
+    return !t->flows && !t->past_y && !t->past_k && t->evals && !table_phi(t) &&
+           row_plain(&t->update);
 }
 
 int dense_find(const Table *scheme, Dense *out)
@@ -316,17 +262,18 @@ int dense_find(const Table *scheme, Dense *out)
     *out = (Dense){0};
     Table *t = table_freeze(table_whole(scheme));
     if (!t) return ERR_MEMORY;
-    Search s = {.t = t, .one = table_over(t, OP_H)};
+    Search s = {.t = t, .one = table_over(t, OP_H), .nothing = t->exact ? 0 : 1e-12};
     int code = has_dense(t) ? theory_search(t, DENSE_MOST, &theory) : 1;
     if (code == 0 && theory.order_autonomous == 0) code = 1;
-    s.eval = memory_new(t->evals, sizeof *s.eval);
-    s.pivot = memory_new(t->evals, sizeof *s.pivot);
-    if (code == 0) code = s.eval && s.pivot ? list_unknowns(&s) : ERR_MEMORY;
-    if (code == 0)
-        for (s.q = theory.order_autonomous; code == 0 && s.q > 0 && out->order == 0; s.q--)
-            code = try_order(&s, out);
+    s.eval = memory_new(2 * t->evals, sizeof *s.eval);
+    if (code == 0 && !s.eval) code = ERR_MEMORY;
+    s.pivot = s.eval + t->evals;
+    for (size_t e = 0; code == 0 && e < t->evals; e++)
+        if (!s.one || t->stage[t->eval[e].stage].eval == (int)e) s.eval[s.n++] = e;
+    for (s.q = code == 0 ? theory.order_autonomous : 0; code == 0 && s.q > 0 && out->order == 0;
+         s.q--)
+        code = try_order(&s, out);
     memory_free(s.eval);
-    memory_free(s.pivot);
     table_free(t);
     if (code < 0) dense_free(out);
     return code > 0 ? 0 : code;
@@ -334,7 +281,7 @@ int dense_find(const Table *scheme, Dense *out)
 
 void dense_free(Dense *d)
 {
-    if (d->beta) rationals_free(d->beta, d->evals * (size_t)d->order);
+    rationals_free(d->beta, d->evals * (size_t)d->order);
     memory_free(d->b);
     *d = (Dense){0};
 }

@@ -7,6 +7,7 @@
  * multiples of A (which alone commute with A in a free Lie algebra), and those change no solution. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/theory/lie.h"
 
 /* Lists the Lyndon words of length d in the letters of A; word NULL: it only counts them. */
@@ -21,8 +22,7 @@ static size_t lyndon_list(const Words *A, int d, size_t *word)
     return n;
 }
 
-/* Computes the coordinates of the part of degree d of a Lie polynomial, at out[i * stride]; p is
- * changed. */
+/* Computes coordinates of the part of degree d of a Lie polynomial p, which is changed. */
 static void coordinates(Words *p, const size_t *word, size_t n, mpq_t *out, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
@@ -34,16 +34,15 @@ static void coordinates(Words *p, const size_t *word, size_t n, mpq_t *out, size
 /* The linear system [A, sum x_j B_j] = R_d: (rows, columns) with the right-hand side last. */
 typedef struct {
     size_t rows, columns, *row, *column; /* Lyndon words of length d, d - 1 */
+    size_t *pivot;                       /* (columns) */
     mpq_t *m;                            /* (rows, columns + 1) */
     Words bracket, left, right;
 } Solve;
 
 static void solve_free(Solve *s)
 {
-    for (size_t i = 0; s->m && i < s->rows * (s->columns + 1); i++) mpq_clear(s->m[i]);
-    memory_free(s->m);
+    rationals_free(s->m, s->rows * (s->columns + 1));
     memory_free(s->row);
-    memory_free(s->column);
     lie_free(&s->bracket);
     lie_free(&s->left);
     lie_free(&s->right);
@@ -52,19 +51,18 @@ static void solve_free(Solve *s)
 static int solve_new(Solve *s, const Words *A, int d)
 {
     *s = (Solve){.rows = lyndon_list(A, d, NULL), .columns = lyndon_list(A, d - 1, NULL)};
-    s->row = memory_new(s->rows, sizeof(size_t));
-    s->column = memory_new(s->columns, sizeof(size_t));
-    if (!s->row || !s->column) return ERR_MEMORY;
+    s->row = memory_new(s->rows + 2 * s->columns, sizeof(size_t));
+    if (!s->row) return ERR_MEMORY;
+    s->column = s->row + s->rows;
+    s->pivot = s->column + s->columns;
     lyndon_list(A, d, s->row);
     lyndon_list(A, d - 1, s->column);
-    if (!(s->m = memory_new(s->rows * (s->columns + 1), sizeof(mpq_t)))) return ERR_MEMORY;
-    for (size_t i = 0; i < s->rows * (s->columns + 1); i++) mpq_init(s->m[i]);
+    if (!(s->m = rationals_new(s->rows * (s->columns + 1)))) return ERR_MEMORY;
     TRY(lie_new(A->letters, d, &s->bracket));
     TRY(lie_new(A->letters, d, &s->left));
     return lie_new(A->letters, d, &s->right);
 }
 
-/* Fills column j: [A, B_j] = A B_j - B_j A. */
 static void fill_column(Solve *s, const Words *A, size_t j)
 {
     mpq_t minus;
@@ -80,56 +78,17 @@ static void fill_column(Solve *s, const Words *A, size_t j)
     mpq_clear(minus);
 }
 
-/* Computes a[k] -= x b[k] over a row. */
-static void row_subtract(mpq_t *a, mpq_t *b, const mpq_t x, size_t n)
-{
-    mpq_t q;
-    mpq_init(q);
-    for (size_t k = 0; k < n; k++) {
-        mpq_mul(q, x, b[k]);
-        mpq_sub(a[k], a[k], q);
-    }
-    mpq_clear(q);
-}
-
-/* Eliminates by Gauss and Jordan, in place; returns the rank. Afterwards each row of it begins with
- * its pivot, 1. */
-static size_t eliminate(Solve *s)
-{
-    size_t n = s->columns + 1, rank = 0;
-    mpq_t x;
-    mpq_init(x);
-    for (size_t j = 0; j < s->columns; j++) {
-        size_t p = rank;
-        while (p < s->rows && mpq_sgn(s->m[p * n + j]) == 0) p++;
-        if (p == s->rows) continue;
-        for (size_t k = 0; k < n; k++) mpq_swap(s->m[p * n + k], s->m[rank * n + k]);
-        for (size_t k = n; k-- > j;)
-            mpq_div(s->m[rank * n + k], s->m[rank * n + k], s->m[rank * n + j]);
-        for (size_t i = 0; i < s->rows; i++) {
-            mpq_set(x, s->m[i * n + j]);
-            if (i != rank && mpq_sgn(x)) row_subtract(s->m + i * n, s->m + rank * n, x, n);
-        }
-        rank++;
-    }
-    mpq_clear(x);
-    return rank;
-}
-
 /* Collects the solution whose free unknowns are 0 in a Lie polynomial. */
 static void collect(Solve *s, size_t rank, Words *chi)
 {
     for (size_t i = 0; i < rank; i++) {
-        mpq_t *row = s->m + i * (s->columns + 1);
-        size_t j = 0;
-        while (mpq_sgn(row[j]) == 0) j++;
-        mpq_neg(row[s->columns], row[s->columns]);
-        lyndon_subtract(chi, s->column[j], row[s->columns]);
+        mpq_ptr x = s->m[i * (s->columns + 1) + s->columns];
+        mpq_neg(x, x);
+        lyndon_subtract(chi, s->column[s->pivot[i]], x);
     }
 }
 
-/* Finds chi (degree d - 1) with [A, chi] = the part of degree d of R; *found 0 where there is
- * none. */
+/* Finds chi of degree d - 1: [A, chi] = R's part of degree d; *found 0: there is none. */
 static int remove_degree(const Table *t, const Words *A, const Words *R, int d, Words *chi,
                          int *found)
 {
@@ -139,7 +98,7 @@ static int remove_degree(const Table *t, const Words *A, const Words *R, int d, 
         for (size_t j = 0; j < s.columns; j++) fill_column(&s, A, j);
         for (size_t w = 0; w < lie_count(&s.left); w++) mpq_set(s.left.c[w], R->c[w]);
         coordinates(&s.left, s.row, s.rows, s.m + s.columns, s.columns + 1);
-        size_t rank = eliminate(&s);
+        size_t rank = rationals_reduce(s.m, s.rows, s.columns + 1, s.columns, 0, s.pivot);
         *found = 1;
         for (size_t i = rank; i < s.rows; i++)
             *found = *found && theory_is_zero(t, s.m[i * (s.columns + 1) + s.columns]);

@@ -7,7 +7,7 @@
  * order of w. */
 #include "ode/theory/lie.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,15 +59,13 @@ int lie_new(int letters, int max, Words *p)
 {
     p->letters = letters;
     p->max = max;
-    if (!(p->c = memory_new(lie_count(p), sizeof(mpq_t)))) return ERR_MEMORY;
-    for (size_t w = 0; w < lie_count(p); w++) mpq_init(p->c[w]);
-    return 0;
+    return (p->c = rationals_new(lie_count(p))) ? 0 : ERR_MEMORY;
 }
 
 void lie_free(Words *p)
 {
-    for (size_t w = 0; p->c && w < lie_count(p); w++) mpq_clear(p->c[w]);
-    p->c = memory_free(p->c);
+    if (p->c) rationals_free(p->c, lie_count(p));
+    p->c = NULL;
 }
 
 void lie_copy(Words *to, const Words *from)
@@ -101,28 +99,26 @@ void lie_multiply(Words *out, const Words *a, const Words *b)
 /* Computes e = exp(c op), op a colour: c^n / n! at the word op^n. */
 static void exp_letter(Words *e, int op, const mpq_t c)
 {
-    mpq_t x, n;
+    mpq_t x;
     size_t w = 0;
-    mpq_inits(x, n, NULL);
+    mpq_init(x);
     mpq_set_ui(x, 1, 1);
     for (size_t v = 0, all = lie_count(e); v < all; v++) mpq_set_ui(e->c[v], 0, 1);
     for (int k = 0; k <= e->max; k++) {
         mpq_set(e->c[w], x);
-        mpq_set_ui(n, 1, (unsigned long)k + 1);
         mpq_mul(x, x, c);
-        mpq_mul(x, x, n);
+        rational_divide(x, (unsigned long)k + 1);
         w = (size_t)e->letters * w + lie_letter(e, op); /* one letter more */
     }
-    mpq_clears(x, n, NULL);
+    mpq_clear(x);
 }
 
-/* Computes the sum over n of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential); x in,
- * the sum out. */
+/* Replaces x by the sum of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential). */
 static int lie_series(Words *x, int exponential)
 {
     Words power = {0}, next = {0}, sum = {0};
-    mpq_t c, q;
-    mpq_inits(c, q, NULL);
+    mpq_t c;
+    mpq_init(c);
     int code = lie_new(x->letters, x->max, &power);
     if (code == 0) code = lie_new(x->letters, x->max, &next);
     if (code == 0) code = lie_new(x->letters, x->max, &sum);
@@ -131,14 +127,12 @@ static int lie_series(Words *x, int exponential)
     mpq_set_ui(c, 1, 1);
     for (int n = 1; code == 0 && n <= x->max; n++) {
         if (exponential) {
-            mpq_set_ui(q, 1, (unsigned)n);
-            mpq_mul(c, c, q);
+            rational_divide(c, (unsigned)n);
         } else {
             mpq_set_si(c, n % 2 ? 1 : -1, (unsigned)n);
         }
         for (size_t w = 0, all = lie_count(x); w < all; w++) {
-            mpq_mul(q, c, power.c[w]);
-            mpq_add(sum.c[w], sum.c[w], q);
+            rational_add(sum.c[w], c, power.c[w]);
         }
         lie_multiply(&next, &power, x);
         lie_copy(&power, &next);
@@ -147,7 +141,7 @@ static int lie_series(Words *x, int exponential)
     lie_free(&power);
     lie_free(&next);
     lie_free(&sum);
-    mpq_clears(c, q, NULL);
+    mpq_clear(c);
     return code;
 }
 
@@ -198,7 +192,6 @@ static int compare(const char *a, const char *b)
     return !*a || !*b ? *a - *b : (int)(strchr(order, *a) - strchr(order, *b));
 }
 
-/* Returns whether a word is smaller than all its proper suffixes. */
 static int is_lyndon(const char *letters)
 {
     for (const char *s = letters + 1; *s; s++)
@@ -206,7 +199,6 @@ static int is_lyndon(const char *letters)
     return 1;
 }
 
-/* Returns where the longest proper Lyndon suffix begins. */
 static size_t split_at(const char *letters)
 {
     size_t i = 1;

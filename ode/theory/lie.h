@@ -28,12 +28,10 @@ void lie_free(Words *p);                     /* a zeroed struct is allowed */
 void lie_copy(Words *to, const Words *from);
 /* Computes out = a b, cut at length out->max, all of the same letters; out != a, b. */
 void lie_multiply(Words *out, const Words *a, const Words *b);
-/* lie_exp replaces p, without an empty word, by exp(p); lie_log replaces p, beginning with 1, by
- * log(p). */
+/* Replace p: without an empty word by exp(p), beginning with 1 by log(p). */
 int lie_exp(Words *p);
 int lie_log(Words *p);
-/* Computes p, the step of a table of flows: the product of their exponentials, exp(c F), exp(c G), in time
- * order. */
+/* Computes p, a step of flows: the product of exp(c F), exp(c G), ... in time order. */
 int lie_step(const Table *t, Words *p);
 
 /* Returns whether the word is smaller than all its proper suffixes. */

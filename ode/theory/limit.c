@@ -38,8 +38,7 @@ static double poly_work(const Poly *p)
     return (double)bits * (double)p->degree * (double)p->degree;
 }
 
-/* Drops the rounding that an inexact table leaves where order conditions would have left
- * nothing. */
+/* Drops an inexact table's rounding where order conditions would have left nothing. */
 static void drop_rounding(const Table *t, Poly *p)
 {
     poly_trim(p);
@@ -50,8 +49,7 @@ static void drop_rounding(const Table *t, Poly *p)
     poly_trim(p);
 }
 
-/* Finds the end with sign * P - Q <= 0 at z = -x, x in [0, end]: sign * R <= 1, as Q > 0 up to the first pole,
- * before which |R| > 1. */
+/* Finds the end with sign * P - Q <= 0 at z = -x: sign * R <= 1, as Q > 0 before the first pole. */
 static int real_side(const Table *t, const Ratio *r, int sign, double *end)
 {
     Poly f = {0};
@@ -82,8 +80,7 @@ static int imag_interval(const Table *t, const Ratio *r, double *end)
     return code;
 }
 
-/* Finds the limits exactly; *done = 0 where there is history, an exponential stage, or too much for
- * it. */
+/* Finds the limits exactly; *done = 0: history, an exponential stage, or too much work. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     Ratio r;
@@ -172,9 +169,8 @@ static int find_scale(Axis *s)
     return 0;
 }
 
-/* Returns whether the scheme is unstable arbitrarily near 0. Where the growth is first seen, at x
- * from far below the scale upwards, |zeta| - 1 is then c x^m with a whole m; beyond a limit it is
- * not. */
+/* Returns whether the scheme is unstable arbitrarily near 0: where growth is first seen from far
+ * below the scale up, |zeta| - 1 is c x^m, m whole; beyond a limit it is not. */
 static int from_zero(Axis *s)
 {
     static const double deepest = 0x1p-44;
@@ -201,8 +197,7 @@ static Quad bisect(Axis *s, Quad low, Quad high)
     return early > 0 && early < low * near ? low - early : low;
 }
 
-/* Steps up from far below the scale. P grows without bound, except with implicit and exponential
- * stages. */
+/* Steps up from far below the scale; P grows without bound but for implicit and phi stages. */
 static double search(Axis *s)
 {
     Quad low = 0, high = s->scale * (Quad)0x1p-20;
@@ -216,8 +211,7 @@ static double search(Axis *s)
     return (double)bisect(s, low, high);
 }
 
-/* One multiplication takes about 0.3 us in quadruple precision and 1 ns in double; a limit takes some
- * 300 values. */
+/* A multiplication takes 0.3 us in quadruple precision, 1 ns in double; a limit some 300 values. */
 enum { QUAD_WORK = 100000, FAST_WORK = 10000000 };
 
 /* Opens the axis in quadruple precision where that is bearable; else in double, which costs nothing

@@ -30,16 +30,17 @@ typedef struct {
     mpq_t *zeta, *log;    /* (terms + 1) */
     mpq_t *w, *K, *Y;     /* (depth + 1), (evals), (points) times (terms + 1) */
     mpq_t share, descent; /* 1 / colours; 1 + sum j v_j */
+    mpq_t *list;          /* all of them */
 } Principal;
+
+static size_t principal_size(const Principal *p)
+{
+    return (3 + (size_t)p->depth + p->t->evals + p->t->points) * ((size_t)p->terms + 1);
+}
 
 static void principal_free(Principal *p)
 {
-    size_t n = (size_t)p->terms + 1;
-    rationals_free(p->zeta, n);
-    rationals_free(p->log, n);
-    rationals_free(p->w, ((size_t)p->depth + 1) * n);
-    rationals_free(p->K, p->t->evals * n);
-    rationals_free(p->Y, p->t->points * n);
+    rationals_free(p->list, principal_size(p));
     mpq_clears(p->share, p->descent, NULL);
 }
 
@@ -53,30 +54,25 @@ static int principal_new(Principal *p, const Table *t)
                : powers < TERMS_MAX     ? (int)powers
                                         : TERMS_MAX;
     size_t n = (size_t)p->terms + 1;
+    if (!(p->list = rationals_new(principal_size(p)))) return ERR_MEMORY;
     mpq_inits(p->share, p->descent, NULL);
     mpq_set_ui(p->share, 1, (unsigned)t->colours);
     mpq_set_ui(p->descent, 1, 1);
-    p->zeta = rationals_new(n);
-    p->log = rationals_new(n);
-    p->w = rationals_new(((size_t)p->depth + 1) * n);
-    p->K = rationals_new(t->evals * n);
-    p->Y = rationals_new(t->points * n);
-    if (p->zeta && p->log && p->w && (p->K || !t->evals) && (p->Y || !t->points)) return 0;
-    principal_free(p);
-    return ERR_MEMORY;
+    p->zeta = p->list;
+    p->log = p->zeta + n;
+    p->w = p->log + n;
+    p->K = p->w + ((size_t)p->depth + 1) * n;
+    p->Y = p->K + t->evals * n;
+    return 0;
 }
 
 /* Computes out = sum over i of a[i] b[n - i]. */
 static void convolve(mpq_t *a, mpq_t *b, int n, mpq_t out)
 {
-    mpq_t x;
-    mpq_init(x);
     mpq_set_ui(out, 0, 1);
     for (int i = 0; i <= n; i++) {
-        mpq_mul(x, a[i], b[n - i]);
-        mpq_add(out, out, x);
+        rational_add(out, a[i], b[n - i]);
     }
-    mpq_clear(x);
 }
 
 /* Computes out, coefficient n of a row; those of slopes and of w are known. */
@@ -95,8 +91,7 @@ static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
             mpq_set(x, p->K[(size_t)s->eval * size + (size_t)n]);
         else
             convolve(w, p->K + (size_t)s->eval * size, n, x);
-        mpq_mul(x, x, s->c);
-        mpq_add(out, out, x);
+        rational_add(out, x, s->c);
     }
     mpq_clear(x);
 }
@@ -129,8 +124,7 @@ static void logarithm(Principal *p, int n)
         mpq_set_si(j, i, (unsigned)n);
         mpq_canonicalize(j);
         mpq_mul(x, p->log[i], p->zeta[n - i]);
-        mpq_mul(x, x, j);
-        mpq_sub(p->log[n], p->log[n], x);
+        rational_subtract(p->log[n], x, j);
     }
     mpq_clears(x, j, NULL);
 }
@@ -147,15 +141,13 @@ static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n
     mpq_set_ui(K, 0, 1);
     for (unsigned j = 1; j <= J + (unsigned)n + 1; j++) {
         if (j > J) { /* factor = (scale n_A / colours)^(j-1-J) / (j-1)! */
-            mpq_mul(x, factor, Y[n - (int)(j - 1 - J)]);
-            mpq_add(K, K, x);
+            rational_add(K, factor, Y[n - (int)(j - 1 - J)]);
             mpq_set_ui(x, fields, 1);
             mpq_mul(x, x, p->share);
             mpq_mul(x, x, at->scale);
             mpq_mul(factor, factor, x);
         }
-        mpq_set_ui(x, 1, j);
-        mpq_mul(factor, factor, x);
+        rational_divide(factor, j);
     }
     mpq_clears(factor, x, NULL);
 }
@@ -184,8 +176,7 @@ static void next_power(Principal *p, int n)
     for (int j = 1; j <= p->depth && n > 0; j++) {
         mpq_ptr w = p->w[(size_t)j * size + (size_t)n];
         mpq_set_si(x, j, 1);
-        mpq_mul(x, x, p->zeta[n]);
-        mpq_sub(w, w, x);
+        rational_subtract(w, x, p->zeta[n]);
     }
     for (size_t i = 0; i < t->points; i++)
         row_coefficient(p, &t->point[i].row, n, p->Y[i * size + (size_t)n]);
@@ -198,17 +189,12 @@ static void next_power(Principal *p, int n)
 /* Computes theta, the power that the exact solution has at z: the mean of the field's weights. */
 static void exact_power(const Table *t, mpq_t theta)
 {
-    mpq_t share;
-    mpq_init(share);
     mpq_set_ui(theta, 0, 1);
     for (int op = 0; op < t->colours; op++) mpq_add(theta, theta, t->weight[op]);
-    mpq_set_ui(share, 1, (unsigned)t->colours);
-    mpq_mul(theta, theta, share);
-    mpq_clear(share);
+    rational_divide(theta, (unsigned)t->colours);
 }
 
-/* Records l, the coefficient of z^n in log zeta - theta z: odd n are the phase, even n the modulus, each
- * once. */
+/* Records l, z^n's coefficient in log zeta - theta z, once: odd n the phase, even the modulus. */
 static void tell(const Table *t, int n, const mpq_t l, Phase *out)
 {
     double *order = n % 2 ? &out->dispersion_order : &out->dissipation_order;
@@ -225,8 +211,7 @@ static int find_terms(Principal *p, const mpq_t theta, Phase *out)
     mpq_t x;
     mpq_init(x);
     next_power(p, 0);
-    mpq_set_ui(x, 1, 1);
-    mpq_sub(x, p->zeta[0], x);
+    mpq_sub(x, p->zeta[0], rational_one);
     int told = theory_is_zero(t, x) && !theory_is_zero(t, p->descent);
     mpq_set_ui(p->zeta[0], 1, 1);
     for (int n = 1; told && n <= p->terms; n++) {
@@ -266,8 +251,7 @@ static int find_stages(const Table *t, const mpq_t theta, Phase *out)
         const Term *s = &t->update.term[i];
         if (s->eval != TABLE_STATE) continue;
         mpq_set_si(x, s->past, 1);
-        mpq_mul(x, x, s->c);
-        mpq_add(p.descent, p.descent, x);
+        rational_add(p.descent, x, s->c);
     }
     mpq_clear(x);
     int code = 0, told = find_terms(&p, theta, out);
@@ -279,16 +263,15 @@ static int find_stages(const Table *t, const mpq_t theta, Phase *out)
 /* Finds the errors of flows: zeta = exp(z sum c / colours). */
 static void find_flows(const Table *t, const mpq_t theta, Phase *out)
 {
-    mpq_t sum, share;
-    mpq_inits(sum, share, NULL);
+    mpq_t sum;
+    mpq_init(sum);
     for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
-    mpq_set_ui(share, 1, (unsigned)t->colours);
-    mpq_mul(sum, sum, share);
+    rational_divide(sum, (unsigned)t->colours);
     mpq_sub(sum, sum, theta);
     tell(t, 1, sum, out);
     if (isnan(out->dispersion_order)) out->dispersion_order = INFINITY;
     out->dissipation_order = INFINITY;
-    mpq_clears(sum, share, NULL);
+    mpq_clear(sum);
 }
 
 int phase_find(const Table *t, Phase *out)

@@ -6,6 +6,7 @@
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
 #include <math.h>
@@ -14,15 +15,13 @@ int poly_new(Poly *p, int room)
 {
     if (room < 0) room = 0;
     *p = (Poly){.degree = -1, .room = room};
-    if (!(p->c = memory_new((size_t)room + 1, sizeof(mpq_t)))) return ERR_MEMORY;
-    for (int i = 0; i <= room; i++) mpq_init(p->c[i]);
-    return 0;
+    return (p->c = rationals_new((size_t)room + 1)) ? 0 : ERR_MEMORY;
 }
 
 void poly_free(Poly *p)
 {
-    for (int i = 0; p->c && i <= p->room; i++) mpq_clear(p->c[i]);
-    p->c = memory_free(p->c);
+    rationals_free(p->c, (size_t)p->room + 1);
+    p->c = NULL;
 }
 
 void poly_trim(Poly *p)
@@ -33,31 +32,26 @@ void poly_trim(Poly *p)
 
 void poly_copy(Poly *to, const Poly *from)
 {
-    for (int i = 0; i <= to->room; i++) {
-        if (i <= from->degree)
-            mpq_set(to->c[i], from->c[i]);
-        else
-            mpq_set_ui(to->c[i], 0, 1);
-    }
+    for (int i = 0; i <= to->room; i++) mpq_set_ui(to->c[i], 0, 1);
+    for (int i = 0; i <= from->degree; i++) mpq_set(to->c[i], from->c[i]);
     to->degree = from->degree;
 }
 
 void poly_divide(Poly *p, const Poly *q, Poly *quotient)
 {
-    mpq_t ratio, x;
-    mpq_inits(ratio, x, NULL);
+    mpq_t ratio;
+    mpq_init(ratio);
     while (p->degree >= q->degree) {
         int shift = p->degree - q->degree;
         mpq_div(ratio, p->c[p->degree], q->c[q->degree]);
         if (quotient) mpq_set(quotient->c[shift], ratio);
         for (int i = 0; i <= q->degree; i++) {
-            mpq_mul(x, ratio, q->c[i]);
-            mpq_sub(p->c[i + shift], p->c[i + shift], x);
+            rational_subtract(p->c[i + shift], ratio, q->c[i]);
         }
         poly_trim(p); /* the leading terms cancel exactly */
     }
     if (quotient) poly_trim(quotient);
-    mpq_clears(ratio, x, NULL);
+    mpq_clear(ratio);
 }
 
 static void derive(Poly *out, const Poly *p)
@@ -133,7 +127,6 @@ static int variations(const Chain *s, const mpq_t x)
     return n;
 }
 
-/* Counts the roots in (a, b]. */
 static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
 {
     return variations(s, a) - variations(s, b);
@@ -195,8 +188,7 @@ static void root_bound(const Poly *p, mpq_t out)
         mpq_abs(x, x);
         if (mpq_cmp(x, out) > 0) mpq_set(out, x);
     }
-    mpq_set_ui(x, 1, 1);
-    mpq_add(out, out, x);
+    mpq_add(out, out, rational_one);
     mpq_clear(x);
 }
 
@@ -215,8 +207,7 @@ static int isolate(Search *s)
     return 1;
 }
 
-/* Returns the sign of p between the root in (low, high] and the next. Where high is the root itself
- * it looks a little beyond. */
+/* Returns p's sign between the root in (low, high] and the next; a little beyond a root at high. */
 static int sign_after(Search *s)
 {
     if (poly_sign(&s->simple, s->high) != 0) return poly_sign(s->p, s->high);
@@ -225,7 +216,6 @@ static int sign_after(Search *s)
     return poly_sign(s->p, s->middle);
 }
 
-/* Bisects the one root of (low, high] to 2^-60 of its size. */
 static double refine(Search *s)
 {
     mpq_t width;

@@ -15,8 +15,7 @@ void poly_free(Poly *p);                    /* a zeroed struct is allowed */
 void poly_trim(Poly *p);                    /* degree := that of the highest coefficient not zero */
 void poly_copy(Poly *to, const Poly *from); /* to->room >= from->degree */
 
-/* Replaces p by p mod q (q not zero). quotient (may be NULL), of room >= p->degree - q->degree,
- * out. */
+/* Replaces p by p mod q, q not 0; quotient (NULL: none) has room for p->degree - q->degree. */
 void poly_divide(Poly *p, const Poly *q, Poly *quotient);
 
 /* Computes repeated = gcd(p, p') and simple = p / repeated, which has every root of p once. Both need
@@ -26,9 +25,8 @@ int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);
 /* Returns the sign of p(x). */
 int poly_sign(const Poly *p, const mpq_t x);
 
-/* Finds the end of the interval from 0 on which p <= 0: sup of X with p <= 0 on [0, X], to 16 digits;
- * inf where it has none; 0 where p > 0 at once. Sturm's theorem isolates the roots, so none is
- * missed. */
+/* Finds sup of X with p <= 0 on [0, X], to 16 digits; inf without end; 0 where p > 0 at once.
+ * Sturm's theorem isolates the roots: none is missed. */
 int poly_interval(const Poly *p, double *end);
 
 #endif

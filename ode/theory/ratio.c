@@ -19,7 +19,6 @@
 enum { IMPLICIT_POINTS = 24 }; /* n^4 operations */
 static const double inexact_zero = 1e-12;
 
-/* Computes the share of z in the slope of e. */
 static void share_of(const Table *t, int colour, int e, mpq_t out)
 {
     if (colour < 0)
@@ -28,8 +27,7 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
         mpq_set_ui(out, t->eval[e].op == colour, 1);
 }
 
-/* Adds the weights of a row on y and, times their shares, on the points of its slopes; at (points) is
- * zero before. */
+/* Adds a row's weight on y and, times shares of z, those on its slopes' points to at (points). */
 static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_t *at)
 {
     mpq_t x;
@@ -42,14 +40,12 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_
         }
         mpq_ptr to = at[t->eval[s->eval].point];
         share_of(t, colour, s->eval, x);
-        mpq_mul(x, x, s->c);
-        mpq_add(to, to, x);
+        rational_add(to, x, s->c);
     }
     mpq_clear(x);
 }
 
-/* Sets a sum to 0 where it is only the rounding of an inexact table; size is that of its terms in
- * all. */
+/* Sets a sum to 0 where it is an inexact table's rounding; size: that of its terms. */
 static void drop(const Table *t, mpq_t sum, double size)
 {
     if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
@@ -60,16 +56,12 @@ static void drop(const Table *t, mpq_t sum, double size)
 /* Computes out = state + z sum of at_q Y_q. */
 static void substitute(const Table *t, const mpq_t state, mpq_t *at, const Poly *Y, Poly *out)
 {
-    mpq_t x;
-    mpq_init(x);
     mpq_set(out->c[0], state);
     for (size_t q = 0; q < t->points; q++)
         for (int j = 0; mpq_sgn(at[q]) != 0 && j <= Y[q].degree; j++) {
-            mpq_mul(x, at[q], Y[q].c[j]);
-            mpq_add(out->c[j + 1], out->c[j + 1], x);
+            rational_add(out->c[j + 1], at[q], Y[q].c[j]);
         }
     poly_trim(out);
-    mpq_clear(x);
 }
 
 static int explicit_ratio(const Table *t, int colour, Ratio *out)
@@ -130,19 +122,15 @@ static void next_coefficient(const Table *t, size_t k, Work *w, Poly *Q)
 {
     size_t n = t->points;
     double size = 0;
-    mpq_t factor;
-    mpq_init(factor);
     multiply(n, n, w->A, w->M, w->AM);
     for (size_t i = 0; i < n; i++) mpq_sub(Q->c[k], Q->c[k], w->AM[i * n + i]);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             size += fabs(mpq_get_d(w->A[i * n + j]) * mpq_get_d(w->M[j * n + i]));
     drop(t, Q->c[k], size);
-    mpq_set_ui(factor, 1, (unsigned)k);
-    mpq_mul(Q->c[k], Q->c[k], factor);
+    rational_divide(Q->c[k], (unsigned)k);
     for (size_t i = 0; i < n * n; i++) mpq_set(w->M[i], w->AM[i]);
     for (size_t i = 0; i < n; i++) mpq_add(w->M[i * n + i], w->M[i * n + i], Q->c[k]);
-    mpq_clear(factor);
 }
 
 static void find_ratio(const Table *t, Work *w, Ratio *out)
@@ -157,8 +145,7 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
         for (size_t i = 0; i < n; i++) { /* b x_k, x_k = M_k u */
             mpq_set_ui(w->x[i], 0, 1);
             for (size_t j = 0; j < n; j++) {
-                mpq_mul(z, w->M[i * n + j], w->u[j]);
-                mpq_add(w->x[i], w->x[i], z);
+                rational_add(w->x[i], w->M[i * n + j], w->u[j]);
             }
             mpq_mul(z, w->b[i], w->x[i]);
             mpq_add(out->P.c[k], out->P.c[k], z);
@@ -183,27 +170,20 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
 static int implicit_ratio(const Table *t, int colour, Ratio *out)
 {
     size_t n = t->points;
-    Work w = {.A = rationals_new(n * n),
-              .M = rationals_new(n * n),
-              .AM = rationals_new(n * n),
-              .u = rationals_new(n),
-              .b = rationals_new(n),
-              .x = rationals_new(n)};
+    mpq_t *list = rationals_new(3 * n * n + 3 * n);
+    if (!list) return ERR_MEMORY;
+    Work w = {.A = list, .M = list + n * n, .AM = list + 2 * n * n, .u = list + 3 * n * n};
+    w.b = w.u + n;
+    w.x = w.b + n;
     mpq_init(w.v);
-    int code = w.A && w.M && w.AM && w.u && w.b && w.x ? 0 : ERR_MEMORY;
-    if (code == 0) code = poly_new(&out->P, (int)n);
+    int code = poly_new(&out->P, (int)n);
     if (code == 0) code = poly_new(&out->Q, (int)n);
     if (code == 0) {
         for (size_t p = 0; p < n; p++) read_row(t, colour, &t->point[p].row, w.u[p], w.A + p * n);
         read_row(t, colour, &t->update, w.v, w.b);
         find_ratio(t, &w, out);
     }
-    rationals_free(w.A, n * n);
-    rationals_free(w.M, n * n);
-    rationals_free(w.AM, n * n);
-    rationals_free(w.u, n);
-    rationals_free(w.b, n);
-    rationals_free(w.x, n);
+    rationals_free(list, 3 * n * n + 3 * n);
     mpq_clear(w.v);
     return code;
 }
@@ -236,8 +216,7 @@ static int divide_by(Poly *p, const Poly *d)
     return 0;
 }
 
-/* Divides both by their common factor, which belongs to stages that no step depends on; Q(0) stays
- * 1. */
+/* Divides both by their common factor, of stages that no step depends on; Q(0) stays 1. */
 static int reduce(Ratio *r)
 {
     Poly a = {0}, b = {0};

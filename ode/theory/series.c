@@ -42,38 +42,25 @@ void series_free(Series *s)
  * gamma(child). speed: theta weight of the colours, then the advance of their clocks. */
 static void exact_flow(Series *s, mpq_t speed[2 * COLOURS])
 {
-    mpq_t order;
-    mpq_init(order);
     mpq_set_ui(s->empty, 1, 1);
     for (size_t i = 0; i < s->forest->count; i++) {
         const Tree *t = &s->forest->tree[i];
-        mpq_set_ui(order, 1, (unsigned long)t->order);
-        mpq_mul(s->a[i], speed[t->colour], order);
+        mpq_set(s->a[i], speed[t->colour]);
+        rational_divide(s->a[i], (unsigned long)t->order);
         for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
     }
-    mpq_clear(order);
-}
-
-static void speeds_new(mpq_t speed[2 * COLOURS])
-{
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
-}
-
-static void speeds_free(mpq_t speed[2 * COLOURS])
-{
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
 }
 
 void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 {
     mpq_t speed[2 * COLOURS];
-    speeds_new(speed);
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
     for (int c = 0; c < s->forest->colours; c++) {
         mpq_mul(speed[c], theta, weight[c]);
         mpq_set(speed[COLOURS + c], theta);
     }
     exact_flow(s, speed);
-    speeds_free(speed);
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
 }
 
 /* Computes out = sum over cuts of t of b(kept) prod a(cut), with b(empty) given. */
@@ -102,8 +89,7 @@ void series_compose(Series *c, const Series *a, const Series *b)
         compose_tree(c->forest, t, a->a, b->a, b->empty, c->a[t]);
 }
 
-/* Computes out, the derivative of c along the field b at tree t: sum over the ways to cut one tree off, c(kept) b(cut);
- * c(0) = 0. */
+/* Computes out, the derivative of c along b at tree t: sum over single cuts of c(kept) b(cut). */
 static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
 {
     mpq_t product, count;
@@ -114,8 +100,7 @@ static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out
         if (k->cuts != 1 || k->kept < 0) continue;
         mpq_set_si(count, k->count, 1);
         mpq_mul(product, c[k->kept], b[k->cut[0]]);
-        mpq_mul(product, product, count);
-        mpq_add(out, out, product);
+        rational_add(out, product, count);
     }
     mpq_clears(product, count, NULL);
 }
@@ -137,10 +122,8 @@ int series_log(Series *b, const Series *s)
         mpq_set_ui(over, 1, 1);
         for (int j = 2; j <= f->tree[i].order; j++) {
             derive_tree(f, i, b->a, D[j - 1], D[j][i]);
-            mpq_set_ui(x, 1, (unsigned)j);
-            mpq_mul(over, over, x); /* 1 / j! */
-            mpq_mul(x, over, D[j][i]);
-            mpq_sub(b->a[i], b->a[i], x);
+            rational_divide(over, (unsigned)j); /* 1 / j! */
+            rational_subtract(b->a[i], over, D[j][i]);
         }
     }
     mpq_clears(over, x, NULL);
@@ -155,11 +138,11 @@ int series_log(Series *b, const Series *s)
 static void flow_series(Series *s, const Table *t, const Flow *f)
 {
     mpq_t speed[2 * COLOURS];
-    speeds_new(speed);
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
     mpq_set(speed[f->op], f->c);
     if (mpq_sgn(t->weight[f->op]) != 0) mpq_div(speed[COLOURS + f->op], f->c, t->weight[f->op]);
     exact_flow(s, speed);
-    speeds_free(speed);
+    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
 }
 
 static int flows_series(const Forest *f, const Table *t, Series **out)
@@ -249,44 +232,36 @@ static int work_new(Work *w, const Forest *f, const Table *t)
     return exact_pasts(w);
 }
 
-/* Computes out, the row's value at tree i. */
 static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 {
-    mpq_t q;
-    mpq_init(q);
     mpq_set_ui(out, 0, 1);
     for (size_t k = 0; k < r->terms; k++) {
         const Term *s = &r->term[k];
         const __mpq_struct *value = s->eval == TABLE_STATE ? w->E[s->past]->a[i]
                                     : s->past == 0         ? w->K[s->eval][i]
                                                            : w->S[s->eval][s->past - 1][i];
-        mpq_mul(q, s->c, value);
-        mpq_add(out, out, q);
+        rational_add(out, s->c, value);
     }
-    mpq_clear(q);
 }
 
 /* Computes K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
 static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
 {
     const Tree *t = &w->forest->tree[i];
-    mpq_t factor, x;
-    mpq_inits(factor, x, NULL);
+    mpq_t factor;
+    mpq_init(factor);
     mpq_set_ui(factor, 1, 1);
     for (unsigned j = 2; j < (unsigned)p->phi; j++) { /* 1 / J! */
-        mpq_set_ui(x, 1, j);
-        mpq_mul(factor, factor, x);
+        rational_divide(factor, j);
     }
     mpq_mul(K, factor, Y[i]);
     for (unsigned j = (unsigned)p->phi; t->children == 1 && p->ops >> t->colour & 1; j++) {
-        mpq_set_ui(x, 1, j);
-        mpq_mul(factor, factor, x);
+        rational_divide(factor, j);
         mpq_mul(factor, factor, p->scale);
-        mpq_mul(x, factor, Y[t->child[0]]);
-        mpq_add(K, K, x);
+        rational_add(K, factor, Y[t->child[0]]);
         t = &w->forest->tree[t->child[0]];
     }
-    mpq_clears(factor, x, NULL);
+    mpq_clear(factor);
 }
 
 static void evaluate_at(Work *w, size_t i)
@@ -344,7 +319,6 @@ static int check_points(const Table *t)
                      t->name, t->eval[e].stage + 1);
 }
 
-/* Computes all slopes and points of a table. Caller: work_free. */
 static int work_run(Work *w, const Forest *f, const Table *t)
 {
     TRY(check_points(t));

@@ -36,8 +36,7 @@ static int implicit_colour(const Table *t, int *colour)
     return code;
 }
 
-/* Returns whether all roots of q_0 + .. + q_n s^n have Re s < 0. row (2 (n + 2)), zero before, holds two rows of
- * Routh's scheme in turn. */
+/* Returns whether all roots of sum q_i s^i have Re s < 0; row (2 (n + 2)), zero: Routh's scheme. */
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
     mpq_t *above = row, *below = row + n + 2, *swap, ratio, x;
@@ -132,8 +131,7 @@ static double find_angle(const Plane *p)
     return low / right * 90;
 }
 
-/* Returns the limit of the largest factor R + a / z + ...; one that goes to 0 like z^(-1/k) has fallen much between
- * 2^10 and 2^16. */
+/* Returns lim of the largest factor R + a / z + ...; one that goes to 0 has fallen much by 2^16. */
 static double find_infinity(const Plane *p)
 {
     double near = radius(p, 0x1p10, 0), half = radius(p, 0x1p15, 0), far = radius(p, 0x1p16, 0);
@@ -141,8 +139,7 @@ static double find_infinity(const Plane *p)
     return far > 1.5 * near ? INFINITY : 2 * far - half;
 }
 
-/* Searches for the angle; *angle: NaN where a value takes so many multiplications that thousands of
- * them take too long. */
+/* Searches for the angle; *angle NaN: its thousands of values would take too long. */
 static int search_angle(const Table *t, int colour, double *angle, double *infinity)
 {
     const size_t work_max = 20000;

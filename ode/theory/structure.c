@@ -28,8 +28,7 @@ static int differ(const Table *t, const mpq_t a, const mpq_t b)
 
 /* ---- flows ------------------------------------------------------------------------------------------- */
 
-/* Joins neighbours of one operator into one flow and drops flows over time 0. op, c (t->flows) out;
- * returns the count. */
+/* Joins neighbours of one operator, drops flows over 0. op, c (flows) out; returns the count. */
 static size_t join_flows(const Table *t, int *op, mpq_t *c)
 {
     size_t n = 0;
@@ -104,8 +103,7 @@ static int is_separable(const Forest *f, size_t tree)
     return 1;
 }
 
-/* Finds the lowest order with a non-zero tree of S(-h) S(h), among all trees and among separable ones; 0:
- * none. */
+/* Finds the lowest order of a non-zero tree of S(-h) S(h), of all and of separable ones; 0: none. */
 static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
 {
     Series *step = NULL, *back = NULL, *both = NULL;
@@ -132,7 +130,6 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     return code;
 }
 
-/* Searches with forests as large as needed. */
 static int find_symmetry(const Table *t, Structure *out)
 {
     int all = 0, separable = 0, code = 0;
@@ -152,34 +149,25 @@ static int find_symmetry(const Table *t, Structure *out)
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* Joined evaluations: a (n, n), b (n). Rows of a hold only the coefficients that the condition
- * reads. */
+/* Joined evaluations: a (n, n), b (n); a has only coefficients that the condition reads. */
 typedef struct {
     const Table *t;
     int separable;
     size_t n;
-    int *of;   /* (evals): where an evaluation went */
-    int *next; /* (evals) */
-    int *op;   /* (n) */
-    int *used; /* (n) */
+    int *of, *next; /* (evals): where an evaluation went */
+    int *op, *used; /* (n) */
     mpq_t *a, *b;
 } Joined;
-
-static int is_plain(const Row *r)
-{
-    return r->terms > 0 && r->term[0].eval == TABLE_STATE && mpq_cmp_ui(r->term[0].c, 1, 1) == 0;
-}
 
 /* Returns whether every row is y plus slopes, without history. */
 static int is_runge_kutta(const Table *t)
 {
-    int ok = !t->past_y && !t->past_k && is_plain(&t->update);
-    for (size_t p = 0; p < t->points; p++) ok = ok && is_plain(&t->point[p].row);
+    int ok = !t->past_y && !t->past_k && row_plain(&t->update);
+    for (size_t p = 0; p < t->points; p++) ok = ok && row_plain(&t->point[p].row);
     return ok;
 }
 
-/* Computes out (evals), the coefficients of a row by joined evaluation; `op` >= 0: only those of the other
- * operator. */
+/* Computes out (evals), a row by joined evaluation; `op` >= 0: only the other operator's. */
 static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
 {
     for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
@@ -211,9 +199,8 @@ static int mark_used(Joined *s)
     return more;
 }
 
-/* Joins equal evaluations. At first all are one, then those of one operator that read as much of each, until no more
- * can be told apart. Slopes that are read before they are joined, as implicit stages do, are no exception (Hundsdorfer,
- * Spijker 1981). */
+/* Joins equal evaluations: at first all, then those of one operator that read as much of each,
+ * until none can be told apart; implicit slopes too (Hundsdorfer, Spijker 1981). */
 static void join_evaluations(Joined *s)
 {
     const Table *t = s->t;
@@ -243,8 +230,7 @@ static int pair_holds(const Joined *s, size_t i, size_t j)
     mpq_t sum, q;
     mpq_inits(sum, q, NULL);
     mpq_mul(sum, s->b[i], s->a[i * n + j]);
-    mpq_mul(q, s->b[j], s->a[j * n + i]);
-    mpq_add(sum, sum, q);
+    rational_add(sum, s->b[j], s->a[j * n + i]);
     mpq_mul(q, s->b[i], s->b[j]);
     int equal = !differ(s->t, sum, q);
     mpq_clears(sum, q, NULL);
@@ -266,23 +252,19 @@ static int find_symplectic(const Table *t, int separable, int *out)
     size_t n = t->evals;
     Joined s = {.t = t, .separable = separable};
     if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
-    s.of = memory_new(n, sizeof *s.of);
-    s.next = memory_new(n, sizeof *s.next);
-    s.op = memory_new(n, sizeof *s.op);
-    s.used = memory_new(n, sizeof *s.used);
-    s.a = rationals_new(n * n);
-    s.b = rationals_new(n);
-    int code = s.of && s.next && s.op && s.used && s.a && s.b ? 0 : ERR_MEMORY;
+    s.of = memory_new(4 * n, sizeof *s.of);
+    s.a = rationals_new(n * n + n);
+    int code = s.of && s.a ? 0 : ERR_MEMORY;
     if (code == 0) {
+        s.next = s.of + n;
+        s.op = s.next + n;
+        s.used = s.op + n;
+        s.b = s.a + n * n;
         join_evaluations(&s);
         *out = all_pairs_hold(&s);
     }
     memory_free(s.of);
-    memory_free(s.next);
-    memory_free(s.op);
-    memory_free(s.used);
-    rationals_free(s.a, n * n);
-    rationals_free(s.b, n);
+    rationals_free(s.a, n * n + n);
     return code;
 }
 
@@ -300,11 +282,10 @@ static void multistep_free(Multistep *m)
     for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
 }
 
-/* Returns whether every slope is taken at some past state itself. */
 static int is_linear(const Table *t)
 {
     for (size_t p = 0; p < t->points; p++)
-        if (t->point[p].row.terms != 1 || !is_plain(&t->point[p].row)) return 0;
+        if (t->point[p].row.terms != 1 || !row_plain(&t->point[p].row)) return 0;
     return t->flows == 0 && t->evals > 0;
 }
 
@@ -360,8 +341,8 @@ static int multistep_symmetric(const Table *t, const Multistep *m)
  * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
 static void error_term(const Multistep *m, int n, mpq_t out)
 {
-    mpq_t x, power, j;
-    mpq_inits(x, power, j, NULL);
+    mpq_t power, j;
+    mpq_inits(power, j, NULL);
     mpq_set_ui(out, 0, 1);
     for (int i = 0; i <= m->k + 1; i++) {
         mpq_set_ui(power, 1, 1); /* (1 - i)^(n-1) / (n-1)! */
@@ -370,18 +351,15 @@ static void error_term(const Multistep *m, int n, mpq_t out)
             mpq_canonicalize(j);
             mpq_mul(power, power, j);
         }
-        mpq_mul(x, power, m->beta[0][i]);
-        mpq_add(out, out, x);
+        rational_add(out, power, m->beta[0][i]);
         mpq_set_si(j, 1 - i, (unsigned)n);
         mpq_canonicalize(j);
         mpq_mul(power, power, j);
-        mpq_mul(x, power, m->alpha[i]);
-        mpq_sub(out, out, x);
+        rational_subtract(out, power, m->alpha[i]);
     }
-    mpq_clears(x, power, j, NULL);
+    mpq_clears(power, j, NULL);
 }
 
-/* Finds the constant where all operators have the same weights and the table is consistent. */
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
     mpq_t sum, sigma;

@@ -19,7 +19,6 @@ static int parser_open(const char *text, Parser *p)
     return p->table ? 0 : ERR_MEMORY;
 }
 
-/* Reads one term at the cursor, with the sign before it. */
 static int read_term(Parser *p, TermReader *read, void *to, mpq_t c)
 {
     Cursor *at = &p->cursor;

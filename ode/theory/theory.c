@@ -1,6 +1,7 @@
 /* theory.c: the exact order of a table, its defects and its error norm. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
@@ -23,31 +24,29 @@ void theory_state(const Table *t, mpq_t out)
     mpq_clear(c);
 }
 
-/* Computes (numerical - exact) / sigma by tree; empty: sum of state weights - 1. */
+/* Makes a(t) of a series the factor of the elementary differential: over sigma(t), and 0 where that vanishes. */
+static void make_factor(const Forest *f, const Table *t, size_t tree, mpq_t a)
+{
+    rational_divide(a, f->tree[tree].sigma);
+    if (tree_vanishes(f, tree, t->linear)) mpq_set_ui(a, 0, 1);
+}
+
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
 {
     Series *step, *exact;
-    mpq_t q;
     TRY(series_step(f, t, &step));
     int code = series_new(f, &exact);
-    if (code != 0) {
-        series_free(step);
-        return code;
+    if (code == 0) {
+        series_exact(exact, rational_one, ((Table *)t)->weight);
+        mpq_sub(empty, step->empty, rational_one);
+        for (size_t i = 0; i < f->count; i++) {
+            mpq_sub(defect[i], step->a[i], exact->a[i]);
+            make_factor(f, t, i, defect[i]);
+        }
     }
-    mpq_init(q);
-    mpq_set_ui(q, 1, 1);
-    series_exact(exact, q, ((Table *)t)->weight);
-    mpq_sub(empty, step->empty, q);
-    for (size_t i = 0; i < f->count; i++) {
-        mpq_set_ui(q, 1, f->tree[i].sigma);
-        mpq_sub(defect[i], step->a[i], exact->a[i]);
-        mpq_mul(defect[i], defect[i], q);
-        if (tree_vanishes(f, i, t->linear)) mpq_set_ui(defect[i], 0, 1);
-    }
-    mpq_clear(q);
     series_free(step);
     series_free(exact);
-    return 0;
+    return code;
 }
 
 int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
@@ -70,9 +69,8 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
                                t->name);
     if (code == 0) code = series_log(log, step);
     for (size_t i = 0; code == 0 && i < f->count; i++) {
-        mpq_set_ui(q, 1, f->tree[i].sigma);
-        mpq_mul(coefficient[i], log->a[i], q);
-        if (tree_vanishes(f, i, t->linear)) mpq_set_ui(coefficient[i], 0, 1);
+        mpq_set(coefficient[i], log->a[i]);
+        make_factor(f, t, i, coefficient[i]);
     }
     mpq_clear(q);
     series_free(step);
@@ -87,23 +85,18 @@ int theory_is_zero(const Table *t, const mpq_t defect)
 
 int theory_terms(const Forest *f, const Table *t, int order, double *coefficient)
 {
-    mpq_t *q = memory_new(f->count, sizeof(mpq_t)), empty;
+    mpq_t *q = rationals_new(f->count + 1);
     if (!q) return ERR_MEMORY;
-    for (size_t i = 0; i < f->count; i++) mpq_init(q[i]);
-    mpq_init(empty);
-    int code = theory_defect(f, t, q, empty);
+    int code = theory_defect(f, t, q, q[f->count]);
     for (size_t i = 0; i < f->count; i++) {
         int wanted = code == 0 && f->tree[i].order == order && !theory_is_zero(t, q[i]);
         coefficient[i] = wanted ? table_double(q[i]) : 0;
-        mpq_clear(q[i]);
     }
-    mpq_clear(empty);
-    memory_free(q);
+    rationals_free(q, f->count + 1);
     return code;
 }
 
-/* Returns whether the defect is zero. Keeps the largest residual that an inexact table is
- * forgiven. */
+/* Returns whether a defect is zero; keeps the largest that an inexact table is forgiven. */
 static int is_met(const Table *t, const mpq_t defect, Theory *out)
 {
     if (!theory_is_zero(t, defect)) return 0;
@@ -122,15 +115,14 @@ static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Th
  * defect depends on its tree's shape alone. */
 static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
 {
-    mpq_t sum, q;
-    mpq_inits(sum, q, NULL);
+    mpq_t sum;
+    mpq_init(sum);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
         if (one_colour && !tree_is_F(f, i)) continue;
-        mpq_mul(q, defect[i], defect[i]);
-        mpq_add(sum, sum, q);
+        rational_add(sum, defect[i], defect[i]);
     }
     double norm = table_double(sum);
-    mpq_clears(sum, q, NULL);
+    mpq_clear(sum);
     return norm;
 }
 
@@ -151,26 +143,20 @@ int theory_find(const Forest *f, const Table *t, Theory *out)
                     .error_norm2 = NAN,
                     .error_norm2_one_colour = NAN,
                     .bound = t->exact ? 0 : inexact_bound};
-    mpq_t empty;
     int on_circle;
-    mpq_t *defect = memory_new(f->count, sizeof(mpq_t));
+    mpq_t *defect = rationals_new(f->count + 1);
     if (!defect) return ERR_MEMORY;
-    for (size_t i = 0; i < f->count; i++) mpq_init(defect[i]);
-    mpq_init(empty);
-    int code = theory_defect(f, t, defect, empty);
-    if (code == 0) find_order(f, t, defect, empty, out);
+    int code = theory_defect(f, t, defect, defect[f->count]);
+    if (code == 0) find_order(f, t, defect, defect[f->count], out);
     if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
     out->consistent = out->order >= 1;
     out->order_autonomous = out->order;
-    for (size_t i = 0; i < f->count; i++) mpq_clear(defect[i]);
-    mpq_clear(empty);
-    memory_free(defect);
+    rationals_free(defect, f->count + 1);
     if (code == 0) code = stability_roots(t, &out->zero_stable, &on_circle);
     if (code == 0) out->weakly_stable = out->zero_stable && on_circle > 1;
     return code;
 }
 
-/* Searches with forests as large as needed. */
 static int search(const Table *frozen, int most, int timed, Theory *out)
 {
     int code = 0;
@@ -202,14 +188,8 @@ static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, 
 {
     Series *s;
     TRY(series_step(f, estimate, &s));
-    mpq_t sigma;
-    mpq_init(sigma);
     Theory met = {0};
-    for (size_t i = 0; i < f->count; i++) {
-        mpq_set_ui(sigma, 1, f->tree[i].sigma);
-        mpq_mul(s->a[i], s->a[i], sigma);
-        if (tree_vanishes(f, i, estimate->linear)) mpq_set_ui(s->a[i], 0, 1);
-    }
+    for (size_t i = 0; i < f->count; i++) make_factor(f, estimate, i, s->a[i]);
     out->searched = f->max;
     out->estimate_order = 0;
     while (out->estimate_order < f->max &&
@@ -217,7 +197,6 @@ static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, 
         out->estimate_order++;
     *vanishes = out->estimate_order == f->max;
     out->error_norm2 = *vanishes ? NAN : norm2(f, out->estimate_order + 1, 0, s->a);
-    mpq_clear(sigma);
     series_free(s);
     return 0;
 }

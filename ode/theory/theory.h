@@ -83,9 +83,8 @@ int forest_read(const Forest *f, const char *letters, int most, const char *text
 
 /* ---- series.c: B-series ------------------------------------------------------------------------- */
 
-/* Maps the empty tree and every tree of a forest to a rational. It stands for the map y + sum h^|t|
- * a(t)/sigma(t) F(t). The exact flow of the sum of the colours has a(t) = 1/gamma(t). Hairer, Lubich, Wanner
- * 2006, chapter III. */
+/* Maps the empty tree and each tree to a rational: y + sum h^|t| a(t)/sigma(t) F(t); 1/gamma(t) for
+ * the exact flow. Hairer, Lubich, Wanner 2006, chapter III. */
 typedef struct {
     const Forest *forest; /* borrowed */
     mpq_t empty;
@@ -94,8 +93,7 @@ typedef struct {
 
 int series_new(const Forest *f, Series **out); /* all coefficients are 0 */
 void series_free(Series *s);
-/* Sets s to the exact flow over time theta h of the sum of the colours times their weights; clocks
- * advance by theta. */
+/* Sets s to the exact flow over theta h of the weighted sum of colours; clocks advance by theta. */
 void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
 /* Composes c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c !=
  * a, b. */
@@ -148,8 +146,7 @@ typedef struct {
     double error_norm2;
 } Embedded;
 
-/* Looks at trees up to order `most`. A step by tolerance makes the estimate equal to the tolerance,
- * so h ~ tol^(1/(q+1)). */
+/* Looks at trees up to order `most`. Steps by tolerance have h ~ tol^(1/(q+1)). */
 int theory_embedded(const Table *t, int most, Embedded *out);
 
 /* Computes defect (forest->count, initialised mpq): (numerical - exact)(t) / sigma(t), the factor
@@ -166,12 +163,10 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient);
  * elsewhere and where theory_is_zero. */
 int theory_terms(const Forest *f, const Table *t, int order, double *coefficient);
 
-/* Computes the degree-0 term alone, even where nothing expands about y: the sum of the update's state
- * weights, less 1. */
+/* Computes the degree-0 term, even without an expansion: the update's state weights less 1. */
 void theory_state(const Table *t, mpq_t out);
 
-/* Returns whether a coefficient of the error counts as zero: it is 0, or at most 1e-12 in an inexact
- * table. */
+/* Returns whether an error's coefficient counts as zero: 0, or 1e-12 in an inexact table. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
 /* ---- bracket.c: splittings by exact flows as Lie series ----------------------------------------- */
@@ -208,8 +203,7 @@ int bracket_area(const Table *t, int a, int b, mpq_t area);
 
 /* ---- terms.c: sums of terms as texts --------------------------------------------------------------- */
 
-/* Reads a number as schemes write it, alone: "-1/2", ".5". ERR_INPUT with its place: anything else, such
- * as 1/0. */
+/* Reads a number alone, as schemes write it: "-1/2", ".5". ERR_INPUT with its place: all else. */
 int terms_number(const char *text, mpq_t out);
 
 /* ---- structure.c, effective.c: conserved structure ---------------------------------------------- */
@@ -224,8 +218,7 @@ typedef struct {
     int symmetric_order;     /* S(-h) S(h) = identity + O(h^(this+1)); -1: symmetric, or unknown */
     int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
     int searched;
-    /* Every step is symplectic where F and G are Hamiltonian fields; the second: separable
-     * Hamiltonians. */
+    /* Every step is symplectic where F and G are Hamiltonian; the second: separable ones. */
     int symplectic, symplectic_separable;
     int effective_order; /* splittings by exact flows, up to `searched`; -1: unknown */
     /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
@@ -245,16 +238,14 @@ int structure_effective_order(const Table *t, int most, int *order);
 
 /* ---- stability.c: the test equation y' = (lambda_F + lambda_G + lambda_C) y ----------------------- */
 
-/* Checks the root condition of the update's state weights and counts the roots on the unit
- * circle. */
+/* Checks the root condition of the state weights; counts the roots on the unit circle. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 
 /* Computes amplification factors of a frozen table (borrowed). ERR_INPUT: more than 255 factors. */
 typedef struct Stability Stability;
 int stability_new(const Table *t, Stability **out);
 void stability_free(Stability *s);
-/* Returns the largest |amplification factor| at h lambda_colour = z[colour] (complex as re, im), one z for each
- * of the table's colours. */
+/* Returns the largest |amplification factor| at h lambda = z[colour] (re, im), for each colour. */
 double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */
 size_t stability_work(const Stability *s);
@@ -262,8 +253,7 @@ size_t stability_work(const Stability *s);
 /* Does the same for one point. */
 int stability_modulus(const Table *t, const double z[][2], double *modulus);
 
-/* Refines an amplification factor at z by Newton's iteration. factor in: near it; out: the factor
- * itself. */
+/* Refines a factor at z by Newton's iteration. factor in: near it; out: the factor. */
 void stability_follow(Stability *s, const double z[][2], double factor[2]);
 
 /* ---- limit.c ------------------------------------------------------------------------------------ */
@@ -333,8 +323,7 @@ typedef struct {
     double *b;   /* the same as doubles */
 } Dense;
 
-/* Finds the highest order, at most the scheme's, and the least of its solutions (dense.c). Caller:
- * dense_free. */
+/* Finds the highest order up to the scheme's, and its least solution. Caller: dense_free. */
 int dense_find(const Table *t, Dense *out);
 void dense_free(Dense *d);
 /* Returns b_e(theta). */

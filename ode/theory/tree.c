@@ -19,11 +19,7 @@
 
 static int add_tree(Forest *f, const Tree *t)
 {
-    if ((f->count & (f->count - 1)) == 0) { /* room for the next power of two */
-        Tree *grown = memory_grow(f->tree, f->count, f->count ? 2 * f->count : 1, sizeof(Tree));
-        if (!grown) return ERR_MEMORY;
-        f->tree = grown;
-    }
+    TRY(memory_more(&f->tree, f->count, sizeof(Tree)));
     f->tree[f->count++] = *t;
     return 0;
 }
@@ -106,11 +102,7 @@ static int add_cut(Forest *f, size_t t, const Cut *c)
             f->cut[t][i].count += c->count;
             return 0;
         }
-    if ((n & (n - 1)) == 0) {
-        Cut *grown = memory_grow(f->cut[t], n, n ? 2 * n : 1, sizeof(Cut));
-        if (!grown) return ERR_MEMORY;
-        f->cut[t] = grown;
-    }
+    TRY(memory_more(&f->cut[t], n, sizeof(Cut)));
     f->cut[t][f->cuts[t]++] = *c;
     return 0;
 }
@@ -237,8 +229,7 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-/* Returns whether a field of `linear` has a derivative somewhere that is not a first one, or is by
- * time. */
+/* Returns whether a field of `linear` has a second derivative, or one by time, somewhere. */
 static int has_zero(const Forest *f, size_t tree, int linear)
 {
     const Tree *t = &f->tree[tree];

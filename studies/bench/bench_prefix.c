@@ -16,7 +16,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 #include "studies/bench/bench.h"
 
 typedef struct {

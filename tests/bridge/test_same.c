@@ -392,8 +392,8 @@ static int job(void)
 
 TEST(memory)
 {
-    one = plan_named(NULL, "rk2-gate", options(0, 1));
-    other = plan_named(NULL, "rk2-scalar", options(0, 1));
+    one = plan_named(NULL, "rk2-gate", options(0, 3));
+    other = plan_named(NULL, "rk2-scalar", options(0, 3));
     assert_true(fail_each(job, 0) > 10);
     plan_free(one);
     plan_free(other);

@@ -7,7 +7,7 @@
 #include "kernels/counts.h"
 #include "kernels/ranks.h"
 #include "nn/text/corpus.h"
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 #include "nn/text/masking.h"
 #include "nn/run/run.h"
 #include "tests/lib/tiny.h"

@@ -2,7 +2,7 @@
  * keys made once, sublayers that give zero, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 #include "tests/lib/models.h"
 #include "tests/lib/plain.h"
 

@@ -4,7 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/engine.h"
+#include "nn/run/pass.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"
 

@@ -189,7 +189,7 @@ TEST(names_of_schemes)
     assert_int_equal(list_names(&z, "sandwich:3,1,euler", &count), 0);
     assert_int_equal(count, 2);
     expect_words("folder", zoo_read(&z, folder), "", 1);
-    assert_non_null(strstr(error_text(), "cannot be read"));
+    assert_non_null(strstr(error_text(), "cannot read"));
     expect_words("nowhere", zoo_read(&z, file_path("nowhere")), "", 1);
     assert_int_equal(zoo_read(&z, file_write("own", own, sizeof own - 1)), 0);
     assert_int_equal(list_names(&z, "all", &count), 0);

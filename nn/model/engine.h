@@ -1,21 +1,12 @@
-/* engine.h: shared by the files of the engine: the inside of a model. Reading order:
+/* engine.h: the inside of a model, for the files of the engine. Reading order:
  *
  *   params.c     tensors: names, shapes, starting values
- *   ends.c       words to r0, the output to a loss; adaptive.c: also, with narrow rare words
- *   heads.c      both ends of an encoder alone: masked words, classes
- *   filled.c     rows filled up to few numbers of them
+ *   ends.h       words in, a loss out
  *   spans.c      attention spans: their term of the loss
  *   lists.c      host lists
  *   layout.c     memory, sized once from the plan
  *   fuse.c       instructions that are done in one pass over memory
  *   model.c      all of that put together
- *   share.c      gradients summed over ranks
- *   sublayer.c   the inside of a sublayer, forward and backward
- *   pass.c       forward and backward over the plan
- *   parts.c      parts of it by themselves
- *   weights.c    where attention looks
- *   decode.c     a token at a time, with caches
- *   step.c       a step of training
  *
  * Everything a pass touches is laid out once, by model_new:
  *
@@ -35,8 +26,9 @@
 #ifndef TROTTER_ENGINE_H
 #define TROTTER_ENGINE_H
 
+#include "kernels/ranks.h"
 #include "nn/model/arena.h"
-#include "nn/nn.h"
+#include "nn/model/ends.h"
 
 /* Logits exist for a block of rows: at least LOGIT_LEAST, and as many as suit the backend. */
 enum { LOGIT_LEAST = 64, MODEL_BUFFERS = 32 };
@@ -98,11 +90,11 @@ typedef struct {
 } Sums;
 
 /* The rows of a pass, and how it runs. */
-typedef struct Pass Pass;
 struct Pass {
     const Model *m; /* for functions that get only a Pass: the operations of plan_walk */
     size_t N, S;    /* rows of the target; sequences */
     int train;      /* dropout on */
+    int whole;      /* instructions are fused (fuse.c), as none is run apart */
     int more;       /* gradients are added to those there, not to zeros */
     int elsewhere;  /* another rank adds the loss's term of spans */
     size_t tokens;  /* the loss is the sum over the rows divided by this */
@@ -126,104 +118,6 @@ struct Pass {
     void (*see)(const Pass *p, size_t i, void *context);
     void *context;
 };
-
-/* The operations on words at both ends of a network: ends_plain (ends.c), ends_adaptive (adaptive.c) or ends_heads
- * (heads.c). */
-typedef struct {
-    /* Sends a batch's inputs and targets. */
-    void (*send)(const Model *m, const Batch *x, Pass *p);
-    /* embed makes the first register of a side from its inputs; embed_back makes the embedding's gradient from the
-     * adjoints of all sides. */
-    void (*embed)(const Model *m, const Pass *p, int side);
-    void (*embed_back)(const Model *m, const Pass *p);
-    /* Makes out.asked from out.hidden; NULL: they are the same. */
-    void (*head)(const Model *m, const Pass *p);
-    /* Writes out.nll (asked) from out.asked; with back also out.dhidden, the adjoints of its sum / p->tokens. */
-    void (*loss)(const Model *m, const Pass *p, int back);
-    /* logits (n, V) out, host: those of rows at .. at+n-1 of out.asked, after ends_logits; or log p, whose softmax is
-     * also p. ERR_MEMORY. */
-    int (*logits)(const Model *m, size_t at, size_t n, double *logits);
-} Ends;
-
-/* The loss's end of a network: its tensors and buffers. */
-typedef struct {
-    size_t rows;   /* rows of the matrix: V, or the head's words and one entry per tail */
-    size_t widest; /* most columns of logits: rows, or the words of the largest tail */
-    size_t matrix, norm_w, norm_b;
-    size_t bias;   /* (rows) bias of logits; 0: none */
-    void *hidden;  /* (N, D) after the final norm */
-    void *stats;   /* (N, 2) of the final norm */
-    void *dhidden; /* (N, D), training */
-    void *asked;   /* (asked, D) factor of the logits: hidden, or a head's output */
-    int factors;   /* 1: asked holds factors */
-    void *dasked;
-    size_t block;  /* rows whose logits exist at a time */
-    void *logits;  /* (block, widest) */
-    void *dlogits; /* (block, widest) factors */
-    void *nll;     /* (max N) */
-} Output;
-
-/* A cluster of rare words, see adaptive.c. */
-typedef struct {
-    size_t first, words; /* ids first .. first + words - 1 */
-    size_t width;        /* w */
-    /* Input and output share them, except in an untied model. */
-    size_t embed, output;           /* (words, w) */
-    size_t project, output_project; /* (D, w) */
-} Tail;
-
-/* Buffers of adaptive.c at the embedding, at the loss and at the embedding's adjoint. */
-enum { MIX_EMBED, MIX_LOSS, MIX_BACK, MIXES };
-typedef struct {
-    void *wide;           /* (N, D) */
-    void *narrow, *other; /* (N, width of the first tail) */
-} Mix;
-
-/* With tails the batch's inputs are sorted by cluster, and its targets are the head's. Lists are (filled_most), but
- * place and label (max N). */
-typedef struct {
-    Tail tail[TAILS_MOST];
-    Mix mix[MIXES];
-    int32_t *place;  /* place of a row's input among the sorted ones */
-    int32_t *row;    /* rows whose target is in a tail, sorted by it */
-    int32_t *within; /* number of the target in its tail */
-    void *nll;       /* nll of those rows */
-    size_t labels;   /* number of tails where labels are smoothed, else 0 */
-    /* (labels, max N) number of a row's target in a tail; NO_TARGET: the target is in another tail */
-    int32_t *label;
-    /* (5 + labels, filled_most) on the host: input, place, target, row, within, label */
-    int32_t *sorted;
-} Tails;
-
-/* A dense layer over n rows of out.hidden. A norm (D), (D), or classes (C, D), (C) follow it. */
-typedef struct {
-    size_t dense_w, dense_b; /* (D, D), (D) */
-    size_t w, b;
-    int32_t *row;               /* (max N) in backend memory */
-    void *picked, *dense, *act; /* (n, D): the rows, before and behind the activation */
-    void *dact;                 /* (n, D), training */
-} Head;
-
-/* Buffers for dropping words of the source (ends.c). */
-typedef struct {
-    void *kept;          /* (M) 0 or 1 / (1 - rate) of each row */
-    void *words, *place; /* (M, D) embeddings, positions */
-    void *dwords;        /* (M, D), training */
-} Dropped;
-
-/* Both ends of an encoder alone (heads.c). */
-typedef struct {
-    Head words, label;
-    void *stats;       /* (words, 2) */
-    void *z;           /* (S, C) */
-    void *off;         /* (S) z - y, for labels that are numbers */
-    int32_t *label_of; /* (S) */
-    void *value;       /* (S) y */
-    size_t segments;   /* (config.segments, D) offset */
-    int32_t *segment;  /* (N) */
-    void *wide;        /* (N, D) embeddings of the segments */
-    int32_t *list;     /* (max N) on the host */
-} Heads;
 
 /* A part's role in its step: a single part is first and last, one in the middle is neither. PART_RANKS: trained by
  * ranks. */
@@ -454,62 +348,16 @@ enum {
     PLACE_WORDS = PLACE_SOURCE - 2
 };
 
-/* ends.c. ends_logits is the loss's first step: out.logits (n, out.rows) = rows at .. at+n-1 of out.asked times the
- * output's matrix, plus its bias; it returns n <= out.block. ends_loss writes the cross-entropy of all asked rows with
- * labels q into out.nll; back: out.dasked. */
-extern const Ends ends_plain;
-int ends_plain_logits(const Model *m, size_t at, size_t n, double *z);
-/* Gather and scatter rows by their numbers, with the kernels of the embedding: row i of y (n, cols) = row index[i] of
- * x; row index[i] of dx (rows, cols) += row i of dy (n, cols). */
-void ends_gather(const Model *m, size_t n, size_t cols, const int32_t *index, const void *x,
-                 void *y);
-void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int32_t *index,
-                  const void *dy, void *dx);
-/* Return sqrt(D), the factor of the embedding, and the embedding's dropout. */
-double ends_scale(const Model *m);
-Dropout ends_drop(const Model *m, const Pass *p, int side);
-size_t ends_logits(const Model *m, const Pass *p, size_t at);
-void ends_loss(const Model *m, const Pass *p, const Labels *q, int back);
-/* Returns the labels: all weight on the target or, in training, smoothed over the vocabulary. */
-Labels ends_labels(const Model *m, const Pass *p);
-/* Make the first register of a side from rows `index` of a matrix, and its adjoint: into dE (rows, D). */
-void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E);
-void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const int32_t *index,
-                     void *dE);
-
-/* filled.c. filled_rows returns the rows that n rows of a batch are filled up to, at most `most` if n is not more.
- * filled_most bounds the rows of all clusters together. filled_list sets list[n .. size-1] to the filler and returns
- * the list. */
-size_t filled_rows(const Model *m, const Pass *p, size_t n, size_t most);
-size_t filled_most(const Model *m);
-int32_t *filled_list(int32_t *list, size_t n, size_t size, int32_t filler);
-
-/* adaptive.c. Check a configuration; set the shapes of the tails and of the output, which without tails is plain. */
-extern const Ends ends_adaptive;
-int adaptive_check(const ModelConfig *c);
-void adaptive_shapes(Model *m);
-
-/* heads.c. Check a configuration; check what a batch asks; return the factor of the adjoints of a loss of labels. */
-extern const Ends ends_heads;
-int heads_check(const ModelConfig *c, const Plan *p);
-int heads_batch(const Model *m, const Batch *x);
-double heads_grad(const Pass *p);
-
 /* spans.c: these do nothing in a model without spans. They check a configuration; write the gradient of the loss's term
  * over zeros; put u back into 0 .. 1 after a step. */
 int spans_check(const ModelConfig *c);
 void spans_gradient(const Model *m);
 void spans_clamp(const Model *m);
 
-/* sublayer.c. sublayer_forward writes the register of an EVAL, without bias and dropout (`sublayer_drop`), which come
- * later; normed: its norm is done. sublayer_back makes the adjoints of its inside down to dnormed or, in a plan with
- * post norms, down to the register it reads; the adjoint of the EVAL's register is the sum of m->term[0 .. n-1]. */
-void sublayer_forward(const Pass *p, const PlanInstr *in, int normed);
-Dropout sublayer_drop(const Pass *p, const PlanInstr *in);
-void sublayer_back(const Pass *p, const PlanInstr *in, size_t n);
-
 /* fuse.c. Fills m->fuse. */
 void fuse_find(Model *m);
+/* Tells whether a kernel of instruction i makes the adjoint of register r by itself in backward. */
+int fuse_pulls(const Model *m, size_t i, int r);
 
 /* lists.c. lists_make allocates host lists as long as the plan needs. lists_free frees them and the device buffers,
  * also where only some were allocated. */
@@ -528,31 +376,5 @@ void recorded_cut(const Model *m, Sums *s, int wait);
 int recorded_end(const Model *m, Recorded *r, Ranks *ranks);
 int recorded_replay(const Model *m, const Recorded *r, Ranks *ranks);
 void recorded_free(const Model *m, Recorded *r);
-
-/* share.c. With p->sums, share_after begins the sums that are ready when backward has done instruction i; share_nothing
- * does so for a rank without rows; share_rest sums the rest and waits. */
-void share_after(const Model *m, const Pass *p, size_t i);
-void share_nothing(const Model *m, const Pass *p);
-void share_rest(const Model *m, const Pass *p);
-
-/* parts.c. Begins a pass over one sequence of N tokens (pass_begin), dropout off. A token or a position that the model
- * lacks: ERR_MISUSE. */
-int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p);
-
-/* pass.c. pass_inputs returns a Step that has only its inputs; pass_step sends one; pass_masks sends the number of the
- * masks; pass_begin checks and sends a batch, pass_source the source's part of one. */
-Step pass_inputs(const Pass *p, uint64_t step, double rate);
-void pass_step(const Pass *p, uint64_t step, double rate);
-void pass_masks(const Model *m, uint64_t number);
-int pass_begin(const Model *m, const Batch *x, int train, Pass *p);
-int pass_source(const Model *m, const Batch *x);
-/* Forward's operation for each op; arg is the Pass. pass_end makes out.hidden from the output's register. */
-extern PlanOp *const pass_op[PLAN_OPS];
-void pass_end(const Model *m, const Pass *p);
-/* Tells whether a kernel of instruction i makes the adjoint of register r by itself in backward. */
-int fuse_pulls(const Model *m, size_t i, int r);
-/* Run on the batch that was sent: pass_forward makes out.hidden, pass_gradient the gradient of the mean loss. */
-void pass_forward(const Model *m, const Pass *p);
-void pass_gradient(const Model *m, const Pass *p);
 
 #endif

@@ -1,0 +1,149 @@
+/* model.h: a model, made of a plan (plan.h) and a configuration, and its files. */
+#ifndef TROTTER_MODEL_H
+#define TROTTER_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/backend.h"
+#include "nn/model/plan.h"
+
+/* ---- model.c, params.c: a model ------------------------------------------------------------------- */
+
+enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
+enum { TAILS_MOST = 8 };
+
+typedef struct {
+    size_t vocab, width, heads;
+    int positions; /* bits of POSITIONS_*; 0: none */
+    size_t clip;   /* longest distance of relative positions; usually 8 */
+    int untied;    /* the output has a separate matrix, output.weight */
+    /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
+    int no_final_norm;
+    int act; /* ACT_RELU, ACT_GELU */
+    /* 1: ReLU in feed-forward sets 1, whatever act is, as in the public code of Macaron's BERT. */
+    int first_relu;
+    double dropout; /* on embedding, sublayer outputs, attention weights, activations */
+    /* 1: attention weights and activations have separate rates. */
+    int dropout_apart;
+    double attention_dropout, activation_dropout;
+    /* Drops whole source words: in training passes a row of the source's embedding is 0 with this probability, before
+     * its position is added, and the others are divided by 1 minus it. Source: Sennrich, Haddow, Birch 2016 (WMT),
+     * section 2.4; as Marian's --dropout-src. */
+    double word_dropout;
+    double smoothing;  /* label smoothing E in [0, 1), in training passes */
+    size_t max_tokens; /* most rows N of a batch */
+    size_t max_length; /* longest sequence */
+    /* The same for the source of a plan of two sides; a plan of one side sets them to 0. */
+    size_t max_source, max_source_length;
+    uint64_t seed;
+    /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last tail goes
+     * on to V. The cuts rise; the first is > 0, the last < V. */
+    size_t tails, cut[TAILS_MOST];
+    size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
+    /* Adaptive attention spans (spans.c): S, the longest span in tokens, 0 without; R >= 1, the width over which the
+     * mask falls to 0; lambda >= 0, the factor of their term in the loss. */
+    size_t span, ramp;
+    double span_loss;
+    /* Keep only what EVALs read and make the rest again in backward: the same bits. */
+    int recompute;
+    /* Asks an encoder alone (heads.c) in a bidirectional plan. masked 1: the words at a batch's places; classes C > 0:
+     * one of C classes for each sequence or, with C = 1, a number; neither: the next word of every row. segments: the
+     * number of segments, each with an embedding; 0: none. */
+    int masked;
+    size_t classes, segments;
+    /* A model with more numbers is refused with ERR_INPUT before it is built; 0: no limit. */
+    size_t max_params;
+} ModelConfig;
+
+/* One named tensor: a window of the flat parameter buffer. */
+typedef struct {
+    char name[96];
+    size_t rows, cols; /* cols = 0: a vector of `rows` */
+    size_t offset, size;
+} Param;
+
+typedef struct Model Model;
+
+/* Builds a model of a checked plan and initialises it (names and shapes of tensors: params.c; those of tails:
+ * adaptive.c; those of spans: spans.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
+ * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform. A parameter's draws
+ * depend on (seed, its name) only, so two schemes share the values of the tensors they have in common. training 0: no
+ * gradient or optimiser memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */
+int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+              Model **out);
+void model_free(Model *m);
+
+const ModelConfig *model_config(const Model *m);
+/* Returns 1 where no feed-forward network has ReLU, so that sublayers have all derivatives. */
+int model_smooth(const Model *m);
+const Plan *model_plan(const Model *m);
+const Backend *model_backend(const Model *m);
+size_t model_params(const Model *m, const Param **list);   /* count of tensors, list borrowed */
+const Param *model_find(const Model *m, const char *name); /* NULL: no tensor has this name */
+size_t model_size(const Model *m);                         /* count of numbers */
+
+/* Returns 1 where weight decay applies to a tensor: a matrix of several rows. These are weights of sublayers,
+ * embeddings (also the output's matrix where it is tied) and relative positions. It does not apply to biases, gains of
+ * norms, or what a scheme learns. */
+int model_decays(const Param *p);
+
+/* Memory of all buffers, counted when the model is built; no pass allocates more. Shared memory is divided into kinds
+ * at the moment of a training step (or a pass) when most is alive. Workspace: logits, tables, and what sharing could
+ * not use. */
+enum {
+    MEMORY_PARAMETERS,
+    MEMORY_GRADIENTS,
+    MEMORY_MOMENTS,
+    MEMORY_ACTIVATIONS, /* made by forward: registers, insides of sublayers */
+    MEMORY_ADJOINTS,
+    MEMORY_WORKSPACE,
+    MEMORY_KINDS
+};
+size_t model_bytes(const Model *m);
+/* Count model_bytes and model_size of what model_new would build, without building it; the plan is taken likewise. */
+int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
+                size_t *bytes, size_t *numbers);
+size_t model_memory(const Model *m, int kind);
+const char *model_memory_name(int kind);
+
+/* Return flat device buffers of model_size numbers: parameters, gradients, Adam's moments. */
+void *model_data(Model *m);
+void *model_grad(Model *m);
+void *model_moment(Model *m, int which); /* 0: m, 1: v */
+
+/* spans.c. For a model with spans, gives z (A, H) host out, the spans in tokens of the A attention slots in plan order;
+ * *loss (may be NULL) = their term in the loss. */
+void model_spans(const Model *m, double *z, double *loss);
+
+/* ---- store.c: safetensors ---------------------------------------------------------------------- */
+
+typedef struct {
+    char *key, *value;
+} StoreText;
+
+/* Writes a model's parameters (f32) with metadata, atomically: a temporary file beside it, synced,
+ * then renamed; an old file stays intact on any failure (ERR_SYSTEM). Adds the metadata "checksum"
+ * (nn/model/store.h). The program must ignore SIGXFSZ, or a file size limit ends it. */
+int store_save(const Model *m, const char *file, const StoreText *meta, size_t count);
+/* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. It reads the header only
+ * and checks that half of the checksum. */
+int store_meta(const char *file, const char *key, char **value);
+/* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
+ * or altered header, a checksum that does not fit, a number that is not finite: ERR_INPUT with words, m
+ * untouched. */
+int store_load(Model *m, const char *file);
+/* Loads into an encoder with classes what it shares with a differently trained encoder: classes.* stay as they are, and
+ * so do pool.* and segment.* where the file lacks them. Other tensors of the file, such as a head for masked words, are
+ * ignored. */
+int store_load_encoder(Model *m, const char *file);
+/* Sets the parameters of m to the mean of those in count >= 1 files. It sums in double in the files' order (equal files
+ * give their own numbers), which takes 16 bytes a number. As store_load, m untouched on error. */
+int store_average(Model *m, const char *const *file, size_t count);
+/* Save and load parameters, moments ("moment.0.NAME", "moment.1.NAME") and a run's numbers (metadata) in the element
+ * type, for an exact resume. store_load_state demands a checksum. A file of the other element type: ERR_INPUT; a model
+ * built without training: ERR_MISUSE. */
+int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count);
+int store_load_state(Model *m, const char *file);
+
+#endif

@@ -1,0 +1,244 @@
+/* text.h: texts as token ids, corpora, batches. */
+#ifndef TROTTER_TEXT_IDS_H
+#define TROTTER_TEXT_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/text/bpe.h"
+
+/* ---- corpus.c: text to token ids -------------------------------------------------------------- */
+
+enum { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
+enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
+enum { LEVEL_WORD, LEVEL_CHAR, LEVEL_PIECE }; /* kind of a token; PIECE: part of a word (bpe.h) */
+
+/* Ids follow the falling count in the training text, ties bytewise; order of first appearance would change when the
+ * vocabulary is cut. <eos> and <unk> are ordinary words of this order. */
+typedef struct {
+    int level;           /* LEVEL_* */
+    size_t size;         /* V */
+    char **word;         /* (V), by id */
+    void *index;         /* word -> id */
+    int32_t eos;         /* id of <eos>: every line ends in it */
+    int32_t unk;         /* id of <unk>, or -1 where the vocabulary has none */
+    int32_t first, mask; /* ids of <cls> and <mask>, or -1 (nn/text/masking.h) */
+    size_t advised; /* limit that keeps the words its training text repeats; 0: no text made it */
+} Vocab;
+
+/* What marks_replace replaced, and in how many lines. */
+typedef struct {
+    size_t tabs, tab_lines, marks, mark_lines;
+} Replaced;
+
+typedef struct {
+    char *file;                   /* the text's origin, for messages */
+    size_t tokens;                /* <eos> included */
+    int32_t *id;                  /* (tokens) */
+    size_t lines, blank, unknown; /* unknown: tokens of the text that became <unk> */
+    size_t before;                /* lines of the file in front of this text */
+    size_t inside; /* the first line with <eos> inside, counted from the file's 1; 0: none */
+    size_t *written,
+        writtens; /* (writtens) tokens that are such an <eos>, ascending; NULL where there are none */
+    /* Tokens, in the text as read, that are pieces whose word goes on with the next token. So the text has tokens -
+     * goes_on words, <eos> included. */
+    size_t goes_on;
+    Replaced replaced; /* before it was read */
+} Text;
+
+typedef struct {
+    char *name;
+    Vocab vocab;
+    Text text[SPLITS];
+    /* In a corpus of pairs line i of source[s] belongs to line i of text[s], the target; tokens = 0 elsewhere. */
+    Text source[SPLITS];
+    Bpe *bpe;        /* for LEVEL_PIECE the merges that cut its texts; else NULL */
+    int files;       /* 1: the file of a Text holds its raw text */
+    size_t left_out; /* pairs of the training text that corpus_leave_out took out */
+    int marks;       /* CorpusChoice.marks */
+    int single;      /* 1: its texts are parts of one file; each begins behind line Text.before */
+    /* Nats a token (for pairs a target's token, given its source) where it is known, else NaN. */
+    double entropy_rate;
+} Corpus;
+
+/* Opens `name`: a text file, whose lines are for training (the first .9), validation (then .05) and test (the last .05;
+ * CorpusChoice.parts); a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens, NAME.tokens,
+ * NAME, *NAME*.txt, *NAME*.tokens, the first of these that finds all three; valid may be val or dev; two files for one
+ * '*' are an error), or a built-in name:
+ *   "kjv" (King James text, vocabulary 10,000 cut by count);
+ *   "markov[:V]" (a first-order Markov source: V states, 256 by default, one of them <eos>; sparse random transitions,
+ *     drawn from `seed`; an exact entropy rate; ids are state numbers, <eos> 0, and there is no <unk>);
+ *   "reverse[:V]" (pairs: the source is 12 out of V symbols, 26 by default, the target is the same reversed and exchanged
+ *     by a permutation; all is drawn from `seed`; 20,000 pairs for training, 500 for each other text, none of them in
+ *     training; <eos> is 0, no <unk>).
+ * Words are separated by blanks or tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end
+ * of the file.
+ * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A token of valid or
+ * test that the training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file, line,
+ * word and a limit that brings one. A NUL byte, an empty or missing file: ERR_INPUT.
+ * LEVEL_CHAR: the tokens are the characters of the words (UTF-8; a byte that begins none counts as one), "_" between two
+ * words of a line, <eos> at its end. The number of blanks is lost, and so is a written "_". <unk> is always there; the
+ * vocabulary is cut only by a limit. markov and reverse do not allow it.
+ * Caller: corpus_free; after an error *c holds nothing. */
+int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
+
+/* Opens a corpus with more choices. untested: the test text's file is not opened, the text stays empty (no id, no
+ * file). eval_tokens: valid and test end with the line of their N-th token, and the corpus's name says so; 0: they are
+ * whole. */
+typedef struct {
+    int level;
+    size_t vocab_limit;
+    uint64_t seed;
+    int untested;
+    size_t eval_tokens;
+    /* The vocabulary ends in <cls> and <mask> (masking.h); a text that has either: ERR_INPUT. Not for pairs. */
+    int marks;
+    /* Languages of a directory of pairs: files NAME.LANGUAGE, NAME*.LANGUAGE or *NAME*.LANGUAGE, alike but for the
+     * language. One vocabulary, with <unk>, serves both. Errors as bpe_check, so no tabs. NULL source: no pairs. */
+    const char *source, *target;
+    /* Cuts words in pieces, by `merges` merges learned from the training text (for pairs the source's followed by the
+     * target's), or by the merges of the file `codes`; NULL and 0: words as they stand. The vocabulary holds pieces and
+     * <unk>; kjv's is then not cut. Errors as bpe_check. For a directory or kjv, not with LEVEL_CHAR. "<eos>" and
+     * "<unk>" are cut like other words. */
+    const char *codes;
+    size_t merges;
+    /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
+     * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
+    double parts[SPLITS];
+    int replace; /* 1: marks_replace first (--replace-marks), so that what bpe_check refuses is read */
+} CorpusChoice;
+#define PARTS_USUAL "0.9,0.05,0.05"
+int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
+/* Takes out of the training text all pairs that are longer than T tokens on a side, <eos> included, and counts them in
+ * left_out. */
+void corpus_leave_out(Corpus *c, size_t T);
+void corpus_free(Corpus *c);
+const char *corpus_builtin(size_t i); /* names, NULL past the end */
+
+/* vocab_read reads a vocabulary from a file with a token a line, in order of id (an empty line, two words on one, a
+ * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. text_read reads a
+ * file's text under a vocabulary. text_encode does so for text in memory, `file` serves messages; text_encode_part for
+ * a part of a text, which has `before` lines in front. */
+int vocab_read(const char *file, Vocab *v);
+int vocab_write(const Vocab *v, const char *file);
+uint64_t vocab_hash(
+    const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
+int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
+void vocab_free(Vocab *v);
+int text_read(const char *file, const Vocab *v, Text *t);
+/* Reads a text in pieces (bpe NULL: as it stands) from a file, from standard input ("-") or from kjv:train, kjv:valid,
+ * kjv:test. replace: after marks_replace. */
+int text_read_pieces(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t);
+/* Replaces, in place, what bpe_check refuses in a text of words: a tab by a blank, and the @s at the end of a word that
+ * ends in "@@" by one, so that no word vanishes. Adds what it did to *r and returns the bytes that are left. */
+size_t marks_replace(char *text, size_t bytes, Replaced *r);
+int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
+int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
+                     const Vocab *v, Text *t);
+/* Encodes such a part up to the end of the line that has the `most`-th token. */
+int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
+               const Vocab *v, Text *t);
+/* Checks that every line is a sentence. ERR_INPUT where <eos> is written inside a line. */
+int text_sentences(const Text *t, int32_t eos);
+/* Returns 0 where line i of both texts can be a pair, for all i. Unequal counts of lines, a line that is blank on one
+ * side alone, <eos> written inside a line: ERR_INPUT with files, lines, counts. */
+int text_pairs(const Text *source, const Text *target, int32_t eos);
+void text_free(Text *t);
+
+/* Returns the perplexity per word of a text, given the perplexity ppl per token: ppl^(predicted / words), words =
+ * predicted - goes_on, <eos> included. `predicted` tokens were predicted, among them all that are in words. For words
+ * as they stand it is ppl. It compares models that have different tokens, if their texts are the same. */
+double text_word_ppl(const Text *t, size_t predicted, double ppl);
+/* Counts the tokens that batches_new predicts: all, but in CONTEXT_SENTENCE no empty line's <eos>. */
+size_t text_predicted(const Text *t, int32_t eos, int context);
+
+/* Hashes (FNV-1a) what a run learns from and chooses by: the tokens of the training and validation texts and of their
+ * sources. Two corpora that differ in one token have different hashes. */
+uint64_t corpus_checksum(const Corpus *c);
+
+/* Returns the perplexity of the text under the training text's add-one unigram counts, which a model reaches that
+ * learned only the frequencies of words. With marks it counts words that can be masked, so without <eos>. NaN: out of
+ * memory. */
+double corpus_unigram(const Corpus *c, int split);
+
+/* A batch: packed sequences (kernels/backend.h). The batch owns its arrays. */
+typedef struct {
+    size_t N, S, longest;
+    int32_t *input, *target, *position; /* (N) */
+    size_t *start;                      /* (S+1) */
+    /* The source sequence of each of the S sequences, packed in the same way; N = 0 in a batch of a language model. */
+    struct {
+        size_t N, longest;
+        int32_t *input, *position; /* (N) */
+        size_t *start;             /* (S+1) */
+    } source;
+    /* For an encoder alone, whose batches have no target. A list that is NULL is absent. */
+    struct {
+        int masked;          /* the loss is the mean over masked words, else over sequences */
+        size_t count;        /* masked words: */
+        int32_t *row, *word; /* (count) rows, rising, and the words that stood there */
+        int32_t *segment;    /* (N); NULL: all 0 */
+        int32_t *label;      /* (S) classes */
+        double *value;       /* (S) numbers */
+        /* Weight of masked words and labels: words for each sequence of the whole batch. */
+        double weight;
+        size_t before; /* sequences of the whole batch that other ranks have before these */
+    } asked;
+} Batch;
+
+/* Counts what the batch's mean loss averages over: rows, masked words, or sequences with a label. */
+static inline size_t batch_asked(const Batch *x)
+{
+    int labelled = x->asked.label || x->asked.value;
+    if (x->N == 0 || x->target) return x->N;
+    return x->asked.masked ? x->asked.count : labelled ? x->S : 0;
+}
+
+/* Batches of a text. Their order is a function of (seed, epoch) alone. Evaluation (epoch < 0) goes in order and
+ * predicts every token exactly once.
+ *   stream, training: the text, begun with one <eos>, cut in blocks of T tokens, the first cut drawn
+ *     in [0, T) each epoch (the first and last block may be short); no state goes from block to block, so the blocks
+ *     are shuffled one by one; at most batch_tokens / T blocks a batch.
+ *   stream, evaluation: one row, blocks of T tokens, the last one short; batches as above, in order.
+ *   sentence: each line alone, starting from <eos>; blank lines skipped; longer ones cut at T, the
+ *     rest going on from the token before it; sentences of similar length form batches of up to batch_tokens, whose
+ *     order is drawn each epoch.
+ * Every token (but a blank line's <eos> in sentence) is a target exactly once an epoch. Positions
+ * begin at 0 in every sequence. t is borrowed until batches_free; T > batch_tokens: ERR_INPUT.
+ * batches_new sets the evaluation order; batches_epoch allocates nothing.
+ *
+ * source (NULL or without tokens: t is a text alone): its line i belongs to line i of t, the target. A sequence is then
+ * a whole pair of lines; a batch has at most batch_tokens rows on either side and pairs of similar length (both sides'
+ * sum). Pairs that text_pairs refuses, pairs longer than T on a side (the message has both lengths), and
+ * CONTEXT_STREAM: ERR_INPUT. */
+typedef struct Batches Batches;
+/* An encoder alone is asked this about a text (batches.c defines its sequences, masking.h its masked words). A
+ * vocabulary that does not end in <cls> and <mask>: ERR_INPUT. */
+enum { ASK_NEXT, ASK_MASKED, ASK_LABEL };
+typedef struct {
+    int what; /* ASK_MASKED, ASK_LABEL */
+    /* masked: sequences are two segments; label 1: the second follows the first, else 0. */
+    int next;
+    int each; /* masked: every token alone, in a separate sequence; not with next */
+    /* One value a line of the text, borrowed; ASK_LABEL has one of the two lists. A line that is too long loses its
+     * end, the longer of two first. */
+    const int32_t *label;
+    const double *value;
+} Asking;
+/* Makes the batches. ask NULL: the target is every row's next word. */
+int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
+                size_t batch_tokens, size_t T, uint64_t seed, Batches **out);
+/* Returns the ERR_INPUT that batches_new would return, or 0, and allocates nothing. */
+int batches_check(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
+                  size_t batch_tokens, size_t T);
+/* Counts the bytes that batches_new allocates for a text that batches_check accepts. */
+size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
+                     int context, size_t batch_tokens, size_t T);
+void batches_epoch(Batches *b, long epoch);        /* sets the order */
+size_t batches_count(const Batches *b);            /* batches in this epoch */
+size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
+size_t batches_asked(const Batches *b, size_t i);  /* batch_asked of batch i */
+int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
+void batches_free(Batches *b);
+
+#endif

@@ -1,0 +1,77 @@
+/* rationals.c: see rationals.h. */
+#include "ode/scheme/rationals.h"
+
+#include <math.h>
+
+#include "kernels/memory.h"
+
+static mp_limb_t one[] = {1};
+const mpq_t rational_one = {{{0, 1, one}, {0, 1, one}}};
+
+void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_mul(x, a, b);
+    mpq_add(sum, sum, x);
+    mpq_clear(x);
+}
+
+void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b)
+{
+    mpq_t x;
+    mpq_init(x);
+    mpq_mul(x, a, b);
+    mpq_sub(sum, sum, x);
+    mpq_clear(x);
+}
+
+void rational_divide(mpq_ptr x, unsigned long k)
+{
+    mpz_mul_ui(mpq_denref(x), mpq_denref(x), k);
+    mpq_canonicalize(x);
+}
+
+mpq_t *rationals_new(size_t n)
+{
+    mpq_t *list = memory_new(n, sizeof(mpq_t));
+    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
+    return list;
+}
+
+void rationals_free(mpq_t *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
+    memory_free(list);
+}
+
+static int is_nothing(mpq_srcptr x, double nothing)
+{
+    return mpq_sgn(x) == 0 || (nothing > 0 && fabs(mpq_get_d(x)) <= nothing);
+}
+
+size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, double nothing,
+                        size_t *pivot)
+{
+    size_t rank = 0;
+    mpq_t x;
+    mpq_init(x);
+    for (size_t c = 0; c < columns; c++) {
+        size_t best = rank;
+        while (best < rows && is_nothing(m[best * wide + c], nothing)) best++;
+        if (best == rows) continue;
+        mpq_t *lead = m + rank * wide, *from = m + best * wide;
+        for (size_t k = 0; k < wide && best != rank; k++) mpq_swap(lead[k], from[k]);
+        mpq_set(x, lead[c]);
+        for (size_t k = 0; k < wide; k++) mpq_div(lead[k], lead[k], x);
+        for (size_t r = 0; r < rows; r++) {
+            mpq_t *row = m + r * wide;
+            mpq_set(x, row[c]);
+            for (size_t k = 0; k < wide && r != rank && mpq_sgn(x) != 0; k++)
+                rational_subtract(row[k], x, lead[k]);
+        }
+        pivot[rank++] = c;
+    }
+    mpq_clear(x);
+    return rank;
+}
