@@ -356,6 +356,9 @@ static int study(Study *u)
     int code = name ? read_files(u, name) : ERR_MEMORY;
     memory_free(name);
     TRY(code);
+    if (u->t.runs == 0)
+        return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", u->t.file[0].file,
+                         u->t.measure[0].column);
     TRY(add_designs(u));
     TRY(add_differences(u));
     TRY(add_correlations(u));

@@ -297,9 +297,6 @@ static int read_runs(Reading *r)
     memory_free(x);
     memory_free(kind);
     if (code != 0) return code;
-    if (t->runs == 0)
-        return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", t->file[0].file,
-                         t->measure[0].column);
     return summarise_all(t);
 }
 

@@ -288,7 +288,7 @@ static int job(void)
 
 TEST(test_short_memory)
 {
-    starved = named("x-learned");
+    starved = euler_named("x-learned");
     assert_true(fail_each(job, ERR_MEMORY) > 50);
     table_free(starved);
 }

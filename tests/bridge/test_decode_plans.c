@@ -105,7 +105,7 @@ TEST(post_norm)
     static const char *const name[] = {"transformer", "macaron", "word:ssff"};
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
-            Table *t = named(name[k]), *d;
+            Table *t = euler_named(name[k]), *d;
             double most = 0;
             assert_int_equal(zoo_find_decoder(&zoo, name[k], "euler", &d), 0);
             check(backend[i], NULL, t, NORM_POST, &most);

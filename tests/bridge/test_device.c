@@ -26,7 +26,7 @@ static int set_up(void **state)
         if (backend_find(tested_backend(i), NULL, &b) == 0 && b->record) device[devices++] = b;
     }
     if (backend_find("cpu-f32", NULL, &cpu) != 0 || bridged_open(NULL) != 0) return 1;
-    encoder = named("transformer");
+    encoder = euler_named("transformer");
     schemes = schemes_of("all,word:ssfsff,looped:2,rk2-gate-decoder,ab2-decoder,macaron-decoder,"
                          "transformer-decoder");
     return 0;

@@ -154,7 +154,7 @@ TEST(wrong_colours_are_refused)
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
     o = options(1, 0);
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
-    Table *t = named("transformer-decoder"); /* language models have no source */
+    Table *t = euler_named("transformer-decoder"); /* language models have no source */
     Plan *p = NULL;
     assert_int_equal(bridge_plan(t, &o, &p), ERR_INPUT);
     table_free(t);
@@ -174,7 +174,7 @@ TEST(post_pairs_are_normed_sub_steps)
     o.norm = NORM_POST;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (size_t j = 0; j < sizeof name / sizeof *name; j++) {
-            Table *e = named(name[i]), *d;
+            Table *e = euler_named(name[i]), *d;
             assert_int_equal(zoo_find_decoder(&zoo, name[j], "euler", &d), 0);
             Plan *p = NULL;
             size_t norms = 0;
@@ -258,7 +258,7 @@ TEST(a_decoder_without_its_source_is_the_language_model)
     enum { LAYERS = 3 };
     BridgeOptions o = options(1, LAYERS);
     size_t seen = 0, cross = 0;
-    Table *e = named("transformer");
+    Table *e = euler_named("transformer");
     Schemes list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
     for (size_t i = 0; i < list.n; i++) {
         Table *d;
@@ -300,7 +300,7 @@ TEST(gradients_agree_with_differences)
                                    options(e->past_y || e->past_k || e->dense ? 2 : 1,
                                            depth || d->dense ? (size_t)depth + 1 : 1));
     }
-    Table *e = named("macaron"), *d = named("macaron-decoder");
+    Table *e = euler_named("macaron"), *d = euler_named("macaron-decoder");
     BridgeOptions o = options(1, 1);
     o.norm = NORM_POST;
     tensors += check_gradients(e, d, o);
@@ -322,8 +322,8 @@ static int job(void)
 
 TEST(short_of_memory)
 {
-    memory_encoder = named("rk2-gate");
-    memory_decoder = named("x-cross");
+    memory_encoder = euler_named("rk2-gate");
+    memory_decoder = euler_named("x-cross");
     assert_true(fail_each(job, ERR_MEMORY) > 50);
     table_free(memory_encoder);
     table_free(memory_decoder);

@@ -16,7 +16,7 @@ static int set_up(void **state)
 static int make_plan(const char *name, int norm, Plan **out)
 {
     BridgeOptions o = options(0, LAYERS);
-    Table *t = named(name);
+    Table *t = euler_named(name);
     o.norm = norm;
     int code = bridge_plan(t, &o, out);
     table_free(t);

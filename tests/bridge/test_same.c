@@ -238,7 +238,7 @@ static void compare_all(const Table *e, const Schemes *s)
 
 TEST(told_the_same_as_the_numbers)
 {
-    Table *e = named("transformer");
+    Table *e = euler_named("transformer");
     compare_all(NULL, &alone);
     compare_all(e, &decoders);
     table_free(e);
@@ -367,7 +367,7 @@ static int stops_at(void *arg, const PlanInstr *in)
 }
 
 /* A walk meets every instruction once, in order. A code ends it. */
-TEST(walk)
+TEST(each_once_in_order)
 {
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
     Plan *p = plan_named(NULL, "rk2-gate", options(0, 2));

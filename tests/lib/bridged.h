@@ -40,7 +40,7 @@ static inline void schemes_free(Schemes *s)
     *s = (Schemes){0};
 }
 
-static inline Table *named(const char *name)
+static inline Table *euler_named(const char *name)
 {
     Table *t;
     if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s: %s", name, error_text());
@@ -64,7 +64,7 @@ static inline Plan *plan_of(const Table *e, const Table *d, BridgeOptions o)
 
 static inline Plan *plan_named(const char *e, const char *d, BridgeOptions o)
 {
-    Table *a = e ? named(e) : NULL, *b = named(d);
+    Table *a = e ? euler_named(e) : NULL, *b = euler_named(d);
     Plan *p = plan_of(a, b, o);
     table_free(a);
     table_free(b);

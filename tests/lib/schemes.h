@@ -95,7 +95,7 @@ DROP(rational, mpq_t, mpq_clear(*own))
 #define OWN_STUDY __attribute__((cleanup(drop_study))) OrderStudy
 #define OWN_STRUCTURE __attribute__((cleanup(drop_structure))) Structure
 #define OWN_BRACKETS __attribute__((cleanup(drop_brackets))) Brackets
-#define OWN_NUMBERS __attribute__((cleanup(drop_numbers))) double
+#define OWN_REALS __attribute__((cleanup(drop_numbers))) double
 #define OWN_RATIONAL __attribute__((cleanup(drop_rational))) mpq_t
 
 /* Returns `count` zeros. */

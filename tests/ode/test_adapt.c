@@ -251,7 +251,7 @@ TEST(test_windows)
 {
     OWN_SYSTEM *henon = sized("henon", 1000, 0, 3), *linear = make("linear");
     OWN_TABLE *t = scheme("dormand-prince"), *d = scheme("dormand-prince-decoder");
-    OWN_NUMBERS *y = numbers(2 * 4000);
+    OWN_REALS *y = numbers(2 * 4000);
     AdaptRun r[2];
     AdaptOptions o = options(1e-6, 0.5, 4);
     assert_true(henon->apart && henon->n * henon->d <= 4000);

@@ -244,7 +244,7 @@ TEST(measured_orders)
     for (size_t i = 0; i < CLASSICS; i++) {
         OWN_TABLE *t = frozen(classics[i].text);
         OWN_SYSTEM *s = make(t->linear ? "fisher" : "kepler");
-        OWN_NUMBERS *e = numbers(2 * s->n * s->d);
+        OWN_REALS *e = numbers(2 * s->n * s->d);
         Prediction p;
         OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, classics[i].order, 1);
         assert_int_equal(order_predict(t, s, 0, classics[i].order, 1, &p, e), 0);

@@ -67,7 +67,7 @@ static double steps_apart(const Table *made, const char *a, const char *b, doubl
     OWN_SYSTEM *s = make(system);
     OWN_TABLE *first = frozen(a), *second = frozen(b);
     size_t N = s->n * s->d;
-    OWN_NUMBERS *x = numbers(N), *y = numbers(N);
+    OWN_REALS *x = numbers(N), *y = numbers(N);
     double h = 0.125, at = 0.3;
     memcpy(x, s->initial, N * sizeof *x);
     memcpy(y, s->initial, N * sizeof *y);

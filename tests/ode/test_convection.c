@@ -44,7 +44,7 @@ TEST(test_exchange)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         OWN_SYSTEM *s = sized("convection-diffusion:peclet=10", sizes[k], 0, 3);
         size_t N = 3 * s->n;
-        OWN_NUMBERS *f = numbers(N), *g = numbers(N);
+        OWN_REALS *f = numbers(N), *g = numbers(N);
         s->flow[OP_G](s, 1, 0, (double)k, s->initial);
         s->field[OP_F](s, 1, 0, s->initial, f);
         exchange_by_hand(s, 0.1, 4, s->initial, g);
@@ -58,7 +58,7 @@ TEST(test_exchange)
 TEST(test_exchange_anywhere)
 {
     OWN_SYSTEM *s = sized("convection-diffusion", 600, 0, 3);
-    OWN_NUMBERS *f = numbers(1800), *g = numbers(1800);
+    OWN_REALS *f = numbers(1800), *g = numbers(1800);
     s->initial[0] = 1e12, s->initial[4] = -3e4;
     s->field[OP_F](s, 1, 0, s->initial, f);
     exchange_by_hand(s, 0.25, 4, s->initial, g);

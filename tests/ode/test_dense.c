@@ -137,9 +137,9 @@ static double error_within(const Table *t, const System *s, const Dense *d, doub
 {
     size_t N = s->n * s->d;
     double at[TIMES], agreement, sum = 0;
-    OWN_NUMBERS *states = memory_new(TIMES * N, sizeof *states),
-                *exact = memory_new(TIMES * N, sizeof *exact);
-    OWN_NUMBERS *y = memory_new(N, sizeof *y);
+    OWN_REALS *states = memory_new(TIMES * N, sizeof *states),
+              *exact = memory_new(TIMES * N, sizeof *exact);
+    OWN_REALS *y = memory_new(N, sizeof *y);
     for (int i = 0; i < TIMES; i++) at[i] = s->t_end * (i + .5) / TIMES;
     Embedded e = embedded_of(t);
     AdaptOptions o = {.absolute = tolerance,

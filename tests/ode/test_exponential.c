@@ -129,7 +129,7 @@ TEST(test_exact_without_G)
         OWN_SYSTEM *base = make(names[i]);
         System s = *base;
         size_t N = s.n * s.d;
-        OWN_NUMBERS *x = numbers(N), *y = numbers(N);
+        OWN_REALS *x = numbers(N), *y = numbers(N);
         memcpy(y, s.initial, N * sizeof *y);
         s.flow[OP_F](base, 1, 0, 1, y);
         s.both = NULL;
@@ -253,7 +253,7 @@ static int acts_linearly(const System *s, int op)
 {
     enum { a = 2, b = -3 };
     size_t N = s->n * s->d;
-    OWN_NUMBERS *y = numbers(8 * N);
+    OWN_REALS *y = numbers(8 * N);
     double *v = y + N, *w = v + N, *at = w + N, *f = at + N;
     double *fv = f + N, *fw = fv + N, *all = fw + N, off = 0, size = 0;
     for (size_t i = 0; i < N; i++) {

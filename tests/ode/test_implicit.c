@@ -385,7 +385,7 @@ TEST(test_paths)
             OWN_SYSTEM *s = make(systems[i]);
             OWN_TABLE *t = frozen(names[k]);
             size_t N = s->n * s->d, evals = 0, slopes = t->evals * N;
-            OWN_NUMBERS *known = numbers(t->points * N), *slope = numbers(2 * slopes);
+            OWN_REALS *known = numbers(t->points * N), *slope = numbers(2 * slopes);
             for (size_t p = 0; p < t->points; p++)
                 memcpy(known + p * N, s->initial, N * sizeof *known);
             for (int krylov = 0; krylov < 2; krylov++) {
@@ -463,7 +463,7 @@ TEST(test_fixed_point)
                {"radau-iia3", 3, 1, 2},     {"radau-iia5", 5, 1, 3},        {"bdf2", 2, 1, 1}};
     OWN_SYSTEM *s = make("attention");
     size_t N = s->n * s->d;
-    OWN_NUMBERS *y = numbers(2 * N);
+    OWN_REALS *y = numbers(2 * N);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char name[TABLE_NAME];
         for (int n = 0; n <= 5; n++) {

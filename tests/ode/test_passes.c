@@ -34,7 +34,7 @@ SIMD_CLONES static void exponentials(size_t n, const double *x, double *y)
 TEST(test_exp)
 {
     enum { N = 200001 };
-    OWN_NUMBERS *x = numbers(N), *y = numbers(N);
+    OWN_REALS *x = numbers(N), *y = numbers(N);
     double worst = 0;
     for (size_t i = 0; i < N; i++) x[i] = -708 + 1417.0 * (double)i / (N - 1);
     for (size_t i = 0; i < 1001; i++)
@@ -78,7 +78,7 @@ TEST(test_rows)
     static const size_t sizes[] = {0, 1, 7, 512, 2048, 2049, LONG};
     const double *x[PARTS];
     double c[PARTS];
-    OWN_NUMBERS *data = numbers(PARTS * LONG), *out = numbers(LONG + 1), *again = numbers(LONG);
+    OWN_REALS *data = numbers(PARTS * LONG), *out = numbers(LONG + 1), *again = numbers(LONG);
     for (size_t i = 0; i < PARTS * LONG; i++) data[i] = sin((double)i);
     for (size_t m = 0; m < PARTS; m++) {
         x[m] = data + m * LONG;
@@ -103,7 +103,7 @@ TEST(test_rows)
 TEST(test_finite)
 {
     static const double bad[] = {INFINITY, -INFINITY, NAN};
-    OWN_NUMBERS *x = numbers(LONG), *out = numbers(LONG);
+    OWN_REALS *x = numbers(LONG), *out = numbers(LONG);
     double one = 1;
     const double *source = x;
     x[1] = DBL_MAX, x[2] = -DBL_MAX, x[3] = DBL_TRUE_MIN;
@@ -127,7 +127,7 @@ TEST(test_both)
     for (size_t i = 0; system_name(i); i++) {
         OWN_SYSTEM *s = sized(system_name(i), 0, 0, 5);
         size_t N = s->n * s->d;
-        OWN_NUMBERS *f = numbers(N), *g = numbers(N), *h = numbers(N);
+        OWN_REALS *f = numbers(N), *g = numbers(N), *h = numbers(N);
         if (s->both) {
             found++;
             s->field[OP_F](s, 1, 0.3, s->initial, f);
@@ -159,7 +159,7 @@ TEST(test_windows)
         if (!probe->apart) continue;
         OWN_SYSTEM *s = sized(system_name(k), 1000, 0, 5);
         size_t N = s->n * s->d;
-        OWN_NUMBERS *a = numbers(N), *b = numbers(N);
+        OWN_REALS *a = numbers(N), *b = numbers(N);
         for (size_t i = 0; i < zoo.count; i++) {
             OWN_TABLE *t = freeze(zoo.scheme[i]);
             System whole = *s, two = *s;
@@ -177,7 +177,7 @@ TEST(test_windows)
     assert_true(found >= 2);
     OWN_SYSTEM *s = sized("fisher", 300, 4, 5);
     OWN_TABLE *t = freeze(zoo.scheme[0]);
-    OWN_NUMBERS *a = numbers(1200), *b = numbers(1200);
+    OWN_REALS *a = numbers(1200), *b = numbers(1200);
     System liar = *s;
     liar.apart = 1;
     walk_five(t, s, a);
@@ -244,7 +244,7 @@ TEST(test_attention)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         OWN_SYSTEM *s = sized("attention", sizes[k], 3, 5);
         size_t N = s->n * s->d;
-        OWN_NUMBERS *f = numbers(N), *exact = numbers(N);
+        OWN_REALS *f = numbers(N), *exact = numbers(N);
         for (int op = 0; op < 2; op++) {
             s->field[op](s, 1, 0, s->initial, f);
             formula(s, op, s->initial, exact);

@@ -99,7 +99,7 @@ static int compare(const Table *t, const System *s, const Theory *th)
 {
     int compared = 0;
     Prediction p;
-    OWN_NUMBERS *vector = numbers(2 * s->n * s->d);
+    OWN_REALS *vector = numbers(2 * s->n * s->d);
     assert_int_equal(order_predict(t, s, 0, th->order, th->zero_stable, &p, vector), 0);
     for (int local = 0; local < 2; local++) {
         OWN_STUDY m = study(t, s, th, local);
@@ -159,7 +159,7 @@ TEST(test_fifth_order)
     for (size_t k = 0; all.of[k]; k++) {
         const System *s = all.of[k];
         size_t N = s->n * s->d;
-        OWN_NUMBERS *vector = numbers(4 * N);
+        OWN_REALS *vector = numbers(4 * N);
         Prediction p[2];
         for (size_t i = 0; i < 2; i++) p[i] = predict(of[i], s, 0, vector + 2 * i * N);
         for (size_t i = 0; i < 2; i++) {

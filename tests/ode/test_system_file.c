@@ -68,7 +68,7 @@ TEST(test_expressions)
 static void compare(const System *a, int op, const System *b, int other)
 {
     size_t N = a->n * a->d;
-    OWN_NUMBERS *y = numbers(3 * N);
+    OWN_REALS *y = numbers(3 * N);
     double *f = y + N, *g = f + N;
     for (size_t i = 0; i < N; i++) y[i] = random_normal(3, 1, i);
     a->field[op](a, 1, 0.2, y, f);

@@ -414,7 +414,7 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned 
 
 static size_t regions_of(const System *s)
 {
-    OWN_NUMBERS *dy = numbers(s->n * s->d);
+    OWN_REALS *dy = numbers(s->n * s->d);
     regions = 0;
     for (int op = 0; op < COLOURS; op++)
         if (s->field[op]) s->field[op](s, 1, 0, s->initial, dy);

@@ -165,7 +165,7 @@ TEST(test_norms)
         OWN_TABLE *t = table_freeze(zoo.scheme[i]);
         Theory th = theory_of(t, 6);
         OWN_FOREST *f = forest_of(th.order + 1, t->colours);
-        OWN_NUMBERS *c = numbers(f->count);
+        OWN_REALS *c = numbers(f->count);
         double sum = 0;
         if (th.expands) {
             assert_int_equal(theory_terms(f, t, th.order + 1, c), 0);

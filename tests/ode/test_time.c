@@ -128,7 +128,7 @@ static double coefficient(const Table *t, const char *term, int order)
 {
     OWN_FOREST *f = NULL;
     assert_int_equal(forest_timed(order, t->colours, 1, &f), 0);
-    OWN_NUMBERS *c = numbers(f->count);
+    OWN_REALS *c = numbers(f->count);
     assert_int_equal(theory_terms(f, t, order, c), 0);
     for (size_t i = 0; i < f->count; i++)
         if (tree_is_clock(f, i)) assert_true(c[i] == 0);
@@ -166,7 +166,7 @@ TEST(right_nodes_change_nothing)
 static int is_predicted(const Table *t, const Table *theory, const System *s)
 {
     Theory th = theory_of(theory, 5);
-    OWN_NUMBERS *vector = numbers(2 * s->n * s->d);
+    OWN_REALS *vector = numbers(2 * s->n * s->d);
     Prediction p = predict(theory, s, 0, vector);
     OWN_STUDY m =
         measured(t, s, (OrderOptions){.halvings = 6}, theory_order(&th, s), th.zero_stable);
