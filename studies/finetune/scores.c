@@ -75,6 +75,7 @@ const Column score_columns[] = {
 
 typedef struct {
     RunTable table; /* of the result.csv of all directories */
+    char task[256]; /* of all files */
     int metric;     /* the one that chose */
     size_t n;       /* examples */
     double *gold;   /* (n) */
@@ -154,20 +155,14 @@ static int check_score(const Scores *s, size_t run)
                      t->file[t->row[run].file].file, name, cell_of(t, run, "start"), there, score);
 }
 
-/* Checks that a run is of the first one's task and metric, and of its design's size. */
-static int check_run(const Scores *s, size_t run)
+/* Checks that a run is of its design's size. */
+static int check_size(const Scores *s, size_t run)
 {
-    static const char *const name[] = {"task", "metric"};
     const RunTable *t = &s->table;
-    const char *file = t->file[t->row[run].file].file;
-    for (size_t i = 0; i < 2; i++)
-        if (strcmp(cell_of(t, run, name[i]), cell_of(t, 0, name[i])) != 0)
-            return error_set(ERR_INPUT, "%s is of %s %s, and %s of %s", file, name[i],
-                             cell_of(t, run, name[i]), t->file[0].file, cell_of(t, 0, name[i]));
     const RunDesign *d = &t->design[t->row[run].design];
     if (number_of(t, run, "params") == number_of(t, d->first, "params")) return 0;
-    return error_set(ERR_INPUT, "%s: %s has another number of parameters than before", file,
-                     d->name);
+    return error_set(ERR_INPUT, "%s: %s has another number of parameters than before",
+                     t->file[t->row[run].file].file, d->name);
 }
 
 /* Reads the answers of all runs; a file's runs follow one another. */
@@ -187,7 +182,7 @@ static int read_all(Scores *s, const char *const *dir)
             if (code == 0) code = csv_open(&c, path);
             open = file;
         }
-        if (code == 0) code = check_run(s, run);
+        if (code == 0) code = check_size(s, run);
         if (code == 0) code = read_answers(s, run, &c);
         if (code == 0) code = check_score(s, run);
     }
@@ -299,7 +294,7 @@ static int print_all(const Scores *s, int form, FILE *f)
         "fresh is the same encoder without pre-training. ± (seeds) is half of the 95 %% interval "
         "over\npre-trainings; from and to (drawn) hold 95 %% of %d dev texts drawn from the "
         "examples of this one.\n\n",
-        cell_of(&s->table, 0, "task"), s->n, a->title,
+        s->task, s->n, a->title,
         a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label",
         BOOTSTRAP_RESAMPLES);
     TRY(sheet_write(s->sheet, form, f));
@@ -325,20 +320,35 @@ static int save(const Scores *s, const char *dir)
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-/* Opens the table, whose measure is the metric of the first file. path, file (n): room. */
+/* Finds the task and the metric of a file, which must be those of the first. */
+static int find_task(Scores *s, const char *file, const char *first)
+{
+    Csv c;
+    TRY(csv_open(&c, file));
+    const char *task = c.rows ? csv_named(&c, 0, "task") : "";
+    int metric = c.rows ? agreement_find(csv_named(&c, 0, "metric")) : -1, code = 0;
+    if (metric < 0 || !*task)
+        code = error_set(ERR_INPUT, "%s: not the results of a fine-tuning", file);
+    else if (file == first)
+        snprintf(s->task, sizeof s->task, "%s", task);
+    else if (metric != s->metric || strcmp(task, s->task) != 0)
+        code = error_set(ERR_INPUT, "%s is of task %s by %s, and %s of %s by %s", file, task,
+                         agreements[metric].name, first, s->task, agreements[s->metric].name);
+    if (file == first) s->metric = metric;
+    csv_close(&c);
+    return code;
+}
+
+/* Opens the table. path, file (n): room. */
 static int open_table(Scores *s, const char *const *dir, size_t n, char (*path)[OUTPUT_PATH],
                       const char **file)
 {
-    Csv first;
     RunTableAsked asked = {.design = "scheme,layers,start", .seed = "model_seed"};
     for (size_t i = 0; i < n; i++) {
         TRY(output_path(path[i], dir[i], "result.csv"));
         file[i] = path[i];
+        TRY(find_task(s, file[i], file[0]));
     }
-    TRY(csv_open(&first, file[0]));
-    s->metric = first.rows ? agreement_find(csv_named(&first, 0, "metric")) : -1;
-    csv_close(&first);
-    if (s->metric < 0) return error_set(ERR_INPUT, "%s: not the results of a fine-tuning", file[0]);
     asked.measure[0] = (RunMeasure){agreements[s->metric].name, "score", "score", 1, 0};
     TRY(runtable_open(file, n, &asked, &s->table));
     const RunTable *t = &s->table;

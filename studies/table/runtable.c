@@ -300,7 +300,9 @@ static int read_runs(Reading *r)
     memory_free(x);
     memory_free(kind);
     if (code != 0) return code;
-    if (t->runs == 0)
+    size_t diverged = 0;
+    for (size_t i = 0; i < t->designs; i++) diverged += t->design[i].diverged.count;
+    if (t->runs + diverged == 0)
         return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", t->file[0].file,
                          t->measure[0].column);
     return summarise_all(t);
