@@ -324,10 +324,14 @@ static const Kind kinds[] = {
      .words = "compare.md",
      .table = {{"compare", translation_columns,
                 "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
+               {"differences", runtable_differences,
+                "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
+                KIND_ALL},
                {"published", translation_published, "Figures as the papers have them.", KIND_ALL},
                {"runs", translation_runs, "Trainings", KIND_MANY},
-               {"lines", translation_lines, "Matches of each line's translation", 0}},
-     .plot = {{"bleu", "Mean test BLEU of every pair and its 95 % interval over seeds."},
+               {"lines", translation_lines, "Matches of each line's translation", 0},
+               {"forest", runtable_forest_columns, "Pairs, as drawn", 0}},
+     .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
               {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
     {0}};
 
@@ -359,8 +363,9 @@ const Command command_compare = {
         "On a corpus of pairs (--source en --target de) it compares pairs of schemes (--pair), an encoder's\n"
         "and a decoder's: exact order of each, truncation errors of both sides, validation perplexity, BLEU\n"
         "and chrF2 of the test text by beam search. Differences of test BLEU from the first pair have two\n"
-        "intervals, over seeds and over drawn test sentences (Koehn 2004); the others one, over seeds.\n"
-        "--from reads DIR/runs.csv and lines.csv.\n"
+        "intervals, over seeds and over drawn test sentences (Koehn 2004); the others one, over seeds. A run\n"
+        "that has a row in DIR/runs.csv and its lines in DIR/lines.csv, and no folder, is finished, so that\n"
+        "these two files make the tables again.\n"
         "\n"
         "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
         "exact order or error constant on the particle system, or a run failed.\n",

@@ -1,6 +1,6 @@
-/* translations.h: the study behind `trotter compare` on a corpus of pairs, in parts: its cells, trainings and the
- * measures of each trained network (translations.c), runs recorded before (translations_from.c), tables, words and
- * files (translations_table.c), plots (translations_plot.c), the papers' figures (translations_published.c).
+/* translations.h: the study behind `trotter compare` on a corpus of pairs, in parts: its cells and trainings
+ * (translations.c), the measures of each trained network (translations_measure.c), the table of runs and what is read off
+ * it (translations_table.c, studies/table), the papers' figures (translations_published.c).
  *
  * A cell is an encoder's scheme and a decoder's, trained once for every seed. A run keeps line by line what its test
  * translations match of the references, so a difference of two cells has two intervals: over seeds, and over sentences.
@@ -11,7 +11,7 @@
 #include "studies/metrics/metric.h"
 #include "studies/runs/tasks.h"
 #include "studies/runs/worker.h"
-#include "studies/statistics/simultaneous.h"
+#include "studies/table/runtable.h"
 #include "studies/tools/select.h"
 
 /* The measures of a run's trained network; NaN: not available. */
@@ -28,16 +28,9 @@ typedef struct {
     int encoder_order, decoder_order; /* exact; -1: none */
     char name[2 * TABLE_NAME + 64];   /* as --pair has it */
     size_t numbers;                   /* of the model */
-    size_t runs;                      /* that have a result */
-    RunResult *result;                /* (seeds); NaN where a run failed or is not recorded */
+    RunResult *result;                /* (seeds); NaN where a run failed */
     TranslationResult *measure;       /* (seeds) */
     Statistics *lines;                /* (seeds) of the test text, for BLEU */
-    Interval valid_ppl, test_ppl, valid_bleu, test_bleu, test_chrf, encoder_error, decoder_error;
-    double speed;                              /* sentences a second, mean */
-    Difference valid_ppl_diff, test_bleu_diff; /* from the baseline, over seeds */
-    double test_bleu_p;                        /* of that difference being 0, corrected (Dunnett) */
-    double drawn_low, drawn_high,
-        drawn_p; /* of the difference of mean BLEU, over drawn sentences */
 } TranslationCell;
 
 typedef struct {
@@ -50,46 +43,51 @@ typedef struct {
     Corpus corpus;
     size_t seeds, seed, layers, cells, failed; /* layers: where a pair names none */
     TranslationCell *cell;
-    Pooled valid_ppl, test_bleu; /* over seeds, within the cells */
-    Unigram unigram;
     MetricOptions metric;
+    char how[512]; /* translations_how */
+    char runs_file[OUTPUT_PATH];
+    RunTable pairs; /* of that file, once all is trained */
+    Column *own[2]; /* of the sheets */
     Sheet *table, *differences;
 } Translations;
 
 /* Does the whole study; o: compare's options, of the groups `all`. It takes over c. */
 int translations_run(Options *o, const OptionGroup *const *all, Corpus *c);
 
-/* ---- translations_from.c: DIR/runs.csv and DIR/lines.csv ---- */
+/* ---- translations_measure.c ---- */
 
-/* A row of runs.csv. */
-typedef struct {
-    const char *encoder, *decoder;
-    size_t encoder_layers, layers, seed;
-    RunResult result;
-    TranslationResult measure;
-} TranslationRun;
-extern const Column translation_runs[], translation_lines[];
-/* translations_add_lines adds the lines of a run to a table of translation_lines, under the run's number.
- * translations_read_lines reads rows first .. first + n - 1 of such a table (caller: metric_free). ERR_INPUT,
- * ERR_MEMORY. */
-void translations_add_lines(Sheet *s, size_t run, const Statistics *of);
-int translations_read_lines(const Csv *c, size_t first, size_t n, Statistics *out);
-/* Writes both files of all cells. */
-int translations_record(const Translations *u);
-/* Fills the cells in from those files of the directories of --from. ERR_INPUT. */
-int translations_take(Translations *u);
+/* Writes what a run's measures depend on besides the run. */
+int translations_how(const Translations *u, char *out, size_t room);
+
+/* Measures the trained network of a run, whose task's `more` is the number of its cell times seeds plus that of its seed:
+ * takes what DIR/runs.csv and lines.csv, or the run's folder, say of it, or translates. It is the `measure` of Work. */
+int translations_measure(void *study, Task *t);
 
 /* ---- translations_table.c ---- */
 
-extern const Column translation_columns[];
-/* Computes intervals, differences and the sheets, once all runs are filled in. */
+/* A row of DIR/runs.csv. */
+typedef struct {
+    const char *pair, *encoder, *decoder, *diverged, *how;
+    size_t seed, epochs;
+    TranslationCell of;
+    RunResult result;
+    TranslationResult measure;
+} TranslationRun;
+/* Columns of runs.csv, of lines.csv, of compare.csv. Those of runs.csv from `how` on are the measures' alone. */
+extern const Column translation_runs[], translation_lines[], translation_columns[];
+
+/* Adds the lines of a run to a table of translation_lines. */
+void translations_add_lines(Sheet *s, const char *pair, size_t seed, const Statistics *of);
+/* Writes DIR/lines.csv and runs.csv. */
+int translations_record(const Translations *u);
+/* Reads runs.csv back, and makes the sheets. ERR_INPUT, ERR_MEMORY. */
 int translations_tables(Translations *u);
 int translations_show(const Translations *u);
+/* Writes the tables and draws the plots. */
 int translations_save(const Translations *u);
 
-/* ---- translations_plot.c, translations_published.c ---- */
+/* ---- translations_published.c ---- */
 
-int translations_plots(const Translations *u);
 extern const Column translation_published[];
 /* Writes DIR/published.csv: the papers' figures, with ours beside them where we have that row. */
 int translations_published(const Translations *u);

@@ -128,12 +128,15 @@ static int is_multi30k(const Translations *u)
     return to && strcmp(to, "de") == 0;
 }
 
-static const TranslationCell *find_ours(const Translations *u, const Figure *f)
+/* Returns our design of the figure's pair; NULL: it is not run here. */
+static const RunDesign *find_ours(const Translations *u, const Figure *f)
 {
-    for (size_t i = 0; i < u->cells && f->encoder; i++)
+    for (size_t i = 0; i < u->cells && f->encoder && !f->reason; i++) {
+        size_t at = runtable_find(&u->pairs, 0, u->cell[i].name);
         if (strcmp(u->cell[i].encoder->name, f->encoder) == 0 &&
-            strcmp(u->cell[i].decoder->name, f->decoder) == 0)
-            return &u->cell[i];
+            strcmp(u->cell[i].decoder->name, f->decoder) == 0 && at < u->pairs.designs)
+            return &u->pairs.design[at];
+    }
     return NULL;
 }
 
@@ -143,23 +146,14 @@ int translations_published(const Translations *u)
     TRY(sheet_new(translation_published, &s));
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         const Figure *f = &figures[i];
-        const TranslationCell *ours = f->reason || !is_multi30k(u) ? NULL : find_ours(u, f);
-        Beside b = {f->source,
-                    f->row,
-                    f->corpus,
-                    f->size,
-                    f->metric,
-                    f->figure,
-                    NULL,
-                    {0, NAN, NAN, NAN, NAN, NAN},
-                    f->reason ? f->reason
-                    : ours    ? "another recipe and size unless they are told to be the same"
-                              : "not in this comparison"};
-        if (ours) {
-            b.ours_name = ours->name;
-            b.ours = ours->test_bleu;
-        }
-        sheet_row(s, &b);
+        const RunDesign *ours = is_multi30k(u) ? find_ours(u, f) : NULL;
+        sheet_row(s,
+                  &(Beside){f->source, f->row, f->corpus, f->size, f->metric, f->figure,
+                            ours ? ours->name : NULL,
+                            ours ? ours->mean[1] : (Interval){0, NAN, NAN, NAN, NAN, NAN},
+                            f->reason ? f->reason
+                            : ours ? "another recipe and size unless they are told to be the same"
+                                   : "not in this comparison"});
     }
     int code = output_sheet(s, SHEET_CSV, u->dir, "published.csv");
     sheet_free(s);

@@ -1,247 +1,218 @@
-/* translations_table.c: computes intervals and differences from the first pair of schemes, from the runs of a
- * comparison of pairs, and writes them.
+/* translations_table.c: writes the table of runs of a comparison of pairs, and makes of it a row for each pair, differences
+ * from the first one, and plots.
  *
- * A difference of BLEU has two intervals. The one over seeds uses the one-way layout of statistics.h, with one standard
- * deviation for all cells. The one over sentences is that of the difference of the cells' mean BLEU over their seeds,
- * on 1,000 test texts drawn with replacement, the same for all runs (Koehn 2004; bootstrap.h). The first shows what
- * another training would give, the second what another text would; a ranking needs both to leave out 0. */
+ * A difference of BLEU has two intervals. The one over seeds is the engine's (studies/table). The one over sentences is that
+ * of the difference of the cells' mean BLEU over their seeds, on 1,000 test texts drawn with replacement, the same for all
+ * runs (Koehn 2004; bootstrap.h). The first shows what another training would give, the second what another text would; a
+ * ranking needs both to leave out 0. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "studies/compare/translations.h"
 #include "studies/metrics/bootstrap.h"
 #include "studies/model/network.h"
+#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
-/* A cell and the values of its row. */
+enum { VALID_PPL, TEST_BLEU }; /* the measures */
+
+/* ---- runs.csv and lines.csv ---------------------------------------------------------------------- */
+
+#define RESULT(member, ...) FIELD(TranslationRun, #member, result.member, __VA_ARGS__)
+#define MEASURE(member, ...) FIELD(TranslationRun, #member, measure.member, __VA_ARGS__)
+
+const Column translation_runs[] = {
+    COLUMN(TranslationRun, pair, .page = 1),
+    COLUMN(TranslationRun, seed, .page = 1),
+    RESULT(valid_ppl, .form = SHEET_FIXED, .digits = 3, .page = 1),
+    RESULT(test_ppl, .form = SHEET_FIXED, .digits = 3, .page = 1),
+    COLUMN(TranslationRun, diverged),
+    COLUMN(TranslationRun, encoder),
+    COLUMN(TranslationRun, decoder),
+    FIELD(TranslationRun, "encoder_layers", of.encoder_layers),
+    FIELD(TranslationRun, "layers", of.layers),
+    FIELD(TranslationRun, "encoder_order", of.encoder_order),
+    FIELD(TranslationRun, "decoder_order", of.decoder_order),
+    RESULT(params, .form = SHEET_FIXED, .page = 1),
+    RESULT(best_epoch, .form = SHEET_FIXED, .page = 1),
+    RESULT(tokens_per_s, .form = SHEET_FIXED, .page = 1),
+    RESULT(peak_bytes, .form = SHEET_FIXED),
+    RESULT(valid_exact, .digits = 4),
+    RESULT(test_exact, .digits = 4),
+    COLUMN(TranslationRun, epochs),
+    COLUMN(TranslationRun, how, .words = "options of the search and of the truncation errors"),
+    MEASURE(valid_bleu, .form = SHEET_FIXED, .digits = 2, .page = 1),
+    MEASURE(test_bleu, .form = SHEET_FIXED, .digits = 2, .page = 1),
+    MEASURE(test_chrf, .form = SHEET_FIXED, .digits = 2, .page = 1),
+    MEASURE(brevity, .words = "BLEU's factor for short translations, of the test text"),
+    MEASURE(sentences_per_s, .words = "speed of translating the test text"),
+    MEASURE(encoder_error, .digits = 4),
+    MEASURE(encoder_slope, .digits = 4),
+    MEASURE(decoder_error, .digits = 4),
+    MEASURE(decoder_slope, .digits = 4),
+    {0}};
+
+/* A row of lines.csv; whole numbers. */
 typedef struct {
-    TranslationCell cell;
-    const char *encoder, *decoder, *name;
-} PairRow;
+    const char *pair;
+    size_t seed;
+    double x[BLEU_STATISTICS];
+} LineRow;
 
-#define LESS " minus the first pair's; its interval has a standard deviation pooled over all pairs"
-#define OVER_LINES " of the difference of mean BLEU, over drawn test sentences"
+#define COUNT(name, k, what) FIELD(LineRow, name, x[k], .words = what)
 
-const Column translation_columns[] = {
-    COLUMN(PairRow, encoder, .page = 1),
-    COLUMN(PairRow, decoder, .page = 2),
-    FIELD(PairRow, NULL, name, .head = "encoder / decoder", .place = 1),
-    FIELD(PairRow, "encoder_layers", cell.encoder_layers, .page = 3),
-    FIELD(PairRow, "layers", cell.layers, .page = 4, .words = "layers of the decoder"),
-    FIELD(PairRow, "encoder_order", cell.encoder_order, .head = "orders", .place = 2, .page = 5,
-          .words = "exact order of the encoder's scheme"),
-    FIELD(PairRow, "decoder_order", cell.decoder_order, .head = "", .place = 3, .page = 6,
-          .words = "exact order of the decoder's scheme"),
-    FIELD(PairRow, "encoder_error", cell.encoder_error.mean, .digits = 3, .head = "errors",
-          .place = 4, .page = 7,
-          .words = "error of a trained encoder layer's step (h = 1), divided by the exact flow's "
-                   "displacement"),
-    FIELD(PairRow, "decoder_error", cell.decoder_error.mean, .digits = 3, .head = "", .place = 5,
-          .page = 8, .words = "the same error for the decoder's layers"),
-    FIELD(PairRow, "params", cell.numbers, .head = "parameters", .place = 6, .page = 9),
-    FIELD(PairRow, "seeds", cell.runs, .page = 10),
-    FIELD(PairRow, "valid_ppl", cell.valid_ppl.mean, .form = SHEET_FIXED, .digits = 3,
-          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 7,
-          .page = 11),
-    FIELD(PairRow, "valid_low", cell.valid_ppl.low, .words = STATISTICS_POSITIVE_LOW),
-    FIELD(PairRow, "valid_high", cell.valid_ppl.high),
-    FIELD(PairRow, "valid_bleu", cell.valid_bleu.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "valid_bleu_low", .high = "valid_bleu_high", .head = "valid BLEU", .half = "±",
-          .place = 8, .page = 12),
-    FIELD(PairRow, "valid_bleu_low", cell.valid_bleu.low, .words = STATISTICS_POSITIVE_LOW),
-    FIELD(PairRow, "valid_bleu_high", cell.valid_bleu.high),
-    FIELD(PairRow, "test_bleu", cell.test_bleu.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_bleu_low", .high = "test_bleu_high", .head = "test BLEU", .half = "±",
-          .place = 9, .page = 13),
-    FIELD(PairRow, "test_bleu_low", cell.test_bleu.low, .words = STATISTICS_POSITIVE_LOW),
-    FIELD(PairRow, "test_bleu_high", cell.test_bleu.high),
-    FIELD(PairRow, "test_bleu_sd", cell.test_bleu.sd),
-    FIELD(PairRow, "test_chrf", cell.test_chrf.mean, .form = SHEET_FIXED, .digits = 2,
-          .head = "chrF2", .place = 10, .page = 14),
-    FIELD(PairRow, "sentences_per_s", cell.speed, .form = SHEET_FIXED, .digits = 1,
-          .head = "sentences/s", .place = 11, .page = 15,
-          .words = "speed of translating the test text"),
-    FIELD(PairRow, "valid_ppl_diff", cell.valid_ppl_diff.mean, .low = "valid_ppl_diff_low",
-          .high = "valid_ppl_diff_high", .page = 16, .words = "validation perplexity" LESS),
-    FIELD(PairRow, "valid_ppl_diff_low", cell.valid_ppl_diff.low),
-    FIELD(PairRow, "valid_ppl_diff_high", cell.valid_ppl_diff.high),
-    FIELD(PairRow, "test_bleu_diff", cell.test_bleu_diff.mean, .low = "test_bleu_diff_low",
-          .high = "test_bleu_diff_high", .page = 17, .words = "test BLEU" LESS),
-    FIELD(PairRow, "test_bleu_diff_low", cell.test_bleu_diff.low),
-    FIELD(PairRow, "test_bleu_diff_high", cell.test_bleu_diff.high),
-    FIELD(PairRow, "test_bleu_diff_dunnett_p", cell.test_bleu_p, .page = 18,
-          .words =
-              "p of no difference, corrected for the comparisons with the first pair (Dunnett)"),
-    FIELD(PairRow, "drawn_low", cell.drawn_low, .page = 19, .words = "lower end" OVER_LINES),
-    FIELD(PairRow, "drawn_high", cell.drawn_high, .page = 20, .words = "upper end" OVER_LINES),
-    FIELD(PairRow, "drawn_p", cell.drawn_p, .page = 21, .words = "two-sided p" OVER_LINES),
+const Column translation_lines[] = {
+    COLUMN(LineRow, pair),
+    COLUMN(LineRow, seed),
+    COUNT("hypothesis", BLEU_HYPOTHESIS, "words of the line's translation"),
+    COUNT("reference", BLEU_REFERENCE, "words of the line's reference"),
+    COUNT("matches_1", BLEU_MATCHES, "words that the reference has too"),
+    COUNT("matches_2", BLEU_MATCHES + 1, "pairs of words that the reference has too"),
+    COUNT("matches_3", BLEU_MATCHES + 2, "runs of 3 words that the reference has too"),
+    COUNT("matches_4", BLEU_MATCHES + 3, "runs of 4 words that the reference has too"),
+    COUNT("totals_1", BLEU_TOTALS, "words in the translation"),
+    COUNT("totals_2", BLEU_TOTALS + 1, "pairs of words in the translation"),
+    COUNT("totals_3", BLEU_TOTALS + 2, "runs of 3 words in the translation"),
+    COUNT("totals_4", BLEU_TOTALS + 3, "runs of 4 words in the translation"),
     {0}};
 
-/* A table for people alone. */
-static const Column difference_columns[] = {
-    FIELD(PairRow, "encoder / decoder", name, .place = 1),
-    FIELD(PairRow, "valid_ppl", cell.valid_ppl_diff.mean, .form = SHEET_FIXED, .digits = 3,
-          .low = "valid_low", .high = "valid_high", .head = "valid ppl", .half = "±", .place = 2),
-    FIELD(PairRow, "valid_low", cell.valid_ppl_diff.low),
-    FIELD(PairRow, "valid_high", cell.valid_ppl_diff.high),
-    FIELD(PairRow, "test_bleu", cell.test_bleu_diff.mean, .form = SHEET_FIXED, .digits = 2,
-          .low = "test_low", .high = "test_high", .head = "test BLEU", .half = "± (seeds)",
-          .place = 3),
-    FIELD(PairRow, "test_low", cell.test_bleu_diff.low),
-    FIELD(PairRow, "test_high", cell.test_bleu_diff.high),
-    FIELD(PairRow, "test_p", cell.test_bleu_p, .digits = 2, .head = "p", .place = 4),
-    FIELD(PairRow, "drawn_low", cell.drawn_low, .form = SHEET_FIXED, .digits = 2,
-          .head = "from (sentences)", .place = 5),
-    FIELD(PairRow, "drawn_high", cell.drawn_high, .form = SHEET_FIXED, .digits = 2, .head = "to",
-          .place = 6),
-    FIELD(PairRow, "drawn_p", cell.drawn_p, .digits = 2, .head = "p (sentences)", .place = 7),
-    {0}};
-
-/* ---- intervals ----------------------------------------------------------------------------------- */
-
-static void summarise(const Translations *u, TranslationCell *c)
+void translations_add_lines(Sheet *s, const char *pair, size_t seed, const Statistics *of)
 {
-    enum {
-        RUN = sizeof(RunResult) / sizeof(double),
-        MEASURE = sizeof(TranslationResult) / sizeof(double)
-    };
-    const RunResult *r = c->result;
-    const TranslationResult *m = c->measure;
-    for (size_t k = 0; k < u->seeds; k++) c->runs += isnan(r[k].valid_ppl) ? 0 : 1;
-    c->valid_ppl = statistics_positive(&r->valid_ppl, RUN, u->seeds);
-    c->test_ppl = statistics_positive(&r->test_ppl, RUN, u->seeds);
-    c->valid_bleu = statistics_positive(&m->valid_bleu, MEASURE, u->seeds);
-    c->test_bleu = statistics_positive(&m->test_bleu, MEASURE, u->seeds);
-    c->test_chrf = statistics_positive(&m->test_chrf, MEASURE, u->seeds);
-    c->encoder_error = statistics_positive(&m->encoder_error, MEASURE, u->seeds);
-    c->decoder_error = statistics_positive(&m->decoder_error, MEASURE, u->seeds);
-    c->speed = statistics_mean(&m->sentences_per_s, MEASURE, u->seeds).mean;
+    for (size_t i = 0; i < of->lines; i++) {
+        LineRow row = {.pair = pair, .seed = seed};
+        memcpy(row.x, of->x + i * of->width, sizeof row.x);
+        sheet_row(s, &row);
+    }
 }
 
-/* Returns 1 where a run of the cell is no better than drawing words at random; its spread is not that of the others. */
-static int has_diverged(const Translations *u, const TranslationCell *c)
+/* Adds the run of a cell and its lines. */
+static void add_run(const Translations *u, const TranslationCell *c, size_t k, Sheet *runs,
+                    Sheet *lines)
 {
-    return runs_diverged(c->result, u->seeds, u->corpus.vocab.size);
+    if (isnan(c->result[k].valid_ppl)) return;
+    sheet_row(runs,
+              &(TranslationRun){
+                  .pair = c->name,
+                  .encoder = c->encoder->name,
+                  .decoder = c->decoder->name,
+                  .diverged = runs_diverged(&c->result[k], 1, u->corpus.vocab.size) ? "yes" : NULL,
+                  .how = c->lines[k].x ? u->how : NULL,
+                  .seed = u->seed + k,
+                  .epochs = options_size(u->options, "epochs"),
+                  .of = *c,
+                  .result = c->result[k],
+                  .measure = c->measure[k]});
+    translations_add_lines(lines, c->name, u->seed + k, &c->lines[k]);
 }
 
-static int find_differences(Translations *u)
+int translations_record(const Translations *u)
 {
-    static const Difference none = {NAN, NAN, NAN, NAN, NAN};
-    Interval *list = memory_new(u->cells, 2 * sizeof *list);
-    size_t *runs = memory_new(u->cells, sizeof *runs), n = 0, comparisons = 0;
-    Simultaneous together = {0};
-    int code = list && runs ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->cells; i++) {
-        const TranslationCell *c = &u->cell[i];
-        if (c->runs == 0 || has_diverged(u, c)) continue;
-        list[n] = c->valid_ppl;
-        list[u->cells + n++] = c->test_bleu;
-    }
-    if (code == 0) {
-        u->valid_ppl = statistics_pool(list, n);
-        u->test_bleu = statistics_pool(list + u->cells, n);
-    }
-    const TranslationCell *base = &u->cell[0];
-    for (size_t i = 0; code == 0 && i < u->cells; i++) {
-        TranslationCell *c = &u->cell[i];
-        int compared = i > 0 && !has_diverged(u, c) && !has_diverged(u, base);
-        c->valid_ppl_diff =
-            compared ? statistics_difference(&u->valid_ppl, &c->valid_ppl, &base->valid_ppl) : none;
-        c->test_bleu_diff =
-            compared ? statistics_difference(&u->test_bleu, &c->test_bleu, &base->test_bleu) : none;
-        if (!isnan(c->test_bleu_diff.mean)) runs[comparisons++] = c->test_bleu.n;
-    }
-    if (code == 0)
-        code =
-            simultaneous_dunnett(u->test_bleu.df, base->test_bleu.n, runs, comparisons, &together);
-    for (size_t i = 0; code == 0 && i < u->cells; i++)
-        u->cell[i].test_bleu_p = simultaneous_difference(&together, &u->cell[i].test_bleu_diff).p;
-    simultaneous_free(&together);
-    memory_free(list);
-    memory_free(runs);
+    Sheet *runs, *lines = NULL;
+    TRY(sheet_new(translation_runs, &runs));
+    int code = sheet_new(translation_lines, &lines);
+    for (size_t i = 0; i < u->cells * u->seeds && code == 0; i++)
+        add_run(u, &u->cell[i / u->seeds], i % u->seeds, runs, lines);
+    if (code == 0) code = output_sheet(lines, SHEET_CSV, u->dir, "lines.csv");
+    if (code == 0) code = output_sheet(runs, SHEET_CSV, u->dir, "runs.csv");
+    sheet_free(runs);
+    sheet_free(lines);
     return code;
 }
 
-/* ---- drawn sentences ----------------------------------------------------------------------------- */
+/* ---- pairs --------------------------------------------------------------------------------------- */
 
-/* Lists the cells with translations: their runs' statistics, which follow one another, and how many each cell has.
- * Returns the number of cells. */
-static size_t list_runs(const Translations *u, Statistics *run, size_t *runs,
-                        TranslationCell **cell)
+#define MEAN(column, name, digit, at, position)                              \
+    VALUE(column, .form = SHEET_FIXED, .digits = digit, .low = #name "_low", \
+          .high = #name "_high", .head = at, .half = "±", .place = position, \
+          .page = 4 + position),                                             \
+        VALUE(#name "_low", .words = STATISTICS_POSITIVE_LOW), VALUE(#name "_high")
+
+const Column translation_columns[] = {
+    VALUE("pair", .head = "encoder / decoder", .place = 1, .page = 1),
+    VALUE("encoder"),
+    VALUE("decoder"),
+    VALUE("encoder_layers", .page = 3),
+    VALUE("layers", .page = 4, .words = "layers of the decoder"),
+    VALUE("encoder_order", .head = "orders", .place = 2, .page = 5,
+          .words = "exact order of the encoder's scheme"),
+    VALUE("decoder_order", .head = "", .place = 3, .page = 6,
+          .words = "exact order of the decoder's scheme"),
+    VALUE("encoder_error", .digits = 3, .head = "errors", .place = 4, .page = 7,
+          .words = "error of a trained encoder layer's step (h = 1), divided by the exact flow's "
+                   "displacement"),
+    VALUE("decoder_error", .digits = 3, .head = "", .place = 5, .page = 8,
+          .words = "the same error for the decoder's layers"),
+    VALUE("params", .form = SHEET_FIXED, .head = "parameters", .place = 6, .page = 9),
+    VALUE("seeds", .page = 10),
+    MEAN("valid_ppl", valid, 3, "valid ppl", 7),
+    MEAN("valid_bleu", valid_bleu, 2, "valid BLEU", 8),
+    MEAN("test_bleu", test_bleu, 2, "test BLEU", 9),
+    VALUE("test_bleu_sd"),
+    VALUE("test_chrf", .form = SHEET_FIXED, .digits = 2, .head = "chrF2", .place = 10, .page = 14),
+    VALUE("sentences_per_s", .form = SHEET_FIXED, .digits = 1, .head = "sentences/s", .place = 11,
+          .page = 15, .words = "speed of translating the test text"),
+    {0}};
+
+/* Lists the lines of a design's runs; returns how many. */
+static size_t list_lines(const Translations *u, const char *design, Statistics *run)
 {
-    size_t cells = 0, n = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        size_t before = n;
-        for (size_t k = 0; k < u->seeds; k++)
-            if (u->cell[i].lines[k].x) run[n++] = u->cell[i].lines[k];
-        if (n == before) continue;
-        runs[cells] = n - before;
-        cell[cells++] = &u->cell[i];
+    size_t n = 0;
+    for (size_t i = 0; i < u->cells * u->seeds; i++) {
+        const TranslationCell *c = &u->cell[i / u->seeds];
+        if (strcmp(c->name, design) == 0 && c->lines[i % u->seeds].x)
+            run[n++] = c->lines[i % u->seeds];
     }
-    return cells;
+    return n;
 }
 
-static int check_lines(const Statistics *run, size_t n)
+static int draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
+                RunDrawn *out)
 {
-    for (size_t r = 1; r < n; r++)
-        if (run[r].lines != run[0].lines)
-            return error_set(ERR_INPUT,
-                             "runs have translations of %zu and of %zu lines: they are "
-                             "of two texts",
-                             run[0].lines, run[r].lines);
-    return 0;
-}
-
-static int draw_sentences(Translations *u)
-{
-    Statistics *run = memory_new(u->cells, u->seeds * sizeof *run);
-    size_t *runs = memory_new(u->cells, sizeof *runs), n = 0, cells = 0;
-    TranslationCell **cell = memory_new(u->cells, sizeof *cell);
-    Resampled *drawn = memory_new(u->cells, sizeof *drawn);
-    int code = run && runs && cell && drawn ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < u->cells; i++)
-        u->cell[i].drawn_low = u->cell[i].drawn_high = u->cell[i].drawn_p = NAN;
-    if (code == 0) cells = list_runs(u, run, runs, cell);
-    for (size_t i = 0; i < cells; i++) n += runs[i];
-    if (code == 0) code = check_lines(run, n);
-    if (code == 0 && cells > 1 && cell[0] == &u->cell[0]) /* the baseline has translations */
-        code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, cells, BOOTSTRAP_RESAMPLES,
+    const Translations *u = study;
+    Resampled drawn[2];
+    size_t runs[2];
+    if (measure != TEST_BLEU) return 0;
+    Statistics *run = memory_new(u->seeds, 2 * sizeof *run);
+    if (!run) return ERR_MEMORY;
+    runs[0] = list_lines(u, t->design[less].name, run);
+    runs[1] = list_lines(u, t->design[design].name, run + runs[0]);
+    int code = bootstrap_means(METRIC_BLEU, &u->metric, run, runs, 2, BOOTSTRAP_RESAMPLES,
                                BOOTSTRAP_SEED, drawn);
-    else
-        cells = 0;
-    for (size_t i = 1; i < cells && code == 0; i++) {
-        if (isnan(cell[i]->test_bleu_diff.mean)) continue;
-        cell[i]->drawn_low = drawn[i].difference_low;
-        cell[i]->drawn_high = drawn[i].difference_high;
-        cell[i]->drawn_p = drawn[i].p_two_sided;
-    }
     memory_free(run);
-    memory_free(runs);
-    memory_free(cell);
-    memory_free(drawn);
+    if (code == 0)
+        *out = (RunDrawn){drawn[1].difference_low, drawn[1].difference_high, drawn[1].p_two_sided};
     return code;
 }
 
 int translations_tables(Translations *u)
 {
-    for (size_t i = 0; i < u->cells; i++) summarise(u, &u->cell[i]);
-    TRY(find_differences(u));
-    TRY(draw_sentences(u));
-    TRY(sheet_new(translation_columns, &u->table));
-    TRY(sheet_new(difference_columns, &u->differences));
-    for (size_t i = 0; i < u->cells; i++) {
-        const TranslationCell *c = &u->cell[i];
-        const PairRow row = {*c, c->encoder->name, c->decoder->name, c->name};
-        sheet_row(u->table, &row);
-        if (i) sheet_row(u->differences, &row);
-    }
+    static const char *const positive[] = {"valid_bleu", "test_chrf", NULL};
+    static const RunTableAsked asked = {.design = "pair",
+                                        .seed = "seed",
+                                        .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
+                                                    {"test_bleu", "test_bleu", "test BLEU", 1, 1}},
+                                        .positive = positive};
+    RunTable *t = &u->pairs;
+    const Options *o = u->options;
+    const char *contrast;
+    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
+    TRY(runtable_open((const char *[]){u->runs_file}, 1, &asked, t));
+    t->draw = draw;
+    t->study = u;
+    TRY(runtable_sheet(t, translation_columns, NULL, NULL, NULL, t->designs, &u->own[0],
+                       &u->table));
+    TRY(runtable_new(t, runtable_differences, &u->own[1], &u->differences));
+    TRY(runtable_baseline(t, u->cell[0].name, options_real(o, "equivalence")));
+    TRY(runtable_dunnett(t, u->differences));
+    if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
+    for (size_t i = 0; (contrast = options_item(o, "contrast", i)); i++)
+        TRY(runtable_contrast(t, "--contrast", contrast, NULL, u->differences));
     return 0;
 }
 
-/* ---- words and files ----------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------- */
 
 static void print_caption(const Translations *u, FILE *f)
 {
@@ -272,27 +243,19 @@ static void print_caption(const Translations *u, FILE *f)
 static int print_all(const Translations *u, int form, FILE *f)
 {
     print_caption(u, f);
-    for (size_t i = 0; i < u->cells; i++)
-        if (statistics_is_cut(u->cell[i].valid_ppl) || statistics_is_cut(u->cell[i].test_bleu)) {
-            fputs(STATISTICS_POSITIVE_CUT "\n", f);
-            break;
-        }
+    runtable_cut(&u->pairs, f);
     TRY(sheet_write(u->table, form, f));
-    if (u->cells == 1) return 0;
+    if (sheet_rows(u->differences) == 0) return 0;
     fprintf(
         f,
-        "\nThe table shows differences from %s.\n± and ± (seeds) are half of the 95 %% interval "
-        "of one difference, with one standard deviation over\nseeds for all pairs of schemes",
-        u->cell[0].name);
-    if (u->test_bleu.df)
-        fprintf(f, " (%.2f for test BLEU, %zu degree%s of freedom)", u->test_bleu.sd,
-                u->test_bleu.df, u->test_bleu.df == 1 ? "" : "s");
-    fprintf(
-        f,
-        ".\np, of no difference, is corrected for the comparisons (Dunnett). from and to (sentences) hold "
-        "95 %% of\n%d test texts drawn from the sentences of this one, the same for all; p (sentences) is "
-        "two-sided,\nof one comparison. A ranking needs both intervals to leave out 0.\n\n",
+        "\nDifferences have 95 %% intervals with one standard deviation over seeds for all pairs of "
+        "schemes. As many\nas 'comparisons' says hold together, and p is corrected in the same way. "
+        "from and to (drawn) hold 95 %% of\n%d test texts drawn from the sentences of this one, the "
+        "same for all; p (drawn) is two-sided, of one\ncomparison. A ranking needs both intervals to "
+        "leave out 0.\n",
         BOOTSTRAP_RESAMPLES);
+    runtable_models(&u->pairs, f);
+    fputc('\n', f);
     return sheet_write(u->differences, form, f);
 }
 
@@ -302,11 +265,42 @@ int translations_show(const Translations *u)
     return print_all(u, SHEET_PLAIN, stdout);
 }
 
+/* ---- files --------------------------------------------------------------------------------------- */
+
+/* Draws BLEU against the truncation error of the trained encoder. */
+static int draw_errors(const Translations *u)
+{
+    char title[256];
+    Plot *p;
+    const RunTable *t = &u->pairs;
+    size_t there = 0;
+    for (size_t i = 0; i < t->designs; i++)
+        there += isnan(runtable_value(t, i, "encoder_error").x) ? 0 : 1;
+    if (there < 2) return 0;
+    snprintf(title, sizeof title, "Test BLEU against the encoder's truncation error, %s",
+             plot_folder(u->corpus.name));
+    PlotFrame frame = {"truncation", title, "truncation error of the encoder's layers", "test BLEU",
+                       PLOT_LOG_X};
+    TRY(plot_new(u->dir, &frame, &p));
+    int x = sheet_column(translation_columns, "encoder_error"),
+        y = sheet_column(translation_columns, "test_bleu");
+    for (size_t i = 0; i < t->designs; i++) {
+        plot_item(p, "compare.csv", "every ::%zu::%zu using %d:%d with points title %s noenhanced",
+                  i + 1, i + 1, x, y, t->design[i].name);
+        plot_style(p, i);
+    }
+    return plot_finish(p);
+}
+
 int translations_save(const Translations *u)
 {
     Output o;
     TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
     TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
+    TRY(output_sheet(u->differences, SHEET_CSV, u->dir, "differences.csv"));
+    TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
     TRY(output_open(&o));
-    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
+    TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md"));
+    TRY(runtable_forest(&u->pairs, TEST_BLEU, u->dir));
+    return draw_errors(u);
 }

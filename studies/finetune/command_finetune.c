@@ -75,11 +75,10 @@ static const Option start_options[] = {
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/finetune", "DIR",
-     "write finetune.csv, .md, .tex, result.csv, predictions.csv, grid.csv and the fine-tuned encoder",
+     "write finetune.csv, .md, .tex, differences.csv, .tex, result.csv, predictions.csv, grid.csv and the fine-tuned encoder",
      0, 0},
-    {"from", OPTION_LIST, NULL, "DIR",
-     "train nothing: put into one table what fine-tunings of one task recorded in these directories",
-     0, 0},
+    {"together", OPTION_TEXT, NULL, "DIR,DIR,...",
+     "train nothing: put into one table the fine-tunings of one task in these directories", 0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
     {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics; train nothing", 0, 0},
     {0},
@@ -398,7 +397,7 @@ static ScoreRow row_of(const Finetune *u, const char *start)
     ScoreRow r = {.task = u->name,
                   .metric = agreements[u->metric].name,
                   .start = start,
-                  .scheme = "",
+                  .scheme = start,
                   .layers = NAN,
                   .params = NAN,
                   .model_seed = NAN,
@@ -414,6 +413,7 @@ static ScoreRow row_of(const Finetune *u, const char *start)
 static int add_majority(const Finetune *u, Sheet *results)
 {
     ScoreRow r = row_of(u, "majority");
+    r.part = "bound";
     for (int m = 0; m < AGREEMENTS; m++)
         if (agreement_fits(m, u->train.classes) == 0)
             TRY(labelled_baseline(&u->train, &u->dev, m, &r.score[m]));
@@ -553,22 +553,33 @@ static int train(Options *o)
     return code;
 }
 
+/* Puts the directories of --together into one table. */
+static int together(Options *o, char *list)
+{
+    static const char *const alone[] = {"model", "task"};
+    const char *out = options_text(o, "out"), **dir;
+    size_t n = 0, most = 1;
+    for (size_t i = 0; i < 2; i++) TRY(options_either(o, "together", alone[i]));
+    for (const char *p = list; *p; p++) most += *p == ',';
+    if (!(dir = memory_new(most, sizeof *dir))) return ERR_MEMORY;
+    while (n < most) dir[n++] = strsep(&list, ",");
+    int code = output_directory(out);
+    if (code == 0) code = scores_tell(dir, n, out, options_flag(o, "csv"));
+    memory_free(dir);
+    return code;
+}
+
 static int run(Options *o)
 {
-    Scores s = {0};
-    const char *dir = options_text(o, "out"), *from = options_item(o, "from", 0);
-    static const char *const alone[] = {"model", "task"};
+    const char *dir = options_text(o, "out"), *given = options_text(o, "together");
     if (options_flag(o, "tasks")) return labelled_list(options_flag(o, "csv"));
-    for (size_t i = 0; from && i < 2; i++)
-        if (options_text(o, alone[i]))
-            return error_set(ERR_INPUT, "--%s and --from: nothing is trained with --from",
-                             alone[i]);
-    int code = from ? output_directory(dir) : train(o);
-    for (size_t i = 0; code == 0 && from && (from = options_item(o, "from", i)); i++)
-        code = scores_take(&s, from);
-    if (code == 0 && !options_item(o, "from", 0)) code = scores_take(&s, dir);
-    if (code == 0) code = scores_tell(&s, dir, options_flag(o, "csv"));
-    scores_free(&s);
+    if (!given) {
+        TRY(train(o));
+        return scores_tell(&dir, 1, dir, options_flag(o, "csv"));
+    }
+    char *list = memory_string(given);
+    int code = list ? together(o, list) : ERR_MEMORY;
+    memory_free(list);
     return code;
 }
 
@@ -590,6 +601,8 @@ static const Kind kinds[] = {
               "encoders without pre-training.",
      .judge = judge,
      .table = {{"finetune", score_columns, "Scores on the dev text.", KIND_ALL},
+               {"differences", runtable_differences,
+                "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
                {"result", score_results, "Scores of every encoder.", KIND_MANY},
                {"grid", finetune_trials, "Trials of every rate and seed.", KIND_MANY},
                {"predictions", score_predictions, "Answers of every encoder", 0}}},
@@ -611,10 +624,10 @@ const Command command_finetune = {
         "of GLUE's dev texts, as its test texts have no labels. 'trotter classify --model DIR' labels sentences\n"
         "with the fine-tuned encoder.\n"
         "\n"
-        "--from puts several encoders into one table. Encoders of one scheme that were pre-trained with other\n"
+        "--together puts several encoders into one table. Encoders of one scheme that were pre-trained with other\n"
         "seeds are runs of it: their mean score has an interval over seeds and one over resampled examples.\n",
     .often =
-        "model data task tasks dev rates seeds epochs lowercase pretrained-only device out from",
+        "model data task tasks dev rates seeds epochs lowercase pretrained-only device out together",
     .example = "--model out/bert --data glue --task SST-2",
     .groups = groups,
     .saves = 1,

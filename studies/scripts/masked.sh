@@ -89,12 +89,11 @@ for seed in $(echo "$seeds" | tr , ' '); do
 done
 
 for task in sst2 cola; do
-    from=
+    list=
     for scheme in $schemes; do # the others are compared with the first
         for d in "$out/$task-$scheme"-[0-9]*/; do
-            [ ! -e "$d/result.csv" ] || from="$from --from ${d%/}"
+            [ ! -e "$d/result.csv" ] || list="$list,${d%/}"
         done
     done
-    # shellcheck disable=SC2086
-    [ -z "$from" ] || "$trotter" finetune $from --out "$out/$task"
+    [ -z "$list" ] || "$trotter" finetune --together "${list#,}" --out "$out/$task"
 done

@@ -7,8 +7,8 @@
 #
 # tiny   the published recipe of Transformer-tiny (Wu et al. 2021): d 128, 4 + 4 layers, post-norm, the mean of the last ten
 #        epochs, beam 5. OUT/tiny-SEED; OUT/tiny.csv has a row a seed. --precision (f32) is for tiny.
-# pairs  pre-norm, one recipe for all pairs of schemes: `trotter compare`, a study a seed, OUT/pairs-SEED, by N processes of one
-#        thread each (default: one a core). `compare --from OUT/pairs-1 --from OUT/pairs-2 --seeds 2` joins them.
+# pairs  pre-norm, one recipe for all pairs of schemes: `trotter compare` with as many seeds, from the first on, OUT/pairs, by N
+#        processes of one thread each (default: one a core).
 #
 # Unfinished runs go on and finished ones stay, so that the same command can be given again. A seed of tiny takes about two
 # hours on two cores, one of pairs about one and a half. The script needs build/trotter; the text is not in this repository.
@@ -64,20 +64,22 @@ for seed in $(echo "$seeds" | tr , ' '); do
         done
         machine >"$out/tiny-$seed/about.txt"
     fi
-    if has pairs; then
-        workers=
-        for i in $(seq 2 "$processes"); do
-            # shellcheck disable=SC2086
-            "$trotter" compare $text $pairs --seeds 1 --seed "$seed" --out "$out/pairs-$seed" >/dev/null 2>"$out/process-$i.log" &
-            workers="$workers $!"
-        done
-        # shellcheck disable=SC2086
-        "$trotter" compare $text $pairs --seeds 1 --seed "$seed" --out "$out/pairs-$seed"
-        # shellcheck disable=SC2086
-        [ -z "$workers" ] || wait $workers
-        machine >"$out/pairs-$seed/about.txt"
-    fi
 done
+
+if has pairs; then
+    set -- $(echo "$seeds" | tr , ' ')
+    workers=
+    for i in $(seq 2 "$processes"); do
+        # shellcheck disable=SC2086
+        "$trotter" compare $text $pairs --seeds $# --seed "$1" --out "$out/pairs" >/dev/null 2>"$out/process-$i.log" &
+        workers="$workers $!"
+    done
+    # shellcheck disable=SC2086
+    "$trotter" compare $text $pairs --seeds $# --seed "$1" --out "$out/pairs"
+    # shellcheck disable=SC2086
+    [ -z "$workers" ] || wait $workers
+    machine >"$out/pairs/about.txt"
+fi
 
 if has tiny; then
     echo 'seed,valid_bleu,test_bleu,test_chrf' >"$out/tiny.csv"

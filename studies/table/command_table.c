@@ -93,19 +93,6 @@ static const Column design_columns[] = {
            .words = "the numbers that are shown"),
     {0}};
 
-/* What the plot shows of a design, from the top down. */
-typedef struct {
-    size_t row;
-    double mean, low, high;
-} ForestRow;
-
-static const Column forest_columns[] = {
-    COLUMN(ForestRow, row, .words = "row of the plot, from 0, the best first"),
-    COLUMN(ForestRow, mean, .words = "mean of the design's runs"),
-    COLUMN(ForestRow, low, .words = "lower end of the mean's 95 % interval"),
-    COLUMN(ForestRow, high, .words = "upper end of it"),
-    {0}};
-
 enum { RELATED = 16 };
 typedef struct {
     const Options *options;
@@ -113,7 +100,7 @@ typedef struct {
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
     Column *own[3];   /* of the first three sheets */
-    Sheet *designs, *differences, *correlations, *forest;
+    Sheet *designs, *differences, *correlations;
 } Study;
 
 /* ---- tables -------------------------------------------------------------------------------------- */
@@ -242,70 +229,6 @@ static int print_all(const Study *u, int form, FILE *f)
     return sheet_write(u->correlations, form, f);
 }
 
-/* ---- plot ---------------------------------------------------------------------------------------- */
-
-/* Returns 1 where design i stands above design j. */
-static int is_above(const RunTable *t, size_t i, size_t j)
-{
-    double a = t->design[i].mean[0].mean, b = t->design[j].mean[0].mean;
-    return t->measure[0].more ? a > b : a < b;
-}
-
-/* Sorts the designs that have runs; returns how many. */
-static size_t sort(const RunTable *t, size_t order[RUNTABLE_MOST])
-{
-    size_t n = 0;
-    for (size_t i = 0, k; i < t->designs; i++) {
-        if (t->design[i].mean[0].n == 0) continue;
-        for (k = n++; k > 0 && is_above(t, i, order[k - 1]); k--) order[k] = order[k - 1];
-        order[k] = i;
-    }
-    return n;
-}
-
-static int draw(const Study *u, const char *dir, const size_t *order, size_t n)
-{
-    const RunTable *t = &u->t;
-    char title[256], name[512];
-    double from = INFINITY,
-           to = -INFINITY; /* fmin and fmax leave out NaN: one run has no interval */
-    Plot *p;
-    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals",
-             t->measure[0].column, t->measure[0].more ? "more" : "less");
-    PlotFrame frame = {"forest", title, t->measure[0].column, "", 0};
-    TRY(plot_new(dir, &frame, &p));
-    plot_setting(p,
-                 "unset key\nset grid noytics\nset ytics scale 0 ()\n"
-                 "set offsets graph 0.05, graph 0.05, 0, 0\nset yrange [%zu.5:-0.5]",
-                 n - 1);
-    for (size_t k = 0; k < n; k++) {
-        const Interval *of = &t->design[order[k]].mean[0];
-        runtable_name(t, order[k], name, sizeof name);
-        plot_tic(p, k, name);
-        from = fmin(from, fmin(of->low, of->mean));
-        to = fmax(to, fmax(of->high, of->mean));
-    }
-    plot_few_tics(p, to - from, plot_narrow() ? 2 : 6);
-    plot_item(p, "forest.csv", "every ::1 using 3:1:($4-$3):(0)");
-    plot_interval(p, plot_colour(0), 1.5);
-    plot_item(p, "forest.csv", "every ::1 using 2:1 with points notitle");
-    plot_style(p, 0);
-    if (n > 15) plot_taller(p, 26 * (n - 15));
-    return plot_finish(p);
-}
-
-static int save_plot(Study *u, const char *dir)
-{
-    size_t order[RUNTABLE_MOST], n = sort(&u->t, order);
-    TRY(sheet_new(forest_columns, &u->forest));
-    for (size_t k = 0; k < n; k++) {
-        const Interval *of = &u->t.design[order[k]].mean[0];
-        sheet_row(u->forest, &(ForestRow){k, of->mean, of->low, of->high});
-    }
-    TRY(output_sheet(u->forest, SHEET_CSV, dir, "forest.csv"));
-    return draw(u, dir, order, n);
-}
-
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 static int save(Study *u, const char *dir)
@@ -322,7 +245,7 @@ static int save(Study *u, const char *dir)
     }
     TRY(output_open(&o));
     TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
-    return save_plot(u, dir);
+    return runtable_forest(&u->t, 0, dir);
 }
 
 /* name: room for the files' names. */
@@ -377,7 +300,6 @@ static int run(Options *o)
     sheet_free(u.designs);
     sheet_free(u.differences);
     sheet_free(u.correlations);
-    sheet_free(u.forest);
     for (size_t i = 0; i < sizeof u.own / sizeof *u.own; i++) memory_free(u.own[i]);
     return code;
 }
@@ -394,7 +316,7 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"correlations", runtable_correlations, "Rank correlations (Spearman) over designs.",
                 KIND_ALL},
-               {"forest", forest_columns, "Designs, as drawn", 0}},
+               {"forest", runtable_forest_columns, "Designs, as drawn", 0}},
      .plot = {{"forest", "Means of the designs and their 95 % intervals, the best first."}}},
     {0}};
 

@@ -136,8 +136,11 @@ static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kin
     return 0;
 }
 
+/* Adds a bound; one that another file has too is one. */
 static int add_bound(RunTable *t, const RunCell *r, const double *x)
 {
+    for (size_t i = 0; i < t->bounds; i++)
+        if (strcmp(t->bound[i].name, cell_of(t, r, t->key[0])) == 0) return 0;
     if (t->bounds == RUNTABLE_BOUNDS)
         return error_set(ERR_INPUT, "%s:%zu: expected at most %d bounds", t->file[r->file].file,
                          line_of(t, r), RUNTABLE_BOUNDS);

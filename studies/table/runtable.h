@@ -87,7 +87,18 @@ typedef struct {
     double value[RUNTABLE_MEASURES];
 } RunBound;
 
+/* The 95 % interval of a difference over drawn lines, or other examples, of which a run has many (bootstrap.h), and its
+ * two-sided p. */
 typedef struct {
+    double low, high, p;
+} RunDrawn;
+
+typedef struct RunTable RunTable;
+/* Computes that of a design less another: *out, which stays as it is where the measure has none. */
+typedef int RunDraw(const void *study, const RunTable *t, size_t design, size_t less,
+                    size_t measure, RunDrawn *out);
+
+struct RunTable {
     size_t files;
     Csv *file;
     size_t keys; /* names of the columns; borrowed from the files */
@@ -104,8 +115,10 @@ typedef struct {
     const char *const *positive; /* as asked for */
     const char *base;            /* the baseline; NULL: none */
     double margin;               /* of equivalence; 0: none */
+    RunDraw *draw;               /* of the study; NULL: none */
+    const void *study;           /* its first argument */
     double *work;                /* (2, seeds): room for runtable_value and _even */
-} RunTable;
+};
 
 /* Names of columns; NULL: by default, the last column of numbers is the measure, one called `seed` the seed, and the
  * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
@@ -186,7 +199,8 @@ typedef struct {
     const char *panel, *measure;
     const char *design, *less;
     Difference together, alone;
-    double half;            /* of together's interval */
+    double half; /* of together's interval */
+    RunDrawn drawn;
     double equal;           /* p of a difference of the margin or more */
     const char *result;     /* better, worse, or not shown */
     const char *estimator;  /* of the standard deviation */
@@ -196,10 +210,11 @@ typedef struct {
 } RunDifference;
 extern const Column runtable_differences[];
 
-/* Add rows to a sheet of these columns: every design less the baseline; all pairs, the later less the earlier; a contrast
- * (differences.h). ERR_MEMORY, ERR_INPUT. */
+/* Add rows to a sheet of these columns: every design less the baseline; all pairs, the later less the earlier; one design
+ * less another, by itself, on the first measure; a contrast (differences.h). ERR_MEMORY, ERR_INPUT. */
 int runtable_dunnett(const RunTable *t, Sheet *out);
 int runtable_tukey(const RunTable *t, Sheet *out);
+int runtable_one(const RunTable *t, size_t design, size_t less, Sheet *out);
 int runtable_contrast(const RunTable *t, const char *where, const char *text, const char *planned,
                       Sheet *out);
 
@@ -217,6 +232,12 @@ extern const Column runtable_correlations[];
  * seed: of the bootstrap. ERR_MEMORY. */
 int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, uint64_t seed,
                     Sheet *out);
+
+/* ---- plot (runtable_plot.c) ---- */
+
+/* Writes DIR/forest.csv, of these columns, and draws it: the means of a measure with their intervals, the best first. */
+extern const Column runtable_forest_columns[];
+int runtable_forest(const RunTable *t, size_t measure, const char *dir);
 
 /* ---- plans (runtable_plan.c) ---- */
 

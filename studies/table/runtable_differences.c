@@ -30,6 +30,14 @@ const Column runtable_differences[] = {
           .sparse = 1,
           .words = "p of a difference of the margin or more (two one-sided tests), corrected in "
                    "the same way"),
+    FIELD(RunDifference, "drawn_low", drawn.low, .form = SHEET_FIXED, .head = "from (drawn)",
+          .place = 9, .page = 8, .sparse = 1,
+          .words = "lower end of the difference's 95 % interval over drawn lines or examples"),
+    FIELD(RunDifference, "drawn_high", drawn.high, .form = SHEET_FIXED, .head = "to", .place = 9,
+          .page = 8, .sparse = 1, .words = "upper end of that interval"),
+    FIELD(RunDifference, "drawn_p", drawn.p, .digits = 2, .head = "p (drawn)", .place = 9,
+          .page = 8, .sparse = 1,
+          .words = "two-sided p of no difference over drawn lines or examples"),
     COLUMN(RunDifference, result, .place = 10, .page = 9,
            .words = "what the interval shows of the design"),
     COLUMN(RunDifference, comparisons, .place = 12, .page = 11,
@@ -46,6 +54,8 @@ const Column runtable_differences[] = {
            .words = "the part of the table that is looked at apart"),
     {0}};
 
+static const RunDrawn not_drawn = {NAN, NAN, NAN};
+
 static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sheet *out)
 {
     int shown = row.together.low > 0 ? 1 : row.together.high < 0 ? -1 : 0;
@@ -57,6 +67,17 @@ static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sh
     if (t->by) row.panel = t->panel[panel];
     row.measure = t->measure[m].text;
     sheet_row(out, &row);
+}
+
+/* Adds the row of design i less design k, with what it has from drawn lines. */
+static int add_drawn(const RunTable *t, size_t i, size_t k, size_t m, RunDifference row, Sheet *out)
+{
+    row.design = t->design[i].name;
+    row.less = t->design[k].name;
+    row.drawn = not_drawn;
+    if (t->draw) TRY(t->draw(t->study, t, i, k, m, &row.drawn));
+    add(t, t->design[i].panel, m, row, out);
+    return 0;
 }
 
 /* ---- less the baseline --------------------------------------------------------------------------- */
@@ -108,15 +129,12 @@ int runtable_dunnett(const RunTable *t, Sheet *out)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
             if (isnan(d->alone[m].mean)) continue;
-            add(t, d->panel, m,
-                (RunDifference){.design = d->name,
-                                .less = t->base,
-                                .alone = d->alone[m],
-                                .together = d->together[m],
-                                .equal = d->equal[m],
-                                .comparisons = runtable_model(t, d->panel, m)->comparisons,
-                                .correction = "Dunnett"},
-                out);
+            const RunDifference row = {.alone = d->alone[m],
+                                       .together = d->together[m],
+                                       .equal = d->equal[m],
+                                       .comparisons = runtable_model(t, d->panel, m)->comparisons,
+                                       .correction = "Dunnett"};
+            TRY(add_drawn(t, i, runtable_find(t, d->panel, t->base), m, row, out));
         }
     return 0;
 }
@@ -129,23 +147,20 @@ static int is_design(const RunTable *t, size_t i, size_t panel)
     return d->panel == panel && d->same == i && d->counted[0].n > 0 && runtable_compared(d);
 }
 
-static void add_pairs(const RunTable *t, size_t i, size_t j, const Simultaneous *s, size_t k,
-                      Sheet *out)
+static int add_pairs(const RunTable *t, size_t i, size_t j, const Simultaneous *s, size_t k,
+                     Sheet *out)
 {
-    const RunDesign *a = &t->design[i], *b = &t->design[j];
     for (size_t m = 0; m < t->measures; m++) {
-        const Pooled *pooled = &runtable_model(t, a->panel, m)->model.pooled;
-        add(t, a->panel, m,
-            (RunDifference){.design = a->name,
-                            .less = b->name,
-                            .alone = statistics_difference(pooled, &a->counted[m], &b->counted[m]),
-                            .together =
-                                differences_pair(&s[m], pooled, &a->counted[m], &b->counted[m]),
-                            .equal = NAN,
-                            .comparisons = k * (k - 1) / 2,
-                            .correction = "Tukey"},
-            out);
+        const Pooled *pooled = &runtable_model(t, t->design[i].panel, m)->model.pooled;
+        const Interval *a = &t->design[i].counted[m], *b = &t->design[j].counted[m];
+        const RunDifference row = {.alone = statistics_difference(pooled, a, b),
+                                   .together = differences_pair(&s[m], pooled, a, b),
+                                   .equal = NAN,
+                                   .comparisons = k * (k - 1) / 2,
+                                   .correction = "Tukey"};
+        TRY(add_drawn(t, i, j, m, row, out));
     }
+    return 0;
 }
 
 int runtable_tukey(const RunTable *t, Sheet *out)
@@ -158,9 +173,20 @@ int runtable_tukey(const RunTable *t, Sheet *out)
             simultaneous_tukey(runtable_model(t, p, m)->model.pooled.df, k, &s[m]);
         for (size_t i = 0; i < t->designs; i++)
             for (size_t j = 0; is_design(t, i, p) && j < i; j++)
-                if (is_design(t, j, p)) add_pairs(t, i, j, s, k, out);
+                if (is_design(t, j, p)) TRY(add_pairs(t, i, j, s, k, out));
     }
     return 0;
+}
+
+int runtable_one(const RunTable *t, size_t design, size_t less, Sheet *out)
+{
+    const RunDesign *a = &t->design[design], *b = &t->design[less];
+    if (!runtable_compared(a) || !runtable_compared(b)) return 0;
+    const Difference of = statistics_difference(&runtable_model(t, a->panel, 0)->model.pooled,
+                                                &a->counted[0], &b->counted[0]);
+    const RunDifference row = {
+        .alone = of, .together = of, .equal = NAN, .comparisons = 1, .correction = "none"};
+    return add_drawn(t, design, less, 0, row, out);
 }
 
 /* ---- contrasts ----------------------------------------------------------------------------------- */
@@ -229,6 +255,7 @@ int runtable_contrast(const RunTable *t, const char *where, const char *text, co
     if (code == 0) name[end ? end - text : 0] = '\0';
     const RunDifference row = {.name = end ? name : NULL,
                                .equal = NAN,
+                               .drawn = not_drawn,
                                .comparisons = 1,
                                .correction = "none",
                                .planned = planned};

@@ -2,9 +2,6 @@
  * done only once, tables whose numbers are recomputed from those of their runs, and runs that others recorded. */
 #include "tests/lib/test.h"
 
-#include <glob.h>
-#include <gsl/gsl_cdf.h>
-
 #include "tests/lib/study.h"
 
 #define SIZE " --width 16 --inner 32 --heads 2 --sequence 16 --rate 2e-2 --warmup 5 --threads 1 "
@@ -87,26 +84,27 @@ static void must_count(const char *dir, const char *words, int times)
 
 /* ---- the numbers of the tables ------------------------------------------------------------------ */
 
-/* Returns the BLEU of run number `run` from the sums of lines.csv, one row after another: Papineni et al. 2002, with
- * smoothing exp. */
-static double bleu_of(const char *lines, int run)
+/* Returns the beginning of a row, from 0, up to its comma number `cells`; the caller frees it. */
+static char *key_of(const char *csv, int row, int cells)
 {
-    static const char *const name[10] = {"hypothesis", "reference", "matches_1", "matches_2",
-                                         "matches_3",  "matches_4", "totals_1",  "totals_2",
-                                         "totals_3",   "totals_4"};
+    for (; row >= 0; row--) csv = strchr(csv, '\n') + 1;
+    const char *end = csv;
+    for (; cells > 0; cells--) end = strchr(end, ',') + 1;
+    return strndup(csv, (size_t)(end - csv));
+}
+
+/* Returns the BLEU of run number `run` of runs.csv from the sums of lines.csv, whose rows begin with its pair and seed:
+ * Papineni et al. 2002, with smoothing exp. */
+static double bleu_of(const char *lines, const char *runs, int run)
+{
+    char *key = key_of(runs, run, 2);
     double x[10] = {0}, logs = 0, smooth = 1;
-    int place[10], which = column(lines, "run");
-    for (int j = 0; j < 10; j++) place[j] = column(lines, name[j]);
-    for (const char *row = strchr(lines, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
-        double cells[16];
-        int n = 0;
-        for (const char *c = row; n < 16; c = strchr(c, ',') + 1) {
-            cells[n++] = strtod(c, NULL);
-            if (c[strcspn(c, ",\n")] == '\n') break;
-        }
-        for (int j = 0; j < 10; j++)
-            if (cells[which] == run) x[j] += cells[place[j]];
+    for (const char *row = lines; (row = strchr(row, '\n')) && *++row;) {
+        if (strncmp(row, key, strlen(key)) != 0) continue;
+        const char *c = row + strlen(key);
+        for (int j = 0; j < 10; j++, c += strcspn(c, ",\n") + 1) x[j] += strtod(c, NULL);
     }
+    free(key);
     for (int n = 0; n < 4; n++) {
         if (x[6 + n] == 0) return 0;
         if (x[2 + n] == 0) smooth *= 2;
@@ -116,147 +114,82 @@ static double bleu_of(const char *lines, int run)
     return 100 * brevity * exp(logs);
 }
 
-/* Returns the mean of the two runs of a cell. */
-static double mean_of(const char *runs, int cell_number, const char *name)
+/* Returns the mean over the runs of a pair, the rows that begin with `pair`, with `shift` added to the first of all. */
+static double mean_of(const char *runs, const char *pair, const char *name, double shift)
 {
-    return (at(runs, cell_number * 2, name) + at(runs, cell_number * 2 + 1, name)) / 2;
+    double sum = 0, n = 0;
+    for (int r = 0; r < (int)count_lines(runs) - 1; r++) {
+        char *key = key_of(runs, r, 1);
+        if (strcmp(key, pair) == 0) sum += at(runs, r, name) + (r == 0) * shift;
+        n += strcmp(key, pair) == 0;
+        free(key);
+    }
+    return sum / n;
 }
 
-static double square_of(const char *runs, int cell_number, const char *name)
+/* Counts the numbers of a study's tables that are not those of its runs, with `shift` added to the first run. */
+static int tables_disagree(const char *table, const char *differences, const char *runs,
+                           double shift)
 {
-    double d = at(runs, cell_number * 2, name) - at(runs, cell_number * 2 + 1, name);
-    return d * d / 2;
-}
-
-/* Checks that the table of a study of two cells and two seeds agrees with its runs. */
-static void check_table(const char *dir)
-{
-    static const char *const means[][2] = {{"valid_ppl", "valid_ppl"},
-                                           {"valid_bleu", "valid_bleu"},
-                                           {"test_bleu", "test_bleu"},
-                                           {"test_chrf", "test_chrf"},
-                                           {"sentences_per_s", "sentences_per_s"},
-                                           {"encoder_error", "encoder_error"}};
-    char *table = slurp(dir, "compare.csv"), *runs = slurp(dir, "runs.csv"),
-         *lines = slurp(dir, "lines.csv");
-    assert_int_equal(count_lines(table), 3);
-    assert_int_equal(count_lines(runs), 5);
-    for (int i = 0; i < 4; i++)
-        must_be(bleu_of(lines, i), at(runs, i, "test_bleu"), "BLEU of lines");
-    assert_false(same(bleu_of(lines, 0), at(runs, 3, "test_bleu"))); /* the control */
-    for (int i = 0; i < 2; i++) {
-        for (size_t k = 0; k < sizeof means / sizeof *means; k++)
-            must_be(at(table, i, means[k][0]), mean_of(runs, i, means[k][1]), means[k][0]);
-        /* Student's t with one degree of freedom: tan(0.475 pi) sd / sqrt(2) */
-        double sd = sqrt(square_of(runs, i, "test_bleu")), half = tan(0.475 * M_PI) * sd / sqrt(2);
-        must_be(at(table, i, "test_bleu_sd"), sd, "sd");
-        must_be(at(table, i, "test_bleu_high"), mean_of(runs, i, "test_bleu") + half, "high end");
-        assert_true(at(table, i, "seeds") == 2);
+    static const char *const name[] = {"valid_ppl", "test_bleu",     "valid_bleu",
+                                       "test_chrf", "encoder_error", "sentences_per_s"};
+    int bad = 0, cells = (int)count_lines(table) - 1;
+    char *first = key_of(table, 0, 1);
+    for (int i = 0; i < cells; i++) {
+        char *key = key_of(table, i, 1);
+        for (size_t k = 0; k < sizeof name / sizeof *name; k++)
+            bad += !same(at(table, i, name[k]), mean_of(runs, key, name[k], shift));
+        for (int m = 0; i > 0 && m < 2; m++) {
+            int row = 2 * (i - 1) + m;
+            double diff = mean_of(runs, key, name[m], shift) - mean_of(runs, first, name[m], shift);
+            double low = at(differences, row, "drawn_low"), p = at(differences, row, "drawn_p");
+            bad += !same(at(differences, row, "difference"), diff);
+            if (m == 0) bad += !isnan(low) + !isnan(p);
+            if (m == 1) bad += !(low <= diff && diff <= at(differences, row, "drawn_high"));
+            if (m == 1) bad += !(p >= 1 / 1001. - 1e-12 && p <= 1);
+        }
+        free(key);
     }
-    static const char *const differences[][2] = {{"valid_ppl", "valid_ppl_diff"},
-                                                 {"test_bleu", "test_bleu_diff"}};
-    for (size_t k = 0; k < 2; k++) {
-        const char *x = differences[k][0], *d = differences[k][1];
-        char low[64];
-        double diff = mean_of(runs, 1, x) - mean_of(runs, 0, x),
-               sd = sqrt((square_of(runs, 0, x) + square_of(runs, 1, x)) / 2);
-        snprintf(low, sizeof low, "%s_low", d);
-        must_be(at(table, 1, d), diff, d);
-        must_be(at(table, 1, low), diff - gsl_cdf_tdist_Pinv(0.975, 2) * sd, low);
-        assert_true(isnan(at(table, 0, d)));
-        if (k == 0) continue;
-        must_be(at(table, 1, "test_bleu_diff_dunnett_p"), 2 * gsl_cdf_tdist_Q(fabs(diff) / sd, 2),
-                "p");
-        assert_true(at(table, 1, "drawn_low") <= diff && diff <= at(table, 1, "drawn_high"));
-        double p = at(table, 1, "drawn_p");
-        assert_true(p >= 1 / 1001. - 1e-12 && p <= 1);
-    }
-    free(table);
-    free(runs);
-    free(lines);
+    free(first);
+    assert_int_equal(count_lines(differences), 2 * cells - 1);
+    return bad;
 }
 
 /* Returns a text of the repository; the caller frees it. */
 static char *recorded(const char *dir, const char *name)
 {
     char path[PATH_MAX];
-    size_t bytes = 0;
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *f = fopen(path, "rb");
     if (!f) fail_msg("%s is not there", path);
-    char *text = malloc((size_t)1 << 22);
+    char *text = calloc((size_t)1 << 22, 1);
     assert_non_null(text);
-    bytes = fread(text, 1, ((size_t)1 << 22) - 1, f);
-    text[bytes] = '\0';
+    assert_true(fread(text, 1, ((size_t)1 << 22) - 1, f) > 0);
     fclose(f);
     return text;
 }
 
-/* Writes the first four cells of a row of runs.csv or compare.csv to `key`: encoder, decoder, then both layers. */
-static void key_of(const char *csv, int row, char key[256])
-{
-    static const char *const name[] = {"encoder", "decoder", "encoder_layers", "layers"};
-    int n = 0;
-    const char *line = csv;
-    for (int r = row; r >= 0; r--) line = strchr(line, '\n') + 1;
-    for (int k = 0; k < 4; k++) {
-        const char *c = line;
-        for (int j = column(csv, name[k]); j > 0; j--) c += strcspn(c, ",\n") + 1;
-        n += snprintf(key + n, (size_t)(256 - n), "%.*s ", (int)strcspn(c, ",\n"), c);
-    }
-}
-
-/* Counts the numbers of a recorded compare.csv that are not those of its runs, with `shift` added to the first run. */
-static int table_disagrees(const char *table, const char *runs, double shift)
-{
-    static const char *const name[] = {"valid_ppl", "valid_bleu", "test_bleu", "test_chrf"};
-    enum { NAMES_OF = sizeof name / sizeof *name };
-    double first[NAMES_OF] = {0};
-    int bad = 0, cells = (int)count_lines(table) - 1, all = (int)count_lines(runs) - 1;
-    for (int i = 0; i < cells; i++) {
-        char key[256], other[256];
-        double sum[NAMES_OF] = {0};
-        int n = 0;
-        key_of(table, i, key);
-        for (int r = 0; r < all; r++) {
-            key_of(runs, r, other);
-            if (strcmp(key, other) != 0) continue;
-            for (int k = 0; k < NAMES_OF; k++) sum[k] += at(runs, r, name[k]) + (r == 0) * shift;
-            n++;
-        }
-        for (int k = 0; k < NAMES_OF; k++) {
-            bad += !same(at(table, i, name[k]), sum[k] / n);
-            if (i == 0) first[k] = sum[k] / n;
-        }
-        if (i) bad += !same(at(table, i, "test_bleu_diff"), sum[2] / n - first[2]);
-    }
-    return bad;
-}
-
-/* BLEU of the recorded pairs is that of their lines, and their table is that of their runs. Controls: the lines of
+/* Checks that BLEU of the runs is that of their lines, and that tables are those of the runs. Controls: the lines of
  * another run, and a first run 0.1 higher. */
+static void check_tables(const char *dir, char *read(const char *dir, const char *name))
+{
+    static const char *const file[] = {"runs.csv", "lines.csv", "compare.csv", "differences.csv"};
+    char *text[4];
+    for (int i = 0; i < 4; i++) text[i] = read(dir, file[i]);
+    int n = (int)count_lines(text[0]) - 1;
+    assert_true(n > 3);
+    for (int r = 0; r < n; r++) {
+        must_be(bleu_of(text[1], text[0], r), at(text[0], r, "test_bleu"), "BLEU of lines");
+        assert_false(same(bleu_of(text[1], text[0], r), at(text[0], (r + 1) % n, "test_bleu")));
+    }
+    assert_int_equal(tables_disagree(text[2], text[3], text[0], 0), 0);
+    assert_true(tables_disagree(text[2], text[3], text[0], 0.1) > 4);
+    for (int i = 0; i < 4; i++) free(text[i]);
+}
+
 TEST(recorded_tables)
 {
-    glob_t found;
-    assert_int_equal(glob("studies/results/translation/*/runs.csv", 0, NULL, &found), 0);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        found.gl_pathv[i][strlen(found.gl_pathv[i]) - strlen("/runs.csv")] = '\0';
-        char *runs = recorded(found.gl_pathv[i], "runs.csv"),
-             *lines = recorded(found.gl_pathv[i], "lines.csv"),
-             *table = recorded(found.gl_pathv[i], "compare.csv");
-        int n = (int)count_lines(runs) - 1;
-        assert_true(n > 1);
-        for (int r = 0; r < n; r++) {
-            must_be(bleu_of(lines, r), at(runs, r, "test_bleu"), found.gl_pathv[i]);
-            assert_false(same(bleu_of(lines, r), at(runs, (r + 1) % n, "test_bleu")));
-        }
-        assert_int_equal(table_disagrees(table, runs, 0), 0);
-        assert_true(table_disagrees(table, runs, 0.1) > 4);
-        free(runs);
-        free(lines);
-        free(table);
-    }
-    globfree(&found);
+    check_tables("studies/results/translation/pairs", recorded);
 }
 
 /* Checks that `trotter bleu` gives the tables' scores on the translations that each run left. */
@@ -280,15 +213,15 @@ TEST(reverse)
     run_ok("compare " TWO REVERSE "--out rev --csv");
     char *table = slurp("rev", "compare.csv");
     assert_string_equal(out, table);
-    check_table("rev");
+    check_tables("rev", slurp);
     assert_true(at(table, 0, "encoder_order") == 1 && at(table, 0, "decoder_order") == 1);
     assert_true(at(table, 1, "encoder_layers") == 2 && at(table, 1, "layers") == 1);
     assert_true(isnan(at(table, 1, "encoder_error")));
     free(table);
     must_count("rev", ": trains ", 4);
     must_count("rev", ": BLEU ", 4);
-    static const char *const files[] = {"compare.md", "compare.tex", "published.csv",
-                                        "bleu.gp",    "config.ini",  "commands.csv"};
+    static const char *const files[] = {"compare.md", "compare.tex",  "published.csv",  "forest.gp",
+                                        "config.ini", "commands.csv", "differences.tex"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "rev/%s", files[i]);
@@ -329,7 +262,7 @@ TEST_BETWEEN(done_once, undrawn, NULL)
     assert_string_not_equal(out, before);
     must_count("rev", ": trains ", 4);
     must_count("rev", ": BLEU ", 8);
-    check_table("rev");
+    check_tables("rev", slurp);
     free(before);
 }
 
@@ -338,14 +271,14 @@ TEST(longer_ones_are_translated_again)
 {
     run_ok("compare --pair transformer/transformer --seeds 1 --epochs 1 " SMALL
            "--corpus c --source a --target b --out longer --csv");
-    double bleu = number(out, "transformer,", "valid_bleu"),
-           chrf = number(out, "transformer,", "test_chrf");
+    double bleu = number(out, "transformer /", "valid_bleu"),
+           chrf = number(out, "transformer /", "test_chrf");
     run_ok("compare --pair transformer/transformer --seeds 1 --epochs 4 " SMALL
            "--corpus c --source a --target b --out longer --csv");
     must_count("longer", ": goes on with ", 1);
     must_count("longer", ": BLEU ", 2);
-    assert_false(number(out, "transformer,", "valid_bleu") == bleu &&
-                 number(out, "transformer,", "test_chrf") == chrf);
+    assert_false(number(out, "transformer /", "valid_bleu") == bleu &&
+                 number(out, "transformer /", "test_chrf") == chrf);
 }
 
 #define STUDY "compare " TWO FILES "--activation gelu --csv "
@@ -360,11 +293,11 @@ TEST(files_and_two_processes)
     must_count("files", ": BLEU ", 4);
     char *one = file_slurp("a.out", NULL), *two = file_slurp("b.out", NULL);
     assert_string_equal(one, two);
-    assert_true(number(one, "macaron,", "encoder_error") > 0 &&
-                number(one, "macaron,", "decoder_error") > 0);
+    assert_true(number(one, "macaron", "encoder_error") > 0 &&
+                number(one, "macaron", "decoder_error") > 0);
     free(one);
     free(two);
-    check_table("files");
+    check_tables("files", slurp);
     check_translations("files", "c/test.b");
     char *text = slurp("files/runs/transformer@1+transformer-decoder@1-seed1", "test.out");
     assert_int_equal(count_lines(text), 30);
@@ -392,75 +325,54 @@ TEST(page)
 
 /* ---- recorded runs ------------------------------------------------------------------------------------ */
 
-/* Copies a study's two files with the runs of one seed and their lines alone. */
-static void keep_seed(const char *dir, int seed)
-{
-    shell_ok("rm -rf %s; mkdir %s; "
-             "awk -F, 'NR == 1 || $5 == %d' files/runs.csv >%s/runs.csv; "
-             "awk -F, -v OFS=, 'NR == 1 { print; next } $1 %% 2 == %d { $1 = int($1 / 2); print }' "
-             "files/lines.csv >%s/lines.csv",
-             dir, dir, seed, dir, seed - 1, dir);
-}
+#define ERRORS STUDY "--truncation 1 --truncation-tokens 3 "
 
-static void refuse(const char *options, const char *words)
+/* Puts the two tables of `files` into DIR, changed by a command that runs there, and wants a refusal. */
+static void refuse(const char *change, const char *options, const char *words)
 {
     char line[1024];
-    snprintf(line, sizeof line, STUDY "--truncation 1 --truncation-tokens 3 --out refused %s",
-             options);
+    shell_ok("rm -rf bad; mkdir bad; cp files/runs.csv files/lines.csv bad; cd bad; %s", change);
+    snprintf(line, sizeof line, ERRORS "--out bad %s", options);
     must_refuse(line, words);
+    assert_false(file_exists("bad/compare.csv"));
 }
 
-TEST(from)
+/* Runs that have no folder are read from runs.csv and lines.csv, in any order; what is missing is trained. */
+TEST(from_tables)
 {
     char *study = slurp("files", "compare.csv");
-    shell_ok("rm -rf moved; mkdir moved; cp files/runs.csv files/lines.csv moved");
-    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --from moved --out from");
+    static const char *const made[] = {"runs.csv", "lines.csv", "compare.md", "differences.csv"};
+    shell_ok(
+        "mkdir told; cp files/config.ini told; for f in runs lines; do "
+        "(head -1 files/$f.csv; tail -n +2 files/$f.csv | sort -rst, -k1,2) >told/$f.csv; done");
+    run_ok(ERRORS "--sentences 3 --out told");
     assert_string_equal(out, study);
-    assert_false(file_exists("from/runs"));
-    assert_true(same_files("from/runs.csv", "files/runs.csv"));
-    assert_true(same_files("from/lines.csv", "files/lines.csv"));
-    assert_true(same_files("from/compare.md", "files/compare.md"));
-    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --sentences 3 --from files --out from");
-    assert_string_equal(out, study);
-    for (int i = 1; i <= 2; i++) keep_seed(i == 1 ? "one" : "two", i);
-    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --from one --from two --out from");
-    assert_string_equal(out, study);
-    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --from two --from one --out from");
-    assert_string_equal(out, study);
-    run_ok(STUDY "--truncation 1 --truncation-tokens 3 --from one --out from"); /* the control */
-    assert_string_not_equal(out, study);
-    assert_true(number(out, "macaron,", "seeds") == 1);
+    must_count("told", ": trains ", 0);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char name[2][64];
+        snprintf(name[0], sizeof name[0], "told/%s", made[i]);
+        snprintf(name[1], sizeof name[1], "files/%s", made[i]);
+        if (!same_files(name[0], name[1])) fail_msg("%s is another", name[0]);
+    }
+    shell_ok("sed -i '/heun-layer@1,2,/d' told/runs.csv");
+    run_ok(ERRORS "--out told");
+    must_count("told", ": trains ", 1);
+    assert_string_equal(cell(out, "macaron", "test_bleu"), cell(study, "macaron", "test_bleu"));
     free(study);
     /* no better than the unigram on the test text alone, though better on validation */
     shell_ok(
-        "rm -rf dull; cp -r one dull; awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == \"test_ppl\") at = i } "
-        "NR > 1 && /^macaron/ { $at = 1e4 } 1' one/runs.csv >dull/runs.csv");
-    assert_int_equal(
-        program_run(STUDY "--truncation 1 --truncation-tokens 3 --from dull --out from"), 1);
+        "mkdir low; cp files/lines.csv low; awk -F, -v OFS=, '/^macaron/ { $4 = 30 } 1' files/runs.csv >low/runs.csv");
+    assert_int_equal(program_run(ERRORS "--out low"), 1);
     assert_true(says("no better than word frequencies, so there is nothing to compare: macaron"));
-    refuse("--from one --from one", "with seed 1 is in a directory before too");
-    refuse("--from one --seeds 3 --seed 5", "given twice");
-    refuse("--from nowhere", "nowhere");
-    refuse("--from rev", "rev holds runs of other options (--source none, now a; ");
-    shell_ok("rm -rf sized; mkdir sized; cp rev/runs.csv rev/lines.csv sized");
-    refuse("--from sized", "parameters, and");
-    refuse("--from files --beam 1", "files holds runs of other options (--beam 5, now 1)");
-    shell_ok("rm -rf bad; cp -r moved bad; "
-             "awk -F, -v OFS=, 'NR == 2 { $7 = 6 } 1' moved/runs.csv >bad/runs.csv");
-    refuse("--from bad", "with seed 1 has best epoch 6 of a training of 1 (--epochs)");
-    refuse("--from text", "text/runs.csv");
-    shell_ok(
-        "rm -rf bad; cp -r moved bad; sed -i '$d' bad/runs.csv; sed -i '/^macaron/d' bad/runs.csv");
-    refuse("--from bad", "no runs.csv has a run of macaron@2 / heun-layer@1");
-    shell_ok("cp moved/runs.csv bad; sed -i '/^2,/d' bad/lines.csv");
-    refuse("--from bad", "bad/lines.csv: no lines of run 2, in their order");
-    shell_ok("cp moved/lines.csv bad; sed -i '$d' bad/lines.csv");
-    refuse("--from bad", "runs have translations of 30 and of 29 lines: they are of two texts");
-    shell_ok("sed '2s/,[0-9]*$/,/' moved/lines.csv >bad/lines.csv");
-    refuse("--from bad", "bad/lines.csv");
-    shell_ok("cp moved/lines.csv bad; rm bad/lines.csv");
-    refuse("--from bad", "bad/lines.csv");
-    assert_false(file_exists("refused/compare.csv"));
+    refuse("cp ../files/config.ini .", "--label-smoothing 0.2", "holds a study of other options");
+    refuse("sed -i '2s/,1,1,[0-9]*/,1,1,99/' runs.csv", "", "has 99 parameters, and ");
+    refuse(":", "--beam 1", "with seed 1 was measured with other options (tokenize none; ");
+    refuse(":", "--seeds 1", "has no folder and is no run of this study");
+    refuse("awk -F, -v OFS=, 'NR == 2 { $13 = 6 } 1' ../files/runs.csv >runs.csv", "",
+           "with seed 1 has best epoch 6 of a training of 1 (--epochs)");
+    refuse("sed -i '$d' lines.csv", "", "has 29 lines of macaron@2 / heun-layer@1 with seed 2");
+    refuse("sed -i '2s/,[0-9]*$/,/' lines.csv", "", "bad/lines.csv: a number is missing");
+    refuse("rm lines.csv", "", "bad/lines.csv");
 }
 
 /* ---- refused ------------------------------------------------------------------------------------------ */
@@ -538,9 +450,9 @@ TEST(nothing_learned)
     snprintf(line, sizeof line, "%s --rate 90 --max-steps 9 --out far", args);
     assert_int_equal(program_run(line), 1);
     char *table = slurp("far", "compare.csv");
-    assert_string_equal(cell(table, "transformer,", "test_bleu"), "");
+    assert_string_equal(cell(table, "transformer", "test_bleu"), "");
     must_count("far", ": BLEU ", 0);
-    snprintf(line, sizeof line, "%s --rate 90 --max-steps 9 --from far --out again-far", args);
+    shell_ok("rm -r far/runs far/compare.csv");
     assert_int_equal(program_run(line), 1);
     assert_string_equal(out, table);
     free(table);

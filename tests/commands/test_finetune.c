@@ -89,7 +89,7 @@ TEST(classes)
     run_ok("report yes --out page.html");
     shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
     shell_ok(
-        "awk -F, '$4 == \"majority\" { print \"majority,\" $12 }' yes/result.csv | cmp - majority");
+        "awk -F, '$4 == \"majority\" { print \"majority,\" $13 }' yes/result.csv | cmp - majority");
     shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
 }
 
@@ -251,22 +251,31 @@ TEST(several_encoders)
 {
     run_ok(TASK " --epochs 3 --out of-1");
     run_ok("finetune --model second --task yes.tsv" GRID " --epochs 3 --out of-2");
-    run_ok("finetune --from of-1 --from of-2 --out both --csv");
+    run_ok("finetune --together of-1,of-2 --out both --csv");
     double a = score("of-1", "fresh", "accuracy"), b = score("of-2", "fresh", "accuracy");
-    assert_true(cell("both", "finetune", "fresh", "runs") == 2);
-    assert_true(fabs(cell("both", "finetune", "fresh", "score") - (a + b) / 2) < 1e-12);
-    double gain = cell("both", "finetune", "pretrained", "gain");
     double p =
         (score("of-1", "pretrained", "accuracy") + score("of-2", "pretrained", "accuracy")) / 2;
-    assert_true(fabs(gain - (p - (a + b) / 2)) < 1e-12);
-    assert_true(cell("both", "finetune", "pretrained", "gain_low") <= gain);
-    must_refuse("finetune --from of-1 --from of-1 --out twice", "is in a directory before too");
+    assert_true(cell("both", "finetune", "fresh", "seeds") == 2);
+    assert_true(fabs(cell("both", "finetune", "fresh", "score") - (a + b) / 2) < 1e-12);
+    shell_ok("mv both/differences.csv gain && sed 's/^design,/start,/' gain >both/differences.csv");
+    const char gain[] = "transformer@1@pretrained";
+    double diff = cell("both", "differences", gain, "difference");
+    assert_true(fabs(diff - (p - (a + b) / 2)) < 1e-12);
+    assert_true(cell("both", "differences", gain, "low") <= diff);
+    assert_true(cell("both", "differences", gain, "drawn_low") <= diff &&
+                diff <= cell("both", "differences", gain, "drawn_high"));
+    must_refuse("finetune --together of-1,of-1 --out twice",
+                "are both transformer@1@pretrained with seed 1");
     run_ok("finetune --model run --task blind.tsv" GRID " --epochs 1 --pretrained-only --out of-3");
-    must_refuse("finetune --from of-1 --from of-3 --out mixed", "task");
-    must_refuse("finetune --from of-1 --model run --out x", "--model and --from");
+    must_refuse("finetune --together of-1,of-3 --out mixed", "task");
+    must_refuse("finetune --together of-1 --model run --out x", "--together or --model, not both");
+    must_refuse("finetune --together of-1,text --out x", "text/result.csv");
     shell_ok(
         "cp -r of-1 spoilt && awk -F, -v OFS=, '$1 == \"fresh\" && $2 == 1 { $4 = 1 - $4 } 1' of-1/predictions.csv >spoilt/predictions.csv");
-    must_refuse("finetune --from spoilt --out x", "accuracy of fresh is");
+    must_refuse("finetune --together spoilt --out x", "accuracy of fresh is");
+    shell_ok(
+        "awk -F, -v OFS=, '$2 == 3 { $3 = 1 - $3 } 1' of-2/predictions.csv >spoilt/predictions.csv; cp of-2/result.csv spoilt");
+    must_refuse("finetune --together of-1,spoilt --out x", "have other dev texts");
 }
 
 /* ---- uses ----------------------------------------------------------------------------------------------- */

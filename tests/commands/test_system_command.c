@@ -99,7 +99,7 @@ TEST(test_bad)
         if (*out || strncmp(err, begin, strlen(begin)) != 0 || count_lines(err) != 1)
             fail_msg("%s: '%s', not '%s'", bad[i].text, err, begin);
     }
-    must_refuse("order --system-file nowhere", "trotter order: nowhere: ");
+    must_refuse("order --system-file nowhere", "trotter order: cannot open nowhere: ");
     must_refuse("order --system-file .", "trotter order: .: ");
     must_refuse("order --h0 9 --system linear", "trotter order: h0 9: ");
 }

@@ -225,7 +225,7 @@ TEST_BETWEEN(recorded_studies, undrawn, NULL)
         if (strncmp(text, "word,", 5) == 0) continue;
         snprintf(recorded, sizeof recorded, "%s/compare.csv", dir);
         slurp(recorded, designs, sizeof designs);
-        if (strncmp(text, "encoder,", 8) == 0 || !is_whole(text)) continue;
+        if (strncmp(text, "pair,", 5) == 0 || !is_whole(text)) continue;
         for (int test = 0; test < 2; test++) {
             int bad = disagree(dir, runs, test ? "test" : "valid");
             if (bad) fail_msg("%s: %d numbers are not the recorded ones", dir, bad);

@@ -100,7 +100,9 @@ say score-text score --model train/macaron --text text $read
 set -- $pairs --pair transformer/transformer,macaron@2/strang-decoder --match none $size --epochs 20 --max-steps 60 --seeds 2 --truncation 1 --truncation-tokens 3
 say compare-pairs compare "$@" --out compare-pairs
 say compare-pairs-csv compare "$@" --out compare-pairs --csv
-say compare-pairs-from compare "$@" --from compare-pairs --out compare-pairs-from
+mkdir compare-pairs-again
+cp compare-pairs/runs.csv compare-pairs/lines.csv compare-pairs/config.ini compare-pairs-again
+say compare-pairs-again compare "$@" --out compare-pairs-again
 say compare compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare
 say compare-csv compare --scheme transformer,heun-layer,ab2 $tiny --max-steps 12 --layers 1,2 --seeds 3 --truncation 1 --truncation-tokens 8 --controls --out compare --csv
 say compare-tune compare --scheme transformer,euler $tiny --max-steps 3 --seeds 2 --tune --tune-rate 1e-2,1e-3 --tune-dropout 0 --truncation 0 --out tune
