@@ -39,8 +39,6 @@ static const Option scheme_options[] = {
      "your own particle system ('trotter order --help all' shows the form)", 0, 0},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
-    {"from", OPTION_LIST, NULL, "DIR",
-     "for a corpus of pairs: train nothing, make tables of the runs in DIR/runs.csv", 0, 0},
     {0},
 };
 
@@ -370,7 +368,7 @@ const Command command_compare = {
         "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
         "exact order or error constant on the particle system, or a run failed.\n",
     .often =
-        "scheme controls baseline seeds corpus layers width epochs tune explain device out from",
+        "scheme controls baseline seeds corpus layers width epochs tune explain device out",
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .groups = groups,
     .kinds = kinds,

@@ -232,7 +232,7 @@ int compare_open(Compare *u)
     TRY(read_depths(u));
     TRY(find_baseline(u));
     TRY(check_contrasts(u));
-    TRY(runs_backend(u->options, &b));
+    TRY(network_backend(u->options, &b));
     u->cells = u->schemes.count * u->depths;
     u->cell = memory_new(u->cells, sizeof *u->cell);
     if (!u->cell) return ERR_MEMORY;

@@ -89,7 +89,7 @@ static int open_cells(Translations *u)
     size_t most = 1;
     for (const char *p = list; *p; p++) most += *p == ',';
     u->cell = memory_new(most, sizeof *u->cell);
-    int code = u->cell ? runs_backend(u->options, &b) : ERR_MEMORY;
+    int code = u->cell ? network_backend(u->options, &b) : ERR_MEMORY;
     while (code == 0 && (part = strsep(&rest, ","))) {
         code = open_cell(u, part, b, &u->cell[u->cells]);
         u->cells++;
@@ -105,7 +105,7 @@ static int check_search(const Translations *u)
     Model *m;
     Translator *t;
     RunSpec s = spec_of(u, &u->cell[0], 0);
-    TRY(runs_backend(u->options, &b));
+    TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, &s, u->corpus.vocab.size, b, &m));
     int code = translator_new(u->options, m, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
     translator_free(t);

@@ -273,8 +273,7 @@ int runs_same_study(const Runs *r, const OptionGroup *const *groups)
     if (!output_exists(path)) return 0;
     TRY(options_new(groups, &there));
     int code = options_read(there, path);
-    if (code == 0 && !(options_known(there, "from") && options_item(there, "from", 0)))
-        code = compare_studies(r, there);
+    if (code == 0) code = compare_studies(r, there);
     options_free(there);
     return code;
 }
@@ -293,37 +292,6 @@ int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir)
     return code;
 }
 
-static int compare_recipes(const Options *o, const Options *there, const OptionGroup *const *recipe,
-                           const char *dir)
-{
-    Options *old = NULL, *now = NULL;
-    char words[OPTION_WORDS];
-    int code = study_options(recipe, there, o, &old);
-    if (code == 0) code = study_options(recipe, o, o, &now);
-    if (code == 0 && options_differ(now, old, OPTION_MAY_DIFFER | OPTION_SOURCE, words))
-        code = error_set(ERR_INPUT,
-                         "%s holds runs of other options (%s); --config %s/config.ini gives those "
-                         "of the runs",
-                         dir, words, dir);
-    options_free(now);
-    options_free(old);
-    return code;
-}
-
-int runs_same_recipe(const Options *o, const OptionGroup *const *all,
-                     const OptionGroup *const *recipe, const char *dir)
-{
-    char path[OUTPUT_PATH];
-    Options *there;
-    TRY(output_path(path, dir, "config.ini"));
-    if (!output_exists(path)) return 0;
-    TRY(options_new(all, &there));
-    int code = options_read(there, path);
-    if (code == 0) code = compare_recipes(o, there, recipe, dir);
-    options_free(there);
-    return code;
-}
-
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 {
     Job j;
@@ -331,12 +299,6 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     if (code == 0) code = do_job(&j, out, state);
     options_free(j.options);
     return code;
-}
-
-int runs_backend(const Options *o, const Backend **out)
-{
-    int recorded = options_known(o, "from") && options_item(o, "from", 0) != NULL;
-    return recorded ? backend_find("cpu-f32", NULL, out) : network_backend(o, out);
 }
 
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out)
@@ -352,38 +314,6 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", s->scheme->name, words);
-}
-
-/* Sets the error for a run of another size. The config.ini beside the file, if there is one, has the options of its
- * runs. */
-static int other_size(const char *file, const char *name, double params, size_t now)
-{
-    const char *slash = strrchr(file, '/');
-    char config[OUTPUT_PATH], cure[OUTPUT_PATH + 64] = "";
-    snprintf(config, sizeof config, "%.*sconfig.ini", slash ? (int)(slash + 1 - file) : 0, file);
-    if (output_exists(config))
-        snprintf(cure, sizeof cure, "; --config %s gives those of the runs", config);
-    return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s", file,
-                     name, params, now, cure);
-}
-
-int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
-              const RunResult *r, RunResult *there)
-{
-    if (r->params != (double)numbers) return other_size(file, name, r->params, numbers);
-    if (r->best_epoch > (double)epochs) /* NaN: the table has no such column */
-        return error_set(ERR_INPUT,
-                         "%s: %s with seed %.0f has best epoch %.0f of a training of %zu "
-                         "(--epochs)",
-                         file, name, seed, r->best_epoch, epochs);
-    if (!isnan(there->valid_ppl) &&
-        (there->valid_ppl != r->valid_ppl || there->test_ppl != r->test_ppl))
-        return error_set(ERR_INPUT,
-                         "%s: %s with seed %.0f has another perplexity than in a directory before: "
-                         "of another recipe?",
-                         file, name, seed);
-    *there = *r;
-    return 0;
 }
 
 int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)

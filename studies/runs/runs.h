@@ -87,12 +87,6 @@ int runs_same_study(const Runs *r, const OptionGroup *const *groups);
  * it where epochs are added. Its own default depends on their number (network_warmup). */
 int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir);
 
-/* Returns ERR_INPUT where DIR/config.ini is of a study, of the groups `all`, whose options of the groups `recipe` that
- * are part of a run's identity differ from those of o, and names them: its recorded runs are of another training.
- * The rate and the dropout may differ where o chooses them (--tune). A directory without config.ini passes. */
-int runs_same_recipe(const Options *o, const OptionGroup *const *all,
-                     const OptionGroup *const *recipe, const char *dir);
-
 /* Returns ERR_INPUT where the run's row in DIR/runs.csv is refused (recorded_result), and where its directory holds a run of
  * other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
@@ -100,10 +94,6 @@ int runs_spare(const Runs *r, const RunSpec *s);
 /* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with
  * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
-
-/* Finds the backend of a study's models: that of the options or, where the study only reads recorded runs (--from), one
- * that every machine has. */
-int runs_backend(const Options *o, const Backend **out);
 
 /* Makes the model of a run, for evaluation. ERR_INPUT with words. */
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);
@@ -126,12 +116,6 @@ int runs_beats_unigram(double valid, double test, const Unigram *u);
 
 /* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
 int runs_result(const Csv *c, size_t row, RunResult *out);
-
-/* Takes a recorded run of another directory: sets *there to r. ERR_INPUT where r has another number of parameters (the
- * words name the config.ini beside the file), its best epoch is not one of so many epochs, or *there already has
- * another perplexity. file, name and seed are for the words. */
-int runs_take(const char *file, const char *name, double seed, size_t numbers, size_t epochs,
-              const RunResult *r, RunResult *there);
 
 /* A row of a run's log. */
 typedef struct {

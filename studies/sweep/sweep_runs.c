@@ -33,7 +33,7 @@ int sweep_check(Sweep *u)
 {
     const Options *o = u->options;
     const Backend *b;
-    TRY(runs_backend(o, &b));
+    TRY(network_backend(o, &b));
     for (size_t i = 0; i < u->words; i++) {
         Word *w = &u->word[i];
         int often = sweep_is(w, FAMILY_INTERLEAVED) || sweep_is(w, FAMILY_GIVEN);
