@@ -324,7 +324,8 @@ TEST(test_compare)
     free(first);
     /* Two designs are told in 25 lines; all words on request, and in compare.md. */
     run_ok(brief);
-    assert_true(count_lines(out) <= 25 && strstr(out, "  difference  ") && !strstr(out, "Rank corr"));
+    assert_true(count_lines(out) <= 25 && strstr(out, "  difference  ") &&
+                !strstr(out, "Rank corr"));
     run_ok("%s --explain", brief);
     assert_true(count_lines(out) > 40 && strstr(out, "Differences from euler have 95 % intervals"));
     shell_ok("grep -q 'Differences from euler have 95 %% intervals' both/compare.md");
