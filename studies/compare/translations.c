@@ -40,16 +40,6 @@ static int find_order(const Table *t, int *order)
     return code == ERR_ACCURACY ? 0 : code;
 }
 
-RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t k)
-{
-    return (RunSpec){.scheme = c->decoder,
-                     .layers = c->layers,
-                     .encoder = c->encoder,
-                     .encoder_layers = c->encoder_layers,
-                     .seed = u->seed + k,
-                     .numbers = c->numbers};
-}
-
 static int open_cell(Translations *u, char *words, const Backend *b, TranslationCell *c)
 {
     char *slash = strchr(words, '/');

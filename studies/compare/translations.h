@@ -54,9 +54,10 @@ typedef struct {
 /* Does the whole study; o: compare's options, of the groups `all`. It takes over c. */
 int translations_run(Options *o, const OptionGroup *const *all, Corpus *c);
 
-RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t seed);
-
 /* ---- translations_measure.c ---- */
+
+/* Returns the run of a cell with its k-th seed. */
+RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t k);
 
 /* Writes what a run's measures depend on besides the run. */
 int translations_how(const Translations *u, char *out, size_t room);

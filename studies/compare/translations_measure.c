@@ -23,6 +23,16 @@
 
 enum { DRAW = 1 /* seed of the sentences of truncation errors */ };
 
+RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t k)
+{
+    return (RunSpec){.scheme = c->decoder,
+                     .layers = c->layers,
+                     .encoder = c->encoder,
+                     .encoder_layers = c->encoder_layers,
+                     .seed = u->seed + k,
+                     .numbers = c->numbers};
+}
+
 /* ---- translations ----------------------------------------------------------------------- */
 
 /* Translates and scores a split, and keeps the text as DIR/NAME. */

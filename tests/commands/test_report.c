@@ -843,7 +843,7 @@ TEST(test_unrecorded)
         "cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; touch schemes/config.ini sweep/config.ini pairs/config.ini");
     file_text("unrecorded/sweep/words.csv", "word,families,s,f\nsf,given,1,1\n");
     file_text("unrecorded/pairs/compare.csv",
-              "encoder,decoder,encoder_layers,layers\neuler,euler-decoder,1,1\n");
+              "pair,encoder,decoder,encoder_layers\na / a,a,a-decoder,1\n");
     char *page = page_of("unrecorded");
     must_have(page, "<pre>trotter sweep --config unrecorded/sweep/config.ini --out NEW</pre>");
     must_have(page, "<pre>trotter compare --config unrecorded/pairs/config.ini --out NEW</pre>");
