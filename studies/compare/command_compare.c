@@ -367,8 +367,7 @@ const Command command_compare = {
         "\n"
         "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
         "exact order or error constant on the particle system, or a run failed.\n",
-    .often =
-        "scheme controls baseline seeds corpus layers width epochs tune explain device out",
+    .often = "scheme controls baseline seeds corpus layers width epochs tune explain device out",
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .groups = groups,
     .kinds = kinds,

@@ -40,16 +40,6 @@ static int find_order(const Table *t, int *order)
     return code == ERR_ACCURACY ? 0 : code;
 }
 
-static RunSpec spec_of(const Translations *u, const TranslationCell *c, size_t k)
-{
-    return (RunSpec){.scheme = c->decoder,
-                     .layers = c->layers,
-                     .encoder = c->encoder,
-                     .encoder_layers = c->encoder_layers,
-                     .seed = u->seed + k,
-                     .numbers = c->numbers};
-}
-
 static int open_cell(Translations *u, char *words, const Backend *b, TranslationCell *c)
 {
     char *slash = strchr(words, '/');
@@ -77,7 +67,7 @@ static int open_cell(Translations *u, char *words, const Backend *b, Translation
         c->result[k] = runs_none;
         c->measure[k] = (TranslationResult){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     }
-    RunSpec s = spec_of(u, c, 0);
+    RunSpec s = translations_spec(u, c, 0);
     return runs_check(u->options, &s, u->corpus.vocab.size, b, &c->numbers);
 }
 
@@ -104,7 +94,7 @@ static int check_search(const Translations *u)
     const Backend *b;
     Model *m;
     Translator *t;
-    RunSpec s = spec_of(u, &u->cell[0], 0);
+    RunSpec s = translations_spec(u, &u->cell[0], 0);
     TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, &s, u->corpus.vocab.size, b, &m));
     int code = translator_new(u->options, m, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
@@ -197,7 +187,7 @@ static int train(Translations *u)
     /* The list goes seed by seed, so that a study that is cut short has whole rows. */
     for (size_t i = 0; i < n && code == 0; i++) {
         at[i] = i % u->cells * u->seeds + i / u->cells;
-        list[i].spec = spec_of(u, &u->cell[at[i] / u->seeds], at[i] % u->seeds);
+        list[i].spec = translations_spec(u, &u->cell[at[i] / u->seeds], at[i] % u->seeds);
     }
     const Work w = {
         .runs = &u->runs, .wait = u->worker.leader, .config = u->worker.leader ? "compare" : NULL};
@@ -243,6 +233,7 @@ static int study(Translations *u)
 {
     const char *word = network_unit(&u->corpus.vocab)->word;
     TRY(open_study(u));
+    TRY(translations_take(u));
     TRY(train(u));
     if (!tasks_write_tables(u->worker.leader)) return 0;
     if (u->failed == u->cells * u->seeds) return tasks_verdict(u->failed, word, "");

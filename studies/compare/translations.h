@@ -56,11 +56,17 @@ int translations_run(Options *o, const OptionGroup *const *all, Corpus *c);
 
 /* ---- translations_measure.c ---- */
 
+/* Returns the run of a cell with its k-th seed. */
+RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t k);
+
 /* Writes what a run's measures depend on besides the run. */
 int translations_how(const Translations *u, char *out, size_t room);
 
-/* Measures the trained network of a run, whose task's `more` is the number of its cell times seeds plus that of its seed:
- * takes what DIR/runs.csv and lines.csv, or the run's folder, say of it, or translates. It is the `measure` of Work. */
+/* Takes the measures of the runs that have a row in DIR/runs.csv and no folder, with their lines in DIR/lines.csv.
+ * ERR_INPUT where they were made with other options. */
+int translations_take(Translations *u);
+/* Measures the trained network of a run, whose task's `more` is the number of its cell times seeds plus that of its seed,
+ * unless that is done: the `measure` of Work. */
 int translations_measure(void *study, Task *t);
 
 /* ---- translations_table.c ---- */

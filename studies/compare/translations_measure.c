@@ -23,6 +23,16 @@
 
 enum { DRAW = 1 /* seed of the sentences of truncation errors */ };
 
+RunSpec translations_spec(const Translations *u, const TranslationCell *c, size_t k)
+{
+    return (RunSpec){.scheme = c->decoder,
+                     .layers = c->layers,
+                     .encoder = c->encoder,
+                     .encoder_layers = c->encoder_layers,
+                     .seed = u->seed + k,
+                     .numbers = c->numbers};
+}
+
 /* ---- translations ----------------------------------------------------------------------- */
 
 /* Translates and scores a split, and keeps the text as DIR/NAME. */
@@ -174,32 +184,51 @@ static int read_lines(const Translations *u, const Csv *c, const char *pair, con
                      c->file, n, pair ? pair : "a run", seed ? seed : "of its own", all);
 }
 
-/* Takes the measures of a run that has a row in DIR/runs.csv and no folder. */
-static int take(const Translations *u, size_t row, const char *how, TranslationResult *r,
+/* Sets the error for a row that was measured with other options, of which it names the first. */
+static int other_options(const Csv *c, size_t row, const char *there, const char *how)
+{
+    size_t at = 0;
+    for (size_t i = 0; how[i] && there[i] == how[i]; i++)
+        if (i > 0 && how[i - 1] == ';') at = i + 1;
+    return error_set(ERR_INPUT, "%s: %s with seed %s was measured with %.*s, now %.*s", c->file,
+                     csv_named(c, row, "pair"), csv_named(c, row, "seed"),
+                     (int)strcspn(there + at, ";"), there + at, (int)strcspn(how + at, ";"),
+                     how + at);
+}
+
+/* Takes the measures of a row of DIR/runs.csv; of: DIR/lines.csv. */
+static int take(const Translations *u, size_t row, const Csv *of, TranslationResult *r,
                 Statistics *lines)
 {
     const Csv *c = &u->runs.recorded.table;
-    const char *pair = csv_named(c, row, "pair"), *seed = csv_named(c, row, "seed"),
-               *there = csv_named(c, row, "how");
-    char path[OUTPUT_PATH];
+    const char *there = csv_named(c, row, "how");
     TranslationRun run;
-    Csv of;
+    if (*there && strcmp(there, u->how) != 0) return other_options(c, row, there, u->how);
     TRY(csv_record(c, row, measures(), &run));
-    if (*there && strcmp(there, how) != 0)
-        return error_set(ERR_INPUT,
-                         "%s: %s with seed %s was measured with other options (%s), now %s",
-                         c->file, pair, seed, there, how);
     *r = run.measure;
-    TRY(output_path(path, u->dir, "lines.csv"));
-    TRY(csv_open(&of, path));
-    int code = read_lines(u, &of, pair, seed, lines);
+    return read_lines(u, of, csv_named(c, row, "pair"), csv_named(c, row, "seed"), lines);
+}
+
+int translations_take(Translations *u)
+{
+    char path[OUTPUT_PATH];
+    Csv of = {0};
+    int code = output_path(path, u->dir, "lines.csv");
+    for (size_t i = 0; i < u->cells * u->seeds && code == 0; i++) {
+        TranslationCell *c = &u->cell[i / u->seeds];
+        size_t k = i % u->seeds;
+        const RunSpec s = translations_spec(u, c, k);
+        size_t row = recorded_alone(&u->runs, &s);
+        if (row == SIZE_MAX || *csv_named(&u->runs.recorded.table, row, "diverged")) continue;
+        if (!of.file) code = csv_open(&of, path);
+        if (code == 0) code = take(u, row, &of, &c->measure[k], &c->lines[k]);
+    }
     csv_close(&of);
     return code;
 }
 
 /* Returns 1 where the run's folder has its measures, with the same search. */
-static int load(const Translations *u, const char *dir, const char *how, TranslationResult *r,
-                Statistics *lines)
+static int load(const Translations *u, const char *dir, TranslationResult *r, Statistics *lines)
 {
     char path[OUTPUT_PATH];
     Csv c;
@@ -207,7 +236,7 @@ static int load(const Translations *u, const char *dir, const char *how, Transla
     if (output_path(path, dir, "translation.csv") != 0 || !output_exists(path)) return 0;
     if (csv_open(&c, path) != 0) return 0;
     int there = c.rows == 1 && csv_record(&c, 0, measures(), &run) == 0 &&
-                strcmp(csv_named(&c, 0, "how"), how) == 0;
+                strcmp(csv_named(&c, 0, "how"), u->how) == 0;
     if (there) *r = run.measure;
     csv_close(&c);
     if (!there || output_path(path, dir, "lines.csv") != 0 || csv_open(&c, path) != 0) return 0;
@@ -221,7 +250,7 @@ static int load(const Translations *u, const char *dir, const char *how, Transla
 int translations_measure(void *study, Task *t)
 {
     Translations *u = study;
-    size_t at = *(size_t *)t->more, row = recorded_alone(&u->runs, &t->spec);
+    size_t at = *(size_t *)t->more;
     TranslationCell *c = &u->cell[at / u->seeds];
     TranslationResult *r = &c->measure[at % u->seeds];
     Statistics *s = &c->lines[at % u->seeds];
@@ -231,8 +260,7 @@ int translations_measure(void *study, Task *t)
     TRY(runs_name(&t->spec, name));
     TRY(runs_directory(u->dir, &t->spec, dir));
     t->state = RUN_THERE;
-    if (row != SIZE_MAX) return take(u, row, u->how, r, s);
-    if (load(u, dir, u->how, r, s)) return 0;
+    if (s->x || load(u, dir, r, s)) return 0;
     TRY(output_path(path, dir, "translation.claim"));
     TRY(lease_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;

@@ -189,11 +189,12 @@ static int draw(const void *study, const RunTable *t, size_t design, size_t less
 int translations_tables(Translations *u)
 {
     static const char *const positive[] = {"valid_bleu", "test_chrf", NULL};
-    static const RunTableAsked asked = {.design = "pair",
-                                        .seed = "seed",
-                                        .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
-                                                    {"test_bleu", "test_bleu", "test BLEU", 1, 1}},
-                                        .positive = positive};
+    static const RunTableAsked asked = {
+        .design = "pair",
+        .seed = "seed",
+        .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
+                    {"test_bleu", "test_bleu", "test BLEU", 1, 1}},
+        .positive = positive};
     RunTable *t = &u->pairs;
     const Options *o = u->options;
     const char *contrast;
