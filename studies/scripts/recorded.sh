@@ -126,8 +126,8 @@ words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500
     words words-wikitext --corpus wikitext-2 --sequence 64 --adaptive 4000,12000 --max-steps 2000 --permutations 3 --random 3
 
 # ---- plots alone
-make_new order --system attention --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer
-take demo work.svg
+make_new order --system attention --scheme euler,strang-marchuk:heun,rk3,rk4
+take demo order.svg
 cp "$results"/truncation/*-curves.csv .
 make_new plot gelu-curves.csv relu-curves.csv --scheme transformer,heun,rk4
 take truncation overlay.svg
