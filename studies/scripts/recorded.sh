@@ -130,8 +130,8 @@ if [ -n "$wikitext" ]; then
 fi
 
 # ---- plots alone
-make_new order --system attention --scheme euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer
-take demo work.svg
+make_new order --system attention --scheme euler,strang-marchuk:heun,rk3,rk4
+take demo order.svg
 cp "$results"/truncation/*-curves.csv .
 make_new plot gelu-curves.csv relu-curves.csv --scheme transformer,heun,rk4
 take truncation overlay.svg
