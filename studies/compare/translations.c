@@ -59,14 +59,10 @@ static int open_cell(Translations *u, char *words, const Backend *b, Translation
             strcmp(other->decoder->name, c->decoder->name) == 0 &&
             other->encoder_layers == c->encoder_layers && other->layers == c->layers)
             return error_set(ERR_INPUT, "--pair: %s is there twice", c->name);
-    c->result = memory_new(u->seeds, sizeof *c->result);
-    c->measure = memory_new(u->seeds, sizeof *c->measure);
-    c->lines = memory_new(u->seeds, sizeof *c->lines);
-    if (!c->result || !c->measure || !c->lines) return ERR_MEMORY;
-    for (size_t k = 0; k < u->seeds; k++) {
-        c->result[k] = runs_none;
-        c->measure[k] = (TranslationResult){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    }
+    c->run = memory_new(u->seeds, sizeof *c->run);
+    if (!c->run) return ERR_MEMORY;
+    for (size_t k = 0; k < u->seeds; k++)
+        c->run[k] = (TranslationRun){runs_none, {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, {0}};
     RunSpec s = translations_spec(u, c, 0);
     return runs_check(u->options, &s, u->corpus.vocab.size, b, &c->numbers);
 }
@@ -160,12 +156,10 @@ static void close_study(Translations *u)
 {
     for (size_t i = 0; u->cell && i < u->cells; i++) {
         TranslationCell *c = &u->cell[i];
-        for (size_t k = 0; c->lines && k < u->seeds; k++) metric_free(&c->lines[k]);
+        for (size_t k = 0; c->run && k < u->seeds; k++) metric_free(&c->run[k].lines);
         table_free(c->encoder);
         table_free(c->decoder);
-        memory_free(c->result);
-        memory_free(c->measure);
-        memory_free(c->lines);
+        memory_free(c->run);
     }
     memory_free(u->cell);
     for (int i = 0; i < 2; i++) memory_free(u->own[i]);
@@ -195,7 +189,7 @@ static int train(Translations *u)
     for (size_t i = 0; i < n && code == 0; i++) {
         u->failed += list[i].state == RUN_FAILED;
         if (!tasks_has_result(&list[i])) continue;
-        u->cell[at[i] / u->seeds].result[at[i] % u->seeds] = list[i].result;
+        u->cell[at[i] / u->seeds].run[at[i] % u->seeds].result = list[i].result;
         if (!runs_diverged(&list[i].result, 1, u->corpus.vocab.size))
             there[m++] = (Task){.spec = list[i].spec, .more = &at[i]};
     }

@@ -22,15 +22,20 @@ typedef struct {
     double encoder_error, encoder_slope, decoder_error, decoder_slope;
 } TranslationResult;
 
+/* A run of a cell. */
+typedef struct {
+    RunResult result; /* NaN where the run failed */
+    TranslationResult measure;
+    Statistics lines; /* of the test text, for BLEU */
+} TranslationRun;
+
 typedef struct {
     Table *encoder, *decoder; /* owned */
     size_t encoder_layers, layers;
     int encoder_order, decoder_order; /* exact; -1: none */
     char name[2 * TABLE_NAME + 64];   /* as --pair has it */
     size_t numbers;                   /* of the model */
-    RunResult *result;                /* (seeds); NaN where a run failed */
-    TranslationResult *measure;       /* (seeds) */
-    Statistics *lines;                /* (seeds) of the test text, for BLEU */
+    TranslationRun *run;              /* (seeds) */
 } TranslationCell;
 
 typedef struct {
@@ -76,9 +81,8 @@ typedef struct {
     const char *pair, *encoder, *decoder, *diverged, *how;
     size_t seed, epochs;
     TranslationCell of;
-    RunResult result;
-    TranslationResult measure;
-} TranslationRun;
+    TranslationRun run;
+} TranslationRow;
 /* Columns of runs.csv, of lines.csv, of compare.csv. Those of runs.csv from `how` on are the measures' alone. */
 extern const Column translation_runs[], translation_lines[], translation_columns[];
 

@@ -143,11 +143,11 @@ static const Column *measures(void)
     return translation_runs + sheet_column(translation_runs, "how") - 1;
 }
 
-static int save(const char *dir, const TranslationRun *row, const Statistics *lines)
+static int save(const char *dir, const TranslationRow *row)
 {
     Sheet *s;
     TRY(sheet_new(translation_lines, &s));
-    translations_add_lines(s, row->pair, row->seed, lines);
+    translations_add_lines(s, row->pair, row->seed, &row->run.lines);
     int code = output_sheet(s, SHEET_CSV, dir, "lines.csv");
     sheet_free(s);
     TRY(code);
@@ -197,16 +197,15 @@ static int other_options(const Csv *c, size_t row, const char *there, const char
 }
 
 /* Takes the measures of a row of DIR/runs.csv; of: DIR/lines.csv. */
-static int take(const Translations *u, size_t row, const Csv *of, TranslationResult *r,
-                Statistics *lines)
+static int take(const Translations *u, size_t row, const Csv *of, TranslationRun *run)
 {
     const Csv *c = &u->runs.recorded.table;
     const char *there = csv_named(c, row, "how");
-    TranslationRun run;
+    TranslationRow told;
     if (*there && strcmp(there, u->how) != 0) return other_options(c, row, there, u->how);
-    TRY(csv_record(c, row, measures(), &run));
-    *r = run.measure;
-    return read_lines(u, of, csv_named(c, row, "pair"), csv_named(c, row, "seed"), lines);
+    TRY(csv_record(c, row, measures(), &told));
+    run->measure = told.run.measure;
+    return read_lines(u, of, csv_named(c, row, "pair"), csv_named(c, row, "seed"), &run->lines);
 }
 
 int translations_take(Translations *u)
@@ -221,26 +220,26 @@ int translations_take(Translations *u)
         size_t row = recorded_alone(&u->runs, &s);
         if (row == SIZE_MAX || *csv_named(&u->runs.recorded.table, row, "diverged")) continue;
         if (!of.file) code = csv_open(&of, path);
-        if (code == 0) code = take(u, row, &of, &c->measure[k], &c->lines[k]);
+        if (code == 0) code = take(u, row, &of, &c->run[k]);
     }
     csv_close(&of);
     return code;
 }
 
 /* Returns 1 where the run's folder has its measures, with the same search. */
-static int load(const Translations *u, const char *dir, TranslationResult *r, Statistics *lines)
+static int load(const Translations *u, const char *dir, TranslationRun *run)
 {
     char path[OUTPUT_PATH];
     Csv c;
-    TranslationRun run;
+    TranslationRow row;
     if (output_path(path, dir, "translation.csv") != 0 || !output_exists(path)) return 0;
     if (csv_open(&c, path) != 0) return 0;
-    int there = c.rows == 1 && csv_record(&c, 0, measures(), &run) == 0 &&
+    int there = c.rows == 1 && csv_record(&c, 0, measures(), &row) == 0 &&
                 strcmp(csv_named(&c, 0, "how"), u->how) == 0;
-    if (there) *r = run.measure;
+    if (there) run->measure = row.run.measure;
     csv_close(&c);
     if (!there || output_path(path, dir, "lines.csv") != 0 || csv_open(&c, path) != 0) return 0;
-    there = read_lines(u, &c, NULL, NULL, lines) == 0;
+    there = read_lines(u, &c, NULL, NULL, &run->lines) == 0;
     csv_close(&c);
     return there;
 }
@@ -252,28 +251,26 @@ int translations_measure(void *study, Task *t)
     Translations *u = study;
     size_t at = *(size_t *)t->more;
     TranslationCell *c = &u->cell[at / u->seeds];
-    TranslationResult *r = &c->measure[at % u->seeds];
-    Statistics *s = &c->lines[at % u->seeds];
+    TranslationRun *run = &c->run[at % u->seeds];
+    TranslationResult *r = &run->measure;
     char name[512], dir[OUTPUT_PATH], path[OUTPUT_PATH];
     Lease claim;
     int mine;
     TRY(runs_name(&t->spec, name));
     TRY(runs_directory(u->dir, &t->spec, dir));
     t->state = RUN_THERE;
-    if (s->x || load(u, dir, r, s)) return 0;
+    if (run->lines.x || load(u, dir, run)) return 0;
     TRY(output_path(path, dir, "translation.claim"));
     TRY(lease_take(path, u->worker.name, &claim, &mine));
     t->state = RUN_BUSY;
     if (!mine) return 0;
     double begun = clock_now();
-    int code = translate(u, name, dir, r, s);
+    int code = translate(u, name, dir, r, &run->lines);
     if (code == 0) progress_show("truncation errors of %s", name);
     if (code == 0) code = truncate_run(u, dir, r);
     if (code == 0)
-        code = save(
-            dir,
-            &(TranslationRun){.pair = c->name, .how = u->how, .seed = t->spec.seed, .measure = *r},
-            s);
+        code = save(dir, &(TranslationRow){
+                             .pair = c->name, .how = u->how, .seed = t->spec.seed, .run = *run});
     lease_drop(&claim);
     if (code != 0) return code;
     t->state = RUN_TRAINED;

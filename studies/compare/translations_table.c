@@ -20,29 +20,29 @@ enum { VALID_PPL, TEST_BLEU }; /* the measures */
 
 /* ---- runs.csv and lines.csv ---------------------------------------------------------------------- */
 
-#define RESULT(member, ...) FIELD(TranslationRun, #member, result.member, __VA_ARGS__)
-#define MEASURE(member, ...) FIELD(TranslationRun, #member, measure.member, __VA_ARGS__)
+#define RESULT(member, ...) FIELD(TranslationRow, #member, run.result.member, __VA_ARGS__)
+#define MEASURE(member, ...) FIELD(TranslationRow, #member, run.measure.member, __VA_ARGS__)
 
 const Column translation_runs[] = {
-    COLUMN(TranslationRun, pair, .page = 1),
-    COLUMN(TranslationRun, seed, .page = 1),
+    COLUMN(TranslationRow, pair, .page = 1),
+    COLUMN(TranslationRow, seed, .page = 1),
     RESULT(valid_ppl, .form = SHEET_FIXED, .digits = 3, .page = 1),
     RESULT(test_ppl, .form = SHEET_FIXED, .digits = 3, .page = 1),
-    COLUMN(TranslationRun, diverged),
-    COLUMN(TranslationRun, encoder),
-    COLUMN(TranslationRun, decoder),
-    FIELD(TranslationRun, "encoder_layers", of.encoder_layers),
-    FIELD(TranslationRun, "layers", of.layers),
-    FIELD(TranslationRun, "encoder_order", of.encoder_order),
-    FIELD(TranslationRun, "decoder_order", of.decoder_order),
+    COLUMN(TranslationRow, diverged),
+    COLUMN(TranslationRow, encoder),
+    COLUMN(TranslationRow, decoder),
+    FIELD(TranslationRow, "encoder_layers", of.encoder_layers),
+    FIELD(TranslationRow, "layers", of.layers),
+    FIELD(TranslationRow, "encoder_order", of.encoder_order),
+    FIELD(TranslationRow, "decoder_order", of.decoder_order),
     RESULT(params, .form = SHEET_FIXED, .page = 1),
     RESULT(best_epoch, .form = SHEET_FIXED, .page = 1),
     RESULT(tokens_per_s, .form = SHEET_FIXED, .page = 1),
     RESULT(peak_bytes, .form = SHEET_FIXED),
     RESULT(valid_exact, .digits = 4),
     RESULT(test_exact, .digits = 4),
-    COLUMN(TranslationRun, epochs),
-    COLUMN(TranslationRun, how, .words = "options of the search and of the truncation errors"),
+    COLUMN(TranslationRow, epochs),
+    COLUMN(TranslationRow, how, .words = "options of the search and of the truncation errors"),
     MEASURE(valid_bleu, .form = SHEET_FIXED, .digits = 2, .page = 1),
     MEASURE(test_bleu, .form = SHEET_FIXED, .digits = 2, .page = 1),
     MEASURE(test_chrf, .form = SHEET_FIXED, .digits = 2, .page = 1),
@@ -91,20 +91,20 @@ void translations_add_lines(Sheet *s, const char *pair, size_t seed, const Stati
 static void add_run(const Translations *u, const TranslationCell *c, size_t k, Sheet *runs,
                     Sheet *lines)
 {
-    if (isnan(c->result[k].valid_ppl)) return;
-    sheet_row(runs,
-              &(TranslationRun){
-                  .pair = c->name,
-                  .encoder = c->encoder->name,
-                  .decoder = c->decoder->name,
-                  .diverged = runs_diverged(&c->result[k], 1, u->corpus.vocab.size) ? "yes" : NULL,
-                  .how = c->lines[k].x ? u->how : NULL,
-                  .seed = u->seed + k,
-                  .epochs = options_size(u->options, "epochs"),
-                  .of = *c,
-                  .result = c->result[k],
-                  .measure = c->measure[k]});
-    translations_add_lines(lines, c->name, u->seed + k, &c->lines[k]);
+    const TranslationRun *r = &c->run[k];
+    if (isnan(r->result.valid_ppl)) return;
+    sheet_row(runs, &(TranslationRow){.pair = c->name,
+                                      .encoder = c->encoder->name,
+                                      .decoder = c->decoder->name,
+                                      .diverged = runs_diverged(&r->result, 1, u->corpus.vocab.size)
+                                                      ? "yes"
+                                                      : NULL,
+                                      .how = r->lines.x ? u->how : NULL,
+                                      .seed = u->seed + k,
+                                      .epochs = options_size(u->options, "epochs"),
+                                      .of = *c,
+                                      .run = *r});
+    translations_add_lines(lines, c->name, u->seed + k, &r->lines);
 }
 
 int translations_record(const Translations *u)
@@ -161,8 +161,8 @@ static size_t list_lines(const Translations *u, const char *design, Statistics *
     size_t n = 0;
     for (size_t i = 0; i < u->cells * u->seeds; i++) {
         const TranslationCell *c = &u->cell[i / u->seeds];
-        if (strcmp(c->name, design) == 0 && c->lines[i % u->seeds].x)
-            run[n++] = c->lines[i % u->seeds];
+        if (strcmp(c->name, design) == 0 && c->run[i % u->seeds].lines.x)
+            run[n++] = c->run[i % u->seeds].lines;
     }
     return n;
 }

@@ -67,6 +67,7 @@ for seed in $(echo "$seeds" | tr , ' '); do
 done
 
 if has pairs; then
+    # shellcheck disable=SC2046
     set -- $(echo "$seeds" | tr , ' ')
     workers=
     for i in $(seq 2 "$processes"); do
