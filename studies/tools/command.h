@@ -10,7 +10,7 @@
 #include "studies/tools/progress.h"
 
 /* The newest heading of CHANGES.md; -dev marks a version that is not released. */
-#define TROTTER_VERSION "0.2.0-dev"
+#define TROTTER_VERSION "0.2.0"
 
 /* Words that the overview and the man pages share. */
 #define TROTTER_PURPOSE \

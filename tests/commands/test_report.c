@@ -751,7 +751,7 @@ TEST(test_unrecorded)
              "touch schemes/config.ini sweep/config.ini pairs/config.ini");
     file_text("unrecorded/sweep/words.csv", "word,families,s,f\nsf,given,1,1\n");
     file_text("unrecorded/pairs/compare.csv",
-              "encoder,decoder,encoder_layers,layers\neuler,euler-decoder,1,1\n");
+              "pair,encoder,decoder,encoder_layers\na / a,a,a-decoder,1\n");
     PAGE_HAS("unrecorded",
              "<pre>trotter sweep --config unrecorded/sweep/config.ini --out NEW</pre>",
              "<pre>trotter compare --config unrecorded/pairs/config.ini --out NEW</pre>",
