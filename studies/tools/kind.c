@@ -165,6 +165,7 @@ static const struct {
     {"truncation_leading", "leading term of that error, which theory predicts"},
     {"truncation_governed", "share of sentences and layers whose error is near the leading term"},
     {"check", "largest difference between the sublayers put together and a forward pass"},
+    {"pair", "the schemes of encoder and decoder, as --pair has them"},
     {"part", "choice: the run chose its design; bound: no run, but a number to be beaten"},
     {"diverged", "whether the run was worse than drawing words blindly"},
     {"same_as", "scheme that makes the same map"},
