@@ -378,7 +378,7 @@ $(F)/lib/%.o: %.c Makefile
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
 $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libstudies.a $(B)/libtrotter.a
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) $(LDLIBS) -lgomp
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 
