@@ -100,7 +100,7 @@ TEST(test_bad)
             fail_msg("%s: '%s', not '%s'", bad[i].text, err, begin);
     }
     must_refuse("order --system-file nowhere", "trotter order: cannot open nowhere: ");
-    must_refuse("order --system-file .", "trotter order: .: ");
+    must_refuse("order --system-file .", "trotter order: cannot read .: ");
     must_refuse("order --h0 9 --system linear", "trotter order: h0 9: ");
 }
 
