@@ -203,9 +203,7 @@ static int train(Translations *u)
 
 static int save_all(void *study)
 {
-    Translations *u = study;
-    TRY(translations_record(u));
-    TRY(translations_tables(u));
+    const Translations *u = study;
     TRY(translations_save(u));
     return translations_published(u);
 }
@@ -231,9 +229,10 @@ static int study(Translations *u)
     TRY(train(u));
     if (!tasks_write_tables(u->worker.leader)) return 0;
     if (u->failed == u->cells * u->seeds) return tasks_verdict(u->failed, word, "");
-    TRY(tasks_save_tables(&u->runs, save_all, u));
-    if (!u->table) TRY(translations_tables(u)); /* another process has written the files */
+    TRY(translations_record(u)); /* by every process that comes here: all write the same */
+    TRY(translations_tables(u));
     TRY(translations_show(u));
+    TRY(tasks_save_tables(&u->runs, save_all, u));
     return tasks_verdict(u->failed, word, find_worse(u));
 }
 

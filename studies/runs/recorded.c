@@ -124,16 +124,19 @@ static int other_size(const Runs *r, const RunSpec *s, double params)
                      r->recorded.path, s->scheme->name, params, s->numbers, cure);
 }
 
-/* Compares the row `unigram`, where there is one, with the study's corpus. */
+/* Compares the row `unigram`, where there is one, with the study's corpus, once. */
 static int check_corpus(const Runs *r)
 {
     const Csv *t = &r->recorded.table;
-    for (size_t i = 0; i < t->rows; i++)
+    char *compared = &r->recorded.taken[t->rows];
+    for (size_t i = 0; i < t->rows && !*compared; i++)
         if (strcmp(csv_named(t, i, "part"), "bound") == 0 &&
             strcmp(first_name(t, i), "unigram") == 0) {
             Unigram now = runs_unigram(r->corpus);
-            return check_unigram(t, i, &now);
+            TRY(check_unigram(t, i, &now));
+            break;
         }
+    *compared = 1;
     return 0;
 }
 

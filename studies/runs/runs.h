@@ -23,7 +23,7 @@
 typedef struct {
     char path[OUTPUT_PATH];
     Csv table;
-    char *taken; /* (rows) 1: read by recorded_result */
+    char *taken; /* (rows + 1) 1: read by recorded_result; the last: the corpus was compared */
 } Recorded;
 
 /* Many runs that share options, corpus and directory; all borrowed. */

@@ -69,12 +69,20 @@ static int wait_a_little(void)
     return command_stop ? command_interrupted() : 0;
 }
 
+static int save_config(const Runs *r, const char *command)
+{
+    Output o;
+    TRY(output_open(&o));
+    fprintf(o.f, "# trotter %s --config FILE does this again\n", command);
+    return output_put(&o, options_write(r->options, o.f), r->dir, "config.ini");
+}
+
 int tasks_run(const Work *w, Task *list, size_t n)
 {
     Pace pace = {0};
     for (size_t i = 0; i < n && !w->measure; i++) TRY(runs_spare(w->runs, &list[i].spec));
     if (!w->measure && !w->follow) TRY(recorded_keep(w->runs));
-    if (w->config) TRY(tasks_save_config(w->runs, w->config));
+    if (w->config) TRY(save_config(w->runs, w->config));
     for (;;) {
         for (size_t i = 0; i < n; i++)
             if (list[i].state <= RUN_BUSY) TRY(do_task(w, list, n, i, &pace));
@@ -102,14 +110,6 @@ int tasks_verdict(size_t failed, const char *word, const char *worse)
                          "no better than %s frequencies, so there is nothing to compare: %s", word,
                          worse);
     return 0;
-}
-
-int tasks_save_config(const Runs *r, const char *command)
-{
-    Output o;
-    TRY(output_open(&o));
-    fprintf(o.f, "# trotter %s --config FILE does this again\n", command);
-    return output_put(&o, options_write(r->options, o.f), r->dir, "config.ini");
 }
 
 int tasks_save_tables(const Runs *r, int (*save)(void *study), void *study)

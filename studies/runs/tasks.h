@@ -42,9 +42,6 @@ int tasks_write_tables(int leader);
  * words (`word`: the name of a token) and so cannot be compared; worse: their names, "" where there are none. */
 int tasks_verdict(size_t failed, const char *word, const char *worse);
 
-/* Writes DIR/config.ini atomically; `trotter COMMAND --config` does the study again from it. */
-int tasks_save_config(const Runs *r, const char *command);
-
 /* Takes DIR/tables.claim, so that one process at a time writes tables and plots, and calls `save` to write them. Does
  * nothing where another process is writing them, as it writes the same. */
 int tasks_save_tables(const Runs *r, int (*save)(void *study), void *study);

@@ -1,4 +1,4 @@
-/* differences.h: what tables of differences of designs share: words on the seeds behind them, the rows of all pairs of
+/* differences.h: what tables of differences of designs share: words on the seeds behind them, differences of pairs of
  * designs, and contrasts as people write them. The numbers are those of statistics.h and simultaneous.h.
  */
 #ifndef TROTTER_DIFFERENCES_H
@@ -7,25 +7,6 @@
 #include <stdio.h>
 
 #include "studies/statistics/simultaneous.h"
-
-/* The columns of a Difference `text` of a record (sheet.h): value, its 95 % interval and p. value, interval: their names,
- * as "valid_diff" and "valid_diff_tukey"; head_: of the value in a table; what, of_p: what is said of the value and of p. */
-#define DIFFERENCES_TEXT(Record, text, value, interval, head_, what, of_p)                    \
-    FIELD(Record, value, text.mean, .form = SHEET_FIXED, .digits = 2, .low = interval "_low", \
-          .high = interval "_high", .head = head_, .words = what),                            \
-        FIELD(Record, interval "_low", text.low, .form = SHEET_FIXED, .digits = 2,            \
-              .head = "from"),                                                                \
-        FIELD(Record, interval "_high", text.high, .form = SHEET_FIXED, .digits = 2,          \
-              .head = "to"),                                                                  \
-        FIELD(Record, interval "_p", text.p, .digits = 2, .head = "p", .words = of_p)
-
-/* The columns of a pair of designs, of a record whose differences on validation and test text are `valid` and `test`.
- * together: what is said of p. */
-#define DIFFERENCES_PAIR(Record, together)                                          \
-    DIFFERENCES_TEXT(Record, valid, "valid_diff", "valid_diff_tukey", "valid diff", \
-                     "difference of validation perplexities", together),            \
-        DIFFERENCES_TEXT(Record, test, "test_diff", "test_diff_tukey", "test diff", \
-                         "difference of test perplexities", together)
 
 /* Returns a - b with the interval and the p of s, which belongs to the same pooled standard deviation. */
 Difference differences_pair(const Simultaneous *s, const Pooled *pooled, const Interval *a,
