@@ -494,7 +494,7 @@ const Command command_solve = {
         "particle. The reference solution has rows of its own in solution.csv. Exit status 1: a run did not\n"
         "come to the end.\n",
     .often = "scheme system system-file t-end h tolerance csv out",
-    .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --t-end 20 --out out/solve",
+    .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
     .groups = groups,
     .kinds = kinds,
     .run = run,
