@@ -186,20 +186,6 @@ int bench_translate(const Options *o);
 extern const OptionGroup bench_size_group; /* options of both */
 extern const OptionGroup bench_pairs_group, bench_translate_group;
 
-/* ---- bench_prefix.c: beam search without a cache, to be compared with ------------------------------- */
-
-/* Part of the network that each step repeats for the tokens that a hypothesis has already. */
-enum { PREFIX_TARGET, PREFIX_BOTH, PREFIX_KINDS }; /* the decoder's side; both sides */
-
-typedef struct Prefix Prefix;
-/* Prepares a search for `sentences` outputs of exactly `length` tokens, and <eos>, with this beam. m has two sides
- * and is built without training, for sentences * beam * (length + 1) rows a side; borrowed until prefix_free.
- * ERR_MISUSE where m has no room. */
-int prefix_new(Model *m, size_t sentences, size_t beam, size_t length, int32_t eos, Prefix **out);
-void prefix_free(Prefix *p); /* NULL allowed */
-/* token (sentences, length) out: the best output for each source of x, without <eos>. */
-int prefix_search(Prefix *p, const Batch *x, int kind, int32_t *token);
-
 /* ---- bench_block.c ------------------------------------------------------------------------- */
 
 /* Times one network: whole training steps in turns with their bounds and with a peer (bench_block.c).
