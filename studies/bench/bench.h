@@ -13,45 +13,19 @@
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
 
-enum { BENCH_REPEATS = 1001 }; /* largest number */
-enum { BENCH_GEMM = 1024 };    /* rows of the matrices whose product gives the GEMM rate */
-
-/* One contender and its measurements. */
-typedef struct {
-    const char *what; /* kind; contenders with the same `what` are compared */
-    const Peer *peer;
-    const char *method; /* the peer's name for it */
-    void *run;
-    size_t count; /* steps in a piece */
-    double calls; /* evaluations of F + G in a step; 0: none */
-    double moved; /* bytes in a step; 0: unknown */
-    size_t pieces;
-    double time[BENCH_REPEATS]; /* (pieces) seconds a step */
-    double low, median, high;   /* its quartiles */
-} Contender;
-
-typedef struct {
-    size_t repeats; /* pieces of each contender, fewer (at least 3) where `budget` is spent */
-    double piece;   /* seconds, at least one step */
-    double budget;  /* seconds for a contender */
-    int threads;    /* 0: processor time of this thread; 1: time on the clock */
-} BenchPlan;
-
-/* Opens, warms, times and closes all. ERR_MISUSE where a contender's peer has no such method. */
-int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
+enum { BENCH_REPEATS = 1001 }; /* largest number of pieces */
 
 /* Returns the seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is the time
  * that it would take alone; only the clock on the wall (threads 1) sees threads that wait for each other. */
 double bench_now(int threads);
 
 /* Measurements of one thing, in turns with another. */
-enum { BENCH_SAMPLES = 3 * 64 };
 typedef struct {
     size_t n;
-    double x[BENCH_SAMPLES]; /* (n) in order, sorted by sample_close */
+    double x[BENCH_REPEATS]; /* (n) in order, sorted by sample_close */
     double q[3];             /* quartiles */
 } Sample;
-void sample_add(Sample *s, double x); /* ignores values beyond BENCH_SAMPLES */
+void sample_add(Sample *s, double x); /* ignores values beyond BENCH_REPEATS */
 void sample_close(Sample *s);         /* fills q; NaN without measurements */
 
 /* bench_on_device: does the backend run on a device, asynchronously? bench_by_clock: is time that of the clock, as on a
@@ -87,11 +61,12 @@ void bench_figures(BenchReport *b, const char *variant, const char *prefix, size
 /* With --csv: prints the rows that were added since the last call. */
 int bench_stream(const Options *o, const BenchReport *out);
 
-/* Adds a row with the machine's load. */
-void bench_load(BenchReport *b, const char *when);
+/* Returns the power by which the time grew along an axis since the point before; NaN at the first. before: that point's
+ * seconds and place, {NAN, NAN} at the first; this one's afterwards. */
+double bench_power(double before[2], double seconds, double at);
 
-/* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows. Writes both forms as the
- * options ask, under --out as bench-NAME.csv and .md. */
+/* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows, between rows with the
+ * machine's load. Writes both forms as the options ask, under --out as bench-NAME.csv and .md. */
 int bench_tell(const Options *o, const char *name, const Column *list,
                int (*fill)(const Options *o, BenchReport *out));
 
@@ -100,9 +75,8 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 /* They solve problems whose field is peers_field. */
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
-extern const Peer bench_field;   /* methods: F, G, H: one evaluation a step */
-extern const Peer bench_copy;    /* methods: cache, memory: one copy of N numbers a step */
-extern const Peer bench_gemm;    /* one product of two matrices of BENCH_GEMM rows a step */
+extern const Peer bench_field;   /* one evaluation of F + G a step */
+extern const Peer bench_copy;    /* one copy of N numbers a step */
 
 /* ---- bench_ode.c ---------------------------------------------------------------------------------- */
 

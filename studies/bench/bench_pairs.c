@@ -12,7 +12,6 @@
 #include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
 
 /* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step with
  * six are some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
@@ -99,7 +98,6 @@ static int fill(const Options *o, BenchReport *out)
     int size = options_choice(o, "size"); /* both, or one */
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    bench_load(out, "before");
     TRY(zoo_open(&z));
     char *list = memory_string(options_text(o, "stacks"));
     int code = list ? open_stacks(&z, list, stack, &count) : ERR_MEMORY;
@@ -119,8 +117,6 @@ static int fill(const Options *o, BenchReport *out)
     }
     memory_free(list);
     zoo_close(&z);
-    bench_load(out, "after");
-    progress_clear();
     return code;
 }
 

@@ -77,43 +77,21 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 
 /* ---- growth ----------------------------------------------------------------------------------------- */
 
-/* An axis. Its points differ from the middle of the small size in one number only. */
+/* An axis: one number of the size 128 changes, and what depends on it, or the scheme. */
+enum { POINTS = 6 };
 typedef struct {
     const char *axis, *scheme; /* stages: a list of schemes of 1, 2, 3, 4 stages */
-    BlockSize point[6];
-    double at[6];
+    size_t member;             /* offset of the number in a BlockSize */
+    size_t at[POINTS];
 } Axis;
 
-#define POINT(L, D, T, N)                                   \
-    {                                                       \
-        "growth", L, D, 4 * (D), (D) / 32, VOCABULARY, T, N \
-    }
+static const char stages[] = "transformer,heun-layer,rk3-layer,rk4-layer";
 static const Axis axes[] = {
-    {"layers",
-     "transformer",
-     {POINT(1, 128, 64, 4096), POINT(2, 128, 64, 4096), POINT(4, 128, 64, 4096),
-      POINT(8, 128, 64, 4096)},
-     {1, 2, 4, 8}},
-    {"width",
-     "transformer",
-     {POINT(1, 64, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 256, 64, 4096),
-      POINT(1, 512, 64, 4096)},
-     {64, 128, 256, 512}},
-    {"sequence",
-     "transformer",
-     {POINT(1, 128, 32, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 128, 4096),
-      POINT(1, 128, 256, 4096), POINT(1, 128, 512, 4096), POINT(1, 128, 1024, 4096)},
-     {32, 64, 128, 256, 512, 1024}},
-    {"batch",
-     "transformer",
-     {POINT(1, 128, 64, 512), POINT(1, 128, 64, 1024), POINT(1, 128, 64, 2048),
-      POINT(1, 128, 64, 4096), POINT(1, 128, 64, 8192)},
-     {512, 1024, 2048, 4096, 8192}},
-    {"stages",
-     "transformer,heun-layer,rk3-layer,rk4-layer",
-     {POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096),
-      POINT(1, 128, 64, 4096)},
-     {1, 2, 3, 4}},
+    {"layers", "transformer", offsetof(BlockSize, layers), {1, 2, 4, 8}},
+    {"width", "transformer", offsetof(BlockSize, D), {64, 128, 256, 512}},
+    {"sequence", "transformer", offsetof(BlockSize, T), {32, 64, 128, 256, 512, 1024}},
+    {"batch", "transformer", offsetof(BlockSize, N), {512, 1024, 2048, 4096, 8192}},
+    {"stages", stages, 0, {1, 2, 3, 4}},
 };
 
 typedef struct {
@@ -133,19 +111,17 @@ static const Column growth_columns[] = {
     {0}};
 
 /* Adds a point. before: seconds and place of the point before it on the axis, NAN at the first. */
-static int put_point(Block *b, const Axis *a, size_t i, double before[2])
+static int put_point(Block *b, const Axis *a, double place, double before[2])
 {
     TRY(block_measure(b));
     script_close(&b->peer);
     double seconds = b->step.q[1] * (double)b->size->N;
-    Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
-                block_figures(b)};
+    Growth g = {a->axis, place, seconds, bench_power(before, seconds, place), block_figures(b)};
     sheet_row(b->out->table, &g);
     char at[32];
-    sheet_number(a->at[i], at);
+    sheet_number(place, at);
     bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
     bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
-    before[0] = seconds, before[1] = a->at[i];
     return bench_stream(b->o, b->out);
 }
 
@@ -159,10 +135,13 @@ static int run_axis(const Options *o, const Backend *backend, const Axis *a, Ben
     int code = zoo_list(&z, a->scheme, "euler", &scheme, &count);
     Block *b = memory_new(1, sizeof *b);
     if (!b && code == 0) code = ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < 6 && a->at[i] > 0; i++) {
-        *b = (Block){.o = o, .backend = backend, .size = &a->point[i], .out = out};
+    for (size_t i = 0; code == 0 && i < POINTS && a->at[i] > 0; i++) {
+        BlockSize size = block_sizes[1];
+        if (count == 1) memcpy((char *)&size + a->member, &a->at[i], sizeof a->at[i]);
+        size.name = "growth", size.M = 4 * size.D, size.H = size.D / 32;
+        *b = (Block){.o = o, .backend = backend, .size = &size, .out = out};
         b->scheme = scheme[count > 1 ? i : 0];
-        code = put_point(b, a, i, before);
+        code = put_point(b, a, (double)a->at[i], before);
         block_close(b);
     }
     memory_free(b);
@@ -179,12 +158,9 @@ static int fill(const Options *o, BenchReport *out)
     const Backend *b;
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    bench_load(out, "before");
     if (!options_flag(o, "growth")) TRY(run_blocks(o, b, out));
     for (size_t i = 0; options_flag(o, "growth") && i < sizeof axes / sizeof *axes; i++)
         TRY(run_axis(o, b, &axes[i], out));
-    bench_load(out, "after");
-    progress_clear();
     return 0;
 }
 

@@ -265,10 +265,8 @@ static int run_point(const Search *like, const char *axis, double at, double bef
     int code = measure(s);
     if (code == 0) {
         char variant[32];
-        double seconds = s->time.q[1];
         sheet_number(at, variant);
-        put_search(s, axis, variant, log(seconds / before[0]) / log(at / before[1]));
-        before[0] = seconds, before[1] = at;
+        put_search(s, axis, variant, bench_power(before, s->time.q[1], at));
         code = bench_stream(s->o, s->out);
     }
     close_search(s);
@@ -287,7 +285,6 @@ static int fill(const Options *o, BenchReport *out)
     if (code == 0) {
         bench_value(out, like->backend->kernel, omp_get_max_threads(), "threads",
                     "machine.threads");
-        bench_load(out, "before");
         like->p = base;
         code = run_point(like, "base", (double)base.sentences, (double[]){NAN, NAN});
     }
@@ -302,8 +299,6 @@ static int fill(const Options *o, BenchReport *out)
         }
     }
     memory_free(like);
-    bench_load(out, "after");
-    progress_clear();
     return code;
 }
 

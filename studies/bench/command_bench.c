@@ -111,7 +111,7 @@ const Command command_bench = {
         "thread, processor time) and on attention (all threads, time on the clock; with OMP_NUM_THREADS=1\n"
         "processor time). GSL's odeiv2 (rk4) and Boost.odeint (euler, rk4; `make peers` builds it) stand beside\n"
         "them, compared by the time per evaluation of F + G. The table has the bytes that a step moves and their\n"
-        "share of a copy; the CSV also has the interaction's share of the GEMM rate.\n"
+        "share of a copy.\n"
         "\n"
         "bench train measures tokens per second of whole training steps (forward, backward, clipping, Adam;\n"
         "vocabulary 10,000, random tokens, dropout 0.1). In turns with them it times the floor, which is the\n"
