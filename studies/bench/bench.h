@@ -78,11 +78,18 @@ extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
 extern const Peer bench_field;   /* one evaluation of F + G a step */
 extern const Peer bench_copy;    /* one copy of N numbers a step */
 
-/* ---- bench_ode.c ---------------------------------------------------------------------------------- */
+/* ---- the benches ---------------------------------------------------------------------------------- */
 
-int bench_ode(const Options *o);
-/* bench_growth.c: `bench ode --growth`. */
+int bench_ode(const Options *o); /* bench_growth.c with --growth */
 int bench_growth(const Options *o);
+int bench_train(const Options *o);
+int bench_pairs(const Options *o);
+int bench_translate(const Options *o);
+int bench_model(const Options *o);
+extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
+    bench_model_group;
+extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
+extern const OptionGroup bench_size_group; /* of pairs and translate */
 
 /* ---- bench_products.c: the matrix products of a training step, alone ------------------------------ */
 
@@ -129,17 +136,6 @@ double script_best(const ScriptSpeed *s, const char **way);
 void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
                  double own, const ScriptSpeed *s);
 
-/* ---- bench_train.c --------------------------------------------------------------------------------- */
-
-int bench_train(const Options *o);
-extern const OptionGroup bench_train_group;
-extern const OptionGroup bench_peer_group; /* options for every bench with a script as peer */
-
-/* ---- bench_model.c --------------------------------------------------------------------------------- */
-
-int bench_model(const Options *o);
-extern const OptionGroup bench_model_group;
-
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 
 /* Makes `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side. They are taken from
@@ -153,17 +149,7 @@ enum { LENGTHS_LONGEST = 48 }; /* largest number of tokens of a side, <eos> incl
  * files. Caller: unlink and memory_free. */
 int lengths_write(const Batch *x, size_t count, char **file);
 
-/* ---- bench_pairs.c, bench_translate.c --------------------------------------------------------------- */
-
-int bench_pairs(const Options *o);
-int bench_translate(const Options *o);
-extern const OptionGroup bench_size_group; /* options of both */
-extern const OptionGroup bench_pairs_group, bench_translate_group;
-
-/* ---- bench_block.c ------------------------------------------------------------------------- */
-
-/* Times one network: whole training steps in turns with their bounds and with a peer (bench_block.c).
- * `trotter bench train` and `trotter bench pairs` use it; bench_train.c and bench_pairs.c make their tables. */
+/* ---- bench_block.c: times one network: training steps in turns with their bounds and a peer --------- */
 
 enum { BLOCK_BATCHES = 8 };
 
@@ -176,12 +162,15 @@ typedef struct {
 
 /* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
  * first two are the default. */
-enum { BLOCK_SIZES = 3, BLOCK_BOTH = 2 };
+enum { BLOCK_SIZES = 3 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
-enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
+enum { PAIR_SIZES = 3 };
 extern const BlockSize pair_sizes[PAIR_SIZES];
+
+/* Is size i chosen? choice: of --width or --size, 0: both. */
+int bench_chosen(int choice, int i);
 
 /* The caller sets the first seven members; the rest is zero before block_measure, which fills it. */
 typedef struct {
