@@ -13,45 +13,19 @@
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
 
-enum { BENCH_REPEATS = 1001 }; /* largest number */
-enum { BENCH_GEMM = 1024 };    /* rows of the matrices whose product gives the GEMM rate */
-
-/* One contender and its measurements. */
-typedef struct {
-    const char *what; /* kind; contenders with the same `what` are compared */
-    const Peer *peer;
-    const char *method; /* the peer's name for it */
-    void *run;
-    size_t count; /* steps in a piece */
-    double calls; /* evaluations of F + G in a step; 0: none */
-    double moved; /* bytes in a step; 0: unknown */
-    size_t pieces;
-    double time[BENCH_REPEATS]; /* (pieces) seconds a step */
-    double low, median, high;   /* its quartiles */
-} Contender;
-
-typedef struct {
-    size_t repeats; /* pieces of each contender, fewer (at least 3) where `budget` is spent */
-    double piece;   /* seconds, at least one step */
-    double budget;  /* seconds for a contender */
-    int threads;    /* 0: processor time of this thread; 1: time on the clock */
-} BenchPlan;
-
-/* Opens, warms, times and closes all. ERR_MISUSE where a contender's peer has no such method. */
-int bench_run(const BenchPlan *plan, const PeerProblem *p, Contender *c, size_t count);
+enum { BENCH_REPEATS = 1001 }; /* largest number of pieces */
 
 /* Returns the seconds of a clock. On a machine with other work the processor time of one thread (threads 0) is the time
  * that it would take alone; only the clock on the wall (threads 1) sees threads that wait for each other. */
 double bench_now(int threads);
 
 /* Measurements of one thing, in turns with another. */
-enum { BENCH_SAMPLES = 3 * 64 };
 typedef struct {
     size_t n;
-    double x[BENCH_SAMPLES]; /* (n) in order, sorted by sample_close */
+    double x[BENCH_REPEATS]; /* (n) in order, sorted by sample_close */
     double q[3];             /* quartiles */
 } Sample;
-void sample_add(Sample *s, double x); /* ignores values beyond BENCH_SAMPLES */
+void sample_add(Sample *s, double x); /* ignores values beyond BENCH_REPEATS */
 void sample_close(Sample *s);         /* fills q; NaN without measurements */
 
 /* bench_on_device: does the backend run on a device, asynchronously? bench_by_clock: is time that of the clock, as on a
@@ -87,11 +61,12 @@ void bench_figures(BenchReport *b, const char *variant, const char *prefix, size
 /* With --csv: prints the rows that were added since the last call. */
 int bench_stream(const Options *o, const BenchReport *out);
 
-/* Adds a row with the machine's load. */
-void bench_load(BenchReport *b, const char *when);
+/* Returns the power by which the time grew along an axis since the point before; NaN at the first. before: that point's
+ * seconds and place, {NAN, NAN} at the first; this one's afterwards. */
+double bench_power(double before[2], double seconds, double at);
 
-/* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows. Writes both forms as the
- * options ask, under --out as bench-NAME.csv and .md. */
+/* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows, between rows with the
+ * machine's load. Writes both forms as the options ask, under --out as bench-NAME.csv and .md. */
 int bench_tell(const Options *o, const char *name, const Column *list,
                int (*fill)(const Options *o, BenchReport *out));
 
@@ -100,15 +75,21 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 /* They solve problems whose field is peers_field. */
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
-extern const Peer bench_field;   /* methods: F, G, H: one evaluation a step */
-extern const Peer bench_copy;    /* methods: cache, memory: one copy of N numbers a step */
-extern const Peer bench_gemm;    /* one product of two matrices of BENCH_GEMM rows a step */
+extern const Peer bench_field;   /* one evaluation of F + G a step */
+extern const Peer bench_copy;    /* one copy of N numbers a step */
 
-/* ---- bench_ode.c ---------------------------------------------------------------------------------- */
+/* ---- the benches ---------------------------------------------------------------------------------- */
 
-int bench_ode(const Options *o);
-/* bench_growth.c: `bench ode --growth`. */
+int bench_ode(const Options *o); /* bench_growth.c with --growth */
 int bench_growth(const Options *o);
+int bench_train(const Options *o);
+int bench_pairs(const Options *o);
+int bench_translate(const Options *o);
+int bench_model(const Options *o);
+extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
+    bench_model_group;
+extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
+extern const OptionGroup bench_size_group; /* of pairs and translate */
 
 /* ---- bench_products.c: the matrix products of a training step, alone ------------------------------ */
 
@@ -155,17 +136,6 @@ double script_best(const ScriptSpeed *s, const char **way);
 void script_rows(BenchReport *b, const char *variant, const char *prefix, const char *unit,
                  double own, const ScriptSpeed *s);
 
-/* ---- bench_train.c --------------------------------------------------------------------------------- */
-
-int bench_train(const Options *o);
-extern const OptionGroup bench_train_group;
-extern const OptionGroup bench_peer_group; /* options for every bench with a script as peer */
-
-/* ---- bench_model.c --------------------------------------------------------------------------------- */
-
-int bench_model(const Options *o);
-extern const OptionGroup bench_model_group;
-
 /* ---- bench_lengths.c: pairs of sentences as long as those of Multi30k ------------------------------- */
 
 /* Makes `count` batches of random tokens of a vocabulary of V words, at most `most` tokens a side. They are taken from
@@ -179,31 +149,7 @@ enum { LENGTHS_LONGEST = 48 }; /* largest number of tokens of a side, <eos> incl
  * files. Caller: unlink and memory_free. */
 int lengths_write(const Batch *x, size_t count, char **file);
 
-/* ---- bench_pairs.c, bench_translate.c --------------------------------------------------------------- */
-
-int bench_pairs(const Options *o);
-int bench_translate(const Options *o);
-extern const OptionGroup bench_size_group; /* options of both */
-extern const OptionGroup bench_pairs_group, bench_translate_group;
-
-/* ---- bench_prefix.c: beam search without a cache, to be compared with ------------------------------- */
-
-/* Part of the network that each step repeats for the tokens that a hypothesis has already. */
-enum { PREFIX_TARGET, PREFIX_BOTH, PREFIX_KINDS }; /* the decoder's side; both sides */
-
-typedef struct Prefix Prefix;
-/* Prepares a search for `sentences` outputs of exactly `length` tokens, and <eos>, with this beam. m has two sides
- * and is built without training, for sentences * beam * (length + 1) rows a side; borrowed until prefix_free.
- * ERR_MISUSE where m has no room. */
-int prefix_new(Model *m, size_t sentences, size_t beam, size_t length, int32_t eos, Prefix **out);
-void prefix_free(Prefix *p); /* NULL allowed */
-/* token (sentences, length) out: the best output for each source of x, without <eos>. */
-int prefix_search(Prefix *p, const Batch *x, int kind, int32_t *token);
-
-/* ---- bench_block.c ------------------------------------------------------------------------- */
-
-/* Times one network: whole training steps in turns with their bounds and with a peer (bench_block.c).
- * `trotter bench train` and `trotter bench pairs` use it; bench_train.c and bench_pairs.c make their tables. */
+/* ---- bench_block.c: times one network: training steps in turns with their bounds and a peer --------- */
 
 enum { BLOCK_BATCHES = 8 };
 
@@ -216,12 +162,15 @@ typedef struct {
 
 /* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
  * first two are the default. */
-enum { BLOCK_SIZES = 3, BLOCK_BOTH = 2 };
+enum { BLOCK_SIZES = 3 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
-enum { PAIR_SIZES = 3, PAIR_BOTH = 2 };
+enum { PAIR_SIZES = 3 };
 extern const BlockSize pair_sizes[PAIR_SIZES];
+
+/* Is size i chosen? choice: of --width or --size, 0: both. */
+int bench_chosen(int choice, int i);
 
 /* The caller sets the first seven members; the rest is zero before block_measure, which fills it. */
 typedef struct {

@@ -21,7 +21,7 @@
 #include "studies/tools/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
-enum { DEVICE_GEMM = 16384 };                       /* rows of the square product on a device */
+enum { GEMM = 1024, DEVICE_GEMM = 16384 };          /* rows of the square product; on a device */
 static const double dropout = 0.1, smoothing = 0.1; /* smoothing: for pairs */
 
 /* The names of the same blocks in PyTorch's peer. */
@@ -35,7 +35,7 @@ static const struct {
 /* Returns the rows of the square product that gives the GEMM rate. */
 static size_t block_square(const Block *b)
 {
-    return bench_on_device(b->backend) ? DEVICE_GEMM : BENCH_GEMM;
+    return bench_on_device(b->backend) ? DEVICE_GEMM : GEMM;
 }
 
 /* Makes a batch. Words have probability about 1/(1 + rank), as those of a text do. */

@@ -94,7 +94,7 @@ static int open_system(Work *w, size_t at)
     return stepper_begin(w->stepper, 0, 0x1p-20, w->system->initial, START_GIVEN, NULL);
 }
 
-static int put_point(Work *w, size_t at, size_t repeats, Growth *last, BenchReport *out)
+static int put_point(Work *w, size_t at, size_t repeats, double before[2], BenchReport *out)
 {
     Sample *s = memory_new(1, sizeof *s);
     int code = s ? 0 : ERR_MEMORY;
@@ -105,12 +105,10 @@ static int put_point(Work *w, size_t at, size_t repeats, Growth *last, BenchRepo
     if (code == 0) {
         Growth g = {w->axis->what, w->trees ? w->trees : at, s->q[1], s->q[0], s->q[2], NAN};
         char text[32];
-        if (last->at)
-            g.power = log(g.seconds / last->seconds) / log((double)g.at / (double)last->at);
+        g.power = bench_power(before, g.seconds, (double)g.at);
         sheet_row(out->table, &g);
         sheet_number((double)g.at, text);
         bench_value(out, text, g.seconds * 1e6, "us", "growth.%s", w->axis->what);
-        *last = g;
     }
     stepper_free(w->stepper);
     system_free(w->system);
@@ -122,7 +120,7 @@ static int put_point(Work *w, size_t at, size_t repeats, Growth *last, BenchRepo
 static int run_axis(const Zoo *z, const Axis *a, size_t repeats, BenchReport *out)
 {
     Table *t, *frozen;
-    Growth last = {0};
+    double before[2] = {NAN, NAN};
     TRY(zoo_find(z, a->scheme, "exact", &t));
     frozen = table_freeze(t);
     table_free(t);
@@ -130,7 +128,7 @@ static int run_axis(const Zoo *z, const Axis *a, size_t repeats, BenchReport *ou
     for (size_t at = a->from; code == 0 && at <= a->to;
          at = a->kind == OF_THEORY ? at + 1 : 2 * at) {
         Work w = {.axis = a, .table = frozen};
-        code = put_point(&w, at, repeats, &last, out);
+        code = put_point(&w, at, repeats, before, out);
     }
     table_free(frozen);
     return code;
@@ -142,11 +140,8 @@ static int fill(const Options *o, BenchReport *out)
     size_t repeats = options_size(o, "repeats");
     TRY(zoo_open(&z));
     int code = 0;
-    bench_load(out, "before");
     for (size_t i = 0; code == 0 && i < sizeof axes / sizeof *axes; i++)
-        code = run_axis(&z, &axes[i], repeats < BENCH_SAMPLES ? repeats : BENCH_SAMPLES, out);
-    bench_load(out, "after");
-    progress_clear();
+        code = run_axis(&z, &axes[i], repeats, out);
     zoo_close(&z);
     return code;
 }

@@ -40,19 +40,18 @@ static const struct {
 
 typedef struct {
     const char *scheme, *part;
-    double kernels, products;
-    double bytes, flops, seconds, share;
-    double measured; /* seconds; NaN: not measured */
+    Count n;
+    double share, measured; /* seconds; NaN: not measured */
 } Part;
 
 static const Column part_columns[] = {
     COLUMN(Part, scheme),
     COLUMN(Part, part),
-    COLUMN(Part, kernels, .form = SHEET_FIXED),
-    COLUMN(Part, products, .form = SHEET_FIXED),
-    FIELD(Part, "MB", bytes, .scale = 1e-6, .form = SHEET_FIXED, .digits = 1),
-    FIELD(Part, "GFLOP", flops, .scale = 1e-9, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Part, "ms by the model", seconds, .scale = 1e3, .form = SHEET_FIXED, .digits = 3),
+    FIELD(Part, "kernels", n.kernels),
+    FIELD(Part, "products", n.products),
+    FIELD(Part, "MB", n.bytes, .scale = 1e-6, .form = SHEET_FIXED, .digits = 1),
+    FIELD(Part, "GFLOP", n.flops, .scale = 1e-9, .form = SHEET_FIXED, .digits = 2),
+    FIELD(Part, "ms by the model", n.seconds, .scale = 1e3, .form = SHEET_FIXED, .digits = 3),
     COLUMN(Part, share, .form = SHEET_FIXED, .digits = 3),
     FIELD(Part, "ms measured", measured, .scale = 1e3, .form = SHEET_FIXED, .digits = 3),
     {0}};
@@ -69,45 +68,37 @@ static Speeds speeds_of(const Options *o, const char *backend)
 }
 
 /* Measures the seconds of a step on the device of this machine; NaN where there is none. */
-static int measure(const Options *o, const char *backend, const Table *scheme,
-                   const BlockSize *size, BenchReport *out, double *seconds)
+static int measure(Block *b, const char *backend, double *seconds)
 {
-    const Backend *b;
     *seconds = NAN;
-    if (backend_find(backend, NULL, &b) != 0) return 0;
-    Block *block = memory_new(1, sizeof *block);
-    if (!block) return ERR_MEMORY;
-    *block = (Block){.o = o, .backend = b, .scheme = scheme, .size = size, .out = out};
-    int code = block_measure(block);
-    if (code == 0) *seconds = block->step.q[1] * (double)size->N;
-    block_close(block);
-    memory_free(block);
+    if (backend_find(backend, NULL, &b->backend) != 0) return 0;
+    int code = block_measure(b);
+    if (code == 0) *seconds = b->step.q[1] * (double)b->size->N;
+    block_close(b);
     return code;
 }
 
 /* Counts one step: count (COUNTS). */
-static int count_step(const Options *o, const char *backend, const Table *scheme,
-                      const BlockSize *size, Count *count, size_t *sends)
+static int count_step(Block *b, const char *backend, Count *count, size_t *sends)
 {
-    Speeds s = speeds_of(o, backend);
-    Block *b = memory_new(1, sizeof *b);
-    if (!b) return ERR_MEMORY;
-    *b = (Block){.backend = counts_backend(backend), .scheme = scheme, .size = size};
+    Speeds s = speeds_of(b->o, backend);
+    b->backend = counts_backend(backend);
     int code = block_open(b);
     counts_begin(&s, count, sends);
     if (code == 0) code = block_step(b);
     counts_end();
     block_close(b);
-    memory_free(b);
     return code;
 }
 
 static void put_part(BenchReport *out, const char *backend, const Part *p)
 {
-    const BenchFigure figure[] = {
-        {"kernels", "launches", p->kernels}, {"products", "launches", p->products},
-        {"bytes", "bytes", p->bytes},        {"flop", "FLOP", p->flops},
-        {"time", "s", p->seconds},           {"measured", "s", p->measured}};
+    const BenchFigure figure[] = {{"kernels", "launches", (double)p->n.kernels},
+                                  {"products", "launches", (double)p->n.products},
+                                  {"bytes", "bytes", p->n.bytes},
+                                  {"flop", "FLOP", p->n.flops},
+                                  {"time", "s", p->n.seconds},
+                                  {"measured", "s", p->measured}};
     char prefix[96];
     snprintf(prefix, sizeof prefix, "model.%s.%s", backend, p->scheme);
     bench_figures(out, p->part, prefix, sizeof figure / sizeof *figure, figure);
@@ -120,22 +111,26 @@ static int run_scheme(const Options *o, const char *backend, const Table *scheme
     Count count[COUNTS];
     size_t sends;
     Part sum = {.scheme = scheme->name, .part = "step"};
-    TRY(count_step(o, backend, scheme, size, count, &sends));
+    Block *b = memory_new(2, sizeof *b);
+    if (!b) return ERR_MEMORY;
+    b[0] = b[1] = (Block){.o = o, .scheme = scheme, .size = size, .out = out};
+    int code = count_step(&b[0], backend, count, &sends);
+    if (code == 0) code = measure(&b[1], backend, &sum.measured);
+    memory_free(b);
+    if (code) return code;
     for (int k = 0; k < COUNTS; k++) {
-        sum.kernels += (double)count[k].kernels;
-        sum.products += (double)count[k].products;
-        sum.bytes += count[k].bytes;
-        sum.flops += count[k].flops;
-        sum.seconds += count[k].seconds;
+        sum.n.kernels += count[k].kernels;
+        sum.n.products += count[k].products;
+        sum.n.bytes += count[k].bytes;
+        sum.n.flops += count[k].flops;
+        sum.n.seconds += count[k].seconds;
     }
     for (int k = 0; k < COUNTS; k++)
         if (count[k].calls)
             put_part(out, backend,
-                     &(Part){scheme->name, count_names[k], (double)count[k].kernels,
-                             (double)count[k].products, count[k].bytes, count[k].flops,
-                             count[k].seconds, count[k].seconds / sum.seconds, NAN});
+                     &(Part){scheme->name, count_names[k], count[k],
+                             count[k].seconds / sum.n.seconds, NAN});
     sum.share = 1;
-    TRY(measure(o, backend, scheme, size, out, &sum.measured));
     put_part(out, backend, &sum);
     if (isnan(sum.measured))
         bench_value(out, "step", NAN, "not measured", "model.%s.%s.measured", backend,
@@ -143,7 +138,7 @@ static int run_scheme(const Options *o, const char *backend, const Table *scheme
     bench_value(out, "step", (double)sends, "copies", "model.%s.%s.copies", backend, scheme->name);
     if (!options_flag(o, "csv"))
         printf("%s, %s: %.2f ms a step by the model, %.0f tokens/s; ", scheme->name, backend,
-               1e3 * sum.seconds, (double)size->N / sum.seconds);
+               1e3 * sum.n.seconds, (double)size->N / sum.n.seconds);
     if (!options_flag(o, "csv") && isnan(sum.measured)) printf("not measured: no device here\n");
     if (!options_flag(o, "csv") && !isnan(sum.measured))
         printf("%.2f ms measured\n", 1e3 * sum.measured);
@@ -165,8 +160,7 @@ static int fill(const Options *o, BenchReport *out)
         size_t layers = options_size(o, "layers"), tokens = options_size(o, "tokens");
         if (layers) size.layers = layers;
         if (tokens) size.N = tokens < size.T ? size.T : tokens / size.T * size.T;
-        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
-             k++)
+        for (size_t k = 0; k < s.count && code == 0 && bench_chosen(width, i); k++)
             code = run_scheme(o, backend, s.scheme[k], &size, out);
     }
     select_close(&s);

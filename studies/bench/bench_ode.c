@@ -5,8 +5,7 @@
  * Every library steps F + G of the same system through the same function (peers_field). Steppers are
  * compared per counted evaluation of F + G: GSL's rk4 takes a whole step and two half ones. Bytes are
  * those that Trotter's step has to move (stepper_traffic); their share is that of a copy that streams
- * through as much memory as an rk4 step touches. The interaction's operations are 4 n^2 d of scores and
- * means and 6 n d^2 of projections; the softmax's exponentials are not counted.
+ * through as much memory as an rk4 step touches.
  */
 #include <math.h>
 #include <omp.h>
@@ -30,26 +29,106 @@ static const Load loads[] = {{"henon", 2500, 4, 0x1p-20, 0},
 
 /* peer NULL: Boost's, if it is built in. Trotter's own entry comes before those compared with it. */
 typedef struct {
-    const char *what, *variant;
+    const char *what, *variant; /* those with the same `what` are compared */
     const Peer *peer;
-    const char *method;
-    int threads; /* 1: only on a load with threads */
+    const char *method; /* the peer's name for it */
 } Entry;
 
 static const Entry entries[] = {
-    {"euler", "trotter", &bench_trotter, "euler", 0},
-    {"euler", "boost", NULL, "euler", 0},
-    {"rk4", "trotter", &bench_trotter, "rk4", 0},
-    {"rk4", "gsl", &bench_gsl, "rk4", 0},
-    {"rk4", "boost", NULL, "rk4", 0},
-    {"rk4", "boost-classic", NULL, "rk4-classic", 0},
-    {"strang-marchuk:exact", "trotter", &bench_trotter, "strang-marchuk:exact", 0},
-    {"field", "F+G", &bench_field, "H", 0},
-    {"copy", "memcpy", &bench_copy, "cache", 0},
-    {"interaction", "F", &bench_field, "F", 1},
-    {"gemm", "openblas", &bench_gemm, "", 1},
+    {"euler", "trotter", &bench_trotter, "euler"},
+    {"euler", "boost", NULL, "euler"},
+    {"rk4", "trotter", &bench_trotter, "rk4"},
+    {"rk4", "gsl", &bench_gsl, "rk4"},
+    {"rk4", "boost", NULL, "rk4"},
+    {"rk4", "boost-classic", NULL, "rk4-classic"},
+    {"strang-marchuk:exact", "trotter", &bench_trotter, "strang-marchuk:exact"},
+    {"field", "F+G", &bench_field, ""},
+    {"copy", "memcpy", &bench_copy, ""},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
+
+/* An entry on a system, and its measurements. */
+typedef struct {
+    const Entry *entry;
+    const Peer *peer;
+    void *run;
+    size_t count; /* steps in a piece */
+    double calls; /* evaluations of F + G in a step; 0: none */
+    double moved; /* bytes in a step; 0: unknown */
+    Sample time;  /* seconds a step */
+} Contender;
+
+typedef struct {
+    const Options *o;
+    const Load *load;
+    const Peer *boost;
+    PeerProblem problem;
+    size_t count;
+    Contender *c; /* (count) */
+    BenchReport *out;
+} Bench;
+
+/* ---- timing --------------------------------------------------------------------------------------- */
+
+/* On a machine with other work the processor time of one thread is the time that it would take alone; only the clock on
+ * the wall sees threads that wait for each other. */
+static double now(const Bench *b)
+{
+    return bench_now(b->load->threads && omp_get_max_threads() > 1);
+}
+
+static int piece(const Bench *b, Contender *c, double *seconds)
+{
+    double start = now(b);
+    TRY(c->peer->steps(c->run, c->count));
+    *seconds = now(b) - start;
+    return 0;
+}
+
+/* Counts the calls of one step (the field counts its calls; a peer that calls something else reports them itself), and
+ * doubles the steps of a piece until it is long enough, which also warms up. */
+static int warm(const Bench *b, Contender *c)
+{
+    double seconds, least = 1e-3 * options_real(b->o, "piece") / 2;
+    PeerField *f = b->problem.arg;
+    size_t before = f->calls;
+    progress_show("warming %s %s", c->entry->what, c->peer->name);
+    c->run = c->peer->open(c->entry->method, &b->problem);
+    if (!c->run) return error_set(ERR_MISUSE, "%s cannot run %s", c->peer->name, c->entry->method);
+    TRY(c->peer->steps(c->run, 1));
+    c->calls = (double)(f->calls - before);
+    if (c->peer->tell) c->peer->tell(c->run, &c->calls, &c->moved);
+    for (c->count = 1;; c->count *= 2) {
+        TRY(piece(b, c, &seconds));
+        if (!(seconds < least)) return 0;
+    }
+}
+
+/* Times one piece of round r, unless the budget is spent. */
+static int turn(const Bench *b, Contender *c, size_t r)
+{
+    double seconds, spent = 0;
+    for (size_t k = 0; k < c->time.n; k++) spent += c->time.x[k] * (double)c->count;
+    if (r >= 3 && spent > options_real(b->o, "budget")) return 0;
+    TRY(piece(b, c, &seconds));
+    sample_add(&c->time, seconds / (double)c->count);
+    return 0;
+}
+
+/* Times all contenders. Rounds go forth and back, so that none always follows the one that empties the caches. */
+static int time_all(Bench *b)
+{
+    size_t repeats = options_size(b->o, "repeats"), n = b->count;
+    for (size_t i = 0; i < n; i++) TRY(warm(b, &b->c[i]));
+    for (size_t r = 0; r < repeats; r++) {
+        progress_show("round %zu of %zu", r + 1, repeats);
+        for (size_t i = 0; i < n; i++) TRY(turn(b, &b->c[r % 2 ? n - 1 - i : i], r));
+    }
+    for (size_t i = 0; i < n; i++) sample_close(&b->c[i].time);
+    return 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
 
 /* The measurements of a contender; undefined values where it has none. */
 typedef struct {
@@ -73,39 +152,17 @@ static const Column speed_columns[] = {COLUMN(Speed, system),
                                        FIELD(Speed, "of copy", of_copy, .digits = 2),
                                        {0}};
 
-/* ---- one load ------------------------------------------------------------------------------------- */
-
-typedef struct {
-    const Load *load;
-    const Peer *boost;
-    size_t count;
-    const char *variant[ENTRIES];
-    Contender *c; /* (count) */
-    BenchReport *out;
-} Bench;
-
-static void enter(Bench *b)
-{
-    for (size_t i = 0; i < ENTRIES; i++) {
-        const Entry *e = &entries[i];
-        const Peer *peer = e->peer ? e->peer : b->boost;
-        if (!peer || (e->threads && !b->load->threads)) continue;
-        b->variant[b->count] = e->variant;
-        b->c[b->count++] = (Contender){.what = e->what, .peer = peer, .method = e->method};
-    }
-}
-
 static const Contender *find(const Bench *b, const char *what)
 {
     for (size_t i = 0; i < b->count; i++)
-        if (strcmp(b->c[i].what, what) == 0) return &b->c[i];
+        if (strcmp(b->c[i].entry->what, what) == 0) return &b->c[i];
     return NULL;
 }
 
 /* Returns the seconds per evaluation of F + G; NaN where a step has none. */
 static double per_call(const Contender *c)
 {
-    return c->calls > 0 ? c->median / c->calls : NAN;
+    return c->calls > 0 ? c->time.q[1] / c->calls : NAN;
 }
 
 static double positive(double x)
@@ -115,22 +172,23 @@ static double positive(double x)
 
 static double rate_of_bytes(const Contender *c)
 {
-    return positive(c->moved) / c->median;
+    return positive(c->moved) / c->time.q[1];
 }
 
-static void put_contender(const Bench *b, const Contender *c, const char *variant)
+static void put_contender(const Bench *b, const Contender *c)
 {
     char name[64], prefix[64];
     double bytes = rate_of_bytes(c);
-    const Contender *own = find(b, c->what); /* Trotter's */
+    const char *what = c->entry->what;
+    const Contender *own = find(b, what); /* Trotter's */
     snprintf(name, sizeof name, "%s %zux%zu", b->load->system, b->load->n, b->load->d);
-    snprintf(prefix, sizeof prefix, "%s.%s", b->load->system, c->what);
+    snprintf(prefix, sizeof prefix, "%s.%s", b->load->system, what);
     Speed s = {.system = name,
-               .stepper = c->what,
-               .by = variant,
-               .rate = 1 / c->median,
-               .rate_low = 1 / c->high,
-               .rate_high = 1 / c->low,
+               .stepper = what,
+               .by = c->entry->variant,
+               .rate = 1 / c->time.q[1],
+               .rate_low = 1 / c->time.q[2],
+               .rate_high = 1 / c->time.q[0],
                .calls = positive(c->calls),
                .evaluation = 1e6 * per_call(c),
                .ratio = own == c ? NAN : per_call(c) / per_call(own),
@@ -143,35 +201,27 @@ static void put_contender(const Bench *b, const Contender *c, const char *varian
         {"evaluation", "us", s.evaluation},    {"ratio", "x", s.ratio},
         {"moved", "bytes/step", s.moved},      {"bandwidth", "GB/s", s.bandwidth},
         {"share", "of copy", s.of_copy}};
-    bench_figures(b->out, variant, prefix, sizeof figure / sizeof *figure, figure);
+    bench_figures(b->out, s.by, prefix, sizeof figure / sizeof *figure, figure);
     sheet_row(b->out->table, &s);
 }
 
-/* Compares the interaction with the machine's matrix products. */
-static void put_interaction(const Bench *b)
-{
-    const Contender *f = find(b, "interaction"), *g = find(b, "gemm");
-    double n = (double)b->load->n, d = (double)b->load->d, N = BENCH_GEMM;
-    if (!f || !g) return;
-    double flops = (4 * n * n * d + 6 * n * d * d) / f->median, gemm = 2 * N * N * N / g->median;
-    const char *s = b->load->system;
-    bench_value(b->out, "trotter", flops * 1e-9, "GFLOP/s", "%s.interaction.flops", s);
-    bench_value(b->out, "openblas", gemm * 1e-9, "GFLOP/s", "%s.gemm.flops", s);
-    bench_value(b->out, "trotter", flops / gemm, "of gemm", "%s.interaction.share", s);
-}
+/* ---- all ------------------------------------------------------------------------------------------ */
 
-static int run_system(Bench *b, const BenchPlan *plan, const System *s)
+static int run_system(Bench *b, const System *s)
 {
     PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
-    PeerProblem p = {s->n * s->d, s->initial, b->load->h, peers_field, &field};
+    b->problem = (PeerProblem){s->n * s->d, s->initial, b->load->h, peers_field, &field};
     b->c = memory_new(ENTRIES, sizeof *b->c);
     int code = field.scratch && b->c ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        enter(b);
-        code = bench_run(plan, &p, b->c, b->count);
+    for (size_t i = 0; code == 0 && i < ENTRIES; i++) {
+        const Peer *peer = entries[i].peer ? entries[i].peer : b->boost;
+        if (peer) b->c[b->count++] = (Contender){.entry = &entries[i], .peer = peer};
     }
-    for (size_t i = 0; code == 0 && i < b->count; i++) put_contender(b, &b->c[i], b->variant[i]);
-    if (code == 0) put_interaction(b);
+    if (code == 0) code = time_all(b);
+    for (size_t i = 0; i < b->count; i++) {
+        if (code == 0) put_contender(b, &b->c[i]);
+        if (b->c[i].run) b->c[i].peer->close(b->c[i].run);
+    }
     for (size_t i = 0; code == 0 && i < ENTRIES; i++)
         if (!entries[i].peer && !b->boost)
             bench_value(b->out, entries[i].variant, NAN, "skipped", "%s.%s.rate", b->load->system,
@@ -184,16 +234,12 @@ static int run_system(Bench *b, const BenchPlan *plan, const System *s)
 static int run_load(const Load *load, const Options *o, const Peer *boost, BenchReport *out)
 {
     System *s;
-    Bench b = {.load = load, .boost = boost, .out = out};
-    BenchPlan plan = {options_size(o, "repeats"), 1e-3 * options_real(o, "piece"),
-                      options_real(o, "budget"), load->threads && omp_get_max_threads() > 1};
+    Bench b = {.o = o, .load = load, .boost = boost, .out = out};
     TRY(system_new(load->system, load->n, load->d, 1, &s));
-    int code = run_system(&b, &plan, s);
+    int code = run_system(&b, s);
     system_free(s);
     return code;
 }
-
-/* ---- all ------------------------------------------------------------------------------------------ */
 
 static int fill(const Options *o, BenchReport *out)
 {
@@ -203,10 +249,8 @@ static int fill(const Options *o, BenchReport *out)
     if (!boost)
         notice_warn("Boost's rows are skipped: %s (`make peers` builds them)", error_text());
     bench_value(out, "openmp", omp_get_max_threads(), "threads", "machine.threads");
-    bench_load(out, "before");
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++)
         if (chosen == 0 || chosen == (int)i + 1) TRY(run_load(&loads[i], o, boost, out));
-    bench_load(out, "after");
     return 0;
 }
 

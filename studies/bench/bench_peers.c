@@ -1,7 +1,6 @@
 /* bench_peers.c: the contenders of `trotter bench ode`: Trotter's stepper, GSL's odeiv2, the field
- * alone, and two rates of the machine that bound them. Boost's steppers are in measure/peers.c.
+ * alone, and a copy that bounds them. Boost's steppers are in measure/peers.c.
  */
-#include <gsl/gsl_cblas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
 #include <string.h>
@@ -142,7 +141,6 @@ const Peer bench_gsl = {"gsl", gsl_open, gsl_steps, gsl_close, NULL};
 
 typedef struct {
     const PeerProblem *problem;
-    int op;
     double *dy; /* (N) */
 } Alone;
 
@@ -155,9 +153,9 @@ static void alone_close(void *run)
 static void *alone_open(const char *method, const PeerProblem *p)
 {
     Alone *a = memory_new(1, sizeof *a);
+    (void)method;
     if (!a) return NULL;
     a->problem = p;
-    a->op = method[0] == 'F' ? OP_F : method[0] == 'G' ? OP_G : OP_H;
     a->dy = memory_new(p->N, sizeof(double));
     if (a->dy) return a;
     alone_close(a);
@@ -168,33 +166,20 @@ static int alone_steps(void *run, size_t count)
 {
     const Alone *a = run;
     const PeerProblem *p = a->problem;
-    const System *s = system_of(p);
-    for (; count; count--)
-        if (a->op == OP_H)
-            p->field(0, p->initial, a->dy, p->arg);
-        else
-            s->field[a->op](s, 1, 0, p->initial, a->dy);
+    for (; count; count--) p->field(0, p->initial, a->dy, p->arg);
     return 0;
 }
 
-static void alone_tell(void *run, double *calls, double *moved)
-{
-    const Alone *a = run;
-    (void)moved;
-    *calls = a->op == OP_H ? 1 : 0.5;
-}
+const Peer bench_field = {"field", alone_open, alone_steps, alone_close, NULL};
 
-const Peer bench_field = {"field", alone_open, alone_steps, alone_close, alone_tell};
+/* ---- the memory's rate --------------------------------------------------------------------------- */
 
-/* ---- rates of the machine ------------------------------------------------------------------------ */
-
-/* Arrays in a ring, each copied to the next: as many as an rk4 step touches, or beyond any cache. */
+/* Arrays in a ring, each copied to the next: as many as an rk4 step touches. */
+enum { RING = 7 };
 typedef struct {
-    size_t N, arrays, at;
-    double *x; /* (arrays, N) */
+    size_t N, at;
+    double *x; /* (RING, N) */
 } Copy;
-
-enum { RING = 7, BEYOND = 1 << 22 /* numbers, 32 MiB an array */ };
 
 static void copy_close(void *run)
 {
@@ -204,12 +189,11 @@ static void copy_close(void *run)
 
 static void *copy_open(const char *method, const PeerProblem *p)
 {
-    int beyond = strcmp(method, "memory") == 0;
     Copy *c = memory_new(1, sizeof *c);
+    (void)method;
     if (!c) return NULL;
-    c->N = beyond ? BEYOND : p->N;
-    c->arrays = RING;
-    c->x = memory_new(c->arrays * c->N, sizeof(double));
+    c->N = p->N;
+    c->x = memory_new(RING * c->N, sizeof(double));
     if (c->x) return c;
     copy_close(c);
     return NULL;
@@ -219,7 +203,7 @@ static int copy_steps(void *run, size_t count)
 {
     Copy *c = run;
     for (; count; count--) {
-        size_t next = (c->at + 1) % c->arrays;
+        size_t next = (c->at + 1) % RING;
         memcpy(c->x + next * c->N, c->x + c->at * c->N, c->N * sizeof *c->x);
         c->at = next;
     }
@@ -233,29 +217,3 @@ static void copy_tell(void *run, double *calls, double *moved)
 }
 
 const Peer bench_copy = {"memcpy", copy_open, copy_steps, copy_close, copy_tell};
-
-enum { GEMM = BENCH_GEMM };
-
-static void *gemm_open(const char *method, const PeerProblem *p)
-{
-    double *x = memory_new(3 * GEMM * GEMM, sizeof *x);
-    (void)method, (void)p;
-    for (size_t i = 0; x && i < 2 * GEMM * GEMM; i++) x[i] = (double)(i % 7) / 8;
-    return x;
-}
-
-static int gemm_steps(void *run, size_t count)
-{
-    double *A = run, *B = A + GEMM * GEMM, *C = B + GEMM * GEMM;
-    for (; count; count--)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM, GEMM, GEMM, 1, A, GEMM, B,
-                    GEMM, 0, C, GEMM);
-    return 0;
-}
-
-static void gemm_close(void *run)
-{
-    memory_free(run);
-}
-
-const Peer bench_gemm = {"openblas", gemm_open, gemm_steps, gemm_close, NULL};

@@ -1,13 +1,17 @@
-/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c), and
- * the growth of their cost.
+/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c), and the growth of their cost;
+ * `trotter bench pairs`: the same of an encoder and a decoder, on pairs of sentences as long as those of Multi30k
+ * (bench_lengths.c).
  *
- * Model operations are those of forward and backward, 3 x 2 x multiply-adds, with attention's scores
- * counted dense; the floor leaves attention's products out.
+ * Model operations are those of forward and backward, 3 x 2 x multiply-adds, with attention's scores counted dense; the
+ * floor leaves attention's products out. Tokens of pairs are those of the target, <eos> included; the source has about
+ * as many, which are shown apart.
  */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
+#include "kernels/error.h"
+#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
@@ -29,6 +33,29 @@ static const Option options[] = {
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
 
+/* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step with
+ * six are some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
+const BlockSize pair_sizes[PAIR_SIZES] = {{"128", 4, 128, 256, 4, 9710, LENGTHS_LONGEST, 4096},
+                                          {"512", 2, 512, 1024, 8, 9710, LENGTHS_LONGEST, 4096},
+                                          {"tiny", 1, 16, 32, 2, 100, LENGTHS_LONGEST, 256}};
+
+static const Option size_options[] = {
+    {"size", OPTION_CHOICE, "both", "both|128|512|tiny",
+     "128: inner 256, 4 heads, 4 + 4 layers; 512: inner 1024, 8 heads, 2 + 2 layers; tiny: width 16, inner 32, "
+     "2 heads, 1 + 1 layers, for tests; both: 128 and 512 (translate: 128 alone)"},
+    {0},
+};
+const OptionGroup bench_size_group = {"Encoder and decoder", 1, size_options};
+
+static const Option pairs_options[] = {
+    {"stacks", OPTION_TEXT, "transformer/transformer,macaron/macaron,rk4-layer/transformer",
+     "E/D,...", "schemes of encoder and decoder"},
+    {"norm", OPTION_CHOICE, "pre", "pre|post",
+     "place of the norms, as in `trotter train --help norm`"},
+    {0},
+};
+const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};
+
 static const Option peer_options[] = {
     {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above"},
     {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
@@ -38,17 +65,22 @@ const OptionGroup bench_peer_group = {"Peer", 1, peer_options};
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
+/* Columns that one side or two have not are left out. */
 static const Column figure_columns[] = {
     COLUMN(BlockFigures, backend),
-    FIELD(BlockFigures, "width", size),
+    COLUMN(BlockFigures, size),
     COLUMN(BlockFigures, scheme),
     FIELD(BlockFigures, "tokens/s", tokens, .form = SHEET_FIXED),
     FIELD(BlockFigures, "from", low, .form = SHEET_FIXED),
     FIELD(BlockFigures, "to", high, .form = SHEET_FIXED),
-    FIELD(BlockFigures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
-    FIELD(BlockFigures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2),
+    FIELD(BlockFigures, "source tokens/s", source, .form = SHEET_FIXED, .sparse = 1),
+    FIELD(BlockFigures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2,
+          .sparse = 1),
+    FIELD(BlockFigures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2, .sparse = 1),
     COLUMN(BlockFigures, floor, .form = SHEET_FIXED),
     COLUMN(BlockFigures, share, .form = SHEET_FIXED, .digits = 3),
+    FIELD(BlockFigures, "its MFLOP/token", floor_flop, .scale = 1e-6, .form = SHEET_FIXED,
+          .digits = 2),
     FIELD(BlockFigures, "MiB", peak, .scale = 0x1p-20, .form = SHEET_FIXED),
     COLUMN(BlockFigures, peer, .form = SHEET_FIXED),
     FIELD(BlockFigures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
@@ -57,14 +89,19 @@ static const Column figure_columns[] = {
     FIELD(BlockFigures, "best is", way),
     {0}};
 
+int bench_chosen(int choice, int i)
+{
+    enum { BOTH = 2 };
+    return choice ? choice == i + 1 : i < BOTH;
+}
+
 static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 {
     Selection s;
     int width = options_choice(o, "width"), code = 0;
     TRY(select_open(o, "euler", &s));
     for (int i = 0; i < BLOCK_SIZES; i++)
-        for (size_t k = 0; k < s.count && code == 0 && (width ? width == i + 1 : i < BLOCK_BOTH);
-             k++)
+        for (size_t k = 0; k < s.count && code == 0 && bench_chosen(width, i); k++)
             code = block_time(&(Block){.o = o,
                                        .backend = b,
                                        .scheme = s.scheme[k],
@@ -77,43 +114,21 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 
 /* ---- growth ----------------------------------------------------------------------------------------- */
 
-/* An axis. Its points differ from the middle of the small size in one number only. */
+/* An axis: one number of the size 128 changes, and what depends on it, or the scheme. */
+enum { POINTS = 6 };
 typedef struct {
     const char *axis, *scheme; /* stages: a list of schemes of 1, 2, 3, 4 stages */
-    BlockSize point[6];
-    double at[6];
+    size_t member;             /* offset of the number in a BlockSize */
+    size_t at[POINTS];
 } Axis;
 
-#define POINT(L, D, T, N)                                   \
-    {                                                       \
-        "growth", L, D, 4 * (D), (D) / 32, VOCABULARY, T, N \
-    }
+static const char stages[] = "transformer,heun-layer,rk3-layer,rk4-layer";
 static const Axis axes[] = {
-    {"layers",
-     "transformer",
-     {POINT(1, 128, 64, 4096), POINT(2, 128, 64, 4096), POINT(4, 128, 64, 4096),
-      POINT(8, 128, 64, 4096)},
-     {1, 2, 4, 8}},
-    {"width",
-     "transformer",
-     {POINT(1, 64, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 256, 64, 4096),
-      POINT(1, 512, 64, 4096)},
-     {64, 128, 256, 512}},
-    {"sequence",
-     "transformer",
-     {POINT(1, 128, 32, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 128, 4096),
-      POINT(1, 128, 256, 4096), POINT(1, 128, 512, 4096), POINT(1, 128, 1024, 4096)},
-     {32, 64, 128, 256, 512, 1024}},
-    {"batch",
-     "transformer",
-     {POINT(1, 128, 64, 512), POINT(1, 128, 64, 1024), POINT(1, 128, 64, 2048),
-      POINT(1, 128, 64, 4096), POINT(1, 128, 64, 8192)},
-     {512, 1024, 2048, 4096, 8192}},
-    {"stages",
-     "transformer,heun-layer,rk3-layer,rk4-layer",
-     {POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096), POINT(1, 128, 64, 4096),
-      POINT(1, 128, 64, 4096)},
-     {1, 2, 3, 4}},
+    {"layers", "transformer", offsetof(BlockSize, layers), {1, 2, 4, 8}},
+    {"width", "transformer", offsetof(BlockSize, D), {64, 128, 256, 512}},
+    {"sequence", "transformer", offsetof(BlockSize, T), {32, 64, 128, 256, 512, 1024}},
+    {"batch", "transformer", offsetof(BlockSize, N), {512, 1024, 2048, 4096, 8192}},
+    {"stages", stages, 0, {1, 2, 3, 4}},
 };
 
 typedef struct {
@@ -133,19 +148,17 @@ static const Column growth_columns[] = {
     {0}};
 
 /* Adds a point. before: seconds and place of the point before it on the axis, NAN at the first. */
-static int put_point(Block *b, const Axis *a, size_t i, double before[2])
+static int put_point(Block *b, const Axis *a, double place, double before[2])
 {
     TRY(block_measure(b));
     script_close(&b->peer);
     double seconds = b->step.q[1] * (double)b->size->N;
-    Growth g = {a->axis, a->at[i], seconds, log(seconds / before[0]) / log(a->at[i] / before[1]),
-                block_figures(b)};
+    Growth g = {a->axis, place, seconds, bench_power(before, seconds, place), block_figures(b)};
     sheet_row(b->out->table, &g);
     char at[32];
-    sheet_number(a->at[i], at);
+    sheet_number(place, at);
     bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
     bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
-    before[0] = seconds, before[1] = a->at[i];
     return bench_stream(b->o, b->out);
 }
 
@@ -159,15 +172,82 @@ static int run_axis(const Options *o, const Backend *backend, const Axis *a, Ben
     int code = zoo_list(&z, a->scheme, "euler", &scheme, &count);
     Block *b = memory_new(1, sizeof *b);
     if (!b && code == 0) code = ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < 6 && a->at[i] > 0; i++) {
-        *b = (Block){.o = o, .backend = backend, .size = &a->point[i], .out = out};
+    for (size_t i = 0; code == 0 && i < POINTS && a->at[i] > 0; i++) {
+        BlockSize size = block_sizes[1];
+        if (count == 1) memcpy((char *)&size + a->member, &a->at[i], sizeof a->at[i]);
+        size.name = "growth", size.M = 4 * size.D, size.H = size.D / 32;
+        *b = (Block){.o = o, .backend = backend, .size = &size, .out = out};
         b->scheme = scheme[count > 1 ? i : 0];
-        code = put_point(b, a, i, before);
+        code = put_point(b, a, (double)a->at[i], before);
         block_close(b);
     }
     memory_free(b);
     for (size_t i = 0; i < count; i++) table_free(scheme[i]);
     memory_free(scheme);
+    zoo_close(&z);
+    return code;
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *name; /* "E/D" */
+    Table *encoder, *decoder;
+} Stack;
+enum { STACKS = 16 };
+
+/* Finds the schemes of "E/D"; text is cut at the '/' meanwhile. */
+static int open_stack(const Zoo *z, char *text, Stack *s)
+{
+    char *slash = strchr(text, '/');
+    if (!slash)
+        return error_set(ERR_INPUT, "--stacks %s: expected ENCODER/DECODER, as macaron/transformer",
+                         text);
+    s->name = text;
+    *slash = '\0';
+    int code = zoo_find(z, text, "euler", &s->encoder);
+    *slash = '/';
+    if (code == 0) code = zoo_find_decoder(z, slash + 1, "euler", &s->decoder);
+    return code;
+}
+
+/* Finds every scheme before any timing. */
+static int open_stacks(const Zoo *z, char *list, Stack stack[STACKS], size_t *count)
+{
+    for (char *rest = list, *text; (text = strsep(&rest, ",")); ++*count) {
+        if (*count == STACKS) return error_set(ERR_INPUT, "--stacks: expected at most %d", STACKS);
+        TRY(open_stack(z, text, &stack[*count]));
+    }
+    return 0;
+}
+
+static int fill_pairs(const Options *o, BenchReport *out)
+{
+    const Backend *b;
+    Zoo z;
+    Stack stack[STACKS] = {{0}};
+    size_t count = 0;
+    int size = options_choice(o, "size");
+    TRY(network_backend(o, &b));
+    bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
+    TRY(zoo_open(&z));
+    char *list = memory_string(options_text(o, "stacks"));
+    int code = list ? open_stacks(&z, list, stack, &count) : ERR_MEMORY;
+    for (int i = 0; i < PAIR_SIZES; i++)
+        for (size_t k = 0; k < count && code == 0 && bench_chosen(size, i); k++)
+            code = block_time(&(Block){.o = o,
+                                       .backend = b,
+                                       .scheme = stack[k].decoder,
+                                       .encoder = stack[k].encoder,
+                                       .size = &pair_sizes[i],
+                                       .norm = options_choice(o, "norm"),
+                                       .out = out},
+                              "pairs", stack[k].name);
+    for (size_t k = 0; k < STACKS; k++) {
+        table_free(stack[k].encoder);
+        table_free(stack[k].decoder);
+    }
+    memory_free(list);
     zoo_close(&z);
     return code;
 }
@@ -179,12 +259,9 @@ static int fill(const Options *o, BenchReport *out)
     const Backend *b;
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    bench_load(out, "before");
     if (!options_flag(o, "growth")) TRY(run_blocks(o, b, out));
     for (size_t i = 0; options_flag(o, "growth") && i < sizeof axes / sizeof *axes; i++)
         TRY(run_axis(o, b, &axes[i], out));
-    bench_load(out, "after");
-    progress_clear();
     return 0;
 }
 
@@ -192,4 +269,9 @@ int bench_train(const Options *o)
 {
     return bench_tell(o, "train", options_flag(o, "growth") ? growth_columns : figure_columns,
                       fill);
+}
+
+int bench_pairs(const Options *o)
+{
+    return bench_tell(o, "pairs", figure_columns, fill_pairs);
 }

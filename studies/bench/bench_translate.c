@@ -1,9 +1,8 @@
-/* bench_translate.c: `trotter bench translate`: times beam search with its cache, without one (bench_prefix.c)
- * and by a peer, in turns.
+/* bench_translate.c: `trotter bench translate`: times beam search and a peer's, in turns.
  *
  * The network is a transformer of random weights. Sources have a given number of tokens and <eos>, outputs exactly as
  * many and <eos>, so that everybody does the same work. The ends and the outputs of a search are not compared with a
- * peer. The outputs with and without a cache are compared: rounding alone can make them differ.
+ * peer.
  */
 #include <math.h>
 #include <omp.h>
@@ -56,11 +55,8 @@ typedef struct {
     Load p;
     Model *m;
     Beam *beam;
-    Prefix *prefix;
     Batch x;
-    int32_t *found, *again;               /* (sentences, length) outputs with the cache, without */
-    Sample cached, without[PREFIX_KINDS]; /* seconds of a batch */
-    double same[PREFIX_KINDS];            /* share of outputs that equal those with the cache */
+    Sample time; /* seconds of a batch */
     ScriptSpeed peer;
 } Search;
 
@@ -126,21 +122,15 @@ static int open_search(Search *s)
                          .max_length = p->length,
                          .eos = 0,
                          .sentences = p->sentences};
-    s->found = memory_new(2 * p->sentences, p->length * sizeof *s->found);
-    if (!s->found) return ERR_MEMORY;
-    s->again = s->found + p->sentences * p->length;
     TRY(new_sources(p, s->size->V, &s->x));
     TRY(new_model(s));
-    TRY(beam_new(s->m, &config, &s->beam));
-    return prefix_new(s->m, p->sentences, p->beam, p->length, 0, &s->prefix);
+    return beam_new(s->m, &config, &s->beam);
 }
 
 static void close_search(Search *s)
 {
     beam_free(s->beam);
-    prefix_free(s->prefix);
     model_free(s->m);
-    memory_free(s->found);
     memory_free(s->x.source.input);
     memory_free(s->x.source.start);
 }
@@ -152,33 +142,18 @@ static double now(const Search *s)
     return bench_now(bench_by_clock(s->backend));
 }
 
-static int keep(void *arg, size_t sentence, size_t count, const Hypothesis *best)
+static int ignore(void *arg, size_t sentence, size_t count, const Hypothesis *best)
 {
-    Search *s = arg;
-    (void)count;
-    memcpy(s->found + sentence * s->p.length, best->token, s->p.length * sizeof *s->found);
+    (void)arg, (void)sentence, (void)count, (void)best;
     return 0;
 }
 
-static int time_cached(Search *s)
+static int time_search(Search *s)
 {
     for (int i = 0; i < PIECE; i++) {
         double start = now(s);
-        TRY(beam_search(s->beam, &s->x, keep, s));
-        sample_add(&s->cached, now(s) - start);
-    }
-    return 0;
-}
-
-static int time_without(Search *s)
-{
-    for (int kind = 0; kind < PREFIX_KINDS; kind++) {
-        double start = now(s), same = 0;
-        TRY(prefix_search(s->prefix, &s->x, kind, s->again));
-        sample_add(&s->without[kind], now(s) - start);
-        for (size_t i = 0, n = s->p.length; i < s->p.sentences; i++)
-            same += memcmp(s->found + i * n, s->again + i * n, n * sizeof *s->found) == 0;
-        s->same[kind] = same / (double)s->p.sentences;
+        TRY(beam_search(s->beam, &s->x, ignore, NULL));
+        sample_add(&s->time, now(s) - start);
     }
     return 0;
 }
@@ -203,25 +178,22 @@ static void time_peer(Search *s)
                &s->peer);
 }
 
-/* Runs one untimed search of each kind, then rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
+/* Runs untimed searches, then rounds until the budget is spent, the first LEAST_ROUNDS in any case. */
 static int measure(Search *s)
 {
     double start = clock_now(), budget = options_real(s->o, "budget");
     size_t most = options_size(s->o, "repeats");
     TRY(open_search(s));
-    TRY(time_cached(s));
-    TRY(time_without(s));
-    s->cached.n = s->without[PREFIX_TARGET].n = s->without[PREFIX_BOTH].n = 0;
+    TRY(time_search(s));
+    s->time.n = 0;
     for (size_t r = 0; r < most; r++) {
         if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("beam %zu, %zu tokens, %zu sentences, round %zu", s->p.beam, s->p.length,
                       s->p.sentences, r + 1);
-        TRY(time_cached(s));
-        TRY(time_without(s));
+        TRY(time_search(s));
         time_peer(s);
     }
-    sample_close(&s->cached);
-    for (int kind = 0; kind < PREFIX_KINDS; kind++) sample_close(&s->without[kind]);
+    sample_close(&s->time);
     script_close(&s->peer);
     return 0;
 }
@@ -234,8 +206,6 @@ typedef struct {
     double speed, low, high; /* sentences a second */
     double tokens;           /* target tokens a second, with <eos> */
     double power;            /* local power of the batch's time along the axis; 1: linear */
-    double prefix, gain;     /* without a cache, repeating the decoder; speed over that */
-    double both, whole_gain; /* repeating the encoder too */
     double peer, best;       /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;
 } Figures;
@@ -250,10 +220,6 @@ static const Column figure_columns[] = {
     FIELD(Figures, "to", high, .digits = 4),
     FIELD(Figures, "tokens/s", tokens, .form = SHEET_FIXED),
     COLUMN(Figures, power, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Figures, "no cache", prefix, .digits = 4),
-    FIELD(Figures, "ratio", gain, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Figures, "nothing kept", both, .digits = 4),
-    FIELD(Figures, "ratio", whole_gain, .form = SHEET_FIXED, .digits = 2),
     COLUMN(Figures, peer, .digits = 4),
     FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
     COLUMN(Figures, best, .digits = 4),
@@ -268,17 +234,13 @@ static void put_search(const Search *s, const char *axis, const char *at, double
                  .beam = s->p.beam,
                  .length = s->p.length,
                  .sentences = s->p.sentences,
-                 .speed = n / s->cached.q[1],
-                 .low = n / s->cached.q[2],
-                 .high = n / s->cached.q[0],
+                 .speed = n / s->time.q[1],
+                 .low = n / s->time.q[2],
+                 .high = n / s->time.q[0],
                  .power = power,
-                 .prefix = n / s->without[PREFIX_TARGET].q[1],
-                 .both = n / s->without[PREFIX_BOTH].q[1],
                  .peer = script_plain(&s->peer, s->backend),
                  .best = script_best(&s->peer, NULL)};
     f.tokens = f.speed * (double)(s->p.length + 1);
-    f.gain = f.speed / f.prefix;
-    f.whole_gain = f.speed / f.both;
     f.to_peer = f.speed / f.peer;
     f.to_best = f.speed / f.best;
     const BenchFigure figure[] = {{"sentences_per_s", "sentences/s", f.speed},
@@ -286,12 +248,6 @@ static void put_search(const Search *s, const char *axis, const char *at, double
                                   {"sentences_per_s.high", "sentences/s", f.high},
                                   {"tokens_per_s", "target tokens/s", f.tokens},
                                   {"power", "of time", f.power},
-                                  {"no_cache", "sentences/s", f.prefix},
-                                  {"no_cache.ratio", "times", f.gain},
-                                  {"no_cache.same", "of outputs", s->same[PREFIX_TARGET]},
-                                  {"nothing_kept", "sentences/s", f.both},
-                                  {"nothing_kept.ratio", "times", f.whole_gain},
-                                  {"nothing_kept.same", "of outputs", s->same[PREFIX_BOTH]},
                                   {"peer.best.ratio", "times", f.to_best}};
     char prefix[64];
     snprintf(prefix, sizeof prefix, "translate.%s.%s.%s", s->backend->name, s->size->name, axis);
@@ -309,10 +265,8 @@ static int run_point(const Search *like, const char *axis, double at, double bef
     int code = measure(s);
     if (code == 0) {
         char variant[32];
-        double seconds = s->cached.q[1];
         sheet_number(at, variant);
-        put_search(s, axis, variant, log(seconds / before[0]) / log(at / before[1]));
-        before[0] = seconds, before[1] = at;
+        put_search(s, axis, variant, bench_power(before, s->time.q[1], at));
         code = bench_stream(s->o, s->out);
     }
     close_search(s);
@@ -331,7 +285,6 @@ static int fill(const Options *o, BenchReport *out)
     if (code == 0) {
         bench_value(out, like->backend->kernel, omp_get_max_threads(), "threads",
                     "machine.threads");
-        bench_load(out, "before");
         like->p = base;
         code = run_point(like, "base", (double)base.sentences, (double[]){NAN, NAN});
     }
@@ -346,8 +299,6 @@ static int fill(const Options *o, BenchReport *out)
         }
     }
     memory_free(like);
-    bench_load(out, "after");
-    progress_clear();
     return code;
 }
 

@@ -13,28 +13,18 @@ static Schemes alone, decoders, encoders;
 static size_t backends;
 static const Backend *backend[MOST];
 
-/* Schemes that no zoo has: rows without terms in a first layer, learned numbers and old slopes of C. */
-static const char more[] =
-    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"
-    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
-    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
-    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n";
-
 /* Opens backends and schemes; only a few schemes on the stand-in for a device, which is slow. */
 static int setup(void **state)
 {
     (void)state;
     for (size_t i = 0; tested_backend(i) && backends < MOST; i++)
         if (backend_find(tested_backend(i), NULL, &backend[backends++]) != 0) return 1;
-    if (bridged_open(more) != 0) return 1;
+    if (bridged_open(MORE_SCHEMES) != 0) return 1;
     alone =
         schemes_of(tested_prefix ? "heun,ab2,rk2-gate"
                                  : "all,word:ssfsff,looped:2,repeat:2,strang-marchuk:rk4,x-first");
     decoders = schemes_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder"
-                                        : "decoders,word:scfscfscf,word:scscfscff,word:csf,"
-                                          "sandwich:2-1-decoder,looped:2-decoder,repeat:2-decoder,"
-                                          "strang-decoder:heun,strang-decoder:rk4,"
-                                          "yoshida4-decoder:midpoint,x-cross");
+                                        : MANY_DECODERS);
     encoders = schemes_of("transformer,rk2-gate,ab2-layer,dlcl");
     return 0;
 }

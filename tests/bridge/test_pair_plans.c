@@ -10,23 +10,11 @@ enum { ROWS = TINY_ROWS, V = TINY_VOCAB };
 
 static Schemes decoders, encoders;
 
-/* Schemes that no zoo has: rows without terms in a first layer, learned numbers on C, old slopes of C. */
-static const char more[] =
-    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"
-    "scheme x-learned\nlearn a = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\ngate g = tanh(k1, k2)\n"
-    "y' = y + g*k1 + (1-g)*k2\n"
-    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
-    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
-    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n";
-
 static int setup(void **state)
 {
     (void)state;
-    if (bridged_open(more) != 0) return 1;
-    decoders = schemes_of(
-        "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder,"
-        "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"
-        "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross");
+    if (bridged_open(MORE_SCHEMES) != 0) return 1;
+    decoders = schemes_of(MANY_DECODERS);
     encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,word:ssff,"
                           "polynet,x-first,x-learned");
     return 0;

@@ -5,11 +5,8 @@
 #include "tests/lib/bridged.h"
 #include "tests/lib/scratch.h"
 
-/* Schemes that no zoo has: learned numbers on C, old slopes of C; two transformer layers of half a step. */
-static const char more[] =
-    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"
-    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"
-    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n"
+/* Two transformer layers of half a step. */
+static const char more[] = MORE_SCHEMES
     "scheme x-halves\nk1 = F(y)\nk2 = C(y + 1/2*k1)\nk3 = G(y + 1/2*k1 + 1/2*k2)\n"
     "k4 = F(y + 1/2*k1 + 1/2*k2 + 1/2*k3)\nk5 = C(y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4)\n"
     "k6 = G(y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4 + 1/2*k5)\n"
@@ -22,10 +19,7 @@ static int set_up(void **state)
     (void)state;
     if (bridged_open(more) != 0) return 1;
     alone = schemes_of("all,looped:2,repeat:2,repeat:1,heun-F,heun-G,rk2-unit-G");
-    decoders = schemes_of(
-        "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder,"
-        "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"
-        "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross");
+    decoders = schemes_of(MANY_DECODERS);
     return 0;
 }
 
@@ -53,17 +47,21 @@ static int same_and_free(Plan *a, Plan *b)
     return same;
 }
 
-/* Two networks, of language models where e is NULL. */
+/* A network: "DECODER" of a language model or "ENCODER + DECODER", and its layers above and below. */
 typedef struct {
-    const char *e, *d;
+    const char *name;
     size_t above, below;
 } Net;
 
 static Plan *plan_at(Net n, int norm)
 {
     BridgeOptions o = options(n.above, n.below);
+    char encoder[64];
+    const char *plus = strstr(n.name, " + ");
     o.norm = norm;
-    return plan_named(n.e, n.d, o);
+    if (!plus) return plan_named(NULL, n.name, o);
+    snprintf(encoder, sizeof encoder, "%.*s", (int)(plus - n.name), n.name);
+    return plan_named(encoder, plus + 3, o);
 }
 
 TEST(known_maps)
@@ -72,77 +70,77 @@ TEST(known_maps)
         Net a, b;
         int norm, same;
     } list[] = {
-        {{NULL, "rk2-unit", 0, 1}, {NULL, "repeat:2", 0, 1}, 0, 1},
-        {{NULL, "rk2-unit", 0, 3}, {NULL, "repeat:2", 0, 3}, 0, 1},
-        {{NULL, "transformer", 0, 2}, {NULL, "lie-trotter", 0, 2}, 0, 1},
-        {{NULL, "euler-layer", 0, 2}, {NULL, "transformer", 0, 2}, 0, 1},
-        {{NULL, "macaron", 0, 2}, {NULL, "strang-marchuk", 0, 2}, 0, 1},
-        {{NULL, "looped:1", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
-        {{NULL, "dial:3-0", 0, 1}, {NULL, "euler", 0, 1}, 0, 1},
-        {{NULL, "dial:2-1", 0, 1}, {NULL, "heun", 0, 1}, 0, 1},
-        {{NULL, "dial:2-1/2", 0, 1}, {NULL, "heun", 0, 1}, 0, 0},
+        {{"rk2-unit", 0, 1}, {"repeat:2", 0, 1}, 0, 1},
+        {{"rk2-unit", 0, 3}, {"repeat:2", 0, 3}, 0, 1},
+        {{"transformer", 0, 2}, {"lie-trotter", 0, 2}, 0, 1},
+        {{"euler-layer", 0, 2}, {"transformer", 0, 2}, 0, 1},
+        {{"macaron", 0, 2}, {"strang-marchuk", 0, 2}, 0, 1},
+        {{"looped:1", 0, 1}, {"transformer", 0, 1}, 0, 1},
+        {{"dial:3-0", 0, 1}, {"euler", 0, 1}, 0, 1},
+        {{"dial:2-1", 0, 1}, {"heun", 0, 1}, 0, 1},
+        {{"dial:2-1/2", 0, 1}, {"heun", 0, 1}, 0, 0},
         /* names of layers and sets do not count */
-        {{NULL, "word:sfsf", 0, 1}, {NULL, "transformer", 0, 2}, 0, 1},
-        {{NULL, "sandwich:2-1", 0, 1}, {NULL, "word:ssff", 0, 1}, 0, 1},
-        {{NULL, "ab2", 0, 1}, {NULL, "euler", 0, 1}, 0, 1}, /* a first layer has no history */
-        {{NULL, "leapfrog", 0, 1}, {NULL, "euler", 0, 1}, 0, 1},
-        {{NULL, "euler-F", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
-        {{NULL, "euler-G", 0, 1}, {NULL, "transformer", 0, 1}, 0, 1},
-        {{NULL, "ab2", 0, 2}, {NULL, "euler", 0, 2}, 0, 0},
+        {{"word:sfsf", 0, 1}, {"transformer", 0, 2}, 0, 1},
+        {{"sandwich:2-1", 0, 1}, {"word:ssff", 0, 1}, 0, 1},
+        {{"ab2", 0, 1}, {"euler", 0, 1}, 0, 1}, /* a first layer has no history */
+        {{"leapfrog", 0, 1}, {"euler", 0, 1}, 0, 1},
+        {{"euler-F", 0, 1}, {"transformer", 0, 1}, 0, 1},
+        {{"euler-G", 0, 1}, {"transformer", 0, 1}, 0, 1},
+        {{"ab2", 0, 2}, {"euler", 0, 2}, 0, 0},
         /* shared weights are not those of two layers */
-        {{NULL, "rk2-unit", 0, 1}, {NULL, "transformer", 0, 2}, 0, 0},
-        {{NULL, "rk2-unit", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
-        {{NULL, "heun", 0, 1}, {NULL, "ralston", 0, 1}, 0, 0},
-        {{NULL, "heun", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
-        {{NULL, "euler", 0, 1}, {NULL, "transformer", 0, 1}, 0, 0},
-        {{NULL, "looped:2", 0, 1}, {NULL, "repeat:2", 0, 1}, 0, 0},
-        {{NULL, "macaron", 0, 1}, {NULL, "att-ffn-att", 0, 1}, 0, 0},
-        {{NULL, "transformer", 0, 1}, {NULL, "transformer", 0, 2}, 0, 0},
-        {{NULL, "rk2-scalar", 0, 1}, {NULL, "rk2-unit", 0, 1}, 0, 0}, /* they part when trained */
-        {{NULL, "rk2-gate", 0, 1}, {NULL, "heun-layer", 0, 1}, 0, 0},
-        {{NULL, "word:ssff", 0, 1}, {NULL, "word:sfsf", 0, 1}, 0, 0},
-        {{NULL, "transformer", 0, 2}, {NULL, "transformer", 0, 2}, 1, 1},
-        {{NULL, "rk2-unit", 0, 2}, {NULL, "repeat:2", 0, 2}, 1, 1},
-        {{NULL, "transformer", 0, 2}, {NULL, "looped:2", 0, 2}, 1, 0},
-        {{NULL, "rk2-unit", 0, 2}, {NULL, "transformer", 0, 2}, 1, 0},
-        {{"transformer", "transformer-decoder", 1, 2}, {"transformer", "word:scfscf", 1, 1}, 0, 1},
-        {{"transformer", "transformer-decoder", 2, 1}, {"word:sfsf", "word:scf", 1, 1}, 0, 1},
-        {{"transformer", "word:sf-decoder", 1, 1}, {"transformer", "word:scf", 1, 1}, 0, 1},
-        {{"macaron", "macaron-decoder", 1, 1},
-         {"strang-marchuk", "strang-marchuk-decoder", 1, 1},
+        {{"rk2-unit", 0, 1}, {"transformer", 0, 2}, 0, 0},
+        {{"rk2-unit", 0, 1}, {"heun-layer", 0, 1}, 0, 0},
+        {{"heun", 0, 1}, {"ralston", 0, 1}, 0, 0},
+        {{"heun", 0, 1}, {"heun-layer", 0, 1}, 0, 0},
+        {{"euler", 0, 1}, {"transformer", 0, 1}, 0, 0},
+        {{"looped:2", 0, 1}, {"repeat:2", 0, 1}, 0, 0},
+        {{"macaron", 0, 1}, {"att-ffn-att", 0, 1}, 0, 0},
+        {{"transformer", 0, 1}, {"transformer", 0, 2}, 0, 0},
+        {{"rk2-scalar", 0, 1}, {"rk2-unit", 0, 1}, 0, 0}, /* they part when trained */
+        {{"rk2-gate", 0, 1}, {"heun-layer", 0, 1}, 0, 0},
+        {{"word:ssff", 0, 1}, {"word:sfsf", 0, 1}, 0, 0},
+        {{"transformer", 0, 2}, {"transformer", 0, 2}, 1, 1},
+        {{"rk2-unit", 0, 2}, {"repeat:2", 0, 2}, 1, 1},
+        {{"transformer", 0, 2}, {"looped:2", 0, 2}, 1, 0},
+        {{"rk2-unit", 0, 2}, {"transformer", 0, 2}, 1, 0},
+        {{"transformer + transformer-decoder", 1, 2}, {"transformer + word:scfscf", 1, 1}, 0, 1},
+        {{"transformer + transformer-decoder", 2, 1}, {"word:sfsf + word:scf", 1, 1}, 0, 1},
+        {{"transformer + word:sf-decoder", 1, 1}, {"transformer + word:scf", 1, 1}, 0, 1},
+        {{"macaron + macaron-decoder", 1, 1},
+         {"strang-marchuk + strang-marchuk-decoder", 1, 1},
          0,
          1},
-        {{"heun-layer", "rk2-unit-decoder", 1, 1}, {"heun-layer", "repeat:2-decoder", 1, 1}, 0, 1},
-        {{"transformer", "looped:1-decoder", 1, 1},
-         {"lie-trotter", "lie-trotter-decoder", 1, 1},
+        {{"heun-layer + rk2-unit-decoder", 1, 1}, {"heun-layer + repeat:2-decoder", 1, 1}, 0, 1},
+        {{"transformer + looped:1-decoder", 1, 1},
+         {"lie-trotter + lie-trotter-decoder", 1, 1},
          0,
          1},
-        {{"ab2", "ab2-decoder", 1, 1}, {"euler", "euler-decoder", 1, 1}, 0, 1},
-        {{"transformer", "word:scfscf", 1, 1}, {"transformer", "transformer-decoder", 1, 2}, 1, 1},
-        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:csf", 1, 1}, 0, 0},
-        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:csf", 1, 1}, 1, 0},
-        {{"transformer", "word:scf", 1, 1}, {"transformer", "word:sfc", 1, 1}, 0, 0},
-        {{"macaron", "transformer-decoder", 1, 1}, {"transformer", "macaron-decoder", 1, 1}, 0, 0},
-        {{"transformer", "transformer-decoder", 2, 1},
-         {"transformer", "transformer-decoder", 1, 2},
+        {{"ab2 + ab2-decoder", 1, 1}, {"euler + euler-decoder", 1, 1}, 0, 1},
+        {{"transformer + word:scfscf", 1, 1}, {"transformer + transformer-decoder", 1, 2}, 1, 1},
+        {{"transformer + word:scf", 1, 1}, {"transformer + word:csf", 1, 1}, 0, 0},
+        {{"transformer + word:scf", 1, 1}, {"transformer + word:csf", 1, 1}, 1, 0},
+        {{"transformer + word:scf", 1, 1}, {"transformer + word:sfc", 1, 1}, 0, 0},
+        {{"macaron + transformer-decoder", 1, 1}, {"transformer + macaron-decoder", 1, 1}, 0, 0},
+        {{"transformer + transformer-decoder", 2, 1},
+         {"transformer + transformer-decoder", 1, 2},
          0,
          0},
-        {{"macaron", "transformer-decoder", 1, 1},
-         {"transformer", "transformer-decoder", 1, 1},
+        {{"macaron + transformer-decoder", 1, 1},
+         {"transformer + transformer-decoder", 1, 1},
          0,
          0},
-        {{"transformer", "rk4-decoder", 1, 1}, {"transformer", "rk4-layer-decoder", 1, 1}, 0, 0},
-        {{"transformer", "strang-decoder", 1, 1}, {"transformer", "macaron-decoder", 1, 1}, 0, 0},
-        {{"transformer", "rk2-gate-decoder", 1, 1},
-         {"transformer", "heun-layer-decoder", 1, 1},
+        {{"transformer + rk4-decoder", 1, 1}, {"transformer + rk4-layer-decoder", 1, 1}, 0, 0},
+        {{"transformer + strang-decoder", 1, 1}, {"transformer + macaron-decoder", 1, 1}, 0, 0},
+        {{"transformer + rk2-gate-decoder", 1, 1},
+         {"transformer + heun-layer-decoder", 1, 1},
          0,
          0},
-        {{"rk2-gate", "heun-decoder", 1, 1}, {"rk2-tanh", "heun-decoder", 1, 1}, 0, 0},
+        {{"rk2-gate + heun-decoder", 1, 1}, {"rk2-tanh + heun-decoder", 1, 1}, 0, 0},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         int norm = list[i].norm ? NORM_POST : NORM_PRE;
         if (same_and_free(plan_at(list[i].a, norm), plan_at(list[i].b, norm)) != list[i].same)
-            fail_msg("%s and %s: told %d", list[i].a.d, list[i].b.d, !list[i].same);
+            fail_msg("%s and %s: told %d", list[i].a.name, list[i].b.name, !list[i].same);
     }
 }
 

@@ -281,36 +281,6 @@ TEST(test_own_time)
     table_free(trained);
 }
 
-/* The test's errors for the transformer and Heun on the rotation are those written out by hand. */
-TEST(test_by_hand)
-{
-    Table *trained = layers_find("transformer");
-    Model *m = turning(trained, ACT_GELU);
-    Truncator *u = open(m, trained, (TruncationOptions){0}, 1);
-    const double *x = truncator_states(u);
-    Turning r;
-    System s = {.n = 1, .d = D, .context = &r};
-    double axis[3], k1[D], k2[D], y[D], end[D], sum = 0, h = 0.5;
-    rotation(axis_F, r.A[OP_F]);
-    rotation(axis_G[0], r.A[OP_G]);
-    for (int i = 0; i < 3; i++) axis[i] = axis_F[i] + axis_G[0][i];
-    turn(&s, OP_F, x, k1);
-    for (int i = 0; i < D; i++) y[i] = x[i] + h * k1[i];
-    turn(&s, OP_G, y, k2);
-    exact(axis, h, x, end);
-    for (int i = 0; i < D; i++) sum += pow(y[i] + h * k2[i] - end[i], 2);
-    Truncation t = measure(u, trained);
-    assert_true(fabs(t.point[1].error - sqrt(sum / D)) <= 1e-12);
-    sum = 0;
-    for (int i = 0; i < D; i++) sum += pow(end[i] - x[i], 2);
-    assert_true(fabs(t.point[1].displacement - sqrt(sum / D)) <= 1e-12);
-    assert_true(fabs(t.slope - 2) <= 0.05);
-    assert_true(t.agreement <= 1e-12);
-    truncator_free(u);
-    model_free(m);
-    table_free(trained);
-}
-
 /* ---- zero ------------------------------------------------------------------------------------------- */
 
 /* Where sublayers give zero there is no error at any h, for any scheme that keeps the state and for either field. */

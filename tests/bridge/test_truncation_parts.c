@@ -157,61 +157,6 @@ TEST(test_refine_sets)
 
 /* ---- Jacobians -------------------------------------------------------------------------------------- */
 
-/* Computes J (N D, N D) of F + G by differences of the layer's system, with another step than
- * jacobian.c's. */
-static void differences(Model *m, const double *x, double *J)
-{
-    enum { ALL = N * D };
-    System *s;
-    double y[ALL], plus[ALL], minus[ALL], h = 1e-4;
-    assert_int_equal(bridge_system(m, &(LayerOf){.n = N}, &s), 0);
-    memset(J, 0, ALL * ALL * sizeof *J);
-    for (int op = 0; op < 2; op++)
-        for (size_t k = 0; k < ALL; k++) {
-            memcpy(y, x, sizeof y);
-            y[k] = x[k] + h;
-            s->field[op](s, 1, 0, y, plus);
-            y[k] = x[k] - h;
-            s->field[op](s, 1, 0, y, minus);
-            for (size_t i = 0; i < ALL; i++) J[i * ALL + k] += (plus[i] - minus[i]) / (2 * h);
-        }
-    system_free(s);
-}
-
-/* Sums of powers of the eigenvalues are traces of powers of the whole matrix. */
-TEST(test_eigenvalues)
-{
-    enum { ALL = N * D };
-    Table *t = layers_find("transformer");
-    Model *m = layers_model(t, 1, D, ACT_GELU);
-    Jacobian j;
-    static double J[ALL * ALL], P[ALL * ALL], Q[ALL * ALL];
-    layers_shake(m, 0.2);
-    Truncator *u = open(m, t, (TruncationOptions){0});
-    assert_int_equal(truncator_jacobian(u, 0, &j), 0);
-    assert_true(j.count == ALL && j.tokens == N);
-    differences(m, truncator_states(u), J);
-    memcpy(P, J, sizeof P);
-    for (int power = 1; power <= 4; power++) {
-        double trace = 0, sum = 0;
-        for (size_t i = 0; i < ALL; i++) trace += P[i * ALL + i];
-        for (size_t i = 0; i < ALL; i++)
-            sum += pow(hypot(j.eigen[i][0], j.eigen[i][1]), power) *
-                   cos(power * atan2(j.eigen[i][1], j.eigen[i][0]));
-        if (!(fabs(sum - trace) <= 1e-5 * (1 + fabs(trace)))) fail_msg("%g, not %g", sum, trace);
-        for (size_t a = 0; a < ALL; a++)
-            for (size_t b = 0; b < ALL; b++) {
-                Q[a * ALL + b] = 0;
-                for (size_t c = 0; c < ALL; c++) Q[a * ALL + b] += P[a * ALL + c] * J[c * ALL + b];
-            }
-        memcpy(P, Q, sizeof P);
-    }
-    jacobian_free(&j);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
-}
-
 /* F = c (LN(y) - mean) of one token has F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
 TEST(test_lipschitz)
 {

@@ -93,26 +93,6 @@ TEST(another_network_is_seen)
     table_free(decoder);
 }
 
-/* C and F exchanged in the scheme's text make another network. */
-TEST(exchanged_operators_are_seen)
-{
-    static const char text[] = "scheme exchanged\nk1 = C(y)\nk2 = F(y + k1)\nk3 = G(y + k1 + k2)\n"
-                               "y' = y + k1 + k2 + k3\n";
-    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder"),
-          *other = frozen(text);
-    double x[N * D], source[M * D], y[N * D], want[N * D];
-    Model *m = build(encoder, decoder, 0.2, 0);
-    fill(x, N * D, 0);
-    fill(source, M * D, 1);
-    assert_int_equal(model_run_pair(m, N, x, M, source, y), 0);
-    step_both(m, encoder, other, x, source, RIGHT, want);
-    assert_true(relative_distance(y, want, N * D) > 1e-4);
-    table_free(encoder);
-    table_free(decoder);
-    table_free(other);
-    model_free(m);
-}
-
 /* ---- truncation errors --------------------------------------------------------------------------------- */
 
 static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M] = {5, 5, 2, 7, 10, 8, 0};

@@ -172,7 +172,6 @@ TEST(test_cores_of_a_peer)
     assert_int_equal(shell("grep -q SkylakeX called.txt && ! grep -qv SkylakeX called.txt"), 0);
 }
 
-/* In f64 the outputs with and without the cache are the same. */
 TEST(test_translate)
 {
     write_peer("{\"sentences_per_s\": 10}");
@@ -190,12 +189,6 @@ TEST(test_translate)
         assert_true(speed > 0);
         assert_true(VALUE("sentences_per_s.low", "sentences/s") <= speed);
         assert_true(near(VALUE("tokens_per_s", "target tokens/s"), tokens * speed));
-        assert_true(
-            near(VALUE("no_cache.ratio", "times"), speed / VALUE("no_cache", "sentences/s")));
-        assert_true(near(VALUE("nothing_kept.ratio", "times"),
-                         speed / VALUE("nothing_kept", "sentences/s")));
-        assert_true(VALUE("no_cache.same", "of outputs") == 1);
-        assert_true(VALUE("nothing_kept.same", "of outputs") == 1);
         assert_true(near(VALUE("peer.tuned.ratio", "times"), speed / 10));
         assert_true(isnan(VALUE("peer.plain", "sentences/s")));
         assert_true(isnan(VALUE("power", "of time")) == (i != 2));

@@ -1,5 +1,5 @@
-/* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture, and the
- * failures that a test can ask for. */
+/* test_cuda_api.c: the stand-in for the CUDA runtime as the host meets it: memory, streams, capture. test_failures.c has
+ * the failures that a test can ask for. */
 #include "tests/cuda/check.h"
 
 #include <math.h>
@@ -209,24 +209,6 @@ CHECKED(streams_go_ahead_until_an_event)
     }
 }
 
-CHECKED(events_tell_time)
-{
-    cudaEvent_t a, b;
-    float ms = -1;
-    OK(cudaEventCreate(&a));
-    OK(cudaEventCreate(&b));
-    FAILS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, a, b));
-    cudaGetLastError();
-    OK(cudaEventRecord(a, NULL));
-    OK(example_shape((dim3){99, 1, 1}, (dim3){64, 1, 1}, 0));
-    OK(cudaEventRecord(b, NULL));
-    OK(cudaEventSynchronize(b));
-    OK(cudaEventElapsedTime(&ms, a, b));
-    assert_true(ms > 0 && ms < 10000);
-    OK(cudaEventDestroy(a));
-    OK(cudaEventDestroy(b));
-}
-
 /* ---- capture ----------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -360,73 +342,6 @@ CHECKED(calls_that_spoil_a_capture)
     FAILS(cudaErrorStreamCaptureUnsupported,
           cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
     rig_free(&r);
-}
-
-/* ---- failures on request ----------------------------------------------------------------------- */
-
-CHECKED(machines_without_a_device)
-{
-    int count = 7, version;
-    void *p;
-    cublasHandle_t h;
-    cuda_host_device(0, 13000);
-    FAILS(cudaErrorNoDevice, cudaGetDeviceCount(&count));
-    assert_int_equal(count, 0);
-    FAILS(cudaErrorNoDevice, cudaMalloc(&p, 4));
-    cuda_host_device(1, 12040);
-    FAILS(cudaErrorInsufficientDriver, cudaGetDeviceCount(&count));
-    FAILS(cudaErrorInsufficientDriver, cudaSetDevice(0));
-    assert_int_not_equal(cublasCreate_v2(&h), CUBLAS_STATUS_SUCCESS);
-    OK(cudaDriverGetVersion(&version));
-    assert_int_equal(version, 12040);
-    OK(cudaRuntimeGetVersion(&version));
-    assert_int_equal(version, CUDART_VERSION);
-    cuda_host_device(2, 13020);
-    OK(cudaGetDeviceCount(&count));
-    assert_int_equal(count, 2);
-    OK(cudaSetDevice(1));
-    FAILS(cudaErrorInvalidDevice, cudaSetDevice(2));
-}
-
-CHECKED(devices_get_lost)
-{
-    int arch;
-    float *p = device_new(400);
-    OK(cudaMemsetAsync(p, 0, 400, NULL));
-    cuda_host_arch(7, 5);
-    OK(cudaDeviceGetAttribute(&arch, cudaDevAttrComputeCapabilityMajor, 0));
-    assert_int_equal(arch, 7);
-    OK(cudaDeviceGetAttribute(&arch, cudaDevAttrComputeCapabilityMinor, 0));
-    assert_int_equal(arch, 5);
-    cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
-    FAILS(cudaErrorNoKernelImageForDevice, example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
-    OK(cudaDeviceSynchronize());
-    cuda_host_fail_launch(cudaSuccess);
-    OK(example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
-    cuda_host_fail_all(cudaErrorECCUncorrectable);
-    FAILS(cudaErrorECCUncorrectable, cudaDeviceSynchronize());
-    FAILS(cudaErrorECCUncorrectable, example_add((ExampleTerm){1, 0, p}, p + 50, 50, NULL));
-    FAILS(cudaErrorECCUncorrectable, cudaMemsetAsync(p, 0, 4, NULL));
-    FAILS(cudaErrorECCUncorrectable, cudaFree(p));
-    assert_int_equal(cuda_host_live(), 0);
-    cuda_host_reset();
-    OK(cudaDeviceSynchronize());
-}
-
-CHECKED(every_error_has_a_name_and_words)
-{
-    static const cudaError_t all[] = {
-#define X(name, value, text) name,
-        CUDA_HOST_ERRORS(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        assert_int_equal(strncmp(cudaGetErrorName(all[i]), "cuda", 4), 0);
-        assert_true(strlen(cudaGetErrorString(all[i])) > 4);
-        for (size_t j = 0; j < i; j++) assert_true(all[i] != all[j]);
-    }
-    assert_string_equal(cudaGetErrorString((cudaError_t)12345), "unrecognized error code");
-    assert_string_not_equal(cublasGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED), "unknown status");
 }
 
 TEST_MAIN(NULL, NULL)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "kernels/random.h"
-#include "tests/cuda/bf16.h"
 #include "tests/cuda/example.h"
 
 enum { N = 1000, ROWS = 3, COLS = 333, SIDE = 21 };
@@ -242,31 +241,6 @@ CHECKED(launches_have_limits)
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 65536, 1}, (dim3){1, 1, 1}, 0));
     FAILS(cudaErrorInvalidValue, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 1}, 48 * 1024 + 1));
     OK(cudaDeviceSynchronize());
-}
-
-/* ---- bfloat16 ---------------------------------------------------------------------------------- */
-
-/* Every bfloat16 is kept; a float between two goes to the nearer one, in the middle to the even one. */
-CHECKED(bf16_rounds_to_nearest_even)
-{
-    for (unsigned b = 0; b < 0x10000; b++) {
-        float v = cuda_host_f32((unsigned short)b);
-        if (isnan(v))
-            assert_int_equal(cuda_host_bf16(v), 0x7fff);
-        else
-            assert_int_equal(cuda_host_bf16(v), b);
-    }
-    for (unsigned i = 0; i < 100000; i++) {
-        uint32_t bits = (uint32_t)random_below(5, 6, i, 0x7f7f0000u);
-        if (i % 4 == 0) bits = (bits & 0xffff0000u) | 0x8000u; /* the middle */
-        float v;
-        memcpy(&v, &bits, sizeof v);
-        unsigned low = bits >> 16, got = cuda_host_bf16(v);
-        double down = (double)v - (double)cuda_host_f32((unsigned short)low);
-        double up = (double)cuda_host_f32((unsigned short)(low + 1)) - (double)v;
-        unsigned want = down < up || (down == up && low % 2 == 0) ? low : low + 1;
-        assert_int_equal(got, want);
-    }
 }
 #endif
 

@@ -13,6 +13,20 @@ enum { D = TINY_WIDTH, INNER = 32 };
 
 static const Backend *f64;
 
+/* Schemes that no zoo has: rows without terms in a first layer, learned numbers, old slopes of C. */
+#define MORE_SCHEMES                                                                              \
+    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"               \
+    "scheme x-learned\nlearn a = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\ngate g = tanh(k1, k2)\n"       \
+    "y' = y + g*k1 + (1-g)*k2\n"                                                                  \
+    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n" \
+    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"                             \
+    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n"
+/* Every decoder's scheme of the zoo and of these, and names that stand for others. */
+#define MANY_DECODERS                                                                        \
+    "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder," \
+    "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"     \
+    "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross"
+
 /* Opens the zoo with the schemes of a text (NULL: none), and finds the backend. */
 static inline int bridged_open(const char *more)
 {
