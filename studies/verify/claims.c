@@ -209,28 +209,30 @@ static const Claim claims[] = {
                MACARON "section 3.3 and section 4.1 (two sets of feed-forward weights)"),
      "With second-order sub-flows a layer of two half steps keeps order 2 when it is trained, its "
      "two half steps having weights of their own.",
-     ONLY_IF(
-         "both half steps have the same weights; otherwise every one is of "
-         "order 1 for its field F + G1/2 + G2/2",
-         check_set_order,
-         "strang-marchuk:heun|strang-marchuk:midpoint|strang-marchuk:ralston|strang-marchuk:rk4|"
-         "strang-marchuk-fgf:heun",
-         "2"),
-     {0, "macaron", "Euler sub-steps"}},
+     ONLY_IF("both half steps have the same weights; otherwise every one is of "
+             "order 1 for its field F + G1/2 + G2/2",
+             check_order,
+             "apart:strang-marchuk:heun|apart:strang-marchuk:midpoint|apart:strang-marchuk:ralston|"
+             "apart:strang-marchuk:rk4|apart:strang-marchuk-fgf:heun",
+             "2", "F+G",
+             "strang-marchuk:heun|strang-marchuk:midpoint|strang-marchuk:ralston|"
+             "strang-marchuk:rk4|strang-marchuk-fgf:heun",
+             "F+G"),
+     {3, "macaron", "under the condition, Euler sub-steps"}},
     {OWN("sets-error", "what theorem 1 becomes for two feed-forward sets"),
-     "strang-marchuk:heun with different sets: numerical - exact = h^2 (1/4 [F, G2 - G1] + 1/8 "
-     "[G1,G2]) + O(h^3).",
-     VERIFIED(check_sets, "strang-marchuk:heun",
-              "1/4 F'G1; -1/4 F'G2; -1/4 G1'F; -1/8 G1'G2; 1/4 G2'F; 1/8 G2'G1"),
-     {0, "macaron", "Euler sub-steps"}},
+     "strang-marchuk:heun with different sets G and C, each with weight 1/2: numerical - exact = h^2 "
+     "(1/4 [F, C - G] + 1/8 [G,C]) + O(h^3).",
+     VERIFIED(check_expansion, "apart:strang-marchuk:heun", "exact",
+              "1/4 F'G; -1/4 F'C; -1/4 G'F; -1/8 G'C; 1/4 C'F; 1/8 C'G", "2", "F+G"),
+     {0, "apart:macaron", "Euler sub-steps"}},
     {OWN("sets-macaron", "what theorem 1 becomes for " MACARON "(17)-(19), two feed-forward sets"),
-     "The trained Macaron layer: numerical - exact = h^2 (1/4 [F, G2 - G1] + 1/8 [G1,G2] - 1/2 F'F "
-     "- 1/8 G1'G1 - 1/8 G2'G2) + O(h^3).",
+     "The trained Macaron layer, its feed-forward sets G and C with weight 1/2 each: numerical - exact = "
+     "h^2 (1/4 [F, C - G] + 1/8 [G,C] - 1/2 F'F - 1/8 G'G - 1/8 C'C) + O(h^3).",
      VERIFIED(
-         check_sets, "macaron",
-         "-1/2 F'F; 1/4 F'G1; -1/4 F'G2; -1/4 G1'F; -1/8 G1'G1; -1/8 G1'G2; 1/4 G2'F; 1/8 G2'G1; -1/8 "
-         "G2'G2"),
-     {0, "strang-marchuk:heun", "Heun sub-steps"}},
+         check_expansion, "apart:macaron", "exact",
+         "-1/2 F'F; 1/4 F'G; -1/4 F'C; -1/4 G'F; -1/8 G'G; -1/8 G'C; 1/4 C'F; 1/8 C'G; -1/8 C'C",
+         "2", "F+G"),
+     {0, "apart:strang-marchuk:heun", "Heun sub-steps"}},
 
     /* ---- ODE Transformer: blocks as methods ------------------------------------------------------ */
     {PAPER("euler-block", ODE "(1), (6)"),

@@ -175,8 +175,8 @@ static double dense_distance(int pair)
     memcpy(dense, s.y, sizeof dense);
     memcpy(euler, s.y, sizeof euler);
     for (int n = 0; n < LAYERS; n++) {
-        sine_derivative(&s, OP_F, 1, dense, 0, NULL, F[n]);
-        sine_derivative(&s, OP_F, 1, euler, 0, NULL, F_euler);
+        sine_derivative(&s, OP_F, dense, 0, NULL, F[n]);
+        sine_derivative(&s, OP_F, euler, 0, NULL, F_euler);
         memcpy(dense, s.y, sizeof dense);
         for (int l = 0; l <= n; l++) {
             dense_weight(pair, n, l, w);
@@ -211,9 +211,9 @@ int check_dense(const Zoo *z, const char *const *arg, Finding *f)
 static void gate_step(const Sine *s, double bias, double h, double *y)
 {
     double k1[SINE_D], k2[SINE_D], at[SINE_D], x = bias;
-    sine_derivative(s, OP_F, 1, y, 0, NULL, k1);
+    sine_derivative(s, OP_F, y, 0, NULL, k1);
     for (int i = 0; i < SINE_D; i++) at[i] = y[i] + (k1[i] *= h);
-    sine_derivative(s, OP_F, 1, at, 0, NULL, k2);
+    sine_derivative(s, OP_F, at, 0, NULL, k2);
     for (uint64_t i = 0; i < SINE_D; i++)
         x += random_normal(51, 0, i) * k1[i] + random_normal(51, 1, i) * (k2[i] *= h);
     double g = 1 / (1 + exp(-x));
