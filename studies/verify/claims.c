@@ -30,6 +30,7 @@
 
 #define TWO "k1 = H(y)\nk2 = H(y + k1)\n"
 #define LM_RESNET "k1 = H(y)\ny' = K*y + (1-K)*y[-1] + "
+#define DLCL "k1 = F(y)\nk2 = F(y + 2/3*k1)\nk3 = F(y + 2/3*k1 + 3/4*k2)\ny' = y + "
 #define MACARON_LAYER \
     "k1 = G1(y)\nk2 = F(y + 1/2*k1)\nk3 = G2(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + "
 #define STRANG_H3                                                                          \
@@ -150,8 +151,8 @@ static const Claim claims[] = {
      {0, MACARON_LAYER "k3", "the last half step at full weight"}},
     {PAPER("macaron-times", MACARON "(14)-(16)"),
      "The scheme asks G at t, F at t, G at t + h/2: each operator keeps a clock of its own.",
-     VERIFIED(check_times, "strang-marchuk:euler", "G@0 F@0 G@1/2"),
-     {1, "G@0 F@1/2 G@1/2", "F asked at t + h/2"}},
+     VERIFIED(check_times, "strang-marchuk:euler", "G@0 F@0 G@0.5"),
+     {1, "G@0 F@0.5 G@0.5", "F asked at t + h/2"}},
     {PAPER("macaron-order",
            MACARON "section 3.3, theorem 1 and the scheme that \"reads as\" (14)-(16)"),
      "The Strang-Marchuk scheme as printed there, by Euler sub-steps, has a third-order local "
@@ -412,9 +413,13 @@ static const Claim claims[] = {
      {1, "-1/4 0 1/2", "k = -1/4 counted as stable"}},
     {OWN("dlcl-telescopes", ODE "table 7, DLCL"),
      "y_{n+1} = y_0 + sum_{l<=n} W_l F(y_l), as printed with one W a layer, telescopes to y_{n+1} "
-     "= y_n + W_n F(y_n): no multistep method, Euler with step W_n h.",
-     VERIFIED(check_dense, "layer"),
-     {0, "pair", "a weight for each pair of layers, as DLCL itself has them (Wang et al. 2019)"}},
+     "= y_n + W_n F(y_n): no multistep method, Euler with step W_n h. (Three layers, the weights 2/3, "
+     "3/4 and 4/7.)",
+     VERIFIED(check_same, DLCL "2/3*k1 + 3/4*k2 + 4/7*k3",
+              "k1 = F(y)\ny' = y + 2/3*k1 then k1 = F(y)\ny' = y + 3/4*k1 then "
+              "k1 = F(y)\ny' = y + 4/7*k1"),
+     {0, DLCL "1/2*k1 + 3/5*k2 + 4/7*k3",
+      "a weight for each pair of layers, as DLCL itself has them (Wang et al. 2019)"}},
     {INFERENCE("dlcl-order", ODE "table 7, DLCL, \"Multistep Euler\""),
      "DLCL, as printed, is consistent with step h for any weight W (K in the evidence).",
      ONLY_IF("W = 1, which is Euler", check_family, "k1 = H(y)\ny' = y + K*k1", "1", "1/2 1 3/2",

@@ -211,10 +211,7 @@ ClaimCheck check_converse;         /* longest word */
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */
 ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_dense;     /* layer: one weight a layer; pair: one a pair of layers */
-
-/* claims_neumann.c */
-ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
+ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
 ClaimCheck check_layer;     /* scheme, the paper's equations by name */
