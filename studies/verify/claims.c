@@ -548,8 +548,14 @@ static const Claim claims[] = {
      "No composition of real explicit Euler sub-steps has order 2, over H or over F and G one at a "
      "time, words of sublayers among them: the error has h^2 F'F with -1/2 sum a^2 over the steps a "
      "of F, and sum a = 1, sum_{i<j} a_i a_j = 1/2 would force sum a^2 = 0.",
-     VERIFIED(check_euler, "-1/2", "6",
-              "word:sf:euler|word:sffs:euler|word:fssf:euler|sandwich:3-1:euler|looped:3"),
+     VERIFIED(
+         check_euler, "-1/2",
+         "word:sf:euler|word:sffs:euler|word:fssf:euler|sandwich:3-1:euler|looped:3|"
+         "k1 = H(y)\nk2 = H(y + 3/2*k1)\ny' = y + 3/2*k1 - 1/2*k2|"
+         "k1 = H(y)\nk2 = H(y - 1/4*k1)\nk3 = H(y - 1/4*k1 + k2)\ny' = y - 1/4*k1 + k2 + 1/4*k3|"
+         "k1 = F(y)\nk2 = G(y - 1/2*k1)\nk3 = F(y - 1/2*k1 + k2)\ny' = y - 1/2*k1 + k2 + 3/2*k3|"
+         "k1 = G(y)\nk2 = F(y + 5/4*k1)\nk3 = G(y + 5/4*k1 + 3/4*k2)\n"
+         "k4 = F(y + 5/4*k1 + 3/4*k2 - 1/4*k3)\ny' = y + 5/4*k1 + 3/4*k2 - 1/4*k3 + 1/4*k4"),
      {0, "-1/4", "half of that coefficient"}},
     {OWN("euler-words-area", SANDWICH "section 2, words of signed area 0"),
      "A word of signed area 0 has order 2 as it is trained, a sublayer being an Euler sub-step.",

@@ -187,7 +187,7 @@ ClaimCheck check_global; /* scheme, system, order of the global error; scheme if
 ClaimCheck check_diffusion; /* interaction as in a system file; interaction if */
 
 /* claims_euler.c */
-ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, most sub-steps, words */
+ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, maps */
 
 /* claims_figures.c */
 ClaimCheck
