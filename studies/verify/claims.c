@@ -477,11 +477,6 @@ static const Claim claims[] = {
      "[F,G]: n/2 when interleaved, more with every k.",
      VERIFIED(check_sandwich, "1", "16"),
      {0, "0", "k (2n - k) in place of k (2n - k - 1)"}},
-    {OWN("sandwich-extreme", SANDWICH "section 4"),
-     "k = n - 1, the maximal value, gives s^n f^n, and with it the largest area of all orders, "
-     "n^2/2.",
-     VERIFIED(check_extreme, "6", "1"),
-     {1, "2", "k = n - 2"}},
     {OWN("sandwich-error", SANDWICH "section 4, read as a splitting"),
      "With shared weights and exact flows, s sf sf f (n = 3, k = 1) has order 1 for 3F + 3G, "
      "numerical - exact = 7/2 h^2 (G'F - F'G) + O(h^3); interleaved it would be 3/2.",
@@ -491,10 +486,6 @@ static const Claim claims[] = {
      "Palindromic words have area 0, so that with shared weights and exact flows their order is 2.",
      VERIFIED(check_palindromes, "mirror", "6"),
      {0, "repeat", "a word followed by itself"}},
-    {OWN("palindrome-only", "words of " SANDWICH "section 2"),
-     "Only palindromic words have area 0.",
-     REFUTED(check_converse, "7"),
-     {0, "6", "up to 6 letters"}},
     {OWN("strang-symmetry", "symmetry of Strang-Marchuk, " MACARON "section 3.3"),
      "By symmetry log(step)/h of Strang-Marchuk has no brackets of even degree.",
      VERIFIED(check_symmetry, "strang-marchuk", "8"),

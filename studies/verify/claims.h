@@ -202,11 +202,9 @@ ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall w
 ClaimCheck check_brackets;         /* scheme, degree, brackets */
 ClaimCheck check_symmetry;         /* scheme, degree */
 ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_extreme;          /* n, n - k */
 ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
 ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
 ClaimCheck check_palindromes;      /* mirror or repeat, longest half */
-ClaimCheck check_converse;         /* longest word */
 
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */
