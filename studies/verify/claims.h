@@ -264,9 +264,6 @@ int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes); /*
 int expansion_counts(const Expansion *x, size_t tree); /* 1: the tree is one of the field */
 int expansion_is_zero(const mpq_t q);                  /* or only rounding, for irrational tables */
 
-/* Returns n zeros, or NULL. The caller clears each and frees the list with memory_free. */
-mpq_t *expansion_rationals(size_t n);
-
 /* expansion_met: are the trees of this order as in want (NULL: zero)? expansion_as_wanted:
  * are all through the degree? */
 int expansion_met(const Expansion *x, int order, mpq_t *want);
