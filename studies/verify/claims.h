@@ -299,6 +299,14 @@ void net_close(Net *n);
 int net_perturb(Net *n);
 int net_shrink(Net *n, double factor);
 
+/* A text of the words 0, 1, .., whose targets are step i + 1, modulo the vocabulary. It must not move. */
+typedef struct {
+    int32_t input[NET_TOKENS], target[NET_TOKENS], position[NET_TOKENS];
+    size_t start[2];
+    Batch batch;
+} NetText;
+void net_text(int step, NetText *t);
+
 void net_start(double *y);                                           /* (N) out: a state */
 void net_add(const double *x, double c, const double *v, double *y); /* y = x + c v; y may be x */
 

@@ -79,6 +79,22 @@ int net_scheme(const Table *t, size_t layers, Net *n)
     return code;
 }
 
+void net_text(int step, NetText *t)
+{
+    for (int i = 0; i < TOKENS; i++) {
+        t->input[i] = t->position[i] = i;
+        t->target[i] = (step * i + 1) % NET_VOCAB;
+    }
+    t->start[0] = 0, t->start[1] = TOKENS;
+    t->batch = (Batch){.N = TOKENS,
+                       .S = 1,
+                       .longest = TOKENS,
+                       .input = t->input,
+                       .target = t->target,
+                       .position = t->position,
+                       .start = t->start};
+}
+
 void net_start(double *y)
 {
     for (uint64_t i = 0; i < N; i++) y[i] = random_normal(72, 0, i);
