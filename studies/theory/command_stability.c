@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "studies/measure/expansion.h"
+#include "studies/measure/region.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"

@@ -26,37 +26,6 @@ extern const Column phase_columns[];
 int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
                const char *dir);
 
-/* ---- region.c -------------------------------------------------------------------------------- */
-
-/* The region |R| <= 1, in the plane of h lambda or of its two parts. R is the largest amplification of a step
- * on y' = lambda_F y + lambda_G y (ode/theory/theory.h). */
-
-/* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,
- * both real or both imaginary. */
-enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
-
-typedef struct {
-    Table *const *table; /* frozen, (count), borrowed */
-    size_t count;
-    const double *real, *imag; /* (count), borrowed: ends of the stability intervals from 0 */
-    int plane;
-    size_t points;
-    double origin[2],
-        step[2];     /* grid of points by points: coordinates of its lower left corner, its steps */
-    double *modulus; /* (count, points, points), rows upwards; NULL: not filled */
-} Region;
-
-/* Computes modulus, which the caller frees. ERR_INPUT where the work is too much, before it begins. */
-int region_fill(Region *u);
-/* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
-int region_write(const Region *u, FILE *f);
-/* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots. */
-int region_save(const Region *u, const char *dir);
-
-/* Columns of these files: the grid, the lines of the boundaries, the number of stable schemes. */
-extern const Column region_grid[], region_split_grid[], region_lines[], region_split_lines[],
-    region_inside[], region_split_inside[];
-
 /* ---- spectrum.c ------------------------------------------------------------------------------ */
 
 /* The largest stable step of schemes on a particle system, by the eigenvalues of its Jacobian. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "studies/measure/convergence.h"
+#include "studies/measure/region.h"
 #include "studies/model/texts.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
@@ -250,7 +251,7 @@ static const Kind kinds[] = {
          "Shows eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
      .table = {{"jacobian", jacobian_schemes, "Amplification and Lipschitz estimates.", KIND_MANY},
                {"eigenvalues", jacobian_eigenvalues, "Eigenvalues", 0},
-               {"regions", jacobian_regions, "Boundaries |R| = 1", 0}},
+               {"regions", region_lines, "Boundaries |R| = 1", 0}},
      .plot = {{"jacobian", "Eigenvalues of the Jacobians, and where |R| = 1."}}},
 
     {.command = "truncation --refine",

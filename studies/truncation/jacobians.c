@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "studies/plot/contour.h"
-#include "studies/plot/plot.h"
+#include "studies/measure/region.h"
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
@@ -40,18 +39,6 @@ const Column jacobian_eigenvalues[] = {COLUMN(EigenvalueRow, layer),
                                        COLUMN(EigenvalueRow, re, .words = "real part"),
                                        COLUMN(EigenvalueRow, im, .words = "imaginary part"),
                                        {0}};
-
-typedef struct {
-    const char *scheme;
-    size_t line;
-    double re, im;
-} RegionRow;
-
-const Column jacobian_regions[] = {COLUMN(RegionRow, scheme),
-                                   COLUMN(RegionRow, line, .words = "number of the closed line"),
-                                   COLUMN(RegionRow, re, .words = "real part of h·λ"),
-                                   COLUMN(RegionRow, im, .words = "imaginary part of h·λ"),
-                                   {0}};
 
 typedef struct {
     TruncationInput *in;
@@ -158,65 +145,25 @@ static int study_field(Study *u)
 
 enum { GRID = 161, REGIONS = 6 };
 
-typedef struct {
-    Sheet *to;
-    const char *scheme;
-    size_t first, lines;
-} Lines;
-
-static void add_point(void *context, size_t line, double x, double y)
-{
-    Lines *l = context;
-    sheet_row(l->to, &(RegionRow){l->scheme, l->first + line, x, y});
-    if (line >= l->lines) l->lines = line + 1;
-}
-
-/* Fills the grid with |R| of a scheme. */
-static int fill_grid(const Table *scheme, const double low[2], const double step[2], double *value)
-{
-    Stability *s;
-    Table *t = table_freeze(scheme);
-    if (!t) return ERR_MEMORY;
-    int code = stability_new(t, &s);
-    for (size_t k = 0; code == 0 && k < GRID * GRID; k++) {
-        double at[2] = {low[0] + step[0] * (double)(k % GRID),
-                        low[1] + step[1] * (double)(k / GRID)},
-               z[COLOURS][2];
-        part(FIELD_SPLIT, t->colours, at, z);
-        value[k] = stability_at(s, (const double(*)[2])z);
-    }
-    if (code == 0) stability_free(s);
-    table_free(t);
-    return code;
-}
-
 /* Puts the boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
-static int add_regions(const Study *u, Plot *p, Sheet *to, double *value)
+static int add_regions(const Study *u, Plot *p, const char *dir)
 {
-    const Selection *s = &u->in->schemes;
     static const double usual[2][2] = {{-3.2, 1}, {-3.2, 3.2}};
-    double low[2], step[2];
-    size_t line = 0;
-    const Column *c = jacobian_regions;
+    const Selection *s = &u->in->schemes;
+    Table *table[REGIONS] = {0};
+    Region r = {.table = table, .plane = PLANE_LAMBDA, .points = GRID};
+    int code = 0;
     for (int k = 0; k < 2; k++) { /* a box that holds the eigenvalues and the usual regions */
-        low[k] = fmin(usual[k][0], 1.1 * u->low[k]);
-        step[k] = (fmax(usual[k][1], 1.1 * u->high[k]) - low[k]) / (GRID - 1);
+        r.origin[k] = fmin(usual[k][0], 1.1 * u->low[k]);
+        r.step[k] = (fmax(usual[k][1], 1.1 * u->high[k]) - r.origin[k]) / (GRID - 1);
     }
-    for (size_t i = 0; i < s->count && i < REGIONS; i++) {
-        Lines l = {.to = to, .scheme = s->scheme[i]->name, .first = line};
-        TRY(fill_grid(s->scheme[i], low, step, value));
-        TRY(contour_find(value, GRID, GRID, low, step, 1 + 1e-9, add_point, &l));
-        for (size_t k = 0; k < l.lines; k++) {
-            plot_item(p, "regions.csv", "using ($%d == %zu ? $%d : 1/0):%d with lines",
-                      sheet_column(c, "line"), line + k, sheet_column(c, "re"),
-                      sheet_column(c, "im"));
-            if (k == 0) plot_more(p, "title %s noenhanced", l.scheme);
-            if (k > 0) plot_more(p, "notitle");
-            plot_style(p, i);
-        }
-        line += l.lines;
-    }
-    return 0;
+    for (; code == 0 && r.count < s->count && r.count < REGIONS; r.count++)
+        if (!(table[r.count] = table_freeze(s->scheme[r.count]))) code = ERR_MEMORY;
+    if (code == 0) code = region_fill(&r);
+    if (code == 0) code = region_overlay(&r, dir, "regions.csv", p);
+    for (size_t i = 0; i < r.count; i++) table_free(table[i]);
+    memory_free(r.modulus);
+    return code;
 }
 
 static void draw_eigenvalues(const Study *u, Plot *p)
@@ -245,23 +192,12 @@ static int draw(const Study *u, const char *dir)
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
                        "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", PLOT_EQUAL};
     Plot *p;
-    Sheet *regions = NULL;
-    double *value = memory_new(GRID * GRID, sizeof *value);
-    if (!value) return ERR_MEMORY;
-    int code = sheet_new(jacobian_regions, &regions);
-    if (code == 0) code = plot_new(dir, &frame, &p);
-    if (code == 0) {
-        plot_setting(p, "set xtics 1\nset ytics 1");
-        draw_eigenvalues(u, p);
-        code = add_regions(u, p, regions, value);
-        if (code == 0) code = output_sheet(regions, SHEET_CSV, dir, "regions.csv");
-        if (code == 0)
-            code = plot_finish(p);
-        else
-            plot_drop(p);
-    }
-    sheet_free(regions);
-    memory_free(value);
+    TRY(plot_new(dir, &frame, &p));
+    plot_setting(p, "set xtics 1\nset ytics 1");
+    draw_eigenvalues(u, p);
+    int code = add_regions(u, p, dir);
+    if (code == 0) return plot_finish(p);
+    plot_drop(p);
     return code;
 }
 

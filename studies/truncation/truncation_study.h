@@ -64,7 +64,7 @@ int truncation_fields(const TruncationInput *in, const Table *scheme);
 
 /* jacobians.c: finds Lipschitz estimates, eigenvalues and the step's stability, layer by layer, on the first sentence.
  * Prints the table (csv: as CSV); writes jacobian.csv, eigenvalues.csv and the plot to dir. */
-extern const Column jacobian_schemes[], jacobian_eigenvalues[], jacobian_regions[];
+extern const Column jacobian_schemes[], jacobian_eigenvalues[];
 int jacobian_study(TruncationInput *in, int csv, const char *dir);
 
 /* refine_study.c: measures the perplexity of the text's first `tokens` tokens with 1, 2, 4,

@@ -101,33 +101,31 @@ int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *ou
 
 /* ---- claims_sine.c: a field whose derivatives are known ---------------------------------------- */
 
-enum { SINE_D = 4, SINE_UNITS = 5, SINE_SETS = 2 };
+enum { SINE_D = 4, SINE_UNITS = 5 };
 
-/* f_s(y) = A_s sin(B_s y + b_s) for each colour and each set s. This is a network of one layer, so
+/* f(y) = A sin(B y + b) for each colour. This is a network of one layer, so
  * f^(m)(y)(v1, .., vm) = A (sin(B y + b + m pi/2) * B v1 * .. * B vm), and every elementary differential is a
  * recursion over its tree. */
 typedef struct {
-    System system;                     /* its context is the Sine in a flow or step */
-    int sets;                          /* 0: all sets equal the first */
-    double weight[COLOURS][SINE_SETS]; /* with `mixed` the operator is sum_s weight f_s */
-    int mixed;
-    double A[COLOURS][SINE_SETS][SINE_D][SINE_UNITS];
-    double B[COLOURS][SINE_SETS][SINE_UNITS][SINE_D];
-    double b[COLOURS][SINE_SETS][SINE_UNITS];
+    System system;          /* its context is the Sine in a flow or step */
+    double weight[COLOURS]; /* factors of the operators in the system: 1, but in a flow */
+    double A[COLOURS][SINE_D][SINE_UNITS];
+    double B[COLOURS][SINE_UNITS][SINE_D];
+    double b[COLOURS][SINE_UNITS];
     double y[SINE_D]; /* initial */
 } Sine;
 
 /* Fills a field from the seed. one_field: G = C = 0, so that F alone stands for the field. */
 void sine_new(Sine *s, uint64_t seed, int one_field);
 
-/* out (D) = f^(m)(y)(v1, .., vm) of an operator and a set (from 1); v (m, D). */
-void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
-                     const double (*v)[SINE_D], double *out);
+/* out (D) = f^(m)(y)(v1, .., vm) of an operator; v (m, D). */
+void sine_derivative(const Sine *s, int op, const double *y, int m, const double (*v)[SINE_D],
+                     double *out);
 
-/* out (D) = F(t)(y) of a tree; set 1. */
+/* out (D) = F(t)(y) of a tree. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
 
-/* Moves y (D) by the flow of w[OP_F] F + w[OP_G] G + w[OP_C] C over time t of either sign; set 1. */
+/* Moves y (D) by the flow of w[OP_F] F + w[OP_G] G + w[OP_C] C over time t of either sign. */
 int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y);
 
 /* Moves y (D) by one step of a frozen table. The history comes from the flow. */
@@ -144,8 +142,8 @@ void sine_subtract(double *e, double c, const double *v); /* e (D) -= c v */
 
 enum { MAP_PARTS = 3 };
 
-/* A map joins tables and exact flows: "exact", "exact:1/2" (time h/2), a scheme's name, a scheme's statements, or
- * several of them with " then " between. */
+/* A map joins tables and exact flows: "exact", "exact:1/2" (time h/2), a scheme's name, a scheme's statements,
+ * "apart:NAME" (the second set of F or of G is C), or several of them with " then " between. */
 typedef struct {
     int open; /* 0: nothing to free */
     size_t parts;
@@ -189,7 +187,7 @@ ClaimCheck check_global; /* scheme, system, order of the global error; scheme if
 ClaimCheck check_diffusion; /* interaction as in a system file; interaction if */
 
 /* claims_euler.c */
-ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, most sub-steps, words */
+ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, maps */
 
 /* claims_figures.c */
 ClaimCheck
@@ -204,23 +202,14 @@ ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall w
 ClaimCheck check_brackets;         /* scheme, degree, brackets */
 ClaimCheck check_symmetry;         /* scheme, degree */
 ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_extreme;          /* n, n - k */
 ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
 ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
 ClaimCheck check_palindromes;      /* mirror or repeat, longest half */
-ClaimCheck check_converse;         /* longest word */
-
-/* claims_sets.c */
-ClaimCheck check_sets;      /* scheme, h^2 terms with two feed-forward sets */
-ClaimCheck check_set_order; /* schemes, order */
 
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */
 ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_dense;     /* layer: one weight a layer; pair: one a pair of layers */
-
-/* claims_neumann.c */
-ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
+ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
 ClaimCheck check_layer;     /* scheme, the paper's equations by name */
@@ -275,9 +264,6 @@ int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes); /*
 int expansion_counts(const Expansion *x, size_t tree); /* 1: the tree is one of the field */
 int expansion_is_zero(const mpq_t q);                  /* or only rounding, for irrational tables */
 
-/* Returns n zeros, or NULL. The caller clears each and frees the list with memory_free. */
-mpq_t *expansion_rationals(size_t n);
-
 /* expansion_met: are the trees of this order as in want (NULL: zero)? expansion_as_wanted:
  * are all through the degree? */
 int expansion_met(const Expansion *x, int order, mpq_t *want);
@@ -312,6 +298,14 @@ void net_close(Net *n);
  * sublayers' last matrices. */
 int net_perturb(Net *n);
 int net_shrink(Net *n, double factor);
+
+/* A text of the words 0, 1, .., whose targets are step i + 1, modulo the vocabulary. It must not move. */
+typedef struct {
+    int32_t input[NET_TOKENS], target[NET_TOKENS], position[NET_TOKENS];
+    size_t start[2];
+    Batch batch;
+} NetText;
+void net_text(int step, NetText *t);
 
 void net_start(double *y);                                           /* (N) out: a state */
 void net_add(const double *x, double c, const double *v, double *y); /* y = x + c v; y may be x */

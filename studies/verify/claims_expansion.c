@@ -47,7 +47,7 @@ int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-mpq_t *expansion_rationals(size_t n)
+static mpq_t *rationals(size_t n)
 {
     mpq_t *q = memory_new(n, sizeof *q);
     for (size_t i = 0; q && i < n; i++) mpq_init(q[i]);
@@ -100,8 +100,8 @@ static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
         x->has_minus = 1;
         for (int op = 0; op < COLOURS; op++) mpq_set(x->minus.weight[op], x->map.weight[op]);
     }
-    x->want = expansion_rationals(x->forest->count);
-    x->have = expansion_rationals(x->forest->count);
+    x->want = rationals(x->forest->count);
+    x->have = rationals(x->forest->count);
     if (!x->want || !x->have) return ERR_MEMORY;
     sine_new(&x->sine, SEED, x->one_field);
     x->coarsest = COARSEST + (int)ceil(log2(table_double(x->map.weight[OP_F])));

@@ -16,11 +16,11 @@ static int in_list(const char *list, const char *value)
     return 0;
 }
 
-/* The defects for all values, to test that they are affine in K. */
+/* The expansions for all values, to test that the defects are affine in K. */
 typedef struct {
-    size_t count, trees;
+    size_t count;
     mpq_t k[VALUES];
-    mpq_t *have[VALUES];
+    Expansion x[VALUES];
 } Family;
 
 /* slope = (d_i - d_0) / (k_i - k_0) */
@@ -29,9 +29,15 @@ static void divided(const Family *y, size_t i, size_t tree, mpq_t slope)
     mpq_t dk;
     mpq_init(dk);
     mpq_sub(dk, y->k[i], y->k[0]);
-    mpq_sub(slope, y->have[i][tree], y->have[0][tree]);
+    mpq_sub(slope, y->x[i].have[tree], y->x[0].have[tree]);
     mpq_div(slope, slope, dk);
     mpq_clear(dk);
+}
+
+/* Returns the number of trees whose defects are looked at. */
+static size_t trees(const Family *y)
+{
+    return y->x[0].forest->first[y->x[0].degree + 1];
 }
 
 static int is_affine(const Family *y)
@@ -39,7 +45,7 @@ static int is_affine(const Family *y)
     mpq_t a, b;
     mpq_inits(a, b, NULL);
     int affine = y->count > 2;
-    for (size_t t = 0; affine && t < y->trees; t++) {
+    for (size_t t = 0; affine && t < trees(y); t++) {
         divided(y, 1, t, a);
         for (size_t i = 2; i < y->count; i++) {
             divided(y, i, t, b);
@@ -66,17 +72,18 @@ static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_
 
 /* Says "F'F: -1/2 + 1 K" for the first tree that depends on K; adds all
  * trees to the derivation. */
-static int say_affine(const Family *y, const Expansion *x, Finding *f)
+static int say_affine(const Family *y, Finding *f)
 {
+    const Expansion *x = &y->x[0];
     mpq_t slope, at_zero;
     char name[256], line[96];
     int code = 0, said = 0;
     mpq_inits(slope, at_zero, NULL);
-    for (size_t t = 0; code == 0 && t < y->trees; t++) {
+    for (size_t t = 0; code == 0 && t < trees(y); t++) {
         if (!expansion_counts(x, t)) continue;
         divided(y, 1, t, slope);
         mpq_mul(at_zero, slope, y->k[0]);
-        mpq_sub(at_zero, y->have[0][t], at_zero);
+        mpq_sub(at_zero, x->have[t], at_zero);
         if (mpq_sgn(slope) == 0 && mpq_sgn(at_zero) == 0) continue;
         code = tree_name(x->forest, t, name, sizeof name);
         affine_text(at_zero, slope, line, sizeof line);
@@ -87,69 +94,48 @@ static int say_affine(const Family *y, const Expansion *x, Finding *f)
     return code;
 }
 
-static void family_free(Family *y)
-{
-    for (size_t i = 0; i < y->count; i++) {
-        for (size_t t = 0; t < y->trees; t++) mpq_clear(y->have[i][t]);
-        memory_free(y->have[i]);
-        mpq_clear(y->k[i]);
-    }
-}
-
-/* Keeps the defects through h^order for one value. */
-static int family_add(Family *y, const Expansion *x, int order, const char *value)
-{
-    size_t i = y->count;
-    y->trees = x->forest->first[order + 1];
-    if (i == VALUES) return error_set(ERR_INPUT, "too many values");
-    if (!(y->have[i] = expansion_rationals(y->trees))) return ERR_MEMORY;
-    mpq_init(y->k[i]);
-    y->count++;
-    TRY(terms_number(value, y->k[i]));
-    for (size_t t = 0; t < y->trees; t++) mpq_set(y->have[i][t], x->have[t]);
-    return 0;
-}
-
-/* Tests for one value whether the member has at least the order. The last
- * expansion stays open for names. */
-static int family_member(const Zoo *z, const char *const *arg, const char *value, Family *y,
-                         Expansion *x, Finding *f, int *met)
+/* Adds a value and tests whether its member has at least the order. */
+static int family_add(const Zoo *z, const char *const *arg, const char *value, Family *y,
+                      Finding *f, int *met)
 {
     int order = atoi(arg[1]), all = 1;
     double slope, control;
+    if (y->count == VALUES) return error_set(ERR_INPUT, "too many values");
+    Expansion *x = &y->x[y->count];
     char *text = claim_value(arg[0], value);
     int code = text ? expansion_open(z, text, "exact", order, arg[4], x) : ERR_MEMORY;
     memory_free(text);
     TRY(code);
+    mpq_init(y->k[y->count]);
+    TRY(terms_number(value, y->k[y->count++]));
     for (int n = 1; n <= order; n++) all = all && expansion_met(x, n, NULL);
     *met = all && x->expands && expansion_is_zero(x->have_y);
-    code = expansion_measure(x, order, &slope, &control);
+    TRY(expansion_measure(x, order, &slope, &control));
     f->sound =
         f->sound && (slope > order + 1 - claim_near) == *met && !(control > order + claim_near);
     finding_say(f, " %s (measured %.2f)", *met ? "yes" : "no", claim_slope(slope - 1));
-    if (code == 0) code = family_add(y, x, order, value);
-    return code;
+    return 0;
 }
 
 int check_family(const Zoo *z, const char *const *arg, Finding *f)
 {
     Family y = {0};
-    Expansion x = {0};
     char *values = memory_string(arg[2]), *rest = values;
     int code = values ? 0 : ERR_MEMORY;
     f->holds = f->conditional = 1;
     finding_say(f, "order %s at K =", arg[1]);
     for (char *value; code == 0 && (value = strsep(&rest, " "));) {
         int met = 0;
-        expansion_close(&x);
         finding_say(f, "%s %s", value == values ? "" : ",", value);
-        code = family_member(z, arg, value, &y, &x, f, &met);
+        code = family_add(z, arg, value, &y, f, &met);
         f->holds = f->holds && met;
         f->conditional = f->conditional && arg[3] && met == in_list(arg[3], value);
     }
-    if (code == 0 && is_affine(&y)) code = say_affine(&y, &x, f);
-    expansion_close(&x);
-    family_free(&y);
+    if (code == 0 && is_affine(&y)) code = say_affine(&y, f);
+    for (size_t i = 0; i < y.count; i++) {
+        expansion_close(&y.x[i]);
+        mpq_clear(y.k[i]);
+    }
     memory_free(values);
     return code;
 }

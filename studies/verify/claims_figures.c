@@ -167,35 +167,17 @@ int check_memory(const Zoo *z, const char *const *arg, Finding *f)
 
 enum { DOUBLINGS = 6 };
 
-/* Gives the network a text of NET_TOKENS words. *loss: nats a word. */
-static int text_loss(Model *m, double *loss)
-{
-    int32_t input[NET_TOKENS], target[NET_TOKENS], position[NET_TOKENS];
-    size_t start[] = {0, NET_TOKENS};
-    for (int32_t i = 0; i < NET_TOKENS; i++) {
-        input[i] = i % NET_VOCAB;
-        target[i] = (2 * i + 1) % NET_VOCAB;
-        position[i] = i;
-    }
-    Batch b = {.N = NET_TOKENS,
-               .S = 1,
-               .longest = NET_TOKENS,
-               .input = input,
-               .target = target,
-               .position = position,
-               .start = start};
-    return model_forward(m, &b, 0, 0, NULL, loss);
-}
-
 /* Runs the layer in 2^j steps of 2^-j, j = 0 .. DOUBLINGS: its output y (N) and the loss after it. */
 static int refine(const Net *n, const Table *t, int j, double y[NET_N], double *loss)
 {
     Model *m;
+    NetText text;
     double x[NET_N];
     net_start(x);
+    net_text(2, &text);
     TRY(bridge_refine(n->model, t, t, (size_t)1 << j, &m));
     int code = model_run_plan(m, NET_TOKENS, x, y);
-    if (code == 0) code = text_loss(m, loss);
+    if (code == 0) code = model_forward(m, &text.batch, 0, 0, NULL, loss);
     model_free(m);
     return code;
 }

@@ -21,21 +21,12 @@ static size_t embedding(const Net *n)
  * r0 = sqrt(D) E, each row read once. */
 static int gradient_at(const Net *n, const double *y, double *dy)
 {
-    int32_t input[TOKENS], target[TOKENS], position[TOKENS];
-    size_t first[] = {0, TOKENS};
+    NetText text;
     double E[N], mean;
-    for (int i = 0; i < TOKENS; i++)
-        input[i] = position[i] = i, target[i] = (3 * i + 1) % NET_VOCAB;
-    Batch b = {.N = TOKENS,
-               .S = 1,
-               .longest = TOKENS,
-               .input = input,
-               .target = target,
-               .position = position,
-               .start = first};
+    net_text(3, &text);
     for (int i = 0; i < N; i++) E[i] = y[i] / sqrt(WIDTH);
     n->f64->put(backend_at(n->f64, model_data(n->model), embedding(n)), E, N);
-    TRY(model_gradient(n->model, &b, 1, &mean));
+    TRY(model_gradient(n->model, &text.batch, 1, &mean));
     n->f64->get(dy, backend_at(n->f64, model_grad(n->model), embedding(n)), N);
     for (int i = 0; i < N; i++) dy[i] /= sqrt(WIDTH);
     return 0;

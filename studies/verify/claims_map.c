@@ -1,4 +1,5 @@
 /* claims_map.c: maps made of schemes and exact flows, as series in exact rationals and by numbers. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -26,11 +27,46 @@ static int parse(const char *statements, Table **out)
     return 0;
 }
 
+/* Gives the two sets of a scheme's operator colours of their own, C for the second, each with its own weight in the
+ * field: what the scheme solves once the sets are trained apart. */
+static int set_apart(const Table *t, Table **out)
+{
+    int op = table_sets(t, OP_F) > 1 ? OP_F : OP_G;
+    char *text = NULL, *body = NULL;
+    size_t bytes;
+    mpq_t w[COLOURS];
+    mpq_inits(w[OP_F], w[OP_G], w[OP_C], NULL);
+    FILE *f = open_memstream(&text, &bytes);
+    int code = f ? table_print(t, f) : ERR_MEMORY;
+    if (f) fclose(f);
+    for (int k = OP_F; k <= OP_G; k++) table_weight(t, k, 1, w[k]);
+    table_weight(t, op, 2, w[OP_C]);
+    char second[] = {table_letters[op], '2', '(', '\0'};
+    for (char *at = text; code == 0 && (at = strstr(at, second));) at[0] = 'C', at[1] = ' ';
+    if (code == 0 && gmp_asprintf(&body, "field %Qd F %Qd C %Qd G%s", w[OP_F], w[OP_C], w[OP_G],
+                                  strstr(text, "\nk1 ")) < 0)
+        code = ERR_MEMORY;
+    if (code == 0) code = parse(body, out);
+    mpq_clears(w[OP_F], w[OP_G], w[OP_C], NULL);
+    free(text);
+    free(body);
+    return code;
+}
+
 int map_table(const Zoo *z, const char *spec, Table **out)
 {
-    Table *t = NULL;
+    static const char apart[] = "apart:";
+    Table *t = NULL, *whole = NULL;
     *out = NULL;
+    int two = strncmp(spec, apart, strlen(apart)) == 0;
+    if (two) spec += strlen(apart);
     TRY(is_text(spec) ? parse(spec, &t) : zoo_find(z, spec, "exact", &t));
+    if (two) {
+        whole = t;
+        int code = set_apart(whole, &t);
+        table_free(whole);
+        TRY(code);
+    }
     *out = table_freeze(t);
     table_free(t);
     return *out ? 0 : ERR_MEMORY;

@@ -71,24 +71,25 @@ int check_stability(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- stability intervals ---------------------------------------------------------------------------- */
 
-static void decay(const System *s, int set, double t, const double *y, double *dy)
+/* Half of the field a y + b. param: a/2, b/2. */
+static void affine(const System *s, int set, double t, const double *y, double *dy)
 {
     (void)set, (void)t;
-    *dy = s->param[0] * *y;
+    *dy = s->param[0] * *y + s->param[1];
 }
 
-/* Computes |y| after n steps of 1/10 on y' = -y from exact history, F = G = -y/2. */
-static int decayed(const Table *t, int n, double *end)
+/* Computes y after n steps of h on y' = a y + b from 1, with exact history where there is any (b = 0). */
+static int stepped(const Table *t, double a, double b, double h, int n, double *end)
 {
-    double rate = -0.5, y = 1, past[8];
-    System s = {.name = "decay", .n = 1, .d = 1, .field = {decay, decay}, .param = &rate};
+    double half[2] = {a / 2, b / 2}, y = 1, past[8];
+    System s = {.name = "affine", .n = 1, .d = 1, .field = {affine, affine}, .param = half};
     Stepper *st;
     TRY(stepper_new(t, &s, &st));
     int code = stepper_history(st) <= 8 ? 0 : ERR_MISUSE;
-    for (int j = 0; j < 8; j++) past[j] = exp((j + 1) / 10.0);
-    if (code == 0) code = stepper_begin(st, 0, 0.1, &y, START_GIVEN, past);
+    for (int j = 0; j < 8; j++) past[j] = exp(-a * h * (j + 1));
+    if (code == 0) code = stepper_begin(st, 0, h, &y, START_GIVEN, past);
     for (int i = 0; i < n && code == 0; i++) code = stepper_step(st);
-    *end = fabs(*stepper_state(st));
+    if (code == 0) *end = *stepper_state(st);
     stepper_free(st);
     return code;
 }
@@ -101,108 +102,79 @@ int check_limits(const Zoo *z, const char *const *arg, Finding *f)
     TRY(map_table(z, arg[0], &t));
     int code = stability_limits(t, &real, &imag);
     if (code == 0) code = stability_roots(t, &stable, &on_circle);
-    if (code == 0) code = decayed(t, 400, &end);
+    if (code == 0) code = stepped(t, -1, 0, 0.1, 400, &end);
     table_free(t);
     f->holds = stable && fabs(real - strtod(arg[1], NULL)) <= 1e-9 &&
                fabs(imag - strtod(arg[2], NULL)) <= 1e-9 && on_circle == atoi(arg[3]);
-    f->sound = f->sound && (end > 1) == (real > -0.1);
+    f->sound = f->sound && (fabs(end) > 1) == (real > -0.1);
     finding_say(f,
                 "%s: limits %.10g and %.10gi, %d root(s) on the circle; y' = -y at h = 1/10 "
                 "measured: |y| = %.1e after 400 steps from exact values",
-                arg[0], real, imag, on_circle, end);
+                arg[0], real, imag, on_circle, fabs(end));
     return code;
 }
 
-/* ---- dense history ------------------------------------------------------------------------------------- */
+/* ---- Backward Euler ------------------------------------------------------------------------------------- */
 
-enum { LAYERS = 6 };
-
-/* w: weight of F(y_l) in y_{n+1}, for the layer l alone, or for the pair. */
-static void dense_weight(int pair, int n, int l, mpq_t w)
+/* Is R(z) = sum c_m z^m at z = 1 .. 9? A polynomial of degree below 9 is then that one. The coefficients are not
+ * negative, so |R| is R. */
+static int is_polynomial(const Table *t, const char *coefficients, int *equal)
 {
-    mpq_set_si(w, 2 + l, (unsigned long)(3 + l * l + (pair ? n - l : 0)));
-    mpq_canonicalize(w);
-}
-
-/* F(y) = 1 - y^2/3, exactly. */
-static void quadratic(const mpq_t y, mpq_t F)
-{
-    mpq_t third;
-    mpq_init(third);
-    mpq_set_si(third, -1, 3);
-    mpq_mul(F, y, y);
-    mpq_mul(F, F, third);
-    mpq_set_ui(third, 1, 1);
-    mpq_add(F, F, third);
-    mpq_clear(third);
-}
-
-/* Is y_0 + sum_l w_l F(y_l), carried through LAYERS layers, equal to y_n + w_n F(y_n)
- * at each? Uses rationals. */
-static int telescopes(int pair)
-{
-    mpq_t y[LAYERS + 1], F[LAYERS], w, term, euler;
-    int same = 1;
-    mpq_inits(w, term, euler, NULL);
-    for (int n = 0; n <= LAYERS; n++) mpq_init(y[n]);
-    for (int n = 0; n < LAYERS; n++) mpq_init(F[n]);
-    mpq_set_ui(y[0], 1, 2);
-    for (int n = 0; n < LAYERS; n++) {
-        quadratic(y[n], F[n]);
-        mpq_set(y[n + 1], y[0]);
-        for (int l = 0; l <= n; l++) {
-            dense_weight(pair, n, l, w);
-            mpq_mul(term, w, F[l]);
-            mpq_add(y[n + 1], y[n + 1], term);
-        }
-        mpq_add(euler, y[n], term); /* the last term is w_n F(y_n) */
-        same = same && mpq_equal(euler, y[n + 1]);
+    Stability *s;
+    TRY(stability_new(t, &s));
+    *equal = 1;
+    for (int z = 1; z <= 9; z++) {
+        const double half[COLOURS][2] = {[OP_F] = {z / 2.}, [OP_G] = {z / 2.}};
+        double sum = 0, power = 1;
+        char *end = NULL;
+        for (const char *at = coefficients; *at; at = end, power *= z)
+            sum += power * strtod(at, &end);
+        *equal = *equal && fabs(stability_at(s, half) - sum) <= 1e-13 * sum;
     }
-    for (int n = 0; n <= LAYERS; n++) mpq_clear(y[n]);
-    for (int n = 0; n < LAYERS; n++) mpq_clear(F[n]);
-    mpq_clears(w, term, euler, NULL);
-    return same;
-}
-
-/* Does the same on the sine field. Returns the distance after LAYERS layers of h = 1/4. */
-static double dense_distance(int pair)
-{
-    Sine s;
-    double F[LAYERS][SINE_D], dense[SINE_D], euler[SINE_D], F_euler[SINE_D];
-    mpq_t w;
-    mpq_init(w);
-    sine_new(&s, 81, 1);
-    memcpy(dense, s.y, sizeof dense);
-    memcpy(euler, s.y, sizeof euler);
-    for (int n = 0; n < LAYERS; n++) {
-        sine_derivative(&s, OP_F, 1, dense, 0, NULL, F[n]);
-        sine_derivative(&s, OP_F, 1, euler, 0, NULL, F_euler);
-        memcpy(dense, s.y, sizeof dense);
-        for (int l = 0; l <= n; l++) {
-            dense_weight(pair, n, l, w);
-            sine_subtract(dense, -0.25 * table_double(w), F[l]);
-        }
-        sine_subtract(euler, -0.25 * table_double(w), F_euler);
-    }
-    mpq_clear(w);
-    sine_subtract(dense, 1, euler);
-    return sine_norm(dense);
-}
-
-int check_dense(const Zoo *z, const char *const *arg, Finding *f)
-{
-    (void)z;
-    int pair = strcmp(arg[0], "pair") == 0;
-    double distance = dense_distance(pair), control = dense_distance(1);
-    /* 6 layers of a few sums of numbers of size 1 */
-    f->holds = telescopes(pair);
-    f->sound = f->sound && (distance <= 1e-13) == f->holds && !(control <= 1e-13);
-    finding_say(f,
-                "%d layers of F = 1 - y^2/3 in rationals, weights all different: %s Euler with "
-                "step W_n; on the sine field %.1e apart (control, weights by pairs of layers: "
-                "%.1e)",
-                LAYERS, f->holds ? "equal to" : "not", distance, control);
+    stability_free(s);
     return 0;
+}
+
+/* Measures the slope of the distance from Backward Euler, (y + h b)/(1 - h a), on y' = a y + b. */
+static int distance_slope(const Table *t, double b, double *slope)
+{
+    enum { STEPS = 6 };
+    const double a = -0.7;
+    double e[STEPS], end = NAN;
+    for (int j = 0; j < STEPS; j++) {
+        double h = ldexp(1, -3 - j);
+        TRY(stepped(t, a, b, h, 1, &end));
+        e[j] = fabs(end - (1 + h * b) / (1 - h * a));
+    }
+    *slope = sine_slope(e, STEPS);
+    return 0;
+}
+
+/* The claim holds if the method is consistent at all. Under the condition (F linear), R(z) is the
+ * polynomial and shares with 1/(1-z) = 1 + z + z^2 + ... the terms below z^n. */
+int check_backward(const Zoo *z, const char *const *arg, Finding *f)
+{
+    Table *t;
+    Theory theory;
+    double linear = NAN, biased = NAN;
+    int n = atoi(arg[2]), polynomial = 0, ones = 0;
+    TRY(map_table(z, arg[0], &t));
+    int code = theory_search(t, 2, &theory);
+    if (code == 0) code = is_polynomial(t, arg[1], &polynomial);
+    if (code == 0) code = distance_slope(t, 0, &linear);
+    if (code == 0) code = distance_slope(t, 0.4, &biased);
+    for (const char *at = arg[1]; *at; at++) ones += *at == '1';
+    f->holds = theory.consistent;
+    f->conditional = polynomial && ones == n && fabs(linear - n) <= 0.25;
+    f->sound = f->sound && (biased >= 1.75) == theory.consistent;
+    finding_say(
+        f,
+        "nonlinear F: order %d%s; linear F: R(z) %s %s (coefficients of 1, z, ..), 1/(1-z) = 1 1 1 "
+        "1 ..; measured distance from Backward Euler: h^%.2f for F = ay, h^%.2f for F = ay + b",
+        theory.order, theory.expands ? "" : " (F(F(y)) has no expansion about y)",
+        polynomial ? "=" : "is not", arg[1], linear, biased);
+    table_free(t);
+    return code;
 }
 
 /* ---- a gate with input ---------------------------------------------------------------------------------- */
@@ -211,9 +183,9 @@ int check_dense(const Zoo *z, const char *const *arg, Finding *f)
 static void gate_step(const Sine *s, double bias, double h, double *y)
 {
     double k1[SINE_D], k2[SINE_D], at[SINE_D], x = bias;
-    sine_derivative(s, OP_F, 1, y, 0, NULL, k1);
+    sine_derivative(s, OP_F, y, 0, NULL, k1);
     for (int i = 0; i < SINE_D; i++) at[i] = y[i] + (k1[i] *= h);
-    sine_derivative(s, OP_F, 1, at, 0, NULL, k2);
+    sine_derivative(s, OP_F, at, 0, NULL, k2);
     for (uint64_t i = 0; i < SINE_D; i++)
         x += random_normal(51, 0, i) * k1[i] + random_normal(51, 1, i) * (k2[i] *= h);
     double g = 1 / (1 + exp(-x));

@@ -20,37 +20,33 @@ void net_close(Net *n)
     model_free(n->model);
 }
 
-int net_perturb(Net *n)
+/* Makes x -> factor x + noise r of every parameter, r random; with a factor of the sublayers' last matrices alone. */
+static int change(const Net *n, double factor, double noise)
 {
     const Param *p;
     size_t count = model_params(n->model, &p);
     for (size_t i = 0; i < count; i++) {
+        if (factor != 1 && !strstr(p[i].name, ".out.") && !strstr(p[i].name, ".down.")) continue;
         double *x = memory_new(p[i].size, sizeof *x);
         void *at = backend_at(n->f64, model_data(n->model), p[i].offset);
         if (!x) return ERR_MEMORY;
         n->f64->get(x, at, p[i].size);
-        for (size_t k = 0; k < p[i].size; k++) x[k] += 0.1 * random_normal(71, i, k);
+        for (size_t k = 0; k < p[i].size; k++)
+            x[k] = factor * x[k] + noise * random_normal(71, i, k);
         n->f64->put(at, x, p[i].size);
         memory_free(x);
     }
     return 0;
 }
 
+int net_perturb(Net *n)
+{
+    return change(n, 1, 0.1);
+}
+
 int net_shrink(Net *n, double factor)
 {
-    const Param *p;
-    size_t count = model_params(n->model, &p);
-    for (size_t i = 0; i < count; i++) {
-        if (!strstr(p[i].name, ".out.") && !strstr(p[i].name, ".down.")) continue;
-        double *x = memory_new(p[i].size, sizeof *x);
-        void *at = backend_at(n->f64, model_data(n->model), p[i].offset);
-        if (!x) return ERR_MEMORY;
-        n->f64->get(x, at, p[i].size);
-        for (size_t k = 0; k < p[i].size; k++) x[k] *= factor;
-        n->f64->put(at, x, p[i].size);
-        memory_free(x);
-    }
-    return 0;
+    return change(n, factor, 0);
 }
 
 int net_open(Plan *plan, Net *n)
@@ -81,6 +77,22 @@ int net_scheme(const Table *t, size_t layers, Net *n)
     int code = bridge_system(n->model, &(LayerOf){.n = TOKENS}, &n->system);
     if (code != 0) net_close(n);
     return code;
+}
+
+void net_text(int step, NetText *t)
+{
+    for (int i = 0; i < TOKENS; i++) {
+        t->input[i] = t->position[i] = i;
+        t->target[i] = (step * i + 1) % NET_VOCAB;
+    }
+    t->start[0] = 0, t->start[1] = TOKENS;
+    t->batch = (Batch){.N = TOKENS,
+                       .S = 1,
+                       .longest = TOKENS,
+                       .input = t->input,
+                       .target = t->target,
+                       .position = t->position,
+                       .start = t->start};
 }
 
 void net_start(double *y)
@@ -163,31 +175,6 @@ static void four_stages(const Net *n, Equations *f, const double *x, double *y)
     memcpy(y, at, sizeof at);
 }
 
-static void rk2(const Net *n, const double *x, double *y)
-{
-    net_two_stages(n, net_block, 0.5, 0.5, x, y);
-}
-
-static void rk2_unit(const Net *n, const double *x, double *y)
-{
-    net_two_stages(n, net_block, 1, 1, x, y);
-}
-
-static void rk4(const Net *n, const double *x, double *y)
-{
-    four_stages(n, net_block, x, y);
-}
-
-static void rk2_released(const Net *n, const double *x, double *y)
-{
-    net_two_stages(n, net_layer, 0.5, 0.5, x, y);
-}
-
-static void rk4_released(const Net *n, const double *x, double *y)
-{
-    four_stages(n, net_layer, x, y);
-}
-
 static void layer_twice(const Net *n, const double *x, double *y)
 {
     double between[N];
@@ -195,31 +182,46 @@ static void layer_twice(const Net *n, const double *x, double *y)
     net_layer(n, between, y);
 }
 
-static const struct {
+/* A block by its name: `run` itself, or two or four stages over it. */
+typedef struct {
     const char *name;
     Equations *run;
-} equations[] = {{"layer", net_layer},           {"layer-twice", layer_twice},
-                 {"macaron", macaron},           {"rk2", rk2},
-                 {"rk2-unit", rk2_unit},         {"rk4", rk4},
-                 {"rk2-released", rk2_released}, {"rk4-released", rk4_released}};
+    int stages;
+    double weight; /* gamma of two stages */
+} Block;
 
-static Equations *find_equations(const char *name)
+static const Block *find_block(const char *name)
 {
-    for (size_t i = 0; i < sizeof equations / sizeof *equations; i++)
-        if (strcmp(equations[i].name, name) == 0) return equations[i].run;
+    static const Block blocks[] = {
+        {"layer", net_layer, 0, 0},          {"layer-twice", layer_twice, 0, 0},
+        {"macaron", macaron, 0, 0},          {"rk2", net_block, 2, 0.5},
+        {"rk2-unit", net_block, 2, 1},       {"rk4", net_block, 4, 0},
+        {"rk2-released", net_layer, 2, 0.5}, {"rk4-released", net_layer, 4, 0}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (strcmp(blocks[i].name, name) == 0) return &blocks[i];
     return NULL;
 }
 
+static void run_block(const Net *n, const Block *b, const double *x, double *y)
+{
+    if (b->stages == 2)
+        net_two_stages(n, b->run, b->weight, b->weight, x, y);
+    else if (b->stages == 4)
+        four_stages(n, b->run, x, y);
+    else
+        b->run(n, x, y);
+}
+
 /* Measures the distance of the scheme's plan from equations, and from the same on a state moved by 1e-6. */
-static int plan_distance(const Net *n, Equations *run, double *distance, double *control)
+static int plan_distance(const Net *n, const Block *block, double *distance, double *control)
 {
     double x[N], a[N], b[N];
     net_start(x);
     TRY(model_run_plan(n->model, TOKENS, x, a));
-    run(n, x, b);
+    run_block(n, block, x, b);
     *distance = distance_of(a, b);
     x[0] += 1e-6;
-    run(n, x, b);
+    run_block(n, block, x, b);
     *control = distance_of(a, b);
     return bridge_system_failed(n->system);
 }
@@ -229,14 +231,14 @@ int check_layer(const Zoo *z, const char *const *arg, Finding *f)
     Table *t;
     Net n;
     double distance = NAN, control = NAN;
-    Equations *run = find_equations(arg[1]);
-    if (!run) return error_set(ERR_MISUSE, "no equations named %s", arg[1]);
+    const Block *block = find_block(arg[1]);
+    if (!block) return error_set(ERR_MISUSE, "no equations named %s", arg[1]);
     TRY(map_table(z, arg[0], &t));
     int code = net_scheme(t, 1, &n);
     table_free(t);
     TRY(code);
     code = net_perturb(&n);
-    if (code == 0) code = plan_distance(&n, run, &distance, &control);
+    if (code == 0) code = plan_distance(&n, block, &distance, &control);
     net_close(&n);
     f->holds = distance <= rounding;
     f->sound = f->sound && !(control <= rounding);
@@ -298,7 +300,7 @@ static int released_distances(const Zoo *z, const char *const *arg, Net *n, doub
     double x[N], a[N], b[N];
     net_start(x);
     TRY(model_run_plan(n->model, TOKENS, x, a));
-    find_equations(arg[2])(n, x, b);
+    run_block(n, find_block(arg[2]), x, b);
     *over_L = distance_of(a, b);
     TRY(step_whole(z, arg[3], n, x, b));
     *over_whole = distance_of(a, b);

@@ -56,7 +56,7 @@ static int read_claim(OwnClaim *o)
     while (k < KINDS && strcmp(kinds[k].word, word) != 0) k++;
     /* Maps of registered claims are no schemes. */
     int named = *scheme && strcmp(scheme, "exact") != 0 && strncmp(scheme, "exact:", 6) != 0 &&
-                !strpbrk(scheme, "=|");
+                strncmp(scheme, "apart:", 6) != 0 && !strpbrk(scheme, "=|");
     if (k == KINDS || !named || !is_number(number, kinds[k].terms)) return expected(o->text);
     at += strspn(at, " ");
     if (!kinds[k].terms && *at) return expected(o->text);

@@ -29,11 +29,6 @@ static int power(const Derived *d)
     return n;
 }
 
-static int checked(FILE *out)
-{
-    return ferror(out) ? error_set(ERR_SYSTEM, "the report cannot be written") : 0;
-}
-
 /* ---- Markdown ------------------------------------------------------------------------------------------ */
 
 /* Writes text with a backslash before characters that are special in Markdown or a table. */
@@ -56,28 +51,6 @@ static void markdown_derivation(const Finding *f, FILE *out)
             fprintf(out, "| `%s` | %d | %s |\n", f->derived[k].term, power(&f->derived[k]),
                     f->derived[k].coefficient);
     }
-}
-
-int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out)
-{
-    char verdict[512];
-    fprintf(out, "# Derivations, claim by claim\n\n");
-    markdown_text(reading, out);
-    fprintf(out, "\n");
-    for (size_t i = 0; i < count; i++) {
-        claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
-        fprintf(out, "\n## %s\n\n*", c[i]->id);
-        markdown_text(c[i]->source, out);
-        fprintf(out, "* (%s)\n\n", claim_origin(c[i]->origin));
-        markdown_text(c[i]->statement, out);
-        fprintf(out, "\n\n**%c", toupper((unsigned char)verdict[0]));
-        markdown_text(verdict + 1, out);
-        fprintf(out, ".** Evidence: ");
-        markdown_text(f[i].text, out);
-        fprintf(out, ".\n");
-        markdown_derivation(&f[i], out);
-    }
-    return checked(out);
 }
 
 /* ---- LaTeX --------------------------------------------------------------------------------------------- */
@@ -154,28 +127,56 @@ static void latex_derivation(const Finding *f, FILE *out)
     }
 }
 
-int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
+/* ---- both ---------------------------------------------------------------------------------------------- */
+
+/* What stands before a claim's id, source, origin, statement, verdict and evidence, and around all claims. */
+typedef struct {
+    void (*text)(const char *s, FILE *out);
+    void (*derivation)(const Finding *f, FILE *out);
+    const char *begin, *before[6], *end;
+} Form;
+
+static int report(const Form *o, const Claim *const *c, const Finding *f, size_t count, FILE *out)
 {
     char verdict[512];
-    fprintf(out, "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
-                 "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
-                 "\\section*{Derivations, claim by claim}\n\\sloppy\n");
-    put_text(reading, out);
+    fputs(o->begin, out);
+    o->text(reading, out);
+    fputs("\n", out);
     for (size_t i = 0; i < count; i++) {
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
-        fprintf(out, "\n\n\\subsection*{");
-        put_text(c[i]->id, out);
-        fprintf(out, "}\n\\emph{");
-        put_text(c[i]->source, out);
-        fprintf(out, " (%s).} ", claim_origin(c[i]->origin));
-        put_text(c[i]->statement, out);
-        fprintf(out, "\n\n\\textbf{%c", toupper((unsigned char)verdict[0]));
-        put_text(verdict + 1, out);
-        fprintf(out, ".} Evidence: ");
-        put_text(f[i].text, out);
-        fprintf(out, ".\n");
-        latex_derivation(&f[i], out);
+        verdict[0] = (char)toupper((unsigned char)verdict[0]);
+        const char *part[] = {c[i]->id,        c[i]->source, claim_origin(c[i]->origin),
+                              c[i]->statement, verdict,      f[i].text};
+        for (int k = 0; k < 6; k++) {
+            fputs(o->before[k], out);
+            o->text(part[k], out);
+        }
+        fputs(".\n", out);
+        o->derivation(&f[i], out);
     }
-    fprintf(out, "\n\\end{document}\n");
-    return checked(out);
+    fputs(o->end, out);
+    return ferror(out) ? error_set(ERR_SYSTEM, "the report cannot be written") : 0;
+}
+
+int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out)
+{
+    static const Form form = {markdown_text,
+                              markdown_derivation,
+                              "# Derivations, claim by claim\n\n",
+                              {"\n## ", "\n\n*", "* (", ")\n\n", "\n\n**", ".** Evidence: "},
+                              ""};
+    return report(&form, c, f, count, out);
+}
+
+int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
+{
+    static const Form form = {
+        put_text,
+        latex_derivation,
+        "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
+        "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
+        "\\section*{Derivations, claim by claim}\n\\sloppy\n",
+        {"\n\\subsection*{", "}\n\\emph{", " (", ").} ", "\n\n\\textbf{", ".} Evidence: "},
+        "\n\\end{document}\n"};
+    return report(&form, c, f, count, out);
 }

@@ -10,24 +10,23 @@
 
 static const double half_pi = 1.57079632679489661923;
 
-void sine_derivative(const Sine *s, int op, int set, const double *y, int m,
-                     const double (*v)[SINE_D], double *out)
+void sine_derivative(const Sine *s, int op, const double *y, int m, const double (*v)[SINE_D],
+                     double *out)
 {
-    int k = s->sets && set == 2;
     double unit[SINE_UNITS];
     for (int u = 0; u < SINE_UNITS; u++) {
-        double x = s->b[op][k][u] + m * half_pi;
-        for (int i = 0; i < SINE_D; i++) x += s->B[op][k][u][i] * y[i];
+        double x = s->b[op][u] + m * half_pi;
+        for (int i = 0; i < SINE_D; i++) x += s->B[op][u][i] * y[i];
         unit[u] = sin(x);
         for (int j = 0; j < m; j++) {
             double Bv = 0;
-            for (int i = 0; i < SINE_D; i++) Bv += s->B[op][k][u][i] * v[j][i];
+            for (int i = 0; i < SINE_D; i++) Bv += s->B[op][u][i] * v[j][i];
             unit[u] *= Bv;
         }
     }
     for (int i = 0; i < SINE_D; i++) {
         out[i] = 0;
-        for (int u = 0; u < SINE_UNITS; u++) out[i] += s->A[op][k][i][u] * unit[u];
+        for (int u = 0; u < SINE_UNITS; u++) out[i] += s->A[op][i][u] * unit[u];
     }
 }
 
@@ -36,40 +35,32 @@ void sine_differential(const Sine *s, const Forest *f, size_t tree, const double
     const Tree *t = &f->tree[tree];
     double v[TREE_MAX][SINE_D];
     for (int k = 0; k < t->children; k++) sine_differential(s, f, (size_t)t->child[k], y, v[k]);
-    sine_derivative(s, t->colour, 1, y, t->children, (const double(*)[SINE_D])v, out);
+    sine_derivative(s, t->colour, y, t->children, (const double(*)[SINE_D])v, out);
 }
 
-static void field(const System *system, int op, int set, const double *y, double *dy)
+static void field(const System *system, int op, const double *y, double *dy)
 {
     const Sine *s = system->context; /* a stepper may hand on a copy of the system */
-    double part[SINE_D];
-    if (!s->mixed) {
-        sine_derivative(s, op, set, y, 0, NULL, dy);
-        return;
-    }
-    memset(dy, 0, SINE_D * sizeof *dy);
-    for (int k = 0; k < SINE_SETS; k++) {
-        sine_derivative(s, op, k + 1, y, 0, NULL, part);
-        for (int i = 0; i < SINE_D; i++) dy[i] += s->weight[op][k] * part[i];
-    }
+    sine_derivative(s, op, y, 0, NULL, dy);
+    for (int i = 0; i < SINE_D; i++) dy[i] *= s->weight[op];
 }
 
 static void field_F(const System *s, int set, double t, const double *y, double *dy)
 {
-    (void)t;
-    field(s, OP_F, set, y, dy);
+    (void)set, (void)t;
+    field(s, OP_F, y, dy);
 }
 
 static void field_G(const System *s, int set, double t, const double *y, double *dy)
 {
-    (void)t;
-    field(s, OP_G, set, y, dy);
+    (void)set, (void)t;
+    field(s, OP_G, y, dy);
 }
 
 static void field_C(const System *s, int set, double t, const double *y, double *dy)
 {
-    (void)t;
-    field(s, OP_C, set, y, dy);
+    (void)set, (void)t;
+    field(s, OP_C, y, dy);
 }
 
 void sine_new(Sine *s, uint64_t seed, int one_field)
@@ -81,10 +72,11 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
                            .d = SINE_D,
                            .field = {field_F, field_G, field_C},
                            .t_end = 1,
-                           .h0 = 0.125}};
+                           .h0 = 0.125},
+                .weight = {1, 1, 1}};
     /* A has size 1 and B size 1/2, so Lipschitz constants are near 1
      * and h = 1/8 is asymptotic. */
-    double *all[] = {&s->A[0][0][0][0], &s->B[0][0][0][0], &s->b[0][0][0], s->y};
+    double *all[] = {&s->A[0][0][0], &s->B[0][0][0], &s->b[0][0], s->y};
     size_t count[] = {sizeof s->A / sizeof(double), sizeof s->B / sizeof(double),
                       sizeof s->b / sizeof(double), SINE_D};
     double scale[] = {0.6, 0.5, 1, 1};
@@ -98,11 +90,8 @@ int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y)
 {
     Sine mixed = *s;
     double end[SINE_D], agreement;
-    if (!s->mixed) {
-        mixed.mixed = 1;
-        mixed.system.decoder = w[OP_C] != 0;
-        for (int op = 0; op < COLOURS; op++) mixed.weight[op][0] = w[op];
-    }
+    mixed.system.decoder = w[OP_C] != 0;
+    memcpy(mixed.weight, w, sizeof mixed.weight);
     mixed.system.initial = y;
     mixed.system.context = &mixed;
     TRY(reference_solve(&mixed.system, &t, 1, end, &agreement));

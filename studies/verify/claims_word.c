@@ -131,7 +131,7 @@ int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
 
 /* Returns twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. It
  * is counted, not read off a table. */
-static long pairs_of(const char *word, char a, char b)
+static long pairs(const char *word, char a, char b)
 {
     long as = 0, bs = 0, sum = 0;
     for (; *word; word++) {
@@ -143,77 +143,50 @@ static long pairs_of(const char *word, char a, char b)
     return sum;
 }
 
-static long pairs(const char *word)
+/* Counts the pairs of a word in the plane of F and G, of a decoder's word in those of F and C and of C and G too, and
+ * compares them with twice the coefficients of the brackets in log(step) of a scheme. *agree: 0 where one differs. */
+static int areas(const Zoo *z, const char *scheme, const char *word, long twice[3], int *agree)
 {
-    return pairs_of(word, 's', 'f');
-}
-
-/* Is twice the coefficient of [p,q] in log(step) of a name equal to n? */
-static int area_of(const Zoo *z, const char *name, int p, int q, long n, int *equal)
-{
+    static const struct {
+        int p, q;
+        char a, b;
+    } plane[] = {{OP_F, OP_G, 's', 'f'}, {OP_F, OP_C, 's', 'c'}, {OP_C, OP_G, 'c', 'f'}};
     Table *t;
     mpq_t area;
-    TRY(map_table(z, name, &t));
+    int code = 0, planes = strchr(word, 'c') ? 3 : 1;
+    TRY(map_table(z, scheme, &t));
     mpq_init(area);
-    int code = bracket_area(t, p, q, area);
-    mpq_mul_2exp(area, area, 1);
-    *equal = mpq_cmp_si(area, n, 1) == 0;
+    for (int i = 0; code == 0 && i < planes; i++) {
+        twice[i] = pairs(word, plane[i].a, plane[i].b);
+        code = bracket_area(t, plane[i].p, plane[i].q, area);
+        mpq_mul_2exp(area, area, 1);
+        *agree = *agree && mpq_cmp_si(area, twice[i], 1) == 0;
+    }
     mpq_clear(area);
     table_free(t);
     return code;
 }
 
-static int area_is(const Zoo *z, const char *name, long n, int *equal)
+/* Writes s^k (sf)^(n-k) f^k, or (sc)^k (scf)^(n-k) f^k, where attention and cross-attention move as one. */
+static void write_sandwich(int n, int k, int decoder, char *w)
 {
-    return area_of(z, name, OP_F, OP_G, n, equal);
-}
-
-static void write_sandwich(int n, int k, char *w)
-{
-    for (int i = 0; i < k; i++) *w++ = 's';
-    for (int i = k; i < n; i++) *w++ = 's', *w++ = 'f';
+    for (int i = 0; i < n; i++) {
+        *w++ = 's';
+        if (decoder) *w++ = 'c';
+        if (i >= k) *w++ = 'f';
+    }
     for (int i = 0; i < k; i++) *w++ = 'f';
     *w = '\0';
 }
 
-/* Writes (sc)^k (scf)^(n-k) f^k: attention and cross-attention move as one. */
-static void write_decoder_sandwich(int n, int k, char *w)
-{
-    char word[2 * WORD_MAX + 1];
-    write_sandwich(n, k, word);
-    for (const char *s = word; *s; s++) {
-        *w++ = *s;
-        if (*s == 's') *w++ = 'c';
-    }
-    *w = '\0';
-}
-
-/* Do brackets and counted pairs of a decoder's word agree in the planes of all pairs of its operators? */
-static int decoder_areas(const Zoo *z, const char *word, long twice[3], int *agree)
-{
-    static const struct {
-        int p, q;
-        char a, b;
-    } plane[] = {{OP_F, OP_C, 's', 'c'}, {OP_F, OP_G, 's', 'f'}, {OP_C, OP_G, 'c', 'f'}};
-    char name[4 * WORD_MAX];
-    snprintf(name, sizeof name, "word:%s", word);
-    *agree = 1;
-    for (int i = 0; i < 3; i++) {
-        int equal;
-        twice[i] = pairs_of(word, plane[i].a, plane[i].b);
-        TRY(area_of(z, name, plane[i].p, plane[i].q, twice[i], &equal));
-        *agree = *agree && equal;
-    }
-    return 0;
-}
-
 int check_decoder_word(const Zoo *z, const char *const *arg, Finding *f)
 {
-    int n = atoi(arg[1]), k = atoi(arg[2]), agree;
-    char word[3 * WORD_MAX + 1];
+    int n = atoi(arg[1]), k = atoi(arg[2]), agree = 1;
+    char word[3 * WORD_MAX + 1], name[4 * WORD_MAX];
     long twice[3];
-    write_decoder_sandwich(n, k, word);
-    TRY(decoder_areas(z, word, twice, &agree));
+    write_sandwich(n, k, 1, word);
+    snprintf(name, sizeof name, "word:%s", word);
+    TRY(areas(z, name, word, twice, &agree));
     size_t fs[2] = {0};
     for (const char *c = arg[0]; *c; c++) fs[0] += *c == 'f';
     for (const char *c = word; *c; c++) fs[1] += *c == 'f';
@@ -231,16 +204,13 @@ static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Fin
     int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1;
     for (int n = 1; n <= most; n++)
         for (int k = 0; k < n; k++, words++) {
-            char word[3 * WORD_MAX + 1], name[64];
-            long twice[3] = {0}, area = n + (long)k * (2 * n - k - c);
-            int agree;
-            (decoder ? write_decoder_sandwich : write_sandwich)(n, k, word);
-            snprintf(name, sizeof name, "sandwich:%d-%d", n, k);
-            twice[1] = pairs(word);
-            TRY(decoder ? decoder_areas(z, word, twice, &agree)
-                        : area_is(z, name, twice[1], &agree));
-            sound = sound && agree;
-            met += twice[1] == area && (!decoder || (twice[0] == n && twice[2] == area));
+            char word[3 * WORD_MAX + 1], name[4 * WORD_MAX];
+            long twice[3], area = n + (long)k * (2 * n - k - c);
+            write_sandwich(n, k, decoder, word);
+            snprintf(name, sizeof name, "word:%s", word);
+            if (!decoder) snprintf(name, sizeof name, "sandwich:%d-%d", n, k);
+            TRY(areas(z, name, word, twice, &sound));
+            met += twice[0] == area && (!decoder || (twice[1] == n && twice[2] == area));
         }
     f->holds = met == words;
     f->sound = f->sound && sound;
@@ -253,11 +223,7 @@ static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Fin
 
 int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
 {
-    char word[2 * WORD_MAX + 1];
-    write_sandwich(16, 6, word);
-    TRY(all_sandwiches(z, arg, 0, f));
-    finding_say(f, "; n = 16: interleaved 8, k = 6 %g, k = 15 128", (double)pairs(word) / 2);
-    return 0;
+    return all_sandwiches(z, arg, 0, f);
 }
 
 int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
@@ -265,54 +231,15 @@ int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
     return all_sandwiches(z, arg, 1, f);
 }
 
-/* Makes the next arrangement of the letters in rising order (Narayana Pandita). Returns 0 past the last. */
-static int next_word(char *w, int n)
+/* Writes the word of n bits, then perhaps an s, then its mirror (or itself again, the mutant). */
+static void write_double(unsigned bits, int n, int middle, int mirror, char *w)
 {
-    int i = n - 2, j = n - 1;
-    while (i >= 0 && w[i] >= w[i + 1]) i--;
-    if (i < 0) return 0;
-    while (w[j] <= w[i]) j--;
-    char swap = w[i];
-    w[i] = w[j], w[j] = swap;
-    for (i++, j = n - 1; i < j; i++, j--) swap = w[i], w[i] = w[j], w[j] = swap;
-    return 1;
-}
-
-int check_extreme(const Zoo *z, const char *const *arg, Finding *f)
-{
-    int n = atoi(arg[0]), k = n - atoi(arg[1]), words = 0, equal;
-    char word[2 * WORD_MAX + 1], all[2 * WORD_MAX + 1], name[64];
-    long most = -1;
-    memset(all, 'f', (size_t)n);
-    memset(all + n, 's', (size_t)n);
-    all[2 * n] = '\0';
-    do {
-        if (pairs(all) > most) most = pairs(all);
-        words++;
-    } while (next_word(all, 2 * n));
-    write_sandwich(n, k, word);
-    snprintf(name, sizeof name, "sandwich:%d-%d", n, k);
-    TRY(area_is(z, name, pairs(word), &equal));
-    f->sound = f->sound && equal;
-    f->holds = pairs(word) == most && strspn(word, "s") == (size_t)n;
-    finding_say(f, "n = %d: %s has area %g; the largest of all %d words with n s and n f is %g", n,
-                word, (double)pairs(word) / 2, words, (double)most / 2);
-    return 0;
-}
-
-static void bits_word(unsigned bits, int n, char *w)
-{
-    for (int i = 0; i < n; i++) w[i] = bits >> i & 1 ? 's' : 'f';
-    w[n] = '\0';
-}
-
-/* Appends the mirror of half a word (or its repetition, the mutant); odd lengths have one letter between. */
-static void complete(char *w, int n, int middle, int mirror)
-{
-    int m = n + middle;
+    for (int i = 0; i < n; i++) {
+        w[i] = bits >> i & 1 ? 's' : 'f';
+        w[mirror ? 2 * n + middle - 1 - i : n + middle + i] = w[i];
+    }
     if (middle) w[n] = 's';
-    for (int i = 0; i < n; i++) w[m + i] = mirror ? w[n - 1 - i] : w[i];
-    w[m + n] = '\0';
+    w[2 * n + middle] = '\0';
 }
 
 int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
@@ -320,16 +247,13 @@ int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
     int mirror = strcmp(arg[0], "mirror") == 0, most = atoi(arg[1]), words = 0, zero = 0, sound = 1;
     double slope;
     for (int n = 1; n <= most; n++)
-        for (unsigned bits = 0; bits < 2u << n; bits++) {
+        for (unsigned bits = 0; bits < 2u << n; bits++, words++) {
             char word[2 * WORD_MAX + 2], name[80];
-            int equal;
-            bits_word(bits >> 1, n, word);
-            complete(word, n, bits & 1, mirror);
+            long twice[3];
+            write_double(bits >> 1, n, bits & 1, mirror, word);
             snprintf(name, sizeof name, "word:%s", word);
-            TRY(area_is(z, name, pairs(word), &equal));
-            sound = sound && equal;
-            zero += pairs(word) == 0;
-            words++;
+            TRY(areas(z, name, word, twice, &sound));
+            zero += twice[0] == 0;
         }
     TRY(local_slope(z, mirror ? "word:sffs" : "word:sfsf", &slope));
     f->holds = zero == words;
@@ -337,38 +261,5 @@ int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
     finding_say(
         f, "%d of %d such words up to %d letters have area 0; local error of %s measured h^%.2f",
         zero, words, 2 * most + 1, mirror ? "sffs" : "sfsf", slope);
-    return 0;
-}
-
-static int is_palindrome(const char *w)
-{
-    size_t n = strlen(w);
-    for (size_t i = 0; i < n / 2; i++)
-        if (w[i] != w[n - 1 - i]) return 0;
-    return 1;
-}
-
-int check_converse(const Zoo *z, const char *const *arg, Finding *f)
-{
-    int most = atoi(arg[0]), others = 0, zero = 0, equal = 1;
-    char word[WORD_MAX + 1], first[WORD_MAX + 1] = "", name[64];
-    for (int n = 1; n <= most; n++)
-        for (unsigned bits = 0; bits < 1u << n; bits++) {
-            bits_word(bits, n, word);
-            if (is_palindrome(word)) continue;
-            others++;
-            if (pairs(word) != 0) continue;
-            if (!zero++) strcpy(first, word);
-        }
-    f->holds = zero == 0;
-    finding_say(f, "%d of %d non-palindromic words up to %d letters have area 0", zero, others,
-                most);
-    if (!zero) return 0;
-    double slope;
-    snprintf(name, sizeof name, "word:%s", first);
-    TRY(area_is(z, name, 0, &equal));
-    TRY(local_slope(z, name, &slope));
-    f->sound = f->sound && equal && fabs(slope - 3) <= 0.25;
-    finding_say(f, ", the first is %s: order 2, local error measured h^%.2f", first, slope);
     return 0;
 }

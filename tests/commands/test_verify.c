@@ -192,6 +192,7 @@ TEST(test_own_refused)
         {"macaron order 2 3", "expected \"SCHEME order P\""},
         {"order 2", "expected \"SCHEME order P\""},
         {"exact:1/0 order 2", "expected \"SCHEME order P\""},
+        {"apart:macaron order 1", "expected \"SCHEME order P\""},
         {"nothing order 2", "nothing"},
         {"rk4 order 8", "expected an order of 7 at most"},
         {"macaron error 99:", "expected an order of 7 at most"},

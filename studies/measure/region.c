@@ -1,12 +1,11 @@
 /* region.c: computes |R| of schemes on a grid of a plane and the boundaries |R| = 1, and draws them. */
-#include "studies/theory/theory.h"
+#include "studies/measure/region.h"
 
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/plot/contour.h"
-#include "studies/plot/plot.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
@@ -48,14 +47,14 @@ typedef struct {
     const char *column[2]; /* names of x and y in each table */
     const char *title, *x, *y;
 } Plane;
-#define SPLIT(x, y)                                                                            \
-    {                                                                                          \
-        "split", "split-contours", region_split_grid, region_split_lines, region_split_inside, \
-            {"zF", "zG"}, "Stability on the split test equation: |R| = 1", x, y                \
+#define SPLIT(x, y)                                                                                \
+    {                                                                                              \
+        "split", "split-contours.csv", region_split_grid, region_split_lines, region_split_inside, \
+            {"zF", "zG"}, "Stability on the split test equation: |R| = 1", x, y                    \
     }
 static const Plane planes[] = {
     {"stability",
-     "contours",
+     "contours.csv",
      region_grid,
      region_lines,
      region_inside,
@@ -178,7 +177,7 @@ static void write_point(void *context, size_t line, double x, double y)
 /* Adds a line for a region that is a part of the imaginary axis alone, as it has no contour. */
 static void add_segment(const Region *u, size_t i, Lines *l)
 {
-    if (u->plane != PLANE_LAMBDA || u->real[i] != 0 || !(u->imag[i] > 0)) return;
+    if (u->plane != PLANE_LAMBDA || !u->real || u->real[i] != 0 || !(u->imag[i] > 0)) return;
     double top = u->origin[1] + u->step[1] * (double)(u->points - 1);
     size_t line = l->lines;
     write_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
@@ -199,15 +198,6 @@ static int write_contours(const Region *u, Lines *l, FILE *f)
     return 0;
 }
 
-static int save_contours(const Region *u, Lines *l, const char *dir)
-{
-    char name[64];
-    Output o;
-    snprintf(name, sizeof name, "%s.csv", planes[u->plane].contours);
-    TRY(output_open(&o));
-    return output_put(&o, write_contours(u, l, o.f), dir, name);
-}
-
 /* ---- plots ------------------------------------------------------------------------------------------ */
 
 enum { PLOT_SCHEMES = 10 }; /* number in one plot */
@@ -223,13 +213,13 @@ static const char *side_words(const Region *u, size_t i)
 }
 
 /* Adds the lines of scheme `first` of all, the i-th of the plot. */
-static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, size_t i)
+static void add_lines(Plot *p, const Region *u, const Lines *l, const char *file, size_t first,
+                      size_t i)
 {
     const Plane *plane = &planes[u->plane];
-    char title[300], file[64], number[32];
+    char title[300], number[32];
     int line = sheet_column(plane->line, "line"), x = sheet_column(plane->line, plane->column[0]);
     int y = sheet_column(plane->line, plane->column[1]);
-    snprintf(file, sizeof file, "%s.csv", plane->contours);
     snprintf(title, sizeof title, "%s%s", l->scheme, l->lines ? "" : side_words(u, first));
     if (!l->lines) {
         plot_item(p, NULL, "NaN with lines title %s noenhanced", title);
@@ -244,6 +234,22 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, size_t first, si
         if (k > 0) plot_more(p, "notitle");
         plot_style(p, i);
     }
+}
+
+static int write_lines(const Region *u, Lines *l, const char *dir, const char *file)
+{
+    Output o;
+    TRY(output_open(&o));
+    return output_put(&o, write_contours(u, l, o.f), dir, file);
+}
+
+int region_overlay(const Region *u, const char *dir, const char *file, Plot *p)
+{
+    Lines *l = memory_new(u->count, sizeof *l);
+    int code = l ? write_lines(u, l, dir, file) : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && i < u->count; i++) add_lines(p, u, &l[i], file, i, i);
+    memory_free(l);
+    return code;
 }
 
 /* Draws the axes through 0 over the shade of `file`, which hides gnuplot's own. */
@@ -340,7 +346,8 @@ static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
     } else {
         code = shade_counts(p, u, name, first, count, dir);
     }
-    for (size_t i = 0; code == 0 && i < count; i++) add_lines(p, u, &l[first + i], first + i, i);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        add_lines(p, u, &l[first + i], plane->contours, first + i, i);
     if (code == 0) return plot_finish(p);
     plot_drop(p);
     return code;
@@ -354,7 +361,7 @@ int region_save(const Region *u, const char *dir)
     TRY(output_open(&o));
     TRY(output_put(&o, region_write(u, o.f), dir, name));
     Lines *l = memory_new(u->count, sizeof *l);
-    int code = l ? save_contours(u, l, dir) : ERR_MEMORY;
+    int code = l ? write_lines(u, l, dir, planes[u->plane].contours) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
     memory_free(l);
     return code;
