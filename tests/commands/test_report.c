@@ -715,7 +715,7 @@ TEST(test_refusals)
         {"", "say of which directory"},
         {"nothing", "nothing: no study in it"},
         {"nowhere", "nowhere/report.html: No such file"},
-        {"a.txt", "a.txt: "},
+        {"a.txt", "a.txt/report.html: Not a directory"},
         {"little --out nothing", "cannot write nothing: it is not a regular file"},
         {"little --out a.txt/page.html", "cannot write a.txt/page.html"},
         {"little --out new/page.html", "cannot write new/page.html"}};
