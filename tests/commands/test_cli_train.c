@@ -273,9 +273,10 @@ TEST(test_one_file)
     run_ok("data --corpus one.txt --parts 10,1,1 --csv");
     assert_string_equal(out, split);
     free(split);
-    const char *sum = strrchr(out, ',') + 1;
-    shell_ok("echo %.64s > told; sha256sum text/test.txt | cut -c1-64 > sum", sum);
-    assert_true(same_files("told", "sum"));
+    char sum[32];
+    snprintf(sum, sizeof sum, "%s", strrchr(out, ',')); /* of the test text */
+    run_ok("data --corpus text --csv");
+    assert_string_equal(strrchr(out, ','), sum);
     must_refuse("train --corpus one.txt --parts 8,1 --out other" SMALL_TRAINING,
                 "--parts: expected three shares");
     must_refuse("train --corpus one.txt --parts 8,1,0 --out other" SMALL_TRAINING, "--parts: ");
