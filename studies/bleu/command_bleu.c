@@ -283,8 +283,8 @@ static int add_metric(Study *u, int metric)
     }
     progress_show("%zu resamples of %s", u->resamples, metric_name(metric));
     if (code == 0)
-        code = bootstrap_paired(metric, &u->metric, u->statistics, u->systems, u->resamples,
-                                u->seed, u->result);
+        code = bootstrap_means(metric, &u->metric, u->statistics, NULL, u->systems, u->resamples,
+                               u->seed, u->result);
     for (size_t s = 0; code == 0 && s < u->systems; s++) add_row(u, metric, s);
     for (size_t s = 0; s < u->systems; s++) metric_free(&u->statistics[s]);
     return code;
