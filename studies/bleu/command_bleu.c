@@ -111,9 +111,7 @@ static const Column columns[] = {
 typedef struct {
     const Options *options;
     MetricOptions metric;
-    size_t references, systems;
-    Lines *reference, *system; /* (references), (systems) */
-    char *names[2];            /* file names that the lines borrow */
+    LinesList reference, system;
     int wanted[METRICS];
     size_t resamples, seed;
     Statistics *statistics; /* (systems) of the current metric */
@@ -124,41 +122,6 @@ typedef struct {
 } Study;
 
 /* ---- input --------------------------------------------------------------------------------------- */
-
-/* Reads the files of an option. *names keeps their names. */
-static int read_files(const Options *o, const char *option, char **names, size_t *count,
-                      Lines **lines)
-{
-    const char *text = options_text(o, option);
-    size_t files = 1;
-    if (!text) return error_set(ERR_INPUT, "--%s is needed", option);
-    for (const char *c = text; *c; c++) files += *c == ',';
-    *names = memory_string(text);
-    *lines = *names ? memory_new(files, sizeof **lines) : NULL;
-    if (!*lines) return ERR_MEMORY;
-    for (char *rest = *names, *name; (name = strsep(&rest, ","));) {
-        if (!*name)
-            return error_set(ERR_INPUT, "--%s: expected file names separated by commas, not '%s'",
-                             option, text);
-        TRY(lines_read(name, &(*lines)[*count]));
-        ++*count;
-    }
-    return 0;
-}
-
-/* Refuses a second use of standard input. */
-static int check_stdin(const Options *o)
-{
-    static const char *const options[] = {"reference", "hypothesis"};
-    int times = 0;
-    for (size_t i = 0; i < 2; i++)
-        for (const char *at = options_text(o, options[i]); at; at = strchr(at, ',')) {
-            at += *at == ',';
-            times += at[0] == '-' && (at[1] == '\0' || at[1] == ',');
-        }
-    if (times < 2) return 0;
-    return error_set(ERR_INPUT, "standard input (-, or no --hypothesis) can be read once alone");
-}
 
 static int choose_metrics(Study *u)
 {
@@ -192,13 +155,16 @@ static int read_given(Study *u)
                          "--smooth-value has no meaning without --smooth floor or add-k");
     u->metric.smooth_value = given ? options_real(o, "smooth-value") : NAN;
     TRY(choose_metrics(u));
-    TRY(check_stdin(o));
-    TRY(read_files(o, "reference", &u->names[0], &u->references, &u->reference));
-    TRY(read_files(o, "hypothesis", &u->names[1], &u->systems, &u->system));
-    for (size_t r = 1; r < u->references; r++) TRY(lines_pair(&u->reference[r], u->reference));
-    for (size_t s = 0; s < u->systems; s++) TRY(lines_pair(&u->system[s], u->reference));
+    const char *reference = options_text(o, "reference");
+    int standard = 0;
+    if (!reference) return error_set(ERR_INPUT, "--reference is needed");
+    TRY(lines_list("reference", reference, &standard, &u->reference));
+    TRY(lines_list("hypothesis", options_text(o, "hypothesis"), &standard, &u->system));
+    for (size_t r = 1; r < u->reference.count; r++)
+        TRY(lines_pair(&u->reference.of[r], u->reference.of));
+    for (size_t s = 0; s < u->system.count; s++) TRY(lines_pair(&u->system.of[s], u->reference.of));
     u->seed = options_size(o, "seed");
-    if (u->systems > 1 || options_rank(o, "bootstrap") != OPTION_DEFAULT)
+    if (u->system.count > 1 || options_rank(o, "bootstrap") != OPTION_DEFAULT)
         u->resamples = options_size(o, "bootstrap");
     return 0;
 }
@@ -208,8 +174,9 @@ static void warn_tokenised(const Study *u)
 {
     size_t lines = 0, done = 0;
     if (!u->wanted[METRIC_BLEU] || u->metric.tokenize != TOKENIZE_13A) return;
-    for (size_t t = 0; t < u->references + u->systems; t++) {
-        const Lines *l = t < u->references ? &u->reference[t] : &u->system[t - u->references];
+    size_t references = u->reference.count;
+    for (size_t t = 0; t < references + u->system.count; t++) {
+        const Lines *l = t < references ? &u->reference.of[t] : &u->system.of[t - references];
         lines += l->count;
         for (size_t i = 0; i < l->count; i++)
             done += (size_t)tokenise_is_done(l->line[i].text, l->line[i].bytes);
@@ -237,7 +204,7 @@ static void add_row(Study *u, int metric, size_t s)
     const Resampled *x = &u->result[s];
     int rouge = metric >= METRIC_ROUGE_1;
     metric_sum(&u->statistics[s], sums);
-    ScoreRow row = {.system = u->system[s].file,
+    ScoreRow row = {.system = u->system.of[s].file,
                     .metric = metric_name(metric),
                     .score = x->score,
                     .precision = {NAN, NAN, NAN, NAN},
@@ -273,20 +240,20 @@ static void add_row(Study *u, int metric, size_t s)
 static int add_metric(Study *u, int metric)
 {
     int code = 0;
-    metric_signature(metric, &u->metric, u->references, u->resamples, u->seed,
+    metric_signature(metric, &u->metric, u->reference.count, u->resamples, u->seed,
                      "trotter " TROTTER_VERSION, u->signature[metric]);
     fprintf(u->words.f, "%s|%s\n", metric_name(metric), u->signature[metric]);
-    for (size_t s = 0; code == 0 && s < u->systems; s++) {
-        progress_show("%s of %s", metric_name(metric), u->system[s].file);
-        code = metric_lines(metric, &u->metric, &u->system[s], u->reference, u->references,
-                            &u->statistics[s]);
+    for (size_t s = 0; code == 0 && s < u->system.count; s++) {
+        progress_show("%s of %s", metric_name(metric), u->system.of[s].file);
+        code = metric_lines(metric, &u->metric, &u->system.of[s], u->reference.of,
+                            u->reference.count, &u->statistics[s]);
     }
     progress_show("%zu resamples of %s", u->resamples, metric_name(metric));
     if (code == 0)
-        code = bootstrap_paired(metric, &u->metric, u->statistics, u->systems, u->resamples,
-                                u->seed, u->result);
-    for (size_t s = 0; code == 0 && s < u->systems; s++) add_row(u, metric, s);
-    for (size_t s = 0; s < u->systems; s++) metric_free(&u->statistics[s]);
+        code = bootstrap_means(metric, &u->metric, u->statistics, NULL, u->system.count,
+                               u->resamples, u->seed, u->result);
+    for (size_t s = 0; code == 0 && s < u->system.count; s++) add_row(u, metric, s);
+    for (size_t s = 0; s < u->system.count; s++) metric_free(&u->statistics[s]);
     return code;
 }
 
@@ -301,7 +268,7 @@ static void print_words(const Study *u, FILE *f)
     fprintf(f,
             "low, high: 95 %% over %zu resamples of the lines, drawn by trotter; difference and p: "
             "against %s\n",
-            u->resamples, u->system[0].file);
+            u->resamples, u->system.of[0].file);
 }
 
 static int save(const Study *u, const char *dir)
@@ -330,8 +297,8 @@ static int study(Study *u)
 {
     TRY(read_given(u));
     warn_tokenised(u);
-    u->statistics = memory_new(u->systems, sizeof *u->statistics);
-    u->result = memory_new(u->systems, sizeof *u->result);
+    u->statistics = memory_new(u->system.count, sizeof *u->statistics);
+    u->result = memory_new(u->system.count, sizeof *u->result);
     if (!u->statistics || !u->result) return ERR_MEMORY;
     TRY(sheet_new(columns, &u->sheet));
     TRY(output_open(&u->words));
@@ -345,12 +312,8 @@ static int run(Options *o)
 {
     Study u = {.options = o};
     int code = study(&u);
-    for (size_t r = 0; r < u.references; r++) lines_free(&u.reference[r]);
-    for (size_t s = 0; s < u.systems; s++) lines_free(&u.system[s]);
-    memory_free(u.reference);
-    memory_free(u.system);
-    memory_free(u.names[0]);
-    memory_free(u.names[1]);
+    lines_list_free(&u.reference);
+    lines_list_free(&u.system);
     memory_free(u.statistics);
     memory_free(u.result);
     sheet_free(u.sheet);

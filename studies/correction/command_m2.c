@@ -77,57 +77,27 @@ typedef struct {
     M2Options options;
     int per_sentence;
     M2File gold;
+    LinesList system;
     M2Choice *each; /* (gold.sentences) */
     Sheet *sheet;
 } Study;
 
-static int add_system(Study *u, const char *file)
+static int add_system(Study *u, const Lines *l)
 {
-    Lines l;
-    CorrectionRow row = {.sentences = u->gold.sentences, .options = u->options};
-    progress_show("%s", file);
-    TRY(lines_read(file, &l));
-    int code = m2_score(&u->gold, &l, &u->options, &row.counts, u->each);
-    row.system = l.file;
+    CorrectionRow row = {.sentences = u->gold.sentences, .options = u->options, .system = l->file};
+    progress_show("%s", l->file);
+    TRY(m2_score(&u->gold, l, &u->options, &row.counts, u->each));
     row.precision = m2_precision(&row.counts);
     row.recall = m2_recall(&row.counts);
     row.f = m2_f(&row.counts, u->options.beta);
-    if (code == 0 && !u->per_sentence) sheet_row(u->sheet, &row);
-    for (size_t i = 0; code == 0 && u->per_sentence && i < u->gold.sentences; i++) {
+    if (!u->per_sentence) sheet_row(u->sheet, &row);
+    for (size_t i = 0; u->per_sentence && i < u->gold.sentences; i++) {
         row.sentence = i + 1;
         row.annotator = u->each[i].annotator;
         row.counts = u->each[i].counts;
         sheet_row(u->sheet, &row);
     }
-    lines_free(&l);
-    return code;
-}
-
-/* Checks names separated by commas; standard input can be read once. */
-static int check_files(const char *files)
-{
-    size_t standard = 0, n;
-    for (const char *at = files;; at += n + 1) {
-        n = strcspn(at, ",");
-        if (n == 0)
-            return error_set(ERR_INPUT,
-                             "--hypothesis: expected file names separated by commas, not '%s'",
-                             files);
-        standard += n == 1 && *at == '-';
-        if (!at[n]) break;
-    }
-    if (standard < 2) return 0;
-    return error_set(ERR_INPUT, "--hypothesis: standard input (-) can be read once");
-}
-
-static int add_systems(Study *u, const char *files)
-{
-    char *names = memory_string(files);
-    int code = names ? 0 : ERR_MEMORY;
-    for (char *rest = names, *name; code == 0 && (name = strsep(&rest, ","));)
-        code = add_system(u, name);
-    memory_free(names);
-    return code;
+    return 0;
 }
 
 static int study(Study *u, const Options *o)
@@ -137,14 +107,14 @@ static int study(Study *u, const Options *o)
     if (!gold) return error_set(ERR_INPUT, "--gold is needed");
     if (strcmp(gold, LINES_STDIN) == 0)
         return error_set(ERR_INPUT, "--gold: expected a file, as standard input is --hypothesis'");
-    TRY(check_files(files));
+    TRY(lines_list("hypothesis", files, &(int){0}, &u->system));
     options_fill(o, groups, &u->options);
     u->per_sentence = options_flag(o, "per-sentence");
     TRY(m2_file_read(gold, &u->gold));
     u->each = memory_new(u->gold.sentences, sizeof *u->each);
     if (!u->each) return ERR_MEMORY;
     TRY(sheet_new(u->per_sentence ? sentences : systems, &u->sheet));
-    TRY(add_systems(u, files));
+    for (size_t s = 0; s < u->system.count; s++) TRY(add_system(u, &u->system.of[s]));
     progress_clear();
     TRY(sheet_write(u->sheet, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!csv && !u->per_sentence)
@@ -160,6 +130,7 @@ static int run(Options *o)
     sheet_free(u.sheet);
     memory_free(u.each);
     m2_file_free(&u.gold);
+    lines_list_free(&u.system);
     return code;
 }
 

@@ -61,32 +61,23 @@ static int matthews(const Answers *p, const Answers *g, double *out)
 
 /* ---- values -------------------------------------------------------------------------------------- */
 
-static int is_constant(const Answers *a)
+/* Returns 1 where *out is known without a correlation. */
+static int is_settled(const Answers *p, const Answers *g, double *out)
 {
-    for (size_t i = 0; i < a->n; i++)
-        if (a->value[i] != a->value[0]) return 0;
-    return 1;
-}
-
-static int is_finite(const Answers *a)
-{
-    for (size_t i = 0; i < a->n; i++)
-        if (!isfinite(a->value[i])) return 0;
-    return 1;
+    int finite = 1, differ[2] = {0, 0};
+    for (size_t i = 0; i < g->n; i++) {
+        finite &= isfinite(p->value[i]) && isfinite(g->value[i]);
+        differ[0] |= p->value[i] != p->value[0];
+        differ[1] |= g->value[i] != g->value[0];
+    }
+    *out = finite ? 0 : NAN;
+    return !finite || !differ[0] || !differ[1];
 }
 
 /* Puts r back into [-1, 1], which rounding may leave. */
 static double clamp(double r)
 {
     return r > 1 ? 1 : r < -1 ? -1 : r;
-}
-
-/* Returns 1 where *out is known without a correlation. */
-static int is_settled(const Answers *p, const Answers *g, double *out)
-{
-    int finite = is_finite(p) && is_finite(g);
-    *out = finite ? 0 : NAN;
-    return !finite || is_constant(p) || is_constant(g);
 }
 
 static int pearson(const Answers *p, const Answers *g, double *out)
@@ -146,50 +137,31 @@ int agreement_score(int metric, const Answers *prediction, const Answers *gold, 
 
 /* ---- bootstrap ----------------------------------------------------------------------------------- */
 
-/* Room for the answers of drawn examples. */
-typedef struct {
-    int32_t *label; /* (n) */
-    double *value;  /* (n) */
-} Room;
-
 typedef struct {
     int metric;
     const Answers *gold, *run; /* run (all) */
     size_t all;
-    Room of_gold, of_run;
+    int32_t *label; /* (2 n) room for drawn answers, gold and a run's; so is value */
+    double *value;
 } Resampling;
 
-static Answers gather(const Answers *from, const size_t *draw, size_t n, Room room)
+static Answers gather(const Answers *from, const size_t *draw, size_t n, int32_t *label,
+                      double *value)
 {
-    for (size_t i = 0; room.label && i < n; i++) room.label[i] = from->label[draw[i]];
-    for (size_t i = 0; room.value && i < n; i++) room.value[i] = from->value[draw[i]];
-    return (Answers){n, room.label, room.value};
+    for (size_t i = 0; from->label && i < n; i++) label[i] = from->label[draw[i]];
+    for (size_t i = 0; from->value && i < n; i++) value[i] = from->value[draw[i]];
+    return (Answers){n, label, value};
 }
 
 static int score_answers(void *arg, const size_t *draw, size_t n, double *score)
 {
     const Resampling *r = arg;
-    Answers gold = gather(r->gold, draw, n, r->of_gold);
+    Answers gold = gather(r->gold, draw, n, r->label, r->value);
     for (size_t k = 0; k < r->all; k++) {
-        Answers run = gather(&r->run[k], draw, n, r->of_run);
+        Answers run = gather(&r->run[k], draw, n, r->label + n, r->value + n);
         TRY(agreement_score(r->metric, &run, &gold, &score[k]));
     }
     return 0;
-}
-
-static int room_new(int of, size_t n, Room *out)
-{
-    if (of == ANSWERS_VALUES)
-        out->value = memory_new(n, sizeof *out->value);
-    else
-        out->label = memory_new(n, sizeof *out->label);
-    return out->label || out->value ? 0 : ERR_MEMORY;
-}
-
-static void room_free(Room *r)
-{
-    memory_free(r->label);
-    memory_free(r->value);
 }
 
 int agreement_bootstrap(int metric, const Answers *gold, const Answers *run, const size_t *runs,
@@ -197,11 +169,12 @@ int agreement_bootstrap(int metric, const Answers *gold, const Answers *run, con
 {
     Resampling r = {.metric = metric, .gold = gold, .run = run};
     for (size_t s = 0; s < systems; s++) r.all += runs ? runs[s] : 1;
-    int code = room_new(agreements[metric].of, gold->n, &r.of_gold);
-    if (code == 0) code = room_new(agreements[metric].of, gold->n, &r.of_run);
-    if (code == 0)
-        code = bootstrap_scores(score_answers, &r, gold->n, runs, systems, resamples, seed, out);
-    room_free(&r.of_gold);
-    room_free(&r.of_run);
+    r.label = memory_new(gold->n, 2 * sizeof *r.label);
+    r.value = memory_new(gold->n, 2 * sizeof *r.value);
+    int code = r.label && r.value ? bootstrap_scores(score_answers, &r, gold->n, runs, systems,
+                                                     resamples, seed, out)
+                                  : ERR_MEMORY;
+    memory_free(r.label);
+    memory_free(r.value);
     return code;
 }

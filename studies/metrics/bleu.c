@@ -15,8 +15,7 @@ static size_t apart(size_t a, size_t b)
     return a > b ? a - b : b - a;
 }
 
-int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
-              double *out)
+int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out)
 {
     size_t c = hypothesis->n, closest = reference[0].n, matches;
     for (size_t r = 1; r < references; r++) {
@@ -26,7 +25,7 @@ int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t refere
     out[BLEU_HYPOTHESIS] = (double)c;
     out[BLEU_REFERENCE] = (double)closest;
     for (size_t n = 1; n <= BLEU_ORDERS; n++) {
-        TRY(grams_match(room, n, hypothesis, reference, references, &matches));
+        TRY(grams_match(n, hypothesis, reference, references, &matches));
         out[BLEU_MATCHES + n - 1] = (double)matches;
         out[BLEU_TOTALS + n - 1] = (double)grams_count(hypothesis, n);
     }

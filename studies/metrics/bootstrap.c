@@ -147,9 +147,3 @@ int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, c
     memory_free(t.sums);
     return code;
 }
-
-int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
-                     size_t resamples, uint64_t seed, Resampled *out)
-{
-    return bootstrap_means(metric, o, system, NULL, systems, resamples, seed, out);
-}

@@ -41,12 +41,8 @@ typedef int (*BootstrapScore)(void *arg, const size_t *draw, size_t n, double *s
 int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *runs, size_t systems,
                      size_t resamples, uint64_t seed, Resampled *out);
 
-/* Scores systems (>= 1) whose statistics have the same metric, options, references and lines; the rest is as above. */
-int bootstrap_paired(int metric, const MetricOptions *o, const Statistics *system, size_t systems,
-                     size_t resamples, uint64_t seed, Resampled *out);
-
-/* Does the same for systems that were trained several times, with other seeds: system s has runs[s] >= 1 of the
- * statistics, which follow one another in `run`, and its score is their mean, on all lines and on each resample. */
+/* Scores systems (>= 1) whose runs' statistics have the same metric, options, references and lines; runs and the rest are
+ * as above. */
 int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
                     size_t systems, size_t resamples, uint64_t seed, Resampled *out);
 

@@ -6,12 +6,12 @@
 #include "kernels/error.h"
 
 /* Counts the statistics against one reference. */
-static int line_of(const Symbols *a, const Symbols *b, Grams *room, double *out)
+static int line_of(const Symbols *a, const Symbols *b, double *out)
 {
     size_t matches;
     for (size_t n = 1; n <= CHRF_ORDERS; n++, out += CHRF_EACH) {
         size_t has = grams_count(b, n);
-        TRY(grams_match(room, n, a, b, 1, &matches));
+        TRY(grams_match(n, a, b, 1, &matches));
         out[CHRF_HYPOTHESIS] = has ? (double)grams_count(a, n) : 0;
         out[CHRF_REFERENCE] = (double)has;
         out[CHRF_MATCHES] = (double)matches;
@@ -19,12 +19,11 @@ static int line_of(const Symbols *a, const Symbols *b, Grams *room, double *out)
     return 0;
 }
 
-int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
-              double *out)
+int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out)
 {
     double best = -1, here[CHRF_STATISTICS];
     for (size_t r = 0; r < references; r++) {
-        TRY(line_of(hypothesis, &reference[r], room, here));
+        TRY(line_of(hypothesis, &reference[r], here));
         double score = chrf_score(here);
         if (score <= best) continue;
         best = score;

@@ -68,6 +68,30 @@ void lines_free(Lines *l)
     *l = (Lines){0};
 }
 
+int lines_list(const char *option, const char *files, int *standard, LinesList *out)
+{
+    *out = (LinesList){.names = memory_string(files)};
+    if (!out->names) return ERR_MEMORY;
+    for (char *rest = out->names, *name; (name = strsep(&rest, ","));) {
+        if (!*name)
+            return error_set(ERR_INPUT, "--%s: expected file names separated by commas, not '%s'",
+                             option, files);
+        if (strcmp(name, LINES_STDIN) == 0 && ++*standard > 1)
+            return error_set(ERR_INPUT, "--%s: standard input (-) can be read once alone", option);
+        TRY(memory_more(&out->of, out->count, sizeof *out->of));
+        TRY(lines_read(name, &out->of[out->count]));
+        out->count++;
+    }
+    return 0;
+}
+
+void lines_list_free(LinesList *l)
+{
+    for (size_t i = 0; i < l->count; i++) lines_free(&l->of[i]);
+    memory_free(l->of);
+    memory_free(l->names);
+}
+
 int lines_pair(const Lines *a, const Lines *b)
 {
     if (a->count == b->count) return 0;

@@ -29,6 +29,18 @@ int lines_take(const char *file, char *text, size_t bytes, Lines *out);
 
 void lines_free(Lines *l);
 
+/* The files that an option names, "A,B,...". */
+typedef struct {
+    size_t count;
+    Lines *of; /* (count) */
+    char *names;
+} LinesList;
+
+/* Reads them. *standard: how often standard input was read so far, which may be once. ERR_INPUT with words on --OPTION,
+ * also for an empty name, and as lines_read. Caller: lines_list_free, whatever the code. */
+int lines_list(const char *option, const char *files, int *standard, LinesList *out);
+void lines_list_free(LinesList *l);
+
 /* Returns ERR_INPUT with both counts where two files do not have the same number of lines. */
 int lines_pair(const Lines *a, const Lines *b);
 

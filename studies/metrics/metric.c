@@ -10,39 +10,19 @@
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
-static double score_bleu(const MetricOptions *o, const double *sums)
-{
-    return bleu_score(sums, o->smooth, o->smooth_value).score;
-}
-
-static double score_chrf(const MetricOptions *o, const double *sums)
-{
-    (void)o;
-    return chrf_score(sums);
-}
-
-static double score_rouge(const MetricOptions *o, const double *sums)
-{
-    (void)o;
-    return rouge_mean(sums, ROUGE_F);
-}
-
 /* The symbols of a line: words of the tokenisation, characters, or words at white space. */
 enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS };
 
 static const struct {
     const char *name;
     int of;
-    size_t width;
-    int (*line)(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
-                double *out);
-    double (*score)(const MetricOptions *o, const double *sums);
+    size_t width, order; /* order: of ROUGE; 0: ROUGE-L */
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, bleu_line, score_bleu},
-    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, chrf_line, score_chrf},
-    [METRIC_ROUGE_1] = {"ROUGE-1", OF_WORDS, ROUGE_STATISTICS, rouge_1_line, score_rouge},
-    [METRIC_ROUGE_2] = {"ROUGE-2", OF_WORDS, ROUGE_STATISTICS, rouge_2_line, score_rouge},
-    [METRIC_ROUGE_L] = {"ROUGE-L", OF_WORDS, ROUGE_STATISTICS, rouge_l_line, score_rouge},
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, 0},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, 0},
+    [METRIC_ROUGE_1] = {"ROUGE-1", OF_WORDS, ROUGE_STATISTICS, 1},
+    [METRIC_ROUGE_2] = {"ROUGE-2", OF_WORDS, ROUGE_STATISTICS, 2},
+    [METRIC_ROUGE_L] = {"ROUGE-L", OF_WORDS, ROUGE_STATISTICS, 0},
 };
 
 const char *metric_name(int metric)
@@ -57,7 +37,6 @@ typedef struct {
     size_t texts;
     Symbols *text, *words; /* (texts) */
     Symbols room;
-    Grams grams;
 } Work;
 
 static void work_free(Work *w)
@@ -69,7 +48,6 @@ static void work_free(Work *w)
     memory_free(w->text);
     memory_free(w->words);
     symbols_free(&w->room);
-    grams_free(&w->grams);
 }
 
 /* Computes the statistics of line i. */
@@ -88,7 +66,9 @@ static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
     for (size_t t = 0; of != OF_CHARACTERS && t < w->texts; t++)
         TRY(symbols_words(&w->text[t], words, &w->words[t]));
     const Symbols *all = of == OF_CHARACTERS ? w->text : w->words;
-    return table[metric].line(&all[0], &all[1], w->texts - 1, &w->grams, out);
+    if (metric == METRIC_BLEU) return bleu_line(all, all + 1, w->texts - 1, out);
+    if (metric == METRIC_CHRF) return chrf_line(all, all + 1, w->texts - 1, out);
+    return rouge_line(table[metric].order, all, all + 1, w->texts - 1, out);
 }
 
 static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
@@ -137,7 +117,8 @@ void metric_sum(const Statistics *s, double *sums)
 
 double metric_score(int metric, const MetricOptions *o, const double *sums)
 {
-    return table[metric].score(o, sums);
+    if (metric == METRIC_BLEU) return bleu_score(sums, o->smooth, o->smooth_value).score;
+    return metric == METRIC_CHRF ? chrf_score(sums) : rouge_mean(sums, ROUGE_F);
 }
 
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,

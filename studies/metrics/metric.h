@@ -46,8 +46,7 @@ double bleu_smooth_value(int smooth);
 
 /* Writes the statistics of one line, whole numbers, to out (BLEU_STATISTICS). hypothesis and reference are words as
  * numbers; references >= 1. ERR_MEMORY. */
-int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
-              double *out);
+int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out);
 
 typedef struct {
     double score;                  /* 0 .. 100 */
@@ -79,8 +78,7 @@ enum { CHRF_HYPOTHESIS, CHRF_REFERENCE, CHRF_MATCHES, CHRF_EACH };
 
 /* Writes the statistics of one line, whole numbers, to out (CHRF_STATISTICS). hypothesis and reference are characters
  * without white space. ERR_MEMORY. */
-int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, Grams *room,
-              double *out);
+int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out);
 
 /* Returns the score, 0 .. 100, of statistics summed over lines, sums (CHRF_STATISTICS). */
 double chrf_score(const double *sums);
@@ -101,13 +99,10 @@ double chrf_score(const double *sums);
 /* A line's statistics, each 0 .. 1, and 1 for the line itself. */
 enum { ROUGE_PRECISION, ROUGE_RECALL, ROUGE_F, ROUGE_LINES, ROUGE_STATISTICS };
 
-/* Write the statistics of one line to out (ROUGE_STATISTICS); words are numbers. ERR_MEMORY. */
-int rouge_1_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out);
-int rouge_2_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out);
-int rouge_l_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out);
+/* Writes the statistics of one line to out (ROUGE_STATISTICS): of ROUGE-N for N = order, of ROUGE-L with order 0; words
+ * are numbers. ERR_MEMORY. */
+int rouge_line(size_t order, const Symbols *hypothesis, const Symbols *reference, size_t references,
+               double *out);
 
 /* Returns the mean over lines, 0 .. 100, of a statistic above; sums: over lines (ROUGE_STATISTICS). */
 double rouge_mean(const double *sums, int statistic);

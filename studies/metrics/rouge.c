@@ -24,16 +24,14 @@ static int common(const Symbols *a, const Symbols *b, size_t *length)
     return 0;
 }
 
-/* Computes ROUGE-N for n = order; ROUGE-L with order 0. */
-static int line_of(size_t order, const Symbols *a, const Symbols *b, size_t references, Grams *room,
-                   double *out)
+int rouge_line(size_t order, const Symbols *a, const Symbols *b, size_t references, double *out)
 {
     double best = -1;
     for (size_t r = 0; r < references; r++) {
         size_t matches, of_a = grams_count(a, order ? order : 1),
                         of_b = grams_count(&b[r], order ? order : 1);
         if (order)
-            TRY(grams_match(room, order, a, &b[r], 1, &matches));
+            TRY(grams_match(order, a, &b[r], 1, &matches));
         else
             TRY(common(a, &b[r], &matches));
         double P = of_a ? (double)matches / (double)of_a : 0;
@@ -47,24 +45,6 @@ static int line_of(size_t order, const Symbols *a, const Symbols *b, size_t refe
     }
     out[ROUGE_LINES] = 1;
     return 0;
-}
-
-int rouge_1_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out)
-{
-    return line_of(1, hypothesis, reference, references, room, out);
-}
-
-int rouge_2_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out)
-{
-    return line_of(2, hypothesis, reference, references, room, out);
-}
-
-int rouge_l_line(const Symbols *hypothesis, const Symbols *reference, size_t references,
-                 Grams *room, double *out)
-{
-    return line_of(0, hypothesis, reference, references, room, out);
 }
 
 double rouge_mean(const double *sums, int statistic)

@@ -1,12 +1,8 @@
-/* symbols.c: counts n-grams in a hash table of open addressing, whose keys are windows of the hypothesis (linear
- * probing, at most half full; Knuth 1998, volume 3, section 6.4, algorithm L). */
+/* symbols.c: sequences of numbers, and counts of their n-grams. */
 #include "studies/metrics/tokenise.h"
-
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "nn/text/hash.h"
 
 /* ---- sequences ----------------------------------------------------------------------------------- */
 
@@ -48,60 +44,38 @@ int symbols_words(const Symbols *text, Words *words, Symbols *out)
 
 /* ---- n-grams ------------------------------------------------------------------------------------- */
 
-typedef struct GramSlot {
-    const uint32_t *gram; /* NULL: an empty slot */
-    size_t of_a;          /* its count in the hypothesis */
-    size_t here, most;    /* counts in the current reference; in the one that has most */
-} GramSlot;
-
-static GramSlot *find_slot(GramSlot *slot, size_t slots, const uint32_t *gram, size_t n)
-{
-    size_t bytes = n * sizeof *gram, mask = slots - 1;
-    uint64_t h = hash_bytes(HASH_START, gram, bytes);
-    for (size_t s = (h ^ h >> 32) & mask;; s = (s + 1) & mask)
-        if (!slot[s].gram || memcmp(slot[s].gram, gram, bytes) == 0) return &slot[s];
-}
-
 size_t grams_count(const Symbols *a, size_t n)
 {
     return a->n < n ? 0 : a->n - n + 1;
 }
 
-int grams_match(Grams *room, size_t n, const Symbols *a, const Symbols *b, size_t references,
-                size_t *matches)
+/* Counts the n-grams of a sequence, whose numbers they borrow. */
+static int count_grams(const Symbols *a, size_t n, Words *out)
 {
-    size_t slots = 16, count = grams_count(a, n);
-    while (slots < 2 * count) slots *= 2;
-    if (slots > room->slots) {
-        GramSlot *grown = memory_grow(room->slot, room->slots, slots, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        *room = (Grams){grown, slots};
-    }
-    GramSlot *slot = room->slot;
-    memset(slot, 0, slots * sizeof *slot);
-    for (size_t i = 0; i < count; i++) {
-        GramSlot *s = find_slot(slot, slots, a->x + i, n);
-        s->gram = a->x + i;
-        s->of_a++;
-    }
-    for (size_t r = 0; r < references; r++) {
-        for (size_t i = 0; i < grams_count(&b[r], n); i++) {
-            GramSlot *s = find_slot(slot, slots, b[r].x + i, n);
-            if (s->gram) s->here++;
-        }
-        for (size_t i = 0; i < slots; i++) {
-            if (slot[i].here > slot[i].most) slot[i].most = slot[i].here;
-            slot[i].here = 0;
-        }
-    }
-    *matches = 0;
-    for (size_t i = 0; i < slots; i++)
-        *matches += slot[i].of_a < slot[i].most ? slot[i].of_a : slot[i].most;
+    for (size_t i = 0; i < grams_count(a, n); i++)
+        TRY(words_add(out, (const char *)(a->x + i), n * sizeof *a->x, 1));
     return 0;
 }
 
-void grams_free(Grams *g)
+int grams_match(size_t n, const Symbols *a, const Symbols *b, size_t references, size_t *matches)
 {
-    memory_free(g->slot);
-    *g = (Grams){0};
+    Words of_a = {0};
+    int code = count_grams(a, n, &of_a);
+    uint64_t *most = code == 0 ? memory_new(of_a.size, sizeof *most) : NULL;
+    if (!most) code = ERR_MEMORY;
+    for (size_t r = 0; code == 0 && r < references; r++) {
+        Words of_b = {0};
+        code = count_grams(&b[r], n, &of_b);
+        for (size_t i = 0; code == 0 && i < of_a.size; i++) {
+            int32_t k = words_find(&of_b, of_a.word[i].text, of_a.word[i].bytes);
+            if (k >= 0 && of_b.word[k].count > most[i]) most[i] = of_b.word[k].count;
+        }
+        words_free(&of_b);
+    }
+    *matches = 0;
+    for (size_t i = 0; code == 0 && i < of_a.size; i++)
+        *matches += of_a.word[i].count < most[i] ? of_a.word[i].count : most[i];
+    memory_free(most);
+    words_free(&of_a);
+    return code;
 }

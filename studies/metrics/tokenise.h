@@ -39,21 +39,13 @@ void symbols_free(Symbols *s);
  * gets new words added; words borrows the text's characters. text and out are distinct. ERR_MEMORY. */
 int symbols_words(const Symbols *text, Words *words, Symbols *out);
 
-/* Room that calls of grams_match share; all zero at the beginning. */
-typedef struct {
-    struct GramSlot *slot;
-    size_t slots;
-} Grams;
-
 /* Returns the number of n-grams of a line of N symbols: max(0, N - n + 1). */
 size_t grams_count(const Symbols *a, size_t n);
 
 /* Computes *matches = sum over the distinct n-grams g of a of min(count of g in a, max over r of count of g in b[r]), n
  * >= 1: matches clipped by the references b (references). Source: Papineni, Roukos, Ward, Zhu 2002, section 2.1.
  * ERR_MEMORY. */
-int grams_match(Grams *room, size_t n, const Symbols *a, const Symbols *b, size_t references,
-                size_t *matches);
-void grams_free(Grams *g);
+int grams_match(size_t n, const Symbols *a, const Symbols *b, size_t references, size_t *matches);
 
 /* ---- tokenise.c ---------------------------------------------------------------------------- */
 

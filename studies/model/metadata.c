@@ -207,27 +207,35 @@ static int take_name(const char *file, const char *key, Table *t)
                      file, key);
 }
 
-/* Reads the table of the text, and for two sides the encoder's too. */
-static int take_schemes(const char *file, Table **layers, Table **encoder)
+int network_schemes(const char *file, const char *text, size_t bytes, Table *out[2])
 {
-    char *text;
     Table **list = NULL;
     size_t count = 0;
-    TRY(store_meta(file, "scheme_text", &text));
-    int code = scheme_parse(file, text, strlen(text), &list, &count);
-    memory_free(text);
+    int code = scheme_parse(file, text, bytes, &list, &count);
     if (code == 0 && count != 1 && (count != 2 || list[0]->colours == 2))
-        code = error_set(ERR_INPUT,
-                         "%s: metadata scheme_text: expected one scheme, or a decoder's and an "
-                         "encoder's",
-                         file);
-    if (code == 0) code = take_name(file, "scheme", list[0]);
-    if (code == 0 && count == 2) code = take_name(file, "encoder", list[1]);
-    for (size_t i = 0; code != 0 && i < count; i++) table_free(list[i]);
-    if (code == 0) *layers = list[0];
-    if (code == 0 && count == 2) *encoder = list[1];
+        code =
+            error_set(ERR_INPUT, "%s: expected one scheme, or a decoder's and an encoder's", file);
+    for (size_t i = 0; i < count; i++)
+        if (code == 0)
+            out[i] = list[i];
+        else
+            table_free(list[i]);
     memory_free(list);
     return code;
+}
+
+/* Reads the table of the text, and for two sides the encoder's too. */
+static int take_schemes(const char *file, Network *n)
+{
+    char *text;
+    Table *read[2] = {NULL, NULL};
+    TRY(store_meta(file, "scheme_text", &text));
+    int code = network_schemes(file, text, strlen(text), read);
+    memory_free(text);
+    n->table = read[0];
+    n->encoder = read[1];
+    if (code == 0) code = take_name(file, "scheme", n->table);
+    return code == 0 && n->encoder ? take_name(file, "encoder", n->encoder) : code;
 }
 
 /* Puts the file before the words of a failure. */
@@ -312,7 +320,7 @@ static int describe(Network *n, const char *dir, const Options *given, char file
     TRY(find_files(dir, file, words, codes));
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
-    TRY(take_schemes(file, &n->table, &n->encoder));
+    TRY(take_schemes(file, n));
     for (const OptionGroup *const *g = saved; *g; g++)
         for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(n->options, file, p));
     TRY(vocab_read(words, &n->vocab));

@@ -179,6 +179,9 @@ void network_metadata_free(Metadata *d);
 
 /* Makes the texts of the tables; the caller frees *text (memory_free). */
 int network_scheme_text(Stacks s, char **text);
+/* Reads such a text: out[0] the table of the layers or of the decoder, out[1] of the encoder where there is one. ERR_INPUT
+ * with words that begin with `file`; *out then stays. */
+int network_schemes(const char *file, const char *text, size_t bytes, Table *out[2]);
 /* Returns 1 where two such texts are of one scheme: equal except for titles, sources and notes, which are for
  * readers. */
 int network_scheme_same(const char *a, const char *b);

@@ -1,7 +1,6 @@
 /* command_report.c: puts all studies of a directory on one self-contained page. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "studies/tools/command.h"
 #include "studies/report/report.h"
@@ -22,30 +21,9 @@ static const OptionGroup input_group = {"Input", 1, input_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
 
-/* Checks before any work that the file can be written, as far as that can be known. */
-static int check_page(const char *path)
-{
-    char dir[OUTPUT_PATH];
-    struct stat st;
-    const char *slash = strrchr(path, '/');
-    if (!*path || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-        return error_set(ERR_INPUT, "--out: expected a file; '%s' is a directory", path);
-    snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - path + 1 : 0), path);
-    return slash ? output_check(dir) : 0;
-}
-
-static int make_above(const char *path)
-{
-    char dir[OUTPUT_PATH];
-    const char *slash = strrchr(path, '/');
-    snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - path : 0), path);
-    return *dir ? output_directory(dir) : 0;
-}
-
 static int write_page(const Found *found, const char *title, const char *path)
 {
     Output o;
-    TRY(make_above(path));
     TRY(output_open(&o));
     Summary s = {.found = found, .f = o.f};
     int code = summary_write(&s, title);
@@ -63,7 +41,7 @@ static int report_on(const char *dir, const char *title, const char *path)
      * where the directory lies. */
     snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
     free(real);
-    TRY(check_page(path));
+    TRY(output_check_file(path));
     TRY(found_search(dir, path, &found));
     int code = found.studies ? write_page(&found, title ? title : usual, path)
                              : error_set(ERR_INPUT,
@@ -91,9 +69,9 @@ const Command command_report = {
     .about =
         "Searches DIR and all below it for what the other commands wrote with --out (or --csv into a file),\n"
         "which it recognises by the names of columns. It writes one page that needs no other file: verdicts,\n"
-        "plots, tables, what their columns hold, and the commands that made them (commands.csv). The trainings\n"
-        "of a comparison are one table. Files that are broken are left out, each with a line that says why. The\n"
-        "same files give the same page.\n"
+        "plots, tables, what their columns hold, and the commands that made them (commands.csv). A comparison's\n"
+        "trainings are rows of its runs.csv. Files that are broken are left out, each with a line that says why.\n"
+        "The same files give the same page.\n"
         "\n"
         "Numbers have the digits of the commands' own tables, and formulas are typeset (MathML). Logs, and long\n"
         "tables after a study's first, are folded. Nothing scrolls sideways: tables wrap, and on a phone rows\n"

@@ -175,18 +175,6 @@ static int add_plot(Found *f, const char *path)
     return add_fit(f, &best, dir, 1, path);
 }
 
-/* ---- records ------------------------------------------------------------------------------------- */
-
-/* Keeps a record of commands only where a study is beside it. */
-static int check_record(Found *f, const char *path)
-{
-    char dir[OUTPUT_PATH], stem[OUTPUT_PATH];
-    split_path(path, dir, stem);
-    for (size_t i = 0; i < f->studies; i++)
-        if (strcmp(f->study[i].dir, dir) == 0) return 0;
-    return leave(f, path, "commands without a study beside them");
-}
-
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -194,8 +182,8 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison? It has a file
- * that only `train` writes. */
+/* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison, whose runs.csv has its
+ * results? It has a file that only `train` writes. */
 static int is_training(const FTSENT *e)
 {
     char path[OUTPUT_PATH];
@@ -205,29 +193,18 @@ static int is_training(const FTSENT *e)
     return output_path(path, e->fts_path, "scheme.txt") == 0 && output_exists(path);
 }
 
-static int visit_directory(Found *f, FTS *walk, FTSENT *e, const char *path)
-{
-    char dir[OUTPUT_PATH];
-    Study *s;
-    if (e->fts_level > 0 && *e->fts_name == '.') return fts_set(walk, e, FTS_SKIP);
-    if (!is_training(e)) return 0;
-    fts_set(walk, e, FTS_SKIP);
-    snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
-    TRY(add_study(f, NULL, dir, "", &s));
-    return add_file(s, 0, 0, path);
-}
-
 static int visit(Found *f, FTS *walk, FTSENT *e, const char *skip)
 {
     const char *path = e->fts_level > 0 ? e->fts_path + strlen(f->root) + 1 : "";
     int csv = ends_in(e->fts_name, ".csv"), svg = ends_in(e->fts_name, ".svg");
-    if (e->fts_info == FTS_D) return visit_directory(f, walk, e, path);
+    int hidden = e->fts_level > 0 && *e->fts_name == '.';
+    if (e->fts_info == FTS_D) return hidden || is_training(e) ? fts_set(walk, e, FTS_SKIP) : 0;
     if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
         return leave(f, path, strerror(e->fts_errno));
-    if (*e->fts_name == '.' || !(csv || svg) || strcmp(e->fts_path, skip) == 0) return 0;
+    if (hidden || !(csv || svg) || strcmp(e->fts_path, skip) == 0) return 0;
+    if (strcmp(e->fts_name, RECORD_FILE) == 0) return 0;
     if (strlen(path) >= OUTPUT_PATH) return leave(f, path, "name too long");
     if (e->fts_info != FTS_F) return leave(f, path, "not a file (symbolic links are not followed)");
-    if (strcmp(e->fts_name, RECORD_FILE) == 0) return add_word(&f->record, &f->records, path);
     return csv ? add_table(f, path) : add_word(&f->drawing, &f->drawings, path);
 }
 
@@ -270,7 +247,6 @@ int found_search(const char *root, const char *skip, Found *out)
     *out = (Found){.root = root};
     int code = walk_all(out, skip);
     for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
-    for (size_t i = 0; code == 0 && i < out->records; i++) code = check_record(out, out->record[i]);
     if (code != 0) {
         found_free(out);
         return code;
@@ -292,10 +268,8 @@ void found_free(Found *f)
     }
     for (size_t i = 0; i < f->outside; i++) memory_free(f->left[i]);
     for (size_t i = 0; i < f->drawings; i++) memory_free(f->drawing[i]);
-    for (size_t i = 0; i < f->records; i++) memory_free(f->record[i]);
     memory_free(f->study);
     memory_free(f->left);
     memory_free(f->drawing);
-    memory_free(f->record);
     *f = (Found){0};
 }

@@ -7,13 +7,6 @@
 
 #include "studies/tools/kind.h"
 
-/* ---- html.c: escapes text for a page --------------------------------------------------------- */
-
-/* Both write text, escaped for elements and for quoted attributes; control
- * characters become U+FFFD. */
-void html_text(FILE *f, const char *text);
-void html_bytes(FILE *f, const char *text, size_t n);
-
 /* ---- formula.c: turns the program's notation of formulas into MathML ------------------------- */
 
 /* Writes a formula as <math>: "F''(F,G'F)", "[F,[F,G]]", "-1/24", "O(h^(p+1))", "G'F − F'G", "h·λ_F". A letter is a
@@ -36,9 +29,9 @@ typedef struct {
 } FoundFile;
 
 typedef struct {
-    const Kind *kind; /* NULL: the trainings of a comparison; `file` has their directories */
-    char *dir;        /* "" for the directory itself */
-    char *prefix;     /* beginning of its files' names ("gelu-"), mostly "" */
+    const Kind *kind;
+    char *dir;    /* "" for the directory itself */
+    char *prefix; /* beginning of its files' names ("gelu-"), mostly "" */
     size_t files;
     FoundFile *file;
 } Study;
@@ -48,14 +41,13 @@ typedef struct {
     size_t studies, outside;
     Study *study; /* sorted by directory, then in the order of the kinds, then by prefix */
     char **left;  /* (outside) words on each CSV or SVG file that belongs to no study */
-    size_t drawings, records;
+    size_t drawings;
     char **drawing; /* SVG files, until studies take them */
-    char **record;  /* files of recorded commands, until those without a study are dropped */
 } Found;
 
-/* Finds the studies below root. Does not follow symbolic links and skips names that begin with '.', as well as
- * `skip` (a path as the user gave it). The directories of trainings under a comparison's runs/, runs-NAME/ and
- * tune/ are one study each. ERR_INPUT where the directory cannot be read. */
+/* Finds the studies below root. Does not follow symbolic links and skips names that begin with '.', `skip` (a path as
+ * the user gave it), and the trainings under a comparison's runs/, runs-NAME/ and tune/, whose results runs.csv has.
+ * ERR_INPUT where the directory cannot be read. */
 int found_search(const char *root, const char *skip, Found *out);
 void found_free(Found *f);
 
@@ -66,6 +58,10 @@ int found_path(const Found *f, const char *path, char *out, size_t bytes);
 
 /* A page of HTML in one self-contained file: its head and style (page.css), escaped text,
  * and tables of CSV files. */
+
+/* Both write text, escaped for elements and for quoted attributes; control characters become U+FFFD. */
+void html_text(FILE *f, const char *text);
+void html_bytes(FILE *f, const char *text, size_t n);
 
 /* Writes <!DOCTYPE html> to <body>. The page may load nothing (Content-Security-Policy).
  * `title` is written as it is. */
@@ -135,20 +131,5 @@ void summary_words(Summary *s, const char *path, int tables);
 void summary_commands(Summary *s, const Study *study);
 /* Adds to `v` how the last of them ended, if not well. */
 void summary_ended(const Summary *s, const Study *study, Verdict *v);
-
-/* ---- summary_runs.c: trainings of a comparison ---- */
-
-enum { TRAINING_COLUMNS = 24 };
-
-/* One table with a row a training. `total` counts all, `finished` the finished ones. The
- * Csv borrows from the array. */
-typedef struct {
-    Csv table; /* its cells are its own; the names of result.csv stand between "run" and "state" */
-    Column columns[TRAINING_COLUMNS];
-    Csv *result; /* (total) */
-    size_t total, finished;
-} Trainings;
-int trainings_open(const Summary *s, const Study *study, Trainings *r);
-void trainings_close(Trainings *r);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "studies/tools/command.h"
 
-enum { RUNS_MOST = 100 };
-
 /* ---- a study's verdict --------------------------------------------------------------------------- */
 
 /* Opens a table of a study. Where it cannot be read, error_text has the reason. */
@@ -31,26 +29,13 @@ static void judge(const Summary *s, const Study *study, Verdict *v)
     summary_ended(s, study, v);
 }
 
-static int brief_trainings(const Summary *s, const Study *study, Brief *b)
-{
-    Trainings r;
-    TRY(trainings_open(s, study, &r));
-    snprintf(b->title, sizeof b->title, "Trainings");
-    snprintf(b->verdict.words, VERDICT_WORDS, "%zu of %zu finished", r.finished, r.total);
-    b->verdict.bad = r.finished < r.total;
-    trainings_close(&r);
-    return 0;
-}
-
-static int brief_study(const Summary *s, const Study *study, Brief *b)
+static void brief_study(const Summary *s, const Study *study, Brief *b)
 {
     *b = (Brief){0};
     snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
              *study->prefix ? ", files " : "", study->prefix, *study->prefix ? "…" : "");
-    if (!study->kind) return brief_trainings(s, study, b);
     snprintf(b->title, sizeof b->title, "%s", study->kind->title);
     judge(s, study, &b->verdict);
-    return 0;
 }
 
 /* ---- contents ------------------------------------------------------------------------------------ */
@@ -202,25 +187,6 @@ static const char *beside(const Study *study, const char *name, char path[OUTPUT
     return path;
 }
 
-static int put_trainings(Summary *s, const Study *study)
-{
-    char label[64];
-    Trainings r;
-    Used used = {0};
-    TRY(trainings_open(s, study, &r));
-    fputs("<p>Each a <code>trotter train</code> of its own, with its log and plots in its "
-          "directory.</p>\n",
-          s->f);
-    snprintf(label, sizeof label, "Table %zu", ++s->tables);
-    PageTable t = {"Trainings, one row each.",     label, r.columns, RUNS_MOST,
-                   *study->dir ? study->dir : ".", 0};
-    page_table(s->f, &r.table, &t, use, &used);
-    put_terms(s, &used);
-    memory_free(used.column);
-    trainings_close(&r);
-    return used.code;
-}
-
 static int put_study(Summary *s, size_t i, const Brief *b)
 {
     const Study *study = &s->found->study[i];
@@ -230,28 +196,22 @@ static int put_study(Summary *s, size_t i, const Brief *b)
                "<p class=\"where\"><code>%s</code></p>\n",
                i + 1, i + 1, b->title, b->place);
     put_says(s, "p", "verdict", &b->verdict);
-    int code = 0, first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
-    if (study->kind) {
-        page_print(s->f, "<p>%w</p>\n", study->kind->about);
-        Used used = {.kind = study->kind};
-        put_tables(s, study, 0, &used);
-        if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
-        if (first) summary_words(s, beside(study, "README.md", path), 1);
-        for (size_t k = 0; k < study->files; k++)
-            if (study->file[k].plot) put_plot(s, study, &study->file[k]);
-        put_terms(s, &used);
-        put_tables(s, study, 1, &used);
-        memory_free(used.column);
-        code = used.code;
-        summary_commands(s, study);
-    } else {
-        code = put_trainings(s, study);
-        if (first) summary_words(s, beside(study, "README.md", path), 1);
-    }
+    int first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
+    page_print(s->f, "<p>%w</p>\n", study->kind->about);
+    Used used = {.kind = study->kind};
+    put_tables(s, study, 0, &used);
+    if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
+    if (first) summary_words(s, beside(study, "README.md", path), 1);
+    for (size_t k = 0; k < study->files; k++)
+        if (study->file[k].plot) put_plot(s, study, &study->file[k]);
+    put_terms(s, &used);
+    put_tables(s, study, 1, &used);
+    memory_free(used.column);
+    summary_commands(s, study);
     if (first) summary_text(s, beside(study, "config.ini", path), "Options");
     if (first) summary_text(s, beside(study, "study.log", path), "Order of events");
     fputs("</section>\n", s->f);
-    return code;
+    return used.code;
 }
 
 static void put_left(Summary *s)
@@ -291,7 +251,7 @@ int summary_write(Summary *s, const char *title)
     size_t n = s->found->studies;
     Brief *b = memory_new(n, sizeof *b);
     int code = b ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < n; i++) code = brief_study(s, &s->found->study[i], &b[i]);
+    for (size_t i = 0; code == 0 && i < n; i++) brief_study(s, &s->found->study[i], &b[i]);
     if (code == 0) {
         put_head(s, title);
         put_contents(s, b, n);

@@ -377,43 +377,6 @@ static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
                csv_named(c, row[n - 1], "time"), csv_named(c, row[n - 1], "status"));
 }
 
-/* Returns the command that writes a kind of study; *config: does it take --config? */
-static const Command *command_of(const Kind *kind, int *config)
-{
-    const Command *c = NULL;
-    for (size_t i = 0; command_table[i]; i++)
-        for (const Kind *k = command_table[i]->kinds; k && k->command; k++)
-            if (k == kind && !c) c = command_table[i];
-    *config = 0;
-    for (size_t i = 0; c && c->groups[i]; i++)
-        for (const Option *p = c->groups[i]->option; p->name; p++)
-            *config |= strcmp(p->name, "config") == 0;
-    return c;
-}
-
-/* Writes, without a record, the command that the directory's options give, if the command reads them back. */
-static void put_unrecorded(Summary *s, const Study *study)
-{
-    char full[OUTPUT_PATH], path[OUTPUT_PATH];
-    int config;
-    const Command *command = command_of(study->kind, &config);
-    config = config && found_path(s->found, study->dir, full, sizeof full) == 0 &&
-             output_path(path, full, "config.ini") == 0 && output_exists(path);
-    if (!config) {
-        fprintf(
-            s->f,
-            "<p class=\"more\">Its command (<code>trotter %s</code> with options) was not recorded "
-            "beside it.</p>\n",
-            study->kind->command);
-        return;
-    }
-    page_print(s->f,
-               "<pre>trotter %s --config %s --out NEW</pre>\n"
-               "<p class=\"more\">Made from the recorded options; the command itself was not "
-               "recorded.</p>\n",
-               command->name, path);
-}
-
 void summary_commands(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH];
@@ -429,6 +392,9 @@ void summary_commands(Summary *s, const Study *study)
     if (n)
         put_rows(s, &c, row, n);
     else
-        put_unrecorded(s, study);
+        fprintf(s->f,
+                "<p class=\"more\">Its command (<code>trotter %s</code> with options) was not "
+                "recorded beside it.</p>\n",
+                study->kind->command);
     if (there == 1) csv_close(&c);
 }

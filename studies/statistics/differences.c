@@ -63,8 +63,7 @@ int differences_doubtful(const Seeds *s)
     return s->spread.p < DOUBTFUL;
 }
 
-void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, int places,
-                       FILE *f)
+void differences_seeds(const Seeds *s, const char *text, int places, FILE *f)
 {
     fprintf(f, "    %s: standard deviation %.*f, %zu degree%s of freedom; ", text, places,
             s->pooled.sd, s->pooled.df, s->pooled.df == 1 ? "" : "s");
@@ -76,10 +75,6 @@ void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *te
     else
         fprintf(f, "seeds are %spaired: their correlation is %.2f (F test: p %.2g).\n",
                 s->paired ? "" : "not ", s->correlation, s->p);
-    if (s->incomplete && !isnan(shared->correlation))
-        fprintf(f,
-                "        Where designs share seeds, their correlation is %.2f (F test: p %.2g).\n",
-                shared->correlation, shared->p);
     if (!isnan(s->spread.p))
         fprintf(
             f, "        Designs alone have %.*f to %.*f (Bartlett's test of equal ones: p %.2g).\n",

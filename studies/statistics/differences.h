@@ -22,10 +22,9 @@ int differences_contrast(const char *where, const char *text, DifferencesFind *f
                          size_t n, double *weight);
 
 /* Prints what the runs on one text ("validation") show about seeds: their standard deviation (with so many places),
- * whether they are paired, and their correlation. shared: what a table with missing runs tells of it, on a second line. The next has the least
- * and the largest standard deviation of a design, and whether one for all is tenable. */
-void differences_seeds(const Seeds *s, const SharedSeeds *shared, const char *text, int places,
-                       FILE *f);
+ * whether they are paired, and their correlation. The next line has the least and the largest standard deviation of a
+ * design, and whether one for all is tenable. */
+void differences_seeds(const Seeds *s, const char *text, int places, FILE *f);
 int differences_doubtful(const Seeds *s); /* 1: one for all is not tenable (p < .05) */
 
 #endif

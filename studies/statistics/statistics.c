@@ -1,12 +1,10 @@
 /* statistics.c: computes Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
 #include "studies/statistics/statistics.h"
 
-#include <gsl/gsl_blas.h>
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -134,67 +132,6 @@ Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
     return s;
 }
 
-/* Adds a design of n runs, y (seeds), to the normal equations of seeds less the design's mean: C (seeds, seeds), r
- * (seeds). */
-static void add_equations(const double *y, const Interval *d, size_t seeds, double *C, double *r)
-{
-    for (size_t j = 0; j < seeds; j++) {
-        if (isnan(y[j])) continue;
-        r[j] += y[j] - d->mean;
-        C[j * seeds + j] += 1;
-        for (size_t k = 0; k < seeds; k++)
-            if (!isnan(y[k])) C[j * seeds + k] -= 1 / (double)d->n;
-    }
-}
-
-/* Computes r' C^- r and the rank of C (n, n), which is overwritten, from the least-squares solution of C x = r. C counts
- * runs, so a pivot is 0 or far above rounding. room (5 n). */
-static double quadratic(double *C, double *r, size_t n, double *room, size_t *order, size_t *rank)
-{
-    const double least = 1e-9;
-    double square = 0;
-    gsl_matrix_view A = gsl_matrix_view_array(C, n, n);
-    gsl_vector_view b = gsl_vector_view_array(r, n), v[5];
-    gsl_permutation p = {n, order};
-    for (size_t i = 0; i < 5; i++) v[i] = gsl_vector_view_array(room + i * n, n);
-    gsl_vector *Q = &v[0].vector, *Z = &v[1].vector, *work = &v[2].vector, *x = &v[3].vector;
-    gsl_linalg_COD_decomp_e(&A.matrix, Q, Z, &p, least, rank, work);
-    if (*rank == 0) return 0;
-    gsl_linalg_COD_lssolve(&A.matrix, Q, Z, &p, *rank, &b.vector, x, &v[4].vector);
-    gsl_blas_ddot(&b.vector, x, &square);
-    return square;
-}
-
-int statistics_shared(const double *y, size_t designs, size_t seeds, SharedSeeds *out)
-{
-    Pooled all = {0, NAN};
-    *out = (SharedSeeds){NAN, NAN};
-    if (seeds < 2) return 0;
-    double *C = memory_new(seeds + 6, seeds * sizeof *C), *r, within = 0;
-    size_t *order = memory_new(seeds, sizeof *order), rank;
-    if (!C || !order) {
-        memory_free(C);
-        memory_free(order);
-        return ERR_MEMORY;
-    }
-    r = C + seeds * seeds;
-    for (size_t i = 0; i < designs; i++) {
-        Interval d = statistics_mean(y + i * seeds, 1, seeds);
-        if (d.n < 2) continue;
-        add_design(&all, &within, &d);
-        add_equations(y + i * seeds, &d, seeds, C, r);
-    }
-    double square = quadratic(C, r, seeds, r + seeds, order, &rank);
-    memory_free(C);
-    memory_free(order);
-    if (rank == 0 || rank >= all.df) return 0;
-    double taken = (double)rank, df = (double)(all.df - rank);
-    double rest = fmax(0, within - square) / df, tau = (square - taken * rest) / (double)all.df;
-    out->correlation = tau / (tau + rest);
-    out->p = rest > 0 ? gsl_cdf_fdist_Q(square / taken / rest, taken, df) : square > 0 ? 0 : 1;
-    return 0;
-}
-
 Difference statistics_contrast(const Pooled *s, const Interval *const *design, const double *weight,
                                size_t n)
 {
@@ -257,12 +194,6 @@ static int is_constant(const double *x, size_t n)
     return 1;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Draws pairs with replacement. A draw of equal values has no correlation and is replaced by the next one. No interval
  * is given where more than one draw in 20 has none, as where only one pair differs: the other draws do not show the
  * spread. */
@@ -279,7 +210,7 @@ static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
         p->sample[count++] = gsl_stats_spearman(p->u, 1, p->v, 1, n, p->work);
     }
     if (count < RESAMPLES) return;
-    qsort(p->sample, count, sizeof *p->sample, compare_numbers);
+    gsl_sort(p->sample, 1, count);
     out->low = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.025);
     out->high = gsl_stats_quantile_from_sorted_data(p->sample, 1, count, 0.975);
 }
@@ -354,16 +285,9 @@ int statistics_rank_from(size_t least, const double *x, const double *y, size_t 
     *out = (Correlation){0, NAN, NAN, NAN, NAN};
     int code = room && order ? 0 : ERR_MEMORY;
     if (code == 0) {
-        Pairs p = {0,
-                   room,
-                   room + n,
-                   room + 2 * n,
-                   room + 3 * n,
-                   room + 4 * n,
-                   room + 5 * n,
-                   room + 6 * n,
-                   order,
-                   room + 8 * n};
+        Pairs p = {.order = order, .work = room + 6 * n, .sample = room + 8 * n};
+        double **part[] = {&p.x, &p.y, &p.rx, &p.ry, &p.u, &p.v};
+        for (size_t i = 0; i < 6; i++) *part[i] = room + i * n;
         for (size_t i = 0; i < n; i++) {
             if (isnan(x[i]) || isnan(y[i])) continue;
             p.x[p.n] = x[i];

@@ -90,23 +90,6 @@ typedef struct {
 /* Applies the rule to y (designs, seeds): NaN where there is no run. */
 Seeds statistics_seeds(const double *y, size_t designs, size_t seeds);
 
-/* The seeds' correlation from any table, also one with missing runs. Every design and every seed has a constant of its
- * own, fitted by least squares. With `within` the sum of squares within designs, of df = sum_i (n_i - 1), of which seeds
- * take up Q with r degrees of freedom,
- *
- *   sigma^2 = (within - Q) / (df - r),   tau^2 = (Q - r sigma^2) / df,   F = (Q / r) / sigma^2
- *
- * and the correlation is tau^2 / (tau^2 + sigma^2). A design of one run changes nothing. In a complete table this is the
- * correlation of Seeds. Source: Henderson 1953, method 3; Searle, Casella, McCulloch 1992, Variance Components, section
- * 5.5; E Q = r sigma^2 + df tau^2 because the trace of Q's matrix, sum_i n_i (1 - 1 / n_i), is df. */
-typedef struct {
-    /* Both NaN where no two designs share two seeds, directly or by way of others; p: as in Seeds */
-    double correlation, p;
-} SharedSeeds;
-
-/* Computes it for y (designs, seeds), as above; ERR_MEMORY. */
-int statistics_shared(const double *y, size_t designs, size_t seeds, SharedSeeds *out);
-
 typedef struct {
     double mean, error; /* mean: a - b; error: its standard error; NaN where a or b has no run */
     double low, high;   /* NaN with df = 0 */

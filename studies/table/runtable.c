@@ -242,7 +242,7 @@ static void summarise(RunTable *t, size_t i, double *y)
 }
 
 /* Computes the model of a panel's designs that are compared; y (designs, seeds): room. */
-static int find_model(RunTable *t, size_t panel, size_t m, double *y)
+static void find_model(RunTable *t, size_t panel, size_t m, double *y)
 {
     RunModel *l = &t->model[panel * t->measures + m];
     for (size_t i = 0; i < t->designs; i++) {
@@ -252,7 +252,6 @@ static int find_model(RunTable *t, size_t panel, size_t m, double *y)
         l->single += d->counted[m].n == 1;
     }
     l->model = statistics_seeds(y, l->designs, t->seeds);
-    return statistics_shared(y, l->designs, t->seeds, &l->shared);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------- */
@@ -282,7 +281,7 @@ static int summarise_all(RunTable *t)
     int code = y ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < t->designs; i++) summarise(t, i, y);
     for (size_t p = 0; code == 0 && p < t->panels; p++)
-        for (size_t m = 0; code == 0 && m < t->measures; m++) code = find_model(t, p, m, y);
+        for (size_t m = 0; code == 0 && m < t->measures; m++) find_model(t, p, m, y);
     memory_free(y);
     return code;
 }

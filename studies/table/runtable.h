@@ -73,7 +73,6 @@ typedef struct {
     size_t designs, single; /* that are compared; those of them with one run */
     size_t comparisons;     /* with the baseline */
     Seeds model;
-    SharedSeeds shared;
 } RunModel;
 
 /* A row of a file, and the index of the next one of its design; SIZE_MAX: none. */

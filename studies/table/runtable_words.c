@@ -57,7 +57,7 @@ static void print_panel(const RunTable *t, size_t p, FILE *f)
     }
     for (size_t m = 0; m < t->measures; m++) {
         l = runtable_model(t, p, m);
-        differences_seeds(&l->model, &l->shared, t->measure[m].text, runtable_places(t), f);
+        differences_seeds(&l->model, t->measure[m].text, runtable_places(t), f);
     }
     if (l->single)
         fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",

@@ -33,12 +33,15 @@ size_t kind_place(const Kind *k)
 
 int kind_begins(const KindTable *t, const char *line)
 {
-    for (size_t j = 0; j < 4 && t->columns[j].name; j++) {
-        size_t n = strlen(t->columns[j].name);
-        if (strncmp(line, t->columns[j].name, n) != 0 || !strchr(",\r\n", line[n])) return 0;
-        if (line[n] != ',' && t->columns[j + 1].name)
-            return j >= 2; /* the line ends here: an older file, of three columns at least */
-        line += n + (line[n] == ',');
+    size_t same = 0;
+    for (const Column *c = t->columns; c->name && same < 4; c++) {
+        size_t n = strlen(c->name);
+        int here = strncmp(line, c->name, n) == 0 && strchr(",\r\n", line[n]);
+        if (!here && c->sparse) continue;
+        if (!here) return 0;
+        same++;
+        if (line[n] != ',') return same >= 3 || !c[1].name; /* the line ends here: an older file */
+        line += n + 1;
     }
     return 1;
 }
@@ -220,9 +223,7 @@ static const struct {
     {"evidence", "what the verdict rests on"},
     {"file", "text of the corpus"},
     {"lines", "lines of text"},
-    {"distinct", "different tokens"},
     {"unknown", "tokens outside the vocabulary"},
-    {"sha256", "checksum of the text"},
     {"what", "quantity measured"},
     {"variant", "what was measured, or by whom"},
     {"unit", "unit of the value"},

@@ -41,8 +41,8 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &texts_group, &network_machine_group,
                                             &output_group, NULL};
 
-/* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for
- * an encoder and a decoder. */
+/* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for an encoder
+ * and a decoder and for next sentences; else they are undefined. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
@@ -52,32 +52,21 @@ typedef struct {
     double exact;
 } Result;
 
-#define RESULT                                                \
-    COLUMN(Result, tokens), COLUMN(Result, nll, .digits = 9), \
-        COLUMN(Result, ppl, .digits = 7, .words = "perplexity, exp(nll)")
-static const Column word_columns[] = {RESULT, {0}};
-static const Column character_columns[] = {
-    RESULT, COLUMN(Result, bits_per_character, .digits = 7), {0}};
-static const Column piece_columns[] = {
-    RESULT,
-    COLUMN(Result, words,
+static const Column columns[] = {
+    COLUMN(Result, tokens),
+    COLUMN(Result, nll, .digits = 9),
+    COLUMN(Result, ppl, .digits = 7, .words = "perplexity, exp(nll)"),
+    COLUMN(Result, bits_per_character, .digits = 7, .sparse = 1),
+    COLUMN(Result, words, .sparse = 1,
            .words = "words that the predicted pieces make, the ends of lines included"),
-    COLUMN(Result, word_ppl, .digits = 7, .words = "perplexity per word, exp(nll tokens / words)"),
-    {0}};
-static const Column *const text_columns[] = {
-    [LEVEL_WORD] = word_columns, [LEVEL_CHAR] = character_columns, [LEVEL_PIECE] = piece_columns};
-static const Column pair_columns[] = {
-    RESULT,
-    COLUMN(Result, pairs, .words = "pairs of lines"),
-    COLUMN(Result, exact, .digits = 4,
-           .words = "share of them whose target is the most probable token at every place"),
-    {0}};
-
-static const Column next_columns[] = {
-    RESULT,
-    COLUMN(Result, pairs, .words = "pairs of segments"),
-    COLUMN(Result, exact, .digits = 4,
-           .words = "share of them where the model knows whether the second follows the first"),
+    COLUMN(Result, word_ppl, .digits = 7, .sparse = 1,
+           .words = "perplexity per word, exp(nll tokens / words)"),
+    COLUMN(Result, pairs, .sparse = 1, .words = "pairs of lines, or of segments"),
+    COLUMN(
+        Result, exact, .digits = 4, .sparse = 1,
+        .words =
+            "share of the pairs of lines whose target is the most probable token at every place, or of "
+            "those of segments where the model knows whether the second follows the first"),
     {0}};
 
 /* ---- logits -------------------------------------------------------------------------------------- */
@@ -147,18 +136,17 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
 {
     Sheet *r;
     double ppl = exp(e->mean);
-    TRY(sheet_new(ask        ? e->pairs ? next_columns : word_columns
-                  : e->pairs ? pair_columns
-                             : text_columns[level],
-                  &r));
-    sheet_row(r, &(Result){.tokens = e->tokens,
-                           .nll = e->mean,
-                           .ppl = ppl,
-                           .bits_per_character = e->mean / log(2),
-                           .words = e->tokens - t->goes_on,
-                           .word_ppl = text_word_ppl(t, e->tokens, ppl),
-                           .pairs = e->pairs,
-                           .exact = evaluation_exact(e)});
+    int next = !ask && !e->pairs, pieces = next && level == LEVEL_PIECE;
+    TRY(sheet_new(columns, &r));
+    sheet_row(r,
+              &(Result){.tokens = e->tokens,
+                        .nll = e->mean,
+                        .ppl = ppl,
+                        .bits_per_character = next && level == LEVEL_CHAR ? e->mean / log(2) : NAN,
+                        .words = pieces ? e->tokens - t->goes_on : SIZE_MAX,
+                        .word_ppl = pieces ? text_word_ppl(t, e->tokens, ppl) : NAN,
+                        .pairs = e->pairs ? e->pairs : SIZE_MAX,
+                        .exact = e->pairs ? evaluation_exact(e) : NAN});
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(r);
     return code;
@@ -245,11 +233,7 @@ static int run(Options *o)
 static const Kind kinds[] = {{.command = "eval",
                               .title = "Evaluation of a model",
                               .about = "Perplexity of a saved model on a text.",
-                              .table = {{"*", pair_columns, "Perplexity.", KIND_ALL},
-                                        {"*", next_columns, "Perplexity.", KIND_ALL},
-                                        {"*", piece_columns, "Perplexity.", KIND_ALL},
-                                        {"*", character_columns, "Perplexity.", KIND_ALL},
-                                        {"*", word_columns, "Perplexity.", KIND_ALL}}},
+                              .table = {{"*", columns, "Perplexity.", KIND_ALL}}},
                              {0}};
 
 const Command command_eval = {

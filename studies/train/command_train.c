@@ -344,25 +344,17 @@ static void take_name(const char *asked, Table *t)
 static int read_schemes(Training *r, const Options *o, const char *path)
 {
     char *text;
-    size_t bytes, count = 0;
-    Table **list = NULL;
+    size_t bytes;
+    Table *read[2] = {NULL, NULL};
     TRY(output_read(path, &text, &bytes));
-    int code = scheme_parse(path, text, bytes, &list, &count);
+    int code = network_schemes(path, text, bytes, read);
     memory_free(text);
-    if (code == 0 && count > 2)
-        code =
-            error_set(ERR_INPUT, "%s: expected one scheme, or a decoder's and an encoder's", path);
-    const char *const asked[] = {options_text(o, count == 2 ? "decoder" : "scheme"),
-                                 options_text(o, "encoder")};
-    for (size_t i = 0; i < count; i++) {
-        if (code != 0) table_free(list[i]);
-        if (code != 0) continue;
-        take_name(asked[i], list[i]);
-        r->pair[1 - i] = list[i];
-    }
-    memory_free(list);
-    r->scheme = r->pair[1];
-    return code;
+    TRY(code);
+    take_name(options_text(o, read[1] ? "decoder" : "scheme"), read[0]);
+    if (read[1]) take_name(options_text(o, "encoder"), read[1]);
+    r->scheme = r->pair[1] = read[0];
+    r->pair[0] = read[1];
+    return 0;
 }
 
 static int find_scheme(Training *r, Options *o)

@@ -5,8 +5,6 @@
 #include "kernels/memory.h"
 #include "studies/tools/progress.h"
 
-enum { SHOWN = 16 /* heads shown in a line */, WORDS = 512 };
-
 /* Reads the spans: z (A, H); *count = A H. Caller: memory_free. */
 static int read_spans(const Model *m, double **z, size_t *count)
 {
@@ -20,38 +18,14 @@ static int read_spans(const Model *m, double **z, size_t *count)
     return 0;
 }
 
-static double mean_of(const double *z, size_t n)
-{
-    double sum = 0;
-    for (size_t h = 0; h < n; h++) sum += z[h];
-    return n ? sum / (double)n : 0;
-}
-
-static void tell_slot(const PlanSlot *s, const double *z, size_t H)
-{
-    char words[WORDS];
-    size_t n = 0;
-    for (size_t h = 0; h < H && h < SHOWN; h++)
-        n += (size_t)snprintf(words + n, sizeof words - n, " %.1f", z[h]);
-    progress_note("spans of layer %d, set %d:%s%s; mean %.1f", s->layer, s->set, words,
-                  H > SHOWN ? " ..." : "", mean_of(z, H));
-}
-
 static void tell(const Model *m, const double *z, size_t count)
 {
     const ModelConfig *c = model_config(m);
-    const Plan *p = model_plan(m);
-    size_t at = 0;
-    double most = 0;
-    for (size_t i = 0; i < count; i++) most = z[i] > most ? z[i] : most;
-    for (size_t i = 0; i < p->slots; i++) {
-        if (p->slot[i].kind != SLOT_ATTENTION) continue;
-        tell_slot(&p->slot[i], z + at, c->heads);
-        at += c->heads;
-    }
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) most = z[i] > most ? z[i] : most, sum += z[i];
     progress_note("spans in tokens, of %zu at most and a ramp of %zu behind each: mean %.1f, "
                   "longest %.1f",
-                  c->span, c->ramp, mean_of(z, count), most);
+                  c->span, c->ramp, count ? sum / (double)count : 0, most);
 }
 
 int spans_tell(const Model *m)

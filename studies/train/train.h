@@ -97,11 +97,10 @@ int tell_use(const Training *r);
 
 /* The attention spans that the heads of a trained model learnt (nn/model/spans.c). */
 
-/* Prints one line for each attention sublayer and one on all of them; does nothing
- * for a model without spans. */
+/* Prints a line on them; does nothing for a model without spans. */
 int spans_tell(const Model *m);
 
-/* Writes DIR/spans.csv with a row a head, and prints the same lines. The model has spans. */
+/* Writes DIR/spans.csv with a row a head, and prints that line. The model has spans. */
 extern const Column span_columns[];
 int spans_write(const Model *m, const char *dir);
 

@@ -95,7 +95,6 @@ TEST(refusals)
         {"--gold - --hypothesis good", "--gold: expected a file"},
         {"--gold gold.m2 --hypothesis nowhere", "nowhere"},
         {"--gold gold.m2 --hypothesis good,,good", "expected file names separated by commas"},
-        {"--gold gold.m2 --hypothesis -,-", "can be read once"},
         {"--gold gold.m2", "standard input is empty"},
         {"--gold gold.m2 --hypothesis latin", "latin:2: invalid UTF-8"},
         {"--gold gold.m2 --hypothesis good,short", "short has 1 lines and gold.m2 2 sentences"},
@@ -107,6 +106,8 @@ TEST(refusals)
     file_text("latin", "The cat\nM\xe4nner\n");
     file_text("bad.m2", "S a b\nA 2 1|||X|||b" END "0\n");
     REFUSE_ALL("m2 %s", bad, NULL);
+    int status = shell("%s m2 --gold gold.m2 --hypothesis -,- <good", program);
+    assert_true(refused(status, "m2", "--hypothesis: standard input (-) can be read once"));
 }
 
 TEST_MAIN(open_texts, program_close)

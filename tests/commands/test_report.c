@@ -226,8 +226,8 @@ TEST(test_same)
     assert_false(same_files("same/report.html", "first.html"));
 }
 
-/* The trainings of a comparison are one table, in which an unfinished one is marked. Comparisons may share them, as in
- * studies/scripts/tables.sh: a folder beside them, which they link to. */
+/* A comparison's trainings are rows of its runs.csv; their folders, also shared ones beside it to which it links, are no
+ * studies. A training by itself is one. */
 TEST(test_comparison)
 {
     corpus_write("corpus", 600, 60);
@@ -235,15 +235,12 @@ TEST(test_comparison)
     run_ok("compare --corpus corpus --scheme euler,transformer --seeds 2 --epochs 1 --truncation "
            "1" SMALL_TRAINING "--out both/cmp");
     assert_true(file_exists("both/runs-brief/euler-seed1/truncation.csv"));
-    PAGE_HAS("both", "Comparison of schemes</h2>", "4 of 4 finished",
-             "trotter compare --corpus corpus --scheme euler,transformer", "euler-seed1",
-             "<span class=\"ci\">±", "~</span>Training</h2>", "~Left out");
+    PAGE_HAS("both", "Comparison of schemes</h2>", "cmp/runs.csv</code>, 5 rows",
+             "trotter compare --corpus corpus --scheme euler,transformer", "<span class=\"ci\">±",
+             "~</span>Training</h2>", "~Left out");
     columns_are_told();
-    unlink(file_path("both/cmp/runs/euler-seed1/result.csv"));
-    PAGE_HAS("both", "3 of 4 finished", "<td data-label=\"state\" class=\"bad\">unfinished</td>");
-    shell_ok("mv both/runs-brief both/cmp/own; rm both/cmp/runs; mv both/cmp/own both/cmp/runs");
-    PAGE_HAS("both", "3 of 4 finished", "~</span>Training</h2>");
-    run_ok("report both/cmp/runs/euler-seed2 --out one.html"); /* a single training */
+    run_ok("report both/cmp/runs/euler-seed2 --out one.html");
+    assert_true(file_has("one.html", "</span>Training</h2>"));
 }
 
 /* ---- text from files -------------------------------------------------------------------------------- */
@@ -718,16 +715,17 @@ TEST(test_refusals)
     static const char *const bad[][2] = {
         {"", "say of which directory"},
         {"nothing", "nothing: no study in it"},
-        {"nowhere", "nowhere: No such file"},
-        {"a.txt", "a.txt: "},
-        {"little --out nothing", "expected a file"},
-        {"little --out a.txt/page.html", "a.txt: not a directory"}};
+        {"nowhere", "nowhere/report.html: No such file"},
+        {"a.txt", "a.txt/report.html: Not a directory"},
+        {"little --out nothing", "cannot write nothing: it is not a regular file"},
+        {"little --out a.txt/page.html", "cannot write a.txt/page.html"},
+        {"little --out new/page.html", "cannot write new/page.html"}};
     make_dir("nothing");
     file_text("a.txt", "a");
     run_ok("schemes --scheme euler --out little");
     REFUSE_ALL("report %s", bad, "little/report.html");
-    run_ok("report little --out new/page.html --title 'A & B'");
-    assert_true(file_has("new/page.html", "<title>A &amp; B</title>"));
+    run_ok("report little --out page.html --title 'A & B'");
+    assert_true(file_has("page.html", "<title>A &amp; B</title>"));
 }
 
 /* Long texts are shown in part. Tables whose rows do not end, code, and lines that go on are set as such. */
@@ -742,21 +740,6 @@ TEST(test_notes)
     file_text("noted/config.ini", text);
     PAGE_HAS("noted", "x &lt; y", "<td>a | b</td>\n<td style=\"text-align: right\">aaa",
              "words\nmore", "Its beginning: at most 200 lines and 64 KiB.");
-}
-
-/* A study without a record is repeated from its options, where its command reads them back. */
-TEST(test_unrecorded)
-{
-    run_ok("schemes --scheme euler --out unrecorded/schemes"); /* control: it does not */
-    shell_ok("cd unrecorded; rm schemes/commands.csv; mkdir sweep pairs; "
-             "touch schemes/config.ini sweep/config.ini pairs/config.ini");
-    file_text("unrecorded/sweep/words.csv", "word,families,s,f\nsf,given,1,1\n");
-    file_text("unrecorded/pairs/compare.csv",
-              "pair,encoder,decoder,encoder_layers\na / a,a,a-decoder,1\n");
-    PAGE_HAS("unrecorded",
-             "<pre>trotter sweep --config unrecorded/sweep/config.ini --out NEW</pre>",
-             "<pre>trotter compare --config unrecorded/pairs/config.ini --out NEW</pre>",
-             "(<code>trotter schemes</code> with options) was not recorded");
 }
 
 /* The directory's own words stand before all studies, and only once where a study lies in it. */
@@ -797,8 +780,7 @@ TEST(test_links)
     PAGE_HAS("linked", "schemes.csv: not a file", "1 study");
 }
 
-/* The page names every file that it leaves out, however many there are. Commands beside a study belong to it and are
- * not left out. */
+/* The page names every file that it leaves out, however many there are. Commands are no study. */
 TEST(test_all_named)
 {
     char line[128];
@@ -808,13 +790,13 @@ TEST(test_all_named)
     file_text("many/schemes.csv", SCHEMES);
     file_text("many/commands.csv", COMMANDS_HEAD);
     file_text("many/alone/commands.csv", COMMANDS_HEAD);
-    PAGE_HAS("many", "alone/commands.csv: commands without a study beside them",
-             "~>commands.csv: ");
+    PAGE_HAS("many",
+             "~commands.csv: ", "(<code>trotter stability</code> with options) was not recorded");
     for (int i = 0; i < 60; i++) {
         snprintf(line, sizeof line, "<li>own-%d.csv: not a table", i);
         must_have(page, line);
     }
-    must_have(said, "left out: 61 files");
+    must_have(said, "left out: 60 files");
 }
 
 static size_t all_named;

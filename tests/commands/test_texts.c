@@ -79,7 +79,7 @@ TEST(marks_of_a_byte_order)
     assert_unmarked("bleu --csv --tokenize none --hypothesis lines --reference %s", "lines", 1);
     assert_unmarked("m2 --csv --hypothesis lines --gold %s", "gold", 0);
     assert_unmarked("m2 --csv --gold gold --hypothesis %s | cut -d, -f2-", "lines", 0);
-    assert_unmarked("data --corpus %s --csv | cut -d, -f2-5", "text/train.txt", 0);
+    assert_unmarked("data --corpus %s --csv | cut -d, -f2-", "text/train.txt", 0);
     shell_ok("%s translate --threads 1 --model pieces <source >want; { printf '\\357\\273\\277'; "
              "cat source; } | %s translate --threads 1 --model pieces >got",
              program, program);

@@ -45,7 +45,7 @@ static void score(const Lines *l)
         Statistics s[2];
         int code = metric_lines(m, &o, l, l, 1, &s[0]);
         s[1] = s[0];
-        if (code == 0) code = bootstrap_paired(m, &o, s, 2, 3, 1, x);
+        if (code == 0) code = bootstrap_means(m, &o, s, NULL, 2, 3, 1, x);
         FUZZ_CHECK(code == 0 || code == ERR_MEMORY);
         if (code == 0) {
             FUZZ_CHECK(x[0].score >= 0 && x[0].score <= 100.001 && x[1].p == 1);

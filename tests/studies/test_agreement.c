@@ -331,11 +331,11 @@ TEST(bootstrap_is_that_of_texts)
         row[i][ROUGE_LINES] = 1;
     }
     assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 500, 7, &x), 0);
-    assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &o, &s, 1, 500, 7, &y), 0);
+    assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &o, &s, NULL, 1, 500, 7, &y), 0);
     assert_true(fabs(100 * x.score - y.score) <= 1e-10 && fabs(100 * x.mean - y.mean) <= 1e-10);
     assert_true(fabs(100 * x.low - y.low) <= 1e-10 && fabs(100 * x.high - y.high) <= 1e-10);
     /* control: other draws */
-    assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &o, &s, 1, 500, 8, &y), 0);
+    assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &o, &s, NULL, 1, 500, 8, &y), 0);
     assert_true(fabs(100 * x.mean - y.mean) > 1e-10);
 }
 

@@ -701,10 +701,10 @@ TEST(bootstrap)
         Resampled x[3], again[3], other[3], none[3];
         Statistics s[3] = {draw_system(m, 200, 6), {0}, draw_system(m, 200, 8)};
         s[1] = s[0];
-        assert_int_equal(bootstrap_paired(m, &usual, s, 3, 400, 12345, x), 0);
-        assert_int_equal(bootstrap_paired(m, &usual, s, 3, 400, 12345, again), 0);
-        assert_int_equal(bootstrap_paired(m, &usual, s, 3, 400, 6, other), 0);
-        assert_int_equal(bootstrap_paired(m, &usual, s, 3, 0, 6, none), 0);
+        assert_int_equal(bootstrap_means(m, &usual, s, NULL, 3, 400, 12345, x), 0);
+        assert_int_equal(bootstrap_means(m, &usual, s, NULL, 3, 400, 12345, again), 0);
+        assert_int_equal(bootstrap_means(m, &usual, s, NULL, 3, 400, 6, other), 0);
+        assert_int_equal(bootstrap_means(m, &usual, s, NULL, 3, 0, 6, none), 0);
         assert_true(isnan(x[0].p) && isnan(x[0].difference));
         assert_true(x[1].p == 1 && x[1].p_two_sided == 1 && x[1].difference == 0);
         assert_true(x[1].difference_low == 0 && x[1].difference_high == 0 &&
@@ -732,7 +732,7 @@ TEST(bootstrap_of_means)
     Statistics a = draw_system(METRIC_BLEU, 60, 6), b = draw_system(METRIC_BLEU, 60, 3);
     const Statistics two[2] = {a, b}, four[4] = {a, a, b, b}, mixed[4] = {a, b, b, a},
                      three[3] = {a, a, b};
-    assert_int_equal(bootstrap_paired(METRIC_BLEU, &usual, two, 2, 200, 7, pair), 0);
+    assert_int_equal(bootstrap_means(METRIC_BLEU, &usual, two, NULL, 2, 200, 7, pair), 0);
     assert_int_equal(bootstrap_means(METRIC_BLEU, &usual, four, (size_t[]){2, 2}, 2, 200, 7, twice),
                      0);
     assert_int_equal(bootstrap_means(METRIC_BLEU, &usual, mixed, (size_t[]){2, 2}, 2, 200, 7, same),
@@ -760,7 +760,7 @@ TEST(bootstrap_has_the_spread_of_a_mean)
     double mean = sums[ROUGE_F] / LINES;
     for (size_t i = 0; i < LINES; i++) square += pow(s.x[i * s.width + ROUGE_F] - mean, 2);
     double want = 2 * 1.96 * 100 * sqrt(square / LINES / LINES);
-    assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &usual, &s, 1, 4000, 1, &x), 0);
+    assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &usual, &s, NULL, 1, 4000, 1, &x), 0);
     /* quantiles at 2.5 % of 4,000 normal numbers: 0.042 standard deviations each; 4 of them, both ends */
     assert_true(fabs(x.high - x.low - want) <= want * .06);
     metric_free(&s);
@@ -777,7 +777,7 @@ TEST(p_of_equal_systems)
         Statistics s[2] = {draw_system(METRIC_ROUGE_1, LINES, 6),
                            draw_system(METRIC_ROUGE_1, LINES, 6)};
         Resampled x[2];
-        assert_int_equal(bootstrap_paired(METRIC_ROUGE_1, &usual, s, 2, 300, i, x), 0);
+        assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &usual, s, NULL, 2, 300, i, x), 0);
         below_two += x[1].p_two_sided < .05;
         below_p += x[1].p < .05;
         metric_free(&s[0]);
@@ -817,7 +817,7 @@ static int score_job(void)
     if (code == 0) code = lines_read(file_path("r"), &r);
     for (int m = 0; code == 0 && m < METRICS; m++) {
         code = metric_lines(m, &starved, &h, &r, 1, &s);
-        if (code == 0) code = bootstrap_paired(m, &starved, &s, 1, 3, 1, &x);
+        if (code == 0) code = bootstrap_means(m, &starved, &s, NULL, 1, 3, 1, &x);
         metric_free(&s);
     }
     lines_free(&h);
@@ -874,7 +874,7 @@ TEST(multi30k)
             Resampled x;
             o.tokenize = tokenize[k];
             assert_int_equal(metric_lines(metric[k], &o, &h[copy], &reference, 1, &s), 0);
-            assert_int_equal(bootstrap_paired(metric[k], &o, &s, 1, 0, 1, &x), 0);
+            assert_int_equal(bootstrap_means(metric[k], &o, &s, NULL, 1, 0, 1, &x), 0);
             if (!(fabs(x.score - want[copy][k]) <= 1e-6))
                 fail_msg("copy %d, column %d: %.6f, not %.6f", copy, k, x.score, want[copy][k]);
             metric_free(&s);

@@ -491,7 +491,7 @@ TEST(other_programs_files)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         expect(needed[i], load_altered(needed[i], NULL), ERR_INPUT, needed[i]);
     expect("two", load_altered("scheme_text", "scheme a\nflow F\nscheme b\nflow F\n"), ERR_INPUT,
-           "scheme_text: expected one scheme");
+           ": expected one scheme");
     expect("bad", load_altered("scheme_text", "scheme a\nflow"), ERR_INPUT, "safetensors:2:");
     expect("width", load_altered("width", "wide"), ERR_INPUT, "metadata width: expected");
     expect("width", load_altered("width", "6"), ERR_INPUT, "model.safetensors: ");

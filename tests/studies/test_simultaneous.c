@@ -197,47 +197,14 @@ TEST(test_missing_runs)
     simultaneous_free(&d);
 }
 
-/* The correlation of seeds from any table: that of Seeds in a complete one, where a design of one run changes nothing;
- * in the one with missing runs the difference of two least-squares fits, in exact fractions: with designs alone and with
- * seeds too, F = 4.864486 of 3 and 3 degrees of freedom. Designs that share one seed, or none, have no correlation. */
-TEST(test_shared_seeds)
-{
-    static const double more[5][4] = {{5.1, 4.9, 6.2, 5.8},
-                                      {7.3, 6.9, 8.1, 7.6},
-                                      {4.4, 4.1, 5.6, 4.6},
-                                      {5.0, 5.7, 6.4, 5.5},
-                                      {NAN, 3, NAN, NAN}},
-                        missing[4][4] = {{5.1, 4.9, 6.2, 5.8},
-                                         {7.3, 6.9, 8.1, NAN},
-                                         {4.4, NAN, NAN, NAN},
-                                         {5.0, 5.7, NAN, NAN}},
-                        apart[2][4] = {{1, 2, NAN, NAN}, {NAN, NAN, 3, 5}},
-                        one[2][3] = {{1, 2, NAN}, {NAN, 4, 3}};
-    SharedSeeds s;
-    Seeds whole = statistics_seeds(table[0], 4, 4);
-    assert_int_equal(statistics_shared(table[0], 4, 4, &s), 0);
-    assert_true(near(s.correlation, whole.correlation, 1e-12) && near(s.p, whole.p, 1e-10));
-    assert_int_equal(statistics_shared(more[0], 5, 4, &s), 0);
-    assert_true(near(s.correlation, whole.correlation, 1e-12) && near(s.p, whole.p, 1e-10));
-    assert_int_equal(statistics_shared(missing[0], 4, 4, &s), 0);
-    assert_true(near(s.correlation, 0.65896414342629, 1e-12) && near(s.p, 0.11322270533, 1e-9));
-    assert_int_equal(statistics_shared(apart[0], 2, 4, &s), 0);
-    assert_true(isnan(s.correlation) && isnan(s.p));
-    assert_int_equal(statistics_shared(one[0], 2, 3, &s), 0);
-    assert_true(isnan(s.correlation) && isnan(s.p));
-    assert_int_equal(statistics_shared(NULL, 0, 0, &s), 0);
-    assert_true(isnan(s.correlation) && isnan(s.p));
-}
-
 /* Returns what is said about seeds; caller: free. */
 static char *said(const double *y, size_t designs, size_t seeds)
 {
     char *text;
     size_t bytes;
     Seeds s = statistics_seeds(y, designs, seeds);
-    SharedSeeds none = {NAN, NAN};
     FILE *f = open_memstream(&text, &bytes);
-    differences_seeds(&s, &none, "test", 2, f);
+    differences_seeds(&s, "test", 2, f);
     fclose(f);
     return text;
 }
@@ -339,15 +306,9 @@ static int job(void)
     return code;
 }
 
-static int job_shared(void)
-{
-    SharedSeeds s;
-    return statistics_shared(table[0], 4, 4, &s);
-}
-
 TEST(test_memory)
 {
-    assert_true(fail_each(job, 0) == 1 && fail_each(job_shared, 0) == 2);
+    assert_true(fail_each(job, 0) == 1);
 }
 
 /* ---- drawn studies ---------------------------------------------------------------------------------- */
