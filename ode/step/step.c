@@ -19,7 +19,7 @@
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
  * state an accepted one too (first same as last).
  *
- * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and
+ * The row of an exponential stage is an increment, to which exponential.c applies its function; the derivative is that at y and
  * t, and each of its actions counts as evaluations. implicit.c solves for stages that name themselves or later ones; it
  * gets the rows without slopes of this step.
  *
@@ -267,8 +267,8 @@ static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, dou
     double scale = st->program[st->depth].point[e->point].scale;
     size_t N = st->N;
     Derivative A = {&st->system, p->ops, e->set, t, state(st, 0), st->phi + 6 * N, st->phi + 3 * N};
-    st->evals += derivative_evals(&A) *
-                 exponential_phi(N, derivative_act, &A, scale * st->h, p->phi - 1, x, k, st->phi);
+    st->evals += derivative_evals(&A) * exponential_phi(N, derivative_act, &A, 0, scale * st->h,
+                                                        p->phi - 1, x, k, st->phi);
     for (size_t i = 0; i < N; i++) k[i] /= st->h;
 }
 

@@ -30,10 +30,10 @@ static size_t size(const System *s)
 
 static size_t params(size_t n, size_t d)
 {
-    return MATRICES * n * d * n * d + 2 * n * d;
+    return MATRICES * n * d * n * d + 3 * n * d;
 }
 
-/* Returns matrix `which` (N, N) of the system; MATRICES gives the scratch (2, N) behind them. */
+/* Returns matrix `which` (N, N) of the system; MATRICES gives the scratch (3, N) behind them. */
 static double *matrix(const System *s, int which)
 {
     return s->param + (size_t)which * size(s) * size(s);
@@ -67,20 +67,18 @@ static void act(const void *matrix, const double *x, double *ax)
 static void exp_apply(const System *s, int which, double t, double *y)
 {
     Matrix m = {size(s), matrix(s, which)};
-    exponential_apply(m.N, act, &m, norm_inf(m.N, m.A), t, y, matrix(s, MATRICES));
+    exponential_phi(m.N, act, &m, norm_inf(m.N, m.A), t, 0, y, y, matrix(s, MATRICES));
 }
 
 /* Defines the field of a matrix and its flow. */
-#define PART(X)                                                                            \
-    static void field_##X(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                      \
-        (void)set, (void)t;                                                                \
-        multiply(size(s), matrix(s, MATRIX_##X), y, dy);                                   \
-    }                                                                                      \
-    static void flow_##X(const System *s, int set, double t, double h, double *y)          \
-    {                                                                                      \
-        (void)set, (void)t;                                                                \
-        exp_apply(s, MATRIX_##X, h, y);                                                    \
+#define PART(X)                                          \
+    SYSTEM_FIELD(field_##X)                              \
+    {                                                    \
+        multiply(size(s), matrix(s, MATRIX_##X), y, dy); \
+    }                                                    \
+    SYSTEM_FLOW(flow_##X)                                \
+    {                                                    \
+        exp_apply(s, MATRIX_##X, h, y);                  \
     }
 PART(A)
 PART(B)
