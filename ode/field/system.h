@@ -9,18 +9,26 @@
 #ifndef TROTTER_SYSTEM_H
 #define TROTTER_SYSTEM_H
 
+#include <math.h>
+
 #include "ode/field/field.h"
 
 typedef struct {
     System
         base; /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
-    size_t n_min, d_min;                    /* sizes: n >= n_min, d >= d_min, n d <= size_max, */
-    size_t d_max;                           /* d <= d_max (0: as size_max) */
-    size_t size_max;                        /* n d <= size_max */
+    size_t n_min, d_only, size_max; /* sizes: n >= n_min, d = d_only (0: any), n d <= size_max */
     size_t (*params)(size_t n, size_t d);   /* numbers in param, scratch included; NULL: none */
     void (*init)(System *s, uint64_t seed); /* sizes, initial, param, options are in place */
     const SystemOption *option;             /* ends with a NULL name; NULL: none */
 } SystemKind;
+
+/* Returns the RMS of a - b (n); b NULL: of a. */
+static inline double system_rms(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum / (double)n);
+}
 
 /* Families, in the order of reading. */
 extern const SystemKind system_attention;                     /* systems/attention.c */

@@ -337,31 +337,22 @@ static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const 
     return 0;
 }
 
-static int add_implicit(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
-{
-    return add_kind(z, table_implicit, colours, solver, list, count);
-}
-
-static int add_exponential(const Zoo *z, int colours, const char *solver, Table ***list,
-                           size_t *count)
-{
-    return add_kind(z, table_phi, colours, solver, list, count);
-}
-
+/* is NULL: all. */
 static const struct {
-    int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
+    int (*is)(const Table *t);
     int colours;
-} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {add_all, 2},
-                           [SCHEMES_DECODERS] = {add_all, 3},
-                           [SCHEMES_IMPLICIT] = {add_implicit, 2},
-                           [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
+} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {NULL, 2},
+                           [SCHEMES_DECODERS] = {NULL, 3},
+                           [SCHEMES_IMPLICIT] = {table_implicit, 2},
+                           [SCHEMES_EXPONENTIAL] = {table_phi, 2}};
 
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
     int g = scheme_many(name);
     if (g < 0) return add_found(z, name, solver, list, count);
-    return group[g].add(z, group[g].colours, solver, list, count);
+    return group[g].is ? add_kind(z, group[g].is, group[g].colours, solver, list, count)
+                       : add_all(z, group[g].colours, solver, list, count);
 }
 
 /* Returns the length of the first name of "A, B,...", with the blanks behind it. */

@@ -90,9 +90,8 @@ static int compile_tables(Stepper *st, Table **start)
         for (int i = 0; i < programs; i++) st->pair[e] &= sums_joined(start[i], e);
     }
     for (int i = 0; i < programs; i++) TRY(sums_new(start[i], st->pair, &st->program[i]));
-    for (int i = 0, krylov; st->implicit && i < programs; i++) {
-        TRY(implicit_krylov(start[i], &st->system, &krylov));
-        TRY(implicit_new(start[i], &st->system, krylov, &st->implicit[i]));
+    for (int i = 0; st->implicit && i < programs; i++) {
+        TRY(implicit_new(start[i], &st->system, IMPLICIT_DENSE, &st->implicit[i]));
         for (size_t p = 0; p < st->program[i].points; p++) sum_known(&st->program[i].point[p]);
     }
     return 0;

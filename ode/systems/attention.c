@@ -212,7 +212,6 @@ const SystemKind system_attention = {
              .d = 4,
              .field = {attend, drift, remember}},
     .n_min = 2,
-    .d_min = 1,
     .size_max = 1 << 16,
     .params = params,
     .init = init};

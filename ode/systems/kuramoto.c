@@ -72,7 +72,6 @@ const SystemKind system_kuramoto = {.base = {.name = "kuramoto",
                                              .field = {attract, pin},
                                              .flow = {NULL, pin_flow}},
                                     .n_min = 2,
-                                    .d_min = 1,
                                     .size_max = 1 << 20,
                                     .params = params,
                                     .init = init};

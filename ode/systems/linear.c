@@ -152,7 +152,6 @@ const SystemKind system_linear = {
              .linear = 1,
              .linear_ops = 1 << OP_F | 1 << OP_G | 1 << OP_C},
     .n_min = 2,
-    .d_min = 1,
     .size_max = LINEAR_MAX,
     .params = params,
     .init = init_linear};
@@ -165,7 +164,6 @@ const SystemKind system_commuting = {
              .d = 4,
              LINEAR_FUNCTIONS},
     .n_min = 2,
-    .d_min = 1,
     .size_max = LINEAR_MAX,
     .params = params,
     .init = init_commuting};
@@ -177,9 +175,7 @@ const SystemKind system_nilpotent3 = {
              .n = 1,
              .d = 3,
              LINEAR_FUNCTIONS},
-    .n_min = 1,
-    .d_min = 3,
-    .d_max = 3,
+    .d_only = 3,
     .size_max = 3,
     .params = params,
     .init = init_nilpotent};
@@ -191,9 +187,7 @@ const SystemKind system_nilpotent4 = {
              .n = 1,
              .d = 4,
              LINEAR_FUNCTIONS},
-    .n_min = 1,
-    .d_min = 4,
-    .d_max = 4,
+    .d_only = 4,
     .size_max = 4,
     .params = params,
     .init = init_nilpotent};
