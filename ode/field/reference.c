@@ -310,13 +310,6 @@ static void close_all(Walk *w, const char *what, const double *t, size_t count, 
     }
 }
 
-static double rms_difference(size_t N, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / (double)N);
-}
-
 /* Solves for y by rk8pd, and for other (count, N; NULL: no check) by Gragg's rule, or in closed form, which
  * then is the answer. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
@@ -330,7 +323,7 @@ static int solve(Walk *w, const double *t, const size_t *order, size_t count, do
     else
         TRY(march_both(w, gragg, work_check, t, order, count, other));
     for (size_t i = 0; i < count; i++) {
-        double d = rms_difference(w->N, y + i * w->N, other + i * w->N);
+        double d = system_rms(w->N, y + i * w->N, other + i * w->N);
         if (!(d <= *agreement)) *agreement = d;
     }
     if (w->s->solution) memcpy(y, other, count * w->N * sizeof *y);

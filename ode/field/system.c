@@ -61,12 +61,12 @@ static int unknown(const char *name)
 
 static int check_sizes(const SystemKind *k, size_t n, size_t d)
 {
-    size_t d_max = k->d_max ? k->d_max : k->size_max;
-    if (n >= k->n_min && d >= k->d_min && d <= d_max && n <= k->size_max / d) return 0;
+    size_t d_min = k->d_only ? k->d_only : 1, d_max = k->d_only ? k->d_only : k->size_max;
+    if (n >= k->n_min && d >= d_min && d <= d_max && n <= k->size_max / d) return 0;
     return error_set(ERR_INPUT,
                      "system %s: %zu particles of dimension %zu; it needs at least %zu particles, "
                      "dimension %zu to %zu, and at most %zu coordinates in all",
-                     k->base.name, n, d, k->n_min, k->d_min, d_max, k->size_max);
+                     k->base.name, n, d, k->n_min ? k->n_min : 1, d_min, d_max, k->size_max);
 }
 
 /* ---- options ---------------------------------------------------------------------------------------- */

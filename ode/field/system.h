@@ -9,18 +9,26 @@
 #ifndef TROTTER_SYSTEM_H
 #define TROTTER_SYSTEM_H
 
+#include <math.h>
+
 #include "ode/field/field.h"
 
 typedef struct {
     System
         base; /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
-    size_t n_min, d_min;                    /* sizes: n >= n_min, d >= d_min, n d <= size_max, */
-    size_t d_max;                           /* d <= d_max (0: as size_max) */
-    size_t size_max;                        /* n d <= size_max */
+    size_t n_min, d_only, size_max; /* sizes: n >= n_min, d = d_only (0: any), n d <= size_max */
     size_t (*params)(size_t n, size_t d);   /* numbers in param, scratch included; NULL: none */
     void (*init)(System *s, uint64_t seed); /* sizes, initial, param, options are in place */
     const SystemOption *option;             /* ends with a NULL name; NULL: none */
 } SystemKind;
+
+/* Returns the RMS of a - b (n); b NULL: of a. */
+static inline double system_rms(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum / (double)n);
+}
 
 /* Families, in the order of reading. */
 extern const SystemKind system_attention;                     /* systems/attention.c */
@@ -33,6 +41,19 @@ extern const SystemKind system_kepler, system_henon;          /* systems/hamilto
 extern const SystemKind system_exchange;                      /* systems/exchange.c */
 extern const SystemKind system_transport;                     /* systems/transport.c */
 
+/* The heads of static functions for System.field, both and flow, which need not read all of their arguments: s, set, t,
+ * y, dy; first, rows; h. */
+#define SYSTEM_UNUSED __attribute__((unused))
+#define SYSTEM_FIELD(name)                                                                         \
+    static void name(SYSTEM_UNUSED const System *s, SYSTEM_UNUSED int set, SYSTEM_UNUSED double t, \
+                     SYSTEM_UNUSED const double *y, double *dy)
+#define SYSTEM_BOTH(name)                                                                          \
+    static void name(SYSTEM_UNUSED const System *s, SYSTEM_UNUSED int set, SYSTEM_UNUSED double t, \
+                     const double *y, size_t first, size_t rows, double *dy)
+#define SYSTEM_FLOW(name)                                                                          \
+    static void name(SYSTEM_UNUSED const System *s, SYSTEM_UNUSED int set, SYSTEM_UNUSED double t, \
+                     double h, double *y)
+
 /* Streams of random numbers: the initial state, then a family's own draws from STREAM_PARAM on. */
 enum { STREAM_INITIAL = 1, STREAM_PARAM = 2 };
 
@@ -43,12 +64,16 @@ void system_normal(double *x, size_t count, double scale, uint64_t seed, uint64_
 void system_uniform(double *x, size_t count, double low, double high, uint64_t seed,
                     uint64_t stream);
 
-/* exponential.c: computes y (N) = exp(t A) y; act writes ax (N) = A x. norm bounds some norm of A;
- * work (2, N). It takes about 18 |t| norm actions; NaN where |t| norm is above 1e7. */
+/* exponential.c: computes x (N) = phi_J(t A) v, v (N), J 0 .. 4; act writes ax (N) = A x, x not 0. norm: a bound of some
+ * norm of A, or 0 where none is known. For J = 0, the exponential, x may be v. Returns the actions of A, some 19 |t| norm;
+ * NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
 typedef void Act(const void *context, const double *x, double *ax);
-void exponential_apply(size_t N, Act *act, const void *context, double norm, double t, double *y,
-                       double *work);
-/* phi.c: the derivative at (t, y) of the sum of a system's colours `ops`, of one set. */
+size_t exponential_phi(size_t N, Act *act, const void *context, double norm, double t, int J,
+                       const double *v, double *x, double *work);
+/* Returns the largest |x_i|; it ignores NaN. */
+double exponential_size(size_t N, const double *x);
+
+/* derivative.c: the derivative at (t, y) of the sum of a system's colours `ops`, of one set. */
 typedef struct {
     const System *system;
     int ops, set;
@@ -63,11 +88,6 @@ void derivative_act(const void *derivative, const double *x, double *ax);
 size_t derivative_evals(const Derivative *A);
 /* Computes offset (COLOURS, n, d): f(0) of linear operators, 0 for others; work (n, d): scratch. */
 void derivative_offsets(const System *s, double *work, double *offset);
-
-/* Computes x (N) = phi_J(t A) v, v (N), J 0 .. 4, without a norm: steps are halved until their series end within
- * rounding. Returns the actions of A; NaN in x where more than 2^23 steps are needed. work (3, N): scratch. */
-size_t exponential_phi(size_t N, Act *act, const void *context, double t, int J, const double *v,
-                       double *x, double *work);
 
 /* solved.c: a question is the times t (count), the tolerance, and whether a second means checked the solution. Its
  * answer is y (count, N) and *agreement, 0 where it was not checked. */

@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/tick.h"
+#include "ode/field/system.h"
 #include "ode/measure/measures.h"
 
 #include <math.h>
@@ -63,7 +64,6 @@ static int turn(Walk *w, double *y)
 
 static int run_back(Walk *w, size_t steps, double *reversal)
 {
-    double sum = 0;
     double *y = memory_new(w->N, sizeof *y);
     if (!y) return ERR_MEMORY;
     int code = turn(w, y);
@@ -71,10 +71,7 @@ static int run_back(Walk *w, size_t steps, double *reversal)
         code = stepper_step(w->stepper);
         tick();
     }
-    const double *end = stepper_state(w->stepper);
-    for (size_t i = 0; i < w->N; i++)
-        sum += (end[i] - w->s->initial[i]) * (end[i] - w->s->initial[i]);
-    *reversal = code == 0 ? sqrt(sum / (double)w->N) : INFINITY;
+    *reversal = code == 0 ? system_rms(w->N, stepper_state(w->stepper), w->s->initial) : INFINITY;
     memory_free(y);
     return code;
 }

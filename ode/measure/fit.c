@@ -31,6 +31,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ode/field/system.h"
+
 static const double margin = 32;
 
 int fit_usable(const FitPoint *p)
@@ -127,13 +129,6 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
-static double apart(size_t N, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t k = 0; k < N; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
-    return sqrt(sum / (double)N);
-}
-
 /* work (count, N): row i is the value at 0 of the polynomial through some points from the i-th on, one
  * more with each column of Neville's table. An entry differs from the rows x and x + N that it is made
  * of by fine and coarse = fine - 1 times what these differ. */
@@ -152,13 +147,13 @@ void fit_constant(const FitPoint *p, const double *const *error, size_t N, const
         size_t rows = f->count - points + 1;
         for (size_t i = 0; i < rows; i++) {
             double *x = work + i * N, fine = p[i].h / (p[i].h - p[i + points - 1].h);
-            off[i] = fine * apart(N, x, x + N);
+            off[i] = fine * system_rms(N, x, x + N);
             noise[i] = fine * noise[i + 1] + (fine - 1) * noise[i];
             for (size_t k = 0; k < N; k++) x[k] = fine * x[N + k] - (fine - 1) * x[k];
         }
         for (size_t i = 0; i < rows; i++) {
             const double *x = work + i * N;
-            if (i + 1 < rows) off[i] = fmax(off[i], apart(N, x, x + N));
+            if (i + 1 < rows) off[i] = fmax(off[i], system_rms(N, x, x + N));
             if (!(off[i] + noise[i] < *tolerance)) continue;
             *tolerance = off[i] + noise[i];
             memcpy(constant, x, N * sizeof *x);

@@ -82,13 +82,6 @@ typedef struct {
     double *times;        /* (1 + history) of these */
 } Runs;
 
-static double rms(size_t N, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
-    return sqrt(sum / (double)N);
-}
-
 static size_t given_steps(const Runs *r)
 {
     return r->forward ? (size_t)stepper_history(r->stepper) : 0;
@@ -159,7 +152,7 @@ static int run(Runs *r, OrderPoint *p, double *vector)
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
     const double *y = stepper_state(r->stepper);
     for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
-    double error = rms(r->N, vector, NULL);
+    double error = system_rms(r->N, vector, NULL);
     if (!isfinite(error)) return 0;
     p->error = error;
     p->unstable = 0;
@@ -189,7 +182,7 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
     r->times = memory_new(1 + history, sizeof(double));
     if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
     TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
-    r->norm = rms(r->N, r->exact, NULL);
+    r->norm = system_rms(r->N, r->exact, NULL);
     return 0;
 }
 
@@ -245,7 +238,7 @@ static int find_reach(Runs *r)
     for (size_t i = 0; i < TIMES; i++) t[i] = r->t_end * (double)(i + 1) / TIMES;
     int code = reference_within(r->solved, near, t, TIMES, y, NULL);
     for (size_t i = 0; i < TIMES && code == 0; i++)
-        r->reach = fmax(r->reach, rms(r->N, y + i * r->N, r->system->initial));
+        r->reach = fmax(r->reach, system_rms(r->N, y + i * r->N, r->system->initial));
     memory_free(y);
     return code;
 }
@@ -261,7 +254,7 @@ static int choose_history(Runs *r, double h)
     int code = solve_past(r, h, &agreement);
     if (code < 0 && code != ERR_NUMERIC) return code;
     const double *last = r->past + history * r->N;
-    r->forward = code != 0 || !(rms(r->N, last, r->system->initial) <= far * r->reach);
+    r->forward = code != 0 || !(system_rms(r->N, last, r->system->initial) <= far * r->reach);
     return 0;
 }
 
@@ -272,14 +265,15 @@ static int choose_history(Runs *r, double h)
  * grown that far. A finest point is compared with the one before it. The error of one step alone has no stability. */
 static int find_unstable(Runs *r, OrderStudy *o)
 {
-    double way = rms(r->N, r->exact, r->system->initial); /* at most the reach */
+    double way = system_rms(r->N, r->exact, r->system->initial); /* at most the reach */
     o->unstable = 0;
     for (size_t i = 0; i < o->points && !r->local; i++) {
         OrderPoint *p = &o->point[i];
         const OrderPoint *next = i + 1 < o->points ? p + 1 : p - 1;
         if (isfinite(p->error) && p->error > way) {
             if (r->reach == 0) TRY(find_reach(r));
-            double change = isfinite(next->error) ? rms(r->N, p->vector, next->vector) : INFINITY;
+            double change =
+                isfinite(next->error) ? system_rms(r->N, p->vector, next->vector) : INFINITY;
             p->unstable = p->error > r->reach && change > r->reach;
         }
         if (p->unstable) o->unstable = p->h;
@@ -398,7 +392,7 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     if (!work) return ERR_MEMORY;
     for (size_t i = 0; i < o->points; i++) error[i] = o->point[i].vector;
     fit_constant(p, error, o->N, f, o->expected, work, o->leading, &o->constant_off);
-    o->constant = isfinite(o->constant_off) ? rms(o->N, o->leading, NULL) : NAN;
+    o->constant = isfinite(o->constant_off) ? system_rms(o->N, o->leading, NULL) : NAN;
     memory_free(work);
     return 0;
 }
@@ -498,7 +492,7 @@ int order_match(const OrderStudy *o, double predicted, double accuracy, const do
     if (predicted == 0 || !(higher || o->verdict == VERDICT_AGREE)) return -1;
     if (!higher && !(off <= known * o->constant)) return -1;
     double allowed = fmax(off, narrow * o->constant) + accuracy * predicted;
-    if (!(rms(o->N, o->leading, e) <= allowed)) return VERDICT_DISAGREE;
+    if (!(system_rms(o->N, o->leading, e) <= allowed)) return VERDICT_DISAGREE;
     return higher
                ? -1
                : VERDICT_AGREE; /* a slope above the order, and a constant that may be the predicted one */

@@ -160,13 +160,6 @@ static void integrate(Terms *m, const Path *p, size_t stride, double *e)
     }
 }
 
-static double rms(size_t N, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
-    return sqrt(sum / (double)N);
-}
-
 /* Tells the watch how far the work has come; share: of this pass. */
 static void tell(const Terms *m, double share)
 {
@@ -183,15 +176,15 @@ static void constants(Terms *m, Path *p, int global, Prediction *out, double *of
         leading(m, p->t_end * (double)i / (double)p->intervals, p->y + i * N, p->d + i * N);
     }
     m->pass++;
-    out->local = rms(N, p->d);
+    out->local = system_rms(N, p->d, NULL);
     *off = 0;
     if (!global) return;
     integrate(m, p, 2, p->half);
     integrate(m, p, 1, p->e);
     for (size_t c = 0; c < N; c++) p->half[c] = (p->e[c] - p->half[c]) / 15;
     for (size_t c = 0; c < N; c++) p->e[c] += p->half[c];
-    out->global = rms(N, p->e);
-    *off = rms(N, p->half);
+    out->global = system_rms(N, p->e, NULL);
+    *off = system_rms(N, p->half, NULL);
 }
 
 /* Returns the relative difference of a and b; both below `zero` count as agreed. */
@@ -205,7 +198,7 @@ static double apart(double a, double b, double zero)
 /* Returns the size below which a result is nothing: the differences' rounding. */
 static double nothing(const Terms *m, const Path *p)
 {
-    return 1e-8 * (1 + rms(m->d.N, p->y));
+    return 1e-8 * (1 + system_rms(m->d.N, p->y, NULL));
 }
 
 /* Shrinks the steps of differences. *coarse: the share of the accuracy that is the integration's. Where that alone is
@@ -273,7 +266,7 @@ static int other_flow(const Terms *m, const Table *t, const Path *p, Prediction 
     if (code > 0) return 0; /* it leaves the numbers: no constant */
     TRY(code);
     for (size_t i = 0; i < N; i++) p->e[i] -= p->y[p->intervals * N + i];
-    out->global = rms(N, p->e);
+    out->global = system_rms(N, p->e, NULL);
     if (m->vector) memcpy(m->vector + N, p->e, N * sizeof *p->e);
     return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
 enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
@@ -325,8 +326,16 @@ static size_t find_nodes(const Tableau *b, const Table *t, char *own)
     return n;
 }
 
-static void print_text(const Tableau *b, const char *own, FILE *f)
+/* A tableau to be written, and its own nodes: find_nodes. */
+typedef struct {
+    const Tableau *b;
+    const char *own;
+} Drawn;
+
+static int print_text(const void *of, FILE *f)
 {
+    const Tableau *b = ((const Drawn *)of)->b;
+    const char *own = ((const Drawn *)of)->own;
     fprintf(f, "scheme %s\n", b->name);
     for (size_t i = 0, said = 0; i < b->stages; i++)
         if (own[i] && !said++)
@@ -344,32 +353,21 @@ static void print_text(const Tableau *b, const char *own, FILE *f)
     print_row((const Entry *)b->b, b->stages, f);
     fputc('\n', f);
     if (b->pair) fputs("error =", f), print_difference(b, f), fputc('\n', f);
+    return 0;
 }
 
-static int read_text(const Tableau *b, const char *own, Table ***list, size_t *count)
+/* Reads the scheme twice where nodes of its own turn up. */
+static int make_table(Tableau *b, Table **t)
 {
-    char *text = NULL, file[300]; /* places are those of the scheme's text */
-    size_t bytes = 0;
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return error_set(ERR_MEMORY, "out of memory: a tableau");
-    print_text(b, own, f);
-    snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
-    int code = fclose(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory: a tableau");
-    if (code == 0) code = scheme_parse(file, text, bytes, list, count);
-    free(text);
-    return code;
-}
-
-static int make_table(Tableau *b, Table ***list, size_t *count)
-{
-    size_t before = *count;
+    char file[300]; /* places are those of the scheme's text */
     char *own = memory_new(b->stages, 1);
     if (!own) return ERR_MEMORY;
     clean_name(b);
-    int code = read_text(b, own, list, count);
-    if (code == 0 && find_nodes(b, table_whole((*list)[before]), own)) {
-        table_free((*list)[--*count]);
-        code = read_text(b, own, list, count);
+    snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
+    int code = scheme_written(file, print_text, &(Drawn){b, own}, t);
+    if (code == 0 && find_nodes(b, table_whole(*t), own)) {
+        table_free(*t);
+        code = scheme_written(file, print_text, &(Drawn){b, own}, t);
     }
     memory_free(own);
     return code;
@@ -396,7 +394,9 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
     while (i < bytes && isspace((unsigned char)text[i])) i++;
     int code =
         i < bytes && text[i] == '{' ? parse_json(&b, text, bytes) : parse_drawing(&b, text, bytes);
-    if (code == 0) code = make_table(&b, list, count);
+    if (code == 0) code = memory_more(list, *count, sizeof **list);
+    if (code == 0) code = make_table(&b, *list + *count);
+    *count += code == 0;
     free_tableau(&b);
     return code;
 }

@@ -19,6 +19,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
@@ -145,22 +146,9 @@ static char *say_steps(const Substep *step, size_t n)
     return copy;
 }
 
-/* Reads the table back from its text: the language is the only way into a table. */
-static int read_back(const Table *t, Table **out)
+static int print(const void *t, FILE *f)
 {
-    char *text = NULL;
-    size_t bytes, count = 0;
-    Table **list = NULL;
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return error_set(ERR_MEMORY, "out of memory");
-    int code = table_print(t, f);
-    if (fclose(f) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) code = scheme_parse(t->name, text, bytes, &list, &count);
-    free(text);
-    if (code != 0) return code;
-    *out = list[0];
-    memory_free(list);
-    return 0;
+    return table_print(t, f);
 }
 
 /* ---- composition ------------------------------------------------------------------------------------------ */
@@ -229,7 +217,7 @@ static int compose(const Substep *step, size_t n, const char *name, const char *
     memory_free(t->title);
     t->title = title ? memory_string(title) : say_steps(step, n);
     int code = t->title ? add_steps(t, step, n) : error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) code = read_back(t, out);
+    if (code == 0) code = scheme_written(t->name, print, t, out); /* the only way into a table */
     table_free(t);
     return code;
 }

@@ -8,13 +8,9 @@
  * where every k^(r) is a separate stage, and stages of a run with the same operator and set share one k^(0). Rows
  * outside the run read the last ones. Each correction adds one order, up to that of the scheme (Hairer, Norsett, Wanner
  * 1993, section II.7). */
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
 enum { CORRECTIONS_MAX = 64 };
@@ -27,10 +23,12 @@ typedef struct {
 } Place;
 
 typedef struct {
+    Pen pen; /* first, so that slope_number finds the rest behind it */
     const Table *t;
     Place *place; /* (stages) */
     size_t corrections, count;
-    FILE *f;
+    size_t stage,
+        correction; /* the stage whose row is written, and its slopes' correction; t->stages: none */
 } Iterated;
 
 /* Returns the last stage that stage i reads, or i itself; *itself: stage i reads itself. */
@@ -84,70 +82,34 @@ static size_t number_of(const Iterated *x, size_t stage, size_t correction)
     return p->next + (correction - 1) * (p->end - p->begin) + stage - p->begin;
 }
 
-/* Writes a piece of a line with the new numbers of its slopes k_j. In the run that holds `stage` they are those of a
- * correction; elsewhere, and in the past, the last. */
-static void put_words(const Iterated *x, const char *at, const char *end, size_t stage,
-                      size_t correction)
+/* Returns the new number of a slope. In the run of the stage in hand it is that of a correction; elsewhere, and in the
+ * past, the last. */
+static size_t slope_number(const Pen *pen, size_t j, int past)
 {
-    while (at < end) {
-        size_t n = 0;
-        while (at + n < end && (isalnum((unsigned char)at[n]) || at[n] == '_' || at[n] == '.')) n++;
-        int slope = n > 1 && at[0] == 'k' && strspn(at + 1, "0123456789") == n - 1;
-        if (slope) {
-            size_t j = strtoul(at + 1, NULL, 10) - 1;
-            const Place *p = stage < x->t->stages ? &x->place[stage] : NULL;
-            int inside = p && j >= p->begin && j < p->end && at[n] != '[';
-            fprintf(x->f, "k%zu", number_of(x, j, inside ? correction : x->corrections));
-        } else {
-            fwrite(at, 1, n ? n : 1, x->f);
-        }
-        at += n ? n : 1;
-    }
+    const Iterated *x = (const Iterated *)pen;
+    const Place *p = x->stage < x->t->stages ? &x->place[x->stage] : NULL;
+    int inside = p && j >= p->begin && j < p->end && !past;
+    return number_of(x, j, inside ? x->correction : x->corrections);
 }
 
-static void put_head(const Iterated *x, size_t number, const Stage *s)
+static void put_start(const Iterated *x, size_t number, const Stage *s)
 {
-    fprintf(x->f, "k%zu = %c", number, table_letters[s->op]);
-    if (s->set != 1) fprintf(x->f, "%d", s->set);
-    fputc('(', x->f);
+    fprintf(x->pen.f, "k%zu = %c", number, table_letters[s->op]);
+    if (s->set != 1) fprintf(x->pen.f, "%d", s->set);
+    fputs("(y)\n", x->pen.f);
 }
 
-static void put_run(const Iterated *x, size_t begin, const char *const *row)
+static void put_run(Iterated *x, size_t begin)
 {
     const Place *run = &x->place[begin];
-    const Table *t = x->t;
     size_t written = run->first - 1;
-    for (size_t i = begin; run->iterated && i < run->end; i++) {
-        if (x->place[i].first <= written) continue;
-        put_head(x, written = x->place[i].first, &t->stage[i]);
-        fputs("y)\n", x->f);
-    }
+    for (size_t i = begin; run->iterated && i < run->end; i++)
+        if (x->place[i].first > written) put_start(x, written = x->place[i].first, &x->t->stage[i]);
     for (size_t r = 1; r <= (run->iterated ? x->corrections : 1); r++)
-        for (size_t i = begin; i < run->end; i++) {
-            put_head(x, number_of(x, i, r), &t->stage[i]);
-            put_words(x, row[i], strchr(row[i], '\n') + 1, i, r - 1);
+        for (x->stage = begin; x->stage < run->end; x->stage++) {
+            x->correction = r - 1;
+            print_stage(&x->pen, number_of(x, x->stage, r), x->stage);
         }
-}
-
-static void put_text(const Iterated *x, const char *text, const char **row)
-{
-    size_t stage = 0, begin = 0;
-    for (const char *at = text, *end; *at; at = end + 1) {
-        end = strchr(at, '\n');
-        if (at[0] == 'k' && isdigit((unsigned char)at[1])) {
-            row[stage] = strchr(at, '(') + 1;
-            if (++stage < x->place[begin].end) continue;
-            put_run(x, begin, row);
-            begin = stage;
-        } else if (strncmp(at, "title", 5) == 0) {
-            fprintf(x->f, "%.*s, %zu corrections by fixed point\n", (int)(end - at), at,
-                    x->corrections);
-        } else if (strncmp(at, "y' = ", 5) == 0 || strncmp(at, "error = ", 8) == 0) {
-            put_words(x, at, end + 1, x->t->stages, 0);
-        } else {
-            fprintf(x->f, "%.*s\n", (int)(end - at), at);
-        }
-    }
 }
 
 static int check(const Table *t, int corrections, const char *name)
@@ -166,22 +128,18 @@ static int check(const Table *t, int corrections, const char *name)
 int scheme_fixed_point(const Table *written, int corrections, const char *name, FILE *f)
 {
     const Table *t = table_whole(written);
+    char behind[64];
     TRY(check(t, corrections, name));
-    char *text = NULL;
-    size_t bytes;
-    Iterated x = {.t = t, .corrections = (size_t)corrections, .f = f};
-    const char **row = memory_new(t->stages, sizeof *row);
-    x.place = memory_new(t->stages, sizeof *x.place);
-    FILE *m = open_memstream(&text, &bytes);
-    int code = m && row && x.place ? 0 : error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) code = table_print(written, m);
-    if (m && fclose(m) != 0 && code == 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) {
-        find_runs(&x);
-        put_text(&x, text, row);
-    }
-    free(text);
-    memory_free(row);
+    Iterated x = {.pen = pen_for(t, f), .t = t, .corrections = (size_t)corrections};
+    x.pen.number = slope_number;
+    if (!(x.place = memory_new(t->stages, sizeof *x.place))) return ERR_MEMORY;
+    find_runs(&x);
+    snprintf(behind, sizeof behind, ", %d corrections by fixed point", corrections);
+    print_header(&x.pen, behind);
+    print_symbols(&x.pen, 0, -1);
+    for (size_t begin = 0; begin < t->stages; begin = x.place[begin].end) put_run(&x, begin);
+    x.stage = t->stages;
+    print_update(&x.pen, 0);
     memory_free(x.place);
-    return code;
+    return 0;
 }

@@ -1,11 +1,10 @@
 /* print.c: prints a table as a text of the language of schemes. A stage's evaluations (H, L, A)
  * carry equal weights wherever the text was parsed, so the first one speaks for the stage. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "ode/scheme/table.h"
+#include "ode/scheme/print.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "kernels/error.h"
 
 /* Returns whether q > 0 has a finite decimal expansion. */
 static int is_decimal(mpq_srcptr q)
@@ -37,18 +36,8 @@ static void print_decimal(mpq_srcptr q, FILE *f)
     mpz_clears(ten, n, whole, rest, NULL);
 }
 
-/* The table being written, and the mark by which a reader of the text sees that it is inexact: the first of these that
- * it has. */
-typedef struct {
-    const Table *t;
-    FILE *f;
-    enum {
-        MARK_LONG,
-        MARK_SHORT,
-        MARK_MADE
-    } mark; /* decimals of many digits; of few; 1.0* before the update */
-} Pen;
-
+/* Pen.mark, the first of these that a table has: decimals of many digits; of few; 1.0* before the update. */
+enum { MARK_LONG, MARK_SHORT, MARK_MADE };
 enum { FRACTION_MAX = 1000 }; /* larger denominators have many digits */
 
 static void find_mark(Pen *pen, mpq_srcptr c)
@@ -58,7 +47,7 @@ static void find_mark(Pen *pen, mpq_srcptr c)
     mpq_abs(q, c);
     if (mpz_cmp_ui(mpq_denref(q), 1) != 0 && is_decimal(q)) {
         int mark = mpz_cmp_ui(mpq_denref(q), FRACTION_MAX) > 0 ? MARK_LONG : MARK_SHORT;
-        if (mark < (int)pen->mark) pen->mark = mark;
+        if (mark < pen->mark) pen->mark = mark;
     }
     mpq_clear(q);
 }
@@ -68,9 +57,9 @@ static void find_row_mark(Pen *pen, const Row *r)
     for (size_t i = 0; i < r->terms; i++) find_mark(pen, r->term[i].c);
 }
 
-static Pen pen_for(const Table *t, FILE *f)
+Pen pen_for(const Table *t, FILE *f)
 {
-    Pen pen = {t, f, MARK_MADE};
+    Pen pen = {.t = t, .f = f, .mark = MARK_MADE, .from = -1, .state = "y"};
     find_row_mark(&pen, &t->update);
     find_row_mark(&pen, &t->error);
     for (size_t i = 0; i < t->flows; i++) find_mark(&pen, t->flow[i].c);
@@ -127,10 +116,11 @@ static void print_term(const Pen *pen, const Term *s, int update, int first)
     for (int i = 0; i < s->symbols; i++)
         fprintf(pen->f, "%s%s", one && i == 0 ? "" : "*", pen->t->symbol[s->symbol[i]].name);
     if (!one || s->symbols) fputc('*', pen->f);
+    size_t stage = s->eval == TABLE_STATE ? 0 : (size_t)pen->t->eval[s->eval].stage;
     if (s->eval == TABLE_STATE)
-        fputc('y', pen->f);
+        fputs(pen->state, pen->f);
     else
-        fprintf(pen->f, "k%d", pen->t->eval[s->eval].stage + 1);
+        fprintf(pen->f, "k%zu", pen->number ? pen->number(pen, stage, s->past) : stage + 1);
     print_past(pen, s, update);
 }
 
@@ -147,10 +137,10 @@ static void print_row(const Pen *pen, const Row *r, int update)
     }
 }
 
-static void print_operator(int op, int set, FILE *f)
+static void print_operator(const Pen *pen, int op, int set)
 {
-    fputc(table_letters[op], f);
-    if (set != 1) fprintf(f, "%d", set);
+    fputc(table_letters[op == pen->from ? pen->to : op], pen->f);
+    if (set != 1) fprintf(pen->f, "%d", set);
 }
 
 static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int marked)
@@ -161,7 +151,7 @@ static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int mark
         print_number(pen, c);
         fputc(' ', pen->f);
     }
-    print_operator(op, set, pen->f);
+    print_operator(pen, op, set);
 }
 
 static void print_head(const Pen *pen, const Stage *s, const Point *p)
@@ -171,7 +161,7 @@ static void print_head(const Pen *pen, const Stage *s, const Point *p)
         print_scaled(pen, p->scale, p->ops == 1 << s->op ? s->op : OP_H, s->set, 0);
         fputc(')', pen->f);
     } else {
-        print_operator(s->op, s->set, pen->f);
+        print_operator(pen, s->op, s->set);
     }
 }
 
@@ -204,47 +194,64 @@ static void print_symbol(const Pen *pen, const Symbol *s)
     fputc('\n', pen->f);
 }
 
-/* Prints the symbols that are ready, in their order. */
-static size_t print_symbols(const Pen *pen, size_t next, int stage)
+size_t print_symbols(const Pen *pen, size_t next, int stage)
 {
     for (; next < pen->t->symbols && ready_stage(pen, &pen->t->symbol[next]) <= stage; next++)
         print_symbol(pen, &pen->t->symbol[next]);
     return next;
 }
 
-static void print_stages(const Pen *pen)
+void print_stage(const Pen *pen, size_t number, size_t i)
+{
+    const Stage *s = &pen->t->stage[i];
+    const Point *p = eval_point(pen->t, s->eval);
+    fprintf(pen->f, "k%zu = ", number);
+    print_head(pen, s, p);
+    fputc('(', pen->f);
+    print_row(pen, &p->row, 0);
+    if (p->timed) {
+        fprintf(pen->f, " @ %s", mpq_sgn(p->c[0]) < 0 ? "-" : "");
+        print_number(pen, p->c[0]);
+    }
+    fprintf(pen->f, ")\n");
+}
+
+void print_stages(const Pen *pen)
 {
     size_t next = print_symbols(pen, 0, -1);
     for (size_t i = 0; i < pen->t->stages; i++) {
-        const Stage *s = &pen->t->stage[i];
-        const Point *p = &pen->t->point[pen->t->eval[s->eval].point];
-        fprintf(pen->f, "k%zu = ", i + 1);
-        print_head(pen, s, p);
-        fputc('(', pen->f);
-        print_row(pen, &p->row, 0);
-        if (p->timed) {
-            fprintf(pen->f, " @ %s", mpq_sgn(p->c[0]) < 0 ? "-" : "");
-            print_number(pen, p->c[0]);
-        }
-        fprintf(pen->f, ")\n");
+        print_stage(pen, pen->number ? pen->number(pen, i, 0) : i + 1, i);
         next = print_symbols(pen, next, (int)i);
+    }
+}
+
+void print_update(const Pen *pen, size_t behind)
+{
+    if (behind) {
+        fprintf(pen->f, "k%zu = G(", behind);
+        print_row(pen, &pen->t->update, 1);
+        fprintf(pen->f, ")\n");
     }
     fprintf(pen->f, "y' = ");
     print_row(pen, &pen->t->update, 1);
-    fputc('\n', pen->f);
+    fprintf(pen->f, behind ? " + k%zu\n" : "\n", behind);
     if (pen->t->error.terms == 0) return;
     fprintf(pen->f, "error = ");
     print_row(pen, &pen->t->error, 0);
     fputc('\n', pen->f);
 }
 
-static void print_flows(const Pen *pen)
+/* With `to` = OP_A a flow of F is one of F, then one of C. */
+void print_flows(const Pen *pen)
 {
     for (size_t i = 0; i < pen->t->flows; i++) {
         const Flow *s = &pen->t->flow[i];
-        fprintf(pen->f, "flow ");
-        print_scaled(pen, s->c, s->op, s->set, i == 0 && is_marked(pen));
-        fputc('\n', pen->f);
+        int both = pen->to == OP_A && s->op == OP_F;
+        for (int k = 0; k <= both; k++) {
+            fprintf(pen->f, "flow ");
+            print_scaled(pen, s->c, k ? OP_C : s->op, s->set, i == 0 && is_marked(pen));
+            fputc('\n', pen->f);
+        }
     }
 }
 
@@ -256,25 +263,35 @@ static void print_name(const Table *t, FILE *f)
     fputc('\n', f);
 }
 
-int table_print(const Table *t, FILE *f)
+/* With `to` = OP_A the table becomes a decoder's, in whose field C stands as often as F. */
+void print_header(const Pen *pen, const char *behind)
 {
+    const Table *t = pen->t;
+    FILE *f = pen->f;
     const char *const text[] = {t->title, t->source, t->note, t->start};
     static const char *const name[] = {"title ", "source", "note  ", "start "};
+    int decoder = t->colours > 2 || pen->to == OP_A;
     print_name(t, f);
     for (int i = 0; i < 4; i++)
-        if (text[i][0]) fprintf(f, "%s %s\n", name[i], text[i]);
-    if (t->colours > 2) fprintf(f, "decoder\n");
+        if (text[i][0]) fprintf(f, "%s %s%s\n", name[i], text[i], i ? "" : behind);
+    if (decoder) fprintf(f, "decoder\n");
     for (int op = 0; op < t->colours; op++)
         if (t->linear >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);
-    if (t->word) {
-        gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
-        if (t->colours > 2) gmp_fprintf(f, "%Qd C ", t->weight[OP_C]);
-        gmp_fprintf(f, "%Qd G\n", t->weight[OP_G]);
-    }
+    if (!t->word) return;
+    gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
+    if (decoder) gmp_fprintf(f, "%Qd C ", t->weight[t->colours > 2 ? OP_C : OP_F]);
+    gmp_fprintf(f, "%Qd G\n", t->weight[OP_G]);
+}
+
+int table_print(const Table *t, FILE *f)
+{
     Pen pen = pen_for(table_whole(t), f);
+    print_header(&pen, "");
     if (t->flows)
         print_flows(&pen);
-    else
+    else {
         print_stages(&pen);
+        print_update(&pen, 0);
+    }
     return ferror(f) ? error_set(ERR_SYSTEM, "writing a scheme failed") : 0;
 }

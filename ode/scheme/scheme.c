@@ -16,10 +16,12 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_MAX_BYTES = 65536, SCHEMES_MAX = 4096 };
@@ -268,13 +270,25 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
                 code =
                     error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
                               file, line, t->name);
-        Table **grown = code == 0 ? memory_grow(*list, *count, *count + 1, sizeof *grown) : NULL;
-        if (grown)
-            (*list = grown)[(*count)++] = t;
-        else if (code == 0)
-            code = ERR_MEMORY;
+        if (code == 0) code = memory_more(list, *count, sizeof **list);
+        if (code == 0) (*list)[(*count)++] = t;
         if (code != 0) table_free(t);
     }
     while (code != 0 && *count > before) table_free((*list)[--*count]);
+    return code;
+}
+
+int scheme_written(const char *name, SchemeWriter *write, const void *of, Table **out)
+{
+    char *text = NULL;
+    size_t bytes, count = 0;
+    Table **list = NULL;
+    FILE *f = open_memstream(&text, &bytes);
+    int code = f ? write(of, f) : 0;
+    if (!f || fclose(f) != 0) code = error_set(ERR_MEMORY, "out of memory: the text of a scheme");
+    if (code == 0) code = scheme_parse(name, text, bytes, &list, &count);
+    if (code == 0) *out = list[0];
+    free(text);
+    memory_free(list);
     return code;
 }

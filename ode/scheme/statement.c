@@ -12,13 +12,6 @@
 enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64 };
 enum { NAMES_MAX = 256, INPUTS_MAX = 256 };
 
-static void *push(void *list, size_t *count, size_t size)
-{
-    char *grown = memory_grow(list, *count, *count + 1, size);
-    if (grown) ++*count;
-    return grown;
-}
-
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
 static int parse_operator(Parser *p, int most, int *op, int *set)
@@ -97,10 +90,8 @@ static int parse_head(Parser *p, Head *h)
 
 static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, int timed)
 {
-    Point *grown = push(t->point, &t->points, sizeof(Point));
-    if (!grown) return ERR_MEMORY;
-    t->point = grown;
-    Point *q = &grown[t->points - 1];
+    TRY(memory_more(&t->point, t->points, sizeof(Point)));
+    Point *q = &t->point[t->points++];
     point_init(q);
     q->timed = timed;
     q->phi = h->phi;
@@ -128,10 +119,8 @@ static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at
 
 static int add_eval(Table *t, int op, int set, size_t stage)
 {
-    Eval *grown = push(t->eval, &t->evals, sizeof(Eval));
-    if (!grown) return ERR_MEMORY;
-    t->eval = grown;
-    grown[t->evals - 1] = (Eval){.op = op, .set = set, .stage = (int)stage};
+    TRY(memory_more(&t->eval, t->evals, sizeof(Eval)));
+    t->eval[t->evals++] = (Eval){.op = op, .set = set, .stage = (int)stage};
     return 0;
 }
 
@@ -143,10 +132,8 @@ int statement_declare(Parser *p)
     if (!cursor_take(&p->cursor, "phi")) TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
-    Stage *grown = push(t->stage, &p->declared, sizeof(Stage));
-    if (!grown) return ERR_MEMORY;
-    t->stage = grown;
-    grown[p->declared - 1] = (Stage){.op = op, .set = set};
+    TRY(memory_more(&t->stage, p->declared, sizeof(Stage)));
+    t->stage[p->declared++] = (Stage){.op = op, .set = set};
     if (op == OP_C || op == OP_A) t->colours = 3;
     return 0;
 }
@@ -290,17 +277,15 @@ static int read_flow(Parser *p)
     if (code == 0) code = parse_operator(p, COLOURS, &op, &set);
     if (code == 0 && op == OP_C) t->colours = 3;
     if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
-    Flow *grown = code == 0 ? push(t->flow, &t->flows, sizeof(Flow)) : NULL;
-    if (grown) {
-        t->flow = grown;
-        Flow *f = &grown[t->flows - 1];
-        f->op = op;
-        f->set = set;
+    if (code == 0) code = memory_more(&t->flow, t->flows, sizeof(Flow));
+    if (code == 0) {
+        Flow *f = &t->flow[t->flows++];
+        *f = (Flow){.op = op, .set = set};
         mpq_init(f->c);
         mpq_set(f->c, c);
     }
     mpq_clear(c);
-    return code == 0 && !grown ? ERR_MEMORY : code;
+    return code;
 }
 
 /* Reads the weights of F, then of C in a decoder, then of G. */
@@ -362,14 +347,14 @@ static int new_name(Parser *p, char *name)
 
 static int bind(Parser *p, const char *name, Row *value)
 {
-    Binding *grown = push(p->binding, &p->bindings, sizeof(Binding));
-    if (!grown) {
+    int code = memory_more(&p->binding, p->bindings, sizeof(Binding));
+    if (code != 0) {
         row_free(value);
-        return ERR_MEMORY;
+        return code;
     }
-    p->binding = grown;
-    strcpy(grown[p->bindings - 1].name, name);
-    grown[p->bindings - 1].value = *value;
+    Binding *b = &p->binding[p->bindings++];
+    strcpy(b->name, name);
+    b->value = *value;
     return 0;
 }
 
@@ -394,12 +379,10 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
     Table *t = p->table;
     if (t->symbols == SYMBOLS_MAX)
         return cursor_error(&p->cursor, "expected at most %d learned names", SYMBOLS_MAX);
-    Symbol *grown = push(t->symbol, &t->symbols, sizeof(Symbol));
-    if (!grown) return ERR_MEMORY;
-    t->symbol = grown;
-    *out = &grown[t->symbols - 1];
+    TRY(memory_more(&t->symbol, t->symbols, sizeof(Symbol)));
+    *out = &t->symbol[t->symbols++];
+    **out = (Symbol){.kind = kind};
     strcpy((*out)->name, name);
-    (*out)->kind = kind;
     mpq_init((*out)->start);
     mpq_set_d((*out)->start, kind == SYMBOL_SIGMOID ? 0.5 : 0); /* sigmoid(0), tanh(0) */
     Row value = {0};
@@ -423,11 +406,10 @@ static int gate_input(Parser *p, Symbol *s)
 {
     if (s->inputs == INPUTS_MAX)
         return cursor_error(&p->cursor, "expected at most %d arguments", INPUTS_MAX);
-    Row *grown = push(s->input, &s->inputs, sizeof(Row));
-    if (!grown) return ERR_MEMORY;
-    s->input = grown;
-    TRY(expression_parse(p, &grown[s->inputs - 1]));
-    return check_row(p, &grown[s->inputs - 1], "a gate's argument");
+    TRY(memory_more(&s->input, s->inputs, sizeof(Row)));
+    Row *r = &s->input[s->inputs++];
+    TRY(expression_parse(p, r));
+    return check_row(p, r, "a gate's argument");
 }
 
 static int read_gate(Parser *p)

@@ -59,15 +59,13 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
         if (mpq_sgn(r->term[i].c) == 0) row_delete(r, i);
         return 0;
     }
-    Term *grown = memory_grow(r->term, r->terms, r->terms + 1, sizeof(Term));
-    if (!grown) return ERR_MEMORY;
-    r->term = grown;
-    memmove(grown + i + 1, grown + i, (r->terms - i) * sizeof(Term));
-    r->terms++;
-    grown[i] = (Term){.eval = eval, .past = past, .symbols = symbols};
-    mpq_init(grown[i].c);
-    mpq_set(grown[i].c, c);
-    for (int k = 0; k < symbols; k++) grown[i].symbol[k] = symbol[k];
+    TRY(memory_more(&r->term, r->terms, sizeof(Term)));
+    Term *t = &r->term[i];
+    memmove(t + 1, t, (r->terms++ - i) * sizeof(Term));
+    *t = (Term){.eval = eval, .past = past, .symbols = symbols};
+    mpq_init(t->c);
+    mpq_set(t->c, c);
+    for (int k = 0; k < symbols; k++) t->symbol[k] = symbol[k];
     return 0;
 }
 

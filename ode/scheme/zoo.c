@@ -6,10 +6,10 @@
 #include "kernels/text.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/made.h"
+#include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 __asm__(".pushsection .rodata\n"
@@ -83,19 +83,6 @@ void zoo_close(Zoo *z)
     *z = (Zoo){0};
 }
 
-/* ---- names that are texts --------------------------------------------------------------------------- */
-
-static int parse_made(const char *name, const char *text, size_t bytes, Table **out)
-{
-    Table **list = NULL;
-    size_t count = 0;
-    TRY(scheme_parse(name, text, bytes, &list, &count));
-    *out = list[0];
-    memory_free(list);
-    table_rename(*out, name);
-    return 0;
-}
-
 /* ---- over another operator ---------------------------------------------------------------------------- */
 
 static const Table *stored(const Zoo *z, const char *name)
@@ -108,27 +95,11 @@ static const Table *stored(const Zoo *z, const char *name)
 static const struct {
     const char *suffix;
     int op;
-} forms[] = {{"-layer", OP_L}, {"-F", OP_F}, {"-G", OP_G}};
+} forms[] = {{"-decoder", OP_A}, {"-layer", OP_L}, {"-F", OP_F}, {"-G", OP_G}};
 
 static int find_base(const Zoo *z, const char *name, Table **out);
 
-/* Writes NAME-decoder for any scheme NAME; *made = 0 where the name is none. */
-static int write_decoder(const Zoo *z, const char *name, FILE *f, int *made)
-{
-    static const char suffix[] = "-decoder";
-    size_t n = strlen(name), m = sizeof suffix - 1;
-    char base[TABLE_NAME];
-    Table *t;
-    *made = n > m && n < TABLE_NAME && strcmp(name + n - m, suffix) == 0;
-    if (!*made) return 0;
-    snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
-    TRY(find_base(z, base, &t));
-    int code = scheme_over(t, OP_A, name, f);
-    table_free(t);
-    return code;
-}
-
-/* Writes NAME-layer, NAME-F, NAME-G of a stored scheme; *made = 0: it is none of these. */
+/* Writes NAME-decoder of any scheme NAME; NAME-layer, NAME-F, NAME-G of a stored one. *made = 0: it is none of these. */
 static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 {
     size_t n = strlen(name);
@@ -138,10 +109,14 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
         size_t m = strlen(forms[i].suffix);
         if (n <= m || strcmp(name + n - m, forms[i].suffix) != 0) continue;
         snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
+        Table *other = NULL;
         const Table *t = stored(z, base);
-        if (!t) continue;
+        if (!t && forms[i].op != OP_A) continue;
+        if (!t) TRY(find_base(z, base, &other));
+        int code = scheme_over(t ? t : other, forms[i].op, name, f);
+        table_free(other);
         *made = 1;
-        return scheme_over(t, forms[i].op, name, f);
+        return code;
     }
     return 0;
 }
@@ -181,30 +156,28 @@ static int unknown(const Zoo *z, const char *name)
         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
 }
 
-static int write_made(const Zoo *z, const char *name, FILE *f)
+typedef struct {
+    const Zoo *z;
+    const char *name;
+} Sought;
+
+static int write_made(const void *of, FILE *f)
 {
+    const Sought *s = of;
     int made;
-    TRY(write_decoder(z, name, f, &made));
+    TRY(write_form(s->z, s->name, f, &made));
     if (made) return 0;
-    TRY(made_write(name, f, &made));
-    if (made) return 0;
-    TRY(write_form(z, name, f, &made));
-    return made ? 0 : unknown(z, name);
+    TRY(made_write(s->name, f, &made));
+    return made ? 0 : unknown(s->z, s->name);
 }
 
 static int find_base(const Zoo *z, const char *name, Table **out)
 {
     const Table *t = stored(z, name);
     if (t) return (*out = table_copy(t)) ? 0 : ERR_MEMORY;
-    char *text = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return error_set(ERR_MEMORY, "out of memory");
-    int code = write_made(z, name, f);
-    fclose(f);
-    if (code == 0) code = parse_made(name, text, bytes, out);
-    free(text);
-    return code;
+    TRY(scheme_written(name, write_made, &(Sought){z, name}, out));
+    table_rename(*out, name);
+    return 0;
 }
 
 /* Replaces the flows of *t by the stages of `solver`; "exact" keeps them. */
@@ -247,26 +220,33 @@ static const char *find_fixed_point(const char *name)
     return suffix && strncmp(suffix, fixed_point, sizeof fixed_point - 1) == 0 ? suffix : NULL;
 }
 
+typedef struct {
+    const Table *t;
+    int corrections;
+    const char *name;
+} Iteration;
+
+static int write_iteration(const void *of, FILE *f)
+{
+    const Iteration *i = of;
+    return scheme_fixed_point(i->t, i->corrections, i->name, f);
+}
+
 static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, const char *solver,
                             Table **out)
 {
-    char base[TABLE_NAME], *text = NULL;
+    char base[TABLE_NAME];
     const char *at = suffix + sizeof fixed_point - 1;
     int corrections = made_number(&at, LOOPS_MAX);
-    size_t bytes;
     Table *t;
     if (corrections < 0 || *at)
         return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
                          LOOPS_MAX);
     snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
     TRY(zoo_find(z, base, solver, &t));
-    FILE *f = open_memstream(&text, &bytes);
-    int code =
-        f ? scheme_fixed_point(t, corrections, name, f) : error_set(ERR_MEMORY, "out of memory");
-    if (f) fclose(f);
+    int code = scheme_written(name, write_iteration, &(Iteration){t, corrections, name}, out);
     table_free(t);
-    if (code == 0) code = parse_made(name, text, bytes, out);
-    free(text);
+    if (code == 0) table_rename(*out, name);
     return code;
 }
 
@@ -316,13 +296,12 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
 {
     Table *t;
     TRY(zoo_find(z, name, solver, &t));
-    Table **grown = memory_grow(*list, *count, *count + 1, sizeof(Table *));
-    if (!grown) {
+    int code = memory_more(list, *count, sizeof **list);
+    if (code == 0)
+        (*list)[(*count)++] = t;
+    else
         table_free(t);
-        return ERR_MEMORY;
-    }
-    (*list = grown)[(*count)++] = t;
-    return 0;
+    return code;
 }
 
 /* Adds a stored scheme, one of fewer colours as a decoder's, with `form` behind its name. */
@@ -358,31 +337,22 @@ static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const 
     return 0;
 }
 
-static int add_implicit(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count)
-{
-    return add_kind(z, table_implicit, colours, solver, list, count);
-}
-
-static int add_exponential(const Zoo *z, int colours, const char *solver, Table ***list,
-                           size_t *count)
-{
-    return add_kind(z, table_phi, colours, solver, list, count);
-}
-
+/* is NULL: all. */
 static const struct {
-    int (*add)(const Zoo *z, int colours, const char *solver, Table ***list, size_t *count);
+    int (*is)(const Table *t);
     int colours;
-} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {add_all, 2},
-                           [SCHEMES_DECODERS] = {add_all, 3},
-                           [SCHEMES_IMPLICIT] = {add_implicit, 2},
-                           [SCHEMES_EXPONENTIAL] = {add_exponential, 2}};
+} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {NULL, 2},
+                           [SCHEMES_DECODERS] = {NULL, 3},
+                           [SCHEMES_IMPLICIT] = {table_implicit, 2},
+                           [SCHEMES_EXPONENTIAL] = {table_phi, 2}};
 
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
     int g = scheme_many(name);
     if (g < 0) return add_found(z, name, solver, list, count);
-    return group[g].add(z, group[g].colours, solver, list, count);
+    return group[g].is ? add_kind(z, group[g].is, group[g].colours, solver, list, count)
+                       : add_all(z, group[g].colours, solver, list, count);
 }
 
 /* Returns the length of the first name of "A, B,...", with the blanks behind it. */

@@ -23,6 +23,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/field/system.h"
 #include "ode/step/krylov.h"
 
 enum { TURNS = 60, RESTARTS = 10 };
@@ -52,7 +53,6 @@ struct Implicit {
     double *Y, *base, *r, *d;  /* (largest, N) */
     double *step, *f, *w, *jd; /* (N), (2, N), (N), (N) scratch */
     Krylov krylov;
-    int matrix_free;
     size_t count; /* values of fields */
     /* The action of the matrix reads these. */
     const Block *now;
@@ -110,8 +110,10 @@ static int make_dense(Implicit *m)
     return 0;
 }
 
-static int make(Implicit *m, const Table *t, int *of, int *solved)
+/* dense: most unknowns of a block that are solved for by matrices. */
+static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
 {
+    size_t unknowns = 0;
     TRY(table_blocks(t, of, solved, &m->blocks));
     m->block = memory_new(m->blocks, sizeof *m->block);
     m->a = memory_new(m->points * m->evals, sizeof *m->a);
@@ -122,6 +124,8 @@ static int make(Implicit *m, const Table *t, int *of, int *solved)
     if (!m->block || !m->a || !m->node || !m->eval || !m->place || !m->J) return ERR_MEMORY;
     TRY(make_lists(m, t, of, solved));
     read_rows(m, t);
+    for (size_t b = 0; b < m->blocks; b++)
+        if (solved[b] && m->block[b].points > unknowns) unknowns = m->block[b].points;
     size_t n = m->largest * m->N;
     m->Y = memory_new(4 * n + 6 * m->N, sizeof *m->Y);
     if (!m->Y) return ERR_MEMORY;
@@ -132,25 +136,10 @@ static int make(Implicit *m, const Table *t, int *of, int *solved)
     m->f = m->step + m->N;
     m->w = m->f + 2 * m->N;
     m->jd = m->w + m->N;
-    return m->matrix_free ? krylov_new(&m->krylov, n) : make_dense(m);
+    return unknowns * m->N > dense ? krylov_new(&m->krylov, n) : make_dense(m);
 }
 
-int implicit_krylov(const Table *t, const System *s, int *krylov)
-{
-    int *of = memory_new(2 * t->points, sizeof *of);
-    size_t blocks, largest = 0;
-    int code = of ? table_blocks(t, of, of + t->points, &blocks) : ERR_MEMORY;
-    for (size_t b = 0; code == 0 && b < blocks; b++) {
-        size_t n = 0;
-        for (size_t p = 0; p < t->points; p++) n += of[p] == (int)b;
-        if (of[t->points + b] && n > largest) largest = n;
-    }
-    *krylov = largest * s->n * s->d > IMPLICIT_DENSE;
-    memory_free(of);
-    return code;
-}
-
-int implicit_new(const Table *t, const System *s, int krylov, Implicit **out)
+int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out)
 {
     Implicit *m = memory_new(1, sizeof *m);
     int *of = memory_new(2 * t->points, sizeof *of);
@@ -160,8 +149,7 @@ int implicit_new(const Table *t, const System *s, int krylov, Implicit **out)
         m->N = s->n * s->d;
         m->points = t->points;
         m->evals = t->evals;
-        m->matrix_free = krylov;
-        code = make(m, t, of, of + t->points);
+        code = make(m, t, dense, of, of + t->points);
     }
     memory_free(of);
     *out = code == 0 ? m : NULL;
@@ -191,13 +179,6 @@ void implicit_begin(Implicit *m)
 }
 
 /* ---- linear systems --------------------------------------------------------------------------------- */
-
-static double rms(size_t n, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-    return sqrt(sum / (double)n);
-}
 
 /* Factors A (n, n) = L U with rows exchanged, by GSL. */
 static void factor(size_t n, double *A, size_t *pivot)
@@ -268,7 +249,7 @@ static void assemble(const Implicit *m, Block *b)
 static void along(Implicit *m, int e, const double *v)
 {
     size_t N = m->N;
-    double size = rms(N, v), t = m->t + m->node[e] * m->h;
+    double size = system_rms(N, v, NULL), t = m->t + m->node[e] * m->h;
     const double *y = point_of(m, m->Y, e);
     if (m->J[e]) {
         for (size_t r = 0; r < N; r++) {
@@ -361,12 +342,12 @@ static int iterate(Implicit *m, Block *b, double *k)
     double last = INFINITY, size;
     int fresh = 0; /* the derivatives are those at this Y */
     for (int turn = 0; turn < TURNS; turn++, last = size) {
-        double length = fmax(rms(n, m->Y), rms(n, m->base));
+        double length = fmax(system_rms(n, m->Y, NULL), system_rms(n, m->base, NULL));
         m->scale = length > 0 ? length : 1;
         evaluate(m, b, k);
         if (b->matrix && b->h == 0) derive(m, b), fresh = 1;
         correct(m, b, k);
-        size = rms(n, m->d) / m->scale;
+        size = system_rms(n, m->d, NULL) / m->scale;
         if (!isfinite(size)) return -1;
         double rate = size / last;
         if (b->matrix && rate > refresh && !fresh && size > enough) {

@@ -6,14 +6,12 @@
 
 typedef struct Implicit Implicit;
 
-/* Prepares for a frozen table (read here alone) on a system (borrowed). krylov: 1 takes the path of large systems.
- * Nothing is allocated after this. */
-int implicit_new(const Table *t, const System *s, int krylov, Implicit **out);
-void implicit_free(Implicit *m);
-/* IMPLICIT_DENSE: unknowns, points of a block times coordinates, up to which systems are solved densely.
- * implicit_krylov: krylov out is 1 where some block has more. */
+/* Unknowns, points of a block times coordinates, up to which systems are solved densely. */
 enum { IMPLICIT_DENSE = 600 };
-int implicit_krylov(const Table *t, const System *s, int *krylov);
+/* Prepares for a frozen table (read here alone) on a system (borrowed). dense: the same limit; beyond it large systems
+ * are solved by their action alone. Nothing is allocated after this. */
+int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out);
+void implicit_free(Implicit *m);
 /* Forgets derivatives kept from earlier steps, so that a run does not depend on what was run before. */
 void implicit_begin(Implicit *m);
 /* Finds k (evals, N), f_e of the step from time t by h. known (points, N): the points' rows without slopes of this

@@ -19,7 +19,7 @@
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
  * state an accepted one too (first same as last).
  *
- * The row of an exponential stage is an increment, to which phi.c applies its function; the derivative is that at y and
+ * The row of an exponential stage is an increment, to which exponential.c applies its function; the derivative is that at y and
  * t, and each of its actions counts as evaluations. implicit.c solves for stages that name themselves or later ones; it
  * gets the rows without slopes of this step.
  *
@@ -90,9 +90,8 @@ static int compile_tables(Stepper *st, Table **start)
         for (int i = 0; i < programs; i++) st->pair[e] &= sums_joined(start[i], e);
     }
     for (int i = 0; i < programs; i++) TRY(sums_new(start[i], st->pair, &st->program[i]));
-    for (int i = 0, krylov; st->implicit && i < programs; i++) {
-        TRY(implicit_krylov(start[i], &st->system, &krylov));
-        TRY(implicit_new(start[i], &st->system, krylov, &st->implicit[i]));
+    for (int i = 0; st->implicit && i < programs; i++) {
+        TRY(implicit_new(start[i], &st->system, IMPLICIT_DENSE, &st->implicit[i]));
         for (size_t p = 0; p < st->program[i].points; p++) sum_known(&st->program[i].point[p]);
     }
     return 0;
@@ -267,8 +266,8 @@ static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, dou
     double scale = st->program[st->depth].point[e->point].scale;
     size_t N = st->N;
     Derivative A = {&st->system, p->ops, e->set, t, state(st, 0), st->phi + 6 * N, st->phi + 3 * N};
-    st->evals += derivative_evals(&A) *
-                 exponential_phi(N, derivative_act, &A, scale * st->h, p->phi - 1, x, k, st->phi);
+    st->evals += derivative_evals(&A) * exponential_phi(N, derivative_act, &A, 0, scale * st->h,
+                                                        p->phi - 1, x, k, st->phi);
     for (size_t i = 0; i < N; i++) k[i] /= st->h;
 }
 

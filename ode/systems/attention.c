@@ -7,7 +7,7 @@
  * z are n more particles, which do not move: the memory that a decoder's cross-attention reads. Its keys K' z and
  * values V' z are made once.
  * The system is smooth, nonlinear in both parts, not commuting, and without a symmetry or invariant, so it is the
- * default of order studies. From TILED particles on both parts go in tiles of rows, shared among threads: a tile's
+ * default of order studies. All parts go in tiles of rows, from SHARED particles on shared among threads: a tile's
  * scores stay in the second cache between the two products, and exponentials are vectorised. A result does not depend
  * on the number of threads. Entries N(0, g^2 / columns) with g near 1 keep the solution O(1) for t of order 1.
  * Source: Vaswani et al. 2017, eq. 1; Lu et al. 2019 (the layer as convection-diffusion).
@@ -20,7 +20,7 @@
 
 #include "ode/field/simd.h"
 
-enum { TILED = 256, TILE = 128, THREADS = 16 }; /* TILE * THREADS rows of scratch at most */
+enum { SHARED = 256, TILE = 128, THREADS = 16 }; /* TILE * THREADS rows of scratch at most */
 
 typedef struct {
     double *Q, *K, *V;   /* (d, d) */
@@ -96,44 +96,19 @@ static void times(size_t r, size_t c, size_t k, const double *A, const double *B
                 (int)ldb, 0, C, (int)c);
 }
 
-/* ---- few particles --------------------------------------------------------------------------------- */
-
-/* Replaces each row of p (n, n) by its softmax. */
-static void softmax_rows(size_t n, double *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *row = p + i * n, top = row[0], sum = 0;
-        for (size_t j = 1; j < n; j++) top = row[j] > top ? row[j] : top;
-        for (size_t j = 0; j < n; j++) sum += row[j] = exp(row[j] - top);
-        for (size_t j = 0; j < n; j++) row[j] /= sum;
-    }
-}
-
-static void attend_plain(size_t n, size_t d, Weights w, double *dy)
-{
-    times_transposed(n, n, d, 1 / sqrt((double)d), w.q, w.k, w.p);
-    softmax_rows(n, w.p);
-    times(n, d, n, w.p, w.v, d, dy);
-}
-
-static void drift_plain(size_t n, size_t d, Weights w, const double *y, double *dy)
-{
-    size_t m = inner(d);
-    times_transposed(n, m, d, 1, y, w.W1, w.p);
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < m; c++) w.p[i * m + c] = tanh(w.p[i * m + c] + w.b[c]);
-    times_transposed(n, d, m, 1, w.p, w.W2, dy);
-}
-
-/* ---- many particles, in tiles ---------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------------- */
 
 /* Computes rows first .. first + rows - 1; p (TILE, max(n, m)): the thread's own. */
 typedef void Tile(size_t n, size_t d, const Weights *w, size_t first, size_t rows, const double *y,
                   double *p, double *dy);
 
-/* Runs all tiles with one BLAS thread in each: OpenBLAS is built with OpenMP and does not nest. */
+/* Runs all tiles, many ones with one BLAS thread in each: OpenBLAS is built with OpenMP and does not nest. A parallel
+ * region costs more than few particles do. */
 static void in_tiles(size_t n, size_t d, const Weights *w, Tile *tile, const double *y, double *dy)
 {
+    for (size_t first = 0; n < SHARED && first < n; first += TILE)
+        tile(n, d, w, first, least(TILE, n - first), y, w->p, dy);
+    if (n < SHARED) return;
     size_t threads = least(least((size_t)omp_get_max_threads(), n / TILE), THREADS);
 #pragma omp parallel for schedule(dynamic) num_threads((int)threads)
     for (size_t first = 0; first < n; first += TILE)
@@ -186,43 +161,26 @@ static void drift_tile(size_t n, size_t d, const Weights *w, size_t first, size_
 
 /* ---- the three fields ------------------------------------------------------------------------------ */
 
-static void attend(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(attend)
 {
     size_t n = s->n, d = s->d;
     Weights w = weights(s);
-    (void)set, (void)t;
-    if (n < TILED) {
-        times_transposed(n, d, d, 1, y, w.Q, w.q);
-        times_transposed(n, d, d, 1, y, w.K, w.k);
-        times_transposed(n, d, d, 1, y, w.V, w.v);
-        attend_plain(n, d, w, dy);
-    } else {
-        times_transposed(n, 3 * d, d, 1, y, w.Q, w.q); /* Q, K, V lie one behind the other */
-        w.k = w.q + d, w.v = w.q + 2 * d, w.ld = 3 * d;
-        in_tiles(n, d, &w, attend_tile, y, dy);
-    }
+    times_transposed(n, 3 * d, d, 1, y, w.Q, w.q); /* Q, K, V lie one behind the other */
+    w.k = w.q + d, w.v = w.q + 2 * d, w.ld = 3 * d;
+    in_tiles(n, d, &w, attend_tile, y, dy);
 }
 
-static void remember(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(remember)
 {
-    size_t n = s->n, d = s->d;
     Weights w = of_memory(s);
-    (void)set, (void)t;
-    times_transposed(n, d, d, 1, y, w.memory_Q, w.q);
-    if (n < TILED)
-        attend_plain(n, d, w, dy);
-    else
-        in_tiles(n, d, &w, attend_tile, y, dy);
+    times_transposed(s->n, s->d, s->d, 1, y, w.memory_Q, w.q);
+    in_tiles(s->n, s->d, &w, attend_tile, y, dy);
 }
 
-static void drift(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(drift)
 {
     Weights w = weights(s);
-    (void)set, (void)t;
-    if (s->n < TILED)
-        drift_plain(s->n, s->d, w, y, dy);
-    else
-        in_tiles(s->n, s->d, &w, drift_tile, y, dy);
+    in_tiles(s->n, s->d, &w, drift_tile, y, dy);
 }
 
 static void init(System *s, uint64_t seed)
@@ -254,7 +212,6 @@ const SystemKind system_attention = {
              .d = 4,
              .field = {attend, drift, remember}},
     .n_min = 2,
-    .d_min = 1,
     .size_max = 1 << 16,
     .params = params,
     .init = init};

@@ -55,7 +55,7 @@ typedef struct {
 static size_t params(size_t n, size_t d)
 {
     (void)d;
-    return 6 * n + 2 + 2 * n + 2;
+    return 6 * n + 2 + 3 * n;
 }
 
 static Cells cells_of(const System *s)
@@ -70,7 +70,7 @@ static Cells cells_of(const System *s)
     return c;
 }
 
-/* Returns the scratch of the exponential: (2, n). */
+/* Returns the scratch of the exponential: (3, n). */
 static double *work_of(const System *s)
 {
     return s->param + OPTIONS + 6 * s->n + 2;
@@ -203,10 +203,9 @@ static void exchange_act(const void *context, const double *z, double *dz)
     exchange_all(context, z, z, dz);
 }
 
-static void exchange(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(exchange)
 {
     Exchange e = exchange_open(s, y);
-    (void)set, (void)t;
     exchange_act(&e, e.cells.z, e.cells.dz);
     for (size_t i = 0; i < s->n; i++) {
         dy[3 * i] = dy[3 * i + 1] = 0;
@@ -226,12 +225,12 @@ static double exchange_norm(const Exchange *e, double *work)
     return 2 * most;
 }
 
-static void exchange_flow(const System *s, int set, double t, double h, double *y)
+SYSTEM_FLOW(exchange_flow)
 {
     Exchange e = exchange_open(s, y);
     double *work = work_of(s);
-    (void)set, (void)t;
-    exponential_apply(s->n, exchange_act, &e, exchange_norm(&e, work), h, e.cells.z, work);
+    exponential_phi(s->n, exchange_act, &e, exchange_norm(&e, work), h, 0, e.cells.z, e.cells.z,
+                    work);
     for (size_t i = 0; i < s->n; i++) y[3 * i + 2] = e.cells.z[e.cells.place[i]];
 }
 
@@ -242,10 +241,9 @@ static double turning(double x, double y)
     return 2 / (1 + x * x + y * y);
 }
 
-static void convect(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(convect)
 {
     double pulse = 1 + s->param[PULSE] * cos(2 * pi * t);
-    (void)set;
     for (size_t i = 0; i < 3 * s->n; i += 3) {
         double w = pulse * turning(y[i], y[i + 1]);
         dy[i] = -w * y[i + 1];
@@ -255,11 +253,10 @@ static void convect(const System *s, int set, double t, const double *y, double 
 }
 
 /* r stays, so the angle grows by w(r) times the integral of the pulse over (t, t + h). */
-static void convect_flow(const System *s, int set, double t, double h, double *y)
+SYSTEM_FLOW(convect_flow)
 {
     double time = h + s->param[PULSE] * sin(pi * h) * cos(2 * pi * t + pi * h) / pi;
     double keep = exp(-s->param[DECAY] * h);
-    (void)set;
     for (size_t i = 0; i < 3 * s->n; i += 3) {
         double angle = turning(y[i], y[i + 1]) * time, c = cos(angle), v = sin(angle), x = y[i];
         y[i] = c * x - v * y[i + 1];
@@ -296,8 +293,7 @@ const SystemKind system_exchange = {
              .field = {exchange, convect},
              .flow = {exchange_flow, convect_flow}},
     .n_min = 2,
-    .d_min = 3,
-    .d_max = 3,
+    .d_only = 3,
     .size_max = 1 << 16,
     .params = params,
     .init = init,

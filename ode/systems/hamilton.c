@@ -71,10 +71,9 @@ INLINE void both(size_t n, Force *force, const double *y, double *dy)
     }
 }
 
-SIMD_CLONES static void drift(const System *s, int set, double t, const double *y, double *dy)
+SIMD_CLONES SYSTEM_FIELD(drift)
 {
     size_t n = s->n;
-    (void)set, (void)t;
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         dy[4 * i] = y[4 * i + 2];
@@ -83,10 +82,9 @@ SIMD_CLONES static void drift(const System *s, int set, double t, const double *
     }
 }
 
-SIMD_CLONES static void drift_flow(const System *s, int set, double t, double h, double *y)
+SIMD_CLONES SYSTEM_FLOW(drift_flow)
 {
     size_t n = s->n;
-    (void)set, (void)t;
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         y[4 * i] += h * y[4 * i + 2];
@@ -95,24 +93,18 @@ SIMD_CLONES static void drift_flow(const System *s, int set, double t, double h,
 }
 
 /* Defines the functions of a force. */
-#define KICK(name)                                                                           \
-    SIMD_CLONES static void name##_kick(const System *s, int set, double t, const double *y, \
-                                        double *dy)                                          \
-    {                                                                                        \
-        (void)set, (void)t;                                                                  \
-        kick(s->n, name##_force, y, dy);                                                     \
-    }                                                                                        \
-    SIMD_CLONES static void name##_both(const System *s, int set, double t, const double *y, \
-                                        size_t first, size_t rows, double *dy)               \
-    {                                                                                        \
-        (void)s, (void)set, (void)t;                                                         \
-        both(rows, name##_force, y + 4 * first, dy + 4 * first);                             \
-    }                                                                                        \
-    SIMD_CLONES static void name##_kick_flow(const System *s, int set, double t, double h,   \
-                                             double *y)                                      \
-    {                                                                                        \
-        (void)set, (void)t;                                                                  \
-        kick_flow(s->n, name##_force, h, y);                                                 \
+#define KICK(name)                                               \
+    SIMD_CLONES SYSTEM_FIELD(name##_kick)                        \
+    {                                                            \
+        kick(s->n, name##_force, y, dy);                         \
+    }                                                            \
+    SIMD_CLONES SYSTEM_BOTH(name##_both)                         \
+    {                                                            \
+        both(rows, name##_force, y + 4 * first, dy + 4 * first); \
+    }                                                            \
+    SIMD_CLONES SYSTEM_FLOW(name##_kick_flow)                    \
+    {                                                            \
+        kick_flow(s->n, name##_force, h, y);                     \
     }
 KICK(kepler)
 KICK(henon)
@@ -193,9 +185,7 @@ const SystemKind system_kepler = {.base = {.name = "kepler",
                                            .energy = kepler_energy,
                                            .solution = kepler_solution,
                                            .linear_ops = 1 << OP_G},
-                                  .n_min = 1,
-                                  .d_min = 4,
-                                  .d_max = 4,
+                                  .d_only = 4,
                                   .size_max = 1 << 20,
                                   .params = kepler_params,
                                   .init = kepler_init};
@@ -211,8 +201,6 @@ const SystemKind system_henon = {.base = {.name = "henon",
                                           .flow = {henon_kick_flow, drift_flow},
                                           .energy = henon_energy,
                                           .linear_ops = 1 << OP_G},
-                                 .n_min = 1,
-                                 .d_min = 4,
-                                 .d_max = 4,
+                                 .d_only = 4,
                                  .size_max = 1 << 20,
                                  .init = henon_init};

@@ -16,10 +16,9 @@ static const double pinning = 0.5;
 
 /* Computes K/n sum_j sin(theta_j - theta_i) = K (S cos theta_i - C sin theta_i), C + i S the mean
  * of exp(i theta): n + n sines in place of n^2. */
-static void attract(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(attract)
 {
     size_t d = s->d, N = s->n * d;
-    (void)set, (void)t;
     for (size_t c = 0; c < d; c++) {
         double C = 0, S = 0;
         for (size_t i = c; i < N; i += d) C += cos(y[i]), S += sin(y[i]);
@@ -28,9 +27,8 @@ static void attract(const System *s, int set, double t, const double *y, double 
     }
 }
 
-static void pin(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(pin)
 {
-    (void)set, (void)t;
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = s->param[i] + pinning * sin(2 * y[i]);
 }
 
@@ -45,10 +43,9 @@ static double angle(double x, double y, double near)
 /* Turns psi by W h and goes back. With W = sqrt(w^2 - a^2), the linear map (cos, sin) -> (W cos, a
  * cos + w sin) carries theta to psi with psi' = W. The map has a positive determinant and turns no
  * vector by as much as pi, so the branch nearest to the old angle is the continuous one. */
-static void pin_flow(const System *s, int set, double t, double h, double *y)
+SYSTEM_FLOW(pin_flow)
 {
     double a = pinning;
-    (void)set, (void)t;
     for (size_t i = 0; i < s->n * s->d; i++) {
         double w = s->param[i], W = sqrt(w * w - a * a);
         double psi = angle(W * cos(y[i]), a * cos(y[i]) + w * sin(y[i]), y[i]) + W * h;
@@ -75,7 +72,6 @@ const SystemKind system_kuramoto = {.base = {.name = "kuramoto",
                                              .field = {attract, pin},
                                              .flow = {NULL, pin_flow}},
                                     .n_min = 2,
-                                    .d_min = 1,
                                     .size_max = 1 << 20,
                                     .params = params,
                                     .init = init};

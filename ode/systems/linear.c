@@ -30,10 +30,10 @@ static size_t size(const System *s)
 
 static size_t params(size_t n, size_t d)
 {
-    return MATRICES * n * d * n * d + 2 * n * d;
+    return MATRICES * n * d * n * d + 3 * n * d;
 }
 
-/* Returns matrix `which` (N, N) of the system; MATRICES gives the scratch (2, N) behind them. */
+/* Returns matrix `which` (N, N) of the system; MATRICES gives the scratch (3, N) behind them. */
 static double *matrix(const System *s, int which)
 {
     return s->param + (size_t)which * size(s) * size(s);
@@ -67,20 +67,18 @@ static void act(const void *matrix, const double *x, double *ax)
 static void exp_apply(const System *s, int which, double t, double *y)
 {
     Matrix m = {size(s), matrix(s, which)};
-    exponential_apply(m.N, act, &m, norm_inf(m.N, m.A), t, y, matrix(s, MATRICES));
+    exponential_phi(m.N, act, &m, norm_inf(m.N, m.A), t, 0, y, y, matrix(s, MATRICES));
 }
 
 /* Defines the field of a matrix and its flow. */
-#define PART(X)                                                                            \
-    static void field_##X(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                      \
-        (void)set, (void)t;                                                                \
-        multiply(size(s), matrix(s, MATRIX_##X), y, dy);                                   \
-    }                                                                                      \
-    static void flow_##X(const System *s, int set, double t, double h, double *y)          \
-    {                                                                                      \
-        (void)set, (void)t;                                                                \
-        exp_apply(s, MATRIX_##X, h, y);                                                    \
+#define PART(X)                                          \
+    SYSTEM_FIELD(field_##X)                              \
+    {                                                    \
+        multiply(size(s), matrix(s, MATRIX_##X), y, dy); \
+    }                                                    \
+    SYSTEM_FLOW(flow_##X)                                \
+    {                                                    \
+        exp_apply(s, MATRIX_##X, h, y);                  \
     }
 PART(A)
 PART(B)
@@ -154,7 +152,6 @@ const SystemKind system_linear = {
              .linear = 1,
              .linear_ops = 1 << OP_F | 1 << OP_G | 1 << OP_C},
     .n_min = 2,
-    .d_min = 1,
     .size_max = LINEAR_MAX,
     .params = params,
     .init = init_linear};
@@ -167,7 +164,6 @@ const SystemKind system_commuting = {
              .d = 4,
              LINEAR_FUNCTIONS},
     .n_min = 2,
-    .d_min = 1,
     .size_max = LINEAR_MAX,
     .params = params,
     .init = init_commuting};
@@ -179,9 +175,7 @@ const SystemKind system_nilpotent3 = {
              .n = 1,
              .d = 3,
              LINEAR_FUNCTIONS},
-    .n_min = 1,
-    .d_min = 3,
-    .d_max = 3,
+    .d_only = 3,
     .size_max = 3,
     .params = params,
     .init = init_nilpotent};
@@ -193,9 +187,7 @@ const SystemKind system_nilpotent4 = {
              .n = 1,
              .d = 4,
              LINEAR_FUNCTIONS},
-    .n_min = 1,
-    .d_min = 4,
-    .d_max = 4,
+    .d_only = 4,
     .size_max = 4,
     .params = params,
     .init = init_nilpotent};

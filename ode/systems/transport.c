@@ -32,11 +32,11 @@ static const SystemOption options[] = {
     [PERIODIC] = {"periodic", "a ring in place of ends held at 0", 0, 0, 1, 1},
     [OPTIONS] = {0}};
 
-/* param: options, speed a_i (n), work (2, n) */
+/* param: options, speed a_i (n), work (3, n) */
 static size_t params(size_t n, size_t d)
 {
     (void)d;
-    return 3 * n;
+    return 4 * n;
 }
 
 static double step(const System *s)
@@ -83,30 +83,26 @@ static void carry_on(Share p, double h, double *u)
 {
     double dx = step(p.s);
     double norm = p.F * 4 / (p.s->param[PECLET] * dx * dx) + p.G * (1 + p.s->param[WAVE]) / dx;
-    exponential_apply(p.s->n, act, &p, norm, h, u, p.s->param + OPTIONS + p.s->n);
+    exponential_phi(p.s->n, act, &p, norm, h, 0, u, u, p.s->param + OPTIONS + p.s->n);
 }
 
-static void diffuse(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(diffuse)
 {
-    (void)set, (void)t;
     act(&(Share){s, 1, 0}, y, dy);
 }
 
-static void convect(const System *s, int set, double t, const double *y, double *dy)
+SYSTEM_FIELD(convect)
 {
-    (void)set, (void)t;
     act(&(Share){s, 0, 1}, y, dy);
 }
 
-static void diffuse_flow(const System *s, int set, double t, double h, double *y)
+SYSTEM_FLOW(diffuse_flow)
 {
-    (void)set, (void)t;
     carry_on((Share){s, 1, 0}, h, y);
 }
 
-static void convect_flow(const System *s, int set, double t, double h, double *y)
+SYSTEM_FLOW(convect_flow)
 {
-    (void)set, (void)t;
     carry_on((Share){s, 0, 1}, h, y);
 }
 
@@ -142,8 +138,7 @@ const SystemKind system_transport = {
              .linear = 1,
              .linear_ops = 1 << OP_F | 1 << OP_G},
     .n_min = 3,
-    .d_min = 1,
-    .d_max = 1,
+    .d_only = 1,
     .size_max = 1 << 16,
     .params = params,
     .init = init,

@@ -29,34 +29,31 @@ static void induce_one(const System *s, const double *z, size_t i, double *dz)
 }
 
 /* Few vortices cost less than a parallel region does, even one of one thread. */
-static void induce(const System *s, int set, double t, const double *z, double *dz)
+SYSTEM_FIELD(induce)
 {
     enum { MANY = 256 };
-    (void)set, (void)t;
     if (s->n < MANY) {
-        for (size_t i = 0; i < s->n; i++) induce_one(s, z, i, dz);
+        for (size_t i = 0; i < s->n; i++) induce_one(s, y, i, dy);
         return;
     }
 #pragma omp parallel for
-    for (size_t i = 0; i < s->n; i++) induce_one(s, z, i, dz);
+    for (size_t i = 0; i < s->n; i++) induce_one(s, y, i, dy);
 }
 
-static void stretch(const System *s, int set, double t, const double *z, double *dz)
+SYSTEM_FIELD(stretch)
 {
-    (void)set, (void)t;
     for (size_t i = 0; i < 2 * s->n; i += 2) {
-        dz[i] = strain * z[i];
-        dz[i + 1] = -strain * z[i + 1];
+        dy[i] = strain * y[i];
+        dy[i + 1] = -strain * y[i + 1];
     }
 }
 
-static void stretch_flow(const System *s, int set, double t, double h, double *z)
+SYSTEM_FLOW(stretch_flow)
 {
     double grow = exp(strain * h), shrink = exp(-strain * h);
-    (void)set, (void)t;
     for (size_t i = 0; i < 2 * s->n; i += 2) {
-        z[i] *= grow;
-        z[i + 1] *= shrink;
+        y[i] *= grow;
+        y[i + 1] *= shrink;
     }
 }
 
@@ -82,8 +79,7 @@ const SystemKind system_vortex = {.base = {.name = "vortex",
                                            .flow = {NULL, stretch_flow},
                                            .linear_ops = 1 << OP_G},
                                   .n_min = 2,
-                                  .d_min = 2,
-                                  .d_max = 2,
+                                  .d_only = 2,
                                   .size_max = 1 << 14,
                                   .params = params,
                                   .init = init};

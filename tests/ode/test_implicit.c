@@ -390,7 +390,7 @@ TEST(test_paths)
                 memcpy(known + p * N, s->initial, N * sizeof *known);
             for (int krylov = 0; krylov < 2; krylov++) {
                 Implicit *m;
-                assert_int_equal(implicit_new(t, s, krylov, &m), 0);
+                assert_int_equal(implicit_new(t, s, krylov ? 0 : SIZE_MAX, &m), 0);
                 if (implicit_solve(m, 0, 0.1, known, slope + (size_t)krylov * slopes, &evals) != 0)
                     fail_msg("%s on %s: %s", t->name, s->name, error_text());
                 implicit_free(m);

@@ -43,7 +43,7 @@ static void times(const void *z, const double *x, double *zx)
 static double scalar_phi(double z, double t, int J, double v)
 {
     double x, work[3];
-    exponential_phi(1, times, &z, t, J, &v, &x, work);
+    exponential_phi(1, times, &z, 0, t, J, &v, &x, work);
     return x;
 }
 
@@ -113,7 +113,7 @@ TEST(test_dense)
         }
         for (int J = 0; J < FUNCTIONS; J++) {
             m.acts = 0;
-            size_t acts = exponential_phi(SIZE, dense_act, &m, 1, J, v, x, work);
+            size_t acts = exponential_phi(SIZE, dense_act, &m, 0, 1, J, v, x, work);
             assert_int_equal(acts, m.acts);
             dense_phi(&m, J, v, y);
             assert_true(distance(x, y, SIZE) <= 1e-13);
