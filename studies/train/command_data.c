@@ -66,7 +66,7 @@ static int write_words(const Corpus *c, const Text *t, Bytes *b)
 static int read_bytes(const Corpus *c, int split, const Text *t, Bytes *b)
 {
     if (strcmp(c->name, "kjv") == 0) {
-        BuiltinText text = builtin_kjv(split);
+        BpeText text = builtin_kjv(split);
         b->count = text.count;
         b->bytes = memory_new(text.count + 1, 1);
         if (b->bytes) memcpy(b->bytes, text.bytes, text.count);
