@@ -15,12 +15,12 @@ EMBED(builtin_valid, "nn/kjv/kjv.valid.txt");
 EMBED(builtin_test, "nn/kjv/kjv.test.txt");
 EMBED(builtin_legend, "nn/kjv/copyright");
 
-static BuiltinText window(const char *file, const char *begin, const char *end)
+static BpeText window(const char *file, const char *begin, const char *end)
 {
-    return (BuiltinText){file, begin, (size_t)(end - begin)};
+    return (BpeText){file, begin, (size_t)(end - begin), 0};
 }
 
-BuiltinText builtin_kjv(int split)
+BpeText builtin_kjv(int split)
 {
     switch (split) {
     case SPLIT_TRAIN: return window("kjv.train.txt", builtin_train, builtin_train_end);
@@ -29,7 +29,7 @@ BuiltinText builtin_kjv(int split)
     }
 }
 
-BuiltinText builtin_kjv_legend(void)
+BpeText builtin_kjv_legend(void)
 {
     return window("copyright", builtin_legend, builtin_legend_end);
 }

@@ -11,83 +11,45 @@
 #include "nn/text/hash.h"
 #include "nn/text/masking.h"
 
-/* Adds a text in its final form. The training text comes first; vocabulary and merges are made from it. */
-static int add_tokens(const BpeText *t, int split, const CorpusChoice *w, Corpus *c)
+/* Reads and adds a split of a directory. */
+static int add_files(const CorpusChoice *w, int split, char *file[2][SPLITS], Corpus *c)
 {
-    Text *out = &c->text[split];
-    if (split != SPLIT_TRAIN)
-        return text_begin(t->file, t->before, t->bytes, t->count, corpus_most(w), &c->vocab, out);
-    TRY(vocab_build(t->bytes, t->count, corpus_level(w, c), w->vocab_limit, 0, &c->vocab));
-    return text_encode(t->file, t->bytes, t->count, &c->vocab, out);
-}
-
-/* Refuses a text of blank lines alone: it teaches nothing. */
-static int check_words(const BpeText *t)
-{
-    for (size_t i = 0; i < t->count; i++)
-        if (!strchr(" \t\r\n", t->bytes[i])) return 0;
-    return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
-}
-
-static int add_words(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
-{
-    if (split == SPLIT_TRAIN) TRY(check_words(raw));
-    if (split == SPLIT_TRAIN) TRY(pieces_find(w, raw, 1, &c->bpe));
-    if (!c->bpe) return add_tokens(raw, split, w, c);
-    BpeText t = *raw;
-    char *pieces;
-    TRY(pieces_cut(c->bpe, raw, &pieces, &t.count));
-    t.bytes = pieces;
-    int code = add_tokens(&t, split, w, c);
-    memory_free(pieces);
+    RawSplit r = {.sides = w->source ? 2 : 1};
+    int code = 0;
+    for (int i = 0; i < r.sides && code == 0; i++) {
+        r.text[i].file = file[i][split];
+        code = read_text(file[i][split], &r.own[i], &r.text[i].count);
+        r.text[i].bytes = r.own[i];
+    }
+    if (code == 0) return split_add(w, split, &r, c);
+    memory_free(r.own[0]);
     return code;
 }
 
-/* Adds a text as it stands, or a copy without what CorpusChoice.replace replaces. */
-static int add_text(const BpeText *raw, int split, const CorpusChoice *w, Corpus *c)
+/* Finds the files of all splits first. */
+static int open_directory(const char *dir, const CorpusChoice *w, Corpus *c)
 {
-    BpeText t = *raw;
-    Replaced r = {0};
-    if (!w->replace) return add_words(raw, split, w, c);
-    char *copy = memory_new(raw->count + 1, 1);
-    if (!copy) return ERR_MEMORY;
-    memcpy(copy, raw->bytes, raw->count);
-    t.bytes = copy;
-    t.count = marks_replace(copy, raw->count, &r);
-    int code = add_words(&t, split, w, c);
-    c->text[split].replaced = r;
-    memory_free(copy);
+    const char *const language[] = {w->source, w->target};
+    char *file[2][SPLITS] = {{0}};
+    int sides = w->source ? 2 : 1, code = 0;
+    for (int i = 0; i < sides && code == 0; i++) code = corpus_files(dir, language[i], file[i]);
+    for (int s = 0; s < SPLITS && sides > 1 && code == 0; s++)
+        code = pairs_alike(w, file[0][s], file[1][s]);
+    for (int s = 0; s < corpus_splits(w) && code == 0; s++) code = add_files(w, s, file, c);
+    for (int i = 0; i < sides; i++) corpus_files_free(file[i]);
     return code;
 }
 
-static int read_split(const char *file, int split, const CorpusChoice *w, Corpus *c)
-{
-    char *bytes;
-    size_t count;
-    TRY(read_text(file, &bytes, &count));
-    int code = add_text(&(BpeText){file, bytes, count, 0}, split, w, c);
-    memory_free(bytes);
-    return code;
-}
-
-static int open_directory(const char *dir, CorpusChoice w, Corpus *c)
-{
-    char *file[SPLITS] = {0};
-    int code = corpus_files(dir, NULL, file);
-    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = read_split(file[i], i, &w, c);
-    corpus_files_free(file);
-    return code;
-}
-
-static int open_file(const char *file, CorpusChoice w, Corpus *c)
+static int open_file(const char *file, const CorpusChoice *w, Corpus *c)
 {
     static const double usual[SPLITS] = {0.9, 0.05, 0.05};
     BpeText text[SPLITS];
     char *bytes;
     size_t count;
     TRY(read_text(file, &bytes, &count));
-    int code = single_cut(file, bytes, count, w.parts[0] > 0 ? w.parts : usual, text);
-    for (int i = 0; i < corpus_splits(&w) && !code; i++) code = add_text(&text[i], i, &w, c);
+    int code = single_cut(file, bytes, count, w->parts[0] > 0 ? w->parts : usual, text);
+    for (int i = 0; i < corpus_splits(w) && !code; i++)
+        code = split_add(w, i, &(RawSplit){1, {text[i]}, {0}}, c);
     c->single = 1;
     memory_free(bytes);
     return code;
@@ -98,10 +60,8 @@ static int open_kjv(const char *name, CorpusChoice w, Corpus *c)
     if (strcmp(name, "kjv") != 0)
         return error_set(ERR_INPUT, "corpus '%s': kjv takes nothing behind its name", name);
     if (w.vocab_limit == 0 && w.level == LEVEL_WORD && !pieces_option(&w)) w.vocab_limit = 10000;
-    for (int i = 0; i < corpus_splits(&w); i++) {
-        BuiltinText b = builtin_kjv(i);
-        TRY(add_text(&(BpeText){b.file, b.bytes, b.count, 0}, i, &w, c));
-    }
+    for (int i = 0; i < corpus_splits(&w); i++)
+        TRY(split_add(&w, i, &(RawSplit){1, {builtin_kjv(i)}, {0}}, c));
     return 0;
 }
 
@@ -132,11 +92,6 @@ static const struct {
 } builtin[] = {{"kjv", NULL}, {"markov", markov_corpus}, {"reverse", reverse_corpus}};
 enum { BUILTINS = sizeof builtin / sizeof *builtin };
 
-const char *corpus_builtin(size_t i)
-{
-    return i < BUILTINS ? builtin[i].name : NULL;
-}
-
 /* Names the corpus; the name tells if only part of the texts is read. */
 static int name_corpus(const char *name, CorpusChoice w, Corpus *c)
 {
@@ -165,12 +120,13 @@ static int open_any(const char *name, CorpusChoice w, Corpus *c)
         return error_set(ERR_INPUT, "corpus %s: --source and --target are of a directory", name);
     if (w.parts[0] > 0 && !file)
         return error_set(ERR_INPUT, "--parts: corpus %s is no single text file", name);
-    if (file) return open_file(name, w, c);
-    if (c->files) return w.source ? pairs_open(name, &w, c) : open_directory(name, w, c);
+    if (file) return open_file(name, &w, c);
+    if (c->files) return open_directory(name, &w, c);
     if (known && !builtin[i].drawn) return open_kjv(name, w, c);
     if (known) {
         TRY(check_drawn(name, w));
-        return builtin[i].drawn(name, w.seed, corpus_splits(&w), corpus_most(&w), c);
+        size_t most = w.eval_tokens ? w.eval_tokens : SIZE_MAX;
+        return builtin[i].drawn(name, w.seed, corpus_splits(&w), most, c);
     }
     return error_set(
         ERR_INPUT,
@@ -197,12 +153,6 @@ int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c)
     if (code == 0 && w->marks) code = add_marks(c);
     if (code) corpus_free(c);
     return code;
-}
-
-int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c)
-{
-    return corpus_choose(
-        name, &(CorpusChoice){.level = level, .vocab_limit = vocab_limit, .seed = seed}, c);
 }
 
 void corpus_free(Corpus *c)

@@ -3,9 +3,9 @@
  *   read.c   whole files, scanning for words     words.c   a hash table of words
  *   vocab.c  words to ids and back               text.c    a text as ids
  *   markov.c a source of known entropy           builtin.c texts inside the program
- *   reverse.c pairs for a model of two sides         pairs.c  pairs of files
+ *   reverse.c pairs for a model of two sides         pairs.c  languages; long pairs
  *   folder.c  the files of a directory               pieces.c words in pieces, by bpe.c
- *   single.c  one file in three parts
+ *   single.c  one file in three parts                split.c  raw texts to a split
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -69,8 +69,8 @@ void words_free(Words *w);
 
 /* ---- vocab.c ---- */
 
-/* Builds a training text's vocabulary, cut to `limit` words (0: not). unknown: <unk> in any case. */
-int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v);
+/* Builds the vocabulary of training texts, cut to `limit` words (0: not). unknown: <unk> in any case. */
+int vocab_build(const BpeText *text, size_t texts, int level, size_t limit, int unknown, Vocab *v);
 /* Appends n words, none of which is there yet; after an error v is unchanged. */
 int vocab_append(Vocab *v, const char *const *word, size_t n);
 /* Makes a vocabulary of <eos>, then the prefix followed by 1, 2, .. n - 1. */
@@ -120,19 +120,10 @@ const char *single_skip(const char *at, const char *end, size_t lines);
 int single_cut(const char *file, const char *bytes, size_t count, const double parts[SPLITS],
                BpeText text[SPLITS]);
 
-/* Returns the level of the tokens, once the merges are there. */
-static inline int corpus_level(const CorpusChoice *w, const Corpus *c)
-{
-    return c->bpe ? LEVEL_PIECE : w->level;
-}
-/* Return the number of splits to read, and how many tokens of valid and test. */
+/* Returns the number of splits to read. */
 static inline int corpus_splits(const CorpusChoice *w)
 {
     return w->untested ? SPLIT_TEST : SPLITS;
-}
-static inline size_t corpus_most(const CorpusChoice *w)
-{
-    return w->eval_tokens ? w->eval_tokens : SIZE_MAX;
 }
 
 /* ---- pieces.c ---- */
@@ -151,18 +142,22 @@ int piece_goes_on(const Vocab *v, const char *word, size_t bytes);
 
 /* ---- pairs.c ---- */
 
-/* Checks the languages. ERR_INPUT where one of the two is missing, or they do not go together. */
+/* Check the languages: ERR_INPUT where one of the two is missing, or they do not go together; check two files' names:
+ * ERR_INPUT where they differ in more than the language. */
 int pairs_check(const CorpusChoice *w);
-/* The texts of a split, source and target, owned. */
+int pairs_alike(const CorpusChoice *w, const char *source, const char *target);
+
+/* ---- split.c ---- */
+
+/* The raw texts of a split: one, or a source and a target. own: bytes that are owned; NULL: they are borrowed. */
 typedef struct {
-    char *file[2], *bytes[2];
-    size_t count[2];
-    Replaced replaced[2];
-} PairFiles;
-/* Adds a split to a corpus. The training texts come first and give merges and vocabulary. f's bytes become pieces. */
-int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c);
-/* Opens a directory as a corpus of pairs. */
-int pairs_open(const char *dir, const CorpusChoice *w, Corpus *c);
+    int sides;
+    BpeText text[2];
+    char *own[2];
+} RawSplit;
+/* Adds a split to a corpus and frees the bytes that it owns. The training texts come first and give merges and
+ * vocabulary. Pairs are checked as bpe_check and text_pairs do. */
+int split_add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c);
 
 /* ---- reverse.c ---- */
 
@@ -172,15 +167,9 @@ int reverse_corpus(const char *name, uint64_t seed, int splits, size_t most, Cor
 
 /* ---- builtin.c ---- */
 
-typedef struct {
-    const char *file; /* its place in the sources */
-    const char *bytes;
-    size_t count;
-} BuiltinText;
-
 /* Returns the King James text of a split. */
-BuiltinText builtin_kjv(int split);
+BpeText builtin_kjv(int split);
 /* Returns the legend of the text. Whoever passes the program on passes the legend on. */
-BuiltinText builtin_kjv_legend(void);
+BpeText builtin_kjv_legend(void);
 
 #endif

@@ -1,13 +1,9 @@
-/* pairs.c: reads a directory of parallel text as a corpus: line i of the target translates line i of the source. Both
- * languages share one vocabulary, so that one embedding serves the encoder, the decoder and the output (Vaswani et al.
- * 2017, section 3.4), and one list of merges (Sennrich, Haddow, Birch 2016, section 3.2: joint BPE), learned from
- * training text alone. */
+/* pairs.c: corpora of parallel text: line i of the target translates line i of the source. */
 #include "nn/text/corpus.h"
 
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 enum { LANGUAGE = 16 }; /* most characters of a language's name */
 
@@ -36,145 +32,12 @@ int pairs_check(const CorpusChoice *w)
     return 0;
 }
 
-static void files_free(PairFiles *f)
+int pairs_alike(const CorpusChoice *w, const char *source, const char *target)
 {
-    for (int i = 0; i < 2; i++) {
-        memory_free(f->file[i]);
-        memory_free(f->bytes[i]);
-    }
-}
-
-static int same_name(const PairFiles *f, const CorpusChoice *w)
-{
-    size_t n = strlen(f->file[0]) - strlen(w->source), m = strlen(f->file[1]) - strlen(w->target);
-    if (n == m && strncmp(f->file[0], f->file[1], n) == 0) return 0;
+    size_t n = strlen(source) - strlen(w->source), m = strlen(target) - strlen(w->target);
+    if (n == m && strncmp(source, target, n) == 0) return 0;
     return error_set(ERR_INPUT, "%s and %s are not alike but for the language: are they pairs?",
-                     f->file[0], f->file[1]);
-}
-
-static int find_pairs(const char *dir, const CorpusChoice *w, PairFiles f[SPLITS])
-{
-    char *file[SPLITS] = {0};
-    for (int side = 0; side < 2; side++) {
-        int code = corpus_files(dir, side ? w->target : w->source, file);
-        if (code) {
-            corpus_files_free(file);
-            return code;
-        }
-        for (int s = 0; s < SPLITS; s++) {
-            f[s].file[side] = file[s];
-            file[s] = NULL;
-        }
-    }
-    for (int s = 0; s < SPLITS; s++) TRY(same_name(&f[s], w));
-    return 0;
-}
-
-static int read_pair(const CorpusChoice *w, PairFiles *f)
-{
-    for (int i = 0; i < 2; i++) {
-        TRY(read_text(f->file[i], &f->bytes[i], &f->count[i]));
-        if (w->replace) f->count[i] = marks_replace(f->bytes[i], f->count[i], &f->replaced[i]);
-    }
-    return 0;
-}
-
-static int cut_pair(const Bpe *bpe, PairFiles *f)
-{
-    for (int i = 0; i < 2; i++) {
-        char *pieces;
-        TRY(pieces_cut(bpe, &(BpeText){f->file[i], f->bytes[i], f->count[i], 0}, &pieces,
-                       &f->count[i]));
-        if (!bpe) continue;
-        memory_free(f->bytes[i]);
-        f->bytes[i] = pieces;
-    }
-    return 0;
-}
-
-static int find_merges(const CorpusChoice *w, const PairFiles *train, Bpe **bpe)
-{
-    BpeText t[2];
-    for (int i = 0; i < 2; i++)
-        t[i] = (BpeText){train->file[i], train->bytes[i], train->count[i], 0};
-    return pieces_find(w, t, 2, bpe);
-}
-
-static int find_words(const CorpusChoice *w, int level, const PairFiles *train, Vocab *v)
-{
-    size_t n = train->count[0], m = train->count[1];
-    char *both = memory_new(n + m + 1, 1);
-    if (!both) return ERR_MEMORY;
-    memcpy(both, train->bytes[0], n);
-    both[n] = '\n';
-    int open = n && both[n - 1] != '\n';
-    memcpy(both + n + open, train->bytes[1], m);
-    int code = vocab_build(both, n + m + (size_t)open, level, w->vocab_limit, 1, v);
-    memory_free(both);
-    return code;
-}
-
-static int encode(const PairFiles *f, int side, size_t count, const Vocab *v, Text *t)
-{
-    text_free(t);
-    TRY(text_encode(f->file[side], f->bytes[side], count, v, t));
-    t->replaced = f->replaced[side];
-    return 0;
-}
-
-/* Encodes both texts up to the line of the target's `most`-th token. */
-static int cut_lines(const PairFiles *f, size_t most, const Vocab *v, Text *const side[2])
-{
-    const Text *target = side[1];
-    size_t lines = 0, n;
-    const char *word;
-    for (size_t i = 0, last = 0; i < target->tokens && !last; i++)
-        if (target->id[i] == v->eos) {
-            lines++;
-            last = i + 1 >= most;
-        }
-    for (int i = 0; i < 2; i++) {
-        Scan s = scan_begin(f->bytes[i], f->count[i], v->level);
-        while (s.lines < lines) scan_next(&s, &word, &n);
-        TRY(encode(f, i, (size_t)(s.at - f->bytes[i]), v, side[i]));
-    }
-    return 0;
-}
-
-/* Encodes a split. Whole pairs are checked, also where only a part is wanted. */
-static int encode_pair(const CorpusChoice *w, const PairFiles *f, int split, Corpus *c)
-{
-    Text *const side[2] = {&c->source[split], &c->text[split]};
-    for (int i = 0; i < 2; i++) TRY(encode(f, i, f->count[i], &c->vocab, side[i]));
-    TRY(text_pairs(side[0], side[1], c->vocab.eos));
-    if (split == SPLIT_TRAIN || w->eval_tokens == 0) return 0;
-    return cut_lines(f, w->eval_tokens, &c->vocab, side);
-}
-
-int pairs_add(const CorpusChoice *w, int split, PairFiles *f, Corpus *c)
-{
-    if (split == SPLIT_TRAIN) TRY(find_merges(w, f, &c->bpe));
-    TRY(cut_pair(c->bpe, f));
-    if (split == SPLIT_TRAIN) TRY(find_words(w, corpus_level(w, c), f, &c->vocab));
-    return encode_pair(w, f, split, c);
-}
-
-static int open_files(const CorpusChoice *w, PairFiles f[SPLITS], Corpus *c)
-{
-    for (int s = SPLIT_TRAIN; s < corpus_splits(w); s++) {
-        TRY(read_pair(w, &f[s]));
-        TRY(pairs_add(w, s, &f[s], c));
-    }
-    return 0;
-}
-
-int pairs_open(const char *dir, const CorpusChoice *w, Corpus *c)
-{
-    PairFiles f[SPLITS] = {0};
-    int code = find_pairs(dir, w, f);
-    if (code == 0) code = open_files(w, f, c);
-    for (int s = 0; s < SPLITS; s++) files_free(&f[s]);
-    return code;
+                     source, target);
 }
 
 static size_t line_length(const Text *t, size_t i, int32_t eos)

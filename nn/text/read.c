@@ -36,7 +36,7 @@ int read_text(const char *file, char **bytes, size_t *count)
 }
 
 /* Finds a part of the King James text by name. 0: none; ERR_INPUT: no such part or file. */
-static int find_builtin(const char *name, BuiltinText *b)
+static int find_builtin(const char *name, BpeText *b)
 {
     static const char *const part[SPLITS] = {"kjv:train", "kjv:valid", "kjv:test"};
     for (int i = 0; i < SPLITS; i++)
@@ -48,7 +48,7 @@ static int find_builtin(const char *name, BuiltinText *b)
 
 int read_named(const char *name, char **bytes, size_t *count)
 {
-    BuiltinText b;
+    BpeText b;
     if (strcmp(name, "-") == 0) return read_text("/dev/stdin", bytes, count);
     int built_in = find_builtin(name, &b);
     if (built_in < 0) return built_in;

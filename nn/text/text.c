@@ -60,54 +60,42 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     return 0;
 }
 
-int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
-               const Vocab *v, Text *t)
+int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t)
 {
-    *t = (Text){.before = before};
-    t->file = memory_string(file);
-    t->id = memory_new(count_tokens(bytes, count, v->level), sizeof *t->id);
-    int code = t->file && t->id ? fill(bytes, count, most, v, t) : ERR_MEMORY;
+    *t = (Text){.before = raw->before};
+    t->file = memory_string(raw->file);
+    t->id = memory_new(count_tokens(raw->bytes, raw->count, v->level), sizeof *t->id);
+    int code = t->file && t->id ? fill(raw->bytes, raw->count, most, v, t) : ERR_MEMORY;
     if (code) text_free(t);
     return code;
 }
 
-int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t)
+int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t)
 {
-    return text_begin(file, 0, bytes, count, SIZE_MAX, v, t);
-}
-
-int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
-                     const Vocab *v, Text *t)
-{
-    return text_begin(file, before, bytes, count, SIZE_MAX, v, t);
-}
-
-int text_read(const char *file, const Vocab *v, Text *t)
-{
+    BpeText cut = *raw;
+    char *pieces = NULL;
     *t = (Text){0};
-    char *bytes;
-    size_t count;
-    TRY(read_text(file, &bytes, &count));
-    int code = text_encode(file, bytes, count, v, t);
-    memory_free(bytes);
+    if (bpe) {
+        TRY(pieces_cut(bpe, raw, &pieces, &cut.count));
+        cut.bytes = pieces;
+    }
+    int code = text_begin(&cut, SIZE_MAX, v, t);
+    memory_free(pieces);
     return code;
 }
 
-int text_read_pieces(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t)
+int text_read(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t)
 {
-    *t = (Text){0};
-    char *bytes, *pieces = NULL;
-    size_t count;
+    char *bytes;
+    BpeText raw = {.file = strcmp(file, "-") == 0 ? "standard input" : file};
     Replaced r = {0};
-    TRY(read_named(file, &bytes, &count));
-    if (replace) count = marks_replace(bytes, count, &r);
-    BpeText raw = {
-        .file = strcmp(file, "-") == 0 ? "standard input" : file, .bytes = bytes, .count = count};
-    int code = bpe ? pieces_cut(bpe, &raw, &pieces, &count) : 0;
-    if (code == 0) code = text_encode(raw.file, bpe ? pieces : bytes, count, v, t);
+    *t = (Text){0};
+    TRY(read_named(file, &bytes, &raw.count));
+    if (replace) raw.count = marks_replace(bytes, raw.count, &r);
+    raw.bytes = bytes;
+    int code = text_encode(&raw, bpe, v, t);
     t->replaced = r;
     memory_free(bytes);
-    memory_free(pieces);
     return code;
 }
 

@@ -61,30 +61,6 @@ typedef struct {
     double entropy_rate;
 } Corpus;
 
-/* Opens `name`: a text file, whose lines are for training (the first .9), validation (then .05) and test (the last .05;
- * CorpusChoice.parts); a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens, NAME.tokens,
- * NAME, *NAME*.txt, *NAME*.tokens, the first of these that finds all three; valid may be val or dev; two files for one
- * '*' are an error), or a built-in name:
- *   "kjv" (King James text, vocabulary 10,000 cut by count);
- *   "markov[:V]" (a first-order Markov source: V states, 256 by default, one of them <eos>; sparse random transitions,
- *     drawn from `seed`; an exact entropy rate; ids are state numbers, <eos> 0, and there is no <unk>);
- *   "reverse[:V]" (pairs: the source is 12 out of V symbols, 26 by default, the target is the same reversed and exchanged
- *     by a permutation; all is drawn from `seed`; 20,000 pairs for training, 500 for each other text, none of them in
- *     training; <eos> is 0, no <unk>).
- * Words are separated by blanks or tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end
- * of the file.
- * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A token of valid or
- * test that the training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file, line,
- * word and a limit that brings one. A NUL byte, an empty or missing file: ERR_INPUT.
- * LEVEL_CHAR: the tokens are the characters of the words (UTF-8; a byte that begins none counts as one), "_" between two
- * words of a line, <eos> at its end. The number of blanks is lost, and so is a written "_". <unk> is always there; the
- * vocabulary is cut only by a limit. markov and reverse do not allow it.
- * Caller: corpus_free; after an error *c holds nothing. */
-int corpus_open(const char *name, int level, size_t vocab_limit, uint64_t seed, Corpus *c);
-
-/* Opens a corpus with more choices. untested: the test text's file is not opened, the text stays empty (no id, no
- * file). eval_tokens: valid and test end with the line of their N-th token, and the corpus's name says so; 0: they are
- * whole. */
 typedef struct {
     int level;
     size_t vocab_limit;
@@ -108,36 +84,52 @@ typedef struct {
     int replace; /* 1: marks_replace first (--replace-marks), so that what bpe_check refuses is read */
 } CorpusChoice;
 #define PARTS_USUAL "0.9,0.05,0.05"
+
+/* Opens `name`: a text file, whose lines are for training (the first .9), validation (then .05) and test (the last .05;
+ * CorpusChoice.parts); a directory with train/valid/test text (NAME.txt, ptb.NAME.txt, wiki.NAME.tokens, NAME.tokens,
+ * NAME, *NAME*.txt, *NAME*.tokens, the first of these that finds all three; valid may be val or dev; two files for one
+ * '*' are an error), or a built-in name:
+ *   "kjv" (King James text, vocabulary 10,000 cut by count);
+ *   "markov[:V]" (a first-order Markov source: V states, 256 by default, one of them <eos>; sparse random transitions,
+ *     drawn from `seed`; an exact entropy rate; ids are state numbers, <eos> 0, and there is no <unk>);
+ *   "reverse[:V]" (pairs: the source is 12 out of V symbols, 26 by default, the target is the same reversed and exchanged
+ *     by a permutation; all is drawn from `seed`; 20,000 pairs for training, 500 for each other text, none of them in
+ *     training; <eos> is 0, no <unk>).
+ * Words are separated by blanks or tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end
+ * of the file.
+ * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A token of valid or
+ * test that the training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file, line,
+ * word and a limit that brings one. A NUL byte, an empty or missing file: ERR_INPUT.
+ * LEVEL_CHAR: the tokens are the characters of the words (UTF-8; a byte that begins none counts as one), "_" between two
+ * words of a line, <eos> at its end. The number of blanks is lost, and so is a written "_". <unk> is always there; the
+ * vocabulary is cut only by a limit. markov and reverse do not allow it.
+ * untested: the test text's file is not opened, the text stays empty (no id, no file). eval_tokens: valid and test end
+ * with the line of their N-th token, and the corpus's name says so; 0: they are whole.
+ * Caller: corpus_free; after an error *c holds nothing. */
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
 /* Takes out of the training text all pairs that are longer than T tokens on a side, <eos> included, and counts them in
  * left_out. */
 void corpus_leave_out(Corpus *c, size_t T);
 void corpus_free(Corpus *c);
-const char *corpus_builtin(size_t i); /* names, NULL past the end */
 
 /* vocab_read reads a vocabulary from a file with a token a line, in order of id (an empty line, two words on one, a
- * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. text_read reads a
- * file's text under a vocabulary. text_encode does so for text in memory, `file` serves messages; text_encode_part for
- * a part of a text, which has `before` lines in front. */
+ * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
 uint64_t vocab_hash(
     const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
-int text_read(const char *file, const Vocab *v, Text *t);
-/* Reads a text in pieces (bpe NULL: as it stands) from a file, from standard input ("-") or from kjv:train, kjv:valid,
- * kjv:test. replace: after marks_replace. */
-int text_read_pieces(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t);
+/* Reads a text in memory in pieces (bpe NULL: as it stands). text_begin reads one as it stands, up to the end of the
+ * line that has the `most`-th token. */
+int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t);
+int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t);
+/* Reads a text from a file, from standard input ("-") or from kjv:train, kjv:valid, kjv:test. replace: after
+ * marks_replace. */
+int text_read(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t);
 /* Replaces, in place, what bpe_check refuses in a text of words: a tab by a blank, and the @s at the end of a word that
  * ends in "@@" by one, so that no word vanishes. Adds what it did to *r and returns the bytes that are left. */
 size_t marks_replace(char *text, size_t bytes, Replaced *r);
-int text_encode(const char *file, const char *bytes, size_t count, const Vocab *v, Text *t);
-int text_encode_part(const char *file, size_t before, const char *bytes, size_t count,
-                     const Vocab *v, Text *t);
-/* Encodes such a part up to the end of the line that has the `most`-th token. */
-int text_begin(const char *file, size_t before, const char *bytes, size_t count, size_t most,
-               const Vocab *v, Text *t);
 /* Checks that every line is a sentence. ERR_INPUT where <eos> is written inside a line. */
 int text_sentences(const Text *t, int32_t eos);
 /* Returns 0 where line i of both texts can be a pair, for all i. Unequal counts of lines, a line that is blank on one

@@ -41,11 +41,11 @@ static int by_keeping(const void *x, const void *y)
     return a != b ? b - a : by_count(x, y);
 }
 
-static int words_of(const char *bytes, size_t count, int level, Words *w)
+static int words_of(const BpeText *t, int level, Words *w)
 {
     const char *word;
     size_t n;
-    for (Scan s = scan_begin(bytes, count, level); scan_next(&s, &word, &n);)
+    for (Scan s = scan_begin(t->bytes, t->count, level); scan_next(&s, &word, &n);)
         TRY(n ? words_add(w, word, n, 1) : words_add(w, WORD_EOS, strlen(WORD_EOS), 1));
     return 0;
 }
@@ -103,11 +103,12 @@ static int make(const Word *list, size_t n, Vocab *v)
     return code;
 }
 
-int vocab_build(const char *bytes, size_t count, int level, size_t limit, int unknown, Vocab *v)
+int vocab_build(const BpeText *text, size_t texts, int level, size_t limit, int unknown, Vocab *v)
 {
     *v = (Vocab){0};
     Words w = {0};
-    int code = words_of(bytes, count, level, &w);
+    int code = 0;
+    for (size_t i = 0; i < texts && !code; i++) code = words_of(&text[i], level, &w);
     size_t advised = words_repeated(&w);
     if (!code && (unknown || level != LEVEL_WORD))
         code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);

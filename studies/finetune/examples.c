@@ -23,22 +23,17 @@ static int encode(const Network *n, const char *file, char *const *sentence, siz
 {
     BpeText raw = {.file = file};
     Replaced r = {0};
-    char *pieces = NULL;
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += strlen(sentence[i]) + 1;
-    char *text = memory_new(bytes + 1, 1), *p = text;
+    for (size_t i = 0; i < count; i++) raw.count += strlen(sentence[i]) + 1;
+    char *text = memory_new(raw.count + 1, 1), *p = text;
     if (!text) return ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         p = stpcpy(p, sentence[i]);
         *p++ = '\n';
     }
-    if (texts_replace(NULL, n)) bytes = marks_replace(text, bytes, &r);
+    if (texts_replace(NULL, n)) raw.count = marks_replace(text, raw.count, &r);
     raw.bytes = text;
-    raw.count = bytes;
-    int code = n->bpe ? pieces_cut(n->bpe, &raw, &pieces, &bytes) : 0;
-    if (code == 0) code = text_encode(file, pieces ? pieces : text, bytes, &n->vocab, t);
+    int code = text_encode(&raw, n->bpe, &n->vocab, t);
     t->replaced = r;
-    memory_free(pieces);
     memory_free(text);
     if (code != 0 || t->blank == 0) return code;
     return error_set(ERR_INPUT, "%s: a sentence is nothing but blanks", file);

@@ -65,12 +65,7 @@ static int read_tokens(const TrotterModel *m, const char *text, Text *t)
 {
     const Network *n = &m->net;
     BpeText raw = {.file = "text", .bytes = text, .count = strlen(text)};
-    char *pieces = NULL;
-    size_t bytes = raw.count;
-    if (n->bpe) TRY(pieces_cut(n->bpe, &raw, &pieces, &bytes));
-    int code = text_encode("text", pieces ? pieces : text, bytes, &n->vocab, t);
-    memory_free(pieces);
-    return code;
+    return text_encode(&raw, n->bpe, &n->vocab, t);
 }
 
 int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, size_t *n)

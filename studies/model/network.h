@@ -33,7 +33,7 @@ typedef struct {
     const Table *encoder; /* NULL: a language model */
 } Stacks;
 
-/* The names that text_read_pieces takes, for the help of an option. */
+/* The names that text_read takes, for the help of an option. */
 #define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid or kjv:test: a built-in text"
 
 /* The option of all commands that read texts (texts.h). */

@@ -13,7 +13,7 @@ int texts_replace(const Options *o, const Network *n)
 
 int texts_read(const Options *o, const Network *n, const char *file, Text *t)
 {
-    return text_read_pieces(file, n->bpe, texts_replace(o, n), &n->vocab, t);
+    return text_read(file, n->bpe, texts_replace(o, n), &n->vocab, t);
 }
 
 void texts_count(TextCounts *of, const Text *part)

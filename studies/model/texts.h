@@ -9,7 +9,7 @@ extern const OptionGroup texts_group;
 
 /* Returns 1 where the options of a command (NULL: it has none) or of the model's training ask for marks_replace. */
 int texts_replace(const Options *o, const Network *n);
-/* Reads a text as text_read_pieces does, with the model's pieces and words. */
+/* Reads a text as text_read does, with the model's pieces and words. */
 int texts_read(const Options *o, const Network *n, const char *file, Text *t);
 
 /* Counts of one text, or of the parts of one. */

@@ -190,7 +190,7 @@ static int generate(const Options *o, Network *n)
         raw.bytes = pieces;
         raw.count = count;
     }
-    if (code == 0) code = text_encode(raw.file, raw.bytes, raw.count, &n->vocab, &t);
+    if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
     t.replaced = r;
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) texts_tell_of(&t);

@@ -170,15 +170,14 @@ static int take(void *arg, const Translation *t)
 
 static int translate_window(Job *j, size_t bytes)
 {
-    char *raw = j->in.bytes + j->in.begin, *pieces;
+    char *text = j->in.bytes + j->in.begin;
     Text t = {0};
     Replaced r = {0};
-    size_t count = j->replace ? marks_replace(raw, bytes, &r) : bytes;
-    TRY(pieces_cut(j->net.bpe, &(BpeText){j->in.name, raw, count, j->in.lines}, &pieces, &count));
-    int code =
-        text_encode_part(j->in.name, j->in.lines, pieces ? pieces : raw, count, &j->net.vocab, &t);
+    size_t count = j->replace ? marks_replace(text, bytes, &r) : bytes;
+    const BpeText raw = {j->in.name, text, count, j->in.lines};
+    if (!j->net.bpe) TRY(bpe_check(&raw));
+    int code = text_encode(&raw, j->net.bpe, &j->net.vocab, &t);
     t.replaced = r;
-    memory_free(pieces);
     if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
     if (code == 0) texts_count(&j->counts, &t);
     if (code == 0) code = translator_run(j->translator, &t, take, j);

@@ -101,7 +101,7 @@ static void write_text(const char *file, const Corpus *c, const Text *t)
 TEST(files_are_pairs)
 {
     Corpus c;
-    assert_int_equal(corpus_open("reverse:6", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(corpus_choose("reverse:6", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
     write_text("source", &c, &c.source[SPLIT_VALID]);
     write_text("target", &c, &c.text[SPLIT_VALID]);
     corpus_free(&c);

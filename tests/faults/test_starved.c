@@ -100,7 +100,7 @@ static int csv_job(void)
 static int corpus_job_of(const char *name)
 {
     Corpus c;
-    TRY(corpus_open(name, LEVEL_WORD, 0, 1, &c));
+    TRY(corpus_choose(name, &(CorpusChoice){LEVEL_WORD, 0, 1}, &c));
     corpus_free(&c);
     return 0;
 }
@@ -120,14 +120,14 @@ static int vocabulary_job(void)
     Vocab v;
     Text t;
     static const char text[] = "a b c a <eos>\nb d\n";
-    TRY(vocab_build(text, sizeof text - 1, LEVEL_WORD, 3, 0, &v));
+    TRY(vocab_build(&(BpeText){.bytes = text, .count = sizeof text - 1}, 1, LEVEL_WORD, 3, 0, &v));
     int code = vocab_write(&v, file_path("words"));
     vocab_free(&v);
     TRY(code);
-    TRY(vocab_build(text, sizeof text - 1, LEVEL_CHAR, 0, 0, &v));
+    TRY(vocab_build(&(BpeText){.bytes = text, .count = sizeof text - 1}, 1, LEVEL_CHAR, 0, 0, &v));
     vocab_free(&v);
     TRY(vocab_read(file_path("words"), &v));
-    code = text_encode("text", text, sizeof text - 1, &v, &t);
+    code = text_encode(&(BpeText){"text", text, sizeof text - 1, 0}, NULL, &v, &t);
     if (code == 0) text_free(&t);
     vocab_free(&v);
     return code;

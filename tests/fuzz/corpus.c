@@ -24,13 +24,13 @@ static void check_vocab(const Vocab *v, size_t limit)
 static void encode(const Vocab *v, const uint8_t *data, size_t size)
 {
     Text t;
-    if (text_read(fuzz_file(data, size), v, &t) == 0) {
+    if (text_read(fuzz_file(data, size), NULL, 0, v, &t) == 0) {
         check_text(&t, v);
         text_free(&t);
     }
     char *prompt = strndup((const char *)data, size);
     FUZZ_CHECK(prompt);
-    if (text_encode("prompt", prompt, strlen(prompt), v, &t) == 0) {
+    if (text_encode(&(BpeText){"prompt", prompt, strlen(prompt), 0}, NULL, v, &t) == 0) {
         check_text(&t, v);
         text_free(&t);
     }
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int level = data[0] & 1 ? LEVEL_CHAR : LEVEL_WORD;
     size_t limit = data[0] >> 2, half = (size - 1) / 2;
     if (read_text(fuzz_file(data + 1, half), &bytes, &count) == 0) {
-        if (vocab_build(bytes, count, level, limit, 0, &v) == 0) {
+        if (vocab_build(&(BpeText){.bytes = bytes, .count = count}, 1, level, limit, 0, &v) == 0) {
             check_vocab(&v, limit);
             encode(&v, data + 1 + half, size - 1 - half);
             vocab_free(&v);

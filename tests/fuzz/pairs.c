@@ -1,4 +1,4 @@
-/* pairs.c: parallel text (nn/text/pairs.c) and the learning of merges (nn/text/bpe.c): the first byte gives the number of merges
+/* pairs.c: parallel text (nn/text/split.c) and the learning of merges (nn/text/bpe.c): the first byte gives the number of merges
  * and of tokens of the validation text (15 merges: none, tokens are characters). The source and the target follow,
  * parted by the first byte 0x1e. They are the training text, and their beginning is the validation text. */
 #include "nn/text/corpus.h"
@@ -6,26 +6,17 @@
 
 enum { SEPARATOR = 0x1e };
 
-static int fill(PairFiles *f, const uint8_t *data, const size_t count[2])
+static int fill(RawSplit *r, const uint8_t *data, const size_t count[2])
 {
     static const char *const name[] = {"source", "target"};
+    r->sides = 2;
     for (int i = 0; i < 2; i++) {
-        f->file[i] = memory_string(name[i]);
-        f->bytes[i] = memory_new(count[i] + 1, 1);
-        f->count[i] = count[i];
-        if (!f->file[i] || !f->bytes[i]) return ERR_MEMORY;
-        memcpy(f->bytes[i], data, count[i]);
+        r->own[i] = memory_new(count[i] + 1, 1);
+        if (!r->own[i]) return ERR_MEMORY;
+        r->text[i] = (BpeText){name[i], memcpy(r->own[i], data, count[i]), count[i], 0};
         data += count[i] + 1;
     }
     return 0;
-}
-
-static void empty(PairFiles *f)
-{
-    for (int i = 0; i < 2; i++) {
-        memory_free(f->file[i]);
-        memory_free(f->bytes[i]);
-    }
 }
 
 static void check_side(const Text *t, const Vocab *v)
@@ -81,21 +72,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CorpusChoice w = {.merges = data[0] & 15, .eval_tokens = data[0] >> 4};
     if (w.merges == 15) w.level = LEVEL_CHAR, w.merges = 0;
     Corpus c = {0};
-    PairFiles train = {0}, valid = {0};
+    RawSplit train = {0}, valid = {0};
     if (fill(&train, data + 1, count) == 0 && fill(&valid, data + 1, count) == 0 &&
-        pairs_add(&w, SPLIT_TRAIN, &train, &c) == 0) {
+        split_add(&w, SPLIT_TRAIN, &train, &c) == 0) {
         check_side(&c.source[SPLIT_TRAIN], &c.vocab);
         check_side(&c.text[SPLIT_TRAIN], &c.vocab);
         FUZZ_CHECK(text_pairs(&c.source[SPLIT_TRAIN], &c.text[SPLIT_TRAIN], c.vocab.eos) == 0);
         FUZZ_CHECK(!w.merges == !c.bpe && (!c.bpe || bpe_merges(c.bpe) <= w.merges));
-        int code = pairs_add(&w, SPLIT_VALID, &valid, &c);
+        int code = split_add(&w, SPLIT_VALID, &valid, &c);
         FUZZ_CHECK(code == 0 || code == ERR_MEMORY);
         if (code == 0) check_part(&c, w.eval_tokens);
         check_left_out(&c, 1 + w.eval_tokens);
     }
     corpus_free(&c);
-    empty(&train);
-    empty(&valid);
+    for (int i = 0; i < 2; i++) memory_free(train.own[i]), memory_free(valid.own[i]);
     FUZZ_CHECK(memory_live() == live);
     return 0;
 }

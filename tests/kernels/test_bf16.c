@@ -100,7 +100,7 @@ static double trained(const char *name, uint64_t seed, uint64_t steps)
                      .seed = seed,
                      .log_seconds = 1e9};
     assert_int_equal(backend_find(name, NULL, &b), 0);
-    assert_int_equal(corpus_open("markov:16", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(corpus_choose("markov:16", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
     assert_int_equal(model_new(&config, layer(), b, 1, &m), 0);
     assert_int_equal(train_run(m, &c, &t, &r), 0);
     model_free(m);

@@ -31,7 +31,7 @@ static inline int set_up(void **state)
     write_text("corpus/train.txt", 30);
     write_text("corpus/valid.txt", 7);
     write_text("corpus/test.txt", 5);
-    return corpus_open(file_path("corpus"), LEVEL_WORD, 0, 1, &corpus);
+    return corpus_choose(file_path("corpus"), &(CorpusChoice){LEVEL_WORD, 0, 1}, &corpus);
 }
 
 static inline int tear_down(void **state)

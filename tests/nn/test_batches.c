@@ -154,7 +154,7 @@ TEST(test_batches_control)
 TEST(test_evaluation)
 {
     OWN_CORPUS c;
-    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 0, &c), 0);
+    assert_int_equal(corpus_choose("kjv", &(CorpusChoice){LEVEL_WORD, 0, 0}, &c), 0);
     const Text *t = &c.text[SPLIT_VALID];
     for (int context = 0; context < 2; context++) {
         OWN_BATCHES *b;
@@ -511,7 +511,7 @@ TEST(test_bytes)
     skip();
 #endif
     OWN_CORPUS c;
-    assert_int_equal(corpus_open("reverse:26", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(corpus_choose("reverse:26", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
     for (int pairs = 0; pairs < 2; pairs++)
         for (int context = pairs ? CONTEXT_SENTENCE : CONTEXT_STREAM; context <= CONTEXT_SENTENCE;
              context++) {

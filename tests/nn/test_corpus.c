@@ -17,7 +17,8 @@ static Corpus words_of(const char *name, size_t limit, uint64_t seed)
 static Vocab words_in(const char *text, size_t count, size_t limit)
 {
     Vocab v;
-    assert_int_equal(vocab_build(text, count, LEVEL_WORD, limit, 0, &v), 0);
+    assert_int_equal(
+        vocab_build(&(BpeText){.bytes = text, .count = count}, 1, LEVEL_WORD, limit, 0, &v), 0);
     return v;
 }
 
@@ -80,7 +81,9 @@ TEST(test_lines)
         const char *text = row[i].text;
         int chars = row[i].level == LEVEL_CHAR;
         OWN_VOCAB v, w = {0};
-        assert_int_equal(vocab_build(text, strlen(text), row[i].level, 0, 0, &v), 0);
+        assert_int_equal(vocab_build(&(BpeText){.bytes = text, .count = strlen(text)}, 1,
+                                     row[i].level, 0, 0, &v),
+                         0);
         if (chars) {
             assert_int_equal(vocab_write(&v, file_path("v")), 0);
             assert_int_equal(vocab_read(file_path("v"), &w), 0);
@@ -89,13 +92,14 @@ TEST(test_lines)
         }
         for (int k = 0; k <= chars; k++) {
             OWN_TEXT t;
-            assert_int_equal(text_read(file_text("lines", text), k ? &w : &v, &t), 0);
+            assert_int_equal(text_read(file_text("lines", text), NULL, 0, k ? &w : &v, &t), 0);
             assert_string_equal(tiny_spell(&v, &t), row[i].tokens);
             assert_true(t.lines == row[i].lines && t.blank == row[i].blank && t.unknown == 0);
         }
         OWN_TEXT other;
         assert_int_equal(v.unk >= 0, chars);
-        assert_int_equal(text_encode("new", "Z\n", 2, &v, &other), chars ? 0 : ERR_INPUT);
+        assert_int_equal(text_encode(&(BpeText){"new", "Z\n", 2, 0}, NULL, &v, &other),
+                         chars ? 0 : ERR_INPUT);
         assert_int_equal(other.unknown, chars);
     }
 }
@@ -115,7 +119,7 @@ TEST(test_kjv_by_characters)
 static void refuse_text(const char *file, const Vocab *v, const char *words)
 {
     Text t;
-    assert_int_equal(text_read(file, v, &t), ERR_INPUT);
+    assert_int_equal(text_read(file, NULL, 0, v, &t), ERR_INPUT);
     if (!error_has(words)) fail_msg("%s, not %s", error_text(), words);
     assert_null(t.id);
 }
@@ -129,7 +133,7 @@ TEST(test_refused_texts)
     refuse_text(file_text("empty", ""), &v, "empty is empty");
     refuse_text(file_write("nul", "a\na\0a\n", 6), &v, "nul:2:");
     refuse_text(file_text("word", "a\na\n\na new\n"), &v, "word:4: 'new'");
-    assert_int_equal(text_read(file_text("good", "a\na\n"), &v, &t), 0); /* control */
+    assert_int_equal(text_read(file_text("good", "a\na\n"), NULL, 0, &v, &t), 0); /* control */
     assert_int_equal(vocab_write(&v, file_path("v")), 0);
     assert_int_equal(vocab_read(file_path("v"), &read), 0); /* a model's: no limit helps any more */
     refuse_text(file_path("word"), &read, "word:4: 'new'");
@@ -144,7 +148,7 @@ TEST(test_long_line)
     const char *file = file_write("long", s, n);
     OWN_VOCAB v = words_in(s, n, 0);
     OWN_TEXT t;
-    assert_int_equal(text_read(file, &v, &t), 0);
+    assert_int_equal(text_read(file, NULL, 0, &v, &t), 0);
     assert_int_equal(t.tokens, n / 4 + 1);
     assert_int_equal(t.lines, 1);
     memset(s, 'x', n); /* and a word of 10 MB */
@@ -196,8 +200,8 @@ TEST(test_vocab_order)
     for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
         OWN_VOCAB v = words_in(s, count, limit[k]), all = words_in(s, count, 0);
         OWN_TEXT t, whole;
-        assert_int_equal(text_encode("text", s, count, &v, &t), 0);
-        assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
+        assert_int_equal(text_encode(&(BpeText){"text", s, count, 0}, NULL, &v, &t), 0);
+        assert_int_equal(text_encode(&(BpeText){"text", s, count, 0}, NULL, &all, &whole), 0);
         assert_true(in_order(&v, &t));
         assert_true((v.unk >= 0) == (limit[k] > 0));
         if (limit[k]) assert_true(v.size <= limit[k] && v.size <= all.size + 1);
@@ -224,7 +228,8 @@ TEST(test_vocab_order)
         v.word[0] = swap;
     }
     Vocab v;
-    assert_int_equal(vocab_build(s, count, LEVEL_WORD, 1, 0, &v), ERR_INPUT);
+    assert_int_equal(vocab_build(&(BpeText){.bytes = s, .count = count}, 1, LEVEL_WORD, 1, 0, &v),
+                     ERR_INPUT);
 }
 
 /* The limit that a refusal advises keeps the words that occur twice or more, and no other. */
@@ -234,7 +239,7 @@ TEST(test_advised_limit)
     OWN_BYTES *s = random_text(6, 40, &count);
     OWN_VOCAB all = words_in(s, count, 0), v = words_in(s, count, all.advised);
     OWN_TEXT whole;
-    assert_int_equal(text_encode("text", s, count, &all, &whole), 0);
+    assert_int_equal(text_encode(&(BpeText){"text", s, count, 0}, NULL, &all, &whole), 0);
     for (size_t i = 0; i < all.size; i++) {
         int there = vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0;
         size_t n = occurrences(&whole, (int32_t)i);
@@ -253,7 +258,7 @@ TEST(test_own_unk)
     OWN_TEXT t;
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
-    assert_int_equal(text_read(file_text("t", "of newer\n"), &v, &t), 0);
+    assert_int_equal(text_read(file_text("t", "of newer\n"), NULL, 0, &v, &t), 0);
     assert_string_equal(tiny_spell(&v, &t), "of <unk> <eos>");
     assert_int_equal(t.unknown, 1);
     assert_int_equal(five.size, 5);              /* nothing to cut, no second <unk> */
@@ -402,7 +407,7 @@ TEST(test_one_file)
         CorpusChoice w = {.parts = {s[0], s[1], s[2]}};
         assert_int_equal(corpus_choose(file, &w, &c), 0);
         assert_true(c.single && c.vocab.unk < 0);
-        assert_int_equal(text_read(file, &c.vocab, &whole), 0);
+        assert_int_equal(text_read(file, NULL, 0, &c.vocab, &whole), 0);
         double sum = x[0] + x[1] + x[2], upto = 0;
         for (int k = 0; k < SPLITS; k++) {
             const Text *t = &c.text[k];
@@ -501,9 +506,6 @@ TEST(test_refused_corpora)
     file_text("train.txt", "");
     tiny_refuse(folder, (CorpusChoice){0}, "");
     scratch_files(1);
-    static const char *const builtin[] = {"kjv", "markov", "reverse"};
-    for (size_t i = 0; i < 3; i++) assert_string_equal(corpus_builtin(i), builtin[i]);
-    assert_null(corpus_builtin(3));
 }
 
 /* ---- pairs -------------------------------------------------------------------------------------- */
@@ -525,11 +527,17 @@ TEST(test_texts_that_are_no_pairs)
         {"a\n", "a <eos>\n", "target:1: <eos> is written inside a line"},
     };
     OWN_VOCAB v;
-    assert_int_equal(vocab_build(words, strlen(words), LEVEL_WORD, 0, 0, &v), 0);
+    assert_int_equal(
+        vocab_build(&(BpeText){.bytes = words, .count = strlen(words)}, 1, LEVEL_WORD, 0, 0, &v),
+        0);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         OWN_TEXT s, t;
-        assert_int_equal(text_encode("source", row[i].source, strlen(row[i].source), &v, &s), 0);
-        assert_int_equal(text_encode("target", row[i].target, strlen(row[i].target), &v, &t), 0);
+        assert_int_equal(text_encode(&(BpeText){"source", row[i].source, strlen(row[i].source), 0},
+                                     NULL, &v, &s),
+                         0);
+        assert_int_equal(text_encode(&(BpeText){"target", row[i].target, strlen(row[i].target), 0},
+                                     NULL, &v, &t),
+                         0);
         assert_int_equal(text_pairs(&s, &t, v.eos), row[i].says ? ERR_INPUT : 0);
         assert_true(!row[i].says || error_has(row[i].says));
     }
@@ -540,19 +548,19 @@ TEST(test_texts_that_are_no_pairs)
 static int job_corpus(void)
 {
     OWN_CORPUS c;
-    return corpus_open(folder, LEVEL_WORD, 3, 0, &c);
+    return corpus_choose(folder, &(CorpusChoice){LEVEL_WORD, 3, 0}, &c);
 }
 
 static int job_markov(void)
 {
     OWN_CORPUS c;
-    return corpus_open("markov:8", LEVEL_WORD, 0, 0, &c);
+    return corpus_choose("markov:8", &(CorpusChoice){LEVEL_WORD, 0, 0}, &c);
 }
 
 static int job_reverse(void)
 {
     OWN_CORPUS c;
-    return corpus_open("reverse:8", LEVEL_WORD, 0, 0, &c);
+    return corpus_choose("reverse:8", &(CorpusChoice){LEVEL_WORD, 0, 0}, &c);
 }
 
 /* Builds a vocabulary with more words than the table's first size, so that the table grows. */
@@ -562,7 +570,7 @@ static int job_growth(void)
     char *p = s;
     OWN_VOCAB v;
     for (int i = 0; i < 3000; i++) p += sprintf(p, "%x\n", (unsigned)i);
-    return vocab_build(s, (size_t)(p - s), LEVEL_WORD, 0, 0, &v);
+    return vocab_build(&(BpeText){.bytes = s, .count = (size_t)(p - s)}, 1, LEVEL_WORD, 0, 0, &v);
 }
 
 static int job_vocab_file(void)
@@ -577,7 +585,7 @@ static int job_text(void)
     OWN_VOCAB v;
     OWN_TEXT t = {0};
     TRY(vocab_read(file_path("v"), &v));
-    TRY(text_read(file_path("ends"), &v, &t));
+    TRY(text_read(file_path("ends"), NULL, 0, &v, &t));
     assert_int_equal(t.writtens, 5);
     return 0;
 }

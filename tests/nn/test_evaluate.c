@@ -244,8 +244,9 @@ TEST(resuming_needs_the_same_sources)
     Trial a;
     set_sources(1);
     corpus.source[SPLIT_TRAIN] = (Text){0};
-    assert_int_equal(
-        text_read(corpus.text[SPLIT_TRAIN].file, &corpus.vocab, &corpus.source[SPLIT_TRAIN]), 0);
+    assert_int_equal(text_read(corpus.text[SPLIT_TRAIN].file, NULL, 0, &corpus.vocab,
+                               &corpus.source[SPLIT_TRAIN]),
+                     0);
     int32_t *word = &corpus.source[SPLIT_TRAIN].id[3];
     for (int change = 0; change < 3; change++) {
         trial_init(&a, "pairs", CONTEXT_SENTENCE);

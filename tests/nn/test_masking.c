@@ -357,7 +357,8 @@ TEST(marks_of_a_vocabulary)
 {
     static const char text[] = "a b\nb\n", mark[] = "a <mask>\n";
     OWN_VOCAB v, taken;
-    assert_int_equal(vocab_build(text, strlen(text), LEVEL_WORD, 0, 0, &v), 0);
+    assert_int_equal(
+        vocab_build(&(BpeText){.bytes = text, .count = strlen(text)}, 1, LEVEL_WORD, 0, 0, &v), 0);
     assert_int_equal(masking_check(&v, "f"), ERR_INPUT);
     size_t words = v.size;
     assert_int_equal(masking_words(&v), 0);
@@ -366,7 +367,9 @@ TEST(marks_of_a_vocabulary)
     assert_string_equal(v.word[v.mask], WORD_MASK);
     assert_int_equal(masking_check(&v, "f"), 0);
     assert_int_equal(masking_words(&v), ERR_INPUT); /* the words are there */
-    assert_int_equal(vocab_build(mark, strlen(mark), LEVEL_WORD, 0, 0, &taken), 0);
+    assert_int_equal(
+        vocab_build(&(BpeText){.bytes = mark, .count = strlen(mark)}, 1, LEVEL_WORD, 0, 0, &taken),
+        0);
     assert_int_equal(masking_words(&taken), ERR_INPUT);
     assert_non_null(strstr(error_text(), "<mask>"));
 }

@@ -71,7 +71,7 @@ TEST(test_codes)
     assert_true(vocab_hash(&c.vocab) != vocab_hash(&other.vocab));
     /* A file read alone has the ids of the corpus. */
     OWN_TEXT t;
-    assert_int_equal(text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t), 0);
+    assert_int_equal(text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t), 0);
     assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
     assert_int_equal(t.goes_on, 3);
     file_text("train.txt", "a@@ b\n");
@@ -105,7 +105,7 @@ static char *join(const Corpus *c, const Text *t)
 
 static int gives_back(const Corpus *c, int split)
 {
-    BuiltinText b = builtin_kjv(split);
+    BpeText b = builtin_kjv(split);
     char *text = join(c, &c->text[split]);
     int same = strlen(text) == b.count && memcmp(text, b.bytes, b.count) == 0;
     memory_free(text);
@@ -128,7 +128,7 @@ TEST(test_pieces_give_the_text_back)
     for (size_t k = 0; k < sizeof merges / sizeof *merges; k++) {
         OWN_CORPUS c = tiny_open("kjv", (CorpusChoice){.merges = merges[k]});
         for (int s = 0; s < SPLITS; s++) {
-            BuiltinText b = builtin_kjv(s);
+            BpeText b = builtin_kjv(s);
             assert_int_equal(c.text[s].unknown, 0);
             assert_true(gives_back(&c, s));
             assert_int_equal(c.text[s].tokens - c.text[s].goes_on, tokens_of(b.bytes, b.count));
@@ -223,7 +223,7 @@ TEST(test_predicted_tokens)
         char *pieces;
         size_t count;
         assert_int_equal(pieces_cut(c.bpe, &raw, &pieces, &count), 0);
-        assert_int_equal(text_encode("t", pieces, count, &c.vocab, &t), 0);
+        assert_int_equal(text_encode(&(BpeText){"t", pieces, count, 0}, NULL, &c.vocab, &t), 0);
         memory_free(pieces);
         size_t stream = text_predicted(&t, c.vocab.eos, CONTEXT_STREAM),
                sentence = text_predicted(&t, c.vocab.eos, CONTEXT_SENTENCE);
@@ -342,7 +342,7 @@ static int open_job(void)
     OWN_CORPUS c;
     OWN_TEXT t = {0};
     TRY(corpus_choose(folder, &wanted, &c));
-    int code = text_read_pieces(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
+    int code = text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
     return code;
 }
 

@@ -212,7 +212,8 @@ TEST(most_steps_on_sentences_are_replayed)
 {
     const char *dir = getenv("TROTTER_CORPUS");
     OWN_CORPUS corpus;
-    assert_int_equal(corpus_open(dir ? dir : "kjv", LEVEL_WORD, 60, 1, &corpus), 0);
+    assert_int_equal(corpus_choose(dir ? dir : "kjv", &(CorpusChoice){LEVEL_WORD, 60, 1}, &corpus),
+                     0);
     assert_int_equal(masking_words(&corpus.vocab), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const Case *k = &cases[i];

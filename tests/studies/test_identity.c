@@ -159,7 +159,7 @@ TEST(warmup_fits_the_training)
                  {"3999", NULL, "399"}, {"4000", NULL, "400"}, {"90000", NULL, "400"},
                  {"86", "400", "400"},  {"86", "0", "0"}};
     Corpus c;
-    assert_int_equal(corpus_open("markov", LEVEL_WORD, 0, 1, &c), 0);
+    assert_int_equal(corpus_choose("markov", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Options *o = fresh();
         char *text, line[64];

@@ -110,7 +110,7 @@ TEST(test_corpora)
             c.vocab.level = LEVEL_CHAR;
         assert_null(published_corpus(&c));
     }
-    assert_int_equal(corpus_open("kjv", LEVEL_WORD, 0, 1, &kjv), 0);
+    assert_int_equal(corpus_choose("kjv", &(CorpusChoice){LEVEL_WORD, 0, 1}, &kjv), 0);
     assert_null(published_corpus(&kjv)); /* has 10,000 words too */
     corpus_free(&kjv);
     c = treebank();

@@ -279,7 +279,7 @@ TEST(tables)
 static int open_corpus(const char *name)
 {
     Corpus c;
-    int code = corpus_open(file_path(name), LEVEL_WORD, 0, 1, &c);
+    int code = corpus_choose(file_path(name), &(CorpusChoice){LEVEL_WORD, 0, 1}, &c);
     if (code == 0) corpus_free(&c);
     return code;
 }
@@ -322,8 +322,10 @@ TEST(words_and_unknown_words)
     assert_int_equal(words_find(&none, "a", 1), -1);
     assert_int_equal(vocab_find(&v, "a", 1), -1);
     char *text = repeated("", "x", 300, "\n");
-    assert_int_equal(vocab_build("a\n", 2, LEVEL_WORD, 0, 0, &v), 0);
-    expect_words("x", text_encode("f", text, strlen(text), &v, &t), "f:1: 'x", 0);
+    assert_int_equal(vocab_build(&(BpeText){.bytes = "a\n", .count = 2}, 1, LEVEL_WORD, 0, 0, &v),
+                     0);
+    expect_words("x", text_encode(&(BpeText){"f", text, strlen(text), 0}, NULL, &v, &t), "f:1: 'x",
+                 0);
     assert_true(strlen(error_text()) < 300); /* a long word is cut in the message */
     vocab_free(&v);
     char *twice = repeated(text, "%zu\n", 1, text);

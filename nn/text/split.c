@@ -1,0 +1,88 @@
+/* split.c: makes a split of a corpus from its raw texts: one text, or a source and its target. The training texts come
+ * first; merges and vocabulary are made from them alone, for pairs from both, so that one list of merges (Sennrich,
+ * Haddow, Birch 2016, section 3.2: joint BPE) and one embedding (Vaswani et al. 2017, section 3.4) serve both
+ * languages. */
+#include "nn/text/corpus.h"
+
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+
+/* Refuses a text of blank lines alone: it teaches nothing. */
+static int check_words(const BpeText *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (!strchr(" \t\r\n", t->bytes[i])) return 0;
+    return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
+}
+
+static int replace(RawSplit *r, int side, Replaced *what)
+{
+    BpeText *t = &r->text[side];
+    if (!r->own[side]) {
+        r->own[side] = memory_new(t->count + 1, 1);
+        if (!r->own[side]) return ERR_MEMORY;
+        t->bytes = memcpy(r->own[side], t->bytes, t->count);
+    }
+    t->count = marks_replace(r->own[side], t->count, what);
+    return 0;
+}
+
+/* Cuts a side in pieces; without merges it only checks it. */
+static int cut(const Bpe *bpe, RawSplit *r, int side)
+{
+    char *pieces;
+    size_t count;
+    TRY(pieces_cut(bpe, &r->text[side], &pieces, &count));
+    if (!bpe) return 0;
+    memory_free(r->own[side]);
+    r->text[side].bytes = r->own[side] = pieces;
+    r->text[side].count = count;
+    return 0;
+}
+
+/* Encodes a pair anew up to the line of the target's `most`-th token. */
+static int shorten(RawSplit *r, size_t most, const Vocab *v, Text *const out[2])
+{
+    BpeText *source = &r->text[0];
+    const char *end = source->bytes + source->count;
+    for (int i = 0; i < 2; i++) text_free(out[i]);
+    TRY(text_begin(&r->text[1], most, v, out[1]));
+    source->count = (size_t)(single_skip(source->bytes, end, out[1]->lines) - source->bytes);
+    return text_begin(source, SIZE_MAX, v, out[0]);
+}
+
+/* Encodes all sides. Whole pairs are checked, also where only a part is wanted. */
+static int encode(RawSplit *r, size_t most, const Vocab *v, Text *const out[2])
+{
+    int pairs = r->sides > 1;
+    for (int i = 0; i < r->sides; i++)
+        TRY(text_begin(&r->text[i], pairs ? SIZE_MAX : most, v, out[i]));
+    if (pairs) TRY(text_pairs(out[0], out[1], v->eos));
+    return pairs && most < SIZE_MAX ? shorten(r, most, v, out) : 0;
+}
+
+static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
+{
+    int train = split == SPLIT_TRAIN, pairs = r->sides > 1;
+    Text *const out[2] = {pairs ? &c->source[split] : &c->text[split], &c->text[split]};
+    Replaced replaced[2] = {{0}};
+    if (train && !pairs) TRY(check_words(&r->text[0]));
+    for (int i = 0; i < r->sides && w->replace; i++) TRY(replace(r, i, &replaced[i]));
+    if (train) TRY(pieces_find(w, r->text, (size_t)r->sides, &c->bpe));
+    for (int i = 0; i < r->sides && (c->bpe || pairs); i++) TRY(cut(c->bpe, r, i));
+    if (train)
+        TRY(vocab_build(r->text, (size_t)r->sides, c->bpe ? LEVEL_PIECE : w->level, w->vocab_limit,
+                        pairs, &c->vocab));
+    TRY(encode(r, train || !w->eval_tokens ? SIZE_MAX : w->eval_tokens, &c->vocab, out));
+    for (int i = 0; i < r->sides; i++) out[i]->replaced = replaced[i];
+    return 0;
+}
+
+int split_add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
+{
+    int code = add(w, split, r, c);
+    for (int i = 0; i < 2; i++) r->own[i] = memory_free(r->own[i]);
+    return code;
+}
