@@ -1,4 +1,4 @@
-/* compare_save.c: writes a comparison in words and files. */
+/* compare_print.c: prints a comparison of schemes in words and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,13 +6,11 @@
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
-#include "studies/runs/published.h"
-#include "studies/statistics/differences.h"
 #include "studies/tools/command.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void print_tuning(const Compare *u, FILE *f)
+static void print_tuning(const Study *u, FILE *f)
 {
     const Options *o = u->options;
     if (options_flag(o, "tune"))
@@ -32,15 +30,16 @@ static void print_tuning(const Compare *u, FILE *f)
                    : "Numbers of parameters are not matched.\n");
 }
 
-/* Returns 1 where the maps of two schemes, whose cells begin at i and j, are the same at every depth. */
-static int same_at_all(const Compare *u, size_t i, size_t j)
+/* Returns 1 where the maps of two schemes, whose designs begin at i and j, are the same at every depth. */
+static int same_at_all(const Study *u, size_t i, size_t j)
 {
     size_t k = 0;
-    while (k < u->depths && u->cell[i + k].same == u->cell[j + k].same) k++;
-    return k == u->depths;
+    size_t depths = compare_of(u)->depths;
+    while (k < depths && u->design[i + k].same == u->design[j + k].same) k++;
+    return k == depths;
 }
 
-static void print_controls(const Compare *u, FILE *f)
+static void print_controls(const Study *u, FILE *f)
 {
     for (size_t i = 0; i < u->schemes.count; i++) {
         const Table *t = u->schemes.scheme[i];
@@ -51,35 +50,39 @@ static void print_controls(const Compare *u, FILE *f)
                 t->name[0] == 'l' ? "the transformer layer with smaller steps" : "plain repetition",
                 names);
     }
-    for (size_t i = 0; i < u->cells; i += u->depths) {
-        const Cell *c = &u->cell[i];
-        if (c->same != i)
-            fprintf(f, "%s and %s are the same map%s and count as one design%s.\n", c->scheme->name,
-                    u->cell[c->same].scheme->name,
-                    same_at_all(u, i, c->same) ? "" : " at the first depth",
-                    same_at_all(u, i, c->same) ? "" : " there");
+    for (size_t i = 0; i < u->designs; i += compare_of(u)->depths) {
+        const StudyDesign *d = &u->design[i];
+        if (d->same != i)
+            fprintf(f, "%s and %s are the same map%s and count as one design%s.\n", d->name,
+                    u->design[d->same].name,
+                    same_at_all(u, i, d->same) ? "" : " at the first depth",
+                    same_at_all(u, i, d->same) ? "" : " there");
     }
 }
 
-/* Counts the trained networks, and those whose error is known one by one; returns 1 where any error is known. */
-static int count_measured(const Compare *u, size_t *measured, size_t *runs)
+/* Counts the runs of all designs with a result. */
+static size_t count_runs(const Study *u)
 {
-    *measured = *runs = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        *runs += compare_design(u, c)->mean[0].n;
-        for (size_t k = 0; k < u->seeds; k++) *measured += isnan(c->errors[k].split) ? 0 : 1;
-    }
-    return *measured > 0;
+    size_t n = 0;
+    for (size_t i = 0; i < u->designs; i++) n += study_design(u, i)->mean[0].n;
+    return n;
+}
+
+/* Counts the runs with a number of a measure above this. */
+static size_t count_above(const Study *u, const char *column, double above)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->designs; i++) n += study_count(&u->design[i], column, above);
+    return n;
 }
 
 /* Says whether the order governs a step of h = 1. */
-static void print_regime(const Compare *u, FILE *f)
+static void print_regime(const Study *u, FILE *f)
 {
     size_t told = 0, governed = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        told += compare_governs(u, &u->cell[i]) >= 0;
-        governed += compare_governs(u, &u->cell[i]) > 0;
+    for (size_t i = 0; i < u->designs; i++) {
+        told += compare_governs(u, i) >= 0;
+        governed += compare_governs(u, i) > 0;
     }
     if (told)
         fprintf(
@@ -92,10 +95,10 @@ static void print_regime(const Compare *u, FILE *f)
                              : ".\nThe order does not govern there.");
 }
 
-static void print_truncation(const Compare *u, FILE *f)
+static void print_truncation(const Study *u, FILE *f)
 {
-    size_t measured, runs;
-    if (!compare_truncation.wanted(u) || !count_measured(u, &measured, &runs)) return;
+    size_t measured = count_above(u, "truncation", -INFINITY), runs = count_runs(u);
+    if (options_size(u->options, "truncation") == 0 || measured == 0) return;
     fprintf(
         f,
         "error is the RMS of the trained network's own step (h = 1) minus the exact flow of its "
@@ -107,7 +110,7 @@ static void print_truncation(const Compare *u, FILE *f)
         "predicts. slope is the power of h in the error before the\ndivision, order + 1 for "
         "small h; only smooth models (GELU) have slopes above 2.5.\n",
         options_size(u->options, "truncation"));
-    if (measured && measured < runs)
+    if (measured < runs)
         fprintf(
             f,
             "%zu of %zu trained networks were measured; rank correlations take the seeds that all "
@@ -115,8 +118,8 @@ static void print_truncation(const Compare *u, FILE *f)
             measured, runs);
     print_regime(u, f);
     int learned = 0, steps = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        const Table *t = u->cell[i].scheme;
+    for (size_t i = 0; i < u->designs; i++) {
+        const Table *t = u->design[i].spec.scheme;
         learned += t->symbols > 0;
         steps += !t->symbols && (t->past_y || t->past_k);
     }
@@ -130,13 +133,9 @@ static void print_truncation(const Compare *u, FILE *f)
 }
 
 /* Prints how many runs were still gaining; their perplexities are not their best ones. */
-static void print_gaining(const Compare *u, FILE *f)
+static void print_gaining(const Study *u, FILE *f)
 {
-    size_t gaining = 0, runs = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        runs += compare_design(u, &u->cell[i])->mean[0].n;
-        for (size_t k = 0; k < u->seeds; k++) gaining += u->cell[i].gaining[k] > 0;
-    }
+    size_t gaining = count_above(u, "gaining", 0), runs = count_runs(u);
     if (options_size(u->options, "average") > 1) return; /* its model is not one epoch's */
     const char *more = options_size(u->options, "max-steps")
                            ? "; --max-steps may have cut them short"
@@ -148,16 +147,16 @@ static void print_gaining(const Compare *u, FILE *f)
 }
 
 /* Returns the number of runs of the design that has most: recorded runs may be fewer than --seeds. */
-static size_t most_runs(const Compare *u)
+static size_t most_runs(const Study *u)
 {
     size_t most = 0;
-    for (size_t i = 0; i < u->cells; i++)
-        if (u->runtable.design[i].mean[0].n > most) most = u->runtable.design[i].mean[0].n;
+    for (size_t i = 0; i < u->designs; i++)
+        if (study_design(u, i)->mean[0].n > most) most = study_design(u, i)->mean[0].n;
     return most;
 }
 
 /* Prints the recipe alone, for those who know what the columns mean. */
-static void print_recipe(const Compare *u)
+static void print_recipe(const Study *u)
 {
     const Options *o = u->options;
     char length[64];
@@ -181,32 +180,27 @@ static void print_recipe(const Compare *u)
     putchar('\n');
 }
 
-static void print_caption(const Compare *u, FILE *f)
+static void print_caption(const Study *u, FILE *f)
 {
-    const Options *o = u->options;
     size_t runs = most_runs(u);
-    char length[64];
-    const Unit *unit = network_unit(&u->corpus.vocab);
-    network_length(o, length);
-    fprintf(f,
-            "Corpus %s has %zu training %ss and a vocabulary of %zu. unigram is the perplexity\n"
-            "of %s frequencies alone, which a model has to beat.\n"
-            "The models have width %zu, inner width %zu and %zu heads; training took %s.\n"
-            "Perplexities are means over %zu seed%s; ± is half of the 95 %% interval of a row's "
-            "own runs (Student's\nt). Sub-flows are Euler steps unless a suffix says otherwise.\n",
-            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens, unit->token, u->corpus.vocab.size,
-            unit->word, options_size(o, "width"), options_size(o, "inner"),
-            options_size(o, "heads"), length, runs, runs == 1 ? "" : "s");
-    runtable_cut(&u->runtable, f);
+    const ConvergenceStudy *orders = &compare_of(u)->orders;
+    study_print_recipe(u, f);
+    fprintf(
+        f,
+        "unigram is the perplexity of %s frequencies alone, which a model has to beat. Perplexities are\n"
+        "means over %zu seed%s; ± is half of the 95 %% interval of a row's own runs (Student's t).\n"
+        "Sub-flows are Euler steps unless a suffix says otherwise.\n",
+        network_unit(&u->corpus.vocab)->word, runs, runs == 1 ? "" : "s");
+    runtable_cut(&u->table, f);
     if (u->corpus.marks)
         fprintf(f, "The models are encoders that predict masked words. Each perplexity is a "
                    "pseudo-perplexity over one\nset of masks, the same for all ('trotter eval "
                    "--help all').\n");
-    if (options_text(o, "one-by-one"))
+    if (options_text(u->options, "one-by-one"))
         fprintf(f,
                 "one by one is the pseudo-perplexity of the first %zu tokens of the validation "
                 "text, to the end of\ntheir line, with one word masked at a time.\n",
-                options_size(o, "one-by-one"));
+                options_size(u->options, "one-by-one"));
     print_gaining(u, f);
     print_tuning(u, f);
     print_controls(u, f);
@@ -214,23 +208,20 @@ static void print_caption(const Compare *u, FILE *f)
     fprintf(f,
             "order is the exact order p, with local error O(h^(p+1)); measured is the slope of the "
             "global error\non the particle system '%s' (%s).\n\n",
-            u->orders.system->name, u->orders.system->title);
+            orders->system->name, orders->system->title);
 }
 
 /* Prints the designs shown to be within the margin of the baseline on a measure. */
-static void print_equal(const Compare *u, size_t m, FILE *f)
+static void print_equal(const Study *u, size_t m, FILE *f)
 {
-    char name[CELL_NAME];
     size_t n = 0;
-    for (size_t i = 0; i < u->cells; i++) {
-        if (!(u->runtable.design[i].equal[m] < 0.05)) continue;
-        compare_cell_name(u, &u->cell[i], name);
-        fprintf(f, "%s%s", n++ ? ", " : "", name);
-    }
+    for (size_t i = 0; i < u->designs; i++)
+        if (study_design(u, i)->equal[m] < 0.05)
+            fprintf(f, "%s%s", n++ ? ", " : "", u->design[i].label);
     if (n == 0) fprintf(f, "none");
 }
 
-static void print_equivalence(const Compare *u, FILE *f)
+static void print_equivalence(const Study *u, FILE *f)
 {
     const char *margin = options_text(u->options, "equivalence");
     if (!margin) return;
@@ -238,7 +229,7 @@ static void print_equivalence(const Compare *u, FILE *f)
         f,
         "\np equal is the p of a difference of %s or more, by two one-sided tests with the "
         "same correction.\nDesigns shown to differ from %s by less than %s on validation text: ",
-        margin, u->schemes.scheme[u->baseline]->name, margin);
+        margin, u->design[u->baseline].name, margin);
     print_equal(u, 0, f);
     fprintf(f, "; on test text: ");
     print_equal(u, 1, f);
@@ -246,9 +237,10 @@ static void print_equivalence(const Compare *u, FILE *f)
 }
 
 /* words: with what they are. */
-static int print_differences(const Compare *u, int form, int words, FILE *f)
+static int print_differences(const Study *u, int form, int words, FILE *f)
 {
-    if (sheet_rows(u->differences) == 0) return 0;
+    const Sheet *s = study_sheet(u, "differences");
+    if (sheet_rows(s) == 0) return 0;
     if (words)
         fprintf(
             f,
@@ -259,10 +251,10 @@ static int print_differences(const Compare *u, int form, int words, FILE *f)
             "schemes minus that of others, by itself (Student's t). Seeds are paired where that "
             "lengthens\nintervals by at most 5 %% if seeds have no effect, or where an F test "
             "shows their effect (p < .005).\n",
-            u->schemes.scheme[u->baseline]->name);
-    if (words || runtable_doubtful(&u->runtable)) runtable_models(&u->runtable, f);
+            u->design[u->baseline].name);
+    if (words || runtable_doubtful(&u->table)) runtable_models(&u->table, f);
     fputc('\n', f);
-    TRY(sheet_write(u->differences, form, f));
+    TRY(sheet_write(s, form, f));
     print_equivalence(u, f);
     return 0;
 }
@@ -276,80 +268,28 @@ static const char correlation_words[] =
     "by permutations. order > 0 takes only designs that solve y' = F + G. (evaluations) shows how closely\n"
     "evaluations and truncation error go together in these designs.\n\n";
 
-static int print_all(const Compare *u, int form, FILE *f)
+static int print_all(const Study *u, int form, FILE *f)
 {
     print_caption(u, f);
-    TRY(sheet_write(u->table, form, f));
+    TRY(sheet_write(study_sheet(u, "compare"), form, f));
     TRY(print_differences(u, form, 1, f));
     TRY(compare_regression_show(u, form, f));
     fputs(correlation_words, f);
-    return sheet_write(u->correlations, form, f);
+    return sheet_write(study_sheet(u, "correlations"), form, f);
 }
 
-/* Prints the tables with a line on each. */
-static int print_brief(const Compare *u)
+int compare_print(const Study *u, int form, int brief, FILE *f)
 {
     size_t designs = 0;
+    if (!brief) return print_all(u, form, f);
     print_recipe(u);
-    TRY(sheet_write(u->table, SHEET_PLAIN, stdout));
-    TRY(print_differences(u, SHEET_PLAIN, 0, stdout));
-    TRY(compare_regression_show(u, SHEET_PLAIN, stdout));
-    for (size_t p = 0; p < u->runtable.panels; p++)
-        if (runtable_model(&u->runtable, p, 0)->designs > designs)
-            designs = runtable_model(&u->runtable, p, 0)->designs;
+    TRY(sheet_write(study_sheet(u, "compare"), form, f));
+    TRY(print_differences(u, form, 0, f));
+    TRY(compare_regression_show(u, form, f));
+    for (size_t p = 0; p < u->table.panels; p++)
+        if (runtable_model(&u->table, p, 0)->designs > designs)
+            designs = runtable_model(&u->table, p, 0)->designs;
     if (designs < CORRELATED) return 0;
-    printf("\nRank correlations of perplexity over designs:\n\n");
-    return sheet_write(u->correlations, SHEET_PLAIN, stdout);
-}
-
-int compare_show(const Compare *u)
-{
-    if (options_flag(u->options, "csv")) return sheet_write(u->table, SHEET_CSV, stdout);
-    return options_flag(u->options, "explain") ? print_all(u, SHEET_PLAIN, stdout) : print_brief(u);
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static int save_markdown(const Compare *u)
-{
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "compare.md");
-}
-
-static int save_published(const Compare *u)
-{
-    Design *list = memory_new(u->cells, sizeof *list);
-    if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
-        list[i] = (Design){c->scheme->name, c->scheme, c->layers,
-                           u->seeds,        c->result, c->same == i && !compare_diverged(u, c)};
-    }
-    PublishedStudy s = {&u->schemes.zoo,
-                        &u->corpus,
-                        network_bridge(u->options),
-                        options_size(u->options, "heads"),
-                        published_schemes,
-                        u->cells,
-                        list};
-    int code = published_save(&s, u->dir);
-    memory_free(list);
-    return code;
-}
-
-int compare_save(const Compare *u)
-{
-    TRY(output_sheet(u->table, SHEET_CSV, u->dir, "compare.csv"));
-    TRY(output_sheet(u->table, SHEET_LATEX, u->dir, "compare.tex"));
-    TRY(output_sheet(u->differences, SHEET_CSV, u->dir, "differences.csv"));
-    TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
-    TRY(output_sheet(u->correlations, SHEET_CSV, u->dir, "correlations.csv"));
-    TRY(output_sheet(u->correlations, SHEET_LATEX, u->dir, "correlations.tex"));
-    TRY(compare_regression_save(u));
-    TRY(save_markdown(u));
-    TRY(save_published(u));
-    if (sheet_rows(u->curves)) TRY(output_sheet(u->curves, SHEET_CSV, u->dir, "curves.csv"));
-    if (sheet_rows(u->epochs)) TRY(output_sheet(u->epochs, SHEET_CSV, u->dir, "epochs.csv"));
-    return convergence_save(&u->orders, &u->schemes, u->dir);
+    fprintf(f, "\nRank correlations of perplexity over designs:\n\n");
+    return sheet_write(study_sheet(u, "correlations"), form, f);
 }
