@@ -42,9 +42,10 @@ void compare_close(Study *u);
  * control. */
 void compare_controlled(const Study *u, const Table *t, char out[512]);
 
-/* Columns of runs.csv, compare.csv, curves.csv, epochs.csv, regression.csv, dial.csv. */
+/* Columns of runs.csv (its first), compare.csv, curves.csv, epochs.csv, regression.csv, dial.csv. */
 extern const Column compare_run_columns[], compare_columns[], curve_columns[], epoch_columns[],
     regression_columns[], dial_columns[];
+extern const char compare_run_names[], pair_run_names[]; /* all of runs.csv */
 int compare_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
 /* Make the tables. dial and regression have no rows where no dial:S,THETA is among the schemes. */
 int compare_table(Study *u, Column **own, Sheet **out);

@@ -1,4 +1,4 @@
-/* compare_plot.c: draws perplexities, losses, norms of gradients, and perplexity against what it may depend on. */
+/* compare_plot.c: draws losses, norms of gradients, and perplexity against what it may depend on. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,61 +7,6 @@
 #include "studies/model/network.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-
-/* ---- perplexities ---------------------------------------------------------------------------- */
-
-/* Draws horizontal bars from zero, so that lengths can be compared, with their spread and numbers. mean and deviation
- * are columns of compare.csv; the standard deviation is empty with one seed. */
-static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation, double shift,
-                      size_t colour, const char *title)
-{
-    int ppl = sheet_column(compare_columns, mean), sd = sheet_column(compare_columns, deviation);
-    plot_item(p, "compare.csv",
-              "every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title "
-              "%s noenhanced fs solid 1 noborder lc rgb %s",
-              n, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
-    plot_item(p, "compare.csv", "every ::1::%zu using ($%d-spread(%d)):($0%+g):(2*spread(%d)):(0)",
-              n, ppl, sd, shift, sd);
-    plot_interval(p, "#222222", 1.5);
-    plot_item(
-        p, "compare.csv",
-        "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? %s : '%%.1f', $%d, "
-        "spread(%d))) with labels left offset 0.6,0 noenhanced font small notitle",
-        n, ppl, sd, shift, sd, plot_narrow() ? "%.1f" : "%.1f, sd %.1f", ppl, sd);
-}
-
-static int draw_perplexities(const Study *u)
-{
-    char title[256];
-    size_t n = u->designs, longest = 0;
-    double most = 0;
-    Plot *p;
-    snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
-             plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
-    PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
-    TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
-    plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
-    for (size_t i = 0; i < n; i++) {
-        const char *name = u->design[i].label;
-        plot_tic(p, i, name);
-        longest = strlen(name) > longest ? strlen(name) : longest;
-        most = fmax(most, study_design(u, i)->mean[0].mean);
-    }
-    /* Names stand left of the bars and numbers right of them: 13 letters, or 6 in a narrow plot, of the width that
-     * names and key leave. */
-    double across, up, room;
-    plot_size(p, &across, &up);
-    room = fmax(1.6 * across - (double)longest - (plot_narrow() ? 8 : 28), 20);
-    double numbers = fmin((plot_narrow() ? 6 : 13) / room, 0.6);
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %.3g, 0, 0",
-                 n - 1, numbers / (1 - numbers));
-    plot_few_tics(p, most / (1 - numbers), plot_narrow() ? 2 : 6);
-    if (n > 6) plot_taller(p, 70 * (n - 6));
-    draw_bars(p, n, "valid_ppl", "valid_sd", -0.19, 0, "validation");
-    draw_bars(p, n, "test_ppl", "test_sd", 0.19, 5, "test");
-    return plot_finish(p);
-}
 
 /* ---- curves over the steps ------------------------------------------------------------------- */
 
@@ -346,7 +291,6 @@ static int draw_by_evaluations(const Study *u)
 int compare_save(const Study *u)
 {
     TRY(convergence_save(&compare_of(u)->orders, &u->schemes, u->dir));
-    TRY(draw_perplexities(u));
     if (sheet_rows(study_sheet(u, "epochs"))) TRY(draw_epochs(u));
     if (sheet_rows(study_sheet(u, "curves"))) {
         TRY(draw_losses(u));

@@ -10,49 +10,15 @@
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
 
-/* No column is sparse, so that rows of several files can be put together. */
+const char compare_run_names[] =
+    "scheme\0layers\0seed\0valid_ppl\0test_ppl\0part\0same_as\0diverged\0order\0system\0"
+    "measured\0low\0high\0verdict\0evals_F\0evals_G\0evaluations\0control_of\0params\0rate\0"
+    "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
+    "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
+    "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
+    "truncation_time\0one_by_one\0epochs\0corpus\0";
 const Column compare_run_columns[] = {
-    VALUE("scheme"),
-    VALUE("layers"),
-    VALUE("seed"),
-    VALUE("valid_ppl"),
-    VALUE("test_ppl"),
-    VALUE("part", .words = "bound: no run, but a perplexity that needs no network"),
-    VALUE("same_as", .words = "scheme that makes the same map"),
-    VALUE("diverged"),
-    VALUE("order"),
-    VALUE("system"),
-    VALUE("measured"),
-    VALUE("low"),
-    VALUE("high"),
-    VALUE("verdict"),
-    VALUE("evals_F"),
-    VALUE("evals_G"),
-    VALUE("evaluations"),
-    VALUE("control_of"),
-    VALUE("params"),
-    VALUE("rate"),
-    VALUE("dropout"),
-    VALUE("best_epoch"),
-    VALUE("gaining", .words = "1: the best epoch was the last"),
-    VALUE("tokens_per_s"),
-    VALUE("peak_bytes"),
-    VALUE("valid_exact"),
-    VALUE("test_exact"),
-    VALUE("truncation"),
-    VALUE("truncation_slope"),
-    VALUE("truncation_leading"),
-    VALUE("truncation_governed"),
-    VALUE("layer_truncation"),
-    VALUE("layer_truncation_slope"),
-    VALUE("check"),
-    VALUE("truncation_low"),
-    VALUE("truncation_high"),
-    VALUE("truncation_time"),
-    VALUE("one_by_one"),
-    VALUE("epochs", .words = "most epochs of the training"),
-    VALUE("corpus", .words = "checksum of the corpus"),
-    {0}};
+    VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
 
 /* Returns the time of a recorded run, or of its scheme. */
 static const char *time_of(const Study *u, const StudyDesign *d, size_t k)

@@ -22,7 +22,7 @@
 #include "studies/table/runtable.h"
 #include "studies/tools/select.h"
 
-enum { STUDY_TABLES = 12, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32 };
+enum { STUDY_TABLES = 12, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
 
 /* A training of a design. */
 typedef struct {
@@ -91,7 +91,7 @@ struct StudyKind {
     void (*drop)(void *own);          /* frees what StudyDesign.own holds; NULL: nothing */
     void (*close)(Study *u);          /* frees what Study.more holds; NULL: nothing */
     const RunTableAsked asked;        /* what runs.csv is read by */
-    const Column *runs; /* names of runs.csv's columns (VALUE), found by study_value */
+    const char *runs; /* names of runs.csv's columns, found by study_value, each with its NUL */
     /* What a run has under a name that is the kind's own: returns 1 where it is. */
     int (*value)(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
     int bounds; /* 1: rows of runs.csv for perplexities that need no network */
@@ -197,8 +197,8 @@ const char *const *study_positive(void); /* their positive columns, for RunTable
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
 RunValue study_value(const Study *u, const StudyDesign *d, size_t k, const char *name);
-/* Makes a sheet of such columns with a row for each run. */
-int study_runs_sheet(const Study *u, const Column *list, Column **own, Sheet **out);
+/* Makes a sheet of such columns, of these names (as StudyKind.runs), with a row for each run. */
+int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out);
 /* Makes one with a row for each design (runtable_sheet), and with the columns of measures that the list lacks. */
 int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
                         size_t count, Column **own, Sheet **out);

@@ -115,8 +115,17 @@ static int make_runs(const Study *u, const Column *list, int bounds, Column **ow
     return code;
 }
 
-int study_runs_sheet(const Study *u, const Column *list, Column **own, Sheet **out)
+/* Makes a list of columns of these names. */
+static void name_columns(const char *names, Column list[STUDY_COLUMNS])
 {
+    for (; *names; names += strlen(names) + 1) *list++ = (Column){.name = names};
+    *list = (Column){0};
+}
+
+int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out)
+{
+    Column list[STUDY_COLUMNS];
+    name_columns(names, list);
     return make_runs(u, list, 0, own, out);
 }
 
@@ -136,7 +145,9 @@ static int record_lines(const Study *u)
 int study_record(const Study *u)
 {
     Sheet *s = NULL;
-    Column *own = NULL, *list = study_columns(u->kind->runs, 0);
+    Column names[STUDY_COLUMNS], *own = NULL;
+    name_columns(u->kind->runs, names);
+    Column *list = study_columns(names, 0);
     int code = list ? make_runs(u, list, u->kind->bounds, &own, &s) : ERR_MEMORY;
     if (code == 0 && u->kind->pairs) code = record_lines(u);
     if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");

@@ -108,7 +108,7 @@ static const StudyKind studies[] = {{
               .seed = "seed",
               .measure = {{"valid_ppl", "valid", "validation", 0, 1},
                           {"test_ppl", "test", "test", 0, 1}}},
-    .runs = sweep_run_columns,
+    .runs = sweep_run_names,
     .value = sweep_value,
     .mixed = 1,
     .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},

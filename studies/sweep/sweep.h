@@ -81,9 +81,10 @@ int sweep_is(const SweepWord *w, int family);
 
 /* ---- sweep_table.c --------------------------------------------------------------------------------- */
 
-/* Columns of runs.csv, words.csv, families.csv, sandwich.csv, halves.csv, and of --csv. */
+/* Columns of runs.csv (its first), words.csv, families.csv, sandwich.csv, halves.csv. */
 extern const Column sweep_run_columns[], sweep_word_columns[], sweep_family_columns[],
-    sweep_sandwich_columns[], sweep_half_columns[], sweep_shown_columns[];
+    sweep_sandwich_columns[], sweep_half_columns[];
+extern const char sweep_run_names[]; /* all of runs.csv */
 
 /* What a run has under a name of its word's (StudyKind.value). */
 int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);

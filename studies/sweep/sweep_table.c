@@ -11,44 +11,13 @@
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
 
-const Column sweep_run_columns[] = {VALUE("word"),
-                                    VALUE("seed"),
-                                    VALUE("valid_ppl"),
-                                    VALUE("test_ppl"),
-                                    VALUE("part", .words = "choice: the run chose its word"),
-                                    VALUE("diverged"),
-                                    VALUE("families"),
-                                    VALUE("scheme"),
-                                    VALUE("layers"),
-                                    VALUE("s"),
-                                    VALUE("f"),
-                                    VALUE("sublayers"),
-                                    VALUE("k"),
-                                    VALUE("area"),
-                                    VALUE("|area|"),
-                                    VALUE("relative_area"),
-                                    VALUE("FFG"),
-                                    VALUE("FGG"),
-                                    VALUE("order"),
-                                    VALUE("order_trained"),
-                                    VALUE("error_norm"),
-                                    VALUE("euler_norm"),
-                                    VALUE("bottom_s"),
-                                    VALUE("bottom_f"),
-                                    VALUE("top_s"),
-                                    VALUE("top_f"),
-                                    VALUE("evals_F"),
-                                    VALUE("evals_G"),
-                                    VALUE("params"),
-                                    VALUE("best_epoch"),
-                                    VALUE("tokens_per_s"),
-                                    VALUE("peak_bytes"),
-                                    VALUE("epochs"),
-                                    {0}};
-
-const Column sweep_shown_columns[] = {VALUE("word"),      VALUE("area"),     VALUE("evals_F"),
-                                      VALUE("evals_G"),   VALUE("params"),   VALUE("seed"),
-                                      VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
+const char sweep_run_names[] =
+    "word\0seed\0valid_ppl\0test_ppl\0part\0diverged\0families\0scheme\0layers\0s\0f\0"
+    "sublayers\0k\0area\0|area|\0relative_area\0FFG\0FGG\0order\0order_trained\0error_norm\0"
+    "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
+    "tokens_per_s\0peak_bytes\0epochs\0";
+const Column sweep_run_columns[] = {
+    VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
 
 /* The sandwich that its first seed chose is counted without that seed, which is a lucky one. */
 static int is_choice(const Study *u, const StudyDesign *d, size_t k)
@@ -95,7 +64,8 @@ int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name
 
 int sweep_shown(Study *u, Column **own, Sheet **out)
 {
-    return study_runs_sheet(u, sweep_shown_columns, own, out);
+    static const char names[] = "word\0area\0evals_F\0evals_G\0params\0seed\0valid_ppl\0test_ppl\0";
+    return study_runs_sheet(u, names, own, out);
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */

@@ -86,10 +86,10 @@ TEST(test_rows)
     assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
     assert_string_equal(cell(out, "transformer,", "valid_diff_dunnett_p"), "");
     assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
-    static const char *const files[] = {
-        "compare.csv",    "compare.md", "compare.tex",    "curves.csv",      "correlations.csv",
-        "perplexity.png", "curves.png", "gradients.png",  "evaluations.png", "epochs.csv",
-        "epochs.png",     "runs.csv",   "differences.tex"};
+    static const char *const files[] = {"compare.csv",   "compare.md",       "compare.tex",
+                                        "curves.csv",    "correlations.csv", "curves.png",
+                                        "gradients.png", "evaluations.png",  "epochs.csv",
+                                        "epochs.png",    "runs.csv",         "differences.tex"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "rows/%s", files[i]);
