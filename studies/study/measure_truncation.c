@@ -22,7 +22,7 @@ static size_t tokens_of(const Options *o)
     return sentences_tokens(options_size(o, "truncation-tokens"), options_size(o, "sequence"));
 }
 
-static int is_asked(const Study *u)
+int measure_has_sentences(const Study *u)
 {
     const Options *o = u->options;
     return options_known(o, "truncation") && options_size(o, "truncation") > 0 &&
@@ -51,22 +51,20 @@ static int summary(const Network *n, const Table *own, const Table *t, const Dra
     return code == ERR_INTERRUPTED ? command_interrupted() : code;
 }
 
-/* Measures a run's network with `fields`. */
-static int measure_with(int fields(const Network *n, const Table *t, const Drawn *drawn,
-                                   double tolerance, double *value),
-                        const StudyMeasured *r, const char *what, double *value)
+int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSentences *of,
+                         double *value)
 {
     Network n = {0};
     Drawn drawn = {0};
     double tolerance = 0, begun = clock_now();
     progress_show("%s of %s", what, r->name);
     int code = begin(r->study, r->dir, &n, &drawn, &tolerance);
-    if (code == 0) code = fields(&n, r->spec.scheme, &drawn, tolerance, value);
+    if (code == 0) code = of(&n, r->spec.scheme, &drawn, tolerance, value);
     sentences_free(&drawn);
     network_free(&n);
     if (code == 0)
-        runs_note(&r->study->runs, "%s: %s %.4g of the flow at h = 1, slope %.2f, in %.1f s",
-                  r->name, what, value[0], value[1], clock_now() - begun);
+        runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, value[0],
+                  clock_now() - begun);
     return code;
 }
 
@@ -92,10 +90,10 @@ static const Column columns[] = {
 
 static int wanted(const Study *u)
 {
-    return is_asked(u) && !u->kind->pairs;
+    return measure_has_sentences(u) && !u->kind->pairs;
 }
 
-static int how(const Study *u, char *out, size_t room)
+int measure_how_sentences(const Study *u, char *out, size_t room)
 {
     const Options *o = u->options;
     snprintf(out, room, "%zu sentences of %zu tokens within %g", options_size(o, "truncation"),
@@ -131,10 +129,11 @@ static int measure_fields(const Network *n, const Table *t, const Drawn *drawn, 
 
 static int measure(const StudyMeasured *r, double *value)
 {
-    return measure_with(measure_fields, r, "truncation error", value);
+    return measure_on_sentences(r, "truncation error", measure_fields, value);
 }
 
-const StudyMeasure measure_truncation = {"truncation", columns, wanted, how, measure, NULL};
+const StudyMeasure measure_truncation = {"truncation",          columns, wanted,
+                                         measure_how_sentences, measure, NULL};
 
 /* ---- an encoder and a decoder -------------------------------------------------------------------- */
 
@@ -146,7 +145,7 @@ static const Column side_columns[] = {VALUE("encoder_error", .digits = 4),
 
 static int sides_wanted(const Study *u)
 {
-    return is_asked(u) && u->kind->pairs;
+    return measure_has_sentences(u) && u->kind->pairs;
 }
 
 static int measure_side(const Network *n, int side, const Drawn *drawn, double tolerance,
@@ -175,7 +174,7 @@ static int measure_both(const Network *n, const Table *t, const Drawn *drawn, do
 
 static int measure_sides_of(const StudyMeasured *r, double *value)
 {
-    return measure_with(measure_both, r, "truncation error of the encoder", value);
+    return measure_on_sentences(r, "truncation error of the encoder", measure_both, value);
 }
 
 const StudyMeasure measure_sides = {"sides",           side_columns,     sides_wanted,
