@@ -74,6 +74,7 @@ int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSenten
 enum { ERROR, SLOPE, LEADING, GOVERNED, LAYER, LAYER_SLOPE, CHECK };
 static const Column columns[] = {
     VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
+          .head = "error", .half = "±", .place = 80, .page = 80,
           .words = "truncation error of the network's own step: median over sentences and layers"),
     VALUE("truncation_slope", .digits = 3),
     VALUE("truncation_leading", .digits = 3, .words = "leading term of that error"),

@@ -58,7 +58,7 @@ Column *study_columns(const Column *list, int ends)
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         if (has(list, (*m)->columns->name)) continue;
         for (const Column *c = (*m)->columns; c->name; c++) {
-            add(out, *c);
+            add(out, ends ? *c : (Column){.name = c->name});
             if (ends && c->low)
                 add(out, (Column){.name = c->low, .words = STATISTICS_POSITIVE_LOW});
             if (ends && c->low) add(out, (Column){.name = c->high});
@@ -93,7 +93,7 @@ static void file_columns(const StudyMeasure *m, Column *list)
     list[n++] = (Column)COLUMN(Kept, how);
     list[n++] = (Column)COLUMN(Kept, valid_ppl);
     for (const Column *c = m->columns; c->name; c++, n++) {
-        list[n] = *c;
+        list[n] = (Column){.name = c->name, .type = SHEET_DOUBLE};
         list[n].at = offsetof(Kept, value) + (size_t)(c - m->columns) * sizeof(double);
     }
     list[n] = (Column){0};
