@@ -13,6 +13,7 @@ extern const StudyMeasure
     measure_translation; /* BLEU and chrF2 of both texts, and the lines' sums */
 extern const StudyMeasure
     measure_gaining; /* whether the best epoch was the last (measure_gaining.c) */
+extern const StudyMeasure measure_norm; /* RMS of the last state (measure_norm.c) */
 
 /* Of those that read the sentences of --truncation: whether any are asked for, and what they depend on. */
 int measure_has_sentences(const Study *u);

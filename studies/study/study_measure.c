@@ -10,9 +10,13 @@
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
-const StudyMeasure *const study_measures[] = {&measure_truncation,  &measure_one_by_one,
-                                              &measure_translation, &measure_sides,
-                                              &measure_gaining,     NULL};
+const StudyMeasure *const study_measures[] = {&measure_truncation,
+                                              &measure_one_by_one,
+                                              &measure_translation,
+                                              &measure_sides,
+                                              &measure_gaining,
+                                              &measure_norm,
+                                              NULL};
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
