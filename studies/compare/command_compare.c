@@ -31,6 +31,10 @@ static const Option scheme_options[] = {
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
+    {"by-depth", OPTION_FLAG, NULL, NULL,
+     "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
+     "and a plot",
+     0, 0},
     {"baseline", OPTION_TEXT, NULL, "NAME",
      "show differences from this scheme (default: transformer, else the first)", 0, 0},
     {"system", OPTION_TEXT, NULL, "P",
@@ -112,6 +116,34 @@ static int verdict(const Study *u)
     return 0;
 }
 
+static int by_depth(const Options *o, const Corpus *c)
+{
+    (void)c;
+    return options_flag(o, "by-depth");
+}
+
+/* What comparisons of schemes share. */
+#define SCHEMES                                                                                  \
+    .command = "compare", .design_bytes = sizeof(CompareDesign), .study_bytes = sizeof(Compare), \
+    .begin = compare_begin, .close = compare_close,                                              \
+    .asked = {.design = "scheme",                                                                \
+              .seed = "seed",                                                                    \
+              .by = "layers",                                                                    \
+              .measure = {{"valid_ppl", "valid", "validation", 0, 1},                            \
+                          {"test_ppl", "test", "test", 0, 1}}},                                  \
+    .runs = compare_run_names, .value = compare_value, .bounds = 1, .csv = "compare",            \
+    .words = "compare.md", .verdict = verdict
+#define SCHEME_TABLES                                                                            \
+    {"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},                             \
+        {"dial", NULL, STUDY_CSV | STUDY_ROWS, compare_dial},                                    \
+        {"regression", NULL, STUDY_CSV | STUDY_TEX | STUDY_MD | STUDY_ROWS, compare_regression}, \
+        {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},                                 \
+        {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},                                \
+        {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},                                \
+    {                                                                                            \
+        "correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations                        \
+    }
+
 static const StudyKind studies[] = {
     {.command = "compare",
      .is = has_pairs,
@@ -132,33 +164,11 @@ static const StudyKind studies[] = {
      .words = "compare.md",
      .print = pair_print,
      .save = pair_save},
-    {.command = "compare",
-     .design_bytes = sizeof(CompareDesign),
-     .study_bytes = sizeof(Compare),
-     .open = compare_open,
-     .begin = compare_begin,
-     .close = compare_close,
-     .asked = {.design = "scheme",
-               .seed = "seed",
-               .by = "layers",
-               .measure = {{"valid_ppl", "valid", "validation", 0, 1},
-                           {"test_ppl", "test", "test", 0, 1}}},
-     .runs = compare_run_names,
-     .value = compare_value,
-     .bounds = 1,
-     .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},
-               {"dial", NULL, STUDY_CSV | STUDY_ROWS, compare_dial},
-               {"regression", NULL, STUDY_CSV | STUDY_TEX | STUDY_MD | STUDY_ROWS,
-                compare_regression},
-               {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},
-               {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},
-               {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},
-               {"correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations}},
-     .csv = "compare",
-     .words = "compare.md",
-     .print = compare_print,
-     .save = compare_save,
-     .verdict = verdict}};
+    {SCHEMES, .is = by_depth, .open = compare_open_depth,
+     .table = {SCHEME_TABLES, {"depth", NULL, STUDY_CSV | STUDY_TEX, compare_depth}},
+     .print = compare_print_depth, .save = compare_save_depth},
+    {SCHEMES, .open = compare_open, .table = {SCHEME_TABLES}, .print = compare_print,
+     .save = compare_save}};
 
 static int run(Options *o)
 {
@@ -197,31 +207,35 @@ static const Kind kinds[] = {
               "perplexity over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .judge = judge,
-     .table = {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of designs, with 95 % intervals that hold together as told.",
-                KIND_ALL},
-               {"correlations", runtable_correlations,
-                "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
-                "intervals over 7 or more designs.",
-                KIND_ALL},
-               {"regression", regression_columns,
-                "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
-                "point of order 2, with 95 % intervals.",
-                KIND_ALL},
-               {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
-               BESIDE_TABLE(beside_schemes),
-               {"tune", study_tune_columns,
-                "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
-               {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
-               {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
-               {"curves", curve_columns, "Curves of training, means over seeds", 0}},
+     .table =
+         {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
+          {"differences", runtable_differences,
+           "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
+          {"correlations", runtable_correlations,
+           "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
+           "intervals over 7 or more designs.",
+           KIND_ALL},
+          {"regression", regression_columns,
+           "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
+           "point of order 2, with 95 % intervals.",
+           KIND_ALL},
+          {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
+          {"depth", depth_columns,
+           "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
+           KIND_ALL},
+          BESIDE_TABLE(beside_schemes),
+          {"tune", study_tune_columns,
+           "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
+          {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
+          {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
+          {"curves", curve_columns, "Curves of training, means over seeds", 0}},
      .plot = {{"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity by evaluations of F and G a layer."},
               {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
               {"dial-error",
                "Truncation error against theta of dial:S,THETA, with 95 % intervals."},
+              {"depth", "Validation perplexity by depth, means over seeds."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."},

@@ -63,6 +63,13 @@ int compare_regression_show(const Study *u, int form, FILE *f);
 int compare_save(const Study *u);
 int compare_regression_plot(const Study *u);
 
+/* By depth, compare_depth.c: the rows of the slopes, and what differs from a comparison without. */
+extern const Column depth_columns[];
+int compare_open_depth(Study *u);
+int compare_depth(Study *u, Column **own, Sheet **out);
+int compare_print_depth(const Study *u, int form, int brief, FILE *f);
+int compare_save_depth(const Study *u);
+
 /* ---- pairs ------------------------------------------------------------------------------------------- */
 
 /* What a design has of its own. */
