@@ -156,28 +156,23 @@ static size_t most_runs(const Study *u)
 }
 
 /* Prints the recipe alone, for those who know what the columns mean. */
-static void print_recipe(const Study *u)
+static void print_recipe(const Study *u, FILE *f)
 {
     const Options *o = u->options;
-    char length[64];
-    network_length(o, length);
     size_t seeds = most_runs(u);
-    printf("%s: %zu training %ss, vocabulary %zu; %zu seed%s; %s\n"
-           "width %s, inner %s, %s heads; ",
-           u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens,
-           network_unit(&u->corpus.vocab)->token, u->corpus.vocab.size, seeds,
-           seeds == 1 ? "" : "s", length, options_text(o, "width"), options_text(o, "inner"),
-           options_text(o, "heads"));
+    study_print_recipe(u, f);
+    fprintf(f, "%zu seed%s; ", seeds, seeds == 1 ? "" : "s");
     if (options_flag(o, "tune"))
-        printf("rate and dropout tuned for each row");
+        fprintf(f, "rate and dropout tuned for each row");
     else
-        printf("rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
-    printf("; --explain tells more\n");
-    if (u->corpus.marks) printf("each perplexity is a pseudo-perplexity over one set of masks\n");
-    print_gaining(u, stdout);
-    print_controls(u, stdout);
-    print_regime(u, stdout);
-    putchar('\n');
+        fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
+    fprintf(f, "; --explain tells more\n");
+    if (u->corpus.marks)
+        fprintf(f, "each perplexity is a pseudo-perplexity over one set of masks\n");
+    print_gaining(u, f);
+    print_controls(u, f);
+    print_regime(u, f);
+    fputc('\n', f);
 }
 
 static void print_caption(const Study *u, FILE *f)
@@ -282,7 +277,7 @@ int compare_print(const Study *u, int form, int brief, FILE *f)
 {
     size_t designs = 0;
     if (!brief) return print_all(u, form, f);
-    print_recipe(u);
+    print_recipe(u, f);
     TRY(sheet_write(study_sheet(u, "compare"), form, f));
     TRY(print_differences(u, form, 0, f));
     TRY(compare_regression_show(u, form, f));

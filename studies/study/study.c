@@ -45,7 +45,6 @@ static int check_runs(Study *u)
 static int open_designs(Study *u, const StudyKind *kinds)
 {
     Options *o = u->options;
-    TRY(runs_warmup(o, u->groups, u->dir));
     TRY(network_corpus(o, tunes(u), &u->corpus));
     for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
     if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
@@ -62,6 +61,7 @@ static int open_study(Study *u, const StudyKind *kinds)
 {
     TRY(network_check(u->options));
     TRY(open_designs(u, kinds));
+    TRY(runs_warmup(u->options, u->groups, u->dir));
     TRY(network_warmup(u->options, &u->corpus));
     TRY(output_directory(u->dir));
     u->runs =

@@ -143,9 +143,9 @@ TEST_BETWEEN(test_contrast, undrawn, NULL)
 TEST(test_length_in_words)
 {
     run_ok("compare --scheme transformer --seeds 1 --epochs 2 --patience 1 --out patient" TINY);
-    assert_non_null(strstr(out, "; at most 2 epochs\n"));
+    assert_non_null(strstr(out, "training took at most 2 epochs.\n"));
     run_ok("compare --scheme transformer --seeds 1 --epochs 2 --out patient-not" TINY);
-    assert_non_null(strstr(out, "; 2 epochs\n"));
+    assert_non_null(strstr(out, "training took 2 epochs.\n"));
 }
 
 /* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
