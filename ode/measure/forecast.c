@@ -1,5 +1,4 @@
-/* forecast.c: finds how many steps an order study takes, and how long that will be, before it
- * runs. */
+/* forecast.c: finds how many steps an order study takes, and what a step costs. */
 #include "ode/measure/forecast.h"
 
 #include <math.h>
@@ -63,53 +62,5 @@ int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int h
     double finest = ldexp((double)steps, halvings);
     TRY(step_cost(st, initial, N, t_end / finest, out));
     *seconds = step_cost_of(out, 2 * finest - (double)steps, (halvings + 1) * t_end);
-    return 0;
-}
-
-/* Measures the seconds of one operator of the field, on average. */
-static int value_cost(const System *s, double *seconds)
-{
-    size_t N = s->n * s->d;
-    double *dy = memory_new(2 * N, sizeof *dy);
-    if (!dy) return ERR_MEMORY;
-    int ops = system_ops(s), count = 0;
-    for (int i = 0; i < 2; i++) {
-        double start = clock_now();
-        system_sum(s, ops, 1, 0, s->initial, dy, dy + N);
-        *seconds = clock_now() - start;
-    }
-    for (int op = 0; op < COLOURS; op++) count += ops >> op & 1;
-    *seconds /= count;
-    memory_free(dy);
-    return 0;
-}
-
-static int forecast_steps(const Table *t, const System *s, const OrderOptions *o, double t_end,
-                          size_t steps, double *seconds)
-{
-    StepCost cost;
-    Stepper *st;
-    TRY(stepper_new(t, s, &st));
-    int code = study_cost(st, s->initial, s->n * s->d, steps, o->halvings, t_end, &cost, seconds);
-    stepper_free(st);
-    if (code == 0 && o->local) *seconds = (o->halvings + 1) * cost.step;
-    return code;
-}
-
-int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
-                   int zero_stable, Forecast *out)
-{
-    double t_end, values, seconds;
-    size_t steps;
-    *out = (Forecast){0, 0};
-    TRY(order_first_steps(s, o, &t_end, &steps));
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = forecast_steps(frozen, s, o, t_end, steps, &out->steps);
-    table_free(frozen);
-    TRY(code);
-    TRY(order_predict_values(t, s, t_end, order, zero_stable && !o->local, &values));
-    if (values > 0) TRY(value_cost(s, &seconds));
-    out->prediction = values > 0 ? values * seconds : 0;
     return 0;
 }

@@ -19,10 +19,6 @@ int study_cost(Stepper *st, const double *initial, size_t N, size_t steps, int h
                double t_end, StepCost *out, double *seconds);
 double step_cost_of(const StepCost *c, double steps, double time);
 
-/* predict.c: finds how many values of fields order_predict takes at least; 0: it predicts nothing. */
-int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
-                         double *values);
-
 /* Fills in the system's defaults and finds how many steps the coarsest run has; ERR_INPUT. */
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps);
 

@@ -68,15 +68,6 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);
 
-/* forecast.c: finds the seconds that order_measure, but for its reference solutions, and order_predict will take at
- * least on a system, by trial steps and values. It does not foresee points that are added where the slope is not
- * settled. `order` and `zero_stable` are those given to these two. Errors: those of order_measure. */
-typedef struct {
-    double steps, prediction;
-} Forecast;
-int order_forecast(const Table *t, const System *s, const OrderOptions *o, int order,
-                   int zero_stable, Forecast *out);
-
 /* Returns whether the measured error is a predicted one, e (N) h^expected, whose RMS `predicted` is known to the
  * relative `accuracy`: VERDICT_AGREE, VERDICT_DISAGREE, or -1 where the two cannot be compared (predicted is NaN,
  * the slope is another, or the measured constant is known to no better than 15 %). It compares vectors, so

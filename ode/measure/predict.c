@@ -329,24 +329,6 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     return code == ERR_ACCURACY ? 0 : code; /* no expansion about y */
 }
 
-int order_predict_values(const Table *t, const System *s, double t_end, int order, int zero_stable,
-                         double *values)
-{
-    Terms m;
-    Forest *f;
-    *values = 0;
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = open_terms(frozen, s, t_end, order, &m, &f);
-    if (code == 0 && f) {
-        double pass = pass_values(&m, zero_stable, NODES_MIN);
-        *values = isfinite(pass) ? PASSES_MIN * pass : 0;
-        close_terms(&m, f);
-    }
-    table_free(frozen);
-    return code;
-}
-
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
                   Prediction *out, double *vector)
 {

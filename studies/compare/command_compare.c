@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "studies/compare/compare.h"
-#include "studies/compare/translations.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/plot/plot.h"
-#include "studies/runs/published.h"
+#include "studies/study/beside.h"
+#include "studies/study/measures.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
@@ -31,6 +31,10 @@ static const Option scheme_options[] = {
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
+    {"by-depth", OPTION_FLAG, NULL, NULL,
+     "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
+     "and a plot",
+     0, 0},
     {"baseline", OPTION_TEXT, NULL, "NAME",
      "show differences from this scheme (default: transformer, else the first)", 0, 0},
     {"system", OPTION_TEXT, NULL, "P",
@@ -42,33 +46,7 @@ static const Option scheme_options[] = {
     {0},
 };
 
-static const Option tuning_options[] = {
-    {"tune", OPTION_FLAG, NULL, NULL,
-     "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
-     "grid for all; the test text is opened after the last choice",
-     0, 0},
-    {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
-     .needs = "tune"},
-    {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,
-     .needs = "tune"},
-    {"tune-seed", OPTION_SIZE, "0", "N",
-     "seed of the grid's trainings; it must not be a seed that is compared", 0, 1e18,
-     .needs = "tune"},
-    {0},
-};
-
-static const Option truncation_options[] = {
-    {"truncation", OPTION_SIZE, "16", "N",
-     "measure the truncation error of each trained network on N validation sentences; 0: none", 0,
-     10000},
-    {"truncation-tokens", OPTION_SIZE, NULL, "N",
-     "tokens of a sentence at most, <eos> first (default: as the networks are trained, --sequence)",
-     2, 65536},
-    {"truncation-tolerance", OPTION_REAL, "0", "X",
-     "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0,
-     1e-3},
-    {0},
-};
+static const Option truncation_options[] = {STUDY_TRUNCATION("16"), {0}};
 
 static const Option masked_options[] = {
     {"one-by-one", OPTION_SIZE, NULL, "N",
@@ -91,20 +69,6 @@ static const Option score_options[] = {
     {0},
 };
 
-static const Option statistics_options[] = {
-    {"contrast", OPTION_LIST, NULL, "TEXT",
-     "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-     "dial:2,1/2\", the mean of the first minus the mean of the second",
-     0, 0},
-    {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of designs, with Tukey's correction", 0, 0},
-    {"equivalence", OPTION_REAL, NULL, "X",
-     "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
-     "tests, corrected)",
-     1e-6, 1e6},
-    {0},
-};
-
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
@@ -121,134 +85,94 @@ static const Option output_options[] = {
 };
 
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup tuning_group = {"Tuning", 1, tuning_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup masked_group = {"Masked words", 1, masked_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup score_group = {"Translations", 1, score_options};
-static const OptionGroup statistics_group = {"Statistics", 0, statistics_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,       &truncation_group,      &masked_group,        &tuning_group,
-    &network_text_group, &depth_group,           &network_model_group, &network_training_group,
-    &network_seed_group, &network_machine_group, &network_limit_group, &translator_group,
-    &score_group,        &statistics_group,      &output_group,        NULL};
+static const OptionGroup *const groups[] = {&scheme_group,        &truncation_group,
+                                            &masked_group,        &study_tune_group,
+                                            &network_text_group,  &depth_group,
+                                            &network_model_group, &network_training_group,
+                                            &network_seed_group,  &network_machine_group,
+                                            &network_limit_group, &translator_group,
+                                            &score_group,         &study_statistics_group,
+                                            &output_group,        NULL};
 
-static int verdict(const Compare *u)
+static int has_pairs(const Options *o, const Corpus *c)
 {
-    char names[512] = "", name[CELL_NAME];
-    size_t n = 0;
-    for (size_t i = 0; i < u->cells && n < sizeof names; i++) {
-        const Cell *c = &u->cell[i];
-        const RunDesign *d = compare_design(u, c);
-        if ((d->mean[0].n == 0 && d->diverged.count == 0) || compare_beats_unigram(u, c)) continue;
-        compare_cell_name(u, c, name);
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", name);
-    }
-    TRY(tasks_verdict(u->failed, network_unit(&u->corpus.vocab)->word, names));
-    size_t disagree = convergence_disagree(&u->orders);
+    (void)o;
+    return c->source[SPLIT_TRAIN].tokens > 0;
+}
+
+static int verdict(const Study *u)
+{
+    const ConvergenceStudy *orders = &compare_of(u)->orders;
+    size_t disagree = convergence_disagree(orders);
     if (disagree)
         return error_set(ERR_CHECK,
                          "%zu schemes disagree with their exact order or error constant on %s",
-                         disagree, u->orders.system->name);
+                         disagree, orders->system->name);
     return 0;
 }
 
-static int open_study(Compare *u)
+static int by_depth(const Options *o, const Corpus *c)
 {
-    const Options *o = u->options;
-    TRY(network_check(o));
-    TRY(compare_select(u));
-    TRY(network_adaptive(o, &u->corpus));
-    TRY(compare_open(u));
-    TRY(network_warmup(u->options, &u->corpus));
-    TRY(output_directory(u->dir));
-    u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_same_study(&u->runs, groups));
-    TRY(runs_open(&u->runs));
-    TRY(compare_take(u));
-    runs_note(&u->runs, "begins: %zu cells of %zu seeds%s", u->cells, u->seeds,
-              options_flag(o, "tune") ? ", to be tuned; the test text is not opened" : "");
-    return 0;
+    (void)c;
+    return options_flag(o, "by-depth");
 }
 
-static int measure_orders(Compare *u)
-{
-    const Options *o = u->options;
-    OrderOptions how = {.halvings = 7};
-    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
-    return convergence_run(&system, &how, &u->schemes, &u->orders);
-}
-
-/* Returns ERR_INPUT where an option for pairs alone was given for a text. */
-static int check_text(const Compare *u)
-{
-    static const char *const alone[] = {"pair", "tokenize"};
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-        if (options_rank(u->options, alone[i]) == OPTION_ARGUMENT)
-            return error_set(
-                ERR_INPUT, "--%s: corpus %s is a text; a corpus of pairs has --source and --target",
-                alone[i], u->corpus.name);
-    for (const Option *p = translator_group.option; p->name; p++)
-        if (options_rank(u->options, p->name) == OPTION_ARGUMENT)
-            return error_set(ERR_INPUT, "--%s: corpus %s is a text, of which nothing is translated",
-                             p->name, u->corpus.name);
-    return network_language(u->options, &u->corpus);
-}
-
-/* Opens all three texts, once nothing depends on the choice any more. */
-static int open_test(Compare *u)
-{
-    if (options_flag(u->options, "tune")) {
-        corpus_free(&u->corpus);
-        TRY(network_corpus(u->options, 0, &u->corpus));
+/* What comparisons of schemes share. */
+#define SCHEMES                                                                                  \
+    .command = "compare", .design_bytes = sizeof(CompareDesign), .study_bytes = sizeof(Compare), \
+    .begin = compare_begin, .close = compare_close,                                              \
+    .asked = {.design = "scheme",                                                                \
+              .seed = "seed",                                                                    \
+              .by = "layers",                                                                    \
+              .measure = {{"valid_ppl", "valid", "validation", 0, 1},                            \
+                          {"test_ppl", "test", "test", 0, 1}}},                                  \
+    .runs = compare_run_names, .value = compare_value, .bounds = 1, .csv = "compare",            \
+    .words = "compare.md", .verdict = verdict
+#define SCHEME_TABLES                                                                            \
+    {"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},                             \
+        {"dial", NULL, STUDY_CSV | STUDY_ROWS, compare_dial},                                    \
+        {"regression", NULL, STUDY_CSV | STUDY_TEX | STUDY_MD | STUDY_ROWS, compare_regression}, \
+        {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},                                 \
+        {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},                                \
+        {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},                                \
+    {                                                                                            \
+        "correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations                        \
     }
-    u->unigram = runs_unigram(&u->corpus);
-    return 0;
-}
 
-static int save(void *study)
-{
-    const Compare *u = study;
-    TRY(compare_save(u));
-    return compare_plots(u);
-}
-
-static int study(Compare *u)
-{
-    TRY(runs_warmup(u->options, groups, u->dir));
-    TRY(network_corpus(u->options, options_flag(u->options, "tune"), &u->corpus));
-    if (options_text(u->options, "one-by-one") && !u->corpus.marks)
-        return error_set(ERR_INPUT, "--one-by-one is of --objective masked");
-    if (u->corpus.source[SPLIT_TRAIN].tokens)
-        return translations_run(u->options, groups, &u->corpus);
-    TRY(check_text(u));
-    TRY(open_study(u));
-    if (u->worker.leader) TRY(measure_orders(u));
-    if (options_flag(u->options, "tune")) TRY(compare_tune(u));
-    TRY(compare_train(u, u->worker.leader));
-    if (!tasks_write_tables(u->worker.leader)) return 0;
-    TRY(open_test(u));
-    TRY(compare_epochs(u));
-    TRY(compare_record(u));
-    TRY(compare_tables(u));
-    TRY(compare_show(u));
-    TRY(tasks_save_tables(&u->runs, save, u));
-    return verdict(u);
-}
+static const StudyKind studies[] = {
+    {.command = "compare",
+     .is = has_pairs,
+     .pairs = 1,
+     .design_bytes = sizeof(PairDesign),
+     .study_bytes = 1,
+     .open = pair_open,
+     .drop = pair_drop,
+     .asked = {.design = "pair",
+               .seed = "seed",
+               .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
+                           {"test_bleu", "test_bleu", "test BLEU", 1, 1}}},
+     .runs = pair_run_names,
+     .value = pair_value,
+     .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, pair_differences},
+               {"compare", NULL, STUDY_CSV | STUDY_TEX, pair_table}},
+     .csv = "compare",
+     .words = "compare.md",
+     .print = pair_print,
+     .save = pair_save},
+    {SCHEMES, .is = by_depth, .open = compare_open_depth,
+     .table = {SCHEME_TABLES, {"depth", NULL, STUDY_CSV | STUDY_TEX, compare_depth}},
+     .print = compare_print_depth, .save = compare_save_depth},
+    {SCHEMES, .open = compare_open, .table = {SCHEME_TABLES}, .print = compare_print,
+     .save = compare_save}};
 
 static int run(Options *o)
 {
-    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
-    Compare u = {.options = o,
-                 .dir = options_text(o, "out"),
-                 .worker = worker_find(),
-                 .corpus.entropy_rate = NAN,
-                 .seeds = options_size(o, "seeds"),
-                 .seed = options_size(o, "seed")};
-    int code = study(&u);
-    compare_close(&u);
-    return code;
+    return study_run(studies, groups, o);
 }
 
 /* Adds the names of the schemes in whose row `column` is `word`. */
@@ -283,51 +207,53 @@ static const Kind kinds[] = {
               "perplexity over seeds. " KIND_ORDERS,
      .words = "compare.md",
      .judge = judge,
-     .table = {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of designs, with 95 % intervals that hold together as told.",
-                KIND_ALL},
-               {"correlations", runtable_correlations,
-                "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
-                "intervals over 7 or more designs.",
-                KIND_ALL},
-               {"regression", regression_columns,
-                "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
-                "point of order 2, with 95 % intervals.",
-                KIND_ALL},
-               {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
-               PUBLISHED_TABLE(published_schemes),
-               {"tune", tune_columns,
-                "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
-               {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
-               {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
-               {"curves", curve_columns, "Curves of training, means over seeds", 0}},
-     .plot = {{"perplexity",
-               "Mean perplexity of every scheme and its standard deviation over seeds."},
-              {"truncation",
+     .table =
+         {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
+          {"differences", runtable_differences,
+           "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
+          {"correlations", runtable_correlations,
+           "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
+           "intervals over 7 or more designs.",
+           KIND_ALL},
+          {"regression", regression_columns,
+           "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
+           "point of order 2, with 95 % intervals.",
+           KIND_ALL},
+          {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
+          {"depth", depth_columns,
+           "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
+           KIND_ALL},
+          BESIDE_TABLE(beside_schemes),
+          {"tune", study_tune_columns,
+           "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
+          {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
+          {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
+          {"curves", curve_columns, "Curves of training, means over seeds", 0}},
+     .plot = {{"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity by evaluations of F and G a layer."},
               {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
               {"dial-error",
                "Truncation error against theta of dial:S,THETA, with 95 % intervals."},
+              {"depth", "Validation perplexity by depth, means over seeds."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."},
-              PUBLISHED_PLOT}},
+              BESIDE_PLOT}},
     {.command = "compare --source",
      .title = "Comparison of encoders and decoders",
      .about =
          "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
          "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
      .words = "compare.md",
-     .table = {{"compare", translation_columns,
+     .table = {{"compare", pair_columns,
                 "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
                {"differences", runtable_differences,
                 "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
                 KIND_ALL},
-               {"published", translation_published, "Figures as the papers have them.", KIND_ALL},
-               {"runs", translation_runs, "Trainings", KIND_MANY},
-               {"lines", translation_lines, "Matches of each line's translation", 0},
+               {"published", beside_pairs, "Figures as the papers have them.", KIND_ALL},
+               {"runs", pair_run_columns, "Trainings", KIND_MANY},
+               {"lines", measure_lines, "Matches of each line's translation", 0},
                {"forest", runtable_forest_columns, "Pairs, as drawn", 0}},
      .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
               {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},

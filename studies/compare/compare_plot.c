@@ -1,67 +1,12 @@
-/* compare_plot.c: draws perplexities, losses, norms of gradients, and perplexity against what it may depend on. */
+/* compare_plot.c: draws losses, norms of gradients, and perplexity against what it may depend on. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/compare/compare.h"
+#include "studies/model/network.h"
 #include "studies/plot/plot.h"
-
-/* ---- perplexities ---------------------------------------------------------------------------- */
-
-/* Draws horizontal bars from zero, so that lengths can be compared, with their spread and numbers. mean and deviation
- * are columns of compare.csv; the standard deviation is empty with one seed. */
-static void draw_bars(Plot *p, size_t n, const char *mean, const char *deviation, double shift,
-                      size_t colour, const char *title)
-{
-    int ppl = sheet_column(compare_columns, mean), sd = sheet_column(compare_columns, deviation);
-    plot_item(p, "compare.csv",
-              "every ::1::%zu using (0.5*$%d):($0%+g):(0):%d:($0%+g):($0%+g) with boxxyerror title "
-              "%s noenhanced fs solid 1 noborder lc rgb %s",
-              n, ppl, shift, ppl, shift - 0.18, shift + 0.18, title, plot_colour(colour));
-    plot_item(p, "compare.csv", "every ::1::%zu using ($%d-spread(%d)):($0%+g):(2*spread(%d)):(0)",
-              n, ppl, sd, shift, sd);
-    plot_interval(p, "#222222", 1.5);
-    plot_item(
-        p, "compare.csv",
-        "every ::1::%zu using ($%d+spread(%d)):($0%+g):(sprintf(valid(%d) ? %s : '%%.1f', $%d, "
-        "spread(%d))) with labels left offset 0.6,0 noenhanced font small notitle",
-        n, ppl, sd, shift, sd, plot_narrow() ? "%.1f" : "%.1f, sd %.1f", ppl, sd);
-}
-
-static int draw_perplexities(const Compare *u)
-{
-    char title[256], name[CELL_NAME];
-    size_t n = u->cells, longest = 0;
-    double most = 0;
-    Plot *p;
-    snprintf(title, sizeof title, "Perplexity on %s: mean and standard deviation, seeds %zu to %zu",
-             plot_folder(u->corpus.name), u->seed, u->seed + u->seeds - 1);
-    PlotFrame frame = {"perplexity", title, "perplexity", "", 0};
-    TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set grid noytics\nset key rmargin top\nset ytics scale 0 ()");
-    plot_setting(p, "spread(i) = valid(i) ? column(i) : 0");
-    for (size_t i = 0; i < n; i++) {
-        compare_cell_name(u, &u->cell[i], name);
-        plot_tic(p, i, name);
-        longest = strlen(name) > longest ? strlen(name) : longest;
-        most = fmax(most, compare_design(u, &u->cell[i])->mean[0].mean);
-    }
-    /* Names stand left of the bars and numbers right of them: 13 letters, or 6 in a narrow plot, of the width that
-     * names and key leave. */
-    double across, up, room;
-    plot_size(p, &across, &up);
-    room = fmax(1.6 * across - (double)longest - (plot_narrow() ? 8 : 28), 20);
-    double numbers = fmin((plot_narrow() ? 6 : 13) / room, 0.6);
-    plot_setting(p, "set yrange [%zu.5:-0.7]\nset xrange [0:*]\nset offsets 0, graph %.3g, 0, 0",
-                 n - 1, numbers / (1 - numbers));
-    plot_few_tics(p, most / (1 - numbers), plot_narrow() ? 2 : 6);
-    if (n > 6) plot_taller(p, 70 * (n - 6));
-    draw_bars(p, n, "valid_ppl", "valid_sd", -0.19, 0, "validation");
-    draw_bars(p, n, "test_ppl", "test_sd", 0.19, 5, "test");
-    return plot_finish(p);
-}
+#include "studies/tools/command.h"
 
 /* ---- curves over the steps ------------------------------------------------------------------- */
 
@@ -74,54 +19,52 @@ static void define_rows(Plot *p, const Column *list)
 
 /* Returns the look of cell i in every plot: its scheme's colour and mark. A further depth has that colour with another
  * dash and another mark. */
-static size_t cell_style(const Compare *u, size_t i)
+static size_t cell_style(const Study *u, size_t i)
 {
-    const Cell *c = &u->cell[i];
+    const StudyDesign *d = &u->design[i];
+    const Compare *c = compare_of(u);
     size_t depth = 0;
-    while (depth + 1 < u->depths && u->depth[depth] != c->layers) depth++;
-    return plot_again(c->index, u->schemes.count, depth);
+    while (depth + 1 < c->depths && c->depth[depth] != d->spec.layers) depth++;
+    return plot_again(((const CompareDesign *)d->own)->index, u->schemes.count, depth);
 }
 
 /* Returns the number of a cell's rows in curves.csv. */
-static size_t curve_rows(const Compare *u)
+static size_t curve_rows(const Study *u)
 {
-    return sheet_rows(u->curves) / u->cells;
+    return sheet_rows(study_sheet(u, "curves")) / u->designs;
 }
 
 /* Gives the next item the look of a line over others where column y against x of cell i in FILE is an earlier cell's. */
-static void cell_over(const Compare *u, Plot *p, size_t i, const char *file, const Column *list,
+static void cell_over(const Study *u, Plot *p, size_t i, const char *file, const Column *list,
                       const char *x, const char *y)
 {
     char layers[32];
-    snprintf(layers, sizeof layers, "%zu", u->cell[i].layers);
+    snprintf(layers, sizeof layers, "%zu", u->design[i].spec.layers);
     plot_over(p, file,
-              (PlotRows){sheet_column(list, "scheme"), u->cell[i].scheme->name,
+              (PlotRows){sheet_column(list, "scheme"), u->design[i].name,
                          sheet_column(list, "layers"), layers},
               sheet_column(list, x), sheet_column(list, y));
 }
 
 /* Gives the last item the name and the look of cell i. */
-static void cell_title(const Compare *u, Plot *p, size_t i)
+static void cell_title(const Study *u, Plot *p, size_t i)
 {
-    char name[CELL_NAME];
-    compare_cell_name(u, &u->cell[i], name);
-    plot_more(p, "title %s noenhanced", name);
+    plot_more(p, "title %s noenhanced", u->design[i].label);
     plot_style(p, cell_style(u, i));
 }
 
 /* Begins the line of cell i in curves.csv: column y against x. */
-static void cell_line(const Compare *u, Plot *p, size_t i, const char *x, double scale,
-                      const char *y)
+static void cell_line(const Study *u, Plot *p, size_t i, const char *x, double scale, const char *y)
 {
-    const Cell *c = &u->cell[i];
+    const StudyDesign *d = &u->design[i];
     cell_over(u, p, i, "curves.csv", curve_columns, x, y);
-    plot_item(p, "curves.csv", "using (is(%s, %zu) ? $%d*%g : NaN):%d", c->scheme->name, c->layers,
+    plot_item(p, "curves.csv", "using (is(%s, %zu) ? $%d*%g : NaN):%d", d->name, d->spec.layers,
               sheet_column(curve_columns, x), scale, sheet_column(curve_columns, y));
     plot_lines(p, curve_rows(u));
 }
 
 /* Draws the loss of training as a line, that of validation as points of the same colour. */
-static int draw_losses(const Compare *u)
+static int draw_losses(const Study *u)
 {
     char title[256], across[64], up[32];
     Plot *p;
@@ -134,8 +77,8 @@ static int draw_losses(const Compare *u)
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set xrange [0:*]");
     define_rows(p, curve_columns);
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
+    for (size_t i = 0; i < u->designs; i++) {
+        const StudyDesign *d = &u->design[i];
         int ppl = sheet_column(curve_columns, "valid_ppl");
         cell_line(u, p, i, "tokens", 0.001, "train_loss");
         plot_more(p, "notitle");
@@ -144,7 +87,7 @@ static int draw_losses(const Compare *u)
         plot_item(
             p, "curves.csv",
             "using (is(%s, %zu) && valid(%d) ? $%d/1000 : NaN):(log($%d)) with points notitle",
-            c->scheme->name, c->layers, ppl, sheet_column(curve_columns, "tokens"), ppl);
+            d->name, d->spec.layers, ppl, sheet_column(curve_columns, "tokens"), ppl);
         plot_style(p, cell_style(u, i));
         plot_item(p, NULL, "keyentry with linespoints");
         plot_over_key(p);
@@ -156,7 +99,7 @@ static int draw_losses(const Compare *u)
 }
 
 /* Draws validation perplexity after every epoch, which shows whether each cell has reached its best. */
-static int draw_epochs(const Compare *u)
+static int draw_epochs(const Study *u)
 {
     char title[256];
     Plot *p;
@@ -166,12 +109,12 @@ static int draw_epochs(const Compare *u)
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, epoch_columns);
     plot_setting(p, "set offsets 0.2, 0.2, 0, 0");
-    plot_count(p, u->last_epoch);
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
+    plot_count(p, compare_of(u)->last_epoch);
+    for (size_t i = 0; i < u->designs; i++) {
+        const StudyDesign *d = &u->design[i];
         cell_over(u, p, i, "epochs.csv", epoch_columns, "epoch", "valid_ppl");
-        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints",
-                  c->scheme->name, c->layers, sheet_column(epoch_columns, "epoch"),
+        plot_item(p, "epochs.csv", "using (is(%s, %zu) ? $%d : NaN):%d with linespoints", d->name,
+                  d->spec.layers, sheet_column(epoch_columns, "epoch"),
                   sheet_column(epoch_columns, "valid_ppl"));
         cell_title(u, p, i);
     }
@@ -179,7 +122,7 @@ static int draw_epochs(const Compare *u)
 }
 
 /* Draws the norm of the gradient, before clipping, as in the ODE Transformer's figure 6. */
-static int draw_gradients(const Compare *u)
+static int draw_gradients(const Study *u)
 {
     char title[256];
     Plot *p;
@@ -189,7 +132,7 @@ static int draw_gradients(const Compare *u)
     TRY(plot_new(u->dir, &frame, &p));
     define_rows(p, curve_columns);
     plot_setting(p, "set xrange [0:*]");
-    for (size_t i = 0; i < u->cells; i++) {
+    for (size_t i = 0; i < u->designs; i++) {
         cell_line(u, p, i, "step", 1, "grad_norm");
         cell_title(u, p, i);
     }
@@ -198,9 +141,9 @@ static int draw_gradients(const Compare *u)
 
 /* ---- perplexity against ... ------------------------------------------------------------------ */
 
-static size_t evaluations(const Cell *c)
+static size_t evaluations(const StudyDesign *d)
 {
-    return table_evals(c->scheme, OP_F) + table_evals(c->scheme, OP_G);
+    return table_evals(d->spec.scheme, OP_F) + table_evals(d->spec.scheme, OP_G);
 }
 
 static int column(const char *name)
@@ -208,7 +151,7 @@ static int column(const char *name)
     return sheet_column(compare_columns, name);
 }
 
-static void scatter_title(const Compare *u, const char *what, char title[128])
+static void scatter_title(const Study *u, const char *what, char title[128])
 {
     snprintf(title, 128, "Validation perplexity %s%s", what,
              u->seeds == 1 ? "" : ", 95 % intervals over seeds");
@@ -217,7 +160,7 @@ static void scatter_title(const Compare *u, const char *what, char title[128])
 /* Draws the intervals of a cell. That of the error across, on its logarithmic axis, is from x exp(-r) to x exp(r),
  * where r is its half width over x (the interval of log x by the delta method). Its ends are positive where x - r x is
  * not. */
-static void draw_intervals(const Compare *u, Plot *p, size_t i)
+static void draw_intervals(const Study *u, Plot *p, size_t i)
 {
     int x = column("truncation"), end = column("truncation_high"), low = column("valid_low");
     plot_item(p, "compare.csv", "every ::%zu::%zu using %d:%d:(0):($%d-$%d)", i + 1, i + 1, x, low,
@@ -231,11 +174,10 @@ static void draw_intervals(const Compare *u, Plot *p, size_t i)
 }
 
 /* Draws a point, with its name and evaluations in the key. Sizes differ, so that points in one place show. */
-static void draw_point(const Compare *u, Plot *p, size_t i)
+static void draw_point(const Study *u, Plot *p, size_t i)
 {
-    char name[CELL_NAME], words[CELL_NAME + 32];
-    compare_cell_name(u, &u->cell[i], name);
-    snprintf(words, sizeof words, "%s (%zu)", name, evaluations(&u->cell[i]));
+    char words[STUDY_NAME + 32];
+    snprintf(words, sizeof words, "%s (%zu)", u->design[i].label, evaluations(&u->design[i]));
     plot_item(p, "compare.csv",
               "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps %.3g lc rgb "
               "%s lw 1.5",
@@ -244,14 +186,14 @@ static void draw_point(const Compare *u, Plot *p, size_t i)
               plot_colour(cell_style(u, i)));
 }
 
-static int any_error(const Compare *u)
+static int any_error(const Study *u)
 {
-    for (size_t i = 0; i < u->cells; i++)
-        if (runtable_value(&u->runtable, i, "truncation").x > 0) return 1;
+    for (size_t i = 0; i < u->designs; i++)
+        if (runtable_value(&u->table, i, "truncation").x > 0) return 1;
     return 0;
 }
 
-static int draw_against_truncation(const Compare *u)
+static int draw_against_truncation(const Study *u)
 {
     Plot *p;
     char title[128];
@@ -264,26 +206,24 @@ static int draw_against_truncation(const Compare *u)
     plot_setting(p, "set offsets 0, 0, graph 0.05, graph 0.05\n"
                     "set yrange [0<*:*]\n" /* no perplexity is below 0 */
                     "part(x, high) = high / x - 1");
-    for (size_t i = 0; i < u->cells; i++) draw_intervals(u, p, i);
-    for (size_t i = 0; i < u->cells; i++) draw_point(u, p, i);
+    for (size_t i = 0; i < u->designs; i++) draw_intervals(u, p, i);
+    for (size_t i = 0; i < u->designs; i++) draw_point(u, p, i);
     return plot_finish(p);
 }
 
 /* Returns 1 where cell i stands above cell j: fewer evaluations, or as many and a lower perplexity. */
-static int is_above(const Compare *u, size_t i, size_t j)
+static int is_above(const Study *u, size_t i, size_t j)
 {
-    const Cell *a = &u->cell[i], *b = &u->cell[j];
-    if (evaluations(a) != evaluations(b)) return evaluations(a) < evaluations(b);
-    return compare_design(u, a)->mean[0].mean < compare_design(u, b)->mean[0].mean;
+    size_t a = evaluations(&u->design[i]), b = evaluations(&u->design[j]);
+    if (a != b) return a < b;
+    return study_design(u, i)->mean[0].mean < study_design(u, j)->mean[0].mean;
 }
 
 /* Draws a cell's row: its name, its interval and its mean. */
-static void draw_row(const Compare *u, Plot *p, size_t i, size_t row)
+static void draw_row(const Study *u, Plot *p, size_t i, size_t row)
 {
-    char name[CELL_NAME];
     int low = column("valid_low");
-    compare_cell_name(u, &u->cell[i], name);
-    plot_tic(p, row, name);
+    plot_tic(p, row, u->design[i].label);
     plot_item(p, "compare.csv", "every ::%zu::%zu using %d:(%zu):($%d-$%d):(0)", i + 1, i + 1, low,
               row, column("valid_high"), low);
     plot_interval(p, plot_colour(cell_style(u, i)), 1.5);
@@ -310,7 +250,7 @@ static void draw_heading(Plot *p, size_t evals, size_t row)
 }
 
 /* Draws the cells, from the top down, a row each; those of as many evaluations stand under a heading. */
-static int draw_rows(const Compare *u, const size_t *order)
+static int draw_rows(const Study *u, const size_t *order)
 {
     Plot *p;
     char title[128];
@@ -321,14 +261,12 @@ static int draw_rows(const Compare *u, const size_t *order)
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "unset key\nset grid noytics\nset ytics scale 0 ()\nset xrange [0<*:*]\n"
                     "set offsets graph 0.05, graph 0.05, 0, 0");
-    for (size_t k = 0; k < u->cells; k++) {
-        size_t evals = evaluations(&u->cell[order[k]]);
+    for (size_t k = 0; k < u->designs; k++) {
+        size_t evals = evaluations(&u->design[order[k]]);
         if (k == 0 || evals != before) draw_heading(p, evals, row++);
         draw_row(u, p, order[k], row++);
-        from = fmin(from, fmin(compare_design(u, &u->cell[k])->mean[0].low,
-                               compare_design(u, &u->cell[k])->mean[0].mean));
-        to = fmax(to, fmax(compare_design(u, &u->cell[k])->mean[0].high,
-                           compare_design(u, &u->cell[k])->mean[0].mean));
+        from = fmin(from, fmin(study_design(u, k)->mean[0].low, study_design(u, k)->mean[0].mean));
+        to = fmax(to, fmax(study_design(u, k)->mean[0].high, study_design(u, k)->mean[0].mean));
         before = evals;
     }
     plot_setting(p, "set yrange [%zu.5:-0.5]", row - 1);
@@ -337,11 +275,11 @@ static int draw_rows(const Compare *u, const size_t *order)
     return plot_finish(p);
 }
 
-static int draw_by_evaluations(const Compare *u)
+static int draw_by_evaluations(const Study *u)
 {
-    size_t *order = memory_new(u->cells, sizeof *order);
+    size_t *order = memory_new(u->designs, sizeof *order);
     if (!order) return ERR_MEMORY;
-    for (size_t i = 0, k; i < u->cells; i++) {
+    for (size_t i = 0, k; i < u->designs; i++) {
         for (k = i; k > 0 && is_above(u, i, order[k - 1]); k--) order[k] = order[k - 1];
         order[k] = i;
     }
@@ -350,11 +288,11 @@ static int draw_by_evaluations(const Compare *u)
     return code;
 }
 
-int compare_plots(const Compare *u)
+int compare_save(const Study *u)
 {
-    TRY(draw_perplexities(u));
-    if (sheet_rows(u->epochs)) TRY(draw_epochs(u));
-    if (sheet_rows(u->curves)) {
+    TRY(convergence_save(&compare_of(u)->orders, &u->schemes, u->dir));
+    if (sheet_rows(study_sheet(u, "epochs"))) TRY(draw_epochs(u));
+    if (sheet_rows(study_sheet(u, "curves"))) {
         TRY(draw_losses(u));
         TRY(draw_gradients(u));
     }

@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/compare/compare.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/regression.h"
-#include "studies/tools/progress.h"
+#include "studies/tools/command.h"
 
 enum { SLOPES = 2 };
 static const char *const slope_names[SLOPES] = {"theta", "distance"};
@@ -106,69 +104,75 @@ static int read_dial(const char *name, size_t *parts, double *theta)
 }
 
 /* Returns 1 for a level of the dial of these parts and this depth that has runs, none of which diverged. */
-static int is_of_dial(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
+static int is_of_dial(const Study *u, const StudyDesign *c, size_t parts, size_t layers,
+                      double *theta)
 {
     size_t S;
-    return c->layers == layers && compare_design(u, c)->mean[0].n > 0 &&
-           read_dial(c->scheme->name, &S, theta) && S == parts && !compare_diverged(u, c);
+    return c->spec.layers == layers && study_design(u, (size_t)(c - u->design))->mean[0].n > 0 &&
+           read_dial(c->name, &S, theta) && S == parts && !study_diverged(u, c);
 }
 
 /* Returns 1 for such a level if no cell before it is the same level under another name. Levels of two dials may be one
  * map, as with theta = 0. */
-static int is_level(const Compare *u, const Cell *c, size_t parts, size_t layers, double *theta)
+static int is_level(const Study *u, const StudyDesign *c, size_t parts, size_t layers,
+                    double *theta)
 {
     double other;
-    for (const Cell *b = u->cell; b < c; b++)
+    for (const StudyDesign *b = u->design; b < c; b++)
         if (b->same == c->same && is_of_dial(u, b, parts, layers, &other)) return 0;
     return is_of_dial(u, c, parts, layers, theta);
 }
 
-static Interval errors_of(const Compare *u, const Cell *c)
+static Interval errors_of(const Study *u, const StudyDesign *c)
 {
-    enum { STEP = sizeof(RunErrors) / sizeof(double) };
-    return statistics_positive(&c->errors->split, STEP, u->seeds);
+    enum { STEP = sizeof(StudyRun) / sizeof(double) };
+    (void)u;
+    return statistics_positive(&c->run->value[study_value_at("truncation")], STEP, c->seeds);
 }
 
-static void add_point(Compare *u, const Cell *c, size_t parts, double theta)
+static void add_point(const Study *u, const StudyDesign *c, size_t parts, double theta, Sheet *out)
 {
-    const Interval *mean = compare_design(u, c)->mean;
-    sheet_row(u->dial, &(DialRow){parts, c->layers, theta, c->scheme->name, mean[0], mean[1],
-                                  errors_of(u, c)});
+    const Interval *mean = study_design(u, (size_t)(c - u->design))->mean;
+    sheet_row(out,
+              &(DialRow){parts, c->spec.layers, theta, c->name, mean[0], mean[1], errors_of(u, c)});
 }
 
 /* The data of the levels of one dial: (levels), and for runs (levels, seeds); NaN: no run. */
 typedef struct {
     double *theta, *distance, *x; /* x (levels, SLOPES): both */
     double *valid, *test, *error; /* error: its logarithm */
+    Sheet *out;
 } Levels;
 
-static size_t levels_room(const Compare *u)
+static size_t levels_room(const Study *u)
 {
-    return (2 + SLOPES + 3 * u->seeds) * u->cells;
+    return (2 + SLOPES + 3 * u->seeds) * u->designs;
 }
 
-static Levels levels_in(const Compare *u, double *room)
+static Levels levels_in(const Study *u, double *room, Sheet *out)
 {
-    double *runs = room + (2 + SLOPES) * u->cells;
-    size_t n = u->seeds * u->cells;
-    return (Levels){room, room + u->cells, room + 2 * u->cells, runs, runs + n, runs + 2 * n};
+    double *runs = room + (2 + SLOPES) * u->designs;
+    size_t n = u->seeds * u->designs;
+    return (Levels){room, room + u->designs, room + 2 * u->designs, runs, runs + n, runs + 2 * n,
+                    out};
 }
 
 /* Finds the levels from `least` on; returns their number. */
-static size_t find_levels(const Compare *u, size_t parts, size_t layers, double least,
+static size_t find_levels(const Study *u, size_t parts, size_t layers, double least,
                           const Levels *l)
 {
     size_t n = 0;
     double theta;
-    for (size_t i = 0; i < u->cells; i++) {
-        const Cell *c = &u->cell[i];
+    for (size_t i = 0; i < u->designs; i++) {
+        const StudyDesign *c = &u->design[i];
         if (!is_level(u, c, parts, layers, &theta) || theta < least) continue;
         l->theta[n] = l->x[SLOPES * n] = theta;
         l->distance[n] = l->x[SLOPES * n + 1] = fabs(theta - 1 / ((double)parts - 1));
         for (size_t j = 0, at = n * u->seeds; j < u->seeds; j++, at++) {
-            l->valid[at] = c->result[j].valid_ppl;
-            l->test[at] = c->result[j].test_ppl;
-            l->error[at] = c->errors[j].split > 0 ? log(c->errors[j].split) : NAN;
+            double error = c->run[j].value[study_value_at("truncation")];
+            l->valid[at] = c->run[j].result.valid_ppl;
+            l->test[at] = c->run[j].result.test_ppl;
+            l->error[at] = error > 0 ? log(error) : NAN;
         }
         n++;
     }
@@ -176,7 +180,7 @@ static size_t find_levels(const Compare *u, size_t parts, size_t layers, double 
 }
 
 /* Adds rows of the slopes; with too few runs it prints words and adds no row. */
-static int add_rows(Compare *u, RegressionRow *row, int code, const Slope *slope)
+static int add_rows(const Levels *l, RegressionRow *row, int code, const Slope *slope)
 {
     if (code == ERR_ACCURACY) {
         progress_note("no regression of the %s along dial:%zu: %s", row->text, row->parts,
@@ -186,23 +190,23 @@ static int add_rows(Compare *u, RegressionRow *row, int code, const Slope *slope
     for (size_t k = 0; code == 0 && k < SLOPES; k++) {
         row->term = slope_names[k];
         row->slope = slope[k];
-        sheet_row(u->regression, row);
+        sheet_row(l->out, row);
     }
     return code;
 }
 
-static int add_slopes(Compare *u, RegressionRow row, const char *text, const double *y,
+static int add_slopes(const Study *u, RegressionRow row, const char *text, const double *y,
                       const Levels *l)
 {
     Slope slope[SLOPES];
     row.text = text;
     int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
     if (code == 0) code = regression_lack(y, l->x, row.levels, u->seeds, SLOPES, &row.lack);
-    return add_rows(u, &row, code, slope);
+    return add_rows(l, &row, code, slope);
 }
 
 /* Adds the rows of these levels. */
-static int add_levels(Compare *u, RegressionRow row, const Levels *l)
+static int add_levels(const Study *u, RegressionRow row, const Levels *l)
 {
     size_t measured = 0;
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
@@ -217,50 +221,58 @@ static int add_levels(Compare *u, RegressionRow row, const Levels *l)
 
 /* Adds the rows of one dial at one depth: for all its levels and, where there are levels below 1/S, for those from
  * there on. */
-static int add_dial(Compare *u, size_t parts, size_t layers, const Levels *l)
+static int add_dial(const Study *u, size_t parts, size_t layers, const Levels *l)
 {
     RegressionRow row = {.parts = parts, .layers = layers, .lack = NAN};
-    double theta;
-    for (size_t i = 0; i < u->cells; i++)
-        if (is_level(u, &u->cell[i], parts, layers, &theta))
-            add_point(u, &u->cell[i], parts, theta);
     size_t all = row.levels = find_levels(u, parts, layers, -INFINITY, l);
     TRY(add_levels(u, row, l));
     row.levels = find_levels(u, parts, layers, (1 - 1e-9) / (double)parts, l);
     return row.levels < all ? add_levels(u, row, l) : 0;
 }
 
-/* Returns 1 where cell i is the first level of its dial and depth. */
-static int is_first(const Compare *u, size_t i, size_t parts)
+/* Returns 1 where design i is the first level of its dial and depth. */
+static int is_first(const Study *u, size_t i, size_t *parts)
 {
     double theta;
+    if (!read_dial(u->design[i].name, parts, &theta) || *parts < 2) return 0;
     for (size_t j = 0; j < i; j++)
-        if (is_level(u, &u->cell[j], parts, u->cell[i].layers, &theta)) return 0;
-    return is_level(u, &u->cell[i], parts, u->cell[i].layers, &theta);
+        if (is_level(u, &u->design[j], *parts, u->design[i].spec.layers, &theta)) return 0;
+    return is_level(u, &u->design[i], *parts, u->design[i].spec.layers, &theta);
 }
 
-int compare_regression(Compare *u)
+int compare_dial(Study *u, Column **own, Sheet **out)
 {
     size_t parts;
     double theta;
-    TRY(sheet_new(dial_columns, &u->dial));
-    TRY(sheet_new(regression_columns, &u->regression));
+    (void)own;
+    TRY(sheet_new(dial_columns, out));
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t j = i; is_first(u, i, &parts) && j < u->designs; j++)
+            if (is_level(u, &u->design[j], parts, u->design[i].spec.layers, &theta))
+                add_point(u, &u->design[j], parts, theta, *out);
+    return 0;
+}
+
+int compare_regression(Study *u, Column **own, Sheet **out)
+{
+    size_t parts;
+    (void)own;
+    TRY(sheet_new(regression_columns, out));
     double *room = memory_new(levels_room(u), sizeof *room);
     int code = room ? 0 : ERR_MEMORY;
-    Levels l = levels_in(u, room);
-    for (size_t i = 0; code == 0 && i < u->cells; i++)
-        if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&
-            is_first(u, i, parts))
-            code = add_dial(u, parts, u->cell[i].layers, &l);
+    Levels l = levels_in(u, room, *out);
+    for (size_t i = 0; code == 0 && i < u->designs; i++)
+        if (is_first(u, i, &parts)) code = add_dial(u, parts, u->design[i].spec.layers, &l);
     memory_free(room);
     return code;
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------ */
 
-int compare_regression_show(const Compare *u, int form, FILE *f)
+int compare_regression_show(const Study *u, int form, FILE *f)
 {
-    if (sheet_rows(u->regression) == 0) return 0;
+    const Sheet *s = study_sheet(u, "regression");
+    if (sheet_rows(s) == 0) return 0;
     fprintf(
         f,
         "\nAlong dial:S,THETA, at equal evaluations, parameters and depth, the fit is perplexity = a + slope\n"
@@ -269,15 +281,7 @@ int compare_regression_show(const Compare *u, int form, FILE *f)
         "errors were measured, rows with text error fit their logarithm in the same way. Where lack p is small, the levels do not lie on the line. Below 1/S,\n"
         "steps are shorter than those of S Euler steps; where there are such levels, rows for all levels come\n"
         "first, then rows for those from 1/S on (from theta).\n\n");
-    return sheet_write(u->regression, form, f);
-}
-
-int compare_regression_save(const Compare *u)
-{
-    if (sheet_rows(u->dial) == 0) return 0;
-    TRY(output_sheet(u->dial, SHEET_CSV, u->dir, "dial.csv"));
-    if (sheet_rows(u->regression) == 0) return 0;
-    return output_table(u->regression, u->dir, "regression");
+    return sheet_write(s, form, f);
 }
 
 /* A plot, with the columns of dial.csv that it shows against theta. */
@@ -298,14 +302,15 @@ static const DialPlot plots[] = {
      "truncation_high"}};
 
 /* Draws the levels of one dial and depth, and the intervals of their own runs. */
-static void draw_dial(const Compare *u, const DialPlot *d, Plot *p, size_t parts, size_t layers,
+static void draw_dial(const Study *u, const DialPlot *d, Plot *p, size_t parts, size_t layers,
                       size_t style)
 {
     char title[64];
     int S = sheet_column(dial_columns, "parts"), L = sheet_column(dial_columns, "layers"),
         theta = sheet_column(dial_columns, "theta"), mean = sheet_column(dial_columns, d->mean),
         low = sheet_column(dial_columns, d->low), high = sheet_column(dial_columns, d->high);
-    snprintf(title, sizeof title, u->depths > 1 ? "S = %zu, %zu layers" : "S = %zu", parts, layers);
+    snprintf(title, sizeof title, compare_of(u)->depths > 1 ? "S = %zu, %zu layers" : "S = %zu",
+             parts, layers);
     plot_item(p, "dial.csv", "using ($%d == %zu && $%d == %zu ? $%d : NaN):%d:(0):($%d-$%d)", S,
               parts, L, layers, theta, low, high, low);
     plot_interval(p, plot_colour(style), 1.5);
@@ -315,11 +320,10 @@ static void draw_dial(const Compare *u, const DialPlot *d, Plot *p, size_t parts
     plot_style(p, style);
 }
 
-static int draw(const Compare *u, const DialPlot *d)
+static int draw(const Study *u, const DialPlot *d)
 {
     char title[256];
     size_t parts, style = 0;
-    double theta;
     Plot *p;
     PlotFrame frame = d->frame;
     snprintf(title, sizeof title, "%s%s", frame.title,
@@ -333,27 +337,25 @@ static int draw(const Compare *u, const DialPlot *d)
             "these intervals hold the effect of a seed on all levels; the regression leaves it out");
     plot_setting(
         p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\nset xrange [*:*] noextend");
-    for (size_t i = 0; i < u->cells; i++) {
-        if (!read_dial(u->cell[i].scheme->name, &parts, &theta) || parts < 2) continue;
-        if (is_first(u, i, parts)) draw_dial(u, d, p, parts, u->cell[i].layers, style++);
-    }
+    for (size_t i = 0; i < u->designs; i++)
+        if (is_first(u, i, &parts)) draw_dial(u, d, p, parts, u->design[i].spec.layers, style++);
     return plot_finish(p);
 }
 
-static int any_error(const Compare *u)
+static int any_error(const Study *u)
 {
     double theta;
     size_t parts;
-    for (size_t i = 0; i < u->cells; i++)
-        if (read_dial(u->cell[i].scheme->name, &parts, &theta) && parts > 1 &&
-            errors_of(u, &u->cell[i]).mean > 0)
+    for (size_t i = 0; i < u->designs; i++)
+        if (read_dial(u->design[i].name, &parts, &theta) && parts > 1 &&
+            errors_of(u, &u->design[i]).mean > 0)
             return 1;
     return 0;
 }
 
-int compare_regression_plot(const Compare *u)
+int compare_regression_plot(const Study *u)
 {
-    if (sheet_rows(u->dial) == 0) return 0;
+    if (sheet_rows(study_sheet(u, "dial")) == 0) return 0;
     TRY(draw(u, &plots[0]));
     return any_error(u) ? draw(u, &plots[1]) : 0;
 }

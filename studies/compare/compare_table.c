@@ -1,16 +1,62 @@
-/* compare_table.c: makes the tables of a comparison: a row for each cell, a row for each difference,
- * curves over the steps. */
+/* compare_table.c: the tables of a comparison of schemes: a row a run, a row a design, correlations. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 #include "studies/runs/recorded.h"
-#include "studies/tools/output.h"
+#include "studies/tools/command.h"
+
+/* ---- runs.csv ------------------------------------------------------------------------------------ */
+
+const char compare_run_names[] =
+    "scheme\0layers\0seed\0valid_ppl\0test_ppl\0part\0same_as\0diverged\0order\0system\0"
+    "measured\0low\0high\0verdict\0evals_F\0evals_G\0evaluations\0control_of\0params\0rate\0"
+    "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
+    "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
+    "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
+    "truncation_time\0one_by_one\0epochs\0corpus\0";
+const Column compare_run_columns[] = {
+    VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
+
+/* Returns the time of a recorded run, or of its scheme. */
+static const char *time_of(const Study *u, const StudyDesign *d, size_t k)
+{
+    const CompareDesign *c = d->own;
+    const RunSpec s = study_spec(u, d, k);
+    size_t row = recorded_alone(&u->runs, &s);
+    const char *told =
+        row == SIZE_MAX ? "" : csv_named(&u->runs.recorded.table, row, "truncation_time");
+    return *told ? told : c->time;
+}
+
+int compare_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+{
+    static char controlled[512]; /* copied into the sheet at once */
+    const ConvergenceStudy *orders = &compare_of(u)->orders;
+    const Convergence *m = &orders->scheme[((const CompareDesign *)d->own)->index];
+    const struct {
+        const char *name, *text;
+        double x;
+    } list[] = {{"order", NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order},
+                {"measured", NULL, m->slope},
+                {"low", NULL, m->low},
+                {"high", NULL, m->high},
+                {"system", orders->system->name, NAN},
+                {"verdict", verdict_name(m->verdict), NAN},
+                {"control_of", controlled, NAN},
+                {"truncation_time", time_of(u, d, k), NAN}};
+    compare_controlled(u, d->spec.scheme, controlled);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) {
+            *out = (RunValue){list[i].text, list[i].x};
+            return 1;
+        }
+    return 0;
+}
+
+/* ---- a row a design ------------------------------------------------------------------------------ */
 
 #define ERROR \
     "error of the trained network's step (h = 1), divided by the exact flow's displacement in it"
@@ -118,54 +164,22 @@ const Column compare_columns[] = {
     VALUE("one_by_one_high", .sparse = 1),
     {0}};
 
-/* Means over the seeds. */
-typedef struct {
-    const char *scheme;
-    size_t layers;
-    RunRow at;
-} CurveRow;
-
-const Column curve_columns[] = {COLUMN(CurveRow, scheme),
-                                FIELD(CurveRow, "step", at.step),
-                                FIELD(CurveRow, "epoch", at.epoch),
-                                FIELD(CurveRow, "tokens", at.tokens),
-                                FIELD(CurveRow, "train_loss", at.train_loss),
-                                FIELD(CurveRow, "valid_ppl", at.valid_ppl),
-                                FIELD(CurveRow, "grad_norm", at.grad_norm),
-                                COLUMN(CurveRow, layers),
-                                {0}};
-
-/* ---- a row a cell ---------------------------------------------------------------------------- */
-
-int compare_beats_unigram(const Compare *u, const Cell *c)
+static double mean_of(const Study *u, size_t i, const char *name)
 {
-    const RunDesign *d = compare_design(u, c);
-    return runs_beats_unigram(d->mean[0].mean, d->mean[1].mean, &u->unigram);
+    return runtable_value(&u->table, i, name).x;
 }
 
-static double mean_of(const Compare *u, const Cell *c, const char *name)
+int compare_governs(const Study *u, size_t i)
 {
-    return runtable_value(&u->runtable, (size_t)(c - u->cell), name).x;
+    if (isnan(mean_of(u, i, "truncation_governed"))) return -1;
+    return truncation_governs(mean_of(u, i, "truncation"), mean_of(u, i, "truncation_leading"));
 }
 
-int compare_governs(const Compare *u, const Cell *c)
-{
-    if (isnan(mean_of(u, c, "truncation_governed"))) return -1;
-    return truncation_governs(mean_of(u, c, "truncation"), mean_of(u, c, "truncation_leading"));
-}
-
-static double most_bytes(const Compare *u, const Cell *c)
+static double most_bytes(const StudyDesign *d)
 {
     double most = NAN;
-    for (size_t k = 0; k < u->seeds; k++) most = fmax(most, c->result[k].peak_bytes);
+    for (size_t k = 0; k < d->seeds; k++) most = fmax(most, d->run[k].result.peak_bytes);
     return most;
-}
-
-static double count_gaining(const Compare *u, const Cell *c)
-{
-    double n = 0;
-    for (size_t k = 0; k < u->seeds; k++) n += c->gaining[k] > 0;
-    return n;
 }
 
 static const char *yes(int is)
@@ -178,102 +192,33 @@ static int more(const void *study, const RunTable *t, size_t design, const char 
                 RunValue *out)
 {
     static char evals[64]; /* copied into the sheet at once */
-    const Compare *u = study;
-    const Cell *c = &u->cell[design];
+    const Study *u = study;
+    const StudyDesign *d = &u->design[design];
     (void)t;
     *out = (RunValue){NULL, NAN};
     if (strcmp(name, "beats_unigram") == 0)
-        out->text = yes(compare_beats_unigram(u, c));
+        out->text = yes(study_beats_unigram(u, design));
     else if (strcmp(name, "truncation_governs") == 0)
-        out->text = yes(compare_governs(u, c));
+        out->text = yes(compare_governs(u, design));
     else if (strcmp(name, "gaining") == 0)
-        out->x = count_gaining(u, c);
+        out->x = (double)study_count(d, "gaining", 0);
     else if (strcmp(name, "peak_bytes") == 0)
-        out->x = most_bytes(u, c);
+        out->x = most_bytes(d);
     else if (strcmp(name, "evals") == 0) {
-        snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(c->scheme, OP_F),
-                 table_evals(c->scheme, OP_G));
+        snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
+                 table_evals(d->spec.scheme, OP_G));
         out->text = evals;
     } else
         return 0;
     return 1;
 }
 
-static int add_bounds(Compare *u)
+/* Gives people units: characters are not tokens, and little memory is shown in kB. */
+static void set_units(const Study *u, Column *list)
 {
-    static const char *const names[] = {"valid_ppl", "test_ppl", NULL};
-    for (size_t i = 0; i < u->runtable.bounds; i++)
-        sheet_bound(u->table, u->runtable.bound[i].name, names, u->runtable.bound[i].value);
-    return 0;
-}
-
-/* ---- curves ---------------------------------------------------------------------------------- */
-
-/* Adds the rows to sum, as many as both have: seeds cut the text at different places, so one may have a
- * row more. */
-static void sum_rows(RunRow *sum, size_t *rows, const RunRow *row, size_t n)
-{
-    if (n < *rows) *rows = n;
-    for (size_t i = 0; i < *rows; i++) {
-        sum[i].step += row[i].step;
-        sum[i].tokens += row[i].tokens;
-        sum[i].train_loss += row[i].train_loss;
-        sum[i].valid_ppl += row[i].valid_ppl;
-        sum[i].grad_norm += row[i].grad_norm;
-    }
-}
-
-static int add_log(const Compare *u, const RunSpec *s, RunRow **sum, size_t *rows)
-{
-    RunRow *row;
-    size_t n;
-    TRY(runs_log(u->dir, s, &row, &n));
-    if (!*sum) {
-        *sum = row;
-        *rows = n;
-        return 0;
-    }
-    sum_rows(*sum, rows, row, n);
-    memory_free(row);
-    return 0;
-}
-
-/* Adds the mean over the seeds, row by row of their logs. */
-static int add_curve(Compare *u, const Cell *c)
-{
-    size_t rows = 0;
-    RunRow *sum = NULL;
-    int code = 0;
-    for (size_t k = 0; code == 0 && k < u->seeds; k++) {
-        RunSpec s = compare_spec(u, c, k);
-        code = add_log(u, &s, &sum, &rows);
-    }
-    double n = (double)u->seeds;
-    for (size_t i = 0; code == 0 && i < rows; i++)
-        sheet_row(u->curves, &(CurveRow){c->scheme->name,
-                                         c->layers,
-                                         {.step = sum[i].step / n,
-                                          .epoch = sum[i].epoch,
-                                          .tokens = sum[i].tokens / n,
-                                          .train_loss = sum[i].train_loss / n,
-                                          .valid_ppl = sum[i].valid_ppl / n,
-                                          .grad_norm = sum[i].grad_norm / n}});
-    memory_free(sum);
-    return code;
-}
-
-/* ---- all ------------------------------------------------------------------------------------- */
-
-/* Returns the columns of the table, with units for people: characters are not tokens, and little memory is shown in kB.
- * The caller frees them. */
-static Column *columns_for(const Compare *u)
-{
-    Column *own = memory_new(sizeof compare_columns / sizeof *compare_columns, sizeof *own);
     double most = 0;
-    if (!own) return NULL;
-    memcpy(own, compare_columns, sizeof compare_columns);
-    for (size_t i = 0; i < u->cells; i++) most = fmax(most, most_bytes(u, &u->cell[i]));
-    for (Column *c = own; c->name || c->head; c++) {
+    for (size_t i = 0; i < u->designs; i++) most = fmax(most, most_bytes(&u->design[i]));
+    for (Column *c = list; c->name || c->head; c++) {
         if (!c->name) continue;
         if (u->corpus.vocab.level == LEVEL_CHAR && strcmp(c->name, "tokens_per_s") == 0)
             c->head = "characters/s";
@@ -282,42 +227,24 @@ static Column *columns_for(const Compare *u)
             c->scale = 1e-3;
         }
     }
-    return own;
 }
 
-static int open_table(Compare *u)
+int compare_table(Study *u, Column **own, Sheet **out)
 {
-    static const char *const positive[] = {"truncation", "layer_truncation", "one_by_one", NULL};
-    static const RunTableAsked asked = {
-        .design = "scheme",
-        .seed = "seed",
-        .by = "layers",
-        .measure = {{"valid_ppl", "valid", "validation", 0, 1}, {"test_ppl", "test", "test", 0, 1}},
-        .positive = positive};
-    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
-    return runtable_open((const char *[]){u->runs_file}, 1, &asked, &u->runtable);
-}
-
-static int add_differences(Compare *u)
-{
-    const Options *o = u->options;
-    RunTable *t = &u->runtable;
-    const char *text;
-    TRY(runtable_new(t, runtable_differences, &u->own[1], &u->differences));
-    TRY(runtable_baseline(t, u->schemes.scheme[u->baseline]->name, options_real(o, "equivalence")));
-    TRY(runtable_dunnett(t, u->differences));
-    for (size_t i = 0; (text = options_item(o, "contrast", i)); i++) {
-        char *spelt;
-        TRY(compare_contrast(u, text, &spelt));
-        int code = runtable_contrast(t, "--contrast", spelt, NULL, u->differences);
-        memory_free(spelt);
-        TRY(code);
-    }
-    return options_flag(o, "all-pairs") ? runtable_tukey(t, u->differences) : 0;
+    static const char *const names[] = {"valid_ppl", "test_ppl", NULL};
+    Column *list = memory_new(sizeof compare_columns / sizeof *compare_columns, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    memcpy(list, compare_columns, sizeof compare_columns);
+    set_units(u, list);
+    int code = study_designs_sheet(u, list, more, NULL, u->designs, own, out);
+    for (size_t i = 0; code == 0 && i < u->table.bounds; i++)
+        sheet_bound(*out, u->table.bound[i].name, names, u->table.bound[i].value);
+    memory_free(list);
+    return code;
 }
 
 /* What perplexity may depend on. The last row shows how far the study can separate evaluations and truncation error. */
-static int add_correlations(Compare *u)
+int compare_correlations(Study *u, Column **own, Sheet **out)
 {
 #define QUANTITIES(text, y)                                        \
     {text, y, "truncation", "truncation", NULL},                   \
@@ -331,40 +258,6 @@ static int add_correlations(Compare *u)
         QUANTITIES("test", "test_ppl"),
         {"(evaluations)", "evaluations", "truncation, order > 0", "truncation", "order"},
         {0}};
-    TRY(runtable_new(&u->runtable, runtable_correlations, &u->own[2], &u->correlations));
-    return runtable_relate(&u->runtable, list, NULL, u->seed, u->correlations);
-}
-
-/* Returns 1 where every run of a cell has its log. */
-static int has_logs(const Compare *u, const Cell *c)
-{
-    for (size_t k = 0; k < u->seeds; k++) {
-        RunSpec s = compare_spec(u, c, k);
-        if (isnan(c->result[k].valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) return 0;
-    }
-    return 1;
-}
-
-static int add_curves(Compare *u)
-{
-    TRY(sheet_new(curve_columns, &u->curves));
-    for (size_t i = 0; i < u->cells; i++)
-        if (has_logs(u, &u->cell[i])) TRY(add_curve(u, &u->cell[i]));
-    return 0;
-}
-
-int compare_tables(Compare *u)
-{
-    TRY(open_table(u));
-    TRY(add_differences(u));
-    TRY(compare_regression(u));
-    Column *own = columns_for(u);
-    int code =
-        own ? runtable_sheet(&u->runtable, own, more, u, NULL, u->cells, &u->own[0], &u->table)
-            : ERR_MEMORY;
-    memory_free(own);
-    TRY(code);
-    TRY(add_bounds(u));
-    TRY(add_curves(u));
-    return add_correlations(u);
+    TRY(runtable_new(&u->table, runtable_correlations, own, out));
+    return runtable_relate(&u->table, list, NULL, u->seed, *out);
 }

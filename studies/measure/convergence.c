@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/clock.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
@@ -230,83 +229,19 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     return code;
 }
 
-/* The progress of a study and the forecast of the rest, for the progress line. */
+/* The progress of a study. */
 typedef struct {
     const char *system;
     const Selection *s;
-    const Forecast *ahead; /* (s->count) */
-    const int *alone;      /* (s->count) 1: its field, and so its solution, is its own */
-    size_t now;            /* scheme */
-    int predicted;         /* 1: a constant was predicted, so the way there is known */
-    const char *work;      /* the work in hand */
-    double begun, told;    /* start of that work; time of the last report */
-    double first;          /* when the last solution began */
-    double solved;         /* seconds of the longest one and its check */
-    double steps, stepping, prediction,
-        predicting; /* steps, prediction: shares done; others: seconds so far */
+    size_t now; /* scheme */
 } Pace;
-
-/* Returns the seconds of a solution with its check, which is assumed to take as long; *left: the seconds left of
- * the one in hand. */
-static double solution_time(const Pace *p, double share, double now, double *left)
-{
-    *left = 0;
-    if (p->work != work_solution && p->work != work_check) return p->solved;
-    double part = share > 0 ? (now - p->begun) / share : p->solved / 2;
-    double all = p->work == work_solution ? 2 * part : p->begun - p->first + part;
-    *left = part * (1 - share) + (p->work == work_solution ? part : 0);
-    return fmax(all, p->solved);
-}
-
-/* Returns the seconds left of work that was to take `forecast`. The measured time replaces the forecast once it is
- * long enough. */
-static double work_left(double share, double seconds, double forecast)
-{
-    const double enough = 1;
-    return (1 - share) * (share > 0 && seconds > enough ? seconds / share : forecast);
-}
-
-/* Returns a lower bound of the time left. It does not foresee solutions of histories, nor points and passes that
- * are added. */
-static double time_left(const Pace *p, double share, double now)
-{
-    double left, solution = solution_time(p, share, now, &left);
-    int ways = 0;
-    left += work_left(p->steps, p->stepping, p->ahead[p->now].steps);
-    left += work_left(p->prediction, p->predicting, p->ahead[p->now].prediction);
-    for (size_t i = p->now; i < p->s->count; i++) {
-        const Forecast *f = p->ahead + i;
-        int predicts = f->prediction > 0 && (i > p->now || !(p->prediction > 0));
-        if (i > p->now) left += f->steps + f->prediction + p->alone[i] * solution;
-        if (p->alone[i] && predicts) left += solution / 2; /* a way is not checked */
-        ways |= predicts && !p->alone[i];
-    }
-    return left + (ways && !p->predicted ? solution / 2 : 0);
-}
 
 static void show_pace(void *arg, const char *work, double share)
 {
-    Pace *p = arg;
-    char left[32];
-    double now = clock_now();
-    if (p->work != work || share == 0) p->work = work, p->begun = now;
-    if (work == work_solution && share == 0) p->first = now;
-    if (work == work_solution || work == work_check) p->solved = fmax(p->solved, now - p->first);
-    if (work == work_steps) {
-        p->steps = share;
-        p->stepping += now - p->told;
-    } else if (work == work_prediction) {
-        p->steps = p->predicted = 1;
-        p->predicting =
-            share < p->prediction ? 0 : p->predicting + now - p->told; /* it may start over */
-        p->prediction = share;
-    }
-    p->told = now;
-    if (!progress_due()) return;
-    progress_time(time_left(p, share, now), left);
-    progress_show("order of %s on %s (%zu of %zu): %s%s%s%s", p->s->scheme[p->now]->name, p->system,
-                  p->now + 1, p->s->count, work, *left ? ", about " : "", left,
-                  *left ? " left in all" : "");
+    const Pace *p = arg;
+    if (progress_due())
+        progress_show("order of %s on %s (%zu of %zu): %s, %.0f %%", p->s->scheme[p->now]->name,
+                      p->system, p->now + 1, p->s->count, work, 100 * share);
 }
 
 enum { SOLVED_BYTES = 1 << 28 }; /* for reference solutions that schemes share */
@@ -318,48 +253,31 @@ static int check_schemes(const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
-/* Finds the theory and the forecast in seconds of each scheme; ahead, alone (s->count) out. */
-static int look_ahead(ConvergenceStudy *u, const Selection *s, Forecast *ahead, int *alone)
+static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
 {
     for (size_t i = 0; i < s->count; i++) {
         Theory *theory = &u->scheme[i].theory;
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, theory));
         theory->order = theory_order(theory, u->system);
-        alone[i] = !system_weigh(u->system, s->scheme[i]).same;
-        TRY(order_forecast(s->scheme[i], u->system, &u->options, theory->order, theory->zero_stable,
-                           &ahead[i]));
     }
-    return 0;
-}
-
-static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
-{
-    for (pace->now = 0; pace->now < s->count; pace->now++) {
-        pace->steps = pace->stepping = pace->prediction = pace->predicting = 0;
+    for (pace->now = 0; pace->now < s->count; pace->now++)
         TRY(measure(u, s->scheme[pace->now], &u->scheme[pace->now]));
-    }
     return 0;
 }
 
 static int measure_all(ConvergenceStudy *u, const Selection *s)
 {
-    Forecast *ahead = memory_new(s->count, sizeof *ahead);
-    int *alone = memory_new(s->count, sizeof *alone);
-    Pace pace = {.system = u->system->name, .s = s, .ahead = ahead, .alone = alone};
+    Pace pace = {.system = u->system->name, .s = s};
     const Watch watch = {show_pace, &pace};
     Solved *solved = NULL;
-    int code = ahead && alone ? check_schemes(u, s) : ERR_MEMORY;
-    if (code == 0) code = look_ahead(u, s, ahead, alone);
-    if (code == 0) code = solved_new(SOLVED_BYTES, &solved);
+    TRY(check_schemes(u, s));
+    int code = solved_new(SOLVED_BYTES, &solved);
     u->system->watch = &watch;
     u->system->solved = solved;
-    pace.told = clock_now();
     if (code == 0) code = measure_each(u, s, &pace);
     u->system->watch = NULL;
     u->system->solved = NULL;
     solved_free(solved);
-    memory_free(ahead);
-    memory_free(alone);
     progress_clear();
     return code;
 }

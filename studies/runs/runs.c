@@ -142,8 +142,7 @@ static int write_config(const Job *j)
  * config.ini, other processes would take them for the new run's. */
 static int train(const Job *j, Lease *claim)
 {
-    static const char *const stale[] = {"result.csv", "truncation.csv", "translation.csv",
-                                        "state.safetensors"};
+    static const char *const stale[] = {"result.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
     int is = run_there(j), done = is == RERUN_SAME && exists(j->dir, "result.csv");
     int resume = is != RERUN_OTHER && !done && rerun_has_state(j->dir);

@@ -6,7 +6,7 @@
 
 #include "studies/model/network.h"
 #include "studies/plot/plot.h"
-#include "studies/runs/published.h"
+#include "studies/study/beside.h"
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -36,11 +36,7 @@ static const Option word_options[] = {
     {0},
 };
 
-static const Option statistics_options[] = {
-    {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of words, with Tukey's correction", 0, 0},
-    {0},
-};
+static const Option truncation_options[] = {STUDY_TRUNCATION("0"), {0}};
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
@@ -56,103 +52,83 @@ static const Option output_options[] = {
 };
 
 static const OptionGroup word_group = {"Words", 1, word_options};
-static const OptionGroup statistics_group = {"Statistics", 0, statistics_options};
+static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&word_group,
-                                            &network_text_group,
-                                            &network_depth_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &network_limit_group,
-                                            &statistics_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    &word_group,          &truncation_group,       &network_text_group, &network_depth_group,
+    &network_model_group, &network_training_group, &network_seed_group, &network_machine_group,
+    &network_limit_group, &study_statistics_group, &output_group,       NULL};
 
-static int open_study(Sweep *u)
+/* Finds the best sandwich by the first seed on validation, as most sandwiches have no other seed. The
+ * plain interleaved word does not count. */
+static size_t find_best(const Study *u)
 {
-    const Options *o = u->options;
-    TRY(network_check(o));
-    TRY(zoo_open(&u->zoo));
-    TRY(sweep_words(u));
-    TRY(network_corpus(o, 0, &u->corpus));
-    TRY(network_language(o, &u->corpus));
-    TRY(network_adaptive(o, &u->corpus));
-    TRY(sweep_check(u));
-    TRY(runs_warmup(u->options, groups, u->dir));
-    TRY(network_warmup(u->options, &u->corpus));
-    TRY(output_directory(u->dir));
-    u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_same_study(&u->runs, groups));
-    TRY(runs_open(&u->runs));
-    runs_note(&u->runs, "begins: %zu words", u->words);
-    return 0;
-}
-
-static int save(void *study)
-{
-    const Sweep *u = study;
-    TRY(sweep_save(u));
-    return sweep_plots(u);
-}
-
-/* Gives the verdict as compare does, but words that are no better than word frequencies are part of the answer
- * while others are better. */
-static int verdict(const Sweep *u)
-{
-    const RunTable *t = &u->table;
-    const Unigram unigram = runs_unigram(&u->corpus);
-    char names[512] = "";
-    size_t n = 0, better = 0;
-    for (size_t i = 0; i < t->designs; i++) {
-        const RunDesign *d = &t->design[i];
-        int beats = runs_beats_unigram(d->mean[0].mean, d->mean[1].mean, &unigram);
-        better += (size_t)beats;
-        if (beats || n >= sizeof names) continue;
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "", d->name);
+    size_t best = u->designs;
+    for (size_t i = 0; i < u->designs; i++) {
+        double x = u->design[i].run[0].result.valid_ppl;
+        if (sweep_word(u, i)->k < 1 || isnan(x)) continue;
+        if (best == u->designs || x < u->design[best].run[0].result.valid_ppl) best = i;
     }
-    const char *word = network_unit(&u->corpus.vocab)->word;
-    if (n && better) notice_warn("no better than %s frequencies: %s", word, names);
-    return tasks_verdict(u->failed, word, better ? "" : names);
+    return best;
 }
 
-static int study(Sweep *u)
+/* Trains every word with its seeds; then, with --confirm, the best sandwich with the seeds of the baseline. The choice needs
+ * all trainings, so every process waits for them. */
+static int train(Study *u)
 {
-    TRY(open_study(u));
-    TRY(sweep_train(u, u->worker.leader));
-    if (!tasks_write_tables(u->worker.leader)) return 0;
-    TRY(sweep_record(u));
-    TRY(sweep_tables(u));
-    TRY(sweep_show(u));
-    TRY(tasks_save_tables(&u->runs, save, u));
-    return verdict(u);
+    Sweep *of = u->more;
+    size_t seeds = options_size(u->options, "seeds");
+    int confirms = options_flag(u->options, "confirm");
+    TRY(study_train(u, u->worker.leader || confirms, confirms));
+    of->best = find_best(u);
+    StudyDesign *d = of->best < u->designs ? &u->design[of->best] : NULL;
+    if (!confirms || !d || d->seeds >= seeds) return 0;
+    runs_note(&u->runs,
+              "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
+              "seeds",
+              d->spec.scheme->name, u->seed, d->run[0].result.valid_ppl, seeds);
+    TRY(study_seeds(d, seeds));
+    TRY(study_take(u));
+    return study_train(u, u->worker.leader, 0);
 }
 
-static void close_study(Sweep *u)
+static void drop(void *own)
 {
-    sweep_words_free(u);
-    Sheet *const sheets[] = {u->wide,    u->brief,  u->differences, u->correlations,
-                             u->related, u->halves, u->sandwiches,  u->plotted};
-    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++) sheet_free(sheets[i]);
-    for (size_t i = 0; i < sizeof u->own / sizeof *u->own; i++) memory_free(u->own[i]);
-    runtable_close(&u->table);
-    runs_close(&u->runs);
-    corpus_free(&u->corpus);
-    zoo_close(&u->zoo);
+    table_free(((SweepWord *)own)->scheme);
 }
+
+static const StudyKind studies[] = {{
+    .command = "sweep",
+    .design_bytes = sizeof(SweepWord),
+    .study_bytes = sizeof(Sweep),
+    .open = sweep_words,
+    .train = train,
+    .drop = drop,
+    .asked = {.design = "word",
+              .seed = "seed",
+              .measure = {{"valid_ppl", "valid", "validation", 0, 1},
+                          {"test_ppl", "test", "test", 0, 1}}},
+    .runs = sweep_run_names,
+    .value = sweep_value,
+    .mixed = 1,
+    .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},
+              {"words", NULL, STUDY_CSV, sweep_wide},
+              {"brief", "words", STUDY_TEX, sweep_brief},
+              {"correlations", NULL, STUDY_CSV, sweep_correlations},
+              {"related", NULL, 0, sweep_related},
+              {"halves", NULL, STUDY_CSV, sweep_halves},
+              {"sandwich", NULL, STUDY_CSV, sweep_sandwiches},
+              {"families", NULL, STUDY_CSV, sweep_families},
+              {"shown", NULL, 0, sweep_shown}},
+    .csv = "shown",
+    .words = "sweep.md",
+    .print = sweep_print,
+    .save = sweep_plots,
+}};
 
 static int run(Options *o)
 {
-    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
-    Sweep u = {.options = o,
-               .dir = options_text(o, "out"),
-               .worker = worker_find(),
-               .corpus.entropy_rate = NAN,
-               .seed = options_size(o, "seed")};
-    int code = study(&u);
-    close_study(&u);
-    return code;
+    return study_run(studies, groups, o);
 }
 
 static const Kind kinds[] = {
@@ -180,7 +156,7 @@ static const Kind kinds[] = {
                {"runs", sweep_run_columns, "Trainings", 0},
                {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
                {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0},
-               PUBLISHED_TABLE(published_words)},
+               BESIDE_TABLE(beside_words)},
      .plot = {{"permutations",
                "Validation perplexities of random permutations beside the baseline's."},
               {"random", "Validation perplexities of random words of equal parameters beside the "
@@ -189,7 +165,7 @@ static const Kind kinds[] = {
               {"sandwich", "Perplexity against the sandwich coefficient k."},
               {"seeds", "Validation perplexity by seed."},
               {"area", "Validation perplexity against signed area."},
-              PUBLISHED_PLOT}},
+              BESIDE_PLOT}},
     {0}};
 
 const Command command_sweep = {

@@ -1,15 +1,12 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and f a
- * feed-forward sublayer, and what correlates with their perplexities. Its parts: the words (sweep_draw.c,
- * sweep_words.c), their trainings (sweep_runs.c), the table of runs and what is read off it (sweep_table.c,
- * studies/table), words and files (sweep_save.c), plots (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
+ * feed-forward sublayer, and what correlates with their perplexities. Its parts: the row of the study (command_sweep.c,
+ * studies/study), the words (sweep_draw.c, sweep_words.c), tables (sweep_table.c), words (sweep_print.c), plots
+ * (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
  */
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
 
-#include "studies/runs/tasks.h"
-#include "studies/runs/worker.h"
-#include "studies/table/runtable.h"
-#include "studies/tools/select.h"
+#include "studies/study/study.h"
 
 /* The families of words in a sweep; a word may belong to several, and is one model. */
 enum {
@@ -48,88 +45,66 @@ Halves word_halves(const char *word, double s, double f);
 
 /* ---- words ----------------------------------------------------------------------------------------- */
 
+/* What a design of the study has of its own: its word, which is its name. */
 typedef struct {
-    char letters[ZOO_LETTERS + 1];
-    int family;      /* bits 1 << FAMILY_* */
-    int k;           /* sandwich coefficient; -1: none */
-    Table *scheme;   /* Euler sublayers: what is trained */
-    size_t count[2]; /* letters s, f */
-    double area;     /* coefficient of [F,G] of the splitting by exact flows: the signed area */
-    double share;    /* area over that of s^a f^b, a b / 2: -1 .. 1; NaN where a b = 0 */
-    double FFG, FGG; /* coefficients of [F,[F,G]], [[F,G],G] */
+    int family;        /* bits 1 << FAMILY_* */
+    char families[64]; /* their names */
+    int k;             /* sandwich coefficient; -1: none */
+    Table *scheme;     /* Euler sublayers: what is trained */
+    size_t count[2];   /* letters s, f */
+    double area;       /* coefficient of [F,G] of the splitting by exact flows: the signed area */
+    double share;      /* area over that of s^a f^b, a b / 2: -1 .. 1; NaN where a b = 0 */
+    double FFG, FGG;   /* coefficients of [F,[F,G]], [[F,G],G] */
     int order; /* of the splitting by exact flows, for the flow of aF + bG; -1: exact, ab = 0 */
     int order_trained; /* with Euler sublayers; at most 1, whatever the area (trotter verify --claim euler-words) */
     double norm; /* of its leading error: sqrt of the sum of squared coefficients; NaN: none */
     double euler_norm; /* the same with Euler sublayers; NaN where it is not known */
     Halves halves;
-    size_t numbers;    /* of the model, with the given options */
-    size_t seeds;      /* trainings */
-    RunResult *result; /* (seeds); NaN where a run failed */
-} Word;
+} SweepWord;
 
+/* What the study has of its own (Study.more). Its baseline is the interleaved word. */
 typedef struct {
-    Options *options;
-    const char *dir;
-    Worker worker;
-    Runs runs;
-    Zoo zoo;
-    Corpus corpus;
-    size_t pairs; /* n */
-    size_t seed;
+    size_t pairs;   /* n */
     size_t cost[2]; /* numbers of the matrices of a sublayer s, f */
-    size_t words, room;
-    Word *word;
-    size_t interleaved; /* index of the interleaved word; `words` where there is none */
-    size_t best;   /* index of the best sandwich, by its first seed; `words` where there is none */
-    size_t failed; /* runs */
-    char runs_file[OUTPUT_PATH];
-    RunTable table; /* of that file, once all is trained */
-    size_t base;    /* the interleaved word's design in it; table.designs: it has no run */
-    Column *own[4]; /* of wide, brief, sandwiches and differences */
-    Sheet *wide, *brief, *differences, *correlations, *related, *halves, *sandwiches, *plotted;
+    size_t best;    /* the best sandwich, by its first seed; the number of designs: there is none */
 } Sweep;
 
 /* ---- sweep_words.c ---------------------------------------------------------------------------------- */
 
 /* Lists all words that the options ask for, each once, with their theory. */
-int sweep_words(Sweep *u);
-void sweep_words_free(Sweep *u);
+int sweep_words(Study *u);
+const SweepWord *sweep_word(const Study *u, size_t i);
+const Sweep *sweep_of(const Study *u);
 const char *sweep_family(int family); /* "permutation" */
-int sweep_is(const Word *w, int family);
-
-/* ---- sweep_runs.c ----------------------------------------------------------------------------------- */
-
-/* Sets how often each word is trained; fails here where every run would fail. */
-int sweep_check(Sweep *u);
-/* Trains every word with its seeds; then, with --confirm, the best sandwich with the seeds of the baseline. */
-int sweep_train(Sweep *u, int wait);
+/* Returns 1 where a word is of the family; FAMILIES: always. */
+int sweep_is(const SweepWord *w, int family);
 
 /* ---- sweep_table.c --------------------------------------------------------------------------------- */
 
-/* Columns of runs.csv, words.csv, families.csv, sandwich.csv, halves.csv. */
+/* Columns of runs.csv (its first), words.csv, families.csv, sandwich.csv, halves.csv. */
 extern const Column sweep_run_columns[], sweep_word_columns[], sweep_family_columns[],
     sweep_sandwich_columns[], sweep_half_columns[];
+extern const char sweep_run_names[]; /* all of runs.csv */
 
-/* Makes a sheet of these columns, those of runs.csv or the ones that --csv shows: a row for each run that has a result. */
-extern const Column sweep_shown_columns[];
-int sweep_runs_sheet(const Sweep *u, const Column *list, Sheet **out);
-/* Writes DIR/runs.csv. */
-int sweep_record(const Sweep *u);
-/* Reads it back, and makes all sheets. ERR_INPUT, ERR_MEMORY. */
-int sweep_tables(Sweep *u);
-/* Returns 1 where a design of the table is of the family; FAMILIES: always. */
-int sweep_of(const Sweep *u, size_t design, int family);
-/* Returns a design's validation perplexity with the first seed; NaN: none. */
-double sweep_first(const Sweep *u, size_t design);
+/* What a run has under a name of its word's (StudyKind.value). */
+int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+/* Make the tables: of words in order, and from the best to the worst; of correlations, all and those of validation. */
+int sweep_wide(Study *u, Column **own, Sheet **out);
+int sweep_brief(Study *u, Column **own, Sheet **out);
+int sweep_sandwiches(Study *u, Column **own, Sheet **out);
+int sweep_families(Study *u, Column **own, Sheet **out);
+int sweep_halves(Study *u, Column **own, Sheet **out);
+int sweep_correlations(Study *u, Column **own, Sheet **out);
+int sweep_related(Study *u, Column **own, Sheet **out);
+int sweep_shown(Study *u, Column **own, Sheet **out);
 /* sweep_has_baseline returns 1 where the interleaved word has a mean validation perplexity, sweep_is_better where a
  * design's is lower than that. */
-int sweep_has_baseline(const Sweep *u);
-int sweep_is_better(const Sweep *u, size_t design);
+int sweep_has_baseline(const Study *u);
+int sweep_is_better(const Study *u, size_t design);
 
-/* ---- sweep_save.c, sweep_plot.c ---------------------------------------------------------------------- */
+/* ---- sweep_print.c, sweep_plot.c --------------------------------------------------------------------- */
 
-int sweep_show(const Sweep *u);
-int sweep_save(const Sweep *u);
-int sweep_plots(const Sweep *u);
+int sweep_print(const Study *u, int form, int brief, FILE *f);
+int sweep_plots(const Study *u);
 
 #endif

@@ -2,6 +2,7 @@
  * families.csv (a row for each run and family), sandwich.csv, halves.csv and runs.csv. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/plot/plot.h"
@@ -15,13 +16,13 @@ static int column(const char *name)
     return sheet_column(sweep_family_columns, name);
 }
 
-static size_t count_runs(const Sweep *u, int family, double *low, double *high)
+static size_t count_runs(const Study *u, int family, double *low, double *high)
 {
     size_t n = 0;
-    for (size_t i = 0; i < u->words; i++) {
-        const Word *w = &u->word[i];
-        for (size_t k = 0; sweep_is(w, family) && k < w->seeds; k++) {
-            double x = w->result[k].valid_ppl;
+    for (size_t i = 0; i < u->designs; i++) {
+        const StudyDesign *d = &u->design[i];
+        for (size_t k = 0; sweep_is(d->own, family) && k < d->seeds; k++) {
+            double x = d->run[k].result.valid_ppl;
             if (isnan(x)) continue;
             n++;
             *low = fmin(*low, x);
@@ -44,7 +45,7 @@ static void draw_bars(Plot *p, int family, size_t i, double width)
               plot_colour((size_t)family));
 }
 
-static int draw_histogram(const Sweep *u, int family, const char *name, const char *title)
+static int draw_histogram(const Study *u, int family, const char *name, const char *title)
 {
     double low = INFINITY, high = -INFINITY;
     Plot *p;
@@ -80,7 +81,7 @@ static void draw_group(Plot *p, int better)
     plot_interval(p, "#222222", 1.5);
 }
 
-static int draw_halves(const Sweep *u)
+static int draw_halves(const Study *u)
 {
     double low = INFINITY, high = -INFINITY;
     Plot *p;
@@ -101,16 +102,16 @@ static int draw_halves(const Sweep *u)
 
 /* ---- figure 5: the sandwich coefficient --------------------------------------------------------------------- */
 
-static void draw_baseline(const Sweep *u, Plot *p)
+static void draw_baseline(const Study *u, Plot *p)
 {
     double low = INFINITY, high = -INFINITY;
     if (!sweep_has_baseline(u)) return;
-    plot_level(p, u->table.design[u->base].mean[0].mean, "interleaved, mean");
+    plot_level(p, u->table.design[u->baseline].mean[0].mean, "interleaved, mean");
     if (count_runs(u, FAMILY_INTERLEAVED, &low, &high) > 1 && high > low)
         plot_level(p, low, "best seed");
 }
 
-static int draw_sandwiches(const Sweep *u)
+static int draw_sandwiches(const Study *u)
 {
     double low = INFINITY, high = -INFINITY;
     Plot *p;
@@ -118,7 +119,8 @@ static int draw_sandwiches(const Sweep *u)
     PlotFrame frame = {"sandwich", "Sandwiches s^k (sf)^(n-k) f^k", "sandwich coefficient k",
                        "validation perplexity", 0};
     TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set xrange [-0.4:%zu.4]\nset xtics 0,%zu", u->pairs - 1, u->pairs / 12 + 1);
+    plot_setting(p, "set xrange [-0.4:%zu.4]\nset xtics 0,%zu", sweep_of(u)->pairs - 1,
+                 sweep_of(u)->pairs / 12 + 1);
     plot_setting(p, "set offsets 0, 0, graph 0.08, graph 0.08");
     draw_baseline(u, p);
     plot_item(p, "families.csv",
@@ -135,14 +137,14 @@ static int draw_sandwiches(const Sweep *u)
 /* ---- figure 6: words of several seeds ------------------------------------------------------------------------ */
 
 /* Returns the colour of the first family of a word, which is the one on top in `area`. */
-static const char *family_colour(const Word *w)
+static const char *family_colour(const SweepWord *w)
 {
     size_t family = 0;
     while (family + 1 < FAMILIES && !sweep_is(w, (int)family)) family++;
     return plot_colour(family);
 }
 
-static int draw_seeds(const Sweep *u)
+static int draw_seeds(const Study *u)
 {
     size_t rows = 0;
     double low = INFINITY, high = -INFINITY;
@@ -153,21 +155,20 @@ static int draw_seeds(const Sweep *u)
     TRY(plot_new(u->dir, &frame, &p));
     plot_setting(p, "set ytics scale 0 ()\nset yrange [%zu.6:-0.6]\nunset key", rows - 1);
     plot_setting(p, "set offsets graph 0.05, graph 0.05, 0, 0\nset grid noytics");
-    for (size_t i = 0, row = 0; i < u->words; i++) {
-        const Word *w = &u->word[i];
+    for (size_t i = 0, row = 0; i < u->designs; i++) {
+        const char *word = u->design[i].name;
+        const Interval *valid = &u->table.design[i].mean[0];
         char name[64];
-        size_t design = runtable_find(&u->table, 0, w->letters);
-        if (design == u->table.designs || u->table.design[design].mean[0].n < 2) continue;
-        const Interval *valid = &u->table.design[design].mean[0];
-        snprintf(name, sizeof name, "%.40s%s", w->letters, w->letters[40] ? "..." : "");
+        if (valid->n < 2) continue;
+        snprintf(name, sizeof name, "%.40s%s", word, strlen(word) > 40 ? "..." : "");
         plot_tic(p, row, name);
         low = fmin(low, valid->mean - valid->sd);
         high = fmax(high, valid->mean + valid->sd);
         plot_item(
             p, "runs.csv",
             "using (strcol(%d) eq %s ? $%d : NaN):(%zu) with points notitle pt 7 ps 1.2 lc rgb %s",
-            sheet_column(sweep_run_columns, "word"), w->letters,
-            sheet_column(sweep_run_columns, "valid_ppl"), row, family_colour(w));
+            sheet_column(sweep_run_columns, "word"), word,
+            sheet_column(sweep_run_columns, "valid_ppl"), row, family_colour(sweep_word(u, i)));
         plot_item(p, NULL,
                   "'+' using (%.9g):(%zu) every ::::0 with points notitle pt 2 ps 2 lw 2 lc rgb "
                   "'#222222'",
@@ -181,7 +182,7 @@ static int draw_seeds(const Sweep *u)
 
 /* ---- perplexity against area ---------------------------------------------------------------------------------- */
 
-static int draw_areas(const Sweep *u)
+static int draw_areas(const Study *u)
 {
     Plot *p;
     PlotFrame frame = {"area", "Validation perplexity against the signed area of a word",
@@ -202,7 +203,7 @@ static int draw_areas(const Sweep *u)
     return plot_finish(p);
 }
 
-int sweep_plots(const Sweep *u)
+int sweep_plots(const Study *u)
 {
     TRY(draw_histogram(u, FAMILY_PERMUTATION, "permutations",
                        "Permutations of equal counts beside the interleaved word"));

@@ -11,108 +11,61 @@
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
 
-/* A run and its word. */
-typedef struct {
-    const char *word, *scheme, *families, *part, *diverged;
-    size_t layers, seed, sublayers, epochs;
-    double area_size;
-    RunResult run;
-    Word of;
-} WordRow;
-
+const char sweep_run_names[] =
+    "word\0seed\0valid_ppl\0test_ppl\0part\0diverged\0families\0scheme\0layers\0s\0f\0"
+    "sublayers\0k\0area\0|area|\0relative_area\0FFG\0FGG\0order\0order_trained\0error_norm\0"
+    "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
+    "tokens_per_s\0peak_bytes\0epochs\0";
 const Column sweep_run_columns[] = {
-    COLUMN(WordRow, word),
-    COLUMN(WordRow, seed),
-    FIELD(WordRow, "valid_ppl", run.valid_ppl),
-    FIELD(WordRow, "test_ppl", run.test_ppl),
-    COLUMN(WordRow, part, .words = "choice: the run chose its word"),
-    COLUMN(WordRow, diverged),
-    COLUMN(WordRow, families),
-    COLUMN(WordRow, scheme),
-    COLUMN(WordRow, layers),
-    FIELD(WordRow, "s", of.count[0]),
-    FIELD(WordRow, "f", of.count[1]),
-    COLUMN(WordRow, sublayers),
-    FIELD(WordRow, "k", of.k),
-    FIELD(WordRow, "area", of.area),
-    FIELD(WordRow, "|area|", area_size),
-    FIELD(WordRow, "relative_area", of.share),
-    FIELD(WordRow, "FFG", of.FFG),
-    FIELD(WordRow, "FGG", of.FGG),
-    FIELD(WordRow, "order", of.order),
-    FIELD(WordRow, "order_trained", of.order_trained),
-    FIELD(WordRow, "error_norm", of.norm),
-    FIELD(WordRow, "euler_norm", of.euler_norm),
-    FIELD(WordRow, "bottom_s", of.halves.bottom[0]),
-    FIELD(WordRow, "bottom_f", of.halves.bottom[1]),
-    FIELD(WordRow, "top_s", of.halves.top[0]),
-    FIELD(WordRow, "top_f", of.halves.top[1]),
-    FIELD(WordRow, "evals_F", of.count[0]),
-    FIELD(WordRow, "evals_G", of.count[1]),
-    FIELD(WordRow, "params", run.params),
-    FIELD(WordRow, "best_epoch", run.best_epoch),
-    FIELD(WordRow, "tokens_per_s", run.tokens_per_s),
-    FIELD(WordRow, "peak_bytes", run.peak_bytes),
-    COLUMN(WordRow, epochs),
-    {0}};
-
-const Column sweep_shown_columns[] = {COLUMN(WordRow, word),
-                                      FIELD(WordRow, "area", of.area),
-                                      FIELD(WordRow, "evals_F", of.count[0]),
-                                      FIELD(WordRow, "evals_G", of.count[1]),
-                                      FIELD(WordRow, "params", run.params),
-                                      COLUMN(WordRow, seed),
-                                      FIELD(WordRow, "valid_ppl", run.valid_ppl),
-                                      FIELD(WordRow, "test_ppl", run.test_ppl),
-                                      {0}};
+    VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
 
 /* The sandwich that its first seed chose is counted without that seed, which is a lucky one. */
-static int is_choice(const Sweep *u, const Word *w, size_t k)
+static int is_choice(const Study *u, const StudyDesign *d, size_t k)
 {
-    return options_flag(u->options, "confirm") && u->best < u->words && w == &u->word[u->best] &&
-           w->seeds > 1 && k == 0;
+    return options_flag(u->options, "confirm") && d == &u->design[sweep_of(u)->best] &&
+           d->seeds > 1 && k == 0;
 }
 
-static void add_run(const Sweep *u, const Word *w, size_t k, Sheet *out)
+int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
 {
-    char families[96];
-    size_t n = 0;
-    if (isnan(w->result[k].valid_ppl)) return;
-    for (int family = 0; family < FAMILIES; family++)
-        if (sweep_is(w, family))
-            n += (size_t)snprintf(families + n, sizeof families - n, "%s%s", n ? " " : "",
-                                  sweep_family(family));
-    sheet_row(
-        out,
-        &(WordRow){.word = w->letters,
-                   .scheme = w->scheme->name,
-                   .families = families,
-                   .part = is_choice(u, w, k) ? "choice" : NULL,
-                   .diverged = runs_diverged(&w->result[k], 1, u->corpus.vocab.size) ? "yes" : NULL,
-                   .layers = options_size(u->options, "layers"),
-                   .seed = u->seed + k,
-                   .sublayers = w->count[0] + w->count[1],
-                   .epochs = options_size(u->options, "epochs"),
-                   .area_size = fabs(w->area),
-                   .run = w->result[k],
-                   .of = *w});
+    const SweepWord *w = d->own;
+    const double none = NAN, s = (double)w->count[0], f = (double)w->count[1];
+    const struct {
+        const char *name;
+        double x;
+    } list[] = {{"s", s},
+                {"f", f},
+                {"sublayers", s + f},
+                {"k", w->k < 0 ? none : (double)w->k},
+                {"area", w->area},
+                {"|area|", fabs(w->area)},
+                {"relative_area", w->share},
+                {"FFG", w->FFG},
+                {"FGG", w->FGG},
+                {"order", w->order < 0 ? none : (double)w->order},
+                {"order_trained", (double)w->order_trained},
+                {"error_norm", w->norm},
+                {"euler_norm", w->euler_norm},
+                {"bottom_s", w->halves.bottom[0]},
+                {"bottom_f", w->halves.bottom[1]},
+                {"top_s", w->halves.top[0]},
+                {"top_f", w->halves.top[1]}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) {
+            *out = (RunValue){NULL, list[i].x};
+            return 1;
+        }
+    *out = (RunValue){strcmp(name, "families") == 0 ? w->families
+                      : is_choice(u, d, k)          ? "choice"
+                                                    : NULL,
+                      NAN};
+    return strcmp(name, "families") == 0 || strcmp(name, "part") == 0;
 }
 
-int sweep_runs_sheet(const Sweep *u, const Column *list, Sheet **out)
+int sweep_shown(Study *u, Column **own, Sheet **out)
 {
-    TRY(sheet_new(list, out));
-    for (size_t i = 0; i < u->words; i++)
-        for (size_t k = 0; k < u->word[i].seeds; k++) add_run(u, &u->word[i], k, *out);
-    return 0;
-}
-
-int sweep_record(const Sweep *u)
-{
-    Sheet *s;
-    TRY(sweep_runs_sheet(u, sweep_run_columns, &s));
-    int code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
-    sheet_free(s);
-    return code;
+    static const char names[] = "word\0area\0evals_F\0evals_G\0params\0seed\0valid_ppl\0test_ppl\0";
+    return study_runs_sheet(u, names, own, out);
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
@@ -165,37 +118,21 @@ const Column sweep_sandwich_columns[] = {
     VALUE("valid_ppl"),  VALUE("valid_low", .words = STATISTICS_POSITIVE_LOW),
     VALUE("valid_high"), {0}};
 
-int sweep_of(const Sweep *u, size_t design, int family)
+int sweep_has_baseline(const Study *u)
 {
-    const char *name = u->table.design[design].name;
-    for (size_t i = 0; i < u->words; i++)
-        if (strcmp(u->word[i].letters, name) == 0) return sweep_is(&u->word[i], family);
-    return 0;
+    return u->baseline < u->designs && study_design(u, u->baseline)->mean[0].n > 0;
 }
 
-double sweep_first(const Sweep *u, size_t design)
+int sweep_is_better(const Study *u, size_t design)
 {
-    for (size_t i = 0; i < u->words; i++)
-        if (strcmp(u->word[i].letters, u->table.design[design].name) == 0)
-            return u->word[i].result[0].valid_ppl;
-    return NAN;
-}
-
-int sweep_has_baseline(const Sweep *u)
-{
-    return u->base < u->table.designs;
-}
-
-int sweep_is_better(const Sweep *u, size_t design)
-{
-    const RunDesign *d = u->table.design;
-    return sweep_has_baseline(u) && d[design].mean[0].mean < d[u->base].mean[0].mean;
+    return sweep_has_baseline(u) &&
+           study_design(u, design)->mean[0].mean < study_design(u, u->baseline)->mean[0].mean;
 }
 
 static int more(const void *study, const RunTable *t, size_t design, const char *name,
                 RunValue *out)
 {
-    const Sweep *u = study;
+    const Study *u = study;
     (void)t;
     if (strcmp(name, "better") != 0) return 0;
     *out = (RunValue){!sweep_has_baseline(u)       ? NULL
@@ -205,18 +142,26 @@ static int more(const void *study, const RunTable *t, size_t design, const char 
     return 1;
 }
 
-/* Makes the sheets with a row a word: as they are, and from the best to the worst on validation. order (designs): room. */
-static int add_words(Sweep *u, size_t *order)
+int sweep_wide(Study *u, Column **own, Sheet **out)
 {
-    const RunTable *t = &u->table;
-    for (size_t i = 0; i < t->designs; i++) {
+    return study_designs_sheet(u, sweep_word_columns, more, NULL, u->designs, own, out);
+}
+
+int sweep_brief(Study *u, Column **own, Sheet **out)
+{
+    size_t *order = memory_new(u->designs, sizeof *order);
+    if (!order) return ERR_MEMORY;
+    for (size_t i = 0; i < u->designs; i++) {
         size_t at = i;
-        for (; at > 0 && t->design[i].mean[0].mean < t->design[order[at - 1]].mean[0].mean; at--)
+        for (; at > 0 &&
+               study_design(u, i)->mean[0].mean < study_design(u, order[at - 1])->mean[0].mean;
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
-    TRY(runtable_sheet(t, sweep_word_columns, more, u, NULL, t->designs, &u->own[0], &u->wide));
-    return runtable_sheet(t, sweep_word_columns, more, u, order, t->designs, &u->own[1], &u->brief);
+    int code = study_designs_sheet(u, sweep_word_columns, more, order, u->designs, own, out);
+    memory_free(order);
+    return code;
 }
 
 /* ---- data of plots ------------------------------------------------------------------------------- */
@@ -234,34 +179,35 @@ const Column sweep_family_columns[] = {
 
 /* Adds the rows that plots read, one for each run and family. The rows of a family follow one another, as
  * gnuplot sums bins only over neighbouring rows. */
-static int add_families(Sweep *u)
+int sweep_families(Study *u, Column **own, Sheet **out)
 {
-    TRY(sheet_new(sweep_family_columns, &u->plotted));
+    (void)own;
+    TRY(sheet_new(sweep_family_columns, out));
     for (int family = 0; family < FAMILIES; family++)
-        for (size_t i = 0; i < u->words; i++) {
-            const Word *w = &u->word[i];
-            for (size_t k = 0; sweep_is(w, family) && k < w->seeds; k++)
-                if (!isnan(w->result[k].valid_ppl))
-                    sheet_row(u->plotted, &(FamilyRow){sweep_family(family), w->letters,
-                                                       w->k < 0 ? (double)NAN : (double)w->k,
-                                                       w->area, w->norm, w->result[k].valid_ppl,
-                                                       w->result[k].test_ppl, u->seed + k});
+        for (size_t i = 0; i < u->designs; i++) {
+            const StudyDesign *d = &u->design[i];
+            const SweepWord *w = d->own;
+            for (size_t k = 0; sweep_is(w, family) && k < d->seeds; k++) {
+                const RunResult *r = &d->run[k].result;
+                if (!isnan(r->valid_ppl))
+                    sheet_row(*out, &(FamilyRow){sweep_family(family), d->name,
+                                                 w->k < 0 ? (double)NAN : (double)w->k, w->area,
+                                                 w->norm, r->valid_ppl, r->test_ppl, u->seed + k});
+            }
         }
     return 0;
 }
 
-/* Makes the sheet of sandwiches by k. order (designs): room. */
-static int add_sandwiches(Sweep *u, size_t *order)
+int sweep_sandwiches(Study *u, Column **own, Sheet **out)
 {
-    const RunTable *t = &u->table;
-    size_t n = 0;
-    for (int k = 0; k < (int)u->pairs; k++)
-        for (size_t i = 0; i < u->words; i++) {
-            size_t at = u->word[i].k == k ? runtable_find(t, 0, u->word[i].letters) : t->designs;
-            if (at < t->designs) order[n++] = at;
-        }
-    return runtable_sheet(t, sweep_sandwich_columns, NULL, NULL, order, n, &u->own[2],
-                          &u->sandwiches);
+    size_t n = 0, *order = memory_new(u->designs, sizeof *order);
+    if (!order) return ERR_MEMORY;
+    for (int k = 0; k < (int)sweep_of(u)->pairs; k++)
+        for (size_t i = 0; i < u->designs; i++)
+            if (sweep_word(u, i)->k == k) order[n++] = i;
+    int code = runtable_sheet(&u->table, sweep_sandwich_columns, NULL, NULL, order, n, own, out);
+    memory_free(order);
+    return code;
 }
 
 /* ---- halves -------------------------------------------------------------------------------------- */
@@ -285,30 +231,37 @@ const Column sweep_half_columns[] = {
 
 /* Adds the mean count of a kind of sublayer in a half of the drawn words that are better, or not, than the
  * baseline's mean. x (designs): room. */
-static void add_half(Sweep *u, const char *half, const char *kind, int better, double *x)
+static void add_half(const Study *u, const char *half, const char *kind, int better, double *x,
+                     Sheet *out)
 {
     char name[16];
     size_t n = 0;
     snprintf(name, sizeof name, "%s_%s", half, kind);
-    for (size_t i = 0; i < u->table.designs; i++)
-        if ((sweep_of(u, i, FAMILY_PERMUTATION) || sweep_of(u, i, FAMILY_RANDOM)) &&
-            sweep_is_better(u, i) == better)
+    for (size_t i = 0; i < u->designs; i++)
+        if ((sweep_is(sweep_word(u, i), FAMILY_PERMUTATION) ||
+             sweep_is(sweep_word(u, i), FAMILY_RANDOM)) &&
+            study_design(u, i)->mean[0].n && sweep_is_better(u, i) == better)
             x[n++] = runtable_value(&u->table, i, name).x;
-    sheet_row(u->halves,
+    sheet_row(out,
               &(HalfRow){half, kind, better ? "better" : "not better", statistics_mean(x, 1, n)});
 }
 
-static int add_halves(Sweep *u, double *x)
+int sweep_halves(Study *u, Column **own, Sheet **out)
 {
     static const char *const half[] = {"bottom", "top"}, *const kind[] = {"s", "f"};
-    TRY(sheet_new(sweep_half_columns, &u->halves));
+    (void)own;
+    TRY(sheet_new(sweep_half_columns, out));
+    double *x = memory_new(u->designs, sizeof *x);
+    if (!x) return ERR_MEMORY;
     for (int i = 0; i < 2 && sweep_has_baseline(u); i++)
         for (int j = 0; j < 2; j++)
-            for (int better = 1; better >= 0; better--) add_half(u, half[i], kind[j], better, x);
+            for (int better = 1; better >= 0; better--)
+                add_half(u, half[i], kind[j], better, x, *out);
+    memory_free(x);
     return 0;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- correlations ----------------------------------------------------------------------------------------- */
 
 #define QUANTITIES(text, y)                                                           \
     {text, y, "area", "area", NULL}, {text, y, "|area|", "|area|", NULL},             \
@@ -319,53 +272,19 @@ static int add_halves(Sweep *u, double *x)
         text, y, "params", "params", NULL                                             \
     }
 
-static int add_correlations(Sweep *u)
+int sweep_correlations(Study *u, Column **own, Sheet **out)
 {
-    static const RunRelation all[] = {QUANTITIES("validation", "valid_ppl"),
-                                      QUANTITIES("test", "test_ppl"),
-                                      {0}},
-                             shown[] = {QUANTITIES("validation", "valid_ppl"), {0}};
-    TRY(sheet_new(runtable_correlations, &u->correlations));
-    TRY(sheet_new(runtable_correlations, &u->related));
-    TRY(runtable_relate(&u->table, all, "families", u->seed, u->correlations));
-    return runtable_relate(&u->table, shown, "families", u->seed, u->related);
+    static const RunRelation all[] = {
+        QUANTITIES("validation", "valid_ppl"), QUANTITIES("test", "test_ppl"), {0}};
+    (void)own;
+    TRY(sheet_new(runtable_correlations, out));
+    return runtable_relate(&u->table, all, "families", u->seed, *out);
 }
 
-static int add_differences(Sweep *u)
+int sweep_related(Study *u, Column **own, Sheet **out)
 {
-    RunTable *t = &u->table;
-    TRY(runtable_new(t, runtable_differences, &u->own[3], &u->differences));
-    if (sweep_has_baseline(u)) TRY(runtable_baseline(t, t->design[u->base].name, 0));
-    TRY(runtable_dunnett(t, u->differences));
-    return options_flag(u->options, "all-pairs") ? runtable_tukey(t, u->differences) : 0;
-}
-
-static int open_table(Sweep *u)
-{
-    static const RunTableAsked asked = {.design = "word",
-                                        .seed = "seed",
-                                        .measure = {{"valid_ppl", "valid", "validation", 0, 1},
-                                                    {"test_ppl", "test", "test", 0, 1}}};
-    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
-    TRY(runtable_open((const char *[]){u->runs_file}, 1, &asked, &u->table));
-    u->base = u->interleaved == u->words
-                  ? u->table.designs
-                  : runtable_find(&u->table, 0, u->word[u->interleaved].letters);
-    return 0;
-}
-
-int sweep_tables(Sweep *u)
-{
-    TRY(open_table(u));
-    size_t *order = memory_new(u->table.designs, sizeof *order);
-    double *x = memory_new(u->table.designs, sizeof *x);
-    int code = order && x ? add_differences(u) : ERR_MEMORY;
-    if (code == 0) code = add_words(u, order);
-    if (code == 0) code = add_sandwiches(u, order);
-    if (code == 0) code = add_families(u);
-    if (code == 0) code = add_halves(u, x);
-    if (code == 0) code = add_correlations(u);
-    memory_free(order);
-    memory_free(x);
-    return code;
+    static const RunRelation shown[] = {QUANTITIES("validation", "valid_ppl"), {0}};
+    (void)own;
+    TRY(sheet_new(runtable_correlations, out));
+    return runtable_relate(&u->table, shown, "families", u->seed, *out);
 }

@@ -14,7 +14,7 @@ const char *sweep_family(int family)
     return family_name[family];
 }
 
-int sweep_is(const Word *w, int family)
+int sweep_is(const SweepWord *w, int family)
 {
     return family == FAMILIES || (w->family >> family & 1);
 }
@@ -22,7 +22,7 @@ int sweep_is(const Word *w, int family)
 /* ---- theory ---------------------------------------------------------------------------------------- */
 
 /* Finds the error of the splitting by exact flows, in brackets and as a norm. */
-static int find_splitting(const Table *t, Word *w)
+static int find_splitting(const Table *t, SweepWord *w)
 {
     Brackets b;
     Theory theory;
@@ -46,15 +46,16 @@ static int find_splitting(const Table *t, Word *w)
     return 0;
 }
 
-static int find_theory(const Sweep *u, Word *w)
+static int find_theory(const Study *u, const char *letters, SweepWord *w)
 {
+    const size_t *cost = sweep_of(u)->cost;
     char name[TABLE_NAME];
     Table *exact;
     Theory theory;
-    snprintf(name, sizeof name, "word:%s:euler", w->letters); /* as train names it */
-    TRY(zoo_find(&u->zoo, name, "euler", &w->scheme));
-    snprintf(name, sizeof name, "word:%s:exact", w->letters);
-    TRY(zoo_find(&u->zoo, name, "exact", &exact));
+    snprintf(name, sizeof name, "word:%s:euler", letters); /* as train names it */
+    TRY(zoo_find(&u->schemes.zoo, name, "euler", &w->scheme));
+    snprintf(name, sizeof name, "word:%s:exact", letters);
+    TRY(zoo_find(&u->schemes.zoo, name, "exact", &exact));
     int code = find_splitting(exact, w);
     table_free(exact);
     TRY(code);
@@ -63,86 +64,89 @@ static int find_theory(const Sweep *u, Word *w)
     w->euler_norm = sqrt(theory.error_norm2);
     double most = 0.5 * (double)w->count[0] * (double)w->count[1];
     w->share = most > 0 ? w->area / most : NAN;
-    w->halves = word_halves(w->letters, (double)u->cost[0], (double)u->cost[1]);
+    w->halves = word_halves(letters, (double)cost[0], (double)cost[1]);
     return 0;
 }
 
 /* ---- the list -------------------------------------------------------------------------------------- */
 
-static int make_word(Sweep *u, const char *letters, size_t *at)
+static size_t find(const Study *u, const char *letters)
 {
-    if (u->words == u->room) {
-        size_t room = u->room ? 2 * u->room : 32;
-        Word *grown = memory_grow(u->word, u->room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        u->word = grown;
-        u->room = room;
-    }
-    Word *w = &u->word[ *at = u->words++];
-    *w = (Word){.k = -1};
-    snprintf(w->letters, sizeof w->letters, "%s", letters);
-    for (const char *c = letters; *c; c++) w->count[*c == 'f']++;
-    return find_theory(u, w);
+    size_t i = 0;
+    while (i < u->designs && strcmp(u->design[i].name, letters) != 0) i++;
+    return i;
 }
 
-/* Adds a word, or a family to a word that is there; *at: its index. k: -1 except for a sandwich. */
-static int add(Sweep *u, const char *letters, int family, int k, size_t *at)
+static int make_word(Study *u, const char *letters)
 {
-    for (*at = 0; *at < u->words && strcmp(u->word[*at].letters, letters) != 0;) ++*at;
-    if (*at == u->words) TRY(make_word(u, letters, at));
-    Word *w = &u->word[*at];
+    StudyDesign *d;
+    const RunSpec spec = {.layers = options_size(u->options, "layers")};
+    TRY(study_add(u, letters, &spec, 0, &d));
+    SweepWord *w = d->own;
+    w->k = -1;
+    for (const char *c = letters; *c; c++) w->count[*c == 'f']++;
+    TRY(find_theory(u, letters, w));
+    d->spec.scheme = w->scheme;
+    return 0;
+}
+
+/* Adds a word, or a family to a word that is there. k: -1 except for a sandwich. */
+static int add(Study *u, const char *letters, int family, int k)
+{
+    size_t at = find(u, letters);
+    if (at == u->designs) TRY(make_word(u, letters));
+    SweepWord *w = u->design[at].own;
     w->family |= 1 << family;
     if (w->k < 0) w->k = k;
     return 0;
 }
 
-void sweep_words_free(Sweep *u)
+const SweepWord *sweep_word(const Study *u, size_t i)
 {
-    for (size_t i = 0; i < u->words; i++) {
-        table_free(u->word[i].scheme);
-        memory_free(u->word[i].result);
-    }
-    u->word = memory_free(u->word);
-    u->words = 0;
+    return u->design[i].own;
+}
+
+const Sweep *sweep_of(const Study *u)
+{
+    return u->more;
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------------- */
 
 /* Makes the i-th draw; returns 1 where it is a word. */
-static int draw(const Sweep *u, int family, uint64_t i, char *word)
+static int draw(const Study *u, int family, uint64_t i, char *word)
 {
     uint64_t seed = options_size(u->options, "word-seed");
-    uint64_t budget = (uint64_t)u->pairs * (u->cost[0] + u->cost[1]);
-    if (family == FAMILY_RANDOM) return draw_word(seed, i, u->cost[0], u->cost[1], budget, word);
-    draw_permutation(seed, i, u->pairs, word);
+    const Sweep *of = u->more;
+    uint64_t budget = (uint64_t)of->pairs * (of->cost[0] + of->cost[1]);
+    if (family == FAMILY_RANDOM) return draw_word(seed, i, of->cost[0], of->cost[1], budget, word);
+    draw_permutation(seed, i, of->pairs, word);
     return 1;
 }
 
 /* Draws `wanted` different words. A draw that is no word, or was drawn before, is dropped. So a smaller
  * number gives the first words of a larger one. */
-static int draw_all(Sweep *u, int family, size_t wanted)
+static int draw_all(Study *u, int family, size_t wanted)
 {
     char word[ZOO_LETTERS + 1];
-    size_t at, found = 0;
+    size_t found = 0;
     uint64_t tries = 1000 + 200 * (uint64_t)wanted;
     for (uint64_t i = 0; found < wanted && i < tries; i++) {
         if (!draw(u, family, i, word)) continue;
-        size_t there = 0;
-        while (there < u->words && strcmp(u->word[there].letters, word) != 0) there++;
-        if (there < u->words && sweep_is(&u->word[there], family)) continue;
-        TRY(add(u, word, family, -1, &at));
+        size_t there = find(u, word);
+        if (there < u->designs && sweep_is(sweep_word(u, there), family)) continue;
+        TRY(add(u, word, family, -1));
         found++;
     }
     if (found == wanted) return 0;
-    return error_set(ERR_INPUT,
-                     "%zu different %s words of %zu pairs are asked for; %llu draws gave %zu",
-                     wanted, sweep_family(family), u->pairs, (unsigned long long)tries, found);
+    return error_set(
+        ERR_INPUT, "%zu different %s words of %zu pairs are asked for; %llu draws gave %zu", wanted,
+        sweep_family(family), sweep_of(u)->pairs, (unsigned long long)tries, found);
 }
 
-static int add_given(Sweep *u, const char *list)
+static int add_given(Study *u, const char *list)
 {
     char word[ZOO_LETTERS + 1];
-    size_t at;
     if (!list) return 0;
     for (const char *c = list; *c;) {
         size_t n = strcspn(c, ",");
@@ -152,7 +156,7 @@ static int add_given(Sweep *u, const char *list)
                              "(feed-forward), separated by commas; '%.*s' is none",
                              ZOO_LETTERS, n < 40 ? (int)n : 40, c);
         snprintf(word, sizeof word, "%.*s", (int)n, c);
-        TRY(add(u, word, FAMILY_GIVEN, -1, &at));
+        TRY(add(u, word, FAMILY_GIVEN, -1));
         c += n;
         if (*c == ',' && !*++c)
             return error_set(ERR_INPUT, "--words: a word is missing at the end");
@@ -160,42 +164,52 @@ static int add_given(Sweep *u, const char *list)
     return 0;
 }
 
-static int add_sandwiches(Sweep *u)
+static int add_sandwiches(Study *u)
 {
     char word[ZOO_LETTERS + 1];
-    size_t at;
-    for (size_t k = 0; k < u->pairs; k++) {
-        sandwich_word(u->pairs, k, word);
-        TRY(add(u, word, FAMILY_SANDWICH, (int)k, &at));
+    size_t n = sweep_of(u)->pairs;
+    for (size_t k = 0; k < n; k++) {
+        sandwich_word(n, k, word);
+        TRY(add(u, word, FAMILY_SANDWICH, (int)k));
     }
     return 0;
 }
 
-/* Sets the numbers in the matrices of a sublayer, without biases and norms: 4 d^2, 2 d M. */
-static void find_costs(Sweep *u)
+/* Sets how often each word is trained, and the names of its families. */
+static int finish(const Study *u)
 {
-    size_t d = options_size(u->options, "width"), M = options_size(u->options, "inner");
-    u->cost[0] = 4 * d * d;
-    u->cost[1] = 2 * d * M;
+    for (size_t i = 0; i < u->designs; i++) {
+        SweepWord *w = u->design[i].own;
+        int often = sweep_is(w, FAMILY_INTERLEAVED) || sweep_is(w, FAMILY_GIVEN);
+        size_t n = 0;
+        for (int family = 0; family < FAMILIES; family++)
+            if (sweep_is(w, family))
+                n += (size_t)snprintf(w->families + n, sizeof w->families - n, "%s%s", n ? " " : "",
+                                      sweep_family(family));
+        TRY(study_seeds(&u->design[i], options_size(u->options, often ? "seeds" : "family-seeds")));
+    }
+    return 0;
 }
 
-int sweep_words(Sweep *u)
+int sweep_words(Study *u)
 {
     const Options *o = u->options;
+    Sweep *of = u->more;
     char word[ZOO_LETTERS + 1];
-    size_t at;
-    u->pairs = options_size(o, "pairs");
-    find_costs(u);
-    sandwich_word(u->pairs, 0, word);
-    if (options_flag(o, "interleaved")) TRY(add(u, word, FAMILY_INTERLEAVED, -1, &at));
+    size_t width = options_size(o, "width");
+    *of = (Sweep){options_size(o, "pairs"), /* without biases and norms: 4 d^2, 2 d M */
+                  {4 * width * width, 2 * width * options_size(o, "inner")},
+                  SIZE_MAX};
+    TRY(zoo_open(&u->schemes.zoo));
+    sandwich_word(of->pairs, 0, word);
+    if (options_flag(o, "interleaved")) TRY(add(u, word, FAMILY_INTERLEAVED, -1));
     TRY(draw_all(u, FAMILY_PERMUTATION, options_size(o, "permutations")));
     TRY(draw_all(u, FAMILY_RANDOM, options_size(o, "random")));
     if (options_flag(o, "sandwiches")) TRY(add_sandwiches(u));
     TRY(add_given(u, options_text(o, "words")));
-    for (u->interleaved = 0; u->interleaved < u->words; u->interleaved++)
-        if (strcmp(u->word[u->interleaved].letters, word) == 0) break;
-    if (u->interleaved < u->words) u->word[u->interleaved].family |= 1 << FAMILY_INTERLEAVED;
-    if (u->words) return 0;
+    u->baseline = find(u, word);
+    if (u->baseline < u->designs) TRY(add(u, word, FAMILY_INTERLEAVED, -1));
+    if (u->designs) return finish(u);
     return error_set(ERR_INPUT, "nothing to train: --interleaved, --permutations, --random, "
                                 "--sandwiches and --words say which words");
 }

@@ -175,12 +175,17 @@ double runtable_even(const RunTable *t, size_t design, const char *column);
         .name = __VA_ARGS__ \
     }
 
+/* Returns what a row has under the name of a column (or its head, without a name). */
+typedef RunValue RunValueOf(const void *of, size_t row, const char *name);
+/* Makes a table of such rows. *own: the columns, to be kept as long as the sheet (memory_free). ERR_MEMORY. */
+int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows,
+                    Column **own, Sheet **out);
+
 /* Values that a study computes itself: returns 1 and sets *out where the name is one. */
 typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
                     RunValue *out);
-/* Makes a table with a row a design: the columns of `list`, found by their names (or heads, without a name) through more,
- * where it is not NULL, and runtable_value. order: of the designs (count); NULL: all as they are. *own: the columns, to be
- * kept as long as the sheet (memory_free). ERR_MEMORY. */
+/* Makes one with a row a design, of more, where it is not NULL, and runtable_value. order: of the designs (count); NULL: all
+ * as they are. */
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
                    const size_t *order, size_t count, Column **own, Sheet **out);
 

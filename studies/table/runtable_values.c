@@ -174,22 +174,12 @@ typedef struct {
     char number[32];
 } Value;
 
-static RunValue value_of(const RunTable *t, RunMore *more, const void *study, size_t design,
-                         const Column *c)
-{
-    RunValue v = none;
-    const char *name = c->name ? c->name : c->head;
-    if (more && more(study, t, design, name, &v)) return v;
-    return runtable_value(t, design, name);
-}
-
-/* Fills a row of values (columns); a column's type becomes text where a design has a text, and numbers in it are written
+/* Fills a row of values (columns); a column's type becomes text where a row has a text, and numbers in it are written
  * out. */
-static void fill(const RunTable *t, Column *list, RunMore *more, const void *study, size_t design,
-                 Value *row)
+static void fill(Column *list, RunValueOf *value, const void *of, size_t at, Value *row)
 {
     for (Column *c = list; c->name || c->head; c++, row++) {
-        row->of = value_of(t, more, study, design, c);
+        row->of = value(of, at, c->name ? c->name : c->head);
         if (row->of.text) c->type = SHEET_TEXT;
         sheet_number(row->of.x, row->number);
         if (c->type == SHEET_TEXT && !row->of.text) row->of.text = row->number;
@@ -197,34 +187,64 @@ static void fill(const RunTable *t, Column *list, RunMore *more, const void *stu
 }
 
 /* row (columns): room. */
-static int add_rows(const RunTable *t, Column *list, RunMore *more, const void *study,
-                    const size_t *order, size_t count, Value *row, Sheet **out)
+static int add_rows(Column *list, RunValueOf *value, const void *of, size_t rows, Value *row,
+                    Sheet **out)
 {
     for (Column *c = list; c->name || c->head; c++) c->type = SHEET_DOUBLE;
-    for (size_t i = 0; i < t->designs; i++) fill(t, list, more, study, i, row);
+    for (size_t i = 0; i < rows; i++) fill(list, value, of, i, row);
     for (Column *c = list; c->name || c->head; c++)
         c->at = (size_t)(c - list) * sizeof(Value) +
                 (c->type == SHEET_TEXT ? offsetof(Value, of.text) : offsetof(Value, of.x));
     TRY(sheet_new(list, out));
-    for (size_t k = 0; k < count; k++) {
-        fill(t, list, more, study, order ? order[k] : k, row);
+    for (size_t i = 0; i < rows; i++) {
+        fill(list, value, of, i, row);
         sheet_row(*out, row);
     }
     return 0;
 }
 
+/* Copies a list of columns, of which there are *n; NULL: out of memory. */
+static Column *copy(const Column *list, size_t *n)
+{
+    for (*n = 0; list[*n].name || list[*n].head;) ++*n;
+    Column *own = memory_new(*n + 1, sizeof *own);
+    if (own) memcpy(own, list, (*n + 1) * sizeof *own);
+    return own;
+}
+
+int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows,
+                    Column **own, Sheet **out)
+{
+    size_t n;
+    *out = NULL;
+    *own = copy(list, &n);
+    Value *row = memory_new(n, sizeof *row);
+    int code = row && *own ? add_rows(*own, value, of, rows, row, out) : ERR_MEMORY;
+    memory_free(row);
+    return code;
+}
+
+/* A table with a row a design. */
+typedef struct {
+    const RunTable *t;
+    RunMore *more;
+    const void *study;
+    const size_t *order;
+} Designs;
+
+static RunValue of_design(const void *of, size_t row, const char *name)
+{
+    const Designs *d = of;
+    size_t design = d->order ? d->order[row] : row;
+    RunValue v = none;
+    if (d->more && d->more(d->study, d->t, design, name, &v)) return v;
+    return runtable_value(d->t, design, name);
+}
+
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
                    const size_t *order, size_t count, Column **own, Sheet **out)
 {
-    size_t n = 0;
-    while (list[n].name || list[n].head) n++;
-    Value *row = memory_new(n, sizeof *row);
-    *own = memory_new(n + 1, sizeof **own);
-    *out = NULL;
-    if (*own) memcpy(*own, list, (n + 1) * sizeof **own);
-    int code = row && *own ? add_rows(t, *own, more, study, order, count, row, out) : ERR_MEMORY;
-    memory_free(row);
-    return code;
+    return runtable_values(list, of_design, &(Designs){t, more, study, order}, count, own, out);
 }
 
 int runtable_places(const RunTable *t)
@@ -237,12 +257,10 @@ int runtable_places(const RunTable *t)
 
 int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out)
 {
-    size_t n = 0;
-    while (list[n].name || list[n].head) n++;
-    *own = memory_new(n + 1, sizeof **own);
+    size_t n;
+    *own = copy(list, &n);
     *out = NULL;
     if (!*own) return ERR_MEMORY;
-    memcpy(*own, list, (n + 1) * sizeof **own);
     for (Column *c = *own; c->name || c->head; c++) {
         if (c->form == SHEET_FIXED && !c->digits) c->digits = (short)runtable_places(t);
         if (t->measures == 1 && c->name && strcmp(c->name, "measure") == 0) c->place = 0;

@@ -33,7 +33,7 @@ int check_published(const Zoo *z, const char *const *arg, Finding *f)
         "as published: %s, %s layer%s %.2f; %s, %s layers %.2f (%s; no spread over trainings is "
         "told)",
         a->row, arg[2], atoi(arg[2]) > 1 ? "s" : "", a->figure, b->row, arg[4], b->figure,
-        published_measure(a->measure));
+        published_measures[a->measure].words);
     return 0;
 }
 

@@ -316,7 +316,7 @@ TEST(test_compare)
     char *first = strdup(out);
     assert_non_null(strstr(first, "\nlie-trotter:euler,1,attention,"));
     assert_non_null(strstr(first, "\nunigram,"));
-    assert_true(file_exists("both/compare.md") && file_exists("both/perplexity.png") &&
+    assert_true(file_exists("both/compare.md") && file_exists("both/evaluations.png") &&
                 file_exists("both/curves.svg") && file_exists("both/work.svg"));
     run_ok(args); /* reads the runs of the first */
     assert_string_equal(out, first);

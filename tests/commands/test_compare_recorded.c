@@ -21,6 +21,8 @@ TEST_BETWEEN(test_again, undrawn, NULL)
     run_ok(line);
     strcpy(trained, out);
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
+    assert_true(number(trained, "heun-layer,", "state_norm_high") >
+                number(trained, "heun-layer,", "state_norm"));
     take("trained", "again");
     snprintf(line, sizeof line, "compare --out again %s", args);
     run_ok(line);

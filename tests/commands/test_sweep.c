@@ -411,39 +411,6 @@ TEST(test_differences)
     assert_string_equal(cell(big, "fsfsfs,ssfsff,validation,", "low"), "");
 }
 
-/* ---- several processes ------------------------------------------------------------------------- */
-
-/* Two processes share a study, and one is killed in the middle of a run: every run is done once, and the tables
- * are those of a study that was never stopped. */
-TEST(test_shared)
-{
-    static const char args[] =
-        "sweep --interleaved --permutations 3 --seeds 2 --epochs 40 --out %s" LONG;
-    char line[512], model[64] = "shared/runs/word:sfsfsf:euler-seed1/model.safetensors";
-    snprintf(line, sizeof line, args, "shared");
-    pid_t a = start(line, "a");
-    for (int i = 0; i < 4000 && !file_exists(model); i++) pause_ms(5);
-    pid_t b = start(line, "b");
-    pause_ms(50);
-    test_signal(a, SIGKILL);
-    assert_int_equal(shell_finish(a), -SIGKILL);
-    assert_false(file_exists("shared/runs/word:sfsfsf:euler-seed1/result.csv"));
-    pid_t c = start(line, "c");
-    assert_int_equal(shell_finish(b), 0);
-    assert_int_equal(shell_finish(c), 0);
-    char x[8192], y[8192];
-    file_read("b.out", x, sizeof x);
-    file_read("c.out", y, sizeof y);
-    assert_string_equal(x, y);
-    file_read("shared/study.log", big, sizeof big);
-    int runs = count_lines(x) - 1;
-    if (count_words(big, " is done") != runs || count_words(big, ", left over by ") != 1)
-        fail_msg("%s", big);
-    snprintf(line, sizeof line, args, "alone-study");
-    run_ok(line);
-    assert_string_equal(out, x);
-}
-
 TEST(test_refused)
 {
     static const struct {

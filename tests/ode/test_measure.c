@@ -451,16 +451,14 @@ TEST(test_closed_flows)
     }
 }
 
-/* ---- solutions that schemes share; the forecast of a study ----------------------------------------- */
+/* ---- solutions that schemes share ------------------------------------------------------------------- */
 
 static size_t values; /* calls of counted() */
-static useconds_t pause_us;
 
-/* Computes u' = -u, and sleeps pause_us where it is set. */
+/* Computes u' = -u. */
 FIELD(counted)
 {
     values++;
-    if (pause_us) usleep(pause_us);
     dy[0] = -y[0];
 }
 
@@ -495,28 +493,6 @@ TEST(test_solved)
         }
         solved_free(s.solved);
     }
-}
-
-/* Euler's method over 4, 8, ... 64 steps takes 124 values of F, a millisecond each at least. Controls: a field that
- * costs nothing, and local errors, of five steps. */
-TEST(test_forecast)
-{
-    System s = scalar_system(counted, rest);
-    OWN_TABLE *t = scheme("euler");
-    OrderOptions o = {.halvings = 4};
-    Forecast slow, fast, local;
-    s.h0 = 0.25;
-    pause_us = 1000;
-    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &slow), 0);
-    o.local = 1;
-    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &local), 0);
-    pause_us = 0;
-    o.local = 0;
-    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &fast), 0);
-    assert_true(slow.steps >= 0.05 && slow.prediction > 0);
-    assert_true(fast.steps < slow.steps / 4 && local.steps < slow.steps / 4);
-    o.halvings = 3;
-    assert_int_equal(order_forecast(t, &s, &o, 1, 1, &fast), ERR_INPUT);
 }
 
 TEST(test_memory)

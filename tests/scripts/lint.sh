@@ -46,7 +46,7 @@ tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
 tests/cuda: tests/cuda tests/lib kernels"
 # A command includes its own folder and what all commands share, and no other command; a folder of tests likewise.
-shared='studies/runs studies/table studies/measure studies/metrics studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels'
+shared='studies/study studies/runs studies/table studies/measure studies/metrics studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels'
 rules_of() {
     allowed=$(echo "$rules" | sed -n "s|^$1: *||p")
     case $1 in

@@ -4,11 +4,9 @@
 
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
-#include "studies/tools/csv.h"
-#include "studies/runs/published.h"
+#include "studies/study/beside.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 
@@ -37,7 +35,8 @@ static const Published *row_of(const char *name, size_t layers, int measure)
 {
     const Published *p = published;
     while (p < published + published_count &&
-           (strcmp(p->scheme, name) != 0 || p->layers != layers || p->measure != measure))
+           (p->encoder || !p->scheme || strcmp(p->scheme, name) != 0 || p->layers != layers ||
+            p->measure != measure))
         p++;
     assert_true(p < published + published_count);
     return p;
@@ -49,7 +48,16 @@ TEST(test_rows)
 {
     for (const Published *p = published; p < published + published_count; p++) {
         assert_true(*p->source && *p->row && *p->corpus && *p->size && *p->note);
-        assert_true(p->figure > 0 && p->layers > 0 && *published_measure(p->measure));
+        assert_true(p->figure > 0 && *published_measures[p->measure].words);
+        assert_int_equal(p->layers > 0, p->measure < MEASURE_BLEU);
+        if (p->measure >= MEASURE_BLEU) {
+            Table *t;
+            if (!p->scheme) continue;
+            table_free(scheme(p->encoder));
+            assert_int_equal(zoo_find_decoder(&zoo, p->scheme, "euler", &t), 0);
+            table_free(t);
+            continue;
+        }
         table_free(scheme(p->scheme));
         const Published *b = published_baseline(p);
         size_t baselines = 0;
@@ -128,7 +136,7 @@ static int same(const Published *p, const char *name, size_t layers, int norm)
     int is = -1;
     o.layers = layers;
     o.norm = norm;
-    if (published_same(&zoo, &o, p, t, &is) != 0) fail_msg("%s: %s", name, error_text());
+    if (beside_same(&zoo, &o, p, t, &is) != 0) fail_msg("%s: %s", name, error_text());
     table_free(t);
     return is;
 }
@@ -171,99 +179,139 @@ static int near(double a, double b)
 
 #define T2 (0.95 * sqrt(2 / (1 - 0.95 * 0.95))) /* t_(0.975, 2), in closed form */
 
+enum { DESIGNS = 5, SEEDS = 3 };
+static StudyRun runs[DESIGNS][SEEDS];
+static StudyDesign designs[DESIGNS];
+static Options *options;
+
+/* Makes a study of these designs, none of whose runs has a result. */
+static Study study_of(const char *const *names, size_t n)
+{
+    static const char *const none[] = {"trotter", "compare", "--width", "8",        "--inner",
+                                       "16",      "--heads", "2",       "--layers", "1"};
+    static const StudyKind kinds[] = {{.asked = {.design = "scheme"}},
+                                      {.asked = {.design = "word"}}};
+    assert_int_equal(options_new(network_groups, &options), 0);
+    for (int i = 2; i < 10; i += 2)
+        assert_int_equal(options_set(options, OPTION_ARGUMENT, "", none[i] + 2, none[i + 1]), 0);
+    for (size_t i = 0; i < n; i++) {
+        designs[i] = (StudyDesign){.spec = {.scheme = scheme(names[i]), .layers = 1},
+                                   .same = i,
+                                   .seeds = 2,
+                                   .run = runs[i]};
+        snprintf(designs[i].name, sizeof designs[i].name, "%s", names[i]);
+        for (size_t k = 0; k < SEEDS; k++) runs[i][k].result = runs_none;
+    }
+    return (Study){.kind = kinds,
+                   .options = options,
+                   .schemes.zoo = zoo,
+                   .corpus = treebank(),
+                   .designs = n,
+                   .design = designs};
+}
+
+static void free_study(const Study *u)
+{
+    for (size_t i = 0; i < u->designs; i++) table_free((Table *)u->design[i].spec.scheme);
+    options_free(options);
+}
+
+static void give(size_t design, size_t k, double valid, double test)
+{
+    runs[design][k].result.valid_ppl = valid;
+    runs[design][k].result.test_ppl = test;
+}
+
 /* By hand, with two seeds: mean of 120 and 130, half of the interval t |120 - 130| / 2. The ratio's logarithm is
- * a difference of means, with a standard deviation pooled over both designs. */
+ * a difference of means, with a standard deviation pooled over both designs: a deeper one, one that is the same map as
+ * another and one that diverged do not count. */
 TEST(test_arithmetic)
 {
-    const RunResult ours[] = {
-        {0, 0, 120, 110, 0, 0}, {0, 0, 130, 100, 0, 0}, {0, 0, NAN, NAN, 0, 0}};
-    const RunResult base[] = {{0, 0, 150, 100, 0, 0}, {0, 0, 140, 100, 0, 0}};
-    Design list[] = {{"a", NULL, 1, 3, ours, 1},
-                     {"b", NULL, 1, 2, base, 1},
-                     {"deeper", NULL, 2, 2, ours, 1},
-                     {"the same as b", NULL, 1, 2, base, 0}};
-    Design a = list[0], b = list[1];
+    static const char *const names[] = {"euler", "heun", "rk4", "transformer", "macaron"};
+    Study u = study_of(names, DESIGNS);
+    static const double made[DESIGNS][4] = {{120, 110, 130, 100},
+                                            {150, 100, 140, 100},
+                                            {10, 10, 20, 20},
+                                            {10, 10, 20, 20},
+                                            {10, 10, 1e5, 20}};
+    for (size_t i = 0; i < DESIGNS; i++)
+        for (size_t k = 0; k < 2; k++) give(i, k, made[i][2 * k], made[i][2 * k + 1]);
+    designs[0].seeds = 3;
+    designs[2].spec.layers = 2;
+    designs[3].same = 1;
+    const StudyDesign *a = &designs[0], *b = &designs[1];
     const Published *p = row_of("heun-layer", 1, MEASURE_UNSAID);
     Pooled spread[2];
     Beside x;
-    assert_int_equal(published_spread(p, list, 4, spread), 0);
+    assert_int_equal(beside_spread(&u, p, spread), 0);
     assert_true(spread[0].df == 2 && spread[1].df == 2);
-    assert_int_equal(published_beside(p, &a, &b, spread, &x), 0);
+    assert_int_equal(beside_compare(p, a, b, spread, &x), 0);
     assert_true(x.value[0].n == 2 && near(x.value[0].mean, 125));
     assert_true(near(x.value[0].high, 125 + 5 * T1));
     assert_true(near(x.less[0].mean, 125 - 131.80) && near(x.less[0].low, 125 - 5 * T1 - 131.80));
     assert_true(near(x.less[1].mean, 105 - 131.80));
     assert_true(near(x.ratio, 131.80 / 142.33));
-    double u = log(120.0 / 150), v = log(130.0 / 140);
+    double l = log(120.0 / 150), v = log(130.0 / 140);
     double sd = sqrt((pow(log(120.0 / 130), 2) + pow(log(150.0 / 140), 2)) / 4);
     assert_true(near(spread[0].sd, sd));
-    assert_true(near(x.gain[0].mean, exp((u + v) / 2)));
-    assert_true(near(x.gain[0].low, exp((u + v) / 2 - T2 * sd)));
+    assert_true(near(x.gain[0].mean, exp((l + v) / 2)));
+    assert_true(near(x.gain[0].low, exp((l + v) / 2 - T2 * sd)));
     assert_true(near(x.gain[1].mean, sqrt(1.1 * 1.0)));
     assert_false(near(x.gain[0].mean, 125.0 / 145)); /* the ratio of means differs */
     /* a baseline has no gain; a study without one has none either */
-    assert_int_equal(published_beside(published_baseline(p), &a, &a, spread, &x), 0);
+    assert_int_equal(beside_compare(published_baseline(p), a, a, spread, &x), 0);
     assert_true(isnan(x.ratio) && !x.base && x.gain[0].n == 0 && isnan(x.gain[0].mean));
-    assert_int_equal(published_beside(p, &a, NULL, spread, &x), 0);
+    assert_int_equal(beside_compare(p, a, NULL, spread, &x), 0);
     assert_true(!isnan(x.ratio) && x.gain[0].n == 0);
+    free_study(&u);
 }
 
 /* A figure of one text has no difference from the other text's; bits have base 2. */
 TEST(test_measures)
 {
-    const RunResult ours = {0, 0, 4, 8, 0, 0}, base = {0, 0, 16, 16, 0, 0};
-    Design a = {"a", NULL, 1, 1, &ours, 1}, b = {"b", NULL, 1, 1, &base, 1};
+    static const char *const names[] = {"euler", "heun"};
+    Study u = study_of(names, 2);
     const Pooled none[2] = {{0, NAN}, {0, NAN}};
     Beside x;
-    assert_int_equal(published_beside(row_of("sandwich:24-5", 1, MEASURE_BITS), &a, &b, none, &x),
+    give(0, 0, 4, 8);
+    give(1, 0, 16, 16);
+    assert_int_equal(beside_compare(row_of("sandwich:24-5", 1, MEASURE_BITS), &designs[0],
+                                    &designs[1], none, &x),
                      0);
     assert_true(x.value[1].mean == 3 && near(x.less[1].mean, 3 - 0.968) && x.less[0].n == 0);
     assert_true(near(x.gain[1].mean, 0.75) && isnan(x.gain[1].low));
-    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_VALID), &a, &b, none, &x),
+    assert_int_equal(beside_compare(row_of("sandwich:16-6", 1, MEASURE_VALID), &designs[0],
+                                    &designs[1], none, &x),
                      0);
     assert_true(near(x.less[0].mean, 4 - 17.84) && isnan(x.less[1].mean));
-    assert_int_equal(published_beside(row_of("sandwich:16-6", 1, MEASURE_TEST), &a, &b, none, &x),
+    assert_int_equal(beside_compare(row_of("sandwich:16-6", 1, MEASURE_TEST), &designs[0],
+                                    &designs[1], none, &x),
                      0);
     assert_true(isnan(x.less[0].mean) && near(x.less[1].mean, 8 - 17.96));
+    free_study(&u);
 }
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 
-static const char *const names[] = {"transformer", "heun-layer", "rk4-layer", "heun", "repeat:2"};
-enum { NAMES = 5, SEEDS = 2 };
-static RunResult results[NAMES][SEEDS];
-static Design designs[NAMES];
-
-static PublishedStudy study_of(const Corpus *c)
+static Study made_study(const char *dir)
 {
-    for (size_t i = 0; i < NAMES; i++) {
-        for (size_t k = 0; k < SEEDS; k++)
-            results[i][k] = (RunResult){.valid_ppl = 140 - 5 * (double)i + (double)k,
-                                        .test_ppl = 130 - 5 * (double)i + (double)(i * k)};
-        designs[i] = (Design){names[i], scheme(names[i]), 1, SEEDS, results[i], 1};
-    }
-    return (PublishedStudy){&zoo, c, size, 2, published_schemes, NAMES, designs};
-}
-
-static void free_study(void)
-{
-    for (size_t i = 0; i < NAMES; i++) table_free((Table *)designs[i].scheme);
-}
-
-static const char *fresh(const char *name)
-{
-    const char *dir = file_path(name);
-    mkdir(dir, 0777);
-    return dir;
+    static const char *const names[] = {"transformer", "heun-layer", "rk4-layer", "heun",
+                                        "repeat:2"};
+    Study u = study_of(names, DESIGNS);
+    for (size_t i = 0; i < DESIGNS; i++)
+        for (size_t k = 0; k < 2; k++)
+            give(i, k, 140 - 5 * (double)i + (double)k, 130 - 5 * (double)i + (double)(i * k));
+    u.dir = file_path(dir);
+    mkdir(u.dir, 0777);
+    return u;
 }
 
 TEST(test_files)
 {
-    Corpus c = treebank();
-    PublishedStudy s = study_of(&c);
+    Study u = made_study("ptb");
     Csv csv;
     double x;
-    assert_int_equal(published_save(&s, fresh("ptb")), 0);
+    assert_int_equal(study_published(&u), 0);
     assert_int_equal(csv_open(&csv, file_path("ptb/published.csv")), 0);
     assert_int_equal(csv.rows, 4); /* heun over H is in no row; repeat:2 is rk2-unit */
     for (size_t i = 0; i < csv.rows; i++) {
@@ -284,27 +332,26 @@ TEST(test_files)
     assert_true(file_exists("ptb/published.gp"));
     file_read("ptb/published.gp", text, sizeof text);
     assert_null(gnuplot_fault(text));
-    free_study();
+    free_study(&u);
 }
 
 /* Nothing is written for another corpus, or for designs that are in no row. */
 TEST(test_nothing_to_compare)
 {
-    Corpus c = treebank();
-    PublishedStudy s = study_of(&c);
-    c.text[SPLIT_TRAIN].tokens++;
-    assert_int_equal(published_save(&s, fresh("other")), 0);
+    Study u = made_study("other"), part = u;
+    part.corpus.text[SPLIT_TRAIN].tokens++;
+    assert_int_equal(study_published(&part), 0);
     assert_false(file_exists("other/published.csv") || file_exists("other/published.md"));
-    c = treebank();
-    s.design = &designs[3]; /* heun */
-    s.designs = 1;
-    assert_int_equal(published_save(&s, fresh("other")), 0);
+    part = u;
+    part.design = &designs[3]; /* heun */
+    part.designs = 1;
+    assert_int_equal(study_published(&part), 0);
     assert_false(file_exists("other/published.csv") || file_exists("other/published.md"));
-    s.design = &designs[1]; /* without the baseline: no ratio of ours, no plot */
-    s.designs = 2;
-    assert_int_equal(published_save(&s, fresh("base")), 0);
-    assert_true(file_exists("base/published.csv") && !file_exists("base/published.gp"));
-    free_study();
+    part.design = &designs[1]; /* without the baseline: no ratio of ours, no plot */
+    part.designs = 2;
+    assert_int_equal(study_published(&part), 0);
+    assert_true(file_exists("other/published.csv") && !file_exists("other/published.gp"));
+    free_study(&u);
 }
 
 /* The page shows the table beside either kind of study, under its own name for designs. */
@@ -313,12 +360,11 @@ TEST(test_report)
     static const char *const column[] = {"scheme", "word"};
     static const char *const title[] = {"Comparison of schemes</h2>", "Words of sublayers</h2>"};
     static char page[1 << 17];
-    Corpus c = treebank();
-    PublishedStudy s = study_of(&c);
     for (int i = 0; i < 2; i++) {
+        Study u = made_study(column[i]);
         char line[64];
-        s.columns = i ? published_words : published_schemes;
-        assert_int_equal(published_save(&s, fresh(column[i])), 0);
+        u.kind += i;
+        assert_int_equal(study_published(&u), 0);
         snprintf(line, sizeof line, "report %s", column[i]);
         if (program_run(line) != 0) fail_msg("%s", err);
         snprintf(line, sizeof line, "%s/report.html", column[i]);
@@ -328,29 +374,28 @@ TEST(test_report)
         assert_non_null(strstr(page, "<dt>published_ratio</dt>"));
         assert_null(strstr(page, "Left out"));
         assert_null(strstr(page, title[1 - i]));
+        free_study(&u);
     }
-    free_study();
 }
 
 /* Each allocation fails until the first pair is complete, then some of the 40,000 after it, which repeat the
  * same. */
 TEST(test_short_memory)
 {
-    Corpus c = treebank();
-    PublishedStudy s = study_of(&c);
+    Study u = made_study("short");
     size_t live = memory_live();
     int code = -1;
     for (size_t at = 1; code != 0; at += at < 400 ? 1 : at / 20) {
         Beside *list;
         size_t n;
         memory_fail_at(at);
-        code = published_find(&s, &list, &n);
+        code = beside_find(&u, &list, &n);
         memory_fail_at(0);
         assert_true(code == 0 || (code == ERR_MEMORY && !list && n == 0));
         memory_free(list);
         assert_int_equal(memory_live(), live);
     }
-    free_study();
+    free_study(&u);
 }
 
 TEST_MAIN(begin, end)

@@ -1,4 +1,4 @@
-/* sweep_save.c: writes a sweep in words and files. */
+/* sweep_print.c: prints a sweep in words and tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 
 /* ---- words ------------------------------------------------------------------------------------------- */
 
-static void print_families(const Sweep *u, FILE *f)
+static void print_families(const Study *u, FILE *f)
 {
     const Options *o = u->options;
     size_t n[FAMILIES] = {0};
-    for (size_t i = 0; i < u->words; i++)
+    for (size_t i = 0; i < u->designs; i++)
         for (int family = 0; family < FAMILIES; family++)
-            n[family] += (size_t)sweep_is(&u->word[i], family);
-    fprintf(f, "There are %zu words of %zu pairs (--word-seed %zu):", u->words, u->pairs,
-            options_size(o, "word-seed"));
+            n[family] += (size_t)sweep_is(sweep_word(u, i), family);
+    fprintf(f, "There are %zu words of %zu pairs (--word-seed %zu):", u->designs,
+            sweep_of(u)->pairs, options_size(o, "word-seed"));
     for (int family = 0, comma = 0; family < FAMILIES; family++)
         if (n[family]) fprintf(f, "%s %zu %s", comma++ ? "," : "", n[family], sweep_family(family));
     fprintf(f,
@@ -27,26 +27,20 @@ static void print_families(const Sweep *u, FILE *f)
             "%zu, from %zu on.\n",
             u->seed, u->seed + options_size(o, "seeds") - 1, options_size(o, "family-seeds"),
             u->seed);
-    if (u->best < u->words && options_flag(o, "confirm"))
+    if (sweep_of(u)->best < u->designs && options_flag(o, "confirm"))
         fprintf(f,
                 "%s was the best sandwich on validation with seed %zu, so it was trained with all "
                 "seeds;\nthe first of them chose it.\n",
-                u->word[u->best].letters, u->seed);
+                u->design[sweep_of(u)->best].name, u->seed);
 }
 
-static void print_caption(const Sweep *u, FILE *f)
+static void print_caption(const Study *u, FILE *f)
 {
-    const Options *o = u->options;
-    char length[64];
-    network_length(o, length);
-    fprintf(f,
-            "Corpus %s has %zu training %ss and a vocabulary of %zu. The models have width %zu,\n"
-            "inner width %zu and %zu heads; training took %s with rate %s and dropout %s.\n"
-            "± is half of the 95 %% interval over seeds (Student's t).\n",
-            u->corpus.name, u->corpus.text[SPLIT_TRAIN].tokens,
-            network_unit(&u->corpus.vocab)->token, u->corpus.vocab.size, options_size(o, "width"),
-            options_size(o, "inner"), options_size(o, "heads"), length, options_text(o, "rate"),
-            options_text(o, "dropout"));
+    study_print_recipe(u, f);
+    fprintf(
+        f,
+        "The rate is %s, the dropout %s. ± is half of the 95 %% interval over seeds (Student's t).\n",
+        options_text(u->options, "rate"), options_text(u->options, "dropout"));
     runtable_cut(&u->table, f);
     print_families(u, f);
     fprintf(f,
@@ -84,37 +78,39 @@ static void print_published(int family, FILE *f)
 }
 
 /* Prints the spread of words with one seed beside that of the baseline's seeds. */
-static int print_answer(const Sweep *u, int family, FILE *f)
+static int print_answer(const Study *u, int family, FILE *f)
 {
     const RunTable *t = &u->table;
     double *x = memory_new(t->designs, sizeof *x);
     size_t n = 0, better = 0;
     if (!x) return ERR_MEMORY;
     for (size_t i = 0; i < t->designs; i++) {
-        if (!sweep_of(u, i, family)) continue;
-        x[n++] = sweep_first(u, i);
+        if (!sweep_is(sweep_word(u, i), family)) continue;
+        x[n++] = u->design[i].run[0].result.valid_ppl;
         better += (size_t)sweep_is_better(u, i);
     }
     Interval spread = statistics_mean(x, 1, n);
     memory_free(x);
     if (n < 3) return 0;
     fprintf(f, "%s words with their first seed have validation perplexity ", sweep_family(family));
-    print_spread(spread, sweep_has_baseline(u) ? &t->design[u->base].mean[0] : NULL, better, f);
+    print_spread(spread, sweep_has_baseline(u) ? &t->design[u->baseline].mean[0] : NULL, better, f);
     print_published(family, f);
     return 0;
 }
 
-static int print_differences(const Sweep *u, int form, FILE *f)
+static int print_differences(const Study *u, int form, FILE *f)
 {
-    if (sheet_rows(u->differences) == 0) return 0;
+    const Sheet *s = study_sheet(u, "differences");
+    if (sheet_rows(s) == 0) return 0;
     fprintf(f,
             "\nDifferences of words have 95 %% intervals with one standard deviation over seeds, "
             "which is assumed to be\nthe same in all words; each word is one design.\n");
     runtable_models(&u->table, f);
-    if (u->best < u->words && options_flag(u->options, "confirm"))
-        fprintf(f, "%s is counted without the seed that chose it.\n", u->word[u->best].letters);
+    if (sweep_of(u)->best < u->designs && options_flag(u->options, "confirm"))
+        fprintf(f, "%s is counted without the seed that chose it.\n",
+                u->design[sweep_of(u)->best].name);
     fputc('\n', f);
-    return sheet_write(u->differences, form, f);
+    return sheet_write(s, form, f);
 }
 
 static const char correlation_words[] =
@@ -124,72 +120,15 @@ static const char correlation_words[] =
     "are the ends of a 95 % bootstrap interval over words, given for 7 words or more whose values differ.\n"
     "p is the probability that chance gives as large a correlation.\n\n";
 
-static int print_all(const Sweep *u, int form, FILE *f)
+int sweep_print(const Study *u, int form, int brief, FILE *f)
 {
     static const int asked[] = {FAMILY_PERMUTATION, FAMILY_RANDOM, FAMILY_SANDWICH};
+    (void)brief;
     print_caption(u, f);
-    TRY(sheet_write(u->brief, form, f));
+    TRY(sheet_write(study_sheet(u, "brief"), form, f));
     fputc('\n', f);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) TRY(print_answer(u, asked[i], f));
     TRY(print_differences(u, form, f));
     fputs(correlation_words, f);
-    return sheet_write(u->related, form, f);
-}
-
-int sweep_show(const Sweep *u)
-{
-    Sheet *s;
-    if (!options_flag(u->options, "csv")) return print_all(u, SHEET_PLAIN, stdout);
-    TRY(sweep_runs_sheet(u, sweep_shown_columns, &s));
-    int code = sheet_write(s, SHEET_CSV, stdout);
-    sheet_free(s);
-    return code;
-}
-
-/* ---- files --------------------------------------------------------------------------------------------- */
-
-static int save_markdown(const Sweep *u)
-{
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), u->dir, "sweep.md");
-}
-
-static int save_published(const Sweep *u)
-{
-    Design *list = memory_new(u->words, sizeof *list);
-    if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < u->words; i++) {
-        const Word *w = &u->word[i];
-        list[i] = (Design){
-            w->letters, w->scheme, options_size(u->options, "layers"),
-            w->seeds,   w->result, !runs_diverged(w->result, w->seeds, u->corpus.vocab.size)};
-    }
-    PublishedStudy s = {&u->zoo,
-                        &u->corpus,
-                        network_bridge(u->options),
-                        options_size(u->options, "heads"),
-                        published_words,
-                        u->words,
-                        list};
-    int code = published_save(&s, u->dir);
-    memory_free(list);
-    return code;
-}
-
-int sweep_save(const Sweep *u)
-{
-    static const char *const name[] = {"words",  "differences", "correlations",
-                                       "halves", "sandwich",    "families"};
-    const Sheet *const sheet[] = {u->wide,   u->differences, u->correlations,
-                                  u->halves, u->sandwiches,  u->plotted};
-    char file[64];
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        snprintf(file, sizeof file, "%s.csv", name[i]);
-        TRY(output_sheet(sheet[i], SHEET_CSV, u->dir, file));
-    }
-    TRY(output_sheet(u->brief, SHEET_LATEX, u->dir, "words.tex"));
-    TRY(output_sheet(u->differences, SHEET_LATEX, u->dir, "differences.tex"));
-    TRY(save_published(u));
-    return save_markdown(u);
+    return sheet_write(study_sheet(u, "related"), form, f);
 }

@@ -1,0 +1,116 @@
+/* compare_depth.c: perplexity by depth: how the gain of each scheme over the baseline changes with the number of layers.
+ *
+ *   log perplexity - log of the baseline's = a + slope log layers + seed + rest
+ *
+ * A slope of 0 means that a scheme keeps its share of the perplexity at any depth; above 0 its gain shrinks. */
+#include <math.h>
+#include <stdio.h>
+
+#include "studies/compare/compare.h"
+#include "studies/plot/plot.h"
+#include "studies/statistics/regression.h"
+#include "studies/tools/command.h"
+
+typedef struct {
+    const char *scheme, *less, *text;
+    Slope slope;
+    Regression fit;
+    size_t levels;
+    double lack;
+} DepthRow;
+
+const Column depth_columns[] = {
+    COLUMN(DepthRow, scheme),
+    COLUMN(DepthRow, less, .words = "the baseline, at the same depth and seed"),
+    COLUMN(DepthRow, text, .words = "text of the perplexities"),
+    FIELD(DepthRow, "slope", slope.estimate, .digits = 3, .low = "slope_low", .high = "slope_high",
+          .words = "change of log perplexity less the baseline's, per unit of log layers"),
+    FIELD(DepthRow, "error", slope.error, .digits = 2, .words = "standard error of the slope"),
+    FIELD(DepthRow, "slope_low", slope.low, .digits = 3, .head = "from",
+          .words = "lower end of the slope's 95 % interval (Student's t)"),
+    FIELD(DepthRow, "slope_high", slope.high, .digits = 3, .head = "to",
+          .words = "upper end of that interval"),
+    FIELD(DepthRow, "p", slope.p, .digits = 2,
+          .words = "two-sided p of the hypothesis of no slope"),
+    FIELD(DepthRow, "df", fit.df, .words = "degrees of freedom: pairs of runs - seeds - 1"),
+    COLUMN(DepthRow, levels, .words = "number of depths"),
+    FIELD(DepthRow, "runs", fit.runs, .words = "number of pairs of runs"),
+    COLUMN(DepthRow, lack, .head = "lack p", .digits = 2,
+           .words = "p of the hypothesis that the depths' means lie on this line"),
+    {0}};
+
+/* Fills y (depths, seeds) with differences of log perplexity on a text, of the scheme whose designs begin at i. */
+static void fill(const Study *u, size_t i, int test, double *y)
+{
+    for (size_t l = 0; l < compare_of(u)->depths; l++)
+        for (size_t k = 0; k < u->seeds; k++) {
+            const RunResult *a = &u->design[i + l].run[k].result,
+                            *b = &u->design[u->baseline + l].run[k].result;
+            *y++ = log(test ? a->test_ppl / b->test_ppl : a->valid_ppl / b->valid_ppl);
+        }
+}
+
+/* Adds the rows of a scheme; y, x: room and the log of the depths. With too few runs there are words and no row. */
+static int add_scheme(const Study *u, size_t i, double *y, const double *x, Sheet *out)
+{
+    static const char *const text[] = {"validation", "test"};
+    for (int test = 0; test < 2; test++) {
+        DepthRow row = {.scheme = u->design[i].name,
+                        .less = u->design[u->baseline].name,
+                        .text = text[test],
+                        .levels = compare_of(u)->depths};
+        fill(u, i, test, y);
+        int code = regression_within(y, x, row.levels, u->seeds, 1, &row.slope, &row.fit);
+        if (code == ERR_ACCURACY)
+            progress_note("no slope of %s by depth: %s", row.scheme, error_text());
+        if (code == ERR_ACCURACY) return 0;
+        TRY(code);
+        TRY(regression_lack(y, x, row.levels, u->seeds, 1, &row.lack));
+        sheet_row(out, &row);
+    }
+    return 0;
+}
+
+int compare_depth(Study *u, Column **own, Sheet **out)
+{
+    const Compare *c = u->more;
+    double x[COMPARE_DEPTHS], *y = memory_new(c->depths * u->seeds, sizeof *y);
+    int code = y ? sheet_new(depth_columns, out) : ERR_MEMORY;
+    (void)own;
+    for (size_t l = 0; l < c->depths; l++) x[l] = log((double)c->depth[l]);
+    for (size_t i = 0; code == 0 && i < u->designs; i += c->depths)
+        if (i != u->baseline) code = add_scheme(u, i, y, x, *out);
+    memory_free(y);
+    return code;
+}
+
+int compare_open_depth(Study *u)
+{
+    TRY(compare_open(u));
+    if (compare_of(u)->depths > 1) return 0;
+    return error_set(ERR_INPUT, "--by-depth: expected several numbers of --layers");
+}
+
+int compare_print_depth(const Study *u, int form, int brief, FILE *f)
+{
+    TRY(compare_print(u, form, brief, f));
+    fprintf(f,
+            "\nSlope of log perplexity less the baseline's on log layers, seeds paired, with 95 %% "
+            "intervals (Student's t).\nAbove 0 a scheme's gain shrinks with depth. Where lack p is "
+            "small, the depths do not lie on the line.\n\n");
+    return sheet_write(study_sheet(u, "depth"), form, f);
+}
+
+int compare_save_depth(const Study *u)
+{
+    Plot *p;
+    PlotFrame frame = {"depth", "Validation perplexity by depth, means over seeds", "layers",
+                       "validation perplexity", PLOT_HALVINGS};
+    TRY(plot_new(u->dir, &frame, &p));
+    for (size_t i = 0; i < u->designs; i += compare_of(u)->depths)
+        plot_series(p, "compare.csv", sheet_column(compare_columns, "scheme"), u->design[i].name,
+                    sheet_column(compare_columns, "layers"),
+                    sheet_column(compare_columns, "valid_ppl"), u->design[i].name);
+    TRY(plot_finish(p));
+    return compare_save(u);
+}

@@ -1,0 +1,219 @@
+/* pairs_table.c: the tables of a comparison of pairs: a row a run, a row a pair, differences from the first one; words, plots.
+ *
+ * A difference of BLEU has two intervals. The one over seeds is the engine's (studies/table). The one over sentences is that
+ * of the difference of the cells' mean BLEU over their seeds, on 1,000 test texts drawn with replacement, the same for all
+ * runs (Koehn 2004; bootstrap.h). The first shows what another training would give, the second what another text would; a
+ * ranking needs both to leave out 0. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/compare/compare.h"
+#include "studies/metrics/bootstrap.h"
+#include "studies/model/network.h"
+#include "studies/plot/plot.h"
+#include "studies/study/measures.h"
+#include "studies/tools/command.h"
+
+enum { VALID_PPL, TEST_BLEU }; /* the measures */
+
+/* ---- runs.csv ------------------------------------------------------------------------------------ */
+
+const char pair_run_names[] =
+    "pair\0seed\0valid_ppl\0test_ppl\0diverged\0encoder\0decoder\0encoder_layers\0layers\0"
+    "encoder_order\0decoder_order\0params\0best_epoch\0tokens_per_s\0peak_bytes\0"
+    "valid_exact\0test_exact\0epochs\0how\0valid_bleu\0test_bleu\0test_chrf\0brevity\0"
+    "sentences_per_s\0encoder_error\0encoder_slope\0decoder_error\0decoder_slope\0";
+const Column pair_run_columns[] = {
+    VALUE("pair", .page = 1),
+    VALUE("seed", .page = 1),
+    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 3, .page = 1),
+    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 3, .page = 1),
+    VALUE("params", .form = SHEET_FIXED, .page = 1),
+    VALUE("best_epoch", .form = SHEET_FIXED, .page = 1),
+    VALUE("tokens_per_s", .form = SHEET_FIXED, .page = 1),
+    VALUE("how", .words = "options of the search and of the truncation errors"),
+    VALUE("valid_bleu", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_bleu", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_chrf", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
+    {0}};
+
+static double order(int of)
+{
+    return of < 0 ? (double)NAN : (double)of;
+}
+
+int pair_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+{
+    static char how[640]; /* copied into the sheet at once */
+    const PairDesign *p = d->own;
+    int measured = d->run[k].lines.x && measure_how_pairs(u, how, sizeof how) == 0;
+    const struct {
+        const char *name, *text;
+        double x;
+    } list[] = {{"encoder", p->encoder->name, NAN},
+                {"decoder", p->decoder->name, NAN},
+                {"encoder_order", NULL, order(p->encoder_order)},
+                {"decoder_order", NULL, order(p->decoder_order)},
+                {"how", measured ? how : NULL, NAN}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) {
+            *out = (RunValue){list[i].text, list[i].x};
+            return 1;
+        }
+    return 0;
+}
+
+/* ---- pairs --------------------------------------------------------------------------------------- */
+
+#define MEAN(column, name, digit, at, position)                              \
+    VALUE(column, .form = SHEET_FIXED, .digits = digit, .low = #name "_low", \
+          .high = #name "_high", .head = at, .half = "±", .place = position, \
+          .page = 4 + position),                                             \
+        VALUE(#name "_low", .words = STATISTICS_POSITIVE_LOW), VALUE(#name "_high")
+
+const Column pair_columns[] = {
+    VALUE("pair", .head = "encoder / decoder", .place = 1, .page = 1),
+    VALUE("encoder"),
+    VALUE("decoder"),
+    VALUE("encoder_layers", .page = 3),
+    VALUE("layers", .page = 4, .words = "layers of the decoder"),
+    VALUE("encoder_order", .head = "orders", .place = 2, .page = 5,
+          .words = "exact order of the encoder's scheme"),
+    VALUE("decoder_order", .head = "", .place = 3, .page = 6,
+          .words = "exact order of the decoder's scheme"),
+    VALUE("encoder_error", .digits = 3, .head = "errors", .place = 4, .page = 7,
+          .words = "error of a trained encoder layer's step (h = 1), divided by the exact flow's "
+                   "displacement"),
+    VALUE("decoder_error", .digits = 3, .head = "", .place = 5, .page = 8,
+          .words = "the same error for the decoder's layers"),
+    VALUE("params", .form = SHEET_FIXED, .head = "parameters", .place = 6, .page = 9),
+    VALUE("seeds", .page = 10),
+    MEAN("valid_ppl", valid, 3, "valid ppl", 7),
+    MEAN("valid_bleu", valid_bleu, 2, "valid BLEU", 8),
+    MEAN("test_bleu", test_bleu, 2, "test BLEU", 9),
+    VALUE("test_bleu_sd"),
+    VALUE("test_chrf", .form = SHEET_FIXED, .digits = 2, .head = "chrF2", .place = 10, .page = 14),
+    VALUE("sentences_per_s", .form = SHEET_FIXED, .digits = 1, .head = "sentences/s", .place = 11,
+          .page = 15, .words = "speed of translating the test text"),
+    {0}};
+
+/* Lists the lines of a design's runs; returns how many. */
+static size_t list_lines(const StudyDesign *d, Statistics *run)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < d->seeds; k++)
+        if (d->run[k].lines.x) run[n++] = d->run[k].lines;
+    return n;
+}
+
+static int draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
+                RunDrawn *out)
+{
+    const Study *u = study;
+    const MetricOptions metric = measure_metric(u);
+    Resampled drawn[2];
+    size_t runs[2];
+    (void)t;
+    if (measure != TEST_BLEU) return 0;
+    Statistics *run = memory_new(u->seeds, 2 * sizeof *run);
+    if (!run) return ERR_MEMORY;
+    runs[0] = list_lines(&u->design[less], run);
+    runs[1] = list_lines(&u->design[design], run + runs[0]);
+    int code = bootstrap_means(METRIC_BLEU, &metric, run, runs, 2, BOOTSTRAP_RESAMPLES,
+                               BOOTSTRAP_SEED, drawn);
+    memory_free(run);
+    if (code == 0)
+        *out = (RunDrawn){drawn[1].difference_low, drawn[1].difference_high, drawn[1].p_two_sided};
+    return code;
+}
+
+int pair_table(Study *u, Column **own, Sheet **out)
+{
+    return study_designs_sheet(u, pair_columns, NULL, NULL, u->designs, own, out);
+}
+
+int pair_differences(Study *u, Column **own, Sheet **out)
+{
+    u->table.draw = draw;
+    u->table.study = u;
+    return study_differences(u, own, out);
+}
+
+/* ---- words --------------------------------------------------------------------------------------- */
+
+static void print_caption(const Study *u, FILE *f)
+{
+    const Options *o = u->options;
+    study_print_recipe(u, f);
+    fprintf(
+        f,
+        "The rate is %s, the dropout %s, the norm %s. Numbers are means over %zu seed%s; ± is half of the\n"
+        "95 %% interval of a row's own runs (Student's t).\n",
+        options_text(o, "rate"), options_text(o, "dropout"), options_text(o, "norm"), u->seeds,
+        u->seeds == 1 ? "" : "s");
+    fprintf(f,
+            "BLEU is corpus BLEU (tokenize %s, smoothing exp, case as it is) of translations with "
+            "beam %s and\nlength penalty %s %s. Perplexities are of the target's tokens. orders "
+            "and errors are of encoder and\ndecoder: the exact order p, with local error "
+            "O(h^(p+1)), and the error of a trained layer's own step\nagainst the exact flow, "
+            "divided by the flow's displacement: the median over %zu sentences and all\nlayers, "
+            "and the mean over seeds.\n\n",
+            options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
+            options_text(o, "alpha"), options_size(o, "truncation"));
+}
+
+int pair_print(const Study *u, int form, int brief, FILE *f)
+{
+    const Sheet *s = study_sheet(u, "differences");
+    (void)brief;
+    print_caption(u, f);
+    runtable_cut(&u->table, f);
+    TRY(sheet_write(study_sheet(u, "compare"), form, f));
+    if (sheet_rows(s) == 0) return 0;
+    fprintf(
+        f,
+        "\nDifferences have 95 %% intervals with one standard deviation over seeds for all pairs of "
+        "schemes. As many\nas 'comparisons' says hold together, and p is corrected in the same way. "
+        "from and to (drawn) hold 95 %% of\n%d test texts drawn from the sentences of this one, the "
+        "same for all; p (drawn) is two-sided, of one\ncomparison. A ranking needs both intervals to "
+        "leave out 0.\n",
+        BOOTSTRAP_RESAMPLES);
+    runtable_models(&u->table, f);
+    fputc('\n', f);
+    return sheet_write(s, form, f);
+}
+
+/* ---- plots --------------------------------------------------------------------------------------- */
+
+/* Draws BLEU against the truncation error of the trained encoder. */
+static int draw_errors(const Study *u)
+{
+    char title[256];
+    Plot *p;
+    const RunTable *t = &u->table;
+    size_t there = 0;
+    for (size_t i = 0; i < t->designs; i++)
+        there += isnan(runtable_value(t, i, "encoder_error").x) ? 0 : 1;
+    if (there < 2) return 0;
+    snprintf(title, sizeof title, "Test BLEU against the encoder's truncation error, %s",
+             plot_folder(u->corpus.name));
+    PlotFrame frame = {"truncation", title, "truncation error of the encoder's layers", "test BLEU",
+                       PLOT_LOG_X};
+    TRY(plot_new(u->dir, &frame, &p));
+    int x = sheet_column(pair_columns, "encoder_error"),
+        y = sheet_column(pair_columns, "test_bleu");
+    for (size_t i = 0; i < t->designs; i++) {
+        plot_item(p, "compare.csv", "every ::%zu::%zu using %d:%d with points title %s noenhanced",
+                  i + 1, i + 1, x, y, t->design[i].name);
+        plot_style(p, i);
+    }
+    return plot_finish(p);
+}
+
+int pair_save(const Study *u)
+{
+    TRY(runtable_forest(&u->table, TEST_BLEU, u->dir));
+    return draw_errors(u);
+}

@@ -1,0 +1,217 @@
+/* measure_translation.c: translates the validation and the test text by a trained encoder and decoder, and scores them: BLEU
+ * and chrF2. The run's folder keeps the translations (valid.out, test.out) and the sums of BLEU line by line (lines.csv),
+ * from which a difference has an interval over drawn sentences; DIR/lines.csv has those of all runs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "studies/measure/translated.h"
+#include "studies/model/trained.h"
+#include "studies/model/translator.h"
+#include "studies/runs/recorded.h"
+#include "studies/study/measures.h"
+#include "studies/tools/command.h"
+#include "studies/tools/progress.h"
+
+enum { VALID, TEST, CHRF, BREVITY, SPEED };
+static const Column columns[] = {
+    VALUE("valid_bleu", .low = "valid_bleu_low", .high = "valid_bleu_high", .form = SHEET_FIXED,
+          .digits = 2),
+    VALUE("test_bleu", .form = SHEET_FIXED, .digits = 2),
+    VALUE("test_chrf", .low = "test_chrf_low", .high = "test_chrf_high", .form = SHEET_FIXED,
+          .digits = 2),
+    VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
+    VALUE("sentences_per_s", .words = "speed of translating the test text"),
+    {0}};
+
+static int wanted(const Study *u)
+{
+    return u->kind->pairs;
+}
+
+int measure_how_pairs(const Study *u, char *out, size_t room)
+{
+    const Options *o = u->options;
+    size_t n = (size_t)snprintf(out, room, "tokenize %s; truncation %zu of %zu within %g",
+                                options_text(o, "tokenize"), options_size(o, "truncation"),
+                                options_size(o, "truncation-tokens"),
+                                options_real(o, "truncation-tolerance"));
+    for (const Option *p = translator_group.option; p->name && n < room; p++) {
+        const char *text = options_text(o, p->name);
+        if (strcmp(p->name, "sentences") != 0 && text)
+            n += (size_t)snprintf(out + n, room - n, "; %s %s", p->name, text);
+    }
+    return n < room ? 0 : error_set(ERR_MISUSE, "a search of too many words");
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* A row of lines.csv; whole numbers. */
+typedef struct {
+    const char *pair;
+    size_t seed;
+    double x[BLEU_STATISTICS];
+} LineRow;
+
+#define COUNT(name, k, what) FIELD(LineRow, name, x[k], .words = what)
+
+const Column measure_lines[] = {
+    COLUMN(LineRow, pair),
+    COLUMN(LineRow, seed),
+    COUNT("hypothesis", BLEU_HYPOTHESIS, "words of the line's translation"),
+    COUNT("reference", BLEU_REFERENCE, "words of the line's reference"),
+    COUNT("matches_1", BLEU_MATCHES, "words that the reference has too"),
+    COUNT("matches_2", BLEU_MATCHES + 1, "pairs of words that the reference has too"),
+    COUNT("matches_3", BLEU_MATCHES + 2, "runs of 3 words that the reference has too"),
+    COUNT("matches_4", BLEU_MATCHES + 3, "runs of 4 words that the reference has too"),
+    COUNT("totals_1", BLEU_TOTALS, "words in the translation"),
+    COUNT("totals_2", BLEU_TOTALS + 1, "pairs of words in the translation"),
+    COUNT("totals_3", BLEU_TOTALS + 2, "runs of 3 words in the translation"),
+    COUNT("totals_4", BLEU_TOTALS + 3, "runs of 4 words in the translation"),
+    {0}};
+
+void measure_add_lines(Sheet *s, const char *pair, size_t seed, const Statistics *of)
+{
+    for (size_t i = 0; i < of->lines; i++) {
+        LineRow row = {.pair = pair, .seed = seed};
+        memcpy(row.x, of->x + i * of->width, sizeof row.x);
+        sheet_row(s, &row);
+    }
+}
+
+static int save_lines(const StudyMeasured *r)
+{
+    Sheet *s;
+    TRY(sheet_new(measure_lines, &s));
+    measure_add_lines(s, r->design, r->spec.seed, &r->run->lines);
+    int code = output_sheet(s, SHEET_CSV, r->dir, "lines.csv");
+    sheet_free(s);
+    return code;
+}
+
+/* Reads the lines of a design's run, of which there must be as many as the test text has. */
+static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
+{
+    size_t n = 0, all = r->study->corpus.text[SPLIT_TEST].lines;
+    *out = (Statistics){all, BLEU_STATISTICS, memory_new(all * BLEU_STATISTICS, sizeof(double))};
+    int code = out->x ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < c->rows && code == 0; i++) {
+        if (strcmp(csv_named(c, i, "pair"), r->design) != 0 ||
+            strtoul(csv_named(c, i, "seed"), NULL, 10) != r->spec.seed)
+            continue;
+        for (size_t k = 0; k < BLEU_STATISTICS && n < all && code == 0; k++) {
+            double *x = &out->x[n * BLEU_STATISTICS + k];
+            int column = csv_column(c, measure_lines[2 + k].name);
+            code = column < 0 || csv_number(c, i, column, x) != 0 || !(*x >= 0) ? ERR_INPUT : 0;
+        }
+        n++;
+    }
+    if (code == 0 && n == all) return 0;
+    metric_free(out);
+    if (code == ERR_MEMORY) return code;
+    if (code != 0) return error_set(ERR_INPUT, "%s: a number is missing", c->file);
+    return error_set(ERR_INPUT, "%s has %zu lines of %s with seed %zu, and the test text %zu",
+                     c->file, n, r->design, (size_t)r->spec.seed, all);
+}
+
+/* Returns ERR_INPUT where a recorded run was measured with other options, of which it names the first. */
+static int same_options(const StudyMeasured *r)
+{
+    const Csv *c = &r->study->runs.recorded.table;
+    const char *there = csv_named(c, recorded_alone(&r->study->runs, &r->spec), "how");
+    char how[640];
+    size_t at = 0;
+    TRY(measure_how_pairs(r->study, how, sizeof how));
+    if (!*there || strcmp(there, how) == 0) return 0;
+    for (size_t i = 0; how[i] && there[i] == how[i]; i++)
+        if (i > 0 && how[i - 1] == ';') at = i + 1;
+    return error_set(ERR_INPUT, "%s: %s with seed %zu was measured with %.*s, now %.*s", c->file,
+                     r->design, (size_t)r->spec.seed, (int)strcspn(there + at, ";"), there + at,
+                     (int)strcspn(how + at, ";"), how + at);
+}
+
+/* Reads the lines of a recorded run from the study's file, which is read once. */
+static int load_recorded(const StudyMeasured *r)
+{
+    Study *u = r->study;
+    TRY(same_options(r));
+    TRY(output_path(u->lines_file, u->dir, "lines.csv"));
+    if (!u->lines.file) TRY(csv_open(&u->lines, u->lines_file));
+    return read_lines(r, &u->lines, &r->run->lines);
+}
+
+static int load(const StudyMeasured *r)
+{
+    char path[OUTPUT_PATH];
+    Csv c;
+    if (!r->dir) return load_recorded(r);
+    TRY(output_path(path, r->dir, "lines.csv"));
+    TRY(csv_open(&c, path));
+    int code = read_lines(r, &c, &r->run->lines);
+    csv_close(&c);
+    return code;
+}
+
+/* ---- translations -------------------------------------------------------------------------------- */
+
+/* Translates and scores a split, and keeps the text as DIR/NAME. */
+static int score_split(const StudyMeasured *r, Translator *t, const MetricOptions *o,
+                       const char *name, int split, TranslatedScore *score, Statistics *lines)
+{
+    char *text, what[600];
+    Output copy;
+    snprintf(what, sizeof what, "translations of %s", r->name);
+    TRY(translated_score(t, &r->study->corpus, split, o, what, &text, score, lines));
+    int code = output_open(&copy);
+    if (code == 0) {
+        fputs(text, copy.f);
+        code = output_put(&copy, 0, r->dir, name);
+    }
+    memory_free(text);
+    return code;
+}
+
+MetricOptions measure_metric(const Study *u)
+{
+    return (MetricOptions){.tokenize = options_choice(u->options, "tokenize"),
+                           .smooth = SMOOTH_EXP,
+                           .smooth_value = NAN};
+}
+
+static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedScore *test)
+{
+    const Options *o = r->study->options;
+    const MetricOptions metric = measure_metric(r->study);
+    Network n;
+    Translator *t = NULL;
+    TRY(trained_on_machine(r->dir, o, &n));
+    int code = translator_new(o, n.model, &n.vocab, n.bpe, 1, &command_stop, &t);
+    if (code == 0) code = score_split(r, t, &metric, "valid.out", SPLIT_VALID, valid, NULL);
+    if (code == 0) code = score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
+    translator_free(t);
+    network_free(&n);
+    return code;
+}
+
+static int measure(const StudyMeasured *r, double *value)
+{
+    TranslatedScore valid, test;
+    double begun = clock_now();
+    metric_free(&r->run->lines);
+    TRY(translate(r, &valid, &test));
+    value[VALID] = valid.bleu;
+    value[TEST] = test.bleu;
+    value[CHRF] = test.chrf;
+    value[BREVITY] = test.brevity;
+    value[SPEED] = (double)r->study->corpus.source[SPLIT_TEST].lines / test.seconds;
+    runs_note(&r->study->runs, "%s: BLEU %.2f on validation, %.2f on the test text, in %.1f s",
+              r->name, valid.bleu, test.bleu, clock_now() - begun);
+    progress_note("    %s: BLEU %.2f on validation, %.2f on test, %.1f sentences/s", r->name,
+                  valid.bleu, test.bleu, value[SPEED]);
+    return save_lines(r);
+}
+
+const StudyMeasure measure_translation = {"translation",     columns, wanted,
+                                          measure_how_pairs, measure, load};

@@ -1,0 +1,225 @@
+/* study.c: does a study by its row (study.h). */
+#include "studies/study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/model/network.h"
+#include "studies/tools/command.h"
+
+static const Option statistics_options[] = {
+    {"contrast", OPTION_LIST, NULL, "TEXT",
+     "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
+     "dial:2,1/2\", the mean of the first minus the mean of the second",
+     0, 0},
+    {"all-pairs", OPTION_FLAG, NULL, NULL,
+     "also show differences of all pairs of designs, with Tukey's correction", 0, 0},
+    {"equivalence", OPTION_REAL, NULL, "X",
+     "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
+     "tests, corrected)",
+     1e-6, 1e6},
+    {0},
+};
+const OptionGroup study_statistics_group = {"Statistics", 0, statistics_options};
+
+static int tunes(const Study *u)
+{
+    return options_known(u->options, "tune") && options_flag(u->options, "tune");
+}
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+/* Finds what a training would find wrong, before any is begun, and how many numbers each network has. */
+static int check_runs(Study *u)
+{
+    const Backend *b;
+    TRY(network_backend(u->options, &b));
+    for (size_t i = 0; i < u->designs; i++) {
+        RunSpec s = study_spec(u, &u->design[i], 0);
+        TRY(runs_check(u->options, &s, u->corpus.vocab.size, b, &u->design[i].spec.numbers));
+    }
+    return 0;
+}
+
+static int open_designs(Study *u, const StudyKind *kinds)
+{
+    Options *o = u->options;
+    TRY(network_corpus(o, tunes(u), &u->corpus));
+    for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
+    if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
+    TRY(study_check_measures(u));
+    u->more = memory_new(1, u->kind->study_bytes);
+    if (!u->more) return ERR_MEMORY;
+    TRY(u->kind->open(u));
+    if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
+    TRY(study_check_contrasts(u));
+    return check_runs(u);
+}
+
+static int open_study(Study *u, const StudyKind *kinds)
+{
+    TRY(network_check(u->options));
+    TRY(open_designs(u, kinds));
+    TRY(runs_warmup(u->options, u->groups, u->dir));
+    TRY(network_warmup(u->options, &u->corpus));
+    TRY(output_directory(u->dir));
+    u->runs =
+        (Runs){.options = u->options, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
+    TRY(runs_same_study(&u->runs, u->groups));
+    TRY(runs_open(&u->runs));
+    snprintf(u->checksum, sizeof u->checksum, "%016llx", (unsigned long long)u->runs.checksum);
+    TRY(study_take(u));
+    runs_note(&u->runs, "begins: %zu designs%s", u->designs,
+              tunes(u) ? ", to be tuned; the test text is not opened" : "");
+    return u->kind->begin ? u->kind->begin(u) : 0;
+}
+
+/* Opens all three texts, once nothing depends on the choice any more. */
+static int open_test(Study *u)
+{
+    if (tunes(u)) {
+        corpus_free(&u->corpus);
+        TRY(network_corpus(u->options, 0, &u->corpus));
+    }
+    u->unigram = runs_unigram(&u->corpus);
+    return 0;
+}
+
+static void close_study(Study *u)
+{
+    if (u->kind && u->kind->close && u->more) u->kind->close(u);
+    for (size_t i = 0; i < u->designs; i++) {
+        StudyDesign *d = &u->design[i];
+        for (size_t k = 0; k < d->seeds; k++) metric_free(&d->run[k].lines);
+        if (u->kind->drop && d->own) u->kind->drop(d->own);
+        memory_free(d->own);
+        memory_free(d->run);
+    }
+    memory_free(u->design);
+    memory_free(u->more);
+    for (int i = 0; i < STUDY_TABLES; i++) {
+        sheet_free(u->sheet[i]);
+        memory_free(u->own[i]);
+    }
+    runtable_close(&u->table);
+    csv_close(&u->lines);
+    runs_close(&u->runs);
+    corpus_free(&u->corpus);
+    select_close(&u->schemes);
+}
+
+/* ---- what is told -------------------------------------------------------------------------------- */
+
+const RunDesign *study_design(const Study *u, size_t i)
+{
+    return &u->table.design[i];
+}
+
+int study_beats_unigram(const Study *u, size_t i)
+{
+    return runs_beats_unigram(runtable_value(&u->table, i, "valid_ppl").x,
+                              runtable_value(&u->table, i, "test_ppl").x, &u->unigram);
+}
+
+void study_print_recipe(const Study *u, FILE *f)
+{
+    const Options *o = u->options;
+    const Unit *unit = network_unit(&u->corpus.vocab);
+    const Text *text = &u->corpus.text[SPLIT_TRAIN];
+    char length[64];
+    network_length(o, length);
+    fprintf(f, "Corpus %s has %zu training %ss", u->corpus.name,
+            u->kind->pairs ? text->lines : text->tokens, u->kind->pairs ? "pair" : unit->token);
+    if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);
+    fprintf(f,
+            " and a vocabulary of %zu.\nThe models have width %zu, inner width %zu and %zu heads; "
+            "training took %s.\n",
+            u->corpus.vocab.size, options_size(o, "width"), options_size(o, "inner"),
+            options_size(o, "heads"), length);
+}
+
+static int show(const Study *u)
+{
+    const Options *o = u->options;
+    if (options_flag(o, "csv")) return sheet_write(study_sheet(u, u->kind->csv), SHEET_CSV, stdout);
+    int explain = options_known(o, "explain") && options_flag(o, "explain");
+    return u->kind->print(u, SHEET_PLAIN, !explain, stdout);
+}
+
+static int save_table(const Study *u, const StudyTable *t, const Sheet *s)
+{
+    static const char *const end[] = {".csv", ".tex", ".md"};
+    static const int form[] = {SHEET_CSV, SHEET_LATEX, SHEET_MARKDOWN};
+    char file[64];
+    for (int i = 0; i < 3; i++) {
+        if (!(t->forms & 1 << i) || (t->forms & STUDY_ROWS && sheet_rows(s) == 0)) continue;
+        snprintf(file, sizeof file, "%s%s", t->file ? t->file : t->name, end[i]);
+        TRY(output_sheet(s, form[i], u->dir, file));
+    }
+    return 0;
+}
+
+static int save(void *study)
+{
+    const Study *u = study;
+    Output o;
+    for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
+        TRY(save_table(u, &u->kind->table[i], u->sheet[i]));
+    TRY(study_published(u));
+    TRY(output_open(&o));
+    TRY(output_put(&o, u->kind->print(u, SHEET_MARKDOWN, 0, o.f), u->dir, u->kind->words));
+    return u->kind->save(u);
+}
+
+/* Names the designs that are no better than frequencies; with `mixed` they are no fault where others are better. */
+static int judge(const Study *u)
+{
+    char names[512] = "";
+    size_t n = 0, better = 0;
+    for (size_t i = 0; i < u->designs; i++) {
+        const RunDesign *d = study_design(u, i);
+        int beats = study_beats_unigram(u, i);
+        better += (size_t)beats;
+        if (beats || n >= sizeof names || (d->mean[0].n == 0 && d->diverged.count == 0)) continue;
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "",
+                              u->design[i].label);
+    }
+    const char *word = network_unit(&u->corpus.vocab)->word;
+    int part = u->kind->mixed && better;
+    if (n && part) notice_warn("no better than %s frequencies: %s", word, names);
+    TRY(tasks_verdict(u->failed, word, part ? "" : names));
+    return u->kind->verdict ? u->kind->verdict(u) : 0;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int do_study(Study *u, const StudyKind *kinds)
+{
+    TRY(open_study(u, kinds));
+    if (tunes(u)) TRY(study_tune(u));
+    TRY(u->kind->train ? u->kind->train(u) : study_train(u, u->worker.leader, 0));
+    TRY(study_measure(u));
+    if (!tasks_write_tables(u->worker.leader)) return 0;
+    TRY(open_test(u));
+    TRY(study_record(u));
+    TRY(study_tables(u));
+    TRY(show(u));
+    TRY(tasks_save_tables(&u->runs, save, u));
+    return judge(u);
+}
+
+int study_run(const StudyKind *kinds, const OptionGroup *const *groups, Options *o)
+{
+    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
+    Study u = {.options = o,
+               .groups = groups,
+               .dir = options_text(o, "out"),
+               .worker = worker_find(),
+               .corpus.entropy_rate = NAN,
+               .seeds = options_size(o, "seeds"),
+               .seed = options_size(o, "seed")};
+    int code = do_study(&u, kinds);
+    close_study(&u);
+    return code;
+}

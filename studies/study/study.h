@@ -1,0 +1,228 @@
+/* study.h: a study is a row of a table. Each trains designs over seeds, measures the trained networks, writes a table of
+ * runs, DIR/runs.csv, reads it back (studies/table) and makes tables, words and plots of it. What tells one study from
+ * another is its row, a StudyKind; study_run does the rest, for fresh and recorded runs alike:
+ *
+ *   open      the corpus is read, the kind makes its designs, a folder of another study is refused
+ *   take      runs that have a row in DIR/runs.csv and no folder are finished
+ *   tune      with --tune: rate and dropout of each design (study_tune.c)
+ *   train     seed by seed, so that a study that is stopped has whole seeds of all designs (study_train.c)
+ *   measure   each trained network by the rows of study_measures (study_measure.c)
+ *   record    runs.csv, a row a run; it is read back, and the kind's sheets are made of it (study_record.c)
+ *   show      words and tables on stdout, files, plots, the papers' figures beside; exit status
+ *
+ * To add a study, write its row and the function that makes its designs; to add a measure, its row in study_measures and
+ * the function that computes it. A measure's columns stand in every table of runs and of designs without more.
+ */
+#ifndef TROTTER_STUDY_H
+#define TROTTER_STUDY_H
+
+#include "studies/metrics/metric.h"
+#include "studies/runs/tasks.h"
+#include "studies/runs/worker.h"
+#include "studies/table/runtable.h"
+#include "studies/tools/select.h"
+
+enum { STUDY_TABLES = 12, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
+
+/* A training of a design. */
+typedef struct {
+    RunResult result;           /* NaN: it failed, or is not done */
+    int state;                  /* RUN_*; RUN_OPEN: not tried */
+    double value[STUDY_VALUES]; /* of the columns of study_measures in turn; NaN: not measured */
+    Statistics lines; /* of translations of the test text, for BLEU; empty: there are none */
+} StudyRun;
+
+/* A map that is trained over seeds. */
+typedef struct {
+    char name[STUDY_NAME];      /* in tables; the only one of that name in its panel */
+    char label[STUDY_NAME];     /* in plots and words */
+    RunSpec spec;               /* of its runs; seed, rate and dropout are set by study_spec */
+    char rate[32], dropout[32]; /* its own, tuned or recorded; "": the options' */
+    size_t same;                /* the first design that is the same map; itself */
+    size_t seeds;               /* trainings, from the study's first seed on */
+    StudyRun *run;              /* (seeds) */
+    void *own;                  /* the kind's, of design_bytes */
+} StudyDesign;
+
+typedef struct StudyKind StudyKind;
+typedef struct {
+    const StudyKind *kind;
+    Options *options;
+    const OptionGroup *const *groups; /* the options' */
+    const char *dir;
+    Worker worker;
+    Runs runs;
+    Selection schemes; /* and the zoo */
+    Corpus corpus;     /* with --tune without the test text until all is chosen and trained */
+    char checksum[32]; /* of the corpus, as runs.csv has it */
+    Unigram unigram;
+    size_t seeds, seed; /* --seeds; the first */
+    size_t designs;
+    StudyDesign *design; /* (designs) */
+    size_t baseline;     /* from which differences are shown; `designs`: none */
+    size_t failed;       /* runs */
+    char runs_file[OUTPUT_PATH], lines_file[OUTPUT_PATH];
+    Csv lines;      /* of lines.csv, once it is read for recorded translations */
+    RunTable table; /* of that file; a design for each above, in their order */
+    Column *own[STUDY_TABLES];
+    Sheet *sheet[STUDY_TABLES]; /* of the kind's tables */
+    void *more;                 /* the kind's, of study_bytes */
+} Study;
+
+/* How a table is kept: as NAME.csv, NAME.tex and NAME.md; only where it has rows. */
+enum { STUDY_CSV = 1, STUDY_TEX = 2, STUDY_MD = 4, STUDY_ROWS = 8 };
+typedef struct {
+    const char *name, *file; /* file NULL: the name */
+    int forms;               /* STUDY_*; 0: it is not kept */
+    /* Makes it; *own: its columns, where they are to be kept as long as the sheet. */
+    int (*make)(Study *u, Column **own, Sheet **out);
+} StudyTable;
+
+struct StudyKind {
+    const char *command;
+    int (*is)(
+        const Options *o,
+        const Corpus *c); /* 1: the options ask for this row; NULL: the last row of the command */
+    int pairs;            /* 1: of a corpus of pairs */
+    size_t design_bytes, study_bytes; /* of StudyDesign.own, Study.more */
+    int (*open)(Study *u);            /* makes the designs (study_add); sets baseline */
+    int (*begin)(Study *u);           /* before any training, with DIR there; NULL: nothing */
+    int (*train)(Study *u);           /* NULL: study_train alone */
+    void (*drop)(void *own);          /* frees what StudyDesign.own holds; NULL: nothing */
+    void (*close)(Study *u);          /* frees what Study.more holds; NULL: nothing */
+    const RunTableAsked asked;        /* what runs.csv is read by */
+    const char *runs; /* names of runs.csv's columns, found by study_value, each with its NUL */
+    /* What a run has under a name that is the kind's own: returns 1 where it is. */
+    int (*value)(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+    int bounds; /* 1: rows of runs.csv for perplexities that need no network */
+    int mixed;  /* 1: designs no better than frequencies are part of the answer where others are */
+    StudyTable table[STUDY_TABLES];
+    const char *csv;   /* the table of --csv */
+    const char *words; /* file of the words and tables */
+    /* Prints words and tables; brief: as stdout has them without --explain. */
+    int (*print)(const Study *u, int form, int brief, FILE *f);
+    int (*save)(const Study *u);    /* more files, and the plots */
+    int (*verdict)(const Study *u); /* at the end; NULL: nothing more can be wrong */
+};
+
+/* Does a study of the options o, which have these groups: the first of the kinds (up to a NULL command) that they ask for. */
+int study_run(const StudyKind *kinds, const OptionGroup *const *groups, Options *o);
+
+/* Options of differences: --contrast, --all-pairs, --equivalence. */
+extern const OptionGroup study_statistics_group;
+/* The options --truncation (its default here), --truncation-tokens, --truncation-tolerance. */
+/* clang-format off */
+#define STUDY_TRUNCATION(usual)                                                                    \
+    {"truncation", OPTION_SIZE, usual, "N",                                                        \
+     "measure the truncation error of each trained network on N validation sentences; 0: none", 0, \
+     10000},                                                                                       \
+    {"truncation-tokens", OPTION_SIZE, NULL, "N",                                                  \
+     "tokens of a sentence at most, <eos> first (default: as the networks are trained, --sequence)", \
+     2, 65536},                                                                                    \
+    {"truncation-tolerance", OPTION_REAL, "0", "X",                                                \
+     "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0, \
+     1e-3}
+/* clang-format on */
+
+/* ---- designs (study_train.c) ---- */
+
+/* Adds a design with so many trainings: *out, to be filled at once; its name and label are `name`. ERR_MEMORY. */
+int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, StudyDesign **out);
+/* Gives a design more trainings. ERR_MEMORY. */
+int study_seeds(StudyDesign *d, size_t seeds);
+/* Returns the run of a design with its k-th seed. */
+RunSpec study_spec(const Study *u, const StudyDesign *d, size_t k);
+/* Trains all runs that were not tried. wait 0: returns once only those of other processes are left. follow 1: more runs may
+ * be added to designs. */
+int study_train(Study *u, int wait, int follow);
+/* Returns 1 where a run of the design diverged. */
+int study_diverged(const Study *u, const StudyDesign *d);
+/* Returns 1 where every run of a design has a folder, and so its log. */
+int study_has_logs(const Study *u, const StudyDesign *d);
+
+/* ---- tuning (study_tune.c) ---- */
+
+/* --tune and the grid; of study_tune. */
+extern const OptionGroup study_tune_group;
+extern const Column study_tune_columns[]; /* of tune.csv */
+/* Chooses rate and dropout of every design by validation perplexity with one seed; writes DIR/tune.csv. Designs whose runs are
+ * all recorded keep theirs. */
+int study_tune(Study *u);
+
+/* ---- measures (study_measure.c) ---- */
+
+/* A run that is measured. */
+typedef struct {
+    Study *study;
+    StudyRun *run;
+    RunSpec spec;
+    const char *design;
+    char name[512];  /* of the run (runs_name) */
+    const char *dir; /* its folder; NULL: it is recorded in the study's */
+} StudyMeasured;
+
+/* A measure of trained networks. Its numbers are kept in the run's folder as NAME.csv with `how`, and claimed there as
+ * NAME.claim, like the run itself. */
+typedef struct {
+    const char *name;
+    /* Of its numbers (VALUE). One with `low` is positive, and shown as a mean with its interval. */
+    const Column *columns;
+    int (*wanted)(const Study *u); /* 1, 0; below 0: an error, as an option has no meaning */
+    /* Writes the options that the numbers depend on; NULL: they are read off the run's log, and not kept. */
+    int (*how)(const Study *u, char *out, size_t room);
+    int (*measure)(const StudyMeasured *r,
+                   double *value); /* value: of the columns in turn, NaN at first */
+    int (*load)(
+        const StudyMeasured *r); /* reads what is larger than a number; NULL: there is nothing */
+} StudyMeasure;
+extern const StudyMeasure *const study_measures[]; /* up to NULL */
+
+/* Takes what DIR/runs.csv tells of runs that have no folder: rate, dropout, measures. ERR_INPUT where rate or dropout
+ * differ within a design, or from the options' without --tune; where measures were made in another way. */
+int study_take(Study *u); /* study_take.c */
+/* Returns how many of its runs have a number above this in a column of a measure. */
+size_t study_count(const StudyDesign *d, const char *column, double above);
+/* Checks the measures' options. ERR_INPUT. */
+int study_check_measures(const Study *u);
+/* Makes all wanted measures of the trained networks, except of those that diverged. */
+int study_measure(Study *u);
+/* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */
+size_t study_value_at(const char *column);
+/* Returns a list of columns with those of the measures behind, each sparse, of which the list has none; ends 1: with
+ * NAME_low and NAME_high of those that have an interval. Caller: memory_free. */
+Column *study_columns(const Column *list, int ends);
+const char *const *study_positive(void); /* their positive columns, for RunTableAsked */
+
+/* ---- runs.csv and what is read off it (study_record.c) ---- */
+
+/* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
+RunValue study_value(const Study *u, const StudyDesign *d, size_t k, const char *name);
+/* Makes a sheet of such columns, of these names (as StudyKind.runs), with a row for each run. */
+int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out);
+/* Makes one with a row for each design (runtable_sheet), and with the columns of measures that the list lacks. */
+int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
+                        size_t count, Column **own, Sheet **out);
+int study_record(const Study *u);
+/* Reads DIR/runs.csv and makes the sheets. */
+int study_tables(Study *u);
+/* Returns the sheet of a table of the kind. */
+const Sheet *study_sheet(const Study *u, const char *name);
+/* The table `differences`: from the baseline, contrasts, all pairs. */
+int study_differences(Study *u, Column **own, Sheet **out);
+/* Returns ERR_INPUT where a contrast of the options is none of the designs. */
+int study_check_contrasts(const Study *u);
+
+/* ---- words (study.c) ---- */
+
+const RunDesign *study_design(const Study *u, size_t i); /* in the table */
+int study_beats_unigram(const Study *u, size_t i);       /* NaN does not */
+/* Prints "Corpus X has N training tokens and a vocabulary of V. The models have ...". */
+void study_print_recipe(const Study *u, FILE *f);
+
+/* ---- the papers' figures (study_published.c) ---- */
+
+/* Writes DIR/published.csv, published.md, published.tex, and with two ratios or more the plot `published`; nothing where
+ * no row of the papers has this corpus and these designs. */
+int study_published(const Study *u);
+
+#endif

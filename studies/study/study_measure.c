@@ -1,0 +1,243 @@
+/* study_measure.c: measures trained networks by a table of measures. Numbers are kept in the run's folder and claimed there,
+ * so that several processes share the work and none is done twice. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "studies/runs/lease.h"
+#include "studies/runs/recorded.h"
+#include "studies/study/measures.h"
+#include "studies/tools/command.h"
+
+const StudyMeasure *const study_measures[] = {&measure_truncation,
+                                              &measure_one_by_one,
+                                              &measure_translation,
+                                              &measure_sides,
+                                              &measure_gaining,
+                                              &measure_norm,
+                                              NULL};
+
+/* ---- columns ------------------------------------------------------------------------------------- */
+
+size_t study_value_at(const char *column)
+{
+    size_t at = 0;
+    for (const StudyMeasure *const *m = study_measures; *m; m++)
+        for (const Column *c = (*m)->columns; c->name; c++, at++)
+            if (strcmp(c->name, column) == 0) return at;
+    return STUDY_VALUES;
+}
+
+size_t study_count(const StudyDesign *d, const char *column, double above)
+{
+    size_t n = 0, at = study_value_at(column);
+    for (size_t k = 0; k < d->seeds; k++) n += d->run[k].value[at] > above;
+    return n;
+}
+
+static int has(const Column *list, const char *name)
+{
+    for (; list->name || list->head; list++)
+        if (list->name && strcmp(list->name, name) == 0) return 1;
+    return 0;
+}
+
+/* Adds a column to a list that ends behind it, unless it is there. */
+static void add(Column *list, Column c)
+{
+    if (has(list, c.name)) return;
+    while (list->name || list->head) list++;
+    c.sparse = 1;
+    *list = c;
+}
+
+Column *study_columns(const Column *list, int ends)
+{
+    size_t n = 0;
+    while (list[n].name || list[n].head) n++;
+    Column *out = memory_new(n + 3 * STUDY_VALUES, sizeof *out);
+    if (!out) return NULL;
+    memcpy(out, list, n * sizeof *out);
+    for (const StudyMeasure *const *m = study_measures; *m; m++) {
+        if (has(list, (*m)->columns->name)) continue;
+        for (const Column *c = (*m)->columns; c->name; c++) {
+            add(out, ends ? *c : (Column){.name = c->name});
+            if (ends && c->low)
+                add(out, (Column){.name = c->low, .words = STATISTICS_POSITIVE_LOW});
+            if (ends && c->low) add(out, (Column){.name = c->high});
+        }
+    }
+    return out;
+}
+
+const char *const *study_positive(void)
+{
+    static const char *list[STUDY_VALUES + 1];
+    size_t n = 0;
+    for (const StudyMeasure *const *m = study_measures; *m; m++)
+        for (const Column *c = (*m)->columns; c->name; c++)
+            if (c->low) list[n++] = c->name;
+    list[n] = NULL;
+    return list;
+}
+
+/* ---- their files --------------------------------------------------------------------------------- */
+
+/* A run's numbers, and what they depend on: how they were made, and the network, which its perplexity tells. */
+typedef struct {
+    const char *how;
+    double valid_ppl, value[STUDY_VALUES];
+} Kept;
+
+/* Makes the columns of a measure's file. */
+static void file_columns(const StudyMeasure *m, Column *list)
+{
+    size_t n = 0;
+    list[n++] = (Column)COLUMN(Kept, how);
+    list[n++] = (Column)COLUMN(Kept, valid_ppl);
+    for (const Column *c = m->columns; c->name; c++, n++) {
+        list[n] = (Column){.name = c->name, .type = SHEET_DOUBLE};
+        list[n].at = offsetof(Kept, value) + (size_t)(c - m->columns) * sizeof(double);
+    }
+    list[n] = (Column){0};
+}
+
+static int save(const StudyMeasure *m, const char *dir, const Kept *k)
+{
+    Column list[STUDY_VALUES + 3];
+    char file[64];
+    Sheet *s;
+    file_columns(m, list);
+    snprintf(file, sizeof file, "%s.csv", m->name);
+    TRY(sheet_new(list, &s));
+    sheet_row(s, k);
+    int code = output_sheet(s, SHEET_CSV, dir, file);
+    sheet_free(s);
+    return code;
+}
+
+/* Reads a file that was made in this way of this network; returns 1 where it did. */
+static int load(const StudyMeasure *m, const char *dir, const Kept *now, double *value)
+{
+    Column list[STUDY_VALUES + 3];
+    char path[OUTPUT_PATH];
+    Kept there;
+    Csv c;
+    file_columns(m, list);
+    if (output_path(path, dir, "%s.csv", m->name) != 0 || !output_exists(path)) return 0;
+    if (csv_open(&c, path) != 0) return 0;
+    int is = c.rows == 1 && csv_record(&c, 0, list, &there) == 0 &&
+             strcmp(csv_named(&c, 0, "how"), now->how) == 0 && there.valid_ppl == now->valid_ppl;
+    csv_close(&c);
+    for (size_t i = 0; is && m->columns[i].name; i++) value[i] = there.value[i];
+    return is;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------- */
+
+static int is_there(const StudyMeasured *r, const StudyMeasure *m, const Kept *now, double *value)
+{
+    return load(m, r->dir, now, value) && (!m->load || m->load(r) == 0);
+}
+
+/* Measures a run that this process has claimed. */
+static int measure_claimed(const StudyMeasured *r, const StudyMeasure *m, Kept *now, double *value)
+{
+    size_t n = 0;
+    while (m->columns[n].name) now->value[n++] = NAN;
+    TRY(m->measure(r, now->value));
+    memcpy(value, now->value, n * sizeof *value);
+    return save(m, r->dir, now);
+}
+
+/* Makes one measure of a run. *state: RUN_THERE, RUN_BUSY with another process, or RUN_TRAINED. */
+static int measure_run(const StudyMeasured *r, const StudyMeasure *m, double *value, int *state)
+{
+    char how[640], path[OUTPUT_PATH];
+    Kept now = {.how = how, .valid_ppl = r->run->result.valid_ppl};
+    Lease claim;
+    int mine, code = 0;
+    *state = RUN_THERE;
+    if (!m->how) return m->measure(r, value);
+    TRY(m->how(r->study, how, sizeof how));
+    if (is_there(r, m, &now, value)) return 0;
+    TRY(output_path(path, r->dir, "%s.claim", m->name));
+    TRY(lease_take(path, r->study->worker.name, &claim, &mine));
+    *state = RUN_BUSY;
+    if (!mine) return 0;
+    *state = RUN_THERE;
+    if (!is_there(r, m, &now, value)) {
+        *state = RUN_TRAINED;
+        code = measure_claimed(r, m, &now, value);
+    }
+    lease_drop(&claim);
+    return code;
+}
+
+/* Makes all wanted measures of a run; for tasks_run. */
+static int measure_all(void *study, Task *t)
+{
+    char dir[OUTPUT_PATH];
+    StudyMeasured *r = t->more;
+    double *value = r->run->value;
+    int busy = 0, state;
+    TRY(runs_name(&t->spec, r->name));
+    TRY(runs_directory(r->study->dir, &t->spec, dir));
+    r->dir = dir;
+    t->state = RUN_THERE;
+    for (const StudyMeasure *const *m = study_measures; *m; m++) {
+        if ((*m)->wanted(study) > 0) {
+            TRY(measure_run(r, *m, value, &state));
+            busy |= state == RUN_BUSY;
+            if (state == RUN_TRAINED) t->state = RUN_TRAINED;
+        }
+        for (const Column *c = (*m)->columns; c->name; c++) value++;
+    }
+    if (busy) t->state = RUN_BUSY;
+    return 0;
+}
+
+int study_check_measures(const Study *u)
+{
+    for (const StudyMeasure *const *m = study_measures; *m; m++) {
+        int code = (*m)->wanted(u);
+        if (code < 0) return code;
+    }
+    return 0;
+}
+
+/* Lists the runs to be measured: not those that diverged, which are worse than drawing words at random and whose flows may
+ * leave the range of numbers after long hours; recorded runs have their numbers. Returns how many. */
+static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t k = 0; k < u->design[i].seeds; k++) {
+            StudyDesign *d = &u->design[i];
+            StudyRun *run = &d->run[k];
+            const RunSpec s = study_spec(u, d, k);
+            if (isnan(run->result.valid_ppl) ||
+                runs_diverged(&run->result, 1, u->corpus.vocab.size) ||
+                recorded_alone(&u->runs, &s) != SIZE_MAX)
+                continue;
+            of[n] = (StudyMeasured){.study = u, .run = run, .spec = s, .design = d->name};
+            list[n] = (Task){.spec = s, .more = &of[n]};
+            n++;
+        }
+    return n;
+}
+
+int study_measure(Study *u)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < u->designs; i++) most += u->design[i].seeds;
+    Task *list = memory_new(most, sizeof *list);
+    StudyMeasured *of = memory_new(most, sizeof *of);
+    int code = list && of ? 0 : ERR_MEMORY;
+    const Work w = {&u->runs, u->worker.leader, measure_all, u};
+    if (code == 0) code = tasks_run(&w, list, list_runs(u, list, of));
+    memory_free(list);
+    memory_free(of);
+    return code;
+}

@@ -1,0 +1,245 @@
+/* study_record.c: writes the table of runs of a study, reads it back, and makes the study's sheets of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/study/measures.h"
+#include "studies/tools/command.h"
+
+/* ---- values of a run ----------------------------------------------------------------------------- */
+
+static RunValue number(double x)
+{
+    return (RunValue){NULL, x};
+}
+
+static RunValue text(const char *words)
+{
+    return (RunValue){words, NAN};
+}
+
+/* Returns a number of the run's result; NaN: it has none of that name. */
+static double result_of(const StudyRun *r, const char *name)
+{
+    const RunRecord record = {.result = r->result};
+    for (const Column *c = run_columns; c->name; c++)
+        if (c->type == SHEET_DOUBLE && strcmp(c->name, name) == 0)
+            return *(const double *)((const char *)&record + c->at);
+    return NAN;
+}
+
+/* Returns what any study knows of a run. */
+static RunValue common(const Study *u, const StudyDesign *d, size_t k, const char *name)
+{
+    const Options *o = u->options;
+    const Table *t = d->spec.scheme;
+    const StudyRun *r = &d->run[k];
+    size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
+    const struct {
+        const char *name;
+        RunValue value;
+    } list[] = {
+        {"scheme", text(t->name)},
+        {"layers", number((double)d->spec.layers)},
+        {"encoder_layers", number((double)d->spec.encoder_layers)},
+        {"seed", number((double)(u->seed + k))},
+        {"epochs", number((double)options_size(o, "epochs"))},
+        {"rate", number(strtod(*d->rate ? d->rate : options_text(o, "rate"), NULL))},
+        {"dropout", number(strtod(*d->dropout ? d->dropout : options_text(o, "dropout"), NULL))},
+        {"corpus", text(u->checksum)},
+        {"same_as", text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
+        {"diverged", text(runs_diverged(&r->result, 1, u->corpus.vocab.size) ? "yes" : NULL)},
+        {"evals_F", number((double)F)},
+        {"evals_G", number((double)G)},
+        {"evaluations", number((double)(F + G))},
+        {"parameters", number(r->result.params)},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) return list[i].value;
+    return number(result_of(r, name));
+}
+
+RunValue study_value(const Study *u, const StudyDesign *d, size_t k, const char *name)
+{
+    RunValue v = number(NAN);
+    size_t at = study_value_at(name);
+    if (u->kind->value && u->kind->value(u, d, k, name, &v)) return v;
+    if (at < STUDY_VALUES) return number(d->run[k].value[at]);
+    return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, k, name);
+}
+
+/* ---- runs.csv ------------------------------------------------------------------------------------ */
+
+/* A row of runs.csv: of a run, or of a perplexity that needs no network. */
+typedef struct {
+    const StudyDesign *d;
+    size_t k;
+    const char *bound;
+    double valid, test;
+} RunsRow;
+
+typedef struct {
+    const Study *u;
+    const RunsRow *row;
+} Rows;
+
+static RunValue row_value(const void *of, size_t i, const char *name)
+{
+    const Rows *r = of;
+    const RunsRow *row = &r->row[i];
+    if (row->d) return study_value(r->u, row->d, row->k, name);
+    if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
+    if (strcmp(name, "part") == 0) return text("bound");
+    return number(strcmp(name, "valid_ppl") == 0  ? row->valid
+                  : strcmp(name, "test_ppl") == 0 ? row->test
+                                                  : NAN);
+}
+
+/* bounds 1: with the rows of perplexities that need no network. */
+static int make_runs(const Study *u, const Column *list, int bounds, Column **own, Sheet **out)
+{
+    size_t n = 2;
+    double least = exp(u->corpus.entropy_rate);
+    for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
+    RunsRow *row = memory_new(n, sizeof *row);
+    if (!row) return ERR_MEMORY;
+    n = 0;
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t k = 0; k < u->design[i].seeds; k++)
+            row[n++] = (RunsRow){.d = &u->design[i], .k = k};
+    if (bounds) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
+    if (bounds && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
+    int code = runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
+    memory_free(row);
+    return code;
+}
+
+/* Makes a list of columns of these names. */
+static void name_columns(const char *names, Column list[STUDY_COLUMNS])
+{
+    for (; *names; names += strlen(names) + 1) *list++ = (Column){.name = names};
+    *list = (Column){0};
+}
+
+int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out)
+{
+    Column list[STUDY_COLUMNS];
+    name_columns(names, list);
+    return make_runs(u, list, 0, own, out);
+}
+
+/* Writes DIR/lines.csv, of translations. */
+static int record_lines(const Study *u)
+{
+    Sheet *s;
+    TRY(sheet_new(measure_lines, &s));
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t k = 0; k < u->design[i].seeds; k++)
+            measure_add_lines(s, u->design[i].name, u->seed + k, &u->design[i].run[k].lines);
+    int code = output_sheet(s, SHEET_CSV, u->dir, "lines.csv");
+    sheet_free(s);
+    return code;
+}
+
+int study_record(const Study *u)
+{
+    Sheet *s = NULL;
+    Column names[STUDY_COLUMNS], *own = NULL;
+    name_columns(u->kind->runs, names);
+    Column *list = study_columns(names, 0);
+    int code = list ? make_runs(u, list, u->kind->bounds, &own, &s) : ERR_MEMORY;
+    if (code == 0 && u->kind->pairs) code = record_lines(u);
+    if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
+    sheet_free(s);
+    memory_free(own);
+    memory_free(list);
+    return code;
+}
+
+/* ---- what is read off it ------------------------------------------------------------------------- */
+
+int study_tables(Study *u)
+{
+    RunTableAsked asked = u->kind->asked;
+    asked.positive = study_positive();
+    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
+    TRY(runtable_open((const char *[]){u->runs_file}, 1, &asked, &u->table));
+    for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
+        TRY(u->kind->table[i].make(u, &u->own[i], &u->sheet[i]));
+    return 0;
+}
+
+int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
+                        size_t count, Column **own, Sheet **out)
+{
+    Column *all = study_columns(list, 1);
+    int code = all ? runtable_sheet(&u->table, all, more, u, order, count, own, out) : ERR_MEMORY;
+    memory_free(all);
+    return code;
+}
+
+const Sheet *study_sheet(const Study *u, const char *name)
+{
+    int i = 0;
+    while (strcmp(u->kind->table[i].name, name) != 0) i++;
+    return u->sheet[i];
+}
+
+/* Returns the design that is called so, as the zoo spells a scheme; the number of designs: none is. */
+static size_t find_design(const void *study, const char *given)
+{
+    const Study *u = study;
+    char name[TABLE_NAME] = "";
+    size_t i = 0;
+    int spelt = zoo_name(given, name) == 0;
+    while (i < u->designs && strcmp(u->design[i].name, given) != 0 &&
+           !(spelt && strcmp(u->design[i].name, name) == 0))
+        i++;
+    return i;
+}
+
+int study_check_contrasts(const Study *u)
+{
+    const char *given;
+    double *weight = memory_new(u->designs, sizeof *weight);
+    int code = weight ? 0 : ERR_MEMORY;
+    for (size_t i = 0; code == 0 && (given = options_item(u->options, "contrast", i)); i++)
+        code = differences_contrast("--contrast", given, find_design, u, u->designs, weight);
+    memory_free(weight);
+    return code;
+}
+
+/* Writes a contrast with the schemes as they are spelt in tables; the caller frees *out. */
+static int spell(const Study *u, const char *given, char **out)
+{
+    Output o;
+    TRY(output_open(&o));
+    for (size_t n; *given; given += n + strspn(given + n, " ")) {
+        char word[STUDY_NAME];
+        n = strcspn(given, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, given);
+        size_t i = find_design(u, word);
+        fprintf(o.f, "%s ", i < u->designs ? u->design[i].name : word);
+    }
+    return output_take(&o, 0, out);
+}
+
+int study_differences(Study *u, Column **own, Sheet **out)
+{
+    const Options *o = u->options;
+    RunTable *t = &u->table;
+    const char *given;
+    TRY(runtable_new(t, runtable_differences, own, out));
+    if (u->baseline < u->designs)
+        TRY(runtable_baseline(t, u->design[u->baseline].name, options_real(o, "equivalence")));
+    TRY(runtable_dunnett(t, *out));
+    for (size_t i = 0; (given = options_item(o, "contrast", i)); i++) {
+        char *spelt;
+        TRY(spell(u, given, &spelt));
+        int code = runtable_contrast(t, "--contrast", spelt, NULL, *out);
+        memory_free(spelt);
+        TRY(code);
+    }
+    return options_flag(o, "all-pairs") ? runtable_tukey(t, *out) : 0;
+}
