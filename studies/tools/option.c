@@ -310,55 +310,35 @@ int options_arguments(Options *o, int argc, char **argv)
 
 typedef struct {
     Options *options;
-    const char *file;
-    FILE *stream;
-    size_t line; /* being read */
-    int code;    /* of the first error */
+    int code; /* of the first error */
 } Reader;
-
-static char *reader_line(char *text, int bytes, void *arg)
-{
-    Reader *r = arg;
-    if (!fgets(text, bytes, r->stream)) return NULL;
-    if (strchr(text, '\n') || feof(r->stream)) r->line++;
-    return text;
-}
 
 static int reader_value(void *arg, const char *section, const char *name, const char *text)
 {
     Reader *r = arg;
-    char where[600];
-    snprintf(where, sizeof where, "%.500s:%zu: ", r->file, r->line);
-    if (*section)
-        r->code = error_set(ERR_INPUT, "%sno sections are known here, not [%s]", where, section);
-    else
-        r->code = set_once(r->options, OPTION_FILE, where, name, text);
+    r->code = *section ? error_set(ERR_INPUT, "no sections are known here, not [%s]", section)
+                       : set_once(r->options, OPTION_FILE, "", name, text);
     return r->code == 0;
 }
 
 int options_read(Options *o, const char *file)
 {
-    char *text;
+    char *text, words[900];
     size_t bytes;
     TRY(file_whole(file, SIZE_MAX, &text, &bytes));
-    Reader r = {o, file, fmemopen(text, bytes, "r"), 0, 0};
-    if (!r.stream) {
-        memory_free(text);
-        return error_set(ERR_MEMORY, "%s: out of memory", file);
-    }
+    Reader r = {o, 0};
     ini_allow_inline_comments = false; /* a ';' may be part of a file name */
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
     ini_use_stack = false;
     ini_allow_realloc = true;
     ini_max_line = 1 << 16;
-    int line = ini_parse_stream(reader_line, &r, reader_value, &r);
-    fclose(r.stream);
+    int line = ini_parse_string(text, reader_value, &r);
     memory_free(text);
-    if (r.code != 0) return r.code;
+    snprintf(words, sizeof words, "%s", r.code ? error_text() : "expected 'name = value'");
+    if (line == 0 || r.code == ERR_MEMORY) return r.code;
     if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", file);
-    if (line > 0) return error_set(ERR_INPUT, "%s:%d: expected 'name = value'", file, line);
-    return 0;
+    return error_set(ERR_INPUT, "%s:%d: %s", file, line, words);
 }
 
 /* Returns 1 for a text that an INI line cannot hold. */

@@ -10,7 +10,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/tick.h"
-#include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 
 static int terminal;     /* 1: stderr is a terminal */

@@ -179,13 +179,6 @@ static Slot *named(const Sheet *s, const char *name)
     return &s->slot[j];
 }
 
-void sheet_show(Sheet *s, const char *name, const char *head, double scale)
-{
-    Slot *slot = named(s, name);
-    slot->head = head;
-    if (scale != 0) slot->scale = scale;
-}
-
 void sheet_row(Sheet *s, const void *record)
 {
     const char *at = record;
