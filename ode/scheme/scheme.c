@@ -268,12 +268,11 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
                 code =
                     error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
                               file, line, t->name);
-        Table **grown = code == 0 ? memory_grow(*list, *count, *count + 1, sizeof *grown) : NULL;
-        if (grown)
-            (*list = grown)[(*count)++] = t;
-        else if (code == 0)
-            code = ERR_MEMORY;
-        if (code != 0) table_free(t);
+        if (code == 0) code = memory_more(list, *count, sizeof **list);
+        if (code == 0)
+            (*list)[(*count)++] = t;
+        else
+            table_free(t);
     }
     while (code != 0 && *count > before) table_free((*list)[--*count]);
     return code;

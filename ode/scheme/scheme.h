@@ -10,7 +10,7 @@
 /* ---- scheme.c: the language of schemes --------------------------------------------------------- */
 
 /* Parses every scheme of a text; `file` is for messages "file:line:column: expected ...". Appends to
- * *list (count, grown with memory_grow; tables owned by it). The text need not be terminated; NUL
+ * *list (count, grown with memory_more; tables owned by it). The text need not be terminated; NUL
  * bytes are an error, as is a text that is longer than SCHEME_BYTES or would take seconds to read.
  * ERR_INPUT leaves the list as it was. */
 enum { SCHEME_BYTES = 1 << 20 };
