@@ -21,13 +21,7 @@ static const OptionGroup *const saved[] = {&network_text_group,
 
 int network_metadata_put(Metadata *d, const char *key, const char *value)
 {
-    if (d->count == d->room) {
-        size_t room = d->room ? 2 * d->room : 32;
-        StoreText *grown = memory_grow(d->item, d->room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        d->item = grown;
-        d->room = room;
-    }
+    TRY(memory_more(&d->item, d->count, sizeof *d->item));
     StoreText *item = &d->item[d->count++];
     *item = (StoreText){memory_string(key), memory_string(value)};
     return item->key && item->value ? 0 : ERR_MEMORY;

@@ -82,10 +82,8 @@ static void use(void *arg, const char *column, const char *head)
     Used *u = arg;
     for (size_t i = 0; i < u->count; i++)
         if (strcmp(u->column[i].name, column) == 0) return;
-    UsedColumn *grown = memory_grow(u->column, u->count, u->count + 1, sizeof *u->column);
-    if (!grown) u->code = ERR_MEMORY;
-    if (!grown) return;
-    u->column = grown;
+    if (memory_more(&u->column, u->count, sizeof *u->column) != 0) u->code = ERR_MEMORY;
+    if (u->code != 0) return;
     snprintf(u->column[u->count].name, sizeof u->column->name, "%s", column);
     snprintf(u->column[u->count++].head, sizeof u->column->head, "%s", head);
 }

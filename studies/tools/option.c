@@ -105,15 +105,9 @@ static int value_set(Value *v, int rank, const char *text)
 {
     if (v->rank > rank) return 0;
     if (v->rank < rank || v->option->type != OPTION_LIST) value_clear(v);
-    char *copy = memory_string(text);
-    if (!copy) return ERR_MEMORY;
-    char **item = memory_grow(v->item, v->count, v->count + 1, sizeof *item);
-    if (!item) {
-        memory_free(copy);
-        return ERR_MEMORY;
-    }
-    v->item = item;
-    v->item[v->count++] = copy;
+    TRY(memory_more(&v->item, v->count, sizeof *v->item));
+    if (!(v->item[v->count] = memory_string(text))) return ERR_MEMORY;
+    v->count++;
     v->rank = rank;
     return 0;
 }
