@@ -259,7 +259,7 @@ static double count_some(Pairs *p, double seen, uint64_t seed)
     return (double)extreme / (SHUFFLES + 1);
 }
 
-static void correlate(Pairs *p, size_t least, uint64_t seed, Correlation *out)
+static void correlate(Pairs *p, uint64_t seed, Correlation *out)
 {
     size_t n = p->n;
     if (n < 3 || is_constant(p->x, n) || is_constant(p->y, n)) return;
@@ -269,16 +269,10 @@ static void correlate(Pairs *p, size_t least, uint64_t seed, Correlation *out)
     out->rho = gsl_stats_spearman(p->x, 1, p->y, 1, n, p->work);
     memcpy(p->v, p->ry, n * sizeof *p->v);
     out->p = n <= EXACT_MOST ? count_all(p, seen) : count_some(p, seen, seed);
-    if (n >= least) bootstrap(p, seed, out);
+    if (n >= BOOTSTRAP_LEAST) bootstrap(p, seed, out);
 }
 
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out)
-{
-    return statistics_rank_from(BOOTSTRAP_LEAST, x, y, n, seed, out);
-}
-
-int statistics_rank_from(size_t least, const double *x, const double *y, size_t n, uint64_t seed,
-                         Correlation *out)
 {
     double *room = memory_new(8 * n + RESAMPLES, sizeof *room);
     uint32_t *order = memory_new(n, sizeof *order);
@@ -294,7 +288,7 @@ int statistics_rank_from(size_t least, const double *x, const double *y, size_t 
             p.y[p.n++] = y[i];
         }
         out->n = p.n;
-        correlate(&p, least, seed, out);
+        correlate(&p, seed, out);
     }
     memory_free(room);
     memory_free(order);

@@ -339,16 +339,6 @@ TEST(bootstrap_is_that_of_texts)
     assert_true(fabs(100 * x.mean - y.mean) > 1e-10);
 }
 
-/* The 95 % interval of an accuracy p is that of a binomial share: p -+ 1.96 sqrt(p (1 - p) / n). */
-TEST(bootstrap_has_the_spread_of_a_share)
-{
-    Answers gold = system_of(1, 0, label[0], value[0]), run = system_of(.7, 1, label[1], value[1]);
-    Resampled x;
-    assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 4000, 1, &x), 0);
-    double want = 2 * 1.96 * sqrt(x.score * (1 - x.score) / N);
-    assert_true(fabs(x.high - x.low - want) <= want * .06 + 2. / N); /* in steps of 1 / n */
-}
-
 /* A system with a NaN has no interval, and the others' do not change. */
 TEST(what_is_not_finite)
 {
