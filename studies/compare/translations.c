@@ -141,8 +141,7 @@ static int open_study(Translations *u)
     TRY(open_cells(u));
     TRY(network_warmup(u->options, &u->corpus));
     TRY(check_search(u));
-    u->metric = (MetricOptions){
-        .tokenize = options_choice(o, "tokenize"), .smooth = SMOOTH_EXP, .smooth_value = NAN};
+    u->metric = (MetricOptions){.tokenize = options_choice(o, "tokenize"), .smooth = SMOOTH_EXP};
     TRY(translations_how(u, u->how, sizeof u->how));
     TRY(output_directory(u->dir));
     u->runs = (Runs){.options = o, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
