@@ -15,12 +15,6 @@
 
 enum { HEAD_BYTES = 2048 };
 
-int found_path(const Found *f, const char *path, char *out, size_t bytes)
-{
-    int n = snprintf(out, bytes, "%s/%s", f->root, path);
-    return n >= 0 && (size_t)n < bytes ? 0 : error_set(ERR_INPUT, "%.100s...: name too long", path);
-}
-
 /* ---- studies ------------------------------------------------------------------------------------- */
 
 static Study *find_study(const Found *f, const Kind *kind, const char *dir, const char *prefix)
@@ -101,7 +95,7 @@ static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PAT
 static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
 {
     char full[OUTPUT_PATH];
-    FILE *file = found_path(f, path, full, sizeof full) == 0 ? fopen(full, "rb") : NULL;
+    FILE *file = output_path(full, f->root, "%s", path) == 0 ? fopen(full, "rb") : NULL;
     size_t n = file ? fread(head, 1, HEAD_BYTES - 1, file) : 0;
     if (file) fclose(file);
     head[n] = '\0';

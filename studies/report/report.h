@@ -51,9 +51,6 @@ typedef struct {
 int found_search(const char *root, const char *skip, Found *out);
 void found_free(Found *f);
 
-/* Writes "ROOT/PATH". */
-int found_path(const Found *f, const char *path, char *out, size_t bytes);
-
 /* ---- page.c ---------------------------------------------------------------------------------- */
 
 /* A page of HTML in one self-contained file: its head and style (page.css), escaped text,

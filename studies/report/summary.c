@@ -12,7 +12,7 @@
 /* Opens a table of a study. Where it cannot be read, error_text has the reason. */
 static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
 {
-    TRY(found_path(s->found, path, full, OUTPUT_PATH));
+    TRY(output_path(full, s->found->root, "%s", path));
     return csv_open(c, full);
 }
 

@@ -37,34 +37,27 @@ const OptionGroup options_common = {"Help", 0, common};
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
-static size_t group_size(const OptionGroup *g)
+static int add_group(Options *o, const OptionGroup *g)
 {
-    size_t n = 0;
-    while (g->option[n].name) n++;
-    return n;
-}
-
-static void add_group(Options *o, const OptionGroup *g)
-{
-    for (const Option *p = g->option; p->name; p++)
+    for (const Option *p = g->option; p->name; p++) {
+        TRY(memory_more(&o->value, o->count, sizeof *o->value));
         o->value[o->count++] = (Value){.option = p, .recorded = g->recorded};
+    }
+    return 0;
 }
 
 int options_new(const OptionGroup *const *groups, Options **out)
 {
-    size_t n = group_size(&options_common);
-    for (size_t i = 0; groups[i]; i++) n += group_size(groups[i]);
     Options *o = memory_new(1, sizeof *o);
     if (!o) return ERR_MEMORY;
-    o->value = memory_new(n, sizeof *o->value);
-    if (!o->value) {
-        memory_free(o);
-        return ERR_MEMORY;
-    }
-    for (size_t i = 0; groups[i]; i++) add_group(o, groups[i]);
-    add_group(o, &options_common);
-    *out = o;
-    return 0;
+    int code = 0;
+    for (; *groups && code == 0; groups++) code = add_group(o, *groups);
+    if (code == 0) code = add_group(o, &options_common);
+    if (code == 0)
+        *out = o;
+    else
+        options_free(o);
+    return code;
 }
 
 static void value_clear(Value *v)
