@@ -268,9 +268,7 @@ static int add_line(Plot *p, const char *data, PlotRows rows, int x, int y)
     Csv c;
     TRY(output_path(path, p->dir, "%s", data));
     TRY(csv_open(&c, path));
-    Line *grown = memory_grow(p->line, p->lines, p->lines + 1, sizeof *grown);
-    if (grown) p->line = grown;
-    int columns = (int)c.columns, code = grown ? 0 : ERR_MEMORY;
+    int columns = (int)c.columns, code = memory_more(&p->line, p->lines, sizeof *p->line);
     if (code == 0 && (rows.key > columns || rows.too > columns || x > columns || y > columns))
         code = ERR_MISUSE;
     if (code == 0) code = read_points(&c, rows, x, y, &p->line[p->lines++]);
