@@ -230,23 +230,22 @@ const Command command_eval = {
     .about =
         "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every token of the text exactly\n"
         "once, <eos> at the end of every line included (not that of blank lines with --context sentence). For a\n"
-        "language model of characters the table also has bits per character, log2 of the perplexity. Attention\n"
-        "spans of a model go to stderr. An encoder and a decoder read a text beside its source; `pairs` counts the\n"
-        "pairs of lines, and `exact` is the share of them that are exact: at every place the right token, <eos>\n"
-        "included, is the most probable one after the right tokens before it. Then greedy decoding gives the target.\n"
+        "language model of characters the table also has bits per character. An encoder and a decoder read a text\n"
+        "beside its source; `exact` is the share of the `pairs` of lines that are exact: at every place the right\n"
+        "token, <eos> included, is the most probable one after the right tokens before it. Then greedy decoding gives\n"
+        "the target.\n"
         "\n"
         "Where words are cut into pieces (train --bpe), tokens, nll and ppl are of pieces. For language models two\n"
         "more columns are of words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens /\n"
-        "words), the perplexity per word. Use word_ppl to compare models of different pieces, or of whole words, on\n"
-        "the same text. A model that reads words as <unk> predicts a different, easier text.\n"
+        "words). Use word_ppl to compare models of different pieces, or of whole words, on the same text. A model\n"
+        "that reads words as <unk> predicts a different, easier text.\n"
         "\n"
-        "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of\n"
-        "masked words, each predicted from the words that remain in its sequence. Do not compare it with\n"
-        "perplexities of next words. The masked words are one set, drawn once for all models: each word but <eos>\n"
-        "with probability 0.15, all replaced by <mask> at once. With --one-by-one every word but <eos> is masked by\n"
-        "itself, in a separate copy of its sequence (Salazar et al. 2020), which takes as many passes as a sequence\n"
-        "has words. For a model trained with --next-sentence `exact` is the share of `pairs` where it knows whether\n"
-        "the second half of a sequence follows the first (not with --one-by-one).\n",
+        "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of masked\n"
+        "words, each predicted from the words that remain in its sequence. Do not compare it with perplexities of\n"
+        "next words. The masked words are one set, drawn once for all models: each word but <eos> with probability\n"
+        "0.15. With --one-by-one every word but <eos> is masked by itself, in a separate copy of its sequence\n"
+        "(Salazar et al. 2020). For a model trained with --next-sentence `exact` is the share of `pairs` where it\n"
+        "knows whether the second half of a sequence follows the first (not with --one-by-one).\n",
     .often = "model text source-text corpus split device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
     .groups = groups,
