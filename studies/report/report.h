@@ -96,7 +96,7 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
 
 /* The line on a study in the contents and at the head of its section. */
 typedef struct {
-    char title[256], place[4096];
+    char place[4096];
     Verdict verdict;
 } Brief;
 
