@@ -75,27 +75,17 @@ static size_t threads_of(const Options *o)
     return asked ? asked : (size_t)omp_get_max_threads();
 }
 
-/* The numbers of tell_threads. Threads beyond the processors wait for each other, and each takes memory. */
-static size_t threads, processors;
-
-static void tell_threads(void)
-{
-    notice_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
-                processors, processors > 1 ? "s" : "");
-}
-
-/* Warns of too many threads before the first words of the work, so that a command that is refused at once prints its
- * error alone; returns 1 for such a warning. The environment keeps each run that a study starts from repeating it. */
-static int warn_threads(const Options *o)
+/* Warns of more threads than processors: they wait for each other, and each takes memory. The environment keeps each run
+ * that a study starts from repeating it. */
+static void warn_threads(const Options *o)
 {
     static const char said[] = "TROTTER_THREADS_SAID";
-    if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return 0;
-    processors = (size_t)threads_processors();
-    threads = threads_of(o);
-    if (threads <= processors) return 0;
-    progress_before(tell_threads);
+    if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return;
+    size_t processors = (size_t)threads_processors(), threads = threads_of(o);
+    if (threads <= processors) return;
+    notice_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
+                processors, processors > 1 ? "s" : "");
     setenv(said, "1", 1);
-    return 1;
 }
 
 static int run_given(const Command *c, Options *o, int argc, char **argv)
@@ -107,12 +97,11 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     const char *dir = directory(c, o);
     if (c->narrow) TRY(options_within(o, groups, where));
     if (dir) TRY(output_check(dir));
-    int many = warn_threads(o);
+    warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     catch_stop(c->saves);
     if (waiting_is_ours) waiting_begin((int)threads_of(o));
     int code = c->run(o);
-    if (many && code == 0) progress_flush();
     dir =
         directory(c, o); /* a study that has its files does not fail where only this record fails */
     if (dir && record_command(dir, argc, argv, code) != 0 && code == 0)

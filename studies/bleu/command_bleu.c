@@ -24,10 +24,8 @@ static const Option metric_options[] = {
     {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
      .sets = {MEMBER(MetricOptions, lowercase)}},
     {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
-     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1",
+     "smoothing of BLEU, for n-gram orders without a match",
      .sets = {MEMBER(MetricOptions, smooth)}},
-    {"smooth-value", OPTION_REAL, NULL, "X",
-     "value of the smoothing floor (0.1 unless given) or add-k (1)", 0, 1e6},
     {0},
 };
 
@@ -148,12 +146,6 @@ static int read_given(Study *u)
 {
     const Options *o = u->options;
     options_fill(o, groups, &u->metric);
-    int has_value = u->metric.smooth == SMOOTH_FLOOR || u->metric.smooth == SMOOTH_ADD_K;
-    int given = options_rank(o, "smooth-value") != OPTION_DEFAULT;
-    if (given && !has_value)
-        return error_set(ERR_INPUT,
-                         "--smooth-value has no meaning without --smooth floor or add-k");
-    u->metric.smooth_value = given ? options_real(o, "smooth-value") : NAN;
     TRY(choose_metrics(u));
     const char *reference = options_text(o, "reference");
     int standard = 0;
@@ -226,7 +218,7 @@ static void add_row(Study *u, int metric, size_t s)
                     .seed = u->resamples ? u->seed : SIZE_MAX,
                     .signature = u->signature[metric]};
     if (metric == METRIC_BLEU) {
-        BleuScore b = bleu_score(sums, u->metric.smooth, u->metric.smooth_value);
+        BleuScore b = bleu_score(sums, u->metric.smooth);
         memcpy(row.precision, b.precision, sizeof row.precision);
         row.brevity = b.brevity;
         row.ratio = b.ratio;
@@ -336,18 +328,16 @@ const Command command_bleu = {
     .name = "bleu",
     .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems",
     .about =
-        "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are\n"
-        "those of sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU\n"
-        "comes from sums over the whole text, not from a mean over lines, and depends on how words are cut: 13a\n"
-        "for text as people write it, none for text that is tokenised already, as that of the papers on\n"
-        "Multi30k. The signature below the table names all that a score depends on.\n"
+        "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are those of\n"
+        "sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU comes from\n"
+        "sums over the whole text and depends on how words are cut: 13a for text as people write it, none for text\n"
+        "that is tokenised already, as that of the papers on Multi30k. The signature below the table names all that a\n"
+        "score depends on.\n"
         "\n"
-        "Each further system is compared with the first by paired bootstrap (Koehn 2004): all are scored on the\n"
-        "same resamples of the lines, and 'low' and 'high' are the ends of 95 % intervals. p is that of\n"
-        "sacreBLEU's --paired-bs, for comparison with others: it is below 0.05 for one in ten pairs of equal\n"
-        "systems. 'two-sided' is the two-sided p of the same resamples: it is below 0.05 for one in twenty.\n"
-        "Trotter's own random numbers draw the lines. On a thousand lines, differences below about 0.6 BLEU are\n"
-        "noise.\n",
+        "Each further system is compared with the first by paired bootstrap (Koehn 2004): all are scored on the same\n"
+        "resamples of the lines, which Trotter's own random numbers draw. p is that of sacreBLEU's --paired-bs, for\n"
+        "comparison with others: it is below 0.05 for one in ten pairs of equal systems. 'two-sided' is below 0.05\n"
+        "for one in twenty. On a thousand lines, differences below about 0.6 BLEU are noise.\n",
     .often = "reference hypothesis metrics tokenize lowercase bootstrap csv out",
     .example = "--reference test.de --hypothesis test.out --tokenize none",
     .groups = groups,

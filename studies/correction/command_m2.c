@@ -138,13 +138,12 @@ const Command command_m2 = {
     .name = "m2",
     .purpose = "score grammatical error correction by MaxMatch (M2)",
     .about =
-        "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) do. Of all ways\n"
-        "to read the changes of a sentence as edits, it takes one that has the most edits of an annotator. An\n"
-        "edit may span several words, of which at most --max-unchanged stay as they are. Precision is the share\n"
-        "of proposed edits that are the annotator's, recall is the share of the annotator's edits that were\n"
-        "proposed, and F joins both. Counts are sums over the sentences. Where a sentence has several\n"
-        "annotators, the one counts with whom F of the sentences so far is largest. Precision is 100 where\n"
-        "nothing is proposed, recall is 100 where there is no gold edit.\n",
+        "Scores corrected sentences against the edits of annotators, as Dahlmeier and Ng (2012) do. Of all ways to\n"
+        "read the changes of a sentence as edits, it takes one that has the most edits of an annotator. Precision is\n"
+        "the share of proposed edits that are the annotator's, recall is the share of the annotator's edits that were\n"
+        "proposed, and F joins both. Counts are sums over the sentences. Where a sentence has several annotators, the\n"
+        "one counts with whom F of the sentences so far is largest. Precision is 100 where nothing is proposed,\n"
+        "recall is 100 where there is no gold edit.\n",
     .example = "--gold test.m2 --hypothesis corrected.txt",
     .groups = groups,
     .run = run,

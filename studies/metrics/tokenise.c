@@ -17,51 +17,22 @@ int tokenise_is_blank(uint32_t c)
     return (c >= 0x1C && c <= 0x1F) || uc_is_property_white_space(c);
 }
 
-static int is_digit(uint32_t c)
-{
-    return c >= '0' && c <= '9';
-}
+/* MARK: ASCII punctuation, symbols and the blank, without ' , - . */
+enum { NONE, MARK, DIGIT, OTHER_THAN_DIGIT, STOP, DASH, OTHER_THAN_NUMBER, PUNCTUATION, SYMBOL };
 
-static int is_other_than_digit(uint32_t c)
-{
-    return !is_digit(c);
-}
-
-static int is_stop(uint32_t c)
-{
-    return c == '.' || c == ',';
-}
-
-static int is_dash(uint32_t c)
-{
-    return c == '-';
-}
-
-/* Returns 1 for ASCII punctuation, symbols and the blank, without ' , - . */
-static int is_mark(uint32_t c)
+static int is(int class, uint32_t c)
 {
     static const char marks[] = " !\"#$%&()*+/:;<=>?@[\\]^_`{|}~";
-    return c < 0x80 && memchr(marks, (int)c, sizeof marks - 1) != NULL;
-}
-
-static int is_number(uint32_t c)
-{
-    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_N);
-}
-
-static int is_other_than_number(uint32_t c)
-{
-    return !is_number(c);
-}
-
-static int is_punctuation(uint32_t c)
-{
-    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_P);
-}
-
-static int is_symbol(uint32_t c)
-{
-    return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_S);
+    switch (class) {
+    case MARK: return c < 0x80 && memchr(marks, (int)c, sizeof marks - 1) != NULL;
+    case DIGIT: return c >= '0' && c <= '9';
+    case OTHER_THAN_DIGIT: return c < '0' || c > '9';
+    case STOP: return c == '.' || c == ',';
+    case DASH: return c == '-';
+    case OTHER_THAN_NUMBER: return !uc_is_general_category_withtable(c, UC_CATEGORY_MASK_N);
+    case PUNCTUATION: return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_P);
+    default: return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_S);
+    }
 }
 
 /* ---- rules --------------------------------------------------------------------------------------- */
@@ -69,20 +40,20 @@ static int is_symbol(uint32_t c)
 /* A rule matches one character, or two, between which it puts a blank. One more blank goes before or behind two; a
  * single one gets a blank on both sides. */
 typedef struct {
-    int (*first)(uint32_t), (*second)(uint32_t); /* second NULL: a single character */
-    int before; /* 1: a blank before the first; 0: behind the second */
+    int first, second; /* second NONE: a single character */
+    int before;        /* 1: a blank before the first; 0: behind the second */
 } Rule;
 
 static const Rule rules_13a[] = {
-    {is_mark, NULL, 1},                /* a(b   -> a ( b */
-    {is_other_than_digit, is_stop, 0}, /* a.b   -> a . b */
-    {is_stop, is_other_than_digit, 1}, /* 5.b   -> 5 . b, the end of the line being a blank */
-    {is_digit, is_dash, 0},            /* 1-b   -> 1 - b */
+    {MARK, NONE, 1},             /* a(b   -> a ( b */
+    {OTHER_THAN_DIGIT, STOP, 0}, /* a.b   -> a . b */
+    {STOP, OTHER_THAN_DIGIT, 1}, /* 5.b   -> 5 . b, the end of the line being a blank */
+    {DIGIT, DASH, 0},            /* 1-b   -> 1 - b */
     {0}};
 
-static const Rule rules_intl[] = {{is_other_than_number, is_punctuation, 0}, /* a.b   -> a . b */
-                                  {is_punctuation, is_other_than_number, 1}, /* 5.b   -> 5 . b */
-                                  {is_symbol, NULL, 1},                      /* 5+b   -> 5 + b */
+static const Rule rules_intl[] = {{OTHER_THAN_NUMBER, PUNCTUATION, 0}, /* a.b   -> a . b */
+                                  {PUNCTUATION, OTHER_THAN_NUMBER, 1}, /* 5.b   -> 5 . b */
+                                  {SYMBOL, NONE, 1},                   /* 5+b   -> 5 + b */
                                   {0}};
 
 static int apply(const Rule *r, const Symbols *in, Symbols *out)
@@ -92,7 +63,8 @@ static int apply(const Rule *r, const Symbols *in, Symbols *out)
     TRY(symbols_room(out, 3 * in->n)); /* two blanks around each */
     for (size_t i = 0; i < in->n; i++) {
         uint32_t c = in->x[i];
-        int matches = r->first(c) && (!r->second || (i + 1 < in->n && r->second(in->x[i + 1])));
+        int matches =
+            is(r->first, c) && (!r->second || (i + 1 < in->n && is(r->second, in->x[i + 1])));
         if (matches && r->before) out->x[n++] = ' ';
         out->x[n++] = c;
         if (matches) out->x[n++] = ' ';

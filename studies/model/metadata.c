@@ -8,26 +8,11 @@
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 
-/* The groups that metadata holds; with those of the machine they are all that a model takes. */
-static const OptionGroup *const saved[] = {&network_text_group,
-                                           &network_depth_group,
-                                           &network_model_group,
-                                           &network_training_group,
-                                           &network_seed_group,
-                                           &network_label_group,
-                                           NULL};
-
 /* ---- model -> metadata --------------------------------------------------------------------------- */
 
 int network_metadata_put(Metadata *d, const char *key, const char *value)
 {
-    if (d->count == d->room) {
-        size_t room = d->room ? 2 * d->room : 32;
-        StoreText *grown = memory_grow(d->item, d->room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        d->item = grown;
-        d->room = room;
-    }
+    TRY(memory_more(&d->item, d->count, sizeof *d->item));
     StoreText *item = &d->item[d->count++];
     *item = (StoreText){memory_string(key), memory_string(value)};
     return item->key && item->value ? 0 : ERR_MEMORY;
@@ -321,8 +306,9 @@ static int describe(Network *n, const char *dir, const Options *given, char file
     TRY(options_new(network_groups, &n->options));
     TRY(options_given(n->options, given));
     TRY(take_schemes(file, n));
-    for (const OptionGroup *const *g = saved; *g; g++)
-        for (const Option *p = (*g)->option; p->name; p++) TRY(take_option(n->options, file, p));
+    for (const OptionGroup *const *g = network_groups; *g; g++) /* metadata names no machine */
+        for (const Option *p = (*g)->option; p->name && *g != &network_machine_group; p++)
+            TRY(take_option(n->options, file, p));
     TRY(vocab_read(words, &n->vocab));
     TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
     TRY(take_codes(n, file, codes));

@@ -168,7 +168,7 @@ const Unit *network_unit(const Vocab *v);
 /* ---- metadata.c ------------------------------------------------------------------------------ */
 
 typedef struct {
-    size_t count, room;
+    size_t count;
     StoreText *item; /* owns keys and values */
 } Metadata;
 

@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include "kernels/tick.h"
+#include "studies/tools/command.h"
 
 #if defined __x86_64__
 #define MACHINE AUDIT_ARCH_X86_64
@@ -88,4 +91,42 @@ int gnuplot_run(const char *dir, const char *script)
     }
     errno = failed;
     return failed ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------- */
+
+/* Warns of a drawing that is cut short, as on a full disk, and removes it: it lacks the last words of its format.
+ * gnuplot does not check that its output arrives. Sources: SVG 1.1, section 5.1; PNG (ISO 15948), section 11.2.5. */
+static void check_drawing(const char *dir, const char *name, const char *kind, const char *last)
+{
+    char path[OUTPUT_PATH], end[16] = "";
+    if (output_path(path, dir, "%s.%s", name, kind) != 0) return;
+    FILE *f = fopen(path, "rb");
+    size_t n = f && fseek(f, -(long)sizeof end, SEEK_END) == 0 ? fread(end, 1, sizeof end, f) : 0;
+    if (f) fclose(f);
+    if (memmem(end, n, last, strlen(last))) return;
+    notice_warn("%s could not be written whole; 'gnuplot %s.gp' there draws it again", path, name);
+    remove(path);
+}
+
+void gnuplot_draw(const char *dir, const char *name, int pdf)
+{
+    char script[80], path[OUTPUT_PATH] = "";
+    snprintf(script, sizeof script, "%s.gp", name);
+    if (pdf && output_path(path, dir, "%s.pdf", name) == 0) remove(path);
+    progress_show("drawing %s", name);
+    int status = gnuplot_run(dir, script);
+    progress_clear();
+    if (status < 0)
+        notice_lacks("gnuplot cannot be run (%s); %s/%s is written, not drawn", strerror(errno),
+                     dir, script);
+    if (status > 0) notice_warn("gnuplot failed; 'gnuplot %s' in %s tells why", script, dir);
+    if (status != 0) return;
+    check_drawing(dir, name, "svg", "</svg>");
+    check_drawing(dir, name, "png", "IEND");
+    if (!pdf) return;
+    if (output_exists(path))
+        check_drawing(dir, name, "pdf", "%%EOF");
+    else
+        notice_lacks("%s cannot be made: this gnuplot has no terminal pdfcairo", path);
 }

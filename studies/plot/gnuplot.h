@@ -9,4 +9,8 @@
  * hand. */
 int gnuplot_run(const char *dir, const char *script);
 
+/* Draws DIR/NAME.gp, with a PDF where asked for. Warns without gnuplot, and where a drawing cannot be written whole (that
+ * drawing is removed). */
+void gnuplot_draw(const char *dir, const char *name, int pdf);
+
 #endif

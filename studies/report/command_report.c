@@ -67,15 +67,15 @@ const Command command_report = {
     .name = "report",
     .purpose = "write one HTML page of all studies in a directory",
     .about =
-        "Searches DIR and all below it for what the other commands wrote with --out (or --csv into a file),\n"
-        "which it recognises by the names of columns. It writes one page that needs no other file: verdicts,\n"
-        "plots, tables, what their columns hold, and the commands that made them (commands.csv). A comparison's\n"
-        "trainings are rows of its runs.csv. Files that are broken are left out, each with a line that says why.\n"
-        "The same files give the same page.\n"
+        "Searches DIR and all below it for what the other commands wrote with --out (or --csv into a file), which it\n"
+        "recognises by the names of columns. It writes one page that needs no other file: verdicts, plots, tables,\n"
+        "what their columns hold, and the commands that made them (commands.csv). A comparison's trainings are rows\n"
+        "of its runs.csv. Files that are broken are left out, each with a line that says why. The same files give the\n"
+        "same page.\n"
         "\n"
-        "Numbers have the digits of the commands' own tables, and formulas are typeset (MathML). Logs, and long\n"
-        "tables after a study's first, are folded. Nothing scrolls sideways: tables wrap, and on a phone rows\n"
-        "become blocks. A print loses nothing: folded parts open, and wide tables are on landscape pages.\n",
+        "Numbers have the digits of the commands' own tables, and formulas are typeset (MathML). Tables wrap, and on\n"
+        "a phone rows become blocks. A print loses nothing: folded parts open, and wide tables are on landscape\n"
+        "pages.\n",
     .example = "out",
     .groups = groups,
     .operand = "dir",

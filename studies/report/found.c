@@ -15,22 +15,6 @@
 
 enum { HEAD_BYTES = 2048 };
 
-/* Makes room for one more element behind `count`, by doubling. */
-static int grow(void **list, size_t count, size_t size)
-{
-    if (count & (count - 1)) return 0;
-    void *p = memory_grow(*list, count, count ? 2 * count : 1, size);
-    if (!p) return ERR_MEMORY;
-    *list = p;
-    return 0;
-}
-
-int found_path(const Found *f, const char *path, char *out, size_t bytes)
-{
-    int n = snprintf(out, bytes, "%s/%s", f->root, path);
-    return n >= 0 && (size_t)n < bytes ? 0 : error_set(ERR_INPUT, "%.100s...: name too long", path);
-}
-
 /* ---- studies ------------------------------------------------------------------------------------- */
 
 static Study *find_study(const Found *f, const Kind *kind, const char *dir, const char *prefix)
@@ -45,7 +29,7 @@ static Study *find_study(const Found *f, const Kind *kind, const char *dir, cons
 static int add_study(Found *f, const Kind *kind, const char *dir, const char *prefix, Study **out)
 {
     if ((*out = find_study(f, kind, dir, prefix))) return 0;
-    TRY(grow((void **)&f->study, f->studies, sizeof *f->study));
+    TRY(memory_more(&f->study, f->studies, sizeof *f->study));
     Study *s = &f->study[f->studies++];
     *s = (Study){.kind = kind, .dir = memory_string(dir), .prefix = memory_string(prefix)};
     *out = s;
@@ -54,14 +38,14 @@ static int add_study(Found *f, const Kind *kind, const char *dir, const char *pr
 
 static int add_file(Study *s, int plot, size_t which, const char *path)
 {
-    TRY(grow((void **)&s->file, s->files, sizeof *s->file));
+    TRY(memory_more(&s->file, s->files, sizeof *s->file));
     s->file[s->files] = (FoundFile){plot, which, memory_string(path)};
     return s->file[s->files++].path ? 0 : ERR_MEMORY;
 }
 
 static int add_word(char ***list, size_t *count, const char *word)
 {
-    TRY(grow((void **)list, *count, sizeof **list));
+    TRY(memory_more(list, *count, sizeof **list));
     return ((*list)[(*count)++] = memory_string(word)) ? 0 : ERR_MEMORY;
 }
 
@@ -111,7 +95,7 @@ static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PAT
 static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
 {
     char full[OUTPUT_PATH];
-    FILE *file = found_path(f, path, full, sizeof full) == 0 ? fopen(full, "rb") : NULL;
+    FILE *file = output_path(full, f->root, "%s", path) == 0 ? fopen(full, "rb") : NULL;
     size_t n = file ? fread(head, 1, HEAD_BYTES - 1, file) : 0;
     if (file) fclose(file);
     head[n] = '\0';

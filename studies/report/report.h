@@ -51,9 +51,6 @@ typedef struct {
 int found_search(const char *root, const char *skip, Found *out);
 void found_free(Found *f);
 
-/* Writes "ROOT/PATH". */
-int found_path(const Found *f, const char *path, char *out, size_t bytes);
-
 /* ---- page.c ---------------------------------------------------------------------------------- */
 
 /* A page of HTML in one self-contained file: its head and style (page.css), escaped text,
@@ -99,7 +96,7 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
 
 /* The line on a study in the contents and at the head of its section. */
 typedef struct {
-    char title[256], place[4096];
+    char place[4096];
     Verdict verdict;
 } Brief;
 

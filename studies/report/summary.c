@@ -12,7 +12,7 @@
 /* Opens a table of a study. Where it cannot be read, error_text has the reason. */
 static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
 {
-    TRY(found_path(s->found, path, full, OUTPUT_PATH));
+    TRY(output_path(full, s->found->root, "%s", path));
     return csv_open(c, full);
 }
 
@@ -34,7 +34,6 @@ static void brief_study(const Summary *s, const Study *study, Brief *b)
     *b = (Brief){0};
     snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
              *study->prefix ? ", files " : "", study->prefix, *study->prefix ? "…" : "");
-    snprintf(b->title, sizeof b->title, "%s", study->kind->title);
     judge(s, study, &b->verdict);
 }
 
@@ -56,7 +55,7 @@ static void put_contents(Summary *s, const Brief *b, size_t n)
     fputs("<nav aria-label=\"Contents\">\n<ol>\n", s->f);
     for (size_t i = 0; i < n; i++) {
         page_print(s->f, "<li><span class=\"num\">%u</span><a href=\"#s%u\">%s</a><code>%s</code>",
-                   i + 1, i + 1, b[i].title, b[i].place);
+                   i + 1, i + 1, s->found->study[i].kind->title, b[i].place);
         put_says(s, "span", "says", &b[i].verdict);
         fputs("</li>\n", s->f);
     }
@@ -82,10 +81,8 @@ static void use(void *arg, const char *column, const char *head)
     Used *u = arg;
     for (size_t i = 0; i < u->count; i++)
         if (strcmp(u->column[i].name, column) == 0) return;
-    UsedColumn *grown = memory_grow(u->column, u->count, u->count + 1, sizeof *u->column);
-    if (!grown) u->code = ERR_MEMORY;
-    if (!grown) return;
-    u->column = grown;
+    if (memory_more(&u->column, u->count, sizeof *u->column) != 0) u->code = ERR_MEMORY;
+    if (u->code != 0) return;
     snprintf(u->column[u->count].name, sizeof u->column->name, "%s", column);
     snprintf(u->column[u->count++].head, sizeof u->column->head, "%s", head);
 }
@@ -194,7 +191,7 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     page_print(s->f,
                "<section id=\"s%u\">\n<h2><span class=\"num\">%u</span>%s</h2>\n"
                "<p class=\"where\"><code>%s</code></p>\n",
-               i + 1, i + 1, b->title, b->place);
+               i + 1, i + 1, study->kind->title, b->place);
     put_says(s, "p", "verdict", &b->verdict);
     int first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
     page_print(s->f, "<p>%w</p>\n", study->kind->about);

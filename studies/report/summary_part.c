@@ -27,7 +27,7 @@ static int read_there(Summary *s, const char *path, char **text)
 {
     char full[OUTPUT_PATH];
     size_t bytes;
-    if (found_path(s->found, path, full, sizeof full) != 0 || !output_exists(full)) return 0;
+    if (output_path(full, s->found->root, "%s", path) != 0 || !output_exists(full)) return 0;
     if (output_read(full, text, &bytes) == 0) return 1;
     summary_refuse(s);
     return 0;
@@ -71,7 +71,7 @@ int summary_drawing(const Summary *s, const char *file, char **text, size_t *byt
 {
     char path[OUTPUT_PATH];
     struct stat st;
-    TRY(found_path(s->found, file, path, sizeof path));
+    TRY(output_path(path, s->found->root, "%s", file));
     if (stat(path, &st) == 0 && st.st_size > DRAWING_MOST)
         return error_set(ERR_INPUT, "%s: larger than %d MiB", file, DRAWING_MOST >> 20);
     TRY(output_read(path, text, bytes));
@@ -141,7 +141,7 @@ static int find_picture(Words *w, const char *url, char path[OUTPUT_PATH])
     snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - w->path : 0), w->path);
     /* A path that is cut off here is too long for `full`, too. */
     snprintf(beside, sizeof beside, "%.*s%s", (int)(slash ? slash - w->path + 1 : 0), w->path, url);
-    if (found_path(w->s->found, beside, full, sizeof full) != 0) return 0;
+    if (output_path(full, w->s->found->root, "%s", beside) != 0) return 0;
     char *root = realpath(w->s->found->root, NULL), *file = realpath(full, NULL);
     size_t n = root ? strlen(root) : 0;
     int there = root && file && strncmp(file, root, n) == 0 && file[n] == '/' &&
@@ -339,7 +339,7 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
 static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PATH], Csv *c)
 {
     char folder[OUTPUT_PATH];
-    TRY(found_path(s->found, dir, folder, sizeof folder));
+    TRY(output_path(folder, s->found->root, "%s", dir));
     TRY(output_path(full, folder, "%s", RECORD_FILE));
     if (!output_exists(full)) return 0;
     int code = csv_open(c, full);

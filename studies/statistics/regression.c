@@ -21,16 +21,12 @@ static void fill_rows(const double *y, const double *x, size_t levels, size_t se
             for (size_t k = 0; k < K; k++) gsl_matrix_set(A, row, k, x[i * K + k]);
             gsl_vector_set(b, row++, y[i * seeds + j]);
         }
-        for (size_t k = 0; k <= K && row > first; k++) {
+        for (size_t k = 0, n = row - first; k <= K && n > 0; k++) {
+            gsl_vector_view v =
+                k < K ? gsl_matrix_subcolumn(A, k, first, n) : gsl_vector_subvector(b, first, n);
             double mean = 0;
-            for (size_t r = first; r < row; r++)
-                mean += (k < K ? gsl_matrix_get(A, r, k) : gsl_vector_get(b, r)) /
-                        (double)(row - first);
-            for (size_t r = first; r < row; r++)
-                if (k < K)
-                    gsl_matrix_set(A, r, k, gsl_matrix_get(A, r, k) - mean);
-                else
-                    gsl_vector_set(b, r, gsl_vector_get(b, r) - mean);
+            for (size_t r = 0; r < n; r++) mean += gsl_vector_get(&v.vector, r) / (double)n;
+            gsl_vector_add_constant(&v.vector, -mean);
         }
     }
 }

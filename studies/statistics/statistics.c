@@ -2,10 +2,11 @@
 #include "studies/statistics/statistics.h"
 
 #include <gsl/gsl_cdf.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_permutation.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -222,29 +223,17 @@ static int is_extreme(double sum, double seen)
     return fabs(sum) >= fabs(seen) - 1e-6;
 }
 
-static void swap(double *a, double *b)
-{
-    double t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Goes through all orders of v (n), by Heap 1963. Returns the share that is extreme. */
+/* Goes through all orders of ry (n). Returns the share that is extreme. */
 static double count_all(Pairs *p, double seen)
 {
-    size_t turn[EXACT_MOST] = {0}, all = 1;
-    size_t extreme = (size_t)is_extreme(product(p->rx, p->v, p->n), seen);
-    for (size_t i = 1; i < p->n;) {
-        if (turn[i] >= i) {
-            turn[i++] = 0;
-            continue;
-        }
-        swap(&p->v[i % 2 ? turn[i] : 0], &p->v[i]);
-        all++;
+    size_t order[EXACT_MOST], all = 0, extreme = 0;
+    gsl_permutation q = {p->n, order};
+    gsl_permutation_init(&q);
+    do {
+        for (size_t i = 0; i < p->n; i++) p->v[i] = p->ry[order[i]];
         extreme += (size_t)is_extreme(product(p->rx, p->v, p->n), seen);
-        turn[i]++;
-        i = 1;
-    }
+        all++;
+    } while (gsl_permutation_next(&q) == GSL_SUCCESS);
     return (double)extreme / (double)all;
 }
 
@@ -259,7 +248,7 @@ static double count_some(Pairs *p, double seen, uint64_t seed)
     return (double)extreme / (SHUFFLES + 1);
 }
 
-static void correlate(Pairs *p, size_t least, uint64_t seed, Correlation *out)
+static void correlate(Pairs *p, uint64_t seed, Correlation *out)
 {
     size_t n = p->n;
     if (n < 3 || is_constant(p->x, n) || is_constant(p->y, n)) return;
@@ -267,18 +256,11 @@ static void correlate(Pairs *p, size_t least, uint64_t seed, Correlation *out)
     find_ranks(p->y, n, p->ry);
     double seen = product(p->rx, p->ry, n);
     out->rho = gsl_stats_spearman(p->x, 1, p->y, 1, n, p->work);
-    memcpy(p->v, p->ry, n * sizeof *p->v);
     out->p = n <= EXACT_MOST ? count_all(p, seen) : count_some(p, seen, seed);
-    if (n >= least) bootstrap(p, seed, out);
+    if (n >= BOOTSTRAP_LEAST) bootstrap(p, seed, out);
 }
 
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out)
-{
-    return statistics_rank_from(BOOTSTRAP_LEAST, x, y, n, seed, out);
-}
-
-int statistics_rank_from(size_t least, const double *x, const double *y, size_t n, uint64_t seed,
-                         Correlation *out)
 {
     double *room = memory_new(8 * n + RESAMPLES, sizeof *room);
     uint32_t *order = memory_new(n, sizeof *order);
@@ -294,7 +276,7 @@ int statistics_rank_from(size_t least, const double *x, const double *y, size_t 
             p.y[p.n++] = y[i];
         }
         out->n = p.n;
-        correlate(&p, least, seed, out);
+        correlate(&p, seed, out);
     }
     memory_free(room);
     memory_free(order);

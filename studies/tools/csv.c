@@ -43,21 +43,6 @@ static int take_cell(const Csv *c, char **at, size_t *line, char **cell, int *la
     return 0;
 }
 
-/* Makes room for one more row, doubling. */
-static int grow(Csv *c, size_t rows, size_t *room)
-{
-    if (rows < *room) return 0;
-    size_t n = *room ? 2 * *room : 64;
-    char **cell = memory_grow(c->cell, *room * c->columns, n * c->columns, sizeof *cell);
-    if (!cell) return ERR_MEMORY;
-    c->cell = cell;
-    size_t *line = memory_grow(c->line, *room, n, sizeof *line);
-    if (!line) return ERR_MEMORY;
-    c->line = line;
-    *room = n;
-    return 0;
-}
-
 /* Reads the cells of one line into list (COLUMNS_MAX). */
 static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *count)
 {
@@ -73,7 +58,7 @@ static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *
 static int read_rows(Csv *c)
 {
     char *list[COLUMNS_MAX], *at = c->text;
-    size_t line = 1, count, room = 0, rows = 0;
+    size_t line = 1, count, rows = 0;
     while (*at) {
         size_t first = line;
         if (*at == '\n' || strncmp(at, "\r\n", 2) == 0) {
@@ -87,8 +72,11 @@ static int read_rows(Csv *c)
             return error_set(ERR_INPUT,
                              "%s:%zu: expected %zu cells, as in the first line; there are %zu",
                              c->file, first, c->columns, count);
-        TRY(grow(c, rows, &room));
-        memcpy(c->cell + rows * c->columns, list, count * sizeof *list);
+        for (size_t j = 0; j < count; j++) {
+            TRY(memory_more(&c->cell, rows * count + j, sizeof *c->cell));
+            c->cell[rows * count + j] = list[j];
+        }
+        TRY(memory_more(&c->line, rows, sizeof *c->line));
         c->line[rows++] = first;
     }
     if (rows == 0) return error_set(ERR_INPUT, "%s: expected a CSV file; it is empty", c->file);

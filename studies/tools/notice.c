@@ -30,19 +30,12 @@ const char *command_program(void)
     return path;
 }
 
-/* Keeps the words for the record, each warning once; those without room are counted. */
+/* Keeps the words for the record, each warning once, while there is room. */
 static void keep(const char *words)
 {
-    static size_t lost;
-    enum { COUNT = 32 }; /* room for "; + N more" */
     size_t used = strlen(warnings);
     if (strstr(warnings, words)) return;
-    if (lost == 0 && used + strlen(words) + 16 + COUNT <= sizeof warnings) {
-        snprintf(warnings + used, sizeof warnings - used, "%swarning: %s", used ? "; " : "", words);
-        return;
-    }
-    char *end = lost ? strrchr(warnings, ';') : warnings + used;
-    snprintf(end, (size_t)(warnings + sizeof warnings - end), "; + %zu more", ++lost);
+    snprintf(warnings + used, sizeof warnings - used, "%swarning: %s", used ? "; " : "", words);
 }
 
 const char *notice_warnings(void)

@@ -37,34 +37,27 @@ const OptionGroup options_common = {"Help", 0, common};
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
-static size_t group_size(const OptionGroup *g)
+static int add_group(Options *o, const OptionGroup *g)
 {
-    size_t n = 0;
-    while (g->option[n].name) n++;
-    return n;
-}
-
-static void add_group(Options *o, const OptionGroup *g)
-{
-    for (const Option *p = g->option; p->name; p++)
+    for (const Option *p = g->option; p->name; p++) {
+        TRY(memory_more(&o->value, o->count, sizeof *o->value));
         o->value[o->count++] = (Value){.option = p, .recorded = g->recorded};
+    }
+    return 0;
 }
 
 int options_new(const OptionGroup *const *groups, Options **out)
 {
-    size_t n = group_size(&options_common);
-    for (size_t i = 0; groups[i]; i++) n += group_size(groups[i]);
     Options *o = memory_new(1, sizeof *o);
     if (!o) return ERR_MEMORY;
-    o->value = memory_new(n, sizeof *o->value);
-    if (!o->value) {
-        memory_free(o);
-        return ERR_MEMORY;
-    }
-    for (size_t i = 0; groups[i]; i++) add_group(o, groups[i]);
-    add_group(o, &options_common);
-    *out = o;
-    return 0;
+    int code = 0;
+    for (; *groups && code == 0; groups++) code = add_group(o, *groups);
+    if (code == 0) code = add_group(o, &options_common);
+    if (code == 0)
+        *out = o;
+    else
+        options_free(o);
+    return code;
 }
 
 static void value_clear(Value *v)
@@ -105,15 +98,9 @@ static int value_set(Value *v, int rank, const char *text)
 {
     if (v->rank > rank) return 0;
     if (v->rank < rank || v->option->type != OPTION_LIST) value_clear(v);
-    char *copy = memory_string(text);
-    if (!copy) return ERR_MEMORY;
-    char **item = memory_grow(v->item, v->count, v->count + 1, sizeof *item);
-    if (!item) {
-        memory_free(copy);
-        return ERR_MEMORY;
-    }
-    v->item = item;
-    v->item[v->count++] = copy;
+    TRY(memory_more(&v->item, v->count, sizeof *v->item));
+    if (!(v->item[v->count] = memory_string(text))) return ERR_MEMORY;
+    v->count++;
     v->rank = rank;
     return 0;
 }
@@ -310,55 +297,35 @@ int options_arguments(Options *o, int argc, char **argv)
 
 typedef struct {
     Options *options;
-    const char *file;
-    FILE *stream;
-    size_t line; /* being read */
-    int code;    /* of the first error */
+    int code; /* of the first error */
 } Reader;
-
-static char *reader_line(char *text, int bytes, void *arg)
-{
-    Reader *r = arg;
-    if (!fgets(text, bytes, r->stream)) return NULL;
-    if (strchr(text, '\n') || feof(r->stream)) r->line++;
-    return text;
-}
 
 static int reader_value(void *arg, const char *section, const char *name, const char *text)
 {
     Reader *r = arg;
-    char where[600];
-    snprintf(where, sizeof where, "%.500s:%zu: ", r->file, r->line);
-    if (*section)
-        r->code = error_set(ERR_INPUT, "%sno sections are known here, not [%s]", where, section);
-    else
-        r->code = set_once(r->options, OPTION_FILE, where, name, text);
+    r->code = *section ? error_set(ERR_INPUT, "no sections are known here, not [%s]", section)
+                       : set_once(r->options, OPTION_FILE, "", name, text);
     return r->code == 0;
 }
 
 int options_read(Options *o, const char *file)
 {
-    char *text;
+    char *text, words[900];
     size_t bytes;
     TRY(file_whole(file, SIZE_MAX, &text, &bytes));
-    Reader r = {o, file, fmemopen(text, bytes, "r"), 0, 0};
-    if (!r.stream) {
-        memory_free(text);
-        return error_set(ERR_MEMORY, "%s: out of memory", file);
-    }
+    Reader r = {o, 0};
     ini_allow_inline_comments = false; /* a ';' may be part of a file name */
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
     ini_use_stack = false;
     ini_allow_realloc = true;
     ini_max_line = 1 << 16;
-    int line = ini_parse_stream(reader_line, &r, reader_value, &r);
-    fclose(r.stream);
+    int line = ini_parse_string(text, reader_value, &r);
     memory_free(text);
-    if (r.code != 0) return r.code;
+    snprintf(words, sizeof words, "%s", r.code ? error_text() : "expected 'name = value'");
+    if (line == 0 || r.code == ERR_MEMORY) return r.code;
     if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", file);
-    if (line > 0) return error_set(ERR_INPUT, "%s:%d: expected 'name = value'", file, line);
-    return 0;
+    return error_set(ERR_INPUT, "%s:%d: %s", file, line, words);
 }
 
 /* Returns 1 for a text that an INI line cannot hold. */

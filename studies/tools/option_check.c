@@ -1,5 +1,4 @@
-/* option_check.c: checks the text of an option's value, with a function for each type, and says what is
- * expected. */
+/* option_check.c: checks the text of an option's value by its type, and says what is expected. */
 #include "studies/tools/option_check.h"
 
 #include <ctype.h>
@@ -10,28 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef int Check(const Option *p, const char *text, char *words, size_t bytes);
-
-static void range_words(const Option *p, const char *kind, char *words, size_t bytes)
+static int is_size(const Option *p, const char *text)
 {
-    if (p->high >= 1e15)
-        snprintf(words, bytes, "expected %s of at least %g", kind, p->low);
-    else
-        snprintf(words, bytes, "expected %s from %.10g to %.10g", kind, p->low, p->high);
-}
-
-static int check_size(const Option *p, const char *text, char *words, size_t bytes)
-{
-    range_words(p, "a whole number", words, bytes);
     if (!*text || strspn(text, "0123456789") != strlen(text)) return 0;
     errno = 0;
     unsigned long long n = strtoull(text, NULL, 10);
     return errno == 0 && n <= SIZE_MAX && (double)n >= p->low && (double)n <= p->high;
 }
 
-static int check_real(const Option *p, const char *text, char *words, size_t bytes)
+static int is_real(const Option *p, const char *text)
 {
-    range_words(p, "a number", words, bytes);
     if (!*text || strspn(text, "0123456789.eE+-") != strlen(text)) return 0;
     char *end;
     double x = strtod(text, &end);
@@ -49,13 +36,6 @@ size_t option_bytes(const char *text)
     return n <= SIZE_MAX >> shift ? n << shift : 0;
 }
 
-static int check_bytes(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G");
-    return option_bytes(text) > 0;
-}
-
 int option_part(const char *text, size_t i, char out[32])
 {
     for (; i > 0; i--) {
@@ -70,25 +50,14 @@ int option_part(const char *text, size_t i, char out[32])
     return 1;
 }
 
-static int check_parts(Check *one, const Option *p, const char *text, char *words, size_t bytes)
+static int are_parts(int (*is)(const Option *p, const char *text), const Option *p,
+                     const char *text)
 {
-    char at[32], of_one[200];
+    char at[32];
     size_t commas = 0, n = 0;
     for (const char *c = text; *c; c++) commas += *c == ',';
-    while (option_part(text, n, at) && one(p, at, of_one, sizeof of_one)) n++;
-    one(p, "", of_one, sizeof of_one);
-    snprintf(words, bytes, "%s, or several separated by commas", of_one);
+    while (option_part(text, n, at) && is(p, at)) n++;
     return n == commas + 1;
-}
-
-static int check_sizes(const Option *p, const char *text, char *words, size_t bytes)
-{
-    return check_parts(check_size, p, text, words, bytes);
-}
-
-static int check_reals(const Option *p, const char *text, char *words, size_t bytes)
-{
-    return check_parts(check_real, p, text, words, bytes);
 }
 
 int option_index(const char *values, const char *text)
@@ -107,40 +76,47 @@ void option_value(const char *values, int index, char out[OPTION_VALUE])
     snprintf(out, OPTION_VALUE, "%.*s", v ? (int)strcspn(v, "|") : 0, v ? v : "");
 }
 
-static int check_choice(const Option *p, const char *text, char *words, size_t bytes)
-{
-    snprintf(words, bytes, "expected one of %s", p->values);
-    return option_index(p->values, text) >= 0;
-}
-
 static const char flag_words[] = "no|yes|false|true|0|1";
-
-static int check_flag(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected yes or no");
-    return option_index(flag_words, text) >= 0;
-}
-
-static int check_text(const Option *p, const char *text, char *words, size_t bytes)
-{
-    (void)p;
-    snprintf(words, bytes, "expected a text");
-    return *text != '\0';
-}
 
 int option_yes(const char *text)
 {
     return option_index(flag_words, text) % 2 == 1;
 }
 
-static Check *const check[] = {
-    [OPTION_FLAG] = check_flag,   [OPTION_TEXT] = check_text,     [OPTION_SIZE] = check_size,
-    [OPTION_REAL] = check_real,   [OPTION_CHOICE] = check_choice, [OPTION_LIST] = check_text,
-    [OPTION_SIZES] = check_sizes, [OPTION_REALS] = check_reals,   [OPTION_BYTES] = check_bytes,
-};
+static void range_words(const Option *p, char *words, size_t bytes)
+{
+    int whole = p->type == OPTION_SIZE || p->type == OPTION_SIZES;
+    int n = snprintf(words, bytes, "expected a %snumber", whole ? "whole " : "");
+    if (p->high >= 1e15)
+        n += snprintf(words + n, bytes - (size_t)n, " of at least %g", p->low);
+    else
+        n += snprintf(words + n, bytes - (size_t)n, " from %.10g to %.10g", p->low, p->high);
+    if (p->type == OPTION_SIZES || p->type == OPTION_REALS)
+        snprintf(words + n, bytes - (size_t)n, ", or several separated by commas");
+}
 
 int option_check(const Option *p, const char *text, char *words, size_t bytes)
 {
-    return check[p->type](p, text, words, bytes);
+    static const char *const expected[] = {
+        [OPTION_FLAG] = "yes or no",
+        [OPTION_TEXT] = "a text",
+        [OPTION_LIST] = "a text",
+        [OPTION_BYTES] = "bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G",
+    };
+    if (p->type == OPTION_CHOICE)
+        snprintf(words, bytes, "expected one of %s", p->values);
+    else if (expected[p->type])
+        snprintf(words, bytes, "expected %s", expected[p->type]);
+    else
+        range_words(p, words, bytes);
+    switch (p->type) {
+    case OPTION_FLAG: return option_index(flag_words, text) >= 0;
+    case OPTION_CHOICE: return option_index(p->values, text) >= 0;
+    case OPTION_BYTES: return option_bytes(text) > 0;
+    case OPTION_SIZE: return is_size(p, text);
+    case OPTION_REAL: return is_real(p, text);
+    case OPTION_SIZES: return are_parts(is_size, p, text);
+    case OPTION_REALS: return are_parts(is_real, p, text);
+    default: return *text != '\0';
+    }
 }

@@ -2,6 +2,7 @@
 #include "studies/tools/output.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,22 +36,6 @@ int output_directory(const char *dir)
     return 0;
 }
 
-/* Replaces a path by the folder above: "a/b" by "a", "a" by ".", "/a" by "/". Returns 0 where there
- * is none. */
-static int go_up(char *path)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0) return 0;
-    if (slash)
-        slash[slash == path] = '\0';
-    else
-        strcpy(path, ".");
-    return 1;
-}
-
 /* Tries to make a folder in path and removes it. Permissions alone do not show all: /proc takes no
  * new folder. */
 static int try_folder(const char *path)
@@ -69,9 +54,12 @@ int output_check(const char *dir)
     struct stat s;
     TRY(output_path(path, dir, "%s", "")); /* not empty, and not too long */
     snprintf(path, sizeof path, "%s", dir);
-    while (stat(path, &s) != 0)
-        if ((errno != ENOENT && errno != ENOTDIR) || !go_up(path))
+    while (stat(path, &s) != 0) {
+        if ((errno != ENOENT && errno != ENOTDIR) || !strcmp(path, ".") || !strcmp(path, "/"))
             return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+        const char *above = dirname(path);
+        memmove(path, above, strlen(above) + 1);
+    }
     if (!S_ISDIR(s.st_mode)) return error_set(ERR_INPUT, "%s: not a directory", path);
     if (access(path, W_OK | X_OK) != 0)
         return error_set(ERR_INPUT, "%s: %s", path, strerror(errno));

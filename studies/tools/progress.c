@@ -10,7 +10,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/tick.h"
-#include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 
 static int terminal;     /* 1: stderr is a terminal */
@@ -23,25 +22,6 @@ static struct {
     double begun, looked; /* begun: start of the work; looked: last look at the clock */
     unsigned turns, look; /* turns of its loops since that look; turns until the next */
 } work;
-
-static void (*before)(void);
-
-static void call_before(void)
-{
-    void (*call)(void) = before;
-    before = NULL;
-    if (call) call();
-}
-
-void progress_before(void (*call)(void))
-{
-    before = call;
-}
-
-void progress_flush(void)
-{
-    call_before();
-}
 
 void progress_time(double s, char out[32])
 {
@@ -76,7 +56,6 @@ static void show_work(const char *so_far)
     size_t behind = utf8_columns(so_far, SIZE_MAX) + (*so_far ? 2 : 0) + 1;
     int cut = width && utf8_columns(work.words, SIZE_MAX) + behind > width;
     if (cut) bytes = utf8_fit(work.words, width > behind ? width - behind - 1 : 0);
-    call_before();
     wipe();
     fprintf(stderr, "%.*s%s%s%s%s", (int)bytes, work.words, cut ? "…" : "", *so_far ? ", " : "",
             so_far, terminal ? "" : "\n");
@@ -122,7 +101,6 @@ void progress_show(const char *format, ...)
 
 void progress_note(const char *format, ...)
 {
-    call_before();
     wipe();
     va_list args;
     va_start(args, format);

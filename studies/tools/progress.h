@@ -13,10 +13,6 @@ int progress_due(void);
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes a line that stays. */
 void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Sets a function that is called once, before the first line of either; NULL: none. */
-void progress_before(void (*call)(void));
-/* Makes that call now, if no line has come. */
-void progress_flush(void);
 /* Wipes the line progress_show left, and ends the work in hand. */
 void progress_clear(void);
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/file.h"
 #include "studies/tools/command.h"
 
 typedef struct {
@@ -63,48 +64,24 @@ static void find_machine(char out[256])
              sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Returns what the command said at its end: the message of its failure, then its warnings; to be freed. */
-static char *told(int code, const char *words)
+/* words: the message of a failure. What the command said at its end is that, then its warnings. */
+static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *words)
 {
+    char when[32] = "", machine[256], all[6000];
     const char *failed = code == 0 ? ""
                          : *words  ? words
                                    : error_name(code),
                *warned = notice_warnings();
-    size_t room = strlen(failed) + strlen(warned) + 3;
-    char *all = memory_new(room, 1);
-    if (all) snprintf(all, room, "%s%s%s", failed, *failed && *warned ? "; " : "", warned);
-    return all;
-}
-
-static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *words)
-{
-    char when[32] = "", machine[256];
     struct tm utc;
     time_t now = time(NULL);
     Output line;
     TRY(command_line(argc, argv, &line));
-    char *all = told(code, words);
-    if (!all) {
-        output_drop(&line);
-        return ERR_MEMORY;
-    }
+    snprintf(all, sizeof all, "%s%s%s", failed, *failed && *warned ? "; " : "", warned);
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     find_machine(machine);
     sheet_row(r, &(CommandRow){when, line.text, TROTTER_VERSION, machine, error_status(code), all});
-    memory_free(all);
     output_drop(&line);
     return 0;
-}
-
-/* Writes the new row, with the header before it where the file is new. */
-static int new_rows(const Sheet *r, int header, Output *row)
-{
-    TRY(output_open(row));
-    int code = sheet_write(r, SHEET_CSV, row->f);
-    if (code == 0 && fflush(row->f) != 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0 && !header)
-        memmove(row->text, strchr(row->text, '\n') + 1, strlen(strchr(row->text, '\n')));
-    return code;
 }
 
 /* Returns 1 where `path` still names the open file. */
@@ -135,16 +112,21 @@ static int add_to_file(const Sheet *r, const char *path)
 {
     char *before = NULL;
     size_t bytes = 0;
-    Output o, row;
+    Output o = {0};
     if (output_exists(path)) TRY(output_read(path, &before, &bytes));
-    int code = new_rows(r, bytes == 0, &row);
-    if (code == 0) code = output_open(&o);
+    int code = output_open(&o);
     if (code == 0) {
-        if (bytes) fwrite(before, 1, bytes, o.f);
-        fputs(row.text, o.f);
-        code = output_close(&o, path);
+        fwrite(before, 1, bytes, o.f);
+        code = sheet_write(r, SHEET_CSV, o.f);
     }
-    output_drop(&row);
+    if (code == 0 && fflush(o.f) != 0) code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0) {
+        char *header = o.text + bytes;
+        size_t n = bytes ? strcspn(header, "\n") + 1 : 0;
+        memmove(header, header + n, o.bytes - bytes - n);
+        code = file_replace(path, o.text, o.bytes - n);
+    }
+    output_drop(&o);
     memory_free(before);
     return code;
 }

@@ -35,13 +35,9 @@ static int append(const Table *t, Table ***list, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
         if (strcmp((*list)[i]->name, t->name) == 0) return 0;
-    Table *copy = table_copy(t);
-    Table **grown = copy ? memory_grow(*list, *count, *count + 1, sizeof(Table *)) : NULL;
-    if (!grown) {
-        table_free(copy);
-        return ERR_MEMORY;
-    }
-    (*list = grown)[(*count)++] = copy;
+    TRY(memory_more(list, *count, sizeof **list));
+    if (!((*list)[*count] = table_copy(t))) return ERR_MEMORY;
+    ++*count;
     return 0;
 }
 

@@ -54,9 +54,8 @@ int sheet_new(const Column *list, Sheet **out)
     TRY(make(n, out));
     Slot *s = (*out)->slot;
     for (const Column *c = list; c->name || c->head; c++) {
-        double scale = c->scale != 0 ? c->scale : 1;
-        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, scale};
-        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse, scale};
+        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse};
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse};
     }
     choose_view(*out);
     return 0;
@@ -77,17 +76,8 @@ void sheet_free(Sheet *r)
 
 static void add(Sheet *r, const char *exact, const char *shown, int number)
 {
+    if (r->code == 0) r->code = memory_more(&r->cell, r->cells, sizeof *r->cell);
     if (r->code != 0) return;
-    if (r->cells == r->room) {
-        size_t room = r->room ? 2 * r->room : 16 * r->columns;
-        Cell *grown = memory_grow(r->cell, r->room, room, sizeof *grown);
-        if (!grown) {
-            r->code = ERR_MEMORY;
-            return;
-        }
-        r->cell = grown;
-        r->room = room;
-    }
     Cell c = {memory_string(exact), memory_string(shown), number};
     if (!c.exact || !c.shown) r->code = ERR_MEMORY;
     r->cell[r->cells++] = c;
@@ -105,69 +95,37 @@ void sheet_number(double x, char out[32])
     }
 }
 
-static void add_number(Sheet *r, double x, const char *shown)
-{
-    char exact[32];
-    sheet_number(x, exact);
-    add(r, exact, isfinite(x) ? shown : exact, 1);
-}
-
-static void add_text(Sheet *r, const char *text)
-{
-    add(r, text, text, 0);
-}
-
-static void add_size(Sheet *r, uint64_t n)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
-    add(r, text, text, 1);
-}
-
-static void add_none(Sheet *r)
-{
-    add(r, "", "", 1);
-}
-
-/* Writes a number for people; y is already scaled. */
-static void show_number(const Column *c, double y, char out[SHEET_SHOWN])
+void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
 {
     int fixed = c->form == SHEET_FIXED, digits = c->digits || fixed ? c->digits : 6;
+    double y = c->scale != 0 ? x * c->scale : x;
     snprintf(out, SHEET_SHOWN, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
     if (fixed && *out == '-' && strspn(out, "-0.") == strlen(out))
         memmove(out, out + 1, strlen(out));
 }
 
-void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
+static void add_number(Sheet *r, const Column *c, double x)
 {
-    show_number(c, c->scale != 0 ? x * c->scale : x, out);
+    char exact[32], shown[SHEET_SHOWN];
+    sheet_number(x, exact);
+    sheet_shown(c, x, shown);
+    add(r, exact, isfinite(x) ? shown : exact, 1);
 }
 
-static void add_scaled(Sheet *r, const Slot *s, double x)
+static void add_member(Sheet *r, const Column *c, const void *member)
 {
-    char shown[SHEET_SHOWN];
-    show_number(s->column, x * s->scale, shown);
-    add_number(r, x, shown);
-}
-
-static void add_member(Sheet *r, const Slot *s, const void *member)
-{
-    const Column *c = s->column;
     const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
-    int whole = c->type == SHEET_INT ? *(const int *)member : 0;
-    size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : 0;
-    if (c->type == SHEET_TEXT)
-        add_text(r, text ? text : "");
-    else if (size == SIZE_MAX || whole < 0)
-        add_none(r);
-    else if (c->type == SHEET_SIZE)
-        add_size(r, size);
-    else if (c->type == SHEET_INT && c->form == SHEET_FLAG)
-        add_text(r, whole ? "yes" : "no");
-    else if (c->type == SHEET_INT)
-        add_size(r, (uint64_t)whole);
-    else
-        add_scaled(r, s, *(const double *)member);
+    int whole = c->type == SHEET_INT ? *(const int *)member : -1;
+    size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : SIZE_MAX;
+    char number[32] = "";
+    if (c->type == SHEET_DOUBLE) {
+        add_number(r, c, *(const double *)member);
+        return;
+    }
+    if (whole >= 0 && c->form == SHEET_FLAG) text = whole ? "yes" : "no";
+    if (whole >= 0) size = (size_t)whole;
+    if (size != SIZE_MAX) snprintf(number, sizeof number, "%zu", size);
+    add(r, text ? text : number, text ? text : number, !text && c->type != SHEET_TEXT);
 }
 
 /* Returns the column of this name, which must exist. */
@@ -179,20 +137,13 @@ static Slot *named(const Sheet *s, const char *name)
     return &s->slot[j];
 }
 
-void sheet_show(Sheet *s, const char *name, const char *head, double scale)
-{
-    Slot *slot = named(s, name);
-    slot->head = head;
-    if (scale != 0) slot->scale = scale;
-}
-
 void sheet_row(Sheet *s, const void *record)
 {
     const char *at = record;
     for (size_t j = 0; j < s->columns; j++) {
         const Column *c = s->slot[j].column;
         if (!s->slot[j].half) {
-            add_member(s, &s->slot[j], at + c->at);
+            add_member(s, c, at + c->at);
             if (s->slot[j].absent && s->code == 0 && s->cell[s->cells - 1].exact[0]) {
                 s->slot[j].absent = 0;
                 if (c->half) s->slot[j + 1].absent = 0;
@@ -202,7 +153,7 @@ void sheet_row(Sheet *s, const void *record)
         }
         const double *value = (const void *)(at + c->at),
                      *high = (const void *)(at + named(s, c->high)->column->at);
-        add_scaled(s, &s->slot[j], *high - *value);
+        add_number(s, c, *high - *value);
     }
 }
 
@@ -213,11 +164,11 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
         const Slot *slot = &s->slot[j];
         while (name[i] && (!slot->name || strcmp(slot->name, name[i]) != 0)) i++;
         if (j == 0)
-            add_text(s, first);
+            add(s, first, first, 0);
         else if (name[i])
-            add_scaled(s, slot, value[i]);
+            add_number(s, slot->column, value[i]);
         else
-            add_none(s);
+            add(s, "", "", 1);
     }
 }
 

@@ -68,9 +68,6 @@ typedef struct {
 
 /* Makes a table of such rows. The list ends with a line of zeros and is borrowed until sheet_free. */
 int sheet_new(const Column *list, Sheet **out);
-/* Gives the column of this name another head in tables for people, and another scale, where 0 keeps that of its line.
- * Call it before any row. */
-void sheet_show(Sheet *s, const char *name, const char *head, double scale);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
 /* Adds a row of undefined cells, except the text of the first column and the columns in `name` (ended by NULL), which

@@ -18,14 +18,13 @@ typedef struct {
     const char *head; /* for people */
     int half;         /* 1: half of the column's interval */
     int absent;       /* a sparse column that no row has so far, or its half */
-    double scale;     /* people see this multiple of the number */
 } Slot;
 
 struct Sheet {
     size_t columns;      /* cells of a row */
     Slot *slot;          /* (columns) */
     size_t shown, *view; /* (shown) columns of the table for people, in its order */
-    size_t cells, room;
+    size_t cells;
     Cell *cell;      /* (cells), row-major */
     size_t streamed; /* cells already written by sheet_stream */
     int header;      /* written by sheet_stream */

@@ -6,7 +6,6 @@
 #include "kernels/memory.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/sheet_cells.h"
-#include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 
 /* ---- what fits ------------------------------------------------------------------------------------ */

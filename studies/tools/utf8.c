@@ -1,38 +1,24 @@
-/* utf8.c: reads characters and their widths (utf8.h). The widths are those of the C library, whose tables are
- * Unicode's. */
+/* utf8.c: reads characters, their widths and a terminal's (utf8.h). */
 #include "studies/tools/utf8.h"
 
-#include <locale.h>
-#include <wchar.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <unistr.h>
+#include <uniwidth.h>
 
 uint32_t utf8_next(const char **text)
 {
-    const unsigned char *s = (const unsigned char *)*text;
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    size_t more = *s < 0x80 ? 0 : *s < 0xc2 ? 4 : *s < 0xe0 ? 1 : *s < 0xf0 ? 2 : *s < 0xf5 ? 3 : 4;
-    uint32_t c = more == 0 ? *s : *s & (0x3fu >> more);
-    *text += 1;
-    if (more == 4) return 0xfffd;
-    for (size_t i = 1; i <= more; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0xfffd;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0xfffd;
-    *text += more;
-    return c;
+    ucs4_t c;
+    int n = u8_mbtoucr(&c, (const uint8_t *)*text, strnlen(*text, 4));
+    *text += n > 0 ? n : 1;
+    return n > 0 ? c : 0xfffd;
 }
 
-/* Returns the columns of a character. The program runs in the locale C, so that numbers have a point; that locale knows
- * no width beyond ASCII, so this uses C.UTF-8. Where C.UTF-8 is not installed, each character has one column. */
 static size_t columns_of(uint32_t c)
 {
-    static locale_t unicode;
-    if (c < 0x80) return 1;
-    if (!unicode) unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    if (!unicode) return 1;
-    locale_t before = uselocale(unicode);
-    int n = wcwidth((wchar_t)c);
-    uselocale(before);
+    int n = uc_width(c, "UTF-8");
     return n < 0 ? 1 : (size_t)n;
 }
 
@@ -50,4 +36,16 @@ size_t utf8_fit(const char *text, size_t columns)
     size_t n = 0;
     while (*text && (n += columns_of(utf8_next(&text))) <= columns) end = text;
     return (size_t)(end - from);
+}
+
+size_t terminal_width(FILE *stream)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    int fd = fileno(stream);
+    if (fd < 0 || !isatty(fd)) return 0;
+    unsigned long n =
+        columns && *columns >= '0' && *columns <= '9' ? strtoul(columns, NULL, 10) : 0;
+    if (n > 0) return n;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

@@ -1,9 +1,10 @@
-/* utf8.h: characters of texts in UTF-8, and the columns that they take on a terminal. */
+/* utf8.h: characters of texts in UTF-8, the columns that they take on a terminal, and how many it has. */
 #ifndef TROTTER_UTF8_H
 #define TROTTER_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Reads the next character of a text that has not ended and steps past it. Returns the character, or U+FFFD for a byte
  * that begins none. Source: RFC 3629, section 4. */
@@ -15,5 +16,10 @@ size_t utf8_columns(const char *text, size_t bytes);
 
 /* Returns the bytes of the longest beginning of whole characters that takes no more than `columns` columns. */
 size_t utf8_fit(const char *text, size_t columns);
+
+/* Returns the columns of the terminal that the stream writes to: COLUMNS of the environment where that is a number
+ * (POSIX), else what the terminal reports. 0: no limit, as in a file or a pipe, or a width that the terminal does not
+ * know. */
+size_t terminal_width(FILE *stream);
 
 #endif

@@ -1,30 +1,21 @@
-/* waiting.c: measures how long the threads of this process wait for a processor, and adds or removes ballast
- * (waiting.h).
- *
- * Linux counts for every thread the time in which it was ready and did not run (/proc/self/task/TID/schedstat, the
- * second number; Linux, Documentation/scheduler/sched-stats.rst). On a machine without other work that time is almost
- * 0. The threads here have small stacks and allocate nothing themselves, so they cost little where address space is
- * short. */
+/* waiting.c: counts how often the threads of this process lose their processor, and adds or removes ballast (waiting.h).
+ * On a machine without other work that is next to never. The threads here have small stacks and allocate nothing
+ * themselves, so they cost little where address space is short. */
 #include "studies/tools/waiting.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kernels/threads.h"
 
-/* A team that waits for a processor a twentieth of the time is held up. Ballast goes after CALM_LOOKS looks without
- * such waiting. Where it had to come back at once, the short waits may have caused the calm; it then goes after twice
- * as many looks, up to CALM_MOST. */
-enum { LOOK_MS = 50, SHARE = 20, CALM_LOOKS = 4, CALM_MOST = 64, STACK = 2 << 20 };
+/* A team is held up whose threads lose their processor more than once a look, as a scheduler gives turns of some
+ * milliseconds. Ballast goes after CALM_LOOKS looks without that. Where it had to come back at once, the short waits may
+ * have caused the calm; it then goes after twice as many looks, up to CALM_MOST. */
+enum { LOOK_MS = 50, CALM_LOOKS = 4, CALM_MOST = 64, STACK = 2 << 20 };
 
 /* ---- ballast ---------------------------------------------------------------------------------------- */
 
@@ -105,59 +96,18 @@ int waiting_is_short(void)
 
 static int team, processors;
 
-static size_t read_whole(const char *path, char *text, size_t bytes)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    ssize_t n = read(file, text, bytes - 1);
-    close(file);
-    text[n < 0 ? 0 : n] = '\0';
-    return n < 0 ? 0 : (size_t)n;
-}
-
-/* Returns the nanoseconds that one thread was ready without a processor. */
-static uint64_t waited_by(const char *tid)
-{
-    char path[64], text[96], *end;
-    snprintf(path, sizeof path, "/proc/self/task/%.16s/schedstat", tid);
-    if (!read_whole(path, text, sizeof text)) return 0;
-    strtoull(text, &end, 10);
-    return strtoull(end, NULL, 10);
-}
-
-/* Returns the sum over all threads. It reads the folder by its system call, as opendir allocates. */
-static uint64_t waited(void)
-{
-    struct entry {
-        uint64_t inode, offset;
-        unsigned short length;
-        unsigned char type;
-        char name[];
-    };
-    _Alignas(struct entry) char list[4096];
-    uint64_t sum = 0;
-    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return 0;
-    for (long n; (n = syscall(SYS_getdents64, folder, list, sizeof list)) > 0;)
-        for (long at = 0; at < n;) {
-            const struct entry *e = (const struct entry *)(list + at);
-            if (e->name[0] != '.') sum += waited_by(e->name);
-            at += e->length;
-        }
-    close(folder);
-    return sum;
-}
-
 static void *watch(void *arg)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
-    const uint64_t most = (uint64_t)team * LOOK_MS * 1000000 / SHARE;
     int calm = 0, enough = CALM_LOOKS;
     (void)arg;
-    for (uint64_t before = waited(), now;; before = now) {
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    for (long before;;) {
+        before = now.ru_nivcsw;
         nanosleep(&pause, NULL);
-        now = waited();
-        int busy = now > before + most, there = waiting_is_short();
+        getrusage(RUSAGE_SELF, &now);
+        int busy = now.ru_nivcsw > before + team, there = waiting_is_short();
         if (busy && !there && enough < CALM_MOST) enough *= calm < 2 * enough ? 2 : 1;
         if (!busy && calm > CALM_MOST) enough = CALM_LOOKS;
         calm = busy ? 0 : calm + 1;

@@ -8,8 +8,8 @@
 #ifndef TROTTER_WAITING_H
 #define TROTTER_WAITING_H
 
-/* Starts a thread that looks 20 times a second how long the threads of this process wait for a processor, and keeps
- * ballast while that is long. team: threads that work; with 1 no thread waits, and nothing begins. Where the thread
+/* Starts a thread that looks 20 times a second how often the threads of this process lose their processor, and keeps
+ * ballast while that is often. team: threads that work; with 1 no thread waits, and nothing begins. Where the thread
  * cannot be started, all stays as it was. */
 void waiting_begin(int team);
 

@@ -69,65 +69,53 @@ static const Column columns[] = {
             "those of segments where the model knows whether the second follows the first"),
     {0}};
 
+enum { HEAD = 128 }; /* bytes of a NumPy file's header */
+
 /* ---- logits -------------------------------------------------------------------------------------- */
 
-/* Appends the logits of a batch behind `rows`, up to `most` rows in all. */
-static int append_logits(Model *m, const Batch *b, size_t V, size_t most, float *out, size_t *rows)
+/* Writes room for a header, then logits, *rows rows of them. */
+static int put_logits(Network *n, Batches *b, size_t most, FILE *f, size_t *rows)
 {
-    size_t asked = batch_asked(b), n = most - *rows < asked ? most - *rows : asked;
-    double *z = memory_new(asked, V * sizeof *z);
-    if (!z) return ERR_MEMORY;
-    int code = model_logits(m, b, z);
-    for (size_t i = 0; code == 0 && i < n * V; i++) out[*rows * V + i] = (float)z[i];
-    *rows += n;
-    memory_free(z);
-    return code;
+    size_t V = n->vocab.size;
+    Batch x;
+    fprintf(f, "%*s", HEAD, "");
+    batches_epoch(b, -1);
+    for (size_t i = *rows = 0; i < batches_count(b) && *rows < most; i++) {
+        TRY(batches_get(b, i, &x));
+        size_t asked = batch_asked(&x), more = most - *rows < asked ? most - *rows : asked;
+        double *z = memory_new(asked, V * sizeof *z);
+        int code = z ? model_logits(n->model, &x, z) : ERR_MEMORY;
+        for (size_t k = 0; code == 0 && k < more * V; k++)
+            fwrite(&(float){(float)z[k]}, sizeof(float), 1, f);
+        memory_free(z);
+        TRY(code);
+        *rows += more;
+    }
+    return fflush(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory");
 }
 
 /* Writes the format NEP 1, version 1.0: magic, length of the header, a Python literal padded to 64 bytes. */
-static int write_npy(const char *file, const float *x, size_t rows, size_t V)
-{
-    char head[128], literal[118];
-    int n = snprintf(literal, sizeof literal,
-                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, V);
-    memset(head, ' ', sizeof head);
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a header of fixed length, no string */
-    memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
-    memcpy(head + 10, literal, (size_t)n);
-    head[127] = '\n';
-    Output o;
-    TRY(output_open(&o));
-    fwrite(head, 1, sizeof head, o.f);
-    fwrite(x, sizeof *x, rows * V, o.f);
-    return output_close(&o, file);
-}
-
-static int collect_logits(Network *n, Batches *b, size_t most, float *out, size_t *rows)
-{
-    Batch x;
-    batches_epoch(b, -1);
-    *rows = 0;
-    for (size_t i = 0; i < batches_count(b) && *rows < most; i++) {
-        TRY(batches_get(b, i, &x));
-        TRY(append_logits(n->model, &x, n->vocab.size, most, out, rows));
-    }
-    return 0;
-}
-
 static int save_logits(Network *n, const Text *t, const Text *source, const Asking *ask,
                        const char *file, size_t most)
 {
+    static const char magic[] = "\x93NUMPY\x01\x00\x76";
     const TrainConfig c = network_training(n->options);
     Batches *b;
-    size_t rows;
-    if (most > t->tokens) most = t->tokens;
+    Output o;
+    size_t rows, at = sizeof magic;
     TRY(batches_new(t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, 0, &b));
-    float *x = memory_new(most, n->vocab.size * sizeof *x);
-    int code = x ? collect_logits(n, b, most, x, &rows) : ERR_MEMORY;
-    if (code == 0) code = write_npy(file, x, rows, n->vocab.size);
-    memory_free(x);
+    int code = output_open(&o);
+    if (code == 0) code = put_logits(n, b, most, o.f, &rows);
+    if (code == 0) {
+        memcpy(o.text, magic, at);
+        at += (size_t)sprintf(o.text + at,
+                              "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                              rows, n->vocab.size);
+        o.text[at] = ' ';
+        o.text[HEAD - 1] = '\n';
+    }
     batches_free(b);
-    return code;
+    return output_end(&o, code, file);
 }
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
@@ -242,23 +230,22 @@ const Command command_eval = {
     .about =
         "Rebuilds the model from the metadata of DIR/model.safetensors and predicts every token of the text exactly\n"
         "once, <eos> at the end of every line included (not that of blank lines with --context sentence). For a\n"
-        "language model of characters the table also has bits per character, log2 of the perplexity. Attention\n"
-        "spans of a model go to stderr. An encoder and a decoder read a text beside its source; `pairs` counts the\n"
-        "pairs of lines, and `exact` is the share of them that are exact: at every place the right token, <eos>\n"
-        "included, is the most probable one after the right tokens before it. Then greedy decoding gives the target.\n"
+        "language model of characters the table also has bits per character. An encoder and a decoder read a text\n"
+        "beside its source; `exact` is the share of the `pairs` of lines that are exact: at every place the right\n"
+        "token, <eos> included, is the most probable one after the right tokens before it. Then greedy decoding gives\n"
+        "the target.\n"
         "\n"
         "Where words are cut into pieces (train --bpe), tokens, nll and ppl are of pieces. For language models two\n"
         "more columns are of words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens /\n"
-        "words), the perplexity per word. Use word_ppl to compare models of different pieces, or of whole words, on\n"
-        "the same text. A model that reads words as <unk> predicts a different, easier text.\n"
+        "words). Use word_ppl to compare models of different pieces, or of whole words, on the same text. A model\n"
+        "that reads words as <unk> predicts a different, easier text.\n"
         "\n"
-        "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of\n"
-        "masked words, each predicted from the words that remain in its sequence. Do not compare it with\n"
-        "perplexities of next words. The masked words are one set, drawn once for all models: each word but <eos>\n"
-        "with probability 0.15, all replaced by <mask> at once. With --one-by-one every word but <eos> is masked by\n"
-        "itself, in a separate copy of its sequence (Salazar et al. 2020), which takes as many passes as a sequence\n"
-        "has words. For a model trained with --next-sentence `exact` is the share of `pairs` where it knows whether\n"
-        "the second half of a sequence follows the first (not with --one-by-one).\n",
+        "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of masked\n"
+        "words, each predicted from the words that remain in its sequence. Do not compare it with perplexities of\n"
+        "next words. The masked words are one set, drawn once for all models: each word but <eos> with probability\n"
+        "0.15. With --one-by-one every word but <eos> is masked by itself, in a separate copy of its sequence\n"
+        "(Salazar et al. 2020). For a model trained with --next-sentence `exact` is the share of `pairs` where it\n"
+        "knows whether the second half of a sequence follows the first (not with --one-by-one).\n",
     .often = "model text source-text corpus split device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
     .groups = groups,

@@ -223,10 +223,9 @@ const Command command_generate = {
     .purpose = "continue a text with a saved model",
     .about =
         "Prints the prompt as the model reads it, and the tokens that the model adds; <eos> ends a line. The same\n"
-        "seed gives the same text. Each of --temperature 0, --top 1 and --top-p 0 gives the likeliest token at every\n"
-        "place, whatever the seed. A word that the model does not know is read as <unk>, and a warning names it. If\n"
-        "the model is one of pieces (train --bpe), the prompt is cut into pieces, --tokens counts pieces, and they\n"
-        "are printed as the words they make. If it is one of characters, --tokens counts characters.\n",
+        "seed gives the same text. --temperature 0, --top 1 and --top-p 0 each give the likeliest token at every\n"
+        "place. A word that the model does not know is read as <unk>, and a warning names it. A model of pieces\n"
+        "(train --bpe) or characters counts --tokens in those, and pieces are printed as the words they make.\n",
     .often = "model prompt prompt-file tokens temperature top top-p seed",
     .example = "--model out/macaron --prompt \"in the beginning\" --tokens 50",
     .groups = groups,

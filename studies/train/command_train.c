@@ -467,32 +467,26 @@ const Command command_train = {
     .name = "train",
     .purpose = "train a language model whose layers are steps of a scheme",
     .about =
-        "Trains on the training text of the corpus and keeps the weights of the best validation, by perplexity\n"
-        "unless --best says otherwise, or with --average the mean of the last epochs' ends. It reads the test text\n"
-        "once, with those weights. A splitting without suffix has Euler sub-flows. Ctrl-C saves the run and ends\n"
-        "with status 130; --resume continues it bit for bit. Under mpirun all processes train one model together,\n"
-        "each on its rows of every batch, and the loss curve is the same up to rounding. With --device cuda each\n"
-        "process uses a different GPU.\n"
+        "Trains on the training text of the corpus and keeps the weights of the best validation, by perplexity unless\n"
+        "--best says otherwise, or with --average the mean of the last epochs' ends. It reads the test text once,\n"
+        "with those weights. A splitting without suffix has Euler sub-flows. Ctrl-C saves the run and ends with\n"
+        "status 130; --resume continues it bit for bit. Under mpirun all processes train one model together, each on\n"
+        "its rows of every batch, with --device cuda each on its own GPU; the loss curve is the same up to rounding.\n"
         "\n"
-        "A corpus of pairs (source and target lines) trains an encoder and a decoder; --encoder and --decoder\n"
-        "choose their schemes. The ODE Transformer has its blocks in the encoder alone (--encoder rk4-layer\n"
-        "--decoder transformer), Macaron in both (--encoder macaron --decoder macaron), Sandwich in one of them\n"
-        "(--encoder sandwich:6-1 or --decoder sandwich:6-1, with one layer of each, and word:sfsfsfsfsfsf for the\n"
-        "other). Beside perplexity the log has the share of exact pairs, in which every token of the target is the\n"
-        "most probable one after the right tokens before it. 'trotter train --corpus reverse:26 --epochs 8' learns\n"
-        "to reverse 12 symbols in half a minute on two cores.\n"
+        "A corpus of pairs (source and target lines) trains an encoder and a decoder. The ODE Transformer has its\n"
+        "blocks in the encoder alone (--encoder rk4-layer --decoder transformer), Macaron in both, Sandwich in one of\n"
+        "them (--encoder sandwich:6-1, one layer of each, and word:sfsfsfsfsfsf for the other). The log has the share\n"
+        "of exact pairs too: every token of the target is the most probable one after the right tokens before it.\n"
         "\n"
-        "--objective masked trains an encoder alone (BERT; the second result of the Macaron papers), whose\n"
-        "attention sees all words of a sequence. A sequence is <cls> and up to T - 1 words. In training the\n"
-        "encoder predicts each word but <eos> with probability 0.15. In its place stands <mask> 8 times in 10, any\n"
-        "word of the vocabulary once, and the word itself once; each epoch draws anew. Validation masks the same\n"
-        "words for all models, always with <mask>. Do not compare its pseudo-perplexity with perplexities of next\n"
-        "words ('trotter eval --help all' says more).\n"
+        "--objective masked trains an encoder alone (BERT; the second result of the Macaron papers), which sees all\n"
+        "words of a sequence: <cls> and up to T - 1 words. It predicts each word but <eos> with probability 0.15. In\n"
+        "its place stands <mask> 8 times in 10, any word of the vocabulary once, and the word itself once; each epoch\n"
+        "draws anew. Validation masks the same words for all models, always with <mask> ('trotter eval --help all'\n"
+        "says more).\n"
         "\n"
         "With --next-sentence a sequence is two segments of whole lines, of at most (T - 1) / 2 words each. The\n"
-        "second segment follows the first in the text, or with probability 1/2 belongs to another sequence; the\n"
-        "encoder predicts at <cls> whether it follows. That loss is added to the loss of words. train_loss and\n"
-        "perplexities are of words alone.\n",
+        "second follows the first in the text, or with probability 1/2 belongs to another sequence; the encoder\n"
+        "predicts at <cls> whether it follows. train_loss and perplexities are of words alone.\n",
     .often =
         "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
     .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",

@@ -1,4 +1,4 @@
-/* tell.c: tells how a training goes and what came of it. */
+/* tell.c: tells how a training goes and what came of it, what each rank did, and the spans that were learnt. */
 #include "studies/train/train.h"
 
 #include <math.h>
@@ -329,4 +329,147 @@ void tell_end(const Training *r, double seconds)
                   r->result.valid_ppl, word[0], of, exact[0], test, model_size(r->model),
                   r->result.tokens_per_s, unit(r)->token, 1e-6 * (double)r->result.peak_bytes, time,
                   r->dir);
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------- */
+
+enum { FIELDS = sizeof(Share) / sizeof(double) };
+
+int shares_gather(Ranks *r, const TrainResult *result, Share **out)
+{
+    Share *all = *out = memory_new((size_t)r->size, sizeof *all);
+    TRY(ranks_agree(r, all ? 0 : ERR_MEMORY));
+    all[r->rank] = (Share){(double)result->here.steps, result->here.seconds, result->here.waited,
+                           (double)r->bytes};
+    r->sum(r, &all->steps, (size_t)r->size * FIELDS);
+    return 0;
+}
+
+static double per_step(double x, const Share *s)
+{
+    return s->steps > 0 ? x / s->steps : 0;
+}
+
+static void tell_shares(const Ranks *r, const Share *share)
+{
+    double least = 1, most = 0;
+    for (int k = 0; k < r->size; k++) {
+        double part = share[k].seconds > 0 ? share[k].waited / share[k].seconds : 0;
+        least = part < least ? part : least;
+        most = part > most ? part : most;
+    }
+    progress_note(
+        "%d ranks: %.3f MB of gradients summed a step, %.2f ms a step, of which the ranks spent "
+        "%.0f to %.0f %% in sums with the others",
+        r->size, 1e-6 * per_step(share->bytes, share), 1e3 * per_step(share->seconds, share),
+        100 * least, 100 * most);
+}
+
+typedef struct {
+    int rank;
+    size_t steps;
+    double bytes_per_step, wait_ms_per_step, ms_per_step;
+} ShareRow;
+
+const Column share_columns[] = {
+    COLUMN(ShareRow, rank, .words = "number of the process, from 0"),
+    COLUMN(ShareRow, steps, .words = "steps that this command trained"),
+    COLUMN(ShareRow, bytes_per_step, .form = SHEET_FIXED,
+           .words = "bytes given to sums with the others"),
+    COLUMN(ShareRow, wait_ms_per_step, .form = SHEET_FIXED, .digits = 4,
+           .words = "milliseconds in those sums"),
+    COLUMN(ShareRow, ms_per_step, .form = SHEET_FIXED, .digits = 4, .words = "milliseconds in all"),
+    {0}};
+
+int shares_write(const Ranks *r, const Share *share, const char *dir)
+{
+    Sheet *t;
+    TRY(sheet_new(share_columns, &t));
+    for (int k = 0; k < r->size; k++) {
+        const Share *s = &share[k];
+        sheet_row(t, &(ShareRow){.rank = k,
+                                 .steps = (size_t)s->steps,
+                                 .bytes_per_step = per_step(s->bytes, s),
+                                 .wait_ms_per_step = 1e3 * per_step(s->waited, s),
+                                 .ms_per_step = 1e3 * per_step(s->seconds, s)});
+    }
+    int code = output_sheet(t, SHEET_CSV, dir, "ranks.csv");
+    sheet_free(t);
+    tell_shares(r, share);
+    return code;
+}
+
+/* ---- spans --------------------------------------------------------------------------------------- */
+
+/* Reads the spans: z (A, H); *count = A H. Caller: memory_free. */
+static int read_spans(const Model *m, double **z, size_t *count)
+{
+    const Plan *p = model_plan(m);
+    *count = 0;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].kind == SLOT_ATTENTION) *count += model_config(m)->heads;
+    *z = memory_new(*count, sizeof **z);
+    if (!*z) return ERR_MEMORY;
+    model_spans(m, *z, NULL);
+    return 0;
+}
+
+static void tell_spans(const Model *m, const double *z, size_t count)
+{
+    const ModelConfig *c = model_config(m);
+    double most = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) most = z[i] > most ? z[i] : most, sum += z[i];
+    progress_note("spans in tokens, of %zu at most and a ramp of %zu behind each: mean %.1f, "
+                  "longest %.1f",
+                  c->span, c->ramp, count ? sum / (double)count : 0, most);
+}
+
+int spans_tell(const Model *m)
+{
+    double *z;
+    size_t count;
+    if (model_config(m)->span == 0) return 0;
+    TRY(read_spans(m, &z, &count));
+    tell_spans(m, z, count);
+    memory_free(z);
+    return 0;
+}
+
+typedef struct {
+    size_t layer, set, head;
+    double span;
+} SpanRow;
+
+const Column span_columns[] = {
+    COLUMN(SpanRow, layer),
+    COLUMN(SpanRow, set, .words = "parameter set of the attention sublayer"),
+    COLUMN(SpanRow, head, .words = "number of the attention head, from 0"),
+    COLUMN(SpanRow, span, .form = SHEET_FIXED, .digits = 2,
+           .words = "tokens back that the head sees in full"),
+    {0}};
+
+static void add_rows(Sheet *t, const Model *m, const double *z)
+{
+    const Plan *p = model_plan(m);
+    for (size_t i = 0; i < p->slots; i++)
+        for (size_t h = 0; p->slot[i].kind == SLOT_ATTENTION && h < model_config(m)->heads; h++) {
+            sheet_row(t, &(SpanRow){(size_t)p->slot[i].layer, (size_t)p->slot[i].set, h, *z++});
+        }
+}
+
+int spans_write(const Model *m, const char *dir)
+{
+    Sheet *t;
+    double *z;
+    size_t count;
+    TRY(sheet_new(span_columns, &t));
+    int code = read_spans(m, &z, &count);
+    if (code == 0) {
+        add_rows(t, m, z);
+        code = output_sheet(t, SHEET_CSV, dir, "spans.csv");
+        tell_spans(m, z, count);
+    }
+    memory_free(z);
+    sheet_free(t);
+    return code;
 }

@@ -8,22 +8,6 @@
 #include "studies/runs/lease.h"
 #include "studies/tools/select.h"
 
-/* ---- shares.c: work and waiting of the ranks of a training, side by side --------------------- */
-
-/* One rank's part since this process began. */
-typedef struct {
-    double steps, seconds; /* training steps; seconds in them alone */
-    double waited;         /* seconds of these spent in sums with the other ranks */
-    double bytes;          /* bytes of gradients given to sums */
-} Share;
-
-/* Collective. Fills *out (ranks) on every rank. Caller: memory_free. */
-int shares_gather(Ranks *r, const TrainResult *result, Share **out);
-
-/* Writes DIR/ranks.csv with a row a rank, and prints a line. */
-extern const Column share_columns[];
-int shares_write(const Ranks *r, const Share *share, const char *dir);
-
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Chooses the best epoch of a training on pairs by BLEU (--best bleu). At each epoch's end a second model
@@ -40,6 +24,20 @@ int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
 
 /* ---- tell.c: tells how a training goes and what came of it ----------------------------------- */
+
+/* One rank's part since this process began. */
+typedef struct {
+    double steps, seconds; /* training steps; seconds in them alone */
+    double waited;         /* seconds of these spent in sums with the other ranks */
+    double bytes;          /* bytes of gradients given to sums */
+} Share;
+
+/* Collective. Fills *out (ranks) on every rank. Caller: memory_free. */
+int shares_gather(Ranks *r, const TrainResult *result, Share **out);
+
+/* Writes DIR/ranks.csv with a row a rank, and prints a line. */
+extern const Column share_columns[];
+int shares_write(const Ranks *r, const Share *share, const char *dir);
 
 /* A training as the command goes through it. */
 typedef struct {
@@ -92,8 +90,6 @@ void tell_end(const Training *r, double seconds);
 /* Checks that the model is better than word frequencies, as compare does: ERR_CHECK. Masked words pass: their perplexity
  * is not comparable. */
 int tell_use(const Training *r);
-
-/* ---- spans_table.c --------------------------------------------------------------------------- */
 
 /* The attention spans that the heads of a trained model learnt (nn/model/spans.c). */
 

@@ -260,15 +260,14 @@ const Command command_translate = {
     .name = "translate",
     .purpose = "translate lines with a saved encoder and decoder",
     .about =
-        "Reads a source, one sentence a line, and writes the best translation of each that beam search finds,\n"
-        "one a line, in the same order. Words are cut into subwords and joined again as in the training; the\n"
-        "source must look as the training text did (lower case, tokenised, escaped). A blank line gives a blank\n"
-        "line; so does a line longer than --sequence, with a warning. --nbest writes nothing for either. Ctrl-C\n"
-        "ends the command: standard output has the lines so far, but the file of --out is not written.\n"
+        "Reads a source, one sentence a line, and writes the best translation of each that beam search finds, in the\n"
+        "same order. Words are cut into subwords and joined again as in the training; the source must look as the\n"
+        "training text did (lower case, tokenised, escaped). A blank line gives a blank line; so does a line longer\n"
+        "than --sequence, with a warning. --nbest writes nothing for either. Ctrl-C ends the command: standard output\n"
+        "has the lines so far, but the file of --out is not written.\n"
         "\n"
-        "Each step extends all live hypotheses of a batch by one token. Keys and values of older tokens are\n"
-        "kept, so a step computes one row for each hypothesis. As in fairseq, a step looks at the 2 K best\n"
-        "extensions of a sentence's K hypotheses, and a sentence is finished when K hypotheses have ended.\n",
+        "As in fairseq, a step looks at the 2 K best extensions of a sentence's K hypotheses, and a sentence is\n"
+        "finished when K hypotheses have ended.\n",
     .often = "model text out beam nbest penalty alpha max-length sentences device",
     .example = "--model out/en-de < test.en > test.out",
     .groups = groups,

@@ -69,41 +69,27 @@ static void result_of(const char *dir, long *epoch, double *ppl, double *exact)
 {
     char path[64];
     snprintf(path, sizeof path, "%s/result.csv", dir);
-    char *text = file_slurp(path, NULL);
-    if (sscanf(last_line(text), "%*[^,],%*d,%*d,%*d,%ld,%lf,%*f,%*f,%*f,%lf", epoch, ppl, exact) !=
-        3)
-        fail_msg("%s", text);
-    free(text);
+    *epoch = (long)file_number(path, -1, "best_epoch");
+    *ppl = file_number(path, -1, "valid_ppl");
+    *exact = file_number(path, -1, "valid_exact");
 }
 
 /* Returns the BLEU of a model's greedy translations of validation. */
 static double bleu_of(const char *dir)
 {
-    char line[256];
-    double score;
-    snprintf(line, sizeof line,
-             "translate --threads 1 --beam 1 --model %s --text c/val.en --out valid", dir);
-    run_ok(line);
+    run_ok("translate --threads 1 --beam 1 --model %s --text c/val.en --out valid", dir);
     run_ok("bleu --tokenize none --metrics bleu --csv --reference c/val.de --hypothesis valid");
-    const char *row = strchr(out, '\n') + 1;
-    int column = 0;
-    for (const char *head = out; strncmp(head, "score,", 6) != 0; head = strchr(head, ',') + 1)
-        column++;
-    for (; column > 0; column--) row = strchr(row, ',') + 1;
-    score = strtod(row, NULL);
-    return score;
+    return out_number(1, "score");
 }
 
 static void same_perplexity(const char *dir)
 {
     long epoch;
-    double ppl, exact, told, share;
-    char line[128];
+    double ppl, exact;
     result_of(dir, &epoch, &ppl, &exact);
-    snprintf(line, sizeof line, "eval --threads 1 --model %s --corpus c --csv", dir);
-    run_ok(line);
-    assert_int_equal(sscanf(strchr(out, '\n'), "\n%*d,%*f,%lf,%*d,%lf", &told, &share), 2);
-    assert_true(fabs(told - ppl) <= 1e-5 * ppl && fabs(share - exact) <= 1e-9);
+    run_ok("eval --threads 1 --model %s --corpus c --csv", dir);
+    assert_true(fabs(out_number(1, "ppl") - ppl) <= 1e-5 * ppl);
+    assert_true(fabs(out_number(1, "exact") - exact) <= 1e-9);
 }
 
 TEST(the_best_by_bleu_is_kept)
@@ -135,34 +121,24 @@ TEST(the_best_by_bleu_is_kept)
     run_ok("report bleu --out page.html");
 }
 
-/* A training ends as soon as that many epochs brought nothing better. */
+/* A training ends as soon as that many epochs brought nothing better (by perplexity: test_cli_train.c). */
 TEST(patience)
 {
-    long epoch;
-    double ppl, exact;
-    static const char *const by[] = {"bleu", "perplexity"};
-    for (int i = 0; i < 2; i++) {
-        char line[512];
-        for (int n = 1; n <= 6 - i; n += 5) {
-            snprintf(line, sizeof line, TRAIN "--epochs 60 --patience %d --best %s --out patient",
-                     n, by[i]);
-            run_ok(line);
-            result_of("patient", &epoch, &ppl, &exact);
-            if (i == 0) {
-                Log l = log_of("patient");
-                assert_int_equal(epoch, best_of(&l));
-                assert_true(l.epochs == 60 || l.epochs == epoch + n);
-                /* it did not have to end at an earlier epoch */
-                long best = 1;
-                for (long e = 1; e < l.epochs; e++) {
-                    if (l.score[e] > l.score[best]) best = e;
-                    assert_true(e - best < n);
-                }
-                print_message("# patience %d: %ld epochs, best %ld\n", n, l.epochs, epoch);
-                assert_true(n > 1 || l.epochs < 60); /* it ends one of them */
-            }
-            shell_ok("rm -r patient");
+    for (int n = 1; n <= 6; n += 5) {
+        long epoch, best = 1;
+        double ppl, exact;
+        run_ok(TRAIN "--epochs 60 --patience %d --best bleu --out patient", n);
+        result_of("patient", &epoch, &ppl, &exact);
+        Log l = log_of("patient");
+        assert_int_equal(epoch, best_of(&l));
+        assert_true(l.epochs == 60 || l.epochs == epoch + n);
+        for (long e = 1; e < l.epochs; e++) { /* it did not have to end at an earlier epoch */
+            if (l.score[e] > l.score[best]) best = e;
+            assert_true(e - best < n);
         }
+        print_message("# patience %d: %ld epochs, best %ld\n", n, l.epochs, epoch);
+        assert_true(n > 1 || l.epochs < 60); /* it ends one of them */
+        shell_ok("rm -r patient");
     }
 }
 

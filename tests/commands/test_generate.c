@@ -60,20 +60,15 @@ TEST(train_tells_units)
 /* Bits a character are log2 of the perplexity, and are printed only where tokens are characters. */
 TEST(characters_have_bits)
 {
-    double tokens, nll, ppl, bits;
-    static const char args[] = "--text valid.txt --csv";
-    run_ok("eval --threads 1 --model c %s", args);
-    assert_int_equal(sscanf(out, "tokens,nll,ppl,bits_per_character\n%lf,%lf,%lf,%lf", &tokens,
-                            &nll, &ppl, &bits),
-                     4);
-    assert_true(tokens == 21);
-    assert_true(fabs(bits - log2(ppl)) <= 1e-6 && fabs(bits - nll / log(2)) <= 1e-6);
-    run_ok("eval --threads 1 --model w %s", args);
+    run_ok("eval --threads 1 --model c --text valid.txt --csv");
+    double bits = out_number(1, "bits_per_character");
+    assert_true(out_number(1, "tokens") == 21 && fabs(bits - log2(out_number(1, "ppl"))) <= 1e-6 &&
+                fabs(bits - out_number(1, "nll") / log(2)) <= 1e-6);
+    run_ok("eval --threads 1 --model w --text valid.txt --csv");
     assert_null(strstr(out, "bits"));
 }
 
-/* Draws depend on the seed alone. At a high temperature others than the likeliest come, but none below the K
- * likeliest. */
+/* Draws depend on the seed alone. At a high temperature others than the likeliest come. */
 TEST(draws_are_of_the_seed)
 {
     const char *hot = "--tokens 40 --temperature 50 --seed 3";
@@ -84,8 +79,6 @@ TEST(draws_are_of_the_seed)
     run_ok("generate --threads 1 --model w --tokens 40 --temperature 50 --seed 4");
     assert_string_not_equal(out, first);
     free(first);
-    run_ok("generate --threads 1 --model w --tokens 14 --temperature 50 --top 1");
-    assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
 }
 
 /* The smallest nucleus is the likeliest token, however high the temperature (tests/nn/test_sample.c). */
@@ -140,11 +133,9 @@ TEST(texts_by_name)
         "--batch-tokens 64 --eval-tokens 100 --threads 1 --out k");
     run_ok("eval --threads 1 --model k --corpus kjv --split test --csv");
     /* this is the part of --eval-tokens: the whole text has more */
-    double part, whole;
-    assert_int_equal(sscanf(strchr(out, '\n'), " %lf", &part), 1);
+    assert_true(out_number(1, "tokens") < 200);
     run_ok("eval --threads 1 --model k --text kjv:test --csv");
-    assert_int_equal(sscanf(strchr(out, '\n'), " %lf", &whole), 1);
-    assert_true(part < 200 && whole > 10000);
+    assert_true(out_number(1, "tokens") > 10000);
     run_ok("truncation --threads 1 --model k --text kjv:valid --sentences 1");
     run_ok("score --threads 1 --model k --text kjv:valid --sequence 200 --batch-tokens 256");
     must_refuse("eval --threads 1 --model k --text kjv:tset",

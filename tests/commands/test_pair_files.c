@@ -126,13 +126,9 @@ TEST(corpus_refused)
         {"data --corpus c --source en --target fr",
          "no text for train, valid, test; looked for NAME.fr"},
         {"data --corpus text --source en --target de", "text: no text for train, valid, test"},
-        {"data" PAIRS " --bpe 5 --codes codes", "--bpe and --codes"},
         {"data" PAIRS " --bpe 0", "--bpe: expected a whole number"},
         {"data" PAIRS " --bpe 5 --level char", "--level char has no subwords: leave --bpe out"},
         {"train --corpus text --source en --target de --out refused", "no text for train"},
-        {"compare" PAIRS " --scheme heun --out refused", "--scheme: the corpus has pairs"},
-        {"sweep" PAIRS " --words sf,fs --out refused", "c en-de has pairs"},
-        {TRAIN " --scheme heun --out refused", "--scheme heun: corpus c en-de has pairs"},
         {"train" PAIRS SIZE " --sequence 5 --out refused", "a sequence can have 5"},
         {"train --corpus bad --source en --target de --eval-tokens 9 --out refused",
          "bad/val.en has 19 lines and bad/val.de has 20: line by line they are pairs"},
@@ -144,21 +140,6 @@ TEST(corpus_refused)
     shell_ok("sed 's/^/x /' c/test.en >bad/test.en; cp c/val.en bad/val.en; rm bad/test.de");
     must_refuse("train --corpus bad --source en --target de --untested --out refused",
                 "bad: no text for test"); /* the file is looked for */
-}
-
-/* What goes with their subwords is in test_piece_models.c. */
-TEST(words_are_trained_on)
-{
-    run_ok(TRAIN SHORT " --out words");
-    assert_false(file_exists("words/codes.bpe"));
-    char *text = eval_csv("words --text c/test.de --source-text c/test.en"),
-         *corpus = eval_csv("words --corpus c --split test"),
-         *other = eval_csv("words --text c/test.en --source-text c/test.de");
-    assert_string_equal(corpus, text);
-    assert_string_not_equal(other, text); /* the control */
-    free(other);
-    free(corpus);
-    free(text);
 }
 
 TEST(pairs_left_out)

@@ -275,17 +275,6 @@ TEST(all_ways_train)
     }
 }
 
-/* Recomputing gives the same bits. */
-TEST(recompute_is_the_same)
-{
-    run_ok(PAIRS " --encoder rk4-layer --decoder macaron --out kept" SHORT);
-    run_ok(PAIRS " --encoder rk4-layer --decoder macaron --recompute --out again" SHORT);
-    run_ok(PAIRS " --encoder rk4-layer --decoder macaron --seed 2 --out other" SHORT);
-    shell_ok("for i in kept again other; do tail -c 20000 $i/model.safetensors > $i/numbers; done");
-    assert_true(same_files("kept/numbers", "again/numbers"));
-    assert_false(same_files("kept/numbers", "other/numbers")); /* the control */
-}
-
 #define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --epochs 1" TINY
 
 TEST(interrupted_and_resumed)

@@ -115,16 +115,6 @@ TEST(counts_by_hand)
     }
 }
 
-TEST(words_that_stay)
-{
-    static const char gold[] = "S a b c\nA 0 3|||X|||x b y" A0;
-    for (size_t most = 0; most < 4; most++) {
-        M2Counts c = score_of(gold, "x b y\n", (M2Options){0.5, most}, NULL);
-        assert_int_equal(c.correct, most > 0);
-        assert_int_equal(c.proposed, most > 0 ? 1 : 2);
-    }
-}
-
 /* P is 100 where nothing is proposed, and R is 100 where there is no gold edit. P = 3/4, R = 1/2: F = 5/4 3/8 / (3/16 +
  * 1/2) = 15/22; beta 1: 3/5; beta 2: 5 3/8 / (3 + 1/2) = 15/28; beta 0: P. */
 TEST(precision_recall_f)

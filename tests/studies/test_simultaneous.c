@@ -470,7 +470,8 @@ TEST(test_small_tables)
     assert_true(r.alone >= 0.95 - 0.005 - 0.0195 && r.paired < 0.02);
     assert_true(reml.alone < 0.94); /* the rejected rule: .93 */
     r = draw_studies(&missing, BY_RULE, 1000);
-    assert_true(r.paired == 0 && fabs(r.together - 0.955) <= 0.028);
+    assert_true(r.paired == 0 && fabs(r.together - 0.955) <= 0.028 &&
+                fabs(r.alone - 0.95) <= 0.028);
 }
 
 TEST(whole_coverage)

@@ -1,5 +1,5 @@
-/* test_statistics.c: Student's intervals against tables and by coverage, rank correlations of
- * planted relations, exact and sampled permutations; each judge with a control that must fail. */
+/* test_statistics.c: Student's intervals against tables, rank correlations of planted relations, exact and sampled
+ * permutations; each judge with a control that must fail. How often intervals hold is test_simultaneous.c's. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -47,28 +47,6 @@ TEST(test_missing_numbers)
     assert_true(i.n == 1 && i.mean == 3 && isnan(i.sd) && isnan(i.low) && isnan(i.high));
     i = statistics_mean(none, 1, 1);
     assert_true(i.n == 0 && isnan(i.mean));
-}
-
-/* Returns the share of the intervals of 4 normal numbers that hold the true mean. `widen` scales the half width. */
-static double coverage(double widen)
-{
-    enum { DRAWS = 4000, N = 4 };
-    double held = 0;
-    for (uint64_t k = 0; k < DRAWS; k++) {
-        double x[N];
-        for (uint64_t j = 0; j < N; j++) x[j] = 10 + 3 * random_normal(5, 1, N * k + j);
-        Interval i = statistics_mean(x, 1, N);
-        held += fabs(i.mean - 10) <= 0.5 * widen * (i.high - i.low);
-    }
-    return held / DRAWS;
-}
-
-/* In 4000 draws 0.95 is reached within 4 standard deviations, 4 sqrt(0.95 0.05 / 4000) = 0.0138. With the normal
- * quantile in place of Student's it would be 0.85. */
-TEST(test_coverage)
-{
-    assert_true(fabs(coverage(1) - 0.95) <= 0.0138);
-    assert_false(fabs(coverage(1.959964 / 3.182446) - 0.95) <= 0.0138); /* the control */
 }
 
 /* t = 3 / sqrt(2.5 / 5) with 4 degrees of freedom gives 2 (1 - T) = 0.013236, by the closed form of Student's
@@ -128,62 +106,6 @@ TEST(test_nothing_to_pool)
     assert_true(s.df == 1 && s.sd == two.sd);
     assert_true(isnan(statistics_difference(&s, &two, &design[2]).mean));
     assert_true(statistics_difference(&s, &two, &two).p == 1);
-}
-
-enum { LAYOUT = 6, LAYOUT_RUNS = 4, LAYOUT_STUDIES = 4000 };
-
-/* Returns the share of the differences from the first design whose interval holds the true one, over drawn studies of
- * designs with 3, 4, 3, 2, 1 and 3 runs; *inside becomes that of the last design, whose standard deviation is `odd`
- * times the others'. Half widths are scaled by `widen`; *width becomes their mean, and *pairs that of differences by
- * seed. */
-static double layout_coverage(double widen, double odd, double *inside, double *width,
-                              double *pairs)
-{
-    static const size_t runs[LAYOUT] = {3, 4, 3, 2, 1, 3};
-    double held = 0, last = 0, wide = 0, paired = 0;
-    for (uint64_t k = 0; k < LAYOUT_STUDIES; k++) {
-        double x[LAYOUT][LAYOUT_RUNS];
-        Interval design[LAYOUT];
-        for (uint64_t i = 0; i < LAYOUT; i++) {
-            for (uint64_t j = 0; j < runs[i]; j++)
-                x[i][j] =
-                    100 + 2 * (double)i +
-                    (i == LAYOUT - 1 ? odd : 1) * random_normal(8, i + 1, LAYOUT_RUNS * k + j);
-            design[i] = statistics_mean(x[i], 1, runs[i]);
-        }
-        Pooled s = statistics_pool(design, LAYOUT);
-        for (size_t i = 1; i < LAYOUT; i++) {
-            Difference d = statistics_difference(&s, &design[i], &design[0]);
-            int holds = fabs(d.mean - 2 * (double)i) <= 0.5 * widen * (d.high - d.low);
-            held += holds;
-            if (i == LAYOUT - 1) last += holds;
-        }
-        Difference d = statistics_difference(&s, &design[2], &design[0]);
-        for (size_t j = 0; j < 3; j++) x[2][j] -= x[0][j];
-        Interval seeds = statistics_mean(x[2], 1, 3);
-        wide += 0.5 * (d.high - d.low);
-        paired += 0.5 * (seeds.high - seeds.low);
-    }
-    *inside = last / LAYOUT_STUDIES;
-    *width = wide / LAYOUT_STUDIES;
-    *pairs = paired / LAYOUT_STUDIES;
-    return held / LAYOUT_STUDIES / (LAYOUT - 1);
-}
-
-/* In 4000 studies the intervals hold the true difference in 93 to 97 of 100. Those of pairs of three seeds are wider
- * by t and the mean of a standard deviation with 2 degrees of freedom for 10: 4.30 * .886 against 2.23 * .975.
- * Controls: with the normal quantile in place of Student's they hold it less often, and also where one design's
- * standard deviation is four times the others', which breaks the assumption. */
-TEST(test_layout_coverage)
-{
-    double inside, width, pairs;
-    double share = layout_coverage(1, 1, &inside, &width, &pairs);
-    assert_true(share >= 0.93 && share <= 0.97 && inside >= 0.93 && inside <= 0.97);
-    assert_true(fabs(width / pairs - 2.228139 * 0.9754 / (4.302653 * 0.8862)) <= 0.02);
-    share = layout_coverage(1.959964 / 2.228139, 1, &inside, &width, &pairs);
-    assert_false(share >= 0.93 && share <= 0.97);
-    layout_coverage(1, 4, &inside, &width, &pairs);
-    assert_false(inside >= 0.93 && inside <= 0.97);
 }
 
 /* ---- rank correlation ------------------------------------------------------------------------ */
@@ -250,31 +172,21 @@ TEST(test_noise)
     assert_true(again.low == related.low && again.p == related.p);
 }
 
-/* Returns how often an interval of n unrelated pairs leaves out 0. */
-static double share_without_zero(size_t n)
+/* Of BOOTSTRAP_LEAST unrelated pairs the 95 % interval leaves out 0 in one of twenty, here 2 standard deviations more. */
+TEST(test_least_pairs)
 {
     enum { TIMES = 400 };
-    double x[8], y[8];
+    double x[BOOTSTRAP_LEAST], y[BOOTSTRAP_LEAST];
     int without = 0;
     for (uint64_t k = 0; k < TIMES; k++) {
-        Correlation c;
-        for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t i = 0; i < BOOTSTRAP_LEAST; i++) {
             x[i] = random_normal(k, 11, i);
             y[i] = random_normal(k, 12, i);
         }
-        assert_int_equal(statistics_rank_from(3, x, y, n, 1, &c), 0);
+        Correlation c = rank(x, y, BOOTSTRAP_LEAST);
         without += c.low > 0 || c.high < 0;
     }
-    return (double)without / TIMES;
-}
-
-/* The 95 % interval leaves out 0 in one of twenty, here 2 standard deviations more. Of 5 pairs, the control, it does
- * in more than one of ten. */
-TEST(test_least_pairs)
-{
-    double least = share_without_zero(BOOTSTRAP_LEAST), few = share_without_zero(5);
-    assert_true(least <= 0.072);
-    assert_true(few > 0.1);
+    assert_true(without > 0 && without <= 0.072 * TIMES);
 }
 
 /* Where one of 8 pairs alone has another x, a third of the draws lacks it; where three have another, one in 40 lacks

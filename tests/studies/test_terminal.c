@@ -5,7 +5,6 @@
 #include "kernels/error.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/sheet.h"
-#include "studies/tools/terminal.h"
 #include "studies/tools/utf8.h"
 #include "tests/lib/terminal.h"
 
