@@ -134,15 +134,13 @@ static int fill(GrowthLayer *l, size_t d, const double *A, const double *B)
 int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double *B)
 {
     GrowthLayer l = {.tokens = tokens};
-    GrowthLayer *grown = memory_grow(g->layer, g->count, g->count + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    g->layer = grown;
+    TRY(memory_more(&g->layer, g->count, sizeof *g->layer));
     g->d = d;
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = fill(&l, d, A, B);
     gsl_set_error_handler(handler);
     if (code == 0)
-        grown[g->count++] = l;
+        g->layer[g->count++] = l;
     else
         layer_free(&l);
     return code;
