@@ -9,8 +9,6 @@
 #include "studies/order/order.h"
 
 #include <float.h>
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_fit.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +16,7 @@
 #include "kernels/clock.h"
 #include "studies/measure/peers.h"
 #include "studies/plot/plot.h"
+#include "studies/statistics/regression.h"
 #include "studies/tools/command.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
@@ -84,7 +83,7 @@ typedef struct {
     double t_end, agreement, norm;
     double *exact, *y;               /* (N) */
     double at[TIMES], *way, *states; /* (TIMES, N) exact states, and a run's */
-    double *x, *error;               /* (tolerances) logarithms for the fit */
+    double *x, *error, *first;       /* (tolerances) logarithms for the fit; first steps */
     size_t unfinished;               /* number of unfinished runs of our schemes */
     Sheet *points, *summary;
     size_t series;
@@ -226,23 +225,8 @@ static double error_within(const Study *u)
     return most;
 }
 
-/* Fits the slope of log error over log tolerance, with a 95 % interval by Student's t. */
-static void fit(const Study *u, size_t n, SummaryRow *row)
-{
-    double c0, c1, v00, v01, v11, square;
-    row->points = n;
-    row->slope = row->low = row->high = NAN;
-    if (n < 3) return;
-    gsl_fit_linear(u->x, 1, u->error, 1, n, &c0, &c1, &v00, &v01, &v11, &square);
-    double half = gsl_cdf_tdist_Pinv(0.975, (double)n - 2) * sqrt(v11);
-    row->slope = c1;
-    row->low = c1 - half;
-    row->high = c1 + half;
-}
-
-/* Runs every tolerance of one runner. first (tolerances): the first steps; a scheme of ours writes
- * them, a peer reads them. */
-static int run_all(Study *u, const Runner *r, double *first)
+/* Runs every tolerance of one runner. A scheme of ours writes the first steps, a peer reads them. */
+static int run_all(Study *u, const Runner *r)
 {
     size_t fitted = 0;
     for (size_t i = 0; i < u->how->count; i++) {
@@ -250,12 +234,12 @@ static int run_all(Study *u, const Runner *r, double *first)
         AdaptOptions o = {.absolute = tolerance,
                           .relative = tolerance,
                           .t_end = u->t_end,
-                          .first = r->table ? u->how->first : first[i],
+                          .first = r->table ? u->how->first : u->first[i],
                           .most = MOST_STEPS};
         PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
         progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
-        if (r->table) first[i] = row.run.first;
+        if (r->table) u->first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
@@ -273,14 +257,19 @@ static int run_all(Study *u, const Runner *r, double *first)
                       .embedded = r->embedded,
                       .estimate = r->estimate,
                       .dense = r->dense.order ? r->dense.order : -1,
+                      .points = fitted,
                       .expected = r->order < 0 ? NAN : (double)r->order / (r->estimate + 1)};
-    fit(u, fitted, &row);
+    Slope slope = {.estimate = NAN, .low = NAN, .high = NAN};
+    Regression fit;
+    if (fitted >= 3 && regression_within(u->error, u->x, fitted, 1, 1, &slope, &fit) == ERR_MEMORY)
+        return ERR_MEMORY;
+    row.slope = slope.estimate, row.low = slope.low, row.high = slope.high;
     sheet_row(u->summary, &row);
     u->name[u->series++] = r->name;
     return 0;
 }
 
-static int run_schemes(Study *u, const Selection *s, double *first)
+static int run_schemes(Study *u, const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         Theory theory;
@@ -293,7 +282,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
                     .embedded = e.order,
                     .estimate = e.estimate_order};
         TRY(dense_find(s->scheme[i], &r.dense));
-        int code = run_all(u, &r, first);
+        int code = run_all(u, &r);
         dense_free(&r.dense);
         TRY(code);
     }
@@ -301,7 +290,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
 }
 
 /* Runs the peers. They begin with the first step of our last scheme, as they have no rule for it. */
-static int run_peers(Study *u, double *first)
+static int run_peers(Study *u)
 {
     int boost = peers_boost() != NULL;
     const PeerPair *p;
@@ -314,13 +303,11 @@ static int run_peers(Study *u, double *first)
                           p->name, u->system->n * u->system->d);
             continue;
         }
-        TRY(run_all(u,
-                    &(Runner){.name = p->name,
-                              .peer = p,
-                              .order = p->order,
-                              .embedded = p->estimate_order,
-                              .estimate = p->estimate_order},
-                    first));
+        TRY(run_all(u, &(Runner){.name = p->name,
+                                 .peer = p,
+                                 .order = p->order,
+                                 .embedded = p->estimate_order,
+                                 .estimate = p->estimate_order}));
     }
     return 0;
 }
@@ -339,17 +326,6 @@ static int solve(Study *u, const Selection *s)
     for (size_t i = 0; i < N; i++) u->norm += u->exact[i] * u->exact[i] / (double)N;
     u->norm = sqrt(u->norm);
     return 0;
-}
-
-static int measure(Study *u, const Selection *s)
-{
-    double *first = memory_new(u->how->count, sizeof *first);
-    int code = first ? solve(u, s) : ERR_MEMORY;
-    if (code == 0) code = run_schemes(u, s, first);
-    if (code == 0) code = run_peers(u, first);
-    memory_free(first);
-    progress_clear();
-    return code;
 }
 
 /* ---- tables and plots ------------------------------------------------------------------------------ */
@@ -402,18 +378,21 @@ static int study(Study *u, const Selection *s)
     while (peers_pair(peers)) peers++;
     TRY(trained_check(&u->network, s));
     TRY(check_fields(s));
-    u->exact = memory_new(N, sizeof(double));
-    u->y = memory_new(N, sizeof(double));
-    u->way = memory_new(TIMES, N * sizeof(double));
-    u->states = memory_new(TIMES, N * sizeof(double));
-    u->x = memory_new(u->how->count, sizeof(double));
-    u->error = memory_new(u->how->count, sizeof(double));
+    u->exact = memory_new(2 * N + 3 * u->how->count, sizeof(double));
+    u->way = memory_new(2 * TIMES, N * sizeof(double));
     u->name = memory_new(s->count + peers, sizeof *u->name);
-    if (!u->exact || !u->y || !u->way || !u->states || !u->x || !u->error || !u->name)
-        return ERR_MEMORY;
+    if (!u->exact || !u->way || !u->name) return ERR_MEMORY;
+    u->y = u->exact + N;
+    u->x = u->y + N;
+    u->error = u->x + u->how->count;
+    u->first = u->error + u->how->count;
+    u->states = u->way + TIMES * N;
     TRY(sheet_new(adaptive_columns, &u->points));
     TRY(sheet_new(tolerance_columns, &u->summary));
-    TRY(measure(u, s));
+    TRY(solve(u, s));
+    TRY(run_schemes(u, s));
+    TRY(run_peers(u));
+    progress_clear();
     TRY(show(u));
     if (u->how->dir) TRY(save(u));
     if (!u->unfinished) return 0;
@@ -428,12 +407,9 @@ int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const 
     int code = choose_blame(system, study(&u, s));
     sheet_free(u.points);
     sheet_free(u.summary);
+    progress_clear();
     memory_free(u.exact);
-    memory_free(u.y);
     memory_free(u.way);
-    memory_free(u.states);
-    memory_free(u.x);
-    memory_free(u.error);
     memory_free(u.name);
     system_free(u.system);
     network_free(&u.network);
