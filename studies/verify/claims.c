@@ -310,11 +310,6 @@ static const Claim claims[] = {
      "RK2 with weights 1 is two Euler steps of the layer, as a map.",
      VERIFIED(check_same, "rk2-unit", "transformer then transformer"),
      {0, "looped:2", "the looped layer, two steps of h/2"}},
-    {INFERENCE("rk2-unit-map", ODE "(23)"),
-     "The same in a network: the plan of rk2-unit is the layer (12)-(13) of the Macaron paper, "
-     "twice.",
-     VERIFIED(check_layer, "rk2-unit", "layer-twice"),
-     {0, "heun-layer", "weights 1/2"}},
     {INFERENCE("gate-consistent", ODE "(25)-(26)"),
      "The gated RK2 block has order 1 or more for any gate value g.",
      VERIFIED(check_family, TWO "y' = y + K*k1 + (1-K)*k2", "1", "0 1/4 1/2 3/4 1", NULL, "F+G"),
@@ -325,12 +320,6 @@ static const Claim claims[] = {
              TWO "y' = y + K*k1 + (1-K)*k2", "2", "0 1/4 1/2 3/4 1", "1/2", "F+G"),
      {0, "k1 = H(y)\nk2 = H(y + 2/3*k1)\ny' = y + K*k1 + (1-K)*k2",
       "the second stage at y + 2/3 k1"}},
-    {OWN("gate-bias", "a note on " ODE "(26)"),
-     "A gate that reads its slopes tends to sigmoid(b) as h -> 0: with bias b = 0 the block keeps "
-     "order 2 whatever its weights.",
-     VERIFIED(check_gate_bias, "0", "2"),
-     {0, "0.5", "bias 1/2"}},
-
     {INFERENCE("frozen-time", ODE "(2) and (11)"),
      "With the parameters of a whole block, as (11) has them, RK4 keeps its order 4 for (2), y' = "
      "F(y, theta(t)).",
@@ -487,9 +476,9 @@ static const Claim claims[] = {
      VERIFIED(check_palindromes, "mirror", "6"),
      {0, "repeat", "a word followed by itself"}},
     {OWN("strang-symmetry", "symmetry of Strang-Marchuk, " MACARON "section 3.3"),
-     "By symmetry log(step)/h of Strang-Marchuk has no brackets of even degree.",
-     VERIFIED(check_symmetry, "strang-marchuk", "8"),
-     {0, "lie-trotter", "Lie-Trotter"}},
+     "By symmetry log(step)/h of Strang-Marchuk has no brackets of 2 or of 4 letters.",
+     VERIFIED(check_brackets, "strang-marchuk", "4", "1/12 [F,[F,G]]; -1/24 [[F,G],G]"),
+     {0, "flow 1/3 G\nflow F\nflow 2/3 G", "the halves of G are 1/3 and 2/3"}},
 
     /* ---- decoder layers: y' = F + C + G, C being cross-attention to a constant memory ------------------- */
     {OWN("decoder-leading", "the decoder layer (" SANDWICH "section 5.3), read as a splitting"),

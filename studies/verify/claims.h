@@ -200,7 +200,6 @@ ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall w
 
 /* claims_word.c */
 ClaimCheck check_brackets;         /* scheme, degree, brackets */
-ClaimCheck check_symmetry;         /* scheme, degree */
 ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
 ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
 ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
@@ -212,9 +211,8 @@ ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the
 ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
-ClaimCheck check_layer;     /* scheme, the paper's equations by name */
-ClaimCheck check_released;  /* scheme, factor of the state, equations, scheme over y + L(y) */
-ClaimCheck check_gate_bias; /* bias, order */
+ClaimCheck check_layer;    /* scheme, the paper's equations by name */
+ClaimCheck check_released; /* scheme, factor of the state, equations, scheme over y + L(y) */
 
 /* claims_gradient.c */
 ClaimCheck check_gradient; /* scheme, formula, layers, formula if */

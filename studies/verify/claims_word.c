@@ -80,53 +80,6 @@ int check_brackets(const Zoo *z, const char *const *arg, Finding *f)
     return code;
 }
 
-/* Computes |step(-h) step(h) y - y| for h = 1/4. */
-static int there_and_back(const Zoo *z, const char *scheme, double *off)
-{
-    Map m;
-    Sine s;
-    double y[SINE_D];
-    TRY(map_read(z, scheme, &m));
-    sine_new(&s, 22, 0);
-    memcpy(y, s.y, sizeof y);
-    int code = map_apply(&m, &s, 0.25, y);
-    if (code == 0) code = map_apply(&m, &s, -0.25, y);
-    for (int i = 0; i < SINE_D; i++) y[i] -= s.y[i];
-    *off = sine_norm(y);
-    map_free(&m);
-    return code;
-}
-
-/* Counts even degrees of log(step): brackets of an even number of letters times h^even. */
-int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
-{
-    Table *t;
-    Brackets b;
-    double off = NAN, control = NAN;
-    size_t even = 0, odd = 0;
-    TRY(map_table(z, arg[0], &t));
-    int code = bracket_error(t, atoi(arg[1]), &b);
-    table_free(t);
-    TRY(code);
-    for (size_t i = 0; i < b.count; i++) {
-        *(b.bracket[i].degree % 2 ? &odd : &even) += 1;
-        if (code == 0 && b.bracket[i].degree <= 5)
-            code = finding_derive(f, "log(step)/h", b.bracket[i].name, b.bracket[i].c);
-    }
-    bracket_free(&b);
-    if (code == 0) code = there_and_back(z, arg[0], &off);
-    if (code == 0) code = there_and_back(z, "lie-trotter", &control);
-    /* 6 sub-flows good to 1e-14 */
-    f->holds = even == 0;
-    f->sound = f->sound && (off <= 1e-12) == f->holds && !(control <= 1e-12);
-    finding_say(
-        f,
-        "of the brackets up to degree %s, %zu of odd and %zu of even degree are not zero; a step "
-        "forth and back misses y by %.1e (control, lie-trotter: %.1e)",
-        arg[1], odd, even, off, control);
-    return code;
-}
-
 /* ---- signed areas ------------------------------------------------------------------------------------ */
 
 /* Returns twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. It
