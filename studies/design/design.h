@@ -74,7 +74,6 @@ typedef struct {
     size_t tokens;
     double *A, *B; /* (tokens, d, d) */
     double *E;     /* (tokens, d, d) transposed */
-    size_t first;  /* the token with the largest radius in the last call */
 } GrowthLayer;
 
 typedef struct {

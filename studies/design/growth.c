@@ -192,35 +192,20 @@ static void linear_G(const System *s, int set, double t, const double *y, double
 typedef struct {
     Linear linear;
     Stepper *stepper;
-    gsl_matrix *M, *power, *square; /* (d, d) R E; its powers */
+    gsl_matrix *M;                  /* (d, d) R E */
     gsl_vector_complex *eigenvalue; /* (d) */
     gsl_eigen_nonsymm_workspace *w;
     double *most; /* (count) the largest radius of each layer */
 } Work;
 
-/* Bounds rho(M) <= |M^16|^(1/16), in Frobenius' norm, in the time of four products. */
-static double bound(Work *w)
-{
-    double sum = 0;
-    gsl_matrix_memcpy(w->power, w->M);
-    for (int i = 0; i < 4; i++) {
-        gsl_blas_dgemm(CblasNoTrans, CblasNoTrans, 1, w->power, w->power, 0, w->square);
-        gsl_matrix_swap(w->power, w->square);
-    }
-    for (size_t i = 0; i < w->M->size1 * w->M->size2; i++)
-        sum += w->power->data[i] * w->power->data[i];
-    return pow(sum, 1 / 32.);
-}
-
-/* Finds rho(R E) of one token; 0 where it is certainly no more than `least`. */
-static int radius(Work *w, const double *E, double least, double *rho)
+/* Finds rho(R E) of one token. */
+static int radius(Work *w, const double *E, double *rho)
 {
     size_t d = w->M->size1;
     TRY(stepper_begin(w->stepper, 0, 1, E, START_GIVEN, NULL));
     TRY(stepper_step(w->stepper));
     memcpy(w->M->data, stepper_state(w->stepper), d * d * sizeof(double));
     *rho = 0;
-    if (least > 0 && bound(w) < least) return 0;
     if (gsl_eigen_nonsymm(w->M, w->eigenvalue, w->w) != 0)
         return error_set(ERR_ACCURACY, "the eigenvalues of a step do not converge");
     for (size_t i = 0; i < d; i++)
@@ -228,19 +213,17 @@ static int radius(Work *w, const double *E, double least, double *rho)
     return 0;
 }
 
-/* Finds the largest radius of a layer's tokens. The token that was largest for the scheme before comes first, so that
- * most others need no eigenvalues. */
-static int largest(Work *w, GrowthLayer *l, double *most)
+/* Finds the largest radius of a layer's tokens. */
+static int largest(Work *w, const GrowthLayer *l, double *most)
 {
-    size_t d = w->M->size1, first = l->first;
+    size_t dd = w->M->size1 * w->M->size2;
     *most = 0;
-    for (size_t i = 0; i < l->tokens; i++) {
-        size_t token = (first + i) % l->tokens, at = token * d * d;
+    for (size_t at = 0; at < l->tokens * dd; at += dd) {
         double rho = 0;
         w->linear.matrix[OP_F] = l->A + at;
         w->linear.matrix[OP_G] = l->B + at;
-        TRY(radius(w, l->E + at, *most, &rho));
-        if (rho > *most) *most = rho, l->first = token;
+        TRY(radius(w, l->E + at, &rho));
+        *most = fmax(*most, rho);
     }
     return 0;
 }
@@ -248,13 +231,10 @@ static int largest(Work *w, GrowthLayer *l, double *most)
 static int work_new(const Growth *g, const Table *t, Work *w)
 {
     w->M = gsl_matrix_alloc(g->d, g->d);
-    w->power = gsl_matrix_alloc(g->d, g->d);
-    w->square = gsl_matrix_alloc(g->d, g->d);
     w->eigenvalue = gsl_vector_complex_alloc(g->d);
     w->w = gsl_eigen_nonsymm_alloc(g->d);
     w->most = memory_new(g->count, sizeof *w->most);
-    if (!w->M || !w->power || !w->square || !w->eigenvalue || !w->w || !w->most)
-        return error_set(ERR_MEMORY, "out of memory");
+    if (!w->M || !w->eigenvalue || !w->w || !w->most) return error_set(ERR_MEMORY, "out of memory");
     TRY(stepper_new(t, &w->linear.system, &w->stepper));
     return stepper_history(w->stepper) == 0
                ? 0
@@ -265,8 +245,6 @@ static void work_free(Work *w)
 {
     stepper_free(w->stepper);
     if (w->M) gsl_matrix_free(w->M);
-    if (w->power) gsl_matrix_free(w->power);
-    if (w->square) gsl_matrix_free(w->square);
     if (w->eigenvalue) gsl_vector_complex_free(w->eigenvalue);
     if (w->w) gsl_eigen_nonsymm_free(w->w);
     memory_free(w->most);
