@@ -519,7 +519,7 @@ static const Claim claims[] = {
     {OWN("sandwich-decoder-area", SANDWICH "section 5.3, read as a splitting"),
      "The word (sc)^k (scf)^(n-k) f^k has signed area n/2 in the plane of F and C, and (n + k (2n - k - "
      "1))/2 in that of F and G and that of C and G.",
-     VERIFIED(check_decoder_sandwich, "1", "16"),
+     VERIFIED(check_sandwich, "1", "16", "decoder"),
      {0, "0", "k (2n - k) in place of k (2n - k - 1)"}},
 
     /* ---- compositions of Euler's method -------------------------------------------------------------- */

@@ -199,11 +199,10 @@ ClaimCheck check_memory; /* scheme, evaluations: as a residual net of that many 
 ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
 
 /* claims_word.c */
-ClaimCheck check_brackets;         /* scheme, degree, brackets */
-ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
-ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_palindromes;      /* mirror or repeat, longest half */
+ClaimCheck check_brackets;     /* scheme, degree, brackets */
+ClaimCheck check_sandwich;     /* c of (n + k (2n - k - c)) / 2, largest n; "decoder" or NULL */
+ClaimCheck check_decoder_word; /* a decoder's sandwich as printed, its n, its k */
+ClaimCheck check_palindromes;  /* mirror or repeat, longest half */
 
 /* claims_method.c */
 ClaimCheck check_stability; /* statements with K, stable values, unstable values */

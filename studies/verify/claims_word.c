@@ -152,9 +152,10 @@ int check_decoder_word(const Zoo *z, const char *const *arg, Finding *f)
 
 /* Tests the areas of all sandwiches up to n = arg[1] against (n + k (2n - k - c)) / 2, and counted pairs against
  * brackets. */
-static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Finding *f)
+int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
 {
-    int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1;
+    int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1,
+        decoder = arg[2] != NULL;
     for (int n = 1; n <= most; n++)
         for (int k = 0; k < n; k++, words++) {
             char word[3 * WORD_MAX + 1], name[4 * WORD_MAX];
@@ -172,16 +173,6 @@ static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Fin
         decoder ? "the three areas are" : "twice the area is", met, words, most,
         sound ? "agree" : "DISAGREE");
     return 0;
-}
-
-int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
-{
-    return all_sandwiches(z, arg, 0, f);
-}
-
-int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
-{
-    return all_sandwiches(z, arg, 1, f);
 }
 
 /* Writes the word of n bits, then perhaps an s, then its mirror (or itself again, the mutant). */
