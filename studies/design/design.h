@@ -115,16 +115,9 @@ typedef struct {
     const char *no_growth;
 } Fields;
 
-typedef struct {
-    const char *model, *text;
-    size_t sentences, tokens; /* tokens 0: the model's sequence length */
-    uint64_t seed;
-    size_t threads;
-} FieldsChoice;
-
-/* Opens a language model with one attention and one feed-forward set a layer and no word. ERR_INPUT: another model.
- * Caller: fields_close in any case. */
-int fields_open(const FieldsChoice *c, Fields *out);
+/* Opens the language model of --model, with one attention and one feed-forward set a layer and no word, and sentences of
+ * --text. ERR_INPUT: another model. Caller: fields_close in any case. */
+int fields_open(const Options *o, Fields *out);
 void fields_close(Fields *f);
 /* Finds the error of a frozen table of stages. ERR_INPUT: history, sets that the layers lack; ERR_ACCURACY: a
  * step that is not finite. */

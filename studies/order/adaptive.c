@@ -11,6 +11,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/clock.h"
@@ -79,12 +80,14 @@ typedef struct {
     Network network; /* network of a trained system, else empty */
     Weighted word;   /* the field of the schemes, where that is another one */
     const System *solved;
-    const AdaptiveChoice *how;
+    const Options *options;
     double t_end, agreement, norm;
+    size_t count;                    /* of tolerances */
     double *exact, *y;               /* (N) */
     double at[TIMES], *way, *states; /* (TIMES, N) exact states, and a run's */
-    double *x, *error, *first;       /* (tolerances) logarithms for the fit; first steps */
-    size_t unfinished;               /* number of unfinished runs of our schemes */
+    double *tolerance, *first; /* (count) absolute and relative tolerance in one; first steps */
+    double *x, *error;         /* (count) logarithms for the fit */
+    size_t unfinished;         /* number of unfinished runs of our schemes */
     Sheet *points, *summary;
     size_t series;
     const char **name; /* (series) names of the plots' lines */
@@ -229,12 +232,12 @@ static double error_within(const Study *u)
 static int run_all(Study *u, const Runner *r)
 {
     size_t fitted = 0;
-    for (size_t i = 0; i < u->how->count; i++) {
-        double tolerance = u->how->tolerance[i];
+    for (size_t i = 0; i < u->count; i++) {
+        double tolerance = u->tolerance[i];
         AdaptOptions o = {.absolute = tolerance,
                           .relative = tolerance,
                           .t_end = u->t_end,
-                          .first = r->table ? u->how->first : u->first[i],
+                          .first = r->table ? options_real(u->options, "h0") : u->first[i],
                           .most = MOST_STEPS};
         PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
         progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
@@ -317,7 +320,8 @@ static int solve(Study *u, const Selection *s)
     size_t N = u->system->n * u->system->d;
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
-    u->t_end = u->how->t_end > 0 ? u->how->t_end : u->system->t_end;
+    double t_end = options_real(u->options, "t-end");
+    u->t_end = t_end > 0 ? t_end : u->system->t_end;
     progress_show("reference solution of %s", u->system->name);
     TRY(reference_solve(u->solved, &u->t_end, 1, u->exact, &u->agreement));
     double agreement;
@@ -337,7 +341,7 @@ static int draw(const Study *u, const char *name, const char *title, const char 
     snprintf(words, sizeof words, "%s: %s", title, u->system->name);
     PlotFrame frame = {name, words, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
-    TRY(plot_new(u->how->dir, &frame, &p));
+    TRY(plot_new(options_text(u->options, "out"), &frame, &p));
     for (size_t i = 0; i < u->series; i++)
         plot_series(p, "adaptive.csv", sheet_column(adaptive_columns, "scheme"), u->name[i],
                     sheet_column(adaptive_columns, column), sheet_column(adaptive_columns, "error"),
@@ -347,7 +351,7 @@ static int draw(const Study *u, const char *name, const char *title, const char 
 
 static int save(const Study *u)
 {
-    const char *dir = u->how->dir;
+    const char *dir = options_text(u->options, "out");
     TRY(output_directory(dir));
     TRY(output_table(u->points, dir, "adaptive"));
     TRY(output_table(u->summary, dir, "tolerance"));
@@ -357,15 +361,15 @@ static int save(const Study *u)
 
 static int show(const Study *u)
 {
-    const System *s = u->system;
-    if (u->how->csv)
-        return sheet_write(u->how->summary ? u->summary : u->points, SHEET_CSV, stdout);
-    choose_tell(s);
+    int summary = options_flag(u->options, "summary");
+    if (options_flag(u->options, "csv"))
+        return sheet_write(summary ? u->summary : u->points, SHEET_CSV, stdout);
+    choose_tell(u->system);
     printf("; error: RMS over coordinates at t = %g\n"
            "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
            "tolerance^(p/(q+1)) is expected\n\n",
            u->t_end);
-    if (!u->how->summary) {
+    if (!summary) {
         TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
         putchar('\n');
     }
@@ -375,17 +379,22 @@ static int show(const Study *u)
 static int study(Study *u, const Selection *s)
 {
     size_t N = u->system->n * u->system->d, peers = 0;
+    char part[32];
     while (peers_pair(peers)) peers++;
+    while (options_part(u->options, "tolerances", u->count, part)) u->count++;
     TRY(trained_check(&u->network, s));
     TRY(check_fields(s));
-    u->exact = memory_new(2 * N + 3 * u->how->count, sizeof(double));
+    u->exact = memory_new(2 * N + 4 * u->count, sizeof(double));
     u->way = memory_new(2 * TIMES, N * sizeof(double));
     u->name = memory_new(s->count + peers, sizeof *u->name);
     if (!u->exact || !u->way || !u->name) return ERR_MEMORY;
     u->y = u->exact + N;
     u->x = u->y + N;
-    u->error = u->x + u->how->count;
-    u->first = u->error + u->how->count;
+    u->error = u->x + u->count;
+    u->first = u->error + u->count;
+    u->tolerance = u->first + u->count;
+    for (size_t i = 0; options_part(u->options, "tolerances", i, part); i++)
+        u->tolerance[i] = strtod(part, NULL);
     u->states = u->way + TIMES * N;
     TRY(sheet_new(adaptive_columns, &u->points));
     TRY(sheet_new(tolerance_columns, &u->summary));
@@ -394,15 +403,15 @@ static int study(Study *u, const Selection *s)
     TRY(run_peers(u));
     progress_clear();
     TRY(show(u));
-    if (u->how->dir) TRY(save(u));
+    if (options_text(u->options, "out")) TRY(save(u));
     if (!u->unfinished) return 0;
     return error_set(ERR_CHECK, "%zu runs did not come to t = %g: column outcome", u->unfinished,
                      u->t_end);
 }
 
-int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const Selection *s)
+int adaptive_study(const Options *o, const SystemChoice *system, const Selection *s)
 {
-    Study u = {.how = how};
+    Study u = {.options = o};
     TRY(choose_system(system, &u.network, &u.system));
     int code = choose_blame(system, study(&u, s));
     sheet_free(u.points);
