@@ -401,13 +401,10 @@ static int show(const Study *u)
 static int draw(const Study *u)
 {
     const char *dir = options_text(u->options, "out");
-    MapModel model[MODELS_MAX];
     size_t longest = options_size(u->options, "longest"), pictures;
-    MapChoice c = {options_size(u->options, "sentences"), longest < u->T ? longest : u->T,
-                   options_flag(u->options, "by-head")};
-    for (size_t k = 0; k < u->models; k++) model[k] = (MapModel){u->name[k], &u->network[k]};
     TRY(output_directory(dir));
-    TRY(maps_save(model, u->models, &u->text, c, dir, &pictures));
+    TRY(maps_save(u->options, u->name, u->network, u->models, &u->text,
+                  longest < u->T ? longest : u->T, &pictures));
     progress_note("%zu picture%s of where tokens look: %s/map-*", pictures,
                   pictures == 1 ? "" : "s", dir);
     return 0;
