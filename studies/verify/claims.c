@@ -382,11 +382,6 @@ static const Claim claims[] = {
      "+ F'F'F.",
      VERIFIED(check_expansion, "leapfrog", "exact", "-1/3 F''(F,F); -1/3 F'F'F", "3", "F"),
      {0, "k1 = H(y)\ny' = y[-1] + 3/2*k1 + 1/2*k1[-1]", "a quarter of the slope from the past"}},
-    {OWN("leapfrog-stability", ODE "table 7, leapfrog"),
-     "Leapfrog is weakly stable: roots 1 and -1; its stability interval is empty on the negative "
-     "real axis and [-i, i] on the imaginary one.",
-     VERIFIED(check_limits, "leapfrog", "0", "1", "2"),
-     {0, "ab2", "Adams-Bashforth 2"}},
     {INFERENCE("multistep-order", ODE "table 7, multistep"),
      "y' = k y + (1 - k) y[-1] + F(y) (LM-ResNet; K = k) is a consistent multistep method.",
      ONLY_IF("k = 1, which is Euler", check_family, LM_RESNET "k1", "1", "-1/2 0 1/2 1 3/2", "1",
@@ -396,10 +391,6 @@ static const Claim claims[] = {
      "LM-ResNet moves 1/(2-k) of a step: with (2-k) F in place of F it is consistent for every k.",
      VERIFIED(check_family, LM_RESNET "(2-K)*k1", "1", "-1/2 0 1/2 1 3/2", NULL, "F"),
      {0, LM_RESNET "(1+K)*k1", "(1+k) F"}},
-    {OWN("multistep-stability", ODE "table 7, multistep"),
-     "LM-ResNet is zero-stable for 0 <= k < 2 and for no other k (roots 1 and k-1).",
-     VERIFIED(check_stability, LM_RESNET "k1", "0 1/4 1/2 1 3/2 7/4", "-1/4 2 9/4"),
-     {1, "-1/4 0 1/2", "k = -1/4 counted as stable"}},
     {OWN("dlcl-telescopes", ODE "table 7, DLCL"),
      "y_{n+1} = y_0 + sum_{l<=n} W_l F(y_l), as printed with one W a layer, telescopes to y_{n+1} "
      "= y_n + W_n F(y_n): no multistep method, Euler with step W_n h. (Three layers, the weights 2/3, "

@@ -204,10 +204,8 @@ ClaimCheck check_sandwich;     /* c of (n + k (2n - k - c)) / 2, largest n; "dec
 ClaimCheck check_decoder_word; /* a decoder's sandwich as printed, its n, its k */
 ClaimCheck check_palindromes;  /* mirror or repeat, longest half */
 
-/* claims_method.c */
-ClaimCheck check_stability; /* statements with K, stable values, unstable values */
-ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
+/* claims_backward.c */
+ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
 ClaimCheck check_layer;    /* scheme, the paper's equations by name */
