@@ -202,7 +202,6 @@ ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall w
 ClaimCheck check_brackets;     /* scheme, degree, brackets */
 ClaimCheck check_sandwich;     /* c of (n + k (2n - k - c)) / 2, largest n; "decoder" or NULL */
 ClaimCheck check_decoder_word; /* a decoder's sandwich as printed, its n, its k */
-ClaimCheck check_palindromes;  /* mirror or repeat, longest half */
 
 /* claims_backward.c */
 ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */

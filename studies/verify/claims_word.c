@@ -174,36 +174,3 @@ int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
         sound ? "agree" : "DISAGREE");
     return 0;
 }
-
-/* Writes the word of n bits, then perhaps an s, then its mirror (or itself again, the mutant). */
-static void write_double(unsigned bits, int n, int middle, int mirror, char *w)
-{
-    for (int i = 0; i < n; i++) {
-        w[i] = bits >> i & 1 ? 's' : 'f';
-        w[mirror ? 2 * n + middle - 1 - i : n + middle + i] = w[i];
-    }
-    if (middle) w[n] = 's';
-    w[2 * n + middle] = '\0';
-}
-
-int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
-{
-    int mirror = strcmp(arg[0], "mirror") == 0, most = atoi(arg[1]), words = 0, zero = 0, sound = 1;
-    double slope;
-    for (int n = 1; n <= most; n++)
-        for (unsigned bits = 0; bits < 2u << n; bits++, words++) {
-            char word[2 * WORD_MAX + 2], name[80];
-            long twice[3];
-            write_double(bits >> 1, n, bits & 1, mirror, word);
-            snprintf(name, sizeof name, "word:%s", word);
-            TRY(areas(z, name, word, twice, &sound));
-            zero += twice[0] == 0;
-        }
-    TRY(local_slope(z, mirror ? "word:sffs" : "word:sfsf", &slope));
-    f->holds = zero == words;
-    f->sound = f->sound && sound && (fabs(slope - 3) <= 0.25) == f->holds;
-    finding_say(
-        f, "%d of %d such words up to %d letters have area 0; local error of %s measured h^%.2f",
-        zero, words, 2 * most + 1, mirror ? "sffs" : "sfsf", slope);
-    return 0;
-}
