@@ -535,18 +535,6 @@ TEST(test_zero)
     }
 }
 
-/* A scheme has one colour and one mark in all plots of a study, with guides or without. */
-TEST(test_marks)
-{
-    static const char *const schemes[] = {"euler", "heun"};
-    assert_true(file_has("study/order.gp", "with lines notitle")); /* control: the guides */
-    for (int i = 0; i < 2; i++) {
-        assert_non_null(strstr(look_of("study/order.gp", schemes[i]), " pt "));
-        assert_string_equal(look_of("study/order.gp", schemes[i]),
-                            look_of("study/work.gp", schemes[i]));
-    }
-}
-
 TEST(test_one_point)
 {
 #define TRAIN                                                                             \
