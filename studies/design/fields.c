@@ -170,5 +170,5 @@ int fields_growth(Fields *f, const Table *t, double *growth)
 {
     TRY(check_scheme(t));
     if (f->no_growth) return error_set(ERR_INPUT, "no growth is told: %s", f->no_growth);
-    return growth_find(&f->growth, t, NULL, growth);
+    return growth_find(&f->growth, t, growth);
 }

@@ -250,7 +250,7 @@ static void work_free(Work *w)
     memory_free(w->most);
 }
 
-int growth_find(Growth *g, const Table *t, double *one, double *growth)
+int growth_find(const Growth *g, const Table *t, double *growth)
 {
     Work w = {.linear.system = {.name = "linear",
                                 .title = "a layer, linearised at one token",
@@ -267,7 +267,6 @@ int growth_find(Growth *g, const Table *t, double *one, double *growth)
     int code = work_new(g, t, &w);
     for (size_t k = 0; code == 0 && k < g->count; k++) code = largest(&w, &g->layer[k], &w.most[k]);
     gsl_set_error_handler(handler);
-    if (code == 0 && one) memcpy(one, w.most, g->count * sizeof *one);
     if (code == 0) *growth = spread_of(w.most, g->count).median;
     work_free(&w);
     return code == ERR_NUMERIC ? error_set(ERR_ACCURACY, "%s: a step is not finite", t->name)
