@@ -271,7 +271,7 @@ void expansion_say(const Expansion *x, Finding *f);
 /* Measures the slope in h of the remainder after want, and of a control with one coefficient of h^degree spoilt. */
 int expansion_measure(const Expansion *x, int degree, double *slope, double *control);
 
-/* ---- claims_net.c: small networks in double precision, for the checks of claims -------------- */
+/* ---- claims_network.c: small networks in double precision, for the checks of claims -------------- */
 
 enum { NET_WIDTH = 8, NET_TOKENS = 4, NET_N = NET_WIDTH * NET_TOKENS, NET_VOCAB = 9 };
 
