@@ -279,8 +279,15 @@ static const char *scheme(const Study *u, size_t k)
     return u->network[k].table->name;
 }
 
-static void add_pair(Study *u, size_t a, size_t b, const HeadSums *s)
+/* Returns the sums of models a < b. */
+static const HeadSums *sums(const Study *u, size_t a, size_t b)
 {
+    return &u->sum[a * (2 * u->models - a - 1) / 2 + b - a - 1];
+}
+
+static void add_pair(Study *u, size_t a, size_t b)
+{
+    const HeadSums *s = sums(u, a, b);
     HeadDistance d = head_sums_mean(s, u->A);
     sheet_row(u->pair, &(PairRow){u->name[a], u->name[b], scheme(u, a), scheme(u, b), s->tokens,
                                   d.token, d.once});
@@ -290,31 +297,21 @@ static void add_pair(Study *u, size_t a, size_t b, const HeadSums *s)
     }
 }
 
-/* Returns 1 where models a, b are of the schemes x, y, in any order. */
-static int is_of(const Study *u, size_t a, size_t b, const char *x, const char *y)
-{
-    const char *p = scheme(u, a), *q = scheme(u, b);
-    return (strcmp(p, x) == 0 && strcmp(q, y) == 0) || (strcmp(p, y) == 0 && strcmp(q, x) == 0);
-}
-
 /* Finds p: are the models of two schemes farther apart than those of one? */
 static int find_apart(const Study *u, const char *x, const char *y, double *p)
 {
-    double *distance = memory_new(u->models * u->models, sizeof *distance);
-    size_t of[MODELS_MAX], n = 0, i = 0;
+    size_t of[MODELS_MAX], n = 0;
     int second[MODELS_MAX];
-    if (!distance) return ERR_MEMORY;
     for (size_t k = 0; k < u->models; k++)
-        if (strcmp(scheme(u, k), x) == 0 || strcmp(scheme(u, k), y) == 0)
-            of[k] = n++;
-        else
-            of[k] = u->models;
-    for (size_t a = 0; a < u->models; a++) {
-        if (of[a] < n) second[of[a]] = strcmp(scheme(u, a), y) == 0;
-        for (size_t b = a + 1; b < u->models; b++, i++)
-            if (of[a] < n && of[b] < n)
-                distance[of[a] * n + of[b]] = head_sums_mean(&u->sum[i], u->A).token;
-    }
+        if (strcmp(scheme(u, k), x) == 0 || strcmp(scheme(u, k), y) == 0) {
+            second[n] = strcmp(scheme(u, k), y) == 0;
+            of[n++] = k;
+        }
+    double *distance = memory_new(n * n, sizeof *distance);
+    if (!distance) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            distance[i * n + j] = head_sums_mean(sums(u, of[i], of[j]), u->A).token;
     statistics_apart(distance, second, n, 1, p);
     memory_free(distance);
     return 0;
@@ -323,11 +320,14 @@ static int find_apart(const Study *u, const char *x, const char *y, double *p)
 /* Adds the mean over all pairs of models of these two schemes. distance (2, pairs): work. */
 static int add_schemes(Study *u, const char *x, const char *y, double *distance)
 {
-    size_t n = 0, i = 0;
+    size_t n = 0;
     for (size_t a = 0; a < u->models; a++)
-        for (size_t b = a + 1; b < u->models; b++, i++) {
-            if (!is_of(u, a, b, x, y)) continue;
-            HeadDistance d = head_sums_mean(&u->sum[i], u->A);
+        for (size_t b = a + 1; b < u->models; b++) {
+            const char *p = scheme(u, a), *q = scheme(u, b);
+            if (!(strcmp(p, x) == 0 && strcmp(q, y) == 0) &&
+                !(strcmp(p, y) == 0 && strcmp(q, x) == 0))
+                continue;
+            HeadDistance d = head_sums_mean(sums(u, a, b), u->A);
             distance[n] = d.token;
             distance[u->pairs + n++] = d.once;
         }
@@ -349,11 +349,10 @@ static int is_first(const Study *u, size_t k)
 
 static int make_tables(Study *u)
 {
-    size_t i = 0;
     double *room = memory_new(2 * u->pairs, sizeof *room);
     if (!room) return ERR_MEMORY;
     for (size_t a = 0; a < u->models; a++)
-        for (size_t b = a + 1; b < u->models; b++) add_pair(u, a, b, &u->sum[i++]);
+        for (size_t b = a + 1; b < u->models; b++) add_pair(u, a, b);
     int code = 0; /* each scheme with itself, then with the others */
     for (size_t a = 0; code == 0 && a < u->models; a++)
         if (is_first(u, a)) code = add_schemes(u, scheme(u, a), scheme(u, a), room);
@@ -401,13 +400,10 @@ static int show(const Study *u)
 static int draw(const Study *u)
 {
     const char *dir = options_text(u->options, "out");
-    MapModel model[MODELS_MAX];
     size_t longest = options_size(u->options, "longest"), pictures;
-    MapChoice c = {options_size(u->options, "sentences"), longest < u->T ? longest : u->T,
-                   options_flag(u->options, "by-head")};
-    for (size_t k = 0; k < u->models; k++) model[k] = (MapModel){u->name[k], &u->network[k]};
     TRY(output_directory(dir));
-    TRY(maps_save(model, u->models, &u->text, c, dir, &pictures));
+    TRY(maps_save(u->options, u->name, u->network, u->models, &u->text,
+                  longest < u->T ? longest : u->T, &pictures));
     progress_note("%zu picture%s of where tokens look: %s/map-*", pictures,
                   pictures == 1 ? "" : "s", dir);
     return 0;

@@ -37,7 +37,8 @@ typedef struct {
 } Place;
 
 typedef struct {
-    const MapModel *model;
+    const char *name;
+    const Network *network;
     size_t number, sentence; /* numbers of the model and of the line, from 1 */
     size_t first;            /* number of its first map */
     size_t A, H, N;
@@ -73,7 +74,7 @@ static double weight(const Looks *l, size_t a, size_t h, size_t query, size_t ke
 
 static const char *word(const Looks *l, size_t i)
 {
-    return l->model->network->vocab.word[l->token[i]];
+    return l->network->vocab.word[l->token[i]];
 }
 
 static void add_rows(const Looks *l, Sheet *s)
@@ -84,7 +85,7 @@ static void add_rows(const Looks *l, Sheet *s)
                 for (size_t j = 0; j < (l->causal ? i + 1 : l->N); j++)
                     sheet_row(s, &(MapRow){l->first + a, l->sentence, l->place[a].layer,
                                            l->place[a].sublayer, h, i, j, weight(l, a, h, i, j),
-                                           word(l, i), word(l, j), l->model->name});
+                                           word(l, i), word(l, j), l->name});
 }
 
 /* ---- pictures ------------------------------------------------------------------------------------ */
@@ -225,8 +226,8 @@ static int draw(const Looks *l, size_t a, const char *dir)
         if (in_layer(l, a) > 1)
             snprintf(of + n, sizeof of - (size_t)n, ", sublayer %zu", l->place[a].sublayer);
     }
-    snprintf(title, sizeof title, "Attention of %.100s, %s, sentence %zu",
-             plot_folder(l->model->name), of, l->sentence);
+    snprintf(title, sizeof title, "Attention of %.100s, %s, sentence %zu", plot_folder(l->name), of,
+             l->sentence);
     PlotFrame frame = {name, title, "", "", 0};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
@@ -249,9 +250,10 @@ static int draw(const Looks *l, size_t a, const char *dir)
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const MapModel *model;
+    const char *const *name; /* (models) */
+    const Network *network;  /* (models) */
     size_t models;
-    MapChoice choice;
+    int by_head;
     Drawn drawn;
     Sheet *rows;
 } Maps;
@@ -259,10 +261,11 @@ typedef struct {
 /* Computes the rows of one sentence in one model, or, where dir is given, draws its pictures. */
 static int look(const Maps *u, size_t k, size_t s, const char *dir, size_t *pictures)
 {
-    const Network *n = u->model[k].network;
+    const Network *n = &u->network[k];
     const Plan *plan = model_plan(n->model);
     size_t first = u->drawn.start[SIDE_TARGET][s];
-    Looks l = {.model = &u->model[k],
+    Looks l = {.name = u->name[k],
+               .network = n,
                .number = k + 1,
                .sentence = s + 1,
                .A = plan_evals(plan, SLOT_ATTENTION),
@@ -277,8 +280,8 @@ static int look(const Maps *u, size_t k, size_t s, const char *dir, size_t *pict
     if (code == 0) find_places(plan, l.place);
     if (code == 0 && !dir) code = model_attention(n->model, l.N, l.token, l.weights);
     if (code == 0 && !dir) add_rows(&l, u->rows);
-    for (size_t a = u->choice.by_head ? 0 : l.A; code == 0 && dir; a++) {
-        if (a == (u->choice.by_head ? l.A : l.A + 1)) break;
+    for (size_t a = u->by_head ? 0 : l.A; code == 0 && dir; a++) {
+        if (a == (u->by_head ? l.A : l.A + 1)) break;
         code = draw(&l, a, dir);
         ++*pictures;
     }
@@ -294,12 +297,13 @@ static int look_at_all(const Maps *u, const char *dir, size_t *pictures)
     return 0;
 }
 
-int maps_save(const MapModel *model, size_t models, const Text *text, MapChoice c, const char *dir,
-              size_t *pictures)
+int maps_save(const Options *o, const char *const *name, const Network *network, size_t models,
+              const Text *text, size_t tokens, size_t *pictures)
 {
-    Maps u = {model, models, c, {{0}}, NULL};
+    const char *dir = options_text(o, "out");
+    Maps u = {name, network, models, options_flag(o, "by-head"), {{0}}, NULL};
     *pictures = 0;
-    int code = sentences_draw(&model[0].network->vocab, text, NULL, c.sentences, c.tokens,
+    int code = sentences_draw(&network->vocab, text, NULL, options_size(o, "sentences"), tokens,
                               SENTENCES_FIRST, &u.drawn);
     if (code == 0) code = sheet_new(map_columns, &u.rows);
     if (code == 0) code = look_at_all(&u, NULL, pictures);

@@ -181,18 +181,13 @@ static int open_form(const Options *o, Study *u)
 /* Opens the layers of --model, where it is given. */
 static int open_fields(const Options *o, Study *u)
 {
-    FieldsChoice c = {.model = options_text(o, "model"),
-                      .text = options_text(o, "text"),
-                      .sentences = options_size(o, "sentences"),
-                      .tokens = options_size(o, "tokens"),
-                      .seed = options_size(o, "seed"),
-                      .threads = options_size(o, "threads")};
-    if (u->options.objective->in_layers && !c.model)
+    const char *model = options_text(o, "model");
+    if (u->options.objective->in_layers && !model)
         return error_set(ERR_INPUT, "--objective %s: --model is needed, a trained language model",
                          u->options.objective->name);
-    if (!c.model) return 0;
-    if (!c.text) return error_set(ERR_INPUT, "--text is needed");
-    TRY(fields_open(&c, &u->fields));
+    if (!model) return 0;
+    if (!options_text(o, "text")) return error_set(ERR_INPUT, "--text is needed");
+    TRY(fields_open(o, &u->fields));
     u->options.fields = &u->fields;
     if (u->options.objective->in_layers && !measurable(u, u->start))
         return error_set(

@@ -58,13 +58,9 @@ int form_project(Form *f, const unsigned char *fixed, double *x);
  *
  * The value 1 means no more growth than the flow. Where all stages are H the growth is the max over the eigenvalues mu
  * of A + B of |R(mu)| / max(1, exp(Re mu)). With Re mu <= 0 this is the quantity that Ketcheson and Ahmadia minimise
- * for a given spectrum. In general F' and G' have no eigenvectors in common, and a scheme of F and G has no R of a
- * number. Attention is causal, so that the linearised step of all tokens is block triangular, and so is E of it. Their
- * eigenvalues are those of the blocks, exactly.
- *
- * Why not rho(R) / exp(max Re mu)? Trained layers have modes that grow, on which explicit steps fall behind the flow.
- * These would hide a mode that the flow damps and the step does not. A step that damps a growing mode costs nothing
- * here, as it is stable; the truncation error measures its distance from the flow.
+ * for a given spectrum. Attention is causal, so that the linearised step of all tokens is block triangular, and so is E
+ * of it. Their eigenvalues are those of the blocks, exactly. rho(R) / exp(max Re mu) would not do: a mode that grows, on
+ * which explicit steps fall behind the flow, would hide one that the flow damps and the step does not.
  *
  * Source: Ketcheson, Ahmadia 2012, Optimal stability polynomials for numerical integration of initial value problems;
  * matrix functions: Higham 2008, section 1.2; the rest is derived here. */
@@ -74,7 +70,6 @@ typedef struct {
     size_t tokens;
     double *A, *B; /* (tokens, d, d) */
     double *E;     /* (tokens, d, d) transposed */
-    size_t first;  /* the token with the largest radius in the last call */
 } GrowthLayer;
 
 typedef struct {
@@ -90,9 +85,8 @@ int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double
 int growth_add(Growth *g, Truncator *u, int layer);
 void growth_free(Growth *g); /* NULL is allowed */
 
-/* Finds the growth of a frozen table of stages. one (count) out: that of each layer; NULL: not wanted. ERR_INPUT:
- * history; ERR_ACCURACY: a step that is not finite. */
-int growth_find(Growth *g, const Table *t, double *one, double *growth);
+/* Finds the growth of a frozen table of stages. ERR_INPUT: history; ERR_ACCURACY: a step that is not finite. */
+int growth_find(const Growth *g, const Table *t, double *growth);
 
 /* ---- fields.c -------------------------------------------------------------------------------- */
 
@@ -116,16 +110,9 @@ typedef struct {
     const char *no_growth;
 } Fields;
 
-typedef struct {
-    const char *model, *text;
-    size_t sentences, tokens; /* tokens 0: the model's sequence length */
-    uint64_t seed;
-    size_t threads;
-} FieldsChoice;
-
-/* Opens a language model with one attention and one feed-forward set a layer and no word. ERR_INPUT: another model.
- * Caller: fields_close in any case. */
-int fields_open(const FieldsChoice *c, Fields *out);
+/* Opens the language model of --model, with one attention and one feed-forward set a layer and no word, and sentences of
+ * --text. ERR_INPUT: another model. Caller: fields_close in any case. */
+int fields_open(const Options *o, Fields *out);
 void fields_close(Fields *f);
 /* Finds the error of a frozen table of stages. ERR_INPUT: history, sets that the layers lack; ERR_ACCURACY: a
  * step that is not finite. */

@@ -20,18 +20,18 @@ static double rms_apart(size_t N, const double *a, const double *b)
     return sqrt(sum / (double)N);
 }
 
-static int check_model(const FieldsChoice *c, const Network *n)
+static int check_model(const char *model, const Network *n)
 {
     if (n->encoder)
-        return error_set(
-            ERR_INPUT, "--model %s: expected a language model, not one with an encoder", c->model);
+        return error_set(ERR_INPUT,
+                         "--model %s: expected a language model, not one with an encoder", model);
     if (n->table->word || plan_sets(model_plan(n->model), SIDE_TARGET, SLOT_ATTENTION) != 1 ||
         plan_sets(model_plan(n->model), SIDE_TARGET, SLOT_FEEDFORWARD) != 1)
         return error_set(
             ERR_INPUT,
             "--model %s: expected layers with one set of attention and one of feed-forward, "
             "as transformer or heun have; this one was trained as %s",
-            c->model, n->table->name);
+            model, n->table->name);
     return 0;
 }
 
@@ -89,19 +89,21 @@ static int add_sentences(Fields *f)
     return code;
 }
 
-int fields_open(const FieldsChoice *c, Fields *out)
+int fields_open(const Options *o, Fields *out)
 {
-    *out = (Fields){0};
-    TRY(trained_load(c->model, 0, c->threads, &out->network));
-    TRY(check_model(c, &out->network));
+    const char *model = options_text(o, "model");
     const Network *n = &out->network;
-    size_t most = model_config(n->model)->max_length;
+    *out = (Fields){0};
+    TRY(trained_load(model, 0, options_size(o, "threads"), &out->network));
+    TRY(check_model(model, n));
+    size_t most = model_config(n->model)->max_length, tokens = options_size(o, "tokens");
     if (!plan_causal(model_plan(n->model), SIDE_TARGET))
         drop_growth(out, "the model's attention is not causal, so that its Jacobian has no blocks, "
                          "one of each token");
-    TRY(texts_read(NULL, n, c->text, &out->text));
-    TRY(sentences_draw(&n->vocab, &out->text, NULL, c->sentences,
-                       c->tokens && c->tokens < most ? c->tokens : most, c->seed, &out->drawn));
+    TRY(texts_read(NULL, n, options_text(o, "text"), &out->text));
+    TRY(sentences_draw(&n->vocab, &out->text, NULL, options_size(o, "sentences"),
+                       tokens && tokens < most ? tokens : most, options_size(o, "seed"),
+                       &out->drawn));
     size_t room = out->drawn.of.count * model_plan(n->model)->layers[SIDE_TARGET];
     out->system = memory_new(room, sizeof *out->system);
     out->end = memory_new(room, sizeof *out->end);
@@ -168,5 +170,5 @@ int fields_growth(Fields *f, const Table *t, double *growth)
 {
     TRY(check_scheme(t));
     if (f->no_growth) return error_set(ERR_INPUT, "no growth is told: %s", f->no_growth);
-    return growth_find(&f->growth, t, NULL, growth);
+    return growth_find(&f->growth, t, growth);
 }

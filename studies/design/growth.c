@@ -134,15 +134,13 @@ static int fill(GrowthLayer *l, size_t d, const double *A, const double *B)
 int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double *B)
 {
     GrowthLayer l = {.tokens = tokens};
-    GrowthLayer *grown = memory_grow(g->layer, g->count, g->count + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    g->layer = grown;
+    TRY(memory_more(&g->layer, g->count, sizeof *g->layer));
     g->d = d;
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     int code = fill(&l, d, A, B);
     gsl_set_error_handler(handler);
     if (code == 0)
-        grown[g->count++] = l;
+        g->layer[g->count++] = l;
     else
         layer_free(&l);
     return code;
@@ -194,35 +192,20 @@ static void linear_G(const System *s, int set, double t, const double *y, double
 typedef struct {
     Linear linear;
     Stepper *stepper;
-    gsl_matrix *M, *power, *square; /* (d, d) R E; its powers */
+    gsl_matrix *M;                  /* (d, d) R E */
     gsl_vector_complex *eigenvalue; /* (d) */
     gsl_eigen_nonsymm_workspace *w;
     double *most; /* (count) the largest radius of each layer */
 } Work;
 
-/* Bounds rho(M) <= |M^16|^(1/16), in Frobenius' norm, in the time of four products. */
-static double bound(Work *w)
-{
-    double sum = 0;
-    gsl_matrix_memcpy(w->power, w->M);
-    for (int i = 0; i < 4; i++) {
-        gsl_blas_dgemm(CblasNoTrans, CblasNoTrans, 1, w->power, w->power, 0, w->square);
-        gsl_matrix_swap(w->power, w->square);
-    }
-    for (size_t i = 0; i < w->M->size1 * w->M->size2; i++)
-        sum += w->power->data[i] * w->power->data[i];
-    return pow(sum, 1 / 32.);
-}
-
-/* Finds rho(R E) of one token; 0 where it is certainly no more than `least`. */
-static int radius(Work *w, const double *E, double least, double *rho)
+/* Finds rho(R E) of one token. */
+static int radius(Work *w, const double *E, double *rho)
 {
     size_t d = w->M->size1;
     TRY(stepper_begin(w->stepper, 0, 1, E, START_GIVEN, NULL));
     TRY(stepper_step(w->stepper));
     memcpy(w->M->data, stepper_state(w->stepper), d * d * sizeof(double));
     *rho = 0;
-    if (least > 0 && bound(w) < least) return 0;
     if (gsl_eigen_nonsymm(w->M, w->eigenvalue, w->w) != 0)
         return error_set(ERR_ACCURACY, "the eigenvalues of a step do not converge");
     for (size_t i = 0; i < d; i++)
@@ -230,19 +213,17 @@ static int radius(Work *w, const double *E, double least, double *rho)
     return 0;
 }
 
-/* Finds the largest radius of a layer's tokens. The token that was largest for the scheme before comes first, so that
- * most others need no eigenvalues. */
-static int largest(Work *w, GrowthLayer *l, double *most)
+/* Finds the largest radius of a layer's tokens. */
+static int largest(Work *w, const GrowthLayer *l, double *most)
 {
-    size_t d = w->M->size1, first = l->first;
+    size_t dd = w->M->size1 * w->M->size2;
     *most = 0;
-    for (size_t i = 0; i < l->tokens; i++) {
-        size_t token = (first + i) % l->tokens, at = token * d * d;
+    for (size_t at = 0; at < l->tokens * dd; at += dd) {
         double rho = 0;
         w->linear.matrix[OP_F] = l->A + at;
         w->linear.matrix[OP_G] = l->B + at;
-        TRY(radius(w, l->E + at, *most, &rho));
-        if (rho > *most) *most = rho, l->first = token;
+        TRY(radius(w, l->E + at, &rho));
+        *most = fmax(*most, rho);
     }
     return 0;
 }
@@ -250,13 +231,10 @@ static int largest(Work *w, GrowthLayer *l, double *most)
 static int work_new(const Growth *g, const Table *t, Work *w)
 {
     w->M = gsl_matrix_alloc(g->d, g->d);
-    w->power = gsl_matrix_alloc(g->d, g->d);
-    w->square = gsl_matrix_alloc(g->d, g->d);
     w->eigenvalue = gsl_vector_complex_alloc(g->d);
     w->w = gsl_eigen_nonsymm_alloc(g->d);
     w->most = memory_new(g->count, sizeof *w->most);
-    if (!w->M || !w->power || !w->square || !w->eigenvalue || !w->w || !w->most)
-        return error_set(ERR_MEMORY, "out of memory");
+    if (!w->M || !w->eigenvalue || !w->w || !w->most) return error_set(ERR_MEMORY, "out of memory");
     TRY(stepper_new(t, &w->linear.system, &w->stepper));
     return stepper_history(w->stepper) == 0
                ? 0
@@ -267,14 +245,12 @@ static void work_free(Work *w)
 {
     stepper_free(w->stepper);
     if (w->M) gsl_matrix_free(w->M);
-    if (w->power) gsl_matrix_free(w->power);
-    if (w->square) gsl_matrix_free(w->square);
     if (w->eigenvalue) gsl_vector_complex_free(w->eigenvalue);
     if (w->w) gsl_eigen_nonsymm_free(w->w);
     memory_free(w->most);
 }
 
-int growth_find(Growth *g, const Table *t, double *one, double *growth)
+int growth_find(const Growth *g, const Table *t, double *growth)
 {
     Work w = {.linear.system = {.name = "linear",
                                 .title = "a layer, linearised at one token",
@@ -291,7 +267,6 @@ int growth_find(Growth *g, const Table *t, double *one, double *growth)
     int code = work_new(g, t, &w);
     for (size_t k = 0; code == 0 && k < g->count; k++) code = largest(&w, &g->layer[k], &w.most[k]);
     gsl_set_error_handler(handler);
-    if (code == 0 && one) memcpy(one, w.most, g->count * sizeof *one);
     if (code == 0) *growth = spread_of(w.most, g->count).median;
     work_free(&w);
     return code == ERR_NUMERIC ? error_set(ERR_ACCURACY, "%s: a step is not finite", t->name)

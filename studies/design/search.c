@@ -39,10 +39,8 @@ static int keep(Simplex *u, double value)
     if (!(value < u->best)) return 0;
     u->best = value;
     if (!u->told) return 0;
-    SearchPoint *grown = memory_grow(s->point, s->points, s->points + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    s->point = grown;
-    grown[s->points++] =
+    TRY(memory_more(&s->point, s->points, sizeof *s->point));
+    s->point[s->points++] =
         (SearchPoint){u->start, s->evaluations, u->options->objective->sign * value};
     return 0;
 }

@@ -11,18 +11,18 @@ typedef struct {
     void *arg;
 } Own;
 
-static int wrap(TrotterSystem **out)
+/* Makes *out empty. */
+static int begin(TrotterSystem **out)
 {
     *out = memory_new(1, sizeof **out);
     return *out ? 0 : ERR_MEMORY;
 }
 
-static int choose_one(const SystemChoice *c, TrotterSystem **out)
+/* Returns `code`; after an error *out is NULL. */
+static int end(int code, TrotterSystem **out)
 {
-    TRY(wrap(out));
-    int code = choose_system(c, &(*out)->network, &(*out)->system);
     if (code == 0) return 0;
-    memory_free(*out);
+    trotter_system_free(*out);
     *out = NULL;
     return code;
 }
@@ -33,7 +33,9 @@ int trotter_system_find(const char *name, size_t particles, size_t dimension, ui
     GIVEN(out);
     *out = NULL;
     GIVEN(name);
-    return choose_one(&(SystemChoice){name, NULL, particles, dimension, seed}, out);
+    TRY(begin(out));
+    const SystemChoice choice = {name, NULL, particles, dimension, seed};
+    return end(choose_system(&choice, &(*out)->network, &(*out)->system), out);
 }
 
 int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,
@@ -42,13 +44,9 @@ int trotter_system_parse(const char *text, size_t particles, size_t dimension, u
     GIVEN(out);
     *out = NULL;
     GIVEN(text);
-    TRY(wrap(out));
-    int code =
-        system_parse("text", text, strlen(text), particles, dimension, seed, &(*out)->system);
-    if (code == 0) return 0;
-    memory_free(*out);
-    *out = NULL;
-    return code;
+    TRY(begin(out));
+    return end(
+        system_parse("text", text, strlen(text), particles, dimension, seed, &(*out)->system), out);
 }
 
 /* ---- the user's system --------------------------------------------------------------------------- */
@@ -101,13 +99,9 @@ int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField 
     *out = NULL;
     if (n == 0 || d == 0 || n > MOST / d || !initial || !F || !G)
         return error_set(ERR_MISUSE, "a system of one's own needs 1 to %d numbers, F and G", MOST);
-    TRY(wrap(out));
+    TRY(begin(out));
     System *s = (*out)->system = memory_new(1, sizeof *s);
-    int code = s ? make(n, d, initial, &(Own){{F, G}, arg}, s) : ERR_MEMORY;
-    if (code == 0) return 0;
-    trotter_system_free(*out);
-    *out = NULL;
-    return code;
+    return end(s ? make(n, d, initial, &(Own){{F, G}, arg}, s) : ERR_MEMORY, out);
 }
 
 void trotter_system_free(TrotterSystem *s)

@@ -159,18 +159,15 @@ static const double level = 1 + 1e-9;
 
 /* Lines of one scheme in the CSV of contours: first, first + 1, ... */
 typedef struct {
-    FILE *f;
+    Sheet *to;
     const char *scheme;
     size_t first, lines;
 } Lines;
 
-static void write_point(void *context, size_t line, double x, double y)
+static void add_point(void *context, size_t line, double x, double y)
 {
     Lines *l = context;
-    char sx[32], sy[32];
-    sheet_number(x, sx);
-    sheet_number(y, sy);
-    fprintf(l->f, "%s,%zu,%s,%s\n", l->scheme, l->first + line, sx, sy);
+    sheet_row(l->to, &(PointRow){.scheme = l->scheme, .line = l->first + line, .x = x, .y = y});
     if (line >= l->lines) l->lines = line + 1;
 }
 
@@ -180,22 +177,8 @@ static void add_segment(const Region *u, size_t i, Lines *l)
     if (u->plane != PLANE_LAMBDA || !u->real || u->real[i] != 0 || !(u->imag[i] > 0)) return;
     double top = u->origin[1] + u->step[1] * (double)(u->points - 1);
     size_t line = l->lines;
-    write_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
-    write_point(l, line, 0, fmin(u->imag[i], top));
-}
-
-static int write_contours(const Region *u, Lines *l, FILE *f)
-{
-    size_t line = 0;
-    sheet_names(planes[u->plane].line, f);
-    for (size_t i = 0; i < u->count; i++) {
-        l[i] = (Lines){.f = f, .scheme = u->table[i]->name, .first = line};
-        TRY(contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
-                         write_point, &l[i]));
-        add_segment(u, i, &l[i]);
-        line += l[i].lines;
-    }
-    return 0;
+    add_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
+    add_point(l, line, 0, fmin(u->imag[i], top));
 }
 
 /* ---- plots ------------------------------------------------------------------------------------------ */
@@ -236,11 +219,23 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, const char *file
     }
 }
 
+/* Fills l (count) and writes the lines as DIR/FILE. */
 static int write_lines(const Region *u, Lines *l, const char *dir, const char *file)
 {
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, write_contours(u, l, o.f), dir, file);
+    Sheet *s;
+    size_t line = 0;
+    int code = 0;
+    TRY(sheet_new(planes[u->plane].line, &s));
+    for (size_t i = 0; code == 0 && i < u->count; i++) {
+        l[i] = (Lines){.to = s, .scheme = u->table[i]->name, .first = line};
+        code = contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
+                            add_point, &l[i]);
+        if (code == 0) add_segment(u, i, &l[i]);
+        line += l[i].lines;
+    }
+    if (code == 0) code = output_sheet(s, SHEET_CSV, dir, file);
+    sheet_free(s);
+    return code;
 }
 
 int region_overlay(const Region *u, const char *dir, const char *file, Plot *p)
@@ -280,21 +275,6 @@ static void shade_modulus(Plot *p, const Region *u)
     add_axes(p, u, file);
 }
 
-static int write_inside(const Region *u, size_t first, size_t count, FILE *f)
-{
-    Sheet *s;
-    TRY(sheet_new(planes[u->plane].inside, &s));
-    for (size_t k = 0; k < u->points * u->points; k++) {
-        InsideRow row = {u->origin[0] + u->step[0] * (double)(k % u->points),
-                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, count};
-        for (size_t i = 0; i < count; i++) row.stable += scheme_values(u, first + i)[k] <= level;
-        sheet_row(s, &row);
-    }
-    int code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
-    return code;
-}
-
 /* Shades how many of several schemes are stable, darker for more. Lines alone do not show their sides: on a split
  * plane they run through it. */
 static int shade_counts(Plot *p, const Region *u, const char *name, size_t first, size_t count,
@@ -302,10 +282,18 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
 {
     const Plane *plane = &planes[u->plane];
     char file[80];
-    Output o;
+    Sheet *s;
     snprintf(file, sizeof file, "%s-inside.csv", name);
-    TRY(output_open(&o));
-    TRY(output_put(&o, write_inside(u, first, count, o.f), dir, file));
+    TRY(sheet_new(plane->inside, &s));
+    for (size_t k = 0; k < u->points * u->points; k++) {
+        InsideRow row = {u->origin[0] + u->step[0] * (double)(k % u->points),
+                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, count};
+        for (size_t i = 0; i < count; i++) row.stable += scheme_values(u, first + i)[k] <= level;
+        sheet_row(s, &row);
+    }
+    int code = output_sheet(s, SHEET_CSV, dir, file);
+    sheet_free(s);
+    TRY(code);
     plot_setting(p,
                  "set palette defined (0 '#ffffff', 1 '#b8b8b8')\nset cbrange [0:%zu]\n"
                  "unset colorbox",

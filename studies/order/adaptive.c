@@ -9,15 +9,15 @@
 #include "studies/order/order.h"
 
 #include <float.h>
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_fit.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/clock.h"
 #include "studies/measure/peers.h"
 #include "studies/plot/plot.h"
+#include "studies/statistics/regression.h"
 #include "studies/tools/command.h"
 
 enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
@@ -80,12 +80,14 @@ typedef struct {
     Network network; /* network of a trained system, else empty */
     Weighted word;   /* the field of the schemes, where that is another one */
     const System *solved;
-    const AdaptiveChoice *how;
+    const Options *options;
     double t_end, agreement, norm;
+    size_t count;                    /* of tolerances */
     double *exact, *y;               /* (N) */
     double at[TIMES], *way, *states; /* (TIMES, N) exact states, and a run's */
-    double *x, *error;               /* (tolerances) logarithms for the fit */
-    size_t unfinished;               /* number of unfinished runs of our schemes */
+    double *tolerance, *first; /* (count) absolute and relative tolerance in one; first steps */
+    double *x, *error;         /* (count) logarithms for the fit */
+    size_t unfinished;         /* number of unfinished runs of our schemes */
     Sheet *points, *summary;
     size_t series;
     const char **name; /* (series) names of the plots' lines */
@@ -225,36 +227,21 @@ static double error_within(const Study *u)
     return most;
 }
 
-/* Fits the slope of log error over log tolerance, with a 95 % interval by Student's t. */
-static void fit(const Study *u, size_t n, SummaryRow *row)
-{
-    double c0, c1, v00, v01, v11, square;
-    row->points = n;
-    row->slope = row->low = row->high = NAN;
-    if (n < 3) return;
-    gsl_fit_linear(u->x, 1, u->error, 1, n, &c0, &c1, &v00, &v01, &v11, &square);
-    double half = gsl_cdf_tdist_Pinv(0.975, (double)n - 2) * sqrt(v11);
-    row->slope = c1;
-    row->low = c1 - half;
-    row->high = c1 + half;
-}
-
-/* Runs every tolerance of one runner. first (tolerances): the first steps; a scheme of ours writes
- * them, a peer reads them. */
-static int run_all(Study *u, const Runner *r, double *first)
+/* Runs every tolerance of one runner. A scheme of ours writes the first steps, a peer reads them. */
+static int run_all(Study *u, const Runner *r)
 {
     size_t fitted = 0;
-    for (size_t i = 0; i < u->how->count; i++) {
-        double tolerance = u->how->tolerance[i];
+    for (size_t i = 0; i < u->count; i++) {
+        double tolerance = u->tolerance[i];
         AdaptOptions o = {.absolute = tolerance,
                           .relative = tolerance,
                           .t_end = u->t_end,
-                          .first = r->table ? u->how->first : first[i],
+                          .first = r->table ? options_real(u->options, "h0") : u->first[i],
                           .most = MOST_STEPS};
         PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
         progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
-        if (r->table) first[i] = row.run.first;
+        if (r->table) u->first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
@@ -272,14 +259,19 @@ static int run_all(Study *u, const Runner *r, double *first)
                       .embedded = r->embedded,
                       .estimate = r->estimate,
                       .dense = r->dense.order ? r->dense.order : -1,
+                      .points = fitted,
                       .expected = r->order < 0 ? NAN : (double)r->order / (r->estimate + 1)};
-    fit(u, fitted, &row);
+    Slope slope = {.estimate = NAN, .low = NAN, .high = NAN};
+    Regression fit;
+    if (fitted >= 3 && regression_within(u->error, u->x, fitted, 1, 1, &slope, &fit) == ERR_MEMORY)
+        return ERR_MEMORY;
+    row.slope = slope.estimate, row.low = slope.low, row.high = slope.high;
     sheet_row(u->summary, &row);
     u->name[u->series++] = r->name;
     return 0;
 }
 
-static int run_schemes(Study *u, const Selection *s, double *first)
+static int run_schemes(Study *u, const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         Theory theory;
@@ -292,7 +284,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
                     .embedded = e.order,
                     .estimate = e.estimate_order};
         TRY(dense_find(s->scheme[i], &r.dense));
-        int code = run_all(u, &r, first);
+        int code = run_all(u, &r);
         dense_free(&r.dense);
         TRY(code);
     }
@@ -300,7 +292,7 @@ static int run_schemes(Study *u, const Selection *s, double *first)
 }
 
 /* Runs the peers. They begin with the first step of our last scheme, as they have no rule for it. */
-static int run_peers(Study *u, double *first)
+static int run_peers(Study *u)
 {
     int boost = peers_boost() != NULL;
     const PeerPair *p;
@@ -313,13 +305,11 @@ static int run_peers(Study *u, double *first)
                           p->name, u->system->n * u->system->d);
             continue;
         }
-        TRY(run_all(u,
-                    &(Runner){.name = p->name,
-                              .peer = p,
-                              .order = p->order,
-                              .embedded = p->estimate_order,
-                              .estimate = p->estimate_order},
-                    first));
+        TRY(run_all(u, &(Runner){.name = p->name,
+                                 .peer = p,
+                                 .order = p->order,
+                                 .embedded = p->estimate_order,
+                                 .estimate = p->estimate_order}));
     }
     return 0;
 }
@@ -329,7 +319,8 @@ static int solve(Study *u, const Selection *s)
     size_t N = u->system->n * u->system->d;
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
-    u->t_end = u->how->t_end > 0 ? u->how->t_end : u->system->t_end;
+    double t_end = options_real(u->options, "t-end");
+    u->t_end = t_end > 0 ? t_end : u->system->t_end;
     progress_show("reference solution of %s", u->system->name);
     TRY(reference_solve(u->solved, &u->t_end, 1, u->exact, &u->agreement));
     double agreement;
@@ -338,17 +329,6 @@ static int solve(Study *u, const Selection *s)
     for (size_t i = 0; i < N; i++) u->norm += u->exact[i] * u->exact[i] / (double)N;
     u->norm = sqrt(u->norm);
     return 0;
-}
-
-static int measure(Study *u, const Selection *s)
-{
-    double *first = memory_new(u->how->count, sizeof *first);
-    int code = first ? solve(u, s) : ERR_MEMORY;
-    if (code == 0) code = run_schemes(u, s, first);
-    if (code == 0) code = run_peers(u, first);
-    memory_free(first);
-    progress_clear();
-    return code;
 }
 
 /* ---- tables and plots ------------------------------------------------------------------------------ */
@@ -360,7 +340,7 @@ static int draw(const Study *u, const char *name, const char *title, const char 
     snprintf(words, sizeof words, "%s: %s", title, u->system->name);
     PlotFrame frame = {name, words, x, "RMS error", PLOT_LOG_X | PLOT_LOG_Y};
     Plot *p;
-    TRY(plot_new(u->how->dir, &frame, &p));
+    TRY(plot_new(options_text(u->options, "out"), &frame, &p));
     for (size_t i = 0; i < u->series; i++)
         plot_series(p, "adaptive.csv", sheet_column(adaptive_columns, "scheme"), u->name[i],
                     sheet_column(adaptive_columns, column), sheet_column(adaptive_columns, "error"),
@@ -370,7 +350,7 @@ static int draw(const Study *u, const char *name, const char *title, const char 
 
 static int save(const Study *u)
 {
-    const char *dir = u->how->dir;
+    const char *dir = options_text(u->options, "out");
     TRY(output_directory(dir));
     TRY(output_table(u->points, dir, "adaptive"));
     TRY(output_table(u->summary, dir, "tolerance"));
@@ -380,15 +360,15 @@ static int save(const Study *u)
 
 static int show(const Study *u)
 {
-    const System *s = u->system;
-    if (u->how->csv)
-        return sheet_write(u->how->summary ? u->summary : u->points, SHEET_CSV, stdout);
-    choose_tell(s);
+    int summary = options_flag(u->options, "summary");
+    if (options_flag(u->options, "csv"))
+        return sheet_write(summary ? u->summary : u->points, SHEET_CSV, stdout);
+    choose_tell(u->system);
     printf("; error: RMS over coordinates at t = %g\n"
            "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
            "tolerance^(p/(q+1)) is expected\n\n",
            u->t_end);
-    if (!u->how->summary) {
+    if (!summary) {
         TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
         putchar('\n');
     }
@@ -398,41 +378,46 @@ static int show(const Study *u)
 static int study(Study *u, const Selection *s)
 {
     size_t N = u->system->n * u->system->d, peers = 0;
+    char part[32];
     while (peers_pair(peers)) peers++;
+    while (options_part(u->options, "tolerances", u->count, part)) u->count++;
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
-    u->exact = memory_new(N, sizeof(double));
-    u->y = memory_new(N, sizeof(double));
-    u->way = memory_new(TIMES, N * sizeof(double));
-    u->states = memory_new(TIMES, N * sizeof(double));
-    u->x = memory_new(u->how->count, sizeof(double));
-    u->error = memory_new(u->how->count, sizeof(double));
+    u->exact = memory_new(2 * N + 4 * u->count, sizeof(double));
+    u->way = memory_new(2 * TIMES, N * sizeof(double));
     u->name = memory_new(s->count + peers, sizeof *u->name);
-    if (!u->exact || !u->y || !u->way || !u->states || !u->x || !u->error || !u->name)
-        return ERR_MEMORY;
+    if (!u->exact || !u->way || !u->name) return ERR_MEMORY;
+    u->y = u->exact + N;
+    u->x = u->y + N;
+    u->error = u->x + u->count;
+    u->first = u->error + u->count;
+    u->tolerance = u->first + u->count;
+    for (size_t i = 0; options_part(u->options, "tolerances", i, part); i++)
+        u->tolerance[i] = strtod(part, NULL);
+    u->states = u->way + TIMES * N;
     TRY(sheet_new(adaptive_columns, &u->points));
     TRY(sheet_new(tolerance_columns, &u->summary));
-    TRY(measure(u, s));
+    TRY(solve(u, s));
+    TRY(run_schemes(u, s));
+    TRY(run_peers(u));
+    progress_clear();
     TRY(show(u));
-    if (u->how->dir) TRY(save(u));
+    if (options_text(u->options, "out")) TRY(save(u));
     if (!u->unfinished) return 0;
     return error_set(ERR_CHECK, "%zu runs did not come to t = %g: column outcome", u->unfinished,
                      u->t_end);
 }
 
-int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const Selection *s)
+int adaptive_study(const Options *o, const SystemChoice *system, const Selection *s)
 {
-    Study u = {.how = how};
+    Study u = {.options = o};
     TRY(choose_system(system, &u.network, &u.system));
     int code = choose_blame(system, study(&u, s));
     sheet_free(u.points);
     sheet_free(u.summary);
+    progress_clear();
     memory_free(u.exact);
-    memory_free(u.y);
     memory_free(u.way);
-    memory_free(u.states);
-    memory_free(u.x);
-    memory_free(u.error);
     memory_free(u.name);
     system_free(u.system);
     network_free(&u.network);

@@ -158,24 +158,10 @@ static int study_orders(const Options *o, const SystemChoice *system, const Sele
     return code;
 }
 
-enum { TOLERANCES = 64 };
-
 static int study_adaptive(const Options *o, const SystemChoice *system, Selection *s)
 {
-    double tolerance[TOLERANCES];
-    char part[32];
-    const char *names = options_text(o, "scheme");
-    AdaptiveChoice how = {.t_end = options_real(o, "t-end"),
-                          .first = options_real(o, "h0"),
-                          .tolerance = tolerance,
-                          .csv = options_flag(o, "csv"),
-                          .summary = options_flag(o, "summary"),
-                          .dir = options_text(o, "out")};
-    for (; options_part(o, "tolerances", how.count, part); tolerance[how.count++] = atof(part))
-        if (how.count == TOLERANCES)
-            return error_set(ERR_INPUT, "--tolerances: expected at most %d", TOLERANCES);
-    TRY(adaptive_select(s, !s->from_files && scheme_many(names) >= 0));
-    return adaptive_study(system, &how, s);
+    TRY(adaptive_select(s, !s->from_files && scheme_many(options_text(o, "scheme")) >= 0));
+    return adaptive_study(o, system, s);
 }
 
 static int run(Options *o)
@@ -196,16 +182,13 @@ static int run(Options *o)
     if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --adaptive: give --tolerances");
     if (options_flag(o, "systems")) return list_systems(options_flag(o, "csv"));
-    if (options_size(o, "frames"))
-        return frames_study(&system, options_real(o, "t-end"), options_size(o, "frames"),
-                            options_text(o, "out"));
+    if (options_size(o, "frames")) return frames_study(o, &system);
     int trained = system.name && trained_named(system.name);
     const char *usual = invariant ? INVARIANT_SCHEMES : adaptive ? "all" : trained ? ONE_SET : NULL;
     if (usual && options_rank(o, "scheme") == OPTION_DEFAULT)
         TRY(options_set(o, OPTION_DEFAULT, "", "scheme", usual));
     TRY(select_open(o, "exact", &s));
-    int code = invariant ? invariant_study(&system, options_real(o, "t-end"), options_real(o, "h0"),
-                                           &s, options_flag(o, "csv"), options_text(o, "out"))
+    int code = invariant  ? invariant_study(o, &system, &s)
                : adaptive ? study_adaptive(o, &system, &s)
                           : study_orders(o, &system, &s);
     select_close(&s);
@@ -287,12 +270,6 @@ const Command command_order = {
         "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
         "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
         "scheme did not come to t-end.\n"
-        "\n"
-        "Some systems have options, each behind a colon: --system convection-diffusion:peclet=100,\n"
-        "--system transport:periodic:wave=0.5; --systems lists them.\n"
-        "\n"
-        "--frames N --out DIR draws the particles of the reference solution in N pictures. The colour is the\n"
-        "third coordinate or, where there is none, the particle's number. --particles and --t-end apply.\n"
         "\n"
         "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"
         "\n"

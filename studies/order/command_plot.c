@@ -68,7 +68,9 @@ enum { SERIES_MAX = 200, PART = 480, SERIES_NAME = 3 * PART + 16 };
  * elsewhere may hold anything. */
 typedef struct {
     char scheme[PART], system[PART];
+    char name[SERIES_NAME]; /* as much of scheme, system and file as tells the lines apart */
     size_t file, points;
+    size_t colour, again;                    /* of its scheme; lines of that scheme before it */
     double coarsest, finest, least, largest; /* largest: of the finite errors */
     double first, last;                      /* errors at the coarsest and the finest step */
 } Series;
@@ -81,7 +83,7 @@ typedef struct {
 typedef struct {
     const Options *options;
     Sheet *points, *summary;
-    size_t files, count, used, room;
+    size_t files, count, used, schemes;
     Series series[SERIES_MAX];
     Point *point;         /* (used) */
     size_t common;        /* bytes of the folder path that all files share */
@@ -112,22 +114,26 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
     if (v->count == SERIES_MAX)
         return error_set(ERR_INPUT, "expected at most %d lines in a plot; --scheme chooses some",
                          SERIES_MAX);
-    Series *s = &v->series[v->count++];
-    *s = (Series){.file = file, .finest = INFINITY, .least = INFINITY};
+    Series *s = &v->series[v->count];
+    *s = (Series){.file = file, .finest = INFINITY, .least = INFINITY, .colour = v->schemes};
+    for (size_t i = 0; i < v->count; i++)
+        if (strcmp(v->series[i].scheme, scheme) == 0) s->colour = v->series[i].colour, s->again++;
+    v->schemes += s->again == 0;
+    v->count++;
     memcpy(s->scheme, scheme, strlen(scheme) + 1);
     memcpy(s->system, system, strlen(system) + 1);
     return 0;
 }
 
-/* Writes "heun", "heun on fisher", "heun (A.csv)": as much as distinguishes the lines. */
-static void name_series(const Overlay *v, const Series *s, char out[SERIES_NAME])
+/* Writes "heun", "heun on fisher", "heun (A.csv)". */
+static void name_series(const Overlay *v, Series *s)
 {
     char file[PART];
     const char *path = options_item(v->options, "file", s->file) + v->common;
     plot_text(*path == '/' ? plot_folder(path) : path, file, sizeof file);
-    int n = snprintf(out, SERIES_NAME, "%s%s%s", s->scheme, v->systems ? " on " : "",
+    int n = snprintf(s->name, SERIES_NAME, "%s%s%s", s->scheme, v->systems ? " on " : "",
                      v->systems ? s->system : "");
-    if (v->several) snprintf(out + n, (size_t)(SERIES_NAME - n), " (%s)", file);
+    if (v->several) snprintf(s->name + n, (size_t)(SERIES_NAME - n), " (%s)", file);
 }
 
 static void count_point(Series *s, const double *x)
@@ -141,13 +147,7 @@ static void count_point(Series *s, const double *x)
 
 static int add_point(Overlay *v, size_t series, const double *x)
 {
-    if (v->used == v->room) {
-        size_t room = v->room ? 2 * v->room : 256;
-        Point *grown = memory_grow(v->point, v->room, room, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        v->point = grown;
-        v->room = room;
-    }
+    TRY(memory_more(&v->point, v->used, sizeof *v->point));
     v->point[v->used].series = series;
     memcpy(v->point[v->used++].x, x, COLUMNS * sizeof *x);
     count_point(&v->series[series], x);
@@ -236,26 +236,20 @@ static int add_files(Overlay *v)
 
 static void tabulate(Overlay *v)
 {
-    char name[SERIES_NAME], file[PART];
+    char file[PART];
+    for (size_t i = 0; i < v->count; i++) {
+        Series *s = &v->series[i];
+        name_series(v, s);
+        sheet_row(v->summary, &(SeriesRow){s->name, s->points, s->coarsest > 0 ? s->coarsest : NAN,
+                                           isfinite(s->finest) ? s->finest : NAN, s->least});
+    }
     for (size_t i = 0; i < v->used; i++) {
         const Point *p = &v->point[i];
         const Series *s = &v->series[p->series];
-        name_series(v, s, name);
         plot_text(options_item(v->options, "file", s->file), file, PART);
-        PointRow row = {p->series + 1, {0}, name, file, s->scheme, s->system};
+        PointRow row = {p->series + 1, {0}, s->name, file, s->scheme, s->system};
         memcpy(row.x, p->x, sizeof row.x);
         sheet_row(v->points, &row);
-    }
-}
-
-static void summarise(Overlay *v)
-{
-    char name[SERIES_NAME];
-    for (size_t i = 0; i < v->count; i++) {
-        const Series *s = &v->series[i];
-        name_series(v, s, name);
-        sheet_row(v->summary, &(SeriesRow){name, s->points, s->coarsest > 0 ? s->coarsest : NAN,
-                                           isfinite(s->finest) ? s->finest : NAN, s->least});
     }
 }
 
@@ -282,22 +276,6 @@ static const struct {
     {SECONDS, PLOT_LOG_X | PLOT_LOG_Y, "overlay-time", "Error against time", "seconds"},
 };
 
-/* Returns the style of line i: its scheme's colour, with other dashes where the scheme occurred before,
- * in another file or system. */
-static size_t line_look(const Overlay *v, size_t i)
-{
-    size_t schemes = 0, own = 0, again = 0;
-    for (size_t k = 0; k < v->count; k++) {
-        size_t first = 0;
-        while (strcmp(v->series[first].scheme, v->series[k].scheme) != 0) first++;
-        int same = strcmp(v->series[k].scheme, v->series[i].scheme) == 0;
-        if (same && first == k) own = schemes;
-        again += same && k < i;
-        schemes += first == k;
-    }
-    return plot_again(own, schemes, again);
-}
-
 static int draw(const Overlay *v, const char *dir, size_t which)
 {
     PlotFrame frame = {pictures[which].name, pictures[which].title, pictures[which].label,
@@ -308,12 +286,11 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     TRY(plot_new(dir, &frame, &p));
     set_range(v, p, pictures[which].x);
     for (size_t i = 0; i < v->count; i++) {
-        char name[SERIES_NAME];
-        name_series(v, &v->series[i], name);
-        plot_next(p, line_look(v, i));
+        const Series *s = &v->series[i];
+        plot_next(p, plot_again(s->colour, v->schemes, s->again));
         plot_numbered(p, "overlay.csv", i + 1,
                       sheet_column(point_columns, column_names[pictures[which].x]),
-                      sheet_column(point_columns, column_names[ERROR]), name);
+                      sheet_column(point_columns, column_names[ERROR]), s->name);
     }
     return plot_finish(p);
 }
@@ -324,7 +301,6 @@ static int show(Overlay *v)
     const char *dir = options_text(o, "out");
     TRY(add_files(v));
     tabulate(v);
-    summarise(v);
     int csv = options_flag(o, "csv");
     TRY(sheet_write(csv ? v->points : v->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;

@@ -130,9 +130,10 @@ static int draw(const Frames *u, const char *dir)
     return plot_finish(p);
 }
 
-int frames_study(const SystemChoice *choice, double t_end, size_t count, const char *dir)
+int frames_study(const Options *o, const SystemChoice *choice)
 {
-    Frames u = {.count = count};
+    const char *dir = options_text(o, "out");
+    Frames u = {.count = options_size(o, "frames")};
     TRY(choose_system(choice, &u.network, &u.system));
     int code =
         u.system->d < 2
@@ -140,14 +141,14 @@ int frames_study(const SystemChoice *choice, double t_end, size_t count, const c
                         "--frames needs particles of 2 coordinates or more; those of %s have 1",
                         u.system->name)
             : 0;
-    if (code == 0) code = choose_blame(choice, solve(&u, t_end));
+    if (code == 0) code = choose_blame(choice, solve(&u, options_real(o, "t-end")));
     if (code == 0) code = fill(&u);
     if (code == 0) code = output_directory(dir);
     if (code == 0) code = output_sheet(u.rows, SHEET_CSV, dir, "frames.csv");
     if (code == 0) code = draw(&u, dir);
     if (code == 0)
         printf("%s/frames.svg: %zu particles of %s at %zu times\n", dir, u.system->n,
-               u.system->name, count);
+               u.system->name, u.count);
     sheet_free(u.rows);
     memory_free(u.t);
     memory_free(u.y);

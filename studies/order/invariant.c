@@ -108,16 +108,16 @@ static int study(Study *u, const Selection *s, int csv, const char *dir)
     return draw(u, s, dir);
 }
 
-int invariant_study(const SystemChoice *system, double t_end, double h, const Selection *s, int csv,
-                    const char *dir)
+int invariant_study(const Options *o, const SystemChoice *system, const Selection *s)
 {
+    double t_end = options_real(o, "t-end"), h = options_real(o, "h0");
     Study u = {0};
     SystemChoice choice = *system;
     if (!choice.file && !choice.name) choice.name = "kepler";
     TRY(choose_system(&choice, &u.network, &u.system));
     u.t_end = t_end > 0 ? t_end : 200;
     u.h = h > 0 ? h : u.system->h0 / 2;
-    int code = choose_blame(&choice, study(&u, s, csv, dir));
+    int code = choose_blame(&choice, study(&u, s, options_flag(o, "csv"), options_text(o, "out")));
     sheet_free(u.points);
     sheet_free(u.summary);
     system_free(u.system);

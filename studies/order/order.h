@@ -11,14 +11,6 @@
 /* Columns of adaptive.csv and tolerance.csv. */
 extern const Column adaptive_columns[], tolerance_columns[];
 
-typedef struct {
-    double t_end, first;     /* 0: the system's default; 0: Hairer's rule */
-    const double *tolerance; /* (count) absolute and relative tolerance in one */
-    size_t count;
-    int csv, summary;
-    const char *dir; /* NULL: no files */
-} AdaptiveChoice;
-
 /* Removes from a selection the schemes without a pair and those whose pair does not see its own error.
  * `all`: --scheme names many schemes, so this is no mistake. Otherwise such a scheme is ERR_INPUT, with the
  * names of those that have a pair. */
@@ -27,10 +19,10 @@ int adaptive_select(Selection *s, int all);
 /* Returns ERR_INPUT where the schemes do not all solve one field. */
 int adaptive_one_field(const Selection *s);
 
-/* Runs every pair, and those of the other libraries, at every tolerance and prints the table. Writes
- * adaptive.csv, tolerance.csv, .md and the plots precision and tolerance to dir. ERR_CHECK where a pair of
- * ours does not reach the end. */
-int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const Selection *s);
+/* Runs every pair, and those of the other libraries, at every one of --tolerances to --t-end, with --h0 as the first step
+ * (default: Hairer's rule), and prints the table. Writes adaptive.csv, tolerance.csv, .md and the plots precision and
+ * tolerance to --out. ERR_CHECK where a pair of ours does not reach the end. */
+int adaptive_study(const Options *o, const SystemChoice *system, const Selection *s);
 
 /* ---- frames.c -------------------------------------------------------------------------------- */
 
@@ -39,10 +31,10 @@ int adaptive_study(const SystemChoice *system, const AdaptiveChoice *how, const 
 /* The columns of frames.csv. */
 extern const Column frame_columns[];
 
-/* Writes DIR/frames.csv and draws the plot frames: the particles at `count` times from 0 to t_end (0: the system's
- * default), in equal steps. It shows their first two coordinates, coloured by the third or, without a third, by their
+/* Writes DIR/frames.csv of --out and draws the plot frames: the particles at --frames times from 0 to --t-end, in equal
+ * steps. It shows their first two coordinates, coloured by the third or, without a third, by their
  * number. The states are those of the reference solution, to 1e-6. A system of one coordinate: ERR_INPUT. */
-int frames_study(const SystemChoice *system, double t_end, size_t count, const char *dir);
+int frames_study(const Options *o, const SystemChoice *system);
 
 /* ---- invariant.c ----------------------------------------------------------------------------- */
 
@@ -54,10 +46,8 @@ int frames_study(const SystemChoice *system, double t_end, size_t count, const c
 /* Columns of invariant.csv and drift.csv. */
 extern const Column invariant_columns[], drift_columns[];
 
-/* Runs to t_end with step h (0: 200 and half the h0 of the system). Prints the table, or with csv
- * every part of every run. Where dir is not NULL, writes invariant.csv, invariant.md, drift.csv
- * and the plot drift there. */
-int invariant_study(const SystemChoice *system, double t_end, double h, const Selection *s, int csv,
-                    const char *dir);
+/* Runs to --t-end with step --h0 (default: 200 and half the h0 of the system). Prints the table, or with --csv every part
+ * of every run. Writes invariant.csv, invariant.md, drift.csv and the plot drift to --out. */
+int invariant_study(const Options *o, const SystemChoice *system, const Selection *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* lattice.c: draws a splitting's path. The coefficient of [F,G] is the area between path and chord,
  * positive where the path runs below, that is, where F comes first. A path that goes back (a
- * negative fraction) covers parts of the area twice, with opposite signs; these are shaded grey. */
+ * negative fraction) covers parts of the area twice, with opposite signs; it is shaded grey. */
 #include "studies/theory/theory.h"
 
 #include <math.h>
@@ -17,17 +17,13 @@ typedef struct {
     double x, y; /* time under F, under G */
 } Corner;
 
-enum { LATTICE_PIECES = 1100 }; /* more than any number of flows */
-static const char *const sign[] = {"plus", "minus"};
-
 typedef struct {
     const char *part;
     Corner at;
 } CornerRow;
 
 const Column lattice_columns[] = {
-    COLUMN(CornerRow, part,
-           .words = "path, chord, then the shaded pieces in order: plus1, minus2, ..."),
+    COLUMN(CornerRow, part, .words = "path or chord"),
     FIELD(CornerRow, "F", at.x, .digits = 17, .words = "time under F"),
     FIELD(CornerRow, "G", at.y, .digits = 17, .words = "time under G"),
     {0}};
@@ -35,51 +31,12 @@ const Column lattice_columns[] = {
 typedef struct {
     Sheet *r;
     Corner end;
-    size_t pieces;
-    int goes_back;
-    char above[LATTICE_PIECES]; /* is a piece above the chord? */
-    char part[32];
+    int goes_back, below, above; /* the path is somewhere below, above the chord */
 } Lattice;
 
 static void add_point(Lattice *l, const char *part, Corner c)
 {
     sheet_row(l->r, &(CornerRow){part, c});
-}
-
-/* Returns twice the area of the triangle (0, end, c), positive below the chord. */
-static double side(const Lattice *l, Corner c)
-{
-    double s = l->end.y * c.x - l->end.x * c.y;
-    return fabs(s) < 1e-12 * (hypot(l->end.x, l->end.y) * hypot(c.x, c.y)) ? 0 : s;
-}
-
-static void begin_piece(Lattice *l, int below)
-{
-    if (l->pieces < LATTICE_PIECES) l->above[l->pieces] = !below;
-    snprintf(l->part, sizeof l->part, "%s%zu", sign[!below], ++l->pieces);
-}
-
-/* Cuts the path where it meets the chord; the chord closes every piece. */
-static void add_pieces(Lattice *l, const Corner *c, size_t n)
-{
-    int now = 0;
-    for (size_t i = 0; i < n; i++) {
-        double s = side(l, c[i]), before = i ? side(l, c[i - 1]) : 0;
-        int next = s > 0 ? 1 : s < 0 ? -1 : 0;
-        if (now && next == -now) {
-            double u = before / (before - s);
-            Corner meet = {c[i - 1].x + u * (c[i].x - c[i - 1].x),
-                           c[i - 1].y + u * (c[i].y - c[i - 1].y)};
-            add_point(l, l->part, meet);
-            begin_piece(l, next > 0);
-            add_point(l, l->part, meet);
-        } else if (!now && next) {
-            begin_piece(l, next > 0);
-            add_point(l, l->part, c[i - 1]);
-        }
-        if (now || next) add_point(l, l->part, c[i]);
-        now = next;
-    }
 }
 
 static int fill(Lattice *l, const Table *t)
@@ -93,10 +50,15 @@ static int fill(Lattice *l, const Table *t)
         l->goes_back = l->goes_back || step < 0;
     }
     l->end = c[t->flows];
-    for (size_t i = 0; i <= t->flows; i++) add_point(l, "path", c[i]);
+    for (size_t i = 0; i <= t->flows; i++) {
+        double below = l->end.y * c[i].x - l->end.x * c[i].y;
+        double least = 1e-12 * hypot(l->end.x, l->end.y) * hypot(c[i].x, c[i].y);
+        l->below |= below > least;
+        l->above |= below < -least;
+        add_point(l, "path", c[i]);
+    }
     add_point(l, "chord", c[0]);
     add_point(l, "chord", l->end);
-    add_pieces(l, c, t->flows + 1);
     memory_free(c);
     return 0;
 }
@@ -120,26 +82,30 @@ static int add_words(Plot *p, const Table *t)
     return 0;
 }
 
-/* Draws the shaded pieces; the key names the first of each kind. */
+/* Shades what lies between path and chord, below it and above it. */
 static void add_areas(Plot *p, const char *file, const Lattice *l)
 {
-    static const char *const colour[] = {"#56b4e9", "#e69f00", "#999999"};
-    static const char *const title[] = {"F first: area positive", "G first: area negative",
-                                        "the path goes back: parts cancel"};
-    int named[3] = {0, 0, 0}, is = sheet_column(lattice_columns, "part");
+    int is = sheet_column(lattice_columns, "part");
     int F = sheet_column(lattice_columns, "F"), G = sheet_column(lattice_columns, "G");
-    for (size_t k = 0; k < l->pieces && k < LATTICE_PIECES; k++) {
-        int above = l->above[k] != 0, kind = l->goes_back ? 2 : above;
-        char part[32];
-        snprintf(part, sizeof part, "%s%zu", sign[above], k + 1);
-        plot_item(p, file,
-                  "using (strcol(%d) eq %s ? $%d : NaN):%d with filledcurves closed fc rgb %s fs "
-                  "transparent solid 0.45 noborder",
-                  is, part, F, G, colour[kind]);
-        if (named[kind]) plot_more(p, "notitle");
-        if (!named[kind]) plot_more(p, "title %s", title[kind]);
-        named[kind] = 1;
-    }
+    double slope = l->end.y / l->end.x;
+    if (l->goes_back)
+        plot_item(
+            p, file,
+            "using (strcol(%d) eq 'path' ? $%d : NaN):%d with filledcurves closed fc rgb '#999999' "
+            "fs transparent solid 0.45 noborder title 'the path goes back: parts cancel'",
+            is, F, G);
+    else if (l->below)
+        plot_item(
+            p, file,
+            "using (strcol(%d) eq 'path' ? $%d : NaN):%d:($%d*%.17g) with filledcurves below fc rgb "
+            "'#56b4e9' fs transparent solid 0.45 noborder title 'F first: area positive'",
+            is, F, G, F, slope);
+    if (!l->goes_back && l->above)
+        plot_item(
+            p, file,
+            "using (strcol(%d) eq 'path' ? $%d : NaN):%d:($%d*%.17g) with filledcurves above fc rgb "
+            "'#e69f00' fs transparent solid 0.45 noborder title 'G first: area negative'",
+            is, F, G, F, slope);
 }
 
 static int draw(const Lattice *l, const Table *t, const char *dir, const char *name)

@@ -55,7 +55,7 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV; with --summary the verdicts"},
     {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write truncation.csv, summary.csv, .md, .tex, terms.csv, path.csv and plots"},
+     "write truncation.csv, summary.csv, .md, .tex, terms.csv and plots"},
     PLOT_FIGURE,
     {0},
 };
@@ -233,17 +233,14 @@ static const Kind kinds[] = {
                {"terms", truncation_terms, "Parts of the leading terms.", KIND_SOME},
                {"truncation", truncation_points, "Errors", 0},
                {"curves", truncation_curves, "Errors against h, as drawn", 0},
-               {"layers", truncation_layers, "Errors by layer, as drawn", 0},
-               {"path", truncation_paths, "Tokens' paths", 0}},
+               {"layers", truncation_layers, "Errors by layer, as drawn", 0}},
      .plot =
          {{"truncation",
            "Truncation error of a step of h over the exact flow's displacement in it, against h, "
            "which is 1 in the network. Order p has slope p here, p + 1 in the table, whose slopes "
            "are of the error alone."},
           {"layers",
-           "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."},
-          {"path", "Tokens through depth, in the first two principal components: the network's "
-                   "steps beside the exact path."}}},
+           "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."}}},
 
     {.command = "truncation --jacobian",
      .title = "Stability of a trained network",

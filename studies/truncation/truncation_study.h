@@ -51,9 +51,8 @@ int truncation_tables(TruncationStudy *u);
 /* Returns the median of a curve's slopes over layers and sentences, as in the table. The errors are not
  * divided by a displacement. */
 double truncation_slope(const TruncationStudy *u, size_t series);
-/* truncation_plot.c: writes DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv, path.csv
- * and the plots truncation, layers, path. */
-extern const Column truncation_paths[];
+/* truncation_plot.c: writes DIR/truncation.csv, summary.csv, summary.md, terms.csv, curves.csv, layers.csv and the plots
+ * truncation, layers. */
 int truncation_save(TruncationStudy *u, const char *dir);
 
 /* Opens a truncator of a field with the input's options. */

@@ -199,22 +199,16 @@ ClaimCheck check_memory; /* scheme, evaluations: as a residual net of that many 
 ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
 
 /* claims_word.c */
-ClaimCheck check_brackets;         /* scheme, degree, brackets */
-ClaimCheck check_symmetry;         /* scheme, degree */
-ClaimCheck check_sandwich;         /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_decoder_word;     /* a decoder's sandwich as printed, its n, its k */
-ClaimCheck check_decoder_sandwich; /* c of (n + k (2n - k - c)) / 2, largest n */
-ClaimCheck check_palindromes;      /* mirror or repeat, longest half */
+ClaimCheck check_brackets;     /* scheme, degree, brackets */
+ClaimCheck check_sandwich;     /* c of (n + k (2n - k - c)) / 2, largest n; "decoder" or NULL */
+ClaimCheck check_decoder_word; /* a decoder's sandwich as printed, its n, its k */
 
-/* claims_method.c */
-ClaimCheck check_stability; /* statements with K, stable values, unstable values */
-ClaimCheck check_limits;    /* scheme, real limit, imaginary limit, roots on the circle */
-ClaimCheck check_backward;  /* statements, polynomial, terms shared with 1/(1-z) */
+/* claims_backward.c */
+ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
-ClaimCheck check_layer;     /* scheme, the paper's equations by name */
-ClaimCheck check_released;  /* scheme, factor of the state, equations, scheme over y + L(y) */
-ClaimCheck check_gate_bias; /* bias, order */
+ClaimCheck check_layer;    /* scheme, the paper's equations by name */
+ClaimCheck check_released; /* scheme, factor of the state, equations, scheme over y + L(y) */
 
 /* claims_gradient.c */
 ClaimCheck check_gradient; /* scheme, formula, layers, formula if */
@@ -277,7 +271,7 @@ void expansion_say(const Expansion *x, Finding *f);
 /* Measures the slope in h of the remainder after want, and of a control with one coefficient of h^degree spoilt. */
 int expansion_measure(const Expansion *x, int degree, double *slope, double *control);
 
-/* ---- claims_net.c: small networks in double precision, for the checks of claims -------------- */
+/* ---- claims_network.c: small networks in double precision, for the checks of claims -------------- */
 
 enum { NET_WIDTH = 8, NET_TOKENS = 4, NET_N = NET_WIDTH * NET_TOKENS, NET_VOCAB = 9 };
 

@@ -126,7 +126,6 @@ int expansion_is_zero(const mpq_t q)
     return mpq_sgn(q) == 0 || fabs(mpq_get_d(q)) <= 1e-12; /* decimals of irrational tables */
 }
 
-/* Are all trees of an order as wanted? */
 int expansion_met(const Expansion *x, int order, mpq_t *want)
 {
     mpq_t d;
@@ -160,7 +159,6 @@ static int derive_order(const Expansion *x, const char *map, int order, Finding 
     return 0;
 }
 
-/* Adds all non-zero terms through the degree, or those of the first order after it, to the derivation. */
 int expansion_derive(const Expansion *x, const char *map, Finding *f)
 {
     size_t before = f->count;
@@ -214,7 +212,6 @@ static int remainder_at(const Expansion *x, double h, double *e)
     return 0;
 }
 
-/* Measures the slope of the remainder, and that of a control with one coefficient of h^degree spoilt. */
 int expansion_measure(const Expansion *x, int degree, double *slope, double *control)
 {
     double e[SINE_D], v[SINE_D], norm[STEPS], bad[STEPS];

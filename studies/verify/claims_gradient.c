@@ -11,10 +11,7 @@ enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, DEPTH_MAX = 16 };
 
 static size_t embedding(const Net *n)
 {
-    const Param *p;
-    size_t count = model_params(n->model, &p), i = 0;
-    while (i < count && strcmp(p[i].name, "embed.weight") != 0) i++;
-    return p[i].offset;
+    return model_find(n->model, "embed.weight")->offset;
 }
 
 /* Sets r0 = y through the embedding rows of tokens 0 .. TOKENS-1, and finds dE/dr0 by the engine's backward pass:
@@ -35,19 +32,16 @@ static int gradient_at(const Net *n, const double *y, double *dy)
 /* Builds the network's head alone: the same final norm and output layer behind r0. */
 static int net_head(const Net *like, Net *head)
 {
-    const Param *p, *q;
+    const Param *p;
     Plan *plan = plan_new(1);
     if (!plan) return ERR_MEMORY;
     TRY(net_open(plan, head));
-    size_t count = model_params(head->model, &p), many = model_params(like->model, &q);
-    for (size_t i = 0; i < count; i++) {
-        size_t k = 0;
-        while (k < many && strcmp(p[i].name, q[k].name) != 0) k++;
-        if (k == many)
-            return error_set(ERR_MISUSE, "the head has a tensor of its own: %s", p[i].name);
+    size_t count = model_params(head->model, &p);
+    for (size_t i = 0; i < count; i++)
         like->f64->copy(backend_at(like->f64, model_data(head->model), p[i].offset),
-                        backend_at(like->f64, model_data(like->model), q[k].offset), p[i].size);
-    }
+                        backend_at(like->f64, model_data(like->model),
+                                   model_find(like->model, p[i].name)->offset),
+                        p[i].size);
     return 0;
 }
 

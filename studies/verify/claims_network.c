@@ -175,13 +175,6 @@ static void four_stages(const Net *n, Equations *f, const double *x, double *y)
     memcpy(y, at, sizeof at);
 }
 
-static void layer_twice(const Net *n, const double *x, double *y)
-{
-    double between[N];
-    net_layer(n, x, between);
-    net_layer(n, between, y);
-}
-
 /* A block by its name: `run` itself, or two or four stages over it. */
 typedef struct {
     const char *name;
@@ -193,10 +186,10 @@ typedef struct {
 static const Block *find_block(const char *name)
 {
     static const Block blocks[] = {
-        {"layer", net_layer, 0, 0},          {"layer-twice", layer_twice, 0, 0},
-        {"macaron", macaron, 0, 0},          {"rk2", net_block, 2, 0.5},
-        {"rk2-unit", net_block, 2, 1},       {"rk4", net_block, 4, 0},
-        {"rk2-released", net_layer, 2, 0.5}, {"rk4-released", net_layer, 4, 0}};
+        {"layer", net_layer, 0, 0},       {"macaron", macaron, 0, 0},
+        {"rk2", net_block, 2, 0.5},       {"rk2-unit", net_block, 2, 1},
+        {"rk4", net_block, 4, 0},         {"rk2-released", net_layer, 2, 0.5},
+        {"rk4-released", net_layer, 4, 0}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (strcmp(blocks[i].name, name) == 0) return &blocks[i];
     return NULL;

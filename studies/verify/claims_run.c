@@ -65,10 +65,8 @@ static void one_line(const char *s, char *out, size_t bytes)
 
 int finding_derive_text(Finding *f, const char *map, const char *term, const char *coefficient)
 {
-    Derived *grown = memory_grow(f->derived, f->count, f->count + 1, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    f->derived = grown;
-    Derived *d = &grown[f->count++];
+    TRY(memory_more(&f->derived, f->count, sizeof *f->derived));
+    Derived *d = &f->derived[f->count++];
     one_line(map, d->map, sizeof d->map);
     snprintf(d->term, sizeof d->term, "%s", term);
     snprintf(d->coefficient, sizeof d->coefficient, "%s", coefficient);

@@ -80,53 +80,6 @@ int check_brackets(const Zoo *z, const char *const *arg, Finding *f)
     return code;
 }
 
-/* Computes |step(-h) step(h) y - y| for h = 1/4. */
-static int there_and_back(const Zoo *z, const char *scheme, double *off)
-{
-    Map m;
-    Sine s;
-    double y[SINE_D];
-    TRY(map_read(z, scheme, &m));
-    sine_new(&s, 22, 0);
-    memcpy(y, s.y, sizeof y);
-    int code = map_apply(&m, &s, 0.25, y);
-    if (code == 0) code = map_apply(&m, &s, -0.25, y);
-    for (int i = 0; i < SINE_D; i++) y[i] -= s.y[i];
-    *off = sine_norm(y);
-    map_free(&m);
-    return code;
-}
-
-/* Counts even degrees of log(step): brackets of an even number of letters times h^even. */
-int check_symmetry(const Zoo *z, const char *const *arg, Finding *f)
-{
-    Table *t;
-    Brackets b;
-    double off = NAN, control = NAN;
-    size_t even = 0, odd = 0;
-    TRY(map_table(z, arg[0], &t));
-    int code = bracket_error(t, atoi(arg[1]), &b);
-    table_free(t);
-    TRY(code);
-    for (size_t i = 0; i < b.count; i++) {
-        *(b.bracket[i].degree % 2 ? &odd : &even) += 1;
-        if (code == 0 && b.bracket[i].degree <= 5)
-            code = finding_derive(f, "log(step)/h", b.bracket[i].name, b.bracket[i].c);
-    }
-    bracket_free(&b);
-    if (code == 0) code = there_and_back(z, arg[0], &off);
-    if (code == 0) code = there_and_back(z, "lie-trotter", &control);
-    /* 6 sub-flows good to 1e-14 */
-    f->holds = even == 0;
-    f->sound = f->sound && (off <= 1e-12) == f->holds && !(control <= 1e-12);
-    finding_say(
-        f,
-        "of the brackets up to degree %s, %zu of odd and %zu of even degree are not zero; a step "
-        "forth and back misses y by %.1e (control, lie-trotter: %.1e)",
-        arg[1], odd, even, off, control);
-    return code;
-}
-
 /* ---- signed areas ------------------------------------------------------------------------------------ */
 
 /* Returns twice the signed area of a word in the plane of two letters: pairs a before b less pairs b before a. It
@@ -199,9 +152,10 @@ int check_decoder_word(const Zoo *z, const char *const *arg, Finding *f)
 
 /* Tests the areas of all sandwiches up to n = arg[1] against (n + k (2n - k - c)) / 2, and counted pairs against
  * brackets. */
-static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Finding *f)
+int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
 {
-    int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1;
+    int c = atoi(arg[0]), most = atoi(arg[1]), words = 0, met = 0, sound = 1,
+        decoder = arg[2] != NULL;
     for (int n = 1; n <= most; n++)
         for (int k = 0; k < n; k++, words++) {
             char word[3 * WORD_MAX + 1], name[4 * WORD_MAX];
@@ -218,48 +172,5 @@ static int all_sandwiches(const Zoo *z, const char *const *arg, int decoder, Fin
         f, "%s as stated for %d of %d pairs (n <= %d, 0 <= k < n), pairs counted and brackets %s",
         decoder ? "the three areas are" : "twice the area is", met, words, most,
         sound ? "agree" : "DISAGREE");
-    return 0;
-}
-
-int check_sandwich(const Zoo *z, const char *const *arg, Finding *f)
-{
-    return all_sandwiches(z, arg, 0, f);
-}
-
-int check_decoder_sandwich(const Zoo *z, const char *const *arg, Finding *f)
-{
-    return all_sandwiches(z, arg, 1, f);
-}
-
-/* Writes the word of n bits, then perhaps an s, then its mirror (or itself again, the mutant). */
-static void write_double(unsigned bits, int n, int middle, int mirror, char *w)
-{
-    for (int i = 0; i < n; i++) {
-        w[i] = bits >> i & 1 ? 's' : 'f';
-        w[mirror ? 2 * n + middle - 1 - i : n + middle + i] = w[i];
-    }
-    if (middle) w[n] = 's';
-    w[2 * n + middle] = '\0';
-}
-
-int check_palindromes(const Zoo *z, const char *const *arg, Finding *f)
-{
-    int mirror = strcmp(arg[0], "mirror") == 0, most = atoi(arg[1]), words = 0, zero = 0, sound = 1;
-    double slope;
-    for (int n = 1; n <= most; n++)
-        for (unsigned bits = 0; bits < 2u << n; bits++, words++) {
-            char word[2 * WORD_MAX + 2], name[80];
-            long twice[3];
-            write_double(bits >> 1, n, bits & 1, mirror, word);
-            snprintf(name, sizeof name, "word:%s", word);
-            TRY(areas(z, name, word, twice, &sound));
-            zero += twice[0] == 0;
-        }
-    TRY(local_slope(z, mirror ? "word:sffs" : "word:sfsf", &slope));
-    f->holds = zero == words;
-    f->sound = f->sound && sound && (fabs(slope - 3) <= 0.25) == f->holds;
-    finding_say(
-        f, "%d of %d such words up to %d letters have area 0; local error of %s measured h^%.2f",
-        zero, words, 2 * most + 1, mirror ? "sffs" : "sfsf", slope);
     return 0;
 }

@@ -36,17 +36,24 @@ static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
 enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
 typedef struct {
+    const char *id, *source, *origin, *claim, *expected, *verdict, *evidence;
+} ClaimRow;
+
+typedef struct {
     int mutants, steps;
     const Options *options;
     size_t count, done;
     OwnClaim own[OWN_MOST];
     const Claim *claim[CLAIMS_MOST];
-    Finding finding[CLAIMS_MOST]; /* (done) */
+    Finding finding[CLAIMS_MOST]; /* (done), as the next */
+    struct {
+        int met; /* the verdict is the registered one; a mutant's is any other */
+        ClaimRow row;
+        char claim[1024], expected[VERDICT_BYTES], verdict[VERDICT_BYTES];
+    } told[CLAIMS_MOST];
+    size_t of[2],
+        met[2]; /* numbers of registered claims and of the user's, and of those that are met */
 } Verification;
-
-typedef struct {
-    const char *id, *source, *origin, *claim, *expected, *verdict, *evidence;
-} ClaimRow;
 
 #define ORIGINS                                                                              \
     "paper: a paper says it; inference: a reader would conclude it from what a paper says; " \
@@ -55,18 +62,12 @@ typedef struct {
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
     COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made, or what it is about"),
-    COLUMN(ClaimRow, claim, .page = 1),
+    COLUMN(ClaimRow, claim, .page = 1, .sparse = 1),
     COLUMN(ClaimRow, expected, .words = "the registered verdict; for a claim of yours: verified"),
-    COLUMN(ClaimRow, verdict, .page = 1, .words = "what was found"),
-    COLUMN(ClaimRow, evidence, .page = 1),
+    COLUMN(ClaimRow, verdict, .page = 1, .sparse = 1, .words = "what was found"),
+    COLUMN(ClaimRow, evidence, .page = 1, .sparse = 1),
     COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
     {0}};
-static const Column listed[] = {COLUMN(ClaimRow, id),
-                                COLUMN(ClaimRow, source),
-                                COLUMN(ClaimRow, expected),
-                                COLUMN(ClaimRow, origin),
-                                {0}};
-
 /* ---- which claims -------------------------------------------------------------------------------------- */
 
 static int unknown_claim(const char *id)
@@ -120,11 +121,22 @@ static int choose_all(Verification *v)
 
 /* ---- running --------------------------------------------------------------------------------------------- */
 
-/* Does the claim have its registered verdict? A mutant must have any other. */
-static int is_met(const Verification *v, size_t i)
+/* Tells what was found of claim i. */
+static void tell(Verification *v, size_t i)
 {
-    int same = finding_verdict(&v->finding[i]) == v->claim[i]->expected;
-    return v->mutants ? !same : same;
+    const Claim *c = v->claim[i];
+    int verdict = finding_verdict(&v->finding[i]), yours = c->origin == CLAIM_YOURS;
+    char *claim = v->told[i].claim, *expected = v->told[i].expected, *found = v->told[i].verdict;
+    int n = v->mutants ? sprintf(expected, "not: ") : 0;
+    claim_verdict(c, c->expected, expected + n, sizeof v->told[i].expected - (size_t)n);
+    claim_verdict(c, verdict, found, sizeof v->told[i].verdict);
+    snprintf(claim, sizeof v->told[i].claim, "%s%s%s%s", v->mutants ? "Mutant: " : "",
+             v->mutants ? c->mutant.what : "", v->mutants ? ". " : "", c->statement);
+    v->told[i].met = (verdict == c->expected) != v->mutants;
+    v->told[i].row = (ClaimRow){c->id,    c->source, claim_origin(c->origin), claim,
+                                expected, found,     v->finding[i].text};
+    v->of[yours]++;
+    v->met[yours] += v->told[i].met != 0;
 }
 
 /* Puts the user's claim before the error that it caused. */
@@ -149,7 +161,7 @@ static int run_claims(Verification *v)
         progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
         code = name_own(c, claim_run(c, &z, v->mutants, &v->finding[v->done]));
         if (code != 0) break;
-        v->done++;
+        tell(v, v->done++);
     }
     progress_clear();
     zoo_close(&z);
@@ -157,35 +169,6 @@ static int run_claims(Verification *v)
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------- */
-
-static void expected_words(const Verification *v, size_t i, char *out, size_t bytes)
-{
-    int n = v->mutants ? snprintf(out, bytes, "not: ") : 0;
-    claim_verdict(v->claim[i], v->claim[i]->expected, out + n, bytes - (size_t)n);
-}
-
-/* Writes the statement; for a mutant, also the change. */
-static void claim_words(const Verification *v, size_t i, char *out, size_t bytes)
-{
-    const Claim *c = v->claim[i];
-    if (v->mutants)
-        snprintf(out, bytes, "Mutant: %s. %s", c->mutant.what, c->statement);
-    else
-        snprintf(out, bytes, "%s", c->statement);
-}
-
-static void fill(const Verification *v, Sheet *s)
-{
-    char claim[1024], expected[1024], verdict[1024];
-    for (size_t i = 0; i < v->done; i++) {
-        claim_words(v, i, claim, sizeof claim);
-        expected_words(v, i, expected, sizeof expected);
-        claim_verdict(v->claim[i], finding_verdict(&v->finding[i]), verdict, sizeof verdict);
-        sheet_row(s, &(ClaimRow){v->claim[i]->id, v->claim[i]->source,
-                                 claim_origin(v->claim[i]->origin), claim, expected, verdict,
-                                 v->finding[i].text});
-    }
-}
 
 /* Prints a paragraph in lines of TEXT_WIDTH, the first after a label. */
 static void wrap(const char *label, const char *text)
@@ -211,19 +194,13 @@ static void print_steps(const Finding *f)
 
 static void print_claim(const Verification *v, size_t i)
 {
-    char words[1024];
-    const Claim *c = v->claim[i];
-    printf("%s  (%s: %s)\n", c->id, claim_origin(c->origin), c->source);
-    claim_words(v, i, words, sizeof words);
-    wrap("claim", words);
-    claim_verdict(c, finding_verdict(&v->finding[i]), words, sizeof words);
-    wrap("verdict", words);
-    wrap("evidence", v->finding[i].text);
+    const ClaimRow *row = &v->told[i].row;
+    printf("%s  (%s: %s)\n", row->id, row->origin, row->source);
+    wrap("claim", row->claim);
+    wrap("verdict", row->verdict);
+    wrap("evidence", row->evidence);
     if (v->steps) print_steps(&v->finding[i]);
-    if (!is_met(v, i) && c->origin != CLAIM_YOURS) {
-        expected_words(v, i, words, sizeof words);
-        wrap("EXPECTED", words);
-    }
+    if (!v->told[i].met && v->claim[i]->origin != CLAIM_YOURS) wrap("EXPECTED", row->expected);
     printf("\n");
 }
 
@@ -246,26 +223,24 @@ static void print_claims(const Verification *v)
            "numerical -\n"
            "exact unless said otherwise; [F,G] = G'F - F'G.\n\n");
     for (size_t i = 0; i < v->done; i++) print_claim(v, i);
-    size_t number[CLAIM_ORIGINS + 1][4] = {0}, registered = 0, met = 0;
+    size_t number[CLAIM_ORIGINS + 1][4] = {0};
     for (size_t i = 0; i < v->done; i++) {
-        int origin = v->claim[i]->origin, verdict = finding_verdict(&v->finding[i]);
-        number[origin][verdict]++;
-        registered += origin != CLAIM_YOURS;
-        met += origin != CLAIM_YOURS && is_met(v, i);
+        int verdict = finding_verdict(&v->finding[i]);
+        number[v->claim[i]->origin][verdict]++;
         number[CLAIM_ORIGINS][verdict]++;
     }
     for (int o = 0; o < CLAIM_ORIGINS; o++)
         if (print_count(claim_origin(o), number[o])) printf("\n");
-    if (registered == 0) return;
+    if (v->of[0] == 0) return;
     print_count("all", number[CLAIM_ORIGINS]);
-    printf("; %zu as %s.\n", met, v->mutants ? "a mutant should be" : "registered");
+    printf("; %zu as %s.\n", v->met[0], v->mutants ? "a mutant should be" : "registered");
 }
 
 static int list_claims(const Verification *v, int csv)
 {
     Sheet *r;
     char words[VERDICT_BYTES];
-    TRY(sheet_new(listed, &r));
+    TRY(sheet_new(columns, &r));
     for (size_t i = 0; i < v->count; i++) {
         const Claim *c = v->claim[i];
         claim_verdict(&(const Claim){0}, c->expected, words, sizeof words);
@@ -295,7 +270,7 @@ static int show(const Options *o, const Verification *v)
 {
     Sheet *r;
     TRY(sheet_new(columns, &r));
-    fill(v, r);
+    for (size_t i = 0; i < v->done; i++) sheet_row(r, &v->told[i].row);
     int code = 0;
     if (options_flag(o, "csv"))
         code = sheet_write(r, SHEET_CSV, stdout);
@@ -309,18 +284,13 @@ static int show(const Options *o, const Verification *v)
 /* Checks the verdicts: the user's claims should hold, registered ones should have the registered verdict. */
 static int check_verdicts(const Verification *v)
 {
-    size_t count[2] = {0}, off[2] = {0};
-    for (size_t i = 0; i < v->count; i++) {
-        int yours = v->claim[i]->origin == CLAIM_YOURS;
-        count[yours]++;
-        off[yours] += !is_met(v, i);
-    }
+    size_t off[2] = {v->of[0] - v->met[0], v->of[1] - v->met[1]};
     if (off[0])
         return error_set(ERR_CHECK, "%zu of %zu verdicts are not what they should be", off[0],
-                         count[0]);
+                         v->of[0]);
     if (off[1])
-        return error_set(ERR_CHECK, "%zu of %zu claims of yours %s not verified", off[1], count[1],
-                         count[1] == 1 ? "is" : "are");
+        return error_set(ERR_CHECK, "%zu of %zu claims of yours %s not verified", off[1], v->of[1],
+                         v->of[1] == 1 ? "is" : "are");
     return 0;
 }
 

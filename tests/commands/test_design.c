@@ -6,25 +6,19 @@
 #include "studies/design/design.h"
 #include "tests/lib/program.h"
 
+/* These stand behind the forms of studies/design/forms.scheme. */
 static const char forms[] =
-    "scheme two\nlearn a = 1\nlearn b = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\n"
-    "y' = y + (1-b)*k1 + b*k2\n"
-    "scheme three\nlearn a = 1/2\nlearn b = 1/2\nlearn c = 1/4\nlearn u = 1/3\nlearn v = 1/3\n"
-    "k1 = H(y)\nk2 = H(y + a*k1)\nk3 = H(y + b*k1 + c*k2)\n"
-    "y' = y + u*k1 + v*k2 + (1-u-v)*k3\n"
-    "scheme fg\nlearn a = 1\nk1 = F(y)\nk2 = G(y + a*k1)\ny' = y + k1 + k2\n"
-    "scheme fgfg\nlearn a = 1/2\nlearn b = 1/2\nlearn c = 1/2\nlearn d = 1/2\nlearn e = 1/2\n"
-    "learn f = 1/2\nlearn p = 1/2\nlearn q = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\n"
-    "k3 = F(y + b*k1 + c*k2)\nk4 = G(y + d*k1 + e*k2 + f*k3)\n"
-    "y' = y + p*k1 + q*k2 + (1-p)*k3 + (1-q)*k4\n"
     "scheme steep\nlearn a = 3\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + k2\n"
     "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
     "scheme gated\ngate g = sigmoid(y)\nk1 = H(y)\ny' = y + g*k1\n";
 
 static int open_forms(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
-    file_text("forms.scheme", forms);
+    char shipped[PATH_MAX];
+    if (!realpath("studies/design/forms.scheme", shipped) || program_open_undrawn(state) != 0)
+        return -1;
+    file_text("more.scheme", forms);
+    shell_ok("cat %s more.scheme >forms.scheme", shipped);
     file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");
     return 0;
 }
@@ -41,10 +35,10 @@ static const struct {
     double best;
     const char *part; /* of the result's text; NULL: any of the best */
 } known[] = {
-    {"two", "norm-one-colour", "error_norm2_one_colour", 2, 1 / 36., "k2 = H(y + 2/3*k1)\n"},
+    {"two-stage", "norm-one-colour", "error_norm2_one_colour", 2, 1 / 36., "k2 = H(y + 2/3*k1)\n"},
     {"fg", "norm", "error_norm2", 1, 3 / 4., "k2 = G(y + 1/2*k1)\n"},
-    {"two", "real", "real_limit", 1, -8, NULL},
-    {"three", "imag", "imag_limit", 2, 2, NULL},
+    {"two-stage", "real", "real_limit", 1, -8, NULL},
+    {"three-stage", "imag", "imag_limit", 2, 2, NULL},
 };
 
 static void run_known(size_t i, const char *more)
@@ -123,17 +117,18 @@ TEST(refused_words)
         {"--scheme heun", "no free coefficient"},
         {"--scheme gated", "is a gate"},
         {"--scheme lie-trotter", "no free coefficient"},
-        {"--scheme two,fg", "expected one form"},
+        {"--scheme two-stage,fg", "expected one form"},
         {"--scheme fg --objective norm-one-colour", "every stage must be H"},
-        {"--scheme two --csv --print", "not both"},
-        {"--scheme two --beside nothing-of-this-name", "nothing-of-this-name"},
-        {"--scheme two --objective area", "objective"},
+        {"--scheme two-stage --csv --print", "not both"},
+        {"--scheme two-stage --beside nothing-of-this-name", "nothing-of-this-name"},
+        {"--scheme two-stage --objective area", "objective"},
     };
     REFUSE_ALL(DESIGN "%s", lines, NULL);
-    must_refuse(DESIGN "--scheme two --out forms.scheme", "forms.scheme");
-    run_ok(DESIGN "--scheme two --order 1"); /* order 2 can be had */
+    must_refuse(DESIGN "--scheme two-stage --out forms.scheme", "forms.scheme");
+    run_ok(DESIGN "--scheme two-stage --order 1"); /* order 2 can be had */
     assert_true(says("--order 2 asks for the best of those"));
-    run_ok(DESIGN "--scheme two --order 2 --objective imag --evaluations 50"); /* 0 is no error */
+    run_ok(DESIGN
+           "--scheme two-stage --order 2 --objective imag --evaluations 50"); /* 0 is no error */
     assert_false(says("asks for the best"));
     expect(1, DESIGN "--scheme fg --order 2 --evaluations 100"); /* one G is not enough */
     assert_true(says("no start reached coefficients of order 2"));
@@ -187,23 +182,25 @@ TEST(trained_layers)
 {
     train_model("transformer");
     train_model("macaron");
-    run_ok(DESIGN "--scheme two --order 1 --objective error " LAYERS
+    run_ok(DESIGN "--scheme two-stage --order 1 --objective error " LAYERS
                   "--starts 2 --evaluations 300 --beside euler --csv --out layers");
     double start = out_number(1, "truncation_error"), optimum = out_number(2, "truncation_error"),
            result = out_number(3, "truncation_error"), euler = out_number(4, "truncation_error");
     assert_true(optimum < start && result <= 1.01 * optimum + 1e-12 && start < euler);
     run_ok("truncation " LAYERS
-           "--scheme two-error,euler --scheme-file layers/result.scheme --halvings 4 "
+           "--scheme two-stage-error,euler --scheme-file layers/result.scheme --halvings 4 "
            "--csv --summary");
     for (int row = 1; row <= 3; row += 2) {
         double mean =
             (out_number(row, "relative_error") + out_number(row + 1, "relative_error")) / 2;
         assert_true(fabs(mean - (row == 1 ? result : euler)) <= 1e-6 * mean);
     }
-    must_refuse(DESIGN "--scheme two --objective error", "--model is needed");
-    must_refuse(DESIGN "--scheme two --sentences 3", "--sentences has no meaning without --model");
-    must_refuse(DESIGN "--scheme two --model transformer", "--text is needed");
-    must_refuse(DESIGN "--scheme two --model macaron --text text.txt", "with one set of attention");
+    must_refuse(DESIGN "--scheme two-stage --objective error", "--model is needed");
+    must_refuse(DESIGN "--scheme two-stage --sentences 3",
+                "--sentences has no meaning without --model");
+    must_refuse(DESIGN "--scheme two-stage --model transformer", "--text is needed");
+    must_refuse(DESIGN "--scheme two-stage --model macaron --text text.txt",
+                "with one set of attention");
 }
 
 /* A form begins with R = 1 + z + 3 z^2. The search lowers its growth, and the result is reported like any scheme. The
@@ -220,10 +217,10 @@ TEST(growth_in_layers)
     assert_true(out_number(6, "excess_growth") > .99);
     assert_true(fabs(out_number(5, "excess_growth") - euler) > 1e-4);
     assert_string_equal(out_cell(7, "excess_growth"), ""); /* history */
-    run_ok(DESIGN "--scheme-file grown/result.scheme --scheme two --objective growth " LAYERS
+    run_ok(DESIGN "--scheme-file grown/result.scheme --scheme two-stage --objective growth " LAYERS
                   "--starts 1 --evaluations 1 --beside steep-growth --csv");
     assert_true(fabs(out_number(4, "excess_growth") - result) <= 1e-9 * result);
-    must_refuse(DESIGN "--scheme two --objective growth", "--model is needed");
+    must_refuse(DESIGN "--scheme two-stage --objective growth", "--model is needed");
 }
 
 /* An encoder's tokens see each other: errors are reported, growth is not. */
@@ -232,9 +229,10 @@ TEST(growth_of_an_encoder)
     run_ok(
         "train --corpus markov:20 --objective masked --scheme transformer --width 8 --heads 2 --inner 8 --layers 1 "
         "--max-steps 2 --activation gelu --sequence 16 --batch-tokens 64 --threads 1 --out masked");
-    must_refuse(DESIGN "--scheme two --objective growth --model masked --text text.txt",
+    must_refuse(DESIGN "--scheme two-stage --objective growth --model masked --text text.txt",
                 "attention is not causal");
-    run_ok(DESIGN "--scheme two --evaluations 1 --starts 1 --model masked --text text.txt --csv");
+    run_ok(DESIGN
+           "--scheme two-stage --evaluations 1 --starts 1 --model masked --text text.txt --csv");
     assert_null(strstr(out, "excess_growth"));
     assert_true(out_number(1, "truncation_error") > 0);
 }
@@ -258,7 +256,7 @@ TEST(spoilt_conditions)
     Table *t;
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_read(&z, file_path("forms.scheme")), 0);
-    assert_int_equal(zoo_find(&z, "two", "exact", &t), 0);
+    assert_int_equal(zoo_find(&z, "two-stage", "exact", &t), 0);
     assert_int_equal(form_new(t, 2, &f), 0);
     double x[2] = {1, .5}, y[2] = {1 + 1e-9, .5};
     assert_true(meets(&f, x));

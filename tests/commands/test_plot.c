@@ -10,31 +10,16 @@
 
 #define HEAD "scheme,h,error\n"
 
-/* Returns cell (row, column) of a CSV without quotes, or "" where there is none. */
-static const char *cell(const char *text, int row, int column)
-{
-    static char word[4][128];
-    static int turn;
-    char *w = word[turn++ % 4];
-    for (; row > 0; row--) text = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
-    for (; column > 0; column--) {
-        text += strcspn(text, ",\n");
-        text += *text == ',';
-    }
-    snprintf(w, sizeof word[0], "%.*s", (int)strcspn(text, ",\n"), text);
-    return w;
-}
-
 /* ---- drawings ------------------------------------------------------------------------------------ */
 
-/* Compares scheme, system, h, evals and error of every row, in the order of the files. */
+/* Compares the rows of a file with those from `first` on. */
 static void compare_rows(const char *data, const char *from, int first, const char *file)
 {
-    static const int theirs[] = {0, 1, 2, 4, 5}, ours[] = {7, 8, 1, 2, 4};
+    static const char *const names[] = {"scheme", "system", "h", "evals", "error"};
     for (int i = 1; i < count_lines(from); i++) {
-        assert_string_equal(cell(data, first + i, 6), file);
+        assert_string_equal(cell_of(data, first + i, "file"), file);
         for (int k = 0; k < 5; k++)
-            assert_string_equal(cell(data, first + i, ours[k]), cell(from, i, theirs[k]));
+            assert_string_equal(cell_of(data, first + i, names[k]), cell_of(from, i, names[k]));
     }
 }
 
@@ -45,7 +30,6 @@ TEST(test_overlay)
     file_read("b.csv", b, sizeof b);
     run_ok("plot a.csv b.csv --csv --out both");
     assert_int_equal(count_lines(out), count_lines(a) + count_lines(b) - 1);
-    assert_string_equal(cell(out, 0, 5), "series");
     compare_rows(out, a, 0, "a.csv");
     compare_rows(out, b, count_lines(a) - 1, "b.csv");
     assert_true(file_has("both/overlay.csv", out));
@@ -61,8 +45,8 @@ TEST(test_names)
     assert_int_equal(count_lines(out), 2 + 2);
     assert_non_null(strstr(out, "heun (a.csv)"));
     run_ok("plot a.csv --file b.csv a.csv --csv"); /* in the order given, however they are named */
-    assert_string_equal(cell(out, 1, 6), "a.csv");
-    assert_string_equal(cell(out, count_lines(out) - 1, 6), "a.csv");
+    assert_string_equal(out_cell(1, "file"), "a.csv");
+    assert_string_equal(out_cell(-1, "file"), "a.csv");
     assert_non_null(strstr(out, "b.csv"));
     run_ok("plot --file a.csv --scheme heun");
     assert_true(!strstr(out, "euler") && !strstr(out, "heun on"));
@@ -116,8 +100,8 @@ TEST(test_odd_names)
     run_ok("plot odd.csv --csv");
     assert_int_equal(count_lines(out), 1 + 6);
     for (int i = 0; i < 6; i++) {
-        assert_string_equal(cell(out, i + 1, 0), line[i]);
-        assert_int_equal(atoi(cell(out, i + 1, 4)), i + 1);
+        assert_string_equal(out_cell(i + 1, "line"), line[i]);
+        assert_int_equal(atoi(out_cell(i + 1, "error")), i + 1);
     }
     assert_non_null(strstr(out, "\"a,b\",odd.csv,\"a,b\",\n"));
     assert_non_null(strstr(out, "\"a\"\",b\",odd.csv"));
@@ -184,8 +168,8 @@ TEST(test_curves)
     file_text("relu.csv", "name,h,relative_error,low,high\nheun,1,.6,,\nheun (field L),1,.3,,\n");
     run_ok("plot gelu.csv relu.csv --csv --out curves");
     assert_int_equal(count_lines(out), 1 + 4);
-    assert_string_equal(cell(out, 2, 4), "0.1");
-    assert_string_equal(cell(out, 3, 5), "heun (relu.csv)");
+    assert_string_equal(out_cell(2, "error"), "0.1");
+    assert_string_equal(out_cell(3, "series"), "heun (relu.csv)");
     assert_int_equal(has_images("curves/overlay"), has_tool("gnuplot"));
     assert_false(has_images("curves/overlay-work"));
     plot_must_refuse("a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
@@ -279,7 +263,7 @@ TEST(test_axes)
     file_read("axes/order.csv", data, sizeof data);
     double finest = 1, least = 1, measured = 1;
     for (int i = 1; i < count_lines(data); i++) {
-        double h = atof(cell(data, i, 2)), error = atof(cell(data, i, 5));
+        double h = atof(cell_of(data, i, "h")), error = atof(cell_of(data, i, "error"));
         measured = fmin(measured, h);
         if (isfinite(error)) finest = fmin(finest, h), least = fmin(least, error);
     }
@@ -319,7 +303,7 @@ TEST(test_margins)
     run_ok("order --system linear --scheme euler,rk4 --halvings 4 --out margins");
     file_read("margins/work.csv", data, sizeof data);
     for (int i = 1; i < count_lines(data); i++) {
-        double evals = atof(cell(data, i, 3));
+        double evals = atof(cell_of(data, i, "evals"));
         least = fmin(least, evals), most = fmax(most, evals);
     }
     for (int k = 0; k < 3; k++) {
@@ -527,8 +511,8 @@ TEST(test_stable)
     char *text = file_slurp("sides/split-inside.csv", NULL);
     int seen[3] = {0};
     for (int i = 1; i < count_lines(text); i++) {
-        double z = atof(cell(text, i, 0)) + atof(cell(text, i, 1));
-        int stable = atoi(cell(text, i, 2));
+        double z = atof(cell_of(text, i, "zF")) + atof(cell_of(text, i, "zG"));
+        int stable = atoi(cell_of(text, i, "stable"));
         int want = (z >= -2 - 1e-9) + (z >= -2.78529); /* both functions depend on the sum alone */
         if (stable != want) fail_msg("%g: %d stable, not %d", z, stable, want);
         seen[stable]++;
@@ -548,18 +532,6 @@ TEST(test_zero)
         assert_non_null(strstr(shade, "using (-4):(0):(5):(0) with vectors"));
         assert_non_null(strstr(shade, "using (0):(-3):(0):(6) with vectors"));
         free(text);
-    }
-}
-
-/* A scheme has one colour and one mark in all plots of a study, with guides or without. */
-TEST(test_marks)
-{
-    static const char *const schemes[] = {"euler", "heun"};
-    assert_true(file_has("study/order.gp", "with lines notitle")); /* control: the guides */
-    for (int i = 0; i < 2; i++) {
-        assert_non_null(strstr(look_of("study/order.gp", schemes[i]), " pt "));
-        assert_string_equal(look_of("study/order.gp", schemes[i]),
-                            look_of("study/work.gp", schemes[i]));
     }
 }
 

@@ -121,11 +121,8 @@ TEST(test_made)
     run_ok("schemes --compose 1/2*heun");
     assert_non_null(strstr(err, "the weights sum to 0.5, not to 1"));
     must_say("schemes --adjoint euler", "\nk1 = H(y + k1)\n");
-    must_refuse("schemes --adjoint rk4-layer", "no adjoint here");
     must_refuse("schemes --conjugate rk4,lie-trotter", "flows and stages");
     must_refuse("schemes --conjugate lie-trotter", "two names");
-    must_refuse("schemes --compose leapfrog,heun", "one-step");
-    must_refuse("schemes --compose lie-trotter,heun", "lie-trotter:heun");
     must_refuse("schemes --compose heun --csv", "not both");
     must_refuse("schemes --compose heun --adjoint lie-trotter", "not both");
 }

@@ -164,27 +164,6 @@ TEST(test_known_distances)
     assert_true(attention_distance(OVER_VALUES, 4, even, back, work) == 0.25);
 }
 
-/* Both distances are metrics: symmetric, with the triangle inequality. */
-TEST(test_metric)
-{
-    double x[3][6], work[12];
-    for (uint64_t trial = 0; trial < 200; trial++) {
-        for (uint64_t k = 0; k < 3; k++) {
-            double sum = 0;
-            for (uint64_t j = 0; j < 6; j++)
-                sum += x[k][j] = pow(random_uniform(2, trial, 6 * k + j), 3);
-            for (uint64_t j = 0; j < 6; j++) x[k][j] /= sum;
-        }
-        for (int over = 0; over < 2; over++) {
-            double d[3];
-            for (int k = 0; k < 3; k++)
-                d[k] = attention_distance(over, 6, x[k], x[(k + 1) % 3], work);
-            assert_true(fabs(d[0] - attention_distance(over, 6, x[1], x[0], work)) <= 1e-15);
-            assert_true(d[0] > 0 && d[0] <= d[1] + d[2] + 1e-15);
-        }
-    }
-}
-
 /* ---- heads ------------------------------------------------------------------------------------- */
 
 enum { A = 2, HEADS = 3, N = 5, ALL = A * HEADS * N * N };
@@ -241,52 +220,6 @@ TEST(test_heads)
         assert_true(d.token > 0.01 && d.once > d.token);
         assert_true(fabs(d.token - turned.token) <= 1e-14 && fabs(d.once - turned.once) <= 1e-14);
     }
-}
-
-/* Swaps two heads of a model, which are rows of q, k, v and columns of the product after them. Swapping both keeps the
- * function, and the distance 0; swapping q alone does not. */
-static void swap_heads(Model *m, const char *name, int columns, size_t parts)
-{
-    enum { D = TINY_WIDTH, E = D / H };
-    const Param *p = model_find(m, name);
-    const Backend *b = model_backend(m);
-    double *x = tiny_tensor(m, name);
-    for (size_t part = 0; part < parts; part++)
-        for (size_t i = 0; i < E; i++)
-            for (size_t j = 0; j < (columns ? p->rows : p->cols ? p->cols : 1); j++) {
-                size_t cols = p->cols ? p->cols : 1;
-                double *u = columns ? &x[j * cols + i] : &x[(part * D + i) * cols + j];
-                double *v = columns ? u + E : u + E * cols, t = *u;
-                *u = *v, *v = t;
-            }
-    b->put(backend_at(b, model_data(m), p->offset), x, p->size);
-    memory_free(x);
-}
-
-TEST(test_model_heads)
-{
-    static double a[H * T * T], b[H * T * T], z[2][TINY_ROWS * TINY_VOCAB];
-    Model *m = tiny_model("cpu-f64", tiny_residual());
-    Batch x = tiny_batch();
-    HeadSums s;
-    assert_int_equal(model_attention(m, T, tiny_tokens(), a), 0);
-    assert_int_equal(model_logits(m, &x, z[0]), 0);
-    for (int good = 0; good < 2; good++) {
-        swap_heads(m, "layers.0.attn.1.qkv.weight", 0, good ? 3 : 1);
-        if (good) swap_heads(m, "layers.0.attn.1.qkv.bias", 0, 3);
-        if (good) swap_heads(m, "layers.0.attn.1.out.weight", 1, 1);
-        assert_int_equal(model_attention(m, T, tiny_tokens(), b), 0);
-        assert_int_equal(head_sums_new(1, H, OVER_POSITIONS, &s), 0);
-        assert_int_equal(head_sums_add(&s, T, a, b), 0);
-        double d = head_sums_mean(&s, 1).token;
-        head_sums_free(&s);
-        /* sums of up to 3 T differences of weights that rounding moves by 1e-15 */
-        if (good ? !(d <= 1e-13) : !(d > 1e-3)) fail_msg("%d: distance %g", good, d);
-        if (!good) swap_heads(m, "layers.0.attn.1.qkv.weight", 0, 1); /* back */
-    }
-    assert_int_equal(model_logits(m, &x, z[1]), 0);
-    for (int i = 0; i < TINY_ROWS * TINY_VOCAB; i++) assert_true(fabs(z[0][i] - z[1][i]) <= 1e-12);
-    model_free(m);
 }
 
 /* ---- the command ------------------------------------------------------------------------------- */

@@ -115,8 +115,6 @@ static const char tokens[] = "`touch${IFS}CANARY` ' '' '.system('touch${IFS}CANA
                              "| < !touch \xe2\x80\xa8\n"
                              "\xe2\x80\xae \xc2\x85 \x1b[31m \x7f\n";
 
-enum { TOKENS = 6 * 4 }; /* lines by words */
-
 static const char *odd_path(const char *name)
 {
     static char path[64][512];
@@ -211,8 +209,7 @@ static void draw_orders(void)
 
 static void draw_models(void)
 {
-    static char line[256], system[PATH_MAX];
-    int lines = 0;
+    static char system[PATH_MAX];
     trotter("train" NET "--scheme transformer --layers 2 --out @model");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
             "1 --out @compare");
@@ -228,16 +225,9 @@ static void draw_models(void)
                                   "--halvings", "4", "--out", odd_path("network"), NULL},
             NULL),
         0);
-    for (const char *c = tokens; *c; c += strcspn(c, "\n") + 1, lines++) {
-        snprintf(line, sizeof line, "%.*s\n", (int)strcspn(c, "\n"), c);
-        file_text(odd_path("line.txt"), line);
-        snprintf(line, sizeof line,
-                 "truncation " OF "--scheme transformer,heun --halvings 4 --sentences 1 --out "
-                 "@truncation%d",
-                 lines);
-        trotter(line);
-    }
+    file_text(odd_path("line.txt"), strstr(tokens, "\xe2\x80\xae"));
     trotter("attention " OF "--out @maps");
+    trotter("truncation " OF "--scheme transformer --halvings 4 --sentences 1 --out @truncation");
     trotter("truncation " OF "--scheme transformer,heun --jacobian --out @jacobian");
     trotter("truncation " OF "--scheme transformer,heun --refine 2 --out @refine");
 }
@@ -316,35 +306,6 @@ TEST(test_drawn)
     for (size_t at = 0; next_script(&at, &script, &fault);)
         if (!strstr(script, "/runs/")) draw_script(script); /* those are like train's */
     assert_int_equal(find_canaries(), 0);
-}
-
-/* Counts how often `mark` stands in item i of a drawing, from 1. */
-static int count_marks(const char *svg, int i, const char *mark)
-{
-    char begin[64];
-    int n = 0;
-    snprintf(begin, sizeof begin, "<g id=\"gnuplot_plot_%d\"", i);
-    const char *at = strstr(svg, begin);
-    if (!at) return 0;
-    const char *end = strstr(at + 1, "<g id=\"gnuplot_plot_");
-    for (; (at = strstr(at, mark)) && (!end || at < end); at += strlen(mark)) n++;
-    return n;
-}
-
-/* Whatever the token is, its curve is there: lines of the exact flow, points of the network. */
-TEST(test_tokens)
-{
-    const char *script, *fault;
-    int curves = 0;
-    need_tool("gnuplot");
-    for (size_t at = 0; next_script(&at, &script, &fault);) {
-        if (!is_plot(script, "path")) continue;
-        const char *svg = draw_script(script);
-        for (int i = 1; count_marks(svg, i, "<g id"); i++, curves++)
-            if (count_marks(svg, i, i % 2 ? " L" : "<use") < 3)
-                fail_msg("%s: no curve %d", script, i);
-    }
-    assert_int_equal(curves, 2 * TOKENS);
 }
 
 /* Returns the colour of the script's item whose title begins with `name`; "" where there is none. */
