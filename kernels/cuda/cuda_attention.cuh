@@ -353,11 +353,6 @@ static inline int aligned(const void *p)
     return (uintptr_t)p % sizeof(float4) == 0;
 }
 
-static size_t lesser(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns the rows of `relative` that are read: causal rows see nothing behind them. */
 static size_t rows_met(const Attention *a)
 {
@@ -390,8 +385,8 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
                (float)a->longest_span,
                (float)a->ramp,
                keep_of(&a->drop)};
-    p.tiles = (int)lesser(lesser(blocks_for(length, side), TILES_MOST), most);
-    p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
+    p.tiles = (int)least(least(blocks_for(length, side), TILES_MOST), most);
+    p.lanes = p.tiles ? least(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && p.ldq % 4 == 0 && p.ldk % 4 == 0 && aligned(a->q) && aligned(a->k) &&
              aligned(a->v);
     p.scale = (float)(1 / sqrt((double)p.E));

@@ -140,10 +140,7 @@ static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_
     for (size_t i = 0; i == 0 || i < n; i += LIN_TERMS) {
         Terms t = terms_of(least(n - i, LIN_TERMS), term + i);
         Deal d = deal(N, D, &t, r);
-        if (d.w)
-            RUN((lin_kernel<4>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
-        else
-            RUN((lin_kernel<1>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
+        RUN_WIDE(d.w, lin_kernel, d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
     }
 }
 
@@ -225,10 +222,8 @@ static void cuda_lin_back(size_t N, size_t D, size_t n, const LinTerm *term, con
         Deal d = deal(N, D, &t, dr);
         int wanted = 0;
         for (int k = 0; k < t.n; k++) wanted |= t.term[k].dx != NULL;
-        if (wanted && d.w)
-            RUN((lin_back_kernel<4>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, dr);
-        else if (wanted)
-            RUN((lin_back_kernel<1>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, dr);
+        if (wanted)
+            RUN_WIDE(d.w, lin_back_kernel, d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, dr);
         factors_back(N, D, count, term + i, &t, dr);
     }
 }
