@@ -87,6 +87,10 @@ void flow_free(ExactFlow *f);
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
 
+/* Adds the term c v (N) to `leading`, and to the list of t where it has a name and there is room. */
+void terms_add(const Truncator *u, double c, const double *v, double displacement, const char *name,
+               Truncation *t);
+
 /* truncation_sets.c: x'y's coefficients where sets differ; *differ: some is not zero. */
 int sets_prepare(Scheme *s, int *differ);
 int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,

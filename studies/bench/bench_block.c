@@ -83,10 +83,7 @@ static int new_model(Block *b)
                           .max_source_length = s->T,
                           .seed = 1};
     Plan *plan;
-    if (b->encoder)
-        TRY(bridge_plan_pair(b->encoder, b->scheme, &bridge, &plan));
-    else
-        TRY(bridge_plan(b->scheme, &bridge, &plan));
+    TRY(bridge_plan_pair(b->encoder, b->scheme, &bridge, &plan));
     b->macs = plan_macs(plan, s->D, s->T) + (double)s->D * (double)s->V;
     return model_new(&config, plan, products_of(b->backend), 1, &b->m);
 }
