@@ -15,7 +15,8 @@ static const double rounding = 1e-12;
 /* Largest distance from the layer's state where a step may begin: five steps at h = 1. */
 static const double farthest = 4;
 
-System *flow_system(Truncator *u, const double weight[COLOURS])
+/* Returns the system whose flow is computed, with these weights of its operators. */
+static System *flow_system(Truncator *u, const double weight[COLOURS])
 {
     for (int op = 0; op < COLOURS; op++) u->field->weight[op] = weight[op];
     return u->options.field == FIELD_LAYER ? &u->field->layer_flow : &u->field->whole;

@@ -73,9 +73,7 @@ struct Truncator {
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
 
-/* truncation_flow.c. Returns the system whose flow is computed, with these weights of its operators. */
-System *flow_system(Truncator *u, const double weight[COLOURS]);
-/* flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
+/* truncation_flow.c. flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
  * time it covers. */
 double flow_time(const Truncator *u, int history);
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
