@@ -33,23 +33,20 @@ typedef struct {
  * table_start. Equal argument rows share a register; a dense scheme's update reads each older slope with a separate
  * weight. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
-/* Compiles as bridge_plan does. state (layers + 1) out: the register of the state that enters each layer, and the
- * output. */
-int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state);
 
 /* Compiles a network of two sides: encoder_layers steps of a scheme of F and G on the source, a final norm (NORM_PRE),
  * then `layers` steps of a decoder's scheme on the target, whose C is cross-attention to the encoder's output. Sets of
  * C count like those of F: inner width (M - 2 d (f + c - 2)) / g. A scheme with the wrong number of colours:
- * ERR_INPUT. */
+ * ERR_INPUT. encoder NULL: as bridge_plan. */
 int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o,
                      Plan **out);
-/* Registers of the states, for either side as bridge_plan_states gives them. */
+/* Registers of the states: of that which enters each layer of a side, and of the side's output. */
 typedef struct {
-    int *at[SIDES]; /* (layers + 1), allocated by the caller */
-    int memory;     /* register that cross-attention reads */
-} PairStates;
-int bridge_plan_pair_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
-                            Plan **out, PairStates *states);
+    int *at[SIDES]; /* (layers + 1), allocated by the caller; NULL: not told */
+    int memory;     /* register that cross-attention reads; -1: one side */
+} PlanStates;
+int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                       Plan **out, PlanStates *states);
 
 /* Checks whether a scheme can be compiled. ERR_INPUT, with words on what to write instead, where it is made of exact
  * flows or has implicit stages. */

@@ -378,8 +378,8 @@ static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
     return 0;
 }
 
-/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as in bridge_plan_states,
- * or NULL. */
+/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as in PlanStates, or
+ * NULL. */
 static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t layers, int side,
                       int begin, int memory, int *draws, int *state)
 {
@@ -408,46 +408,20 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     return code;
 }
 
-int bridge_plan_states(const Table *t, const BridgeOptions *o, Plan **out, int *state)
-{
-    int draws = 0;
-    *out = NULL;
-    TRY(check_options(t, o, o->layers));
-    if (t->colours > 2)
-        return error_set(ERR_INPUT,
-                         "%s: its C is cross-attention, which reads an encoder's output, and a "
-                         "language model has no encoder; take a scheme of F and G",
-                         t->name);
-    Plan *plan = plan_new(o->layers);
-    if (plan) plan->post = o->norm == NORM_POST, plan->bidirectional = o->bidirectional;
-    int code =
-        plan ? add_layers(plan, t, o, o->layers, SIDE_TARGET, 0, -1, &draws, state) : ERR_MEMORY;
-    if (code == 0)
-        *out = plan;
-    else
-        plan_free(plan);
-    return code;
-}
+/* ---- sides ---------------------------------------------------------------------------------------------- */
 
-int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
+static int check_colours(const Table *encoder, const Table *decoder)
 {
-    return bridge_plan_states(t, o, out, NULL);
-}
-
-/* ---- two sides ------------------------------------------------------------------------------------------ */
-
-static int check_pair(const Table *encoder, const Table *decoder)
-{
-    if (encoder->colours > 2)
-        return error_set(
-            ERR_INPUT,
-            "%s: its C is cross-attention, which reads an encoder's output; an encoder "
-            "takes a scheme of F and G",
-            encoder->name);
-    if (decoder->colours == 2)
+    static const char reads[] = "%s: its C is cross-attention, which reads an encoder's output%s";
+    if (encoder && encoder->colours > 2)
+        return error_set(ERR_INPUT, reads, encoder->name, "; an encoder takes a scheme of F and G");
+    if (encoder && decoder->colours == 2)
         return error_set(ERR_INPUT,
                          "%s: a decoder reads the encoder's output by C; %s-decoder has it",
                          decoder->name, decoder->name);
+    if (!encoder && decoder->colours > 2)
+        return error_set(ERR_INPUT, reads, decoder->name,
+                         ", and a language model has no encoder; take a scheme of F and G");
     return 0;
 }
 
@@ -459,39 +433,47 @@ static int add_memory(Plan *plan)
     return slot < 0 ? slot : plan_norm(plan, slot, plan->output);
 }
 
-static int add_pair(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
-                    size_t above, PairStates *s)
+static int add_sides(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                     size_t above, PlanStates *s)
 {
     int draws = 0;
-    TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws,
-                   s ? s->at[SIDE_SOURCE] : NULL));
-    int memory = add_memory(plan);
-    if (memory < 0) return memory;
-    if (s) s->memory = memory;
-    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, memory, &draws,
-                      s ? s->at[SIDE_TARGET] : NULL);
+    s->memory = -1;
+    if (encoder) {
+        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws, s->at[SIDE_SOURCE]));
+        s->memory = add_memory(plan);
+        if (s->memory < 0) return s->memory;
+    }
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, s->memory, &draws,
+                      s->at[SIDE_TARGET]);
 }
 
-int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o, Plan **out)
+int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
+                       Plan **out, PlanStates *states)
 {
-    return bridge_plan_pair_states(encoder, decoder, o, out, NULL);
-}
-
-int bridge_plan_pair_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
-                            Plan **out, PairStates *states)
-{
+    PlanStates untold = {0};
     size_t above = o->encoder_layers ? o->encoder_layers : o->layers;
     *out = NULL;
-    TRY(check_options(encoder, o, above));
+    if (encoder) TRY(check_options(encoder, o, above));
     TRY(check_options(decoder, o, o->layers));
-    TRY(check_pair(encoder, decoder));
-    Plan *plan = plan_new_pair(above, o->layers);
+    TRY(check_colours(encoder, decoder));
+    Plan *plan = encoder ? plan_new_pair(above, o->layers) : plan_new(o->layers);
     if (!plan) return ERR_MEMORY;
     plan->post = o->norm == NORM_POST;
-    int code = add_pair(plan, encoder, decoder, o, above, states);
+    plan->bidirectional = !encoder && o->bidirectional;
+    int code = add_sides(plan, encoder, decoder, o, above, states ? states : &untold);
     if (code == 0)
         *out = plan;
     else
         plan_free(plan);
     return code;
+}
+
+int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o, Plan **out)
+{
+    return bridge_plan_states(encoder, decoder, o, out, NULL);
+}
+
+int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out)
+{
+    return bridge_plan_states(NULL, t, o, out, NULL);
 }

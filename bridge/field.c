@@ -26,23 +26,16 @@ static void evaluate(const System *s, int kind, int set, const double *y, double
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = NAN;
 }
 
-static void attention(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)t;
-    evaluate(s, SLOT_ATTENTION, set, y, dy);
-}
-
-static void feedforward(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)t;
-    evaluate(s, SLOT_FEEDFORWARD, set, y, dy);
-}
-
-static void cross(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)t;
-    evaluate(s, SLOT_CROSS, set, y, dy);
-}
+/* Makes the field of a kind of sublayer. */
+#define FIELD(name, kind)                                                             \
+    static void name(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                 \
+        (void)t;                                                                      \
+        evaluate(s, kind, set, y, dy);                                                \
+    }
+FIELD(attention, SLOT_ATTENTION)
+FIELD(feedforward, SLOT_FEEDFORWARD)
+FIELD(cross, SLOT_CROSS)
 
 static int check(const Model *m, const LayerOf *of)
 {

@@ -23,10 +23,10 @@ static const double power_enough = 1e-6;
 typedef struct {
     const System *s; /* system of the first n tokens */
     size_t N, d;
-    size_t block; /* coordinates of a diagonal block; the columns behind it are zero */
-    int colours;
-    double *y, *step, *work; /* (N), (N), (2, N) */
-    gsl_matrix *J;           /* (N, N) */
+    size_t block;          /* coordinates of a diagonal block; the columns behind it are zero */
+    int colours;           /* operators to study: 1 where L is the field */
+    double *work;          /* (4, N) */
+    gsl_matrix *J, *total; /* (N, N) */
 } Columns;
 
 /* Returns the square root of the largest eigenvalue of J^T J; NaN: out of memory. */
@@ -70,11 +70,11 @@ static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)
     return code;
 }
 
-static int gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
+static int gather(const Columns *c, int op, Jacobian *out)
 {
     size_t b = c->block;
     out->lipschitz[op] = largest_singular(c->J);
-    gsl_matrix_add(total, c->J);
+    gsl_matrix_add(c->total, c->J);
     if (!(out->blocks[op] = memory_new(c->N * b, sizeof(double)))) return ERR_MEMORY;
     for (size_t row = 0; row < c->N; row++)
         memcpy(out->blocks[op] + row * b, gsl_matrix_const_ptr(c->J, row, row / b * b),
@@ -82,44 +82,31 @@ static int gather(gsl_matrix *total, const Columns *c, int op, Jacobian *out)
     return 0;
 }
 
-static int study(Columns *c, gsl_matrix *total, int layer_field, Jacobian *out)
+static int study(const Columns *c, const double *x, Jacobian *out)
 {
-    gsl_matrix_set_zero(total);
-    for (int op = 0; op < (layer_field ? 1 : c->colours); op++) {
-        differentials_jacobian(c->s, op, 1, 0, c->step, c->y, c->work, c->J->data);
-        TRY(gather(total, c, op, out));
+    double *step = c->work + 2 * c->N, *y = step + c->N, size = truncation_rms(c->N, x);
+    memcpy(y, x, c->N * sizeof *x);
+    for (size_t i = 0; i < c->N; i++) step[i] = 1e-5 * (size > 0 ? size : 1);
+    gsl_matrix_set_zero(c->total);
+    for (int op = 0; op < c->colours; op++) {
+        differentials_jacobian(c->s, op, 1, 0, step, y, c->work, c->J->data);
+        TRY(gather(c, op, out));
     }
     for (size_t at = 0; at < c->N; at += c->block)
-        TRY(block_eigenvalues(total, at, c->block, out->eigen + at));
+        TRY(block_eigenvalues(c->total, at, c->block, out->eigen + at));
     return 0;
 }
 
-static int columns_new(Columns *c, const double *x)
+/* Studies the layer at x; GSL's handler of errors is off. */
+static int with_handler_off(Columns *c, const double *x, Jacobian *out)
 {
-    c->y = memory_new(4 * c->N, sizeof *c->y);
+    c->work = memory_new(4 * c->N, sizeof *c->work);
     c->J = gsl_matrix_alloc(c->N, c->N);
-    if (!c->y || !c->J) return ERR_MEMORY;
-    c->step = c->y + c->N;
-    c->work = c->step + c->N;
-    memcpy(c->y, x, c->N * sizeof *x);
-    double size = truncation_rms(c->N, x);
-    for (size_t i = 0; i < c->N; i++) c->step[i] = 1e-5 * (size > 0 ? size : 1);
-    return 0;
-}
-
-static void columns_free(Columns *c)
-{
-    memory_free(c->y);
+    c->total = gsl_matrix_alloc(c->N, c->N);
+    int code = c->work && c->J && c->total ? study(c, x, out) : ERR_MEMORY;
+    memory_free(c->work);
     if (c->J) gsl_matrix_free(c->J);
-}
-
-static int with_handler_off(Columns *c, const double *x, int layer_field, Jacobian *out)
-{
-    gsl_matrix *total = gsl_matrix_alloc(c->N, c->N);
-    int code = total ? columns_new(c, x) : ERR_MEMORY;
-    if (code == 0) code = study(c, total, layer_field, out);
-    columns_free(c);
-    if (total) gsl_matrix_free(total);
+    if (c->total) gsl_matrix_free(c->total);
     return code == ERR_MEMORY ? error_set(ERR_MEMORY, "out of memory: a Jacobian") : code;
 }
 
@@ -144,12 +131,11 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
                  .N = n * d,
                  .d = d,
                  .block = causal ? d : n * d,
-                 .colours = u->colours};
+                 .colours = layer_field ? 1 : u->colours};
     out->block = c.block;
     out->eigen = memory_new(n * d, sizeof *out->eigen);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, layer_field, out)
-                          : ERR_MEMORY;
+    int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, out) : ERR_MEMORY;
     gsl_set_error_handler(handler);
     layer_field_free(f);
     if (code != 0) jacobian_free(out);

@@ -70,25 +70,18 @@ static int gate(void *arg, const PlanInstr *in)
     return code;
 }
 
-static int make_plan(const Model *m, const States *s, Plan **plan, PairStates *p)
+static int follow(Model *m, const States *s, PlanStates *p)
 {
+    size_t d = model_config(m)->width;
     const size_t *layers = model_plan(m)->layers;
     BridgeOptions o = {.layers = layers[SIDE_TARGET],
                        .encoder_layers = layers[SIDE_SOURCE],
-                       .width = model_config(m)->width,
+                       .width = d,
                        .inner = 1,
                        .match = MATCH_NONE};
-    if (model_plan(m)->sides == 1)
-        return bridge_plan_states(s->table[SIDE_TARGET], &o, plan, p->at[SIDE_TARGET]);
-    return bridge_plan_pair_states(s->table[SIDE_SOURCE], s->table[SIDE_TARGET], &o, plan, p);
-}
-
-static int follow(Model *m, const States *s, PairStates *p)
-{
-    size_t d = model_config(m)->width;
     const double *const begin[SIDES] = {s->state[SIDE_TARGET], s->state[SIDE_SOURCE]};
     Plan *plan;
-    TRY(make_plan(m, s, &plan, p));
+    TRY(bridge_plan_states(s->table[SIDE_SOURCE], s->table[SIDE_TARGET], &o, &plan, p));
     PlanValues v = {.plan = plan,
                     .N = s->n[SIDE_TARGET],
                     .M = s->n[SIDE_SOURCE],
@@ -111,7 +104,7 @@ static int follow(Model *m, const States *s, PairStates *p)
 
 int bridge_states(Model *m, States *s)
 {
-    PairStates p = {0};
+    PlanStates p = {0};
     int code = 0;
     for (int side = 0; side < SIDES; side++)
         if (!(p.at[side] = memory_new(model_plan(m)->layers[side] + 1, sizeof(int))))

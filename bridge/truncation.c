@@ -242,8 +242,9 @@ static size_t first_point(const Truncation *t)
     return t->network ? 1 : 0;
 }
 
-/* Finds the largest h from which all points down to the finest usable follow h^(order + 1). */
-static void find_asymptotic(Truncation *t)
+/* Finds the slope of the points that exist (a NaN floor would let any error pass), and the largest h from which all
+ * points down to the finest usable follow h^(order + 1). */
+static void judge(Truncation *t)
 {
     FitPoint p[TRUNCATION_POINTS];
     const TruncationPoint *of[TRUNCATION_POINTS];
@@ -252,31 +253,15 @@ static void find_asymptotic(Truncation *t)
         const TruncationPoint *q = of[n] = &t->point[j];
         if (!isnan(q->error)) p[n++] = (FitPoint){q->h, q->error, q->floor};
     }
+    Fit f = fit_order(p, n);
+    t->slope = f.slope;
+    t->tolerance = f.tolerance;
     fit_range(p, n, &first, &end);
     for (size_t i = end; i > first + 1; i--) {
         if (!(fabs(neighbour_slope(p + i - 2) - t->order - 1) <= near_slope)) break;
         if (!leads(t, of[i - 1]) || !leads(t, of[i - 2])) break;
         t->asymptotic = p[i - 2].h;
     }
-}
-
-/* Copies the points that exist to p and returns their number. A NaN floor would let any error pass. */
-static size_t fit_points(const Truncation *t, FitPoint *p)
-{
-    size_t n = 0;
-    for (size_t j = first_point(t); j < t->points; j++)
-        if (!isnan(t->point[j].error))
-            p[n++] = (FitPoint){t->point[j].h, t->point[j].error, t->point[j].floor};
-    return n;
-}
-
-static void judge(Truncation *t)
-{
-    FitPoint p[TRUNCATION_POINTS];
-    size_t n = fit_points(t, p);
-    Fit f = fit_order(p, n);
-    t->slope = f.slope;
-    t->tolerance = f.tolerance;
 }
 
 /* Judges the remainder: the errors without their leading terms. The `accuracy` of these is its floor. */
@@ -338,9 +323,8 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     for (int op = 0; op < COLOURS; op++) t->time[op] = weight[op];
     t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
-    judge(t);
     if (u->options.terms) TRY(add_terms(u, s, f, t));
-    find_asymptotic(t);
+    judge(t);
     if (s->network) TRY(first_step(u, weight, 1, &t->point[0]));
     return bridge_system_failed(u->field->raw);
 }

@@ -183,7 +183,7 @@ typedef struct {
 int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
                        const TruncationOptions *o, TruncationSummary *out);
 
-/* ---- path.c: the exact path ------------------------------------------------------------------------- */
+/* ---- truncation_flow.c: the exact path ------------------------------------------------------------------------- */
 
 /* Returns the states (layers + 1, n d) that enter each layer of the sentence, and the last layer's output, by the
  * network's own steps. They are borrowed until the next sentence. */

@@ -117,18 +117,13 @@ static void name_colour(const Table *t, const Eval *c, char name[16])
 static void add_pair(const Truncator *u, const Scheme *s, size_t i, size_t j, const double *v,
                      double displacement, Truncation *t)
 {
-    char a[16], b[16];
+    char a[16], b[16], name[sizeof t->term->name];
     double c = s->pair[i * s->colours + j];
-    if (c == 0) return;
-    for (size_t k = 0; k < u->N; k++) u->leading[k] += c * v[k];
-    if (t->terms == TRUNCATION_TERMS) return;
-    TruncationTerm *term = &t->term[t->terms++];
     Eval x = colour(s->table, i), y = colour(s->table, j);
     name_colour(s->table, &x, a);
     name_colour(s->table, &y, b);
-    snprintf(term->name, sizeof term->name, "%s'%s", a, b);
-    term->coefficient = c;
-    term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
+    snprintf(name, sizeof name, "%s'%s", a, b);
+    if (c != 0) terms_add(u, c, v, displacement, name, t);
 }
 
 /* Adds x'y and y'x of a pair of colours, or x'x where they are the same. */

@@ -25,10 +25,9 @@ Spread spread_of(double *x, size_t n)
         if (!isnan(x[i])) x[kept++] = x[i];
     if (kept == 0) return (Spread){NAN, NAN, NAN};
     gsl_sort(x, 1, kept);
-    Spread s = {gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.25),
-                gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.5),
-                gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.75)};
-    return s;
+    return (Spread){gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.25),
+                    gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.5),
+                    gsl_stats_quantile_from_sorted_data(x, 1, kept, 0.75)};
 }
 
 /* Collected numbers, with room for every pair of sentence and layer. */
@@ -82,10 +81,9 @@ int truncation_summary(Model *m, const Table *trained, const Table *scheme, cons
     Truncator *u;
     *out = (TruncationSummary){0};
     TRY(truncator_new(m, trained, o, &u));
-    Collection c = {memory_new(most, sizeof(double)), memory_new(most, sizeof(double)),
-                    memory_new(most, sizeof(double)), 0, out};
-    int code =
-        c.relative && c.leading && c.slope ? run(u, layers, scheme, s, o->stop, &c) : ERR_MEMORY;
+    double *all = memory_new(3 * most, sizeof *all);
+    Collection c = {all, all ? all + most : NULL, all ? all + 2 * most : NULL, 0, out};
+    int code = all ? run(u, layers, scheme, s, o->stop, &c) : ERR_MEMORY;
     if (code == 0) {
         out->relative = spread_of(c.relative, out->measured);
         out->leading = spread_of(c.leading, out->measured);
@@ -93,9 +91,7 @@ int truncation_summary(Model *m, const Table *trained, const Table *scheme, cons
         out->slope = spread_of(c.slope, out->measured);
         if (out->measured) out->smooth /= (double)out->measured;
     }
-    memory_free(c.relative);
-    memory_free(c.leading);
-    memory_free(c.slope);
+    memory_free(all);
     truncator_free(u);
     return code;
 }

@@ -44,15 +44,13 @@ static void name_term(const Scheme *s, const Forest *f, size_t tree, char *name,
     snprintf(name, bytes, "%.*s", (int)bytes - 1, text);
 }
 
-static void add_term(const Truncator *u, const Scheme *s, const Kept *k, size_t tree,
-                     double displacement, Truncation *t)
+void terms_add(const Truncator *u, double c, const double *v, double displacement, const char *name,
+               Truncation *t)
 {
-    double c = s->coefficient[tree];
-    const double *v = k->found.value + tree * u->N;
     for (size_t i = 0; i < u->N; i++) u->leading[i] += c * v[i];
-    if (s->order > 2 || t->terms == TRUNCATION_TERMS) return;
+    if (!*name || t->terms == TRUNCATION_TERMS) return;
     TruncationTerm *term = &t->term[t->terms++];
-    name_term(s, k->forest, tree, term->name, sizeof term->name);
+    snprintf(term->name, sizeof term->name, "%s", name);
     term->coefficient = c;
     term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
 }
@@ -68,8 +66,12 @@ int terms_find(Truncator *u, const Scheme *s, const double *y, double displaceme
     *told = differentials_work(s->forest, s->order + 1, s->one) <= work_most;
     if (!*told) return 0;
     TRY(keep(u, s, y, &k));
-    for (size_t i = 0; i < s->forest->count; i++)
-        if (s->coefficient[i] != 0) add_term(u, s, k, i, displacement, t);
+    for (size_t i = 0; i < s->forest->count; i++) {
+        char name[sizeof t->term->name] = "";
+        if (s->coefficient[i] == 0) continue;
+        if (s->order <= 2) name_term(s, k->forest, i, name, sizeof name);
+        terms_add(u, s->coefficient[i], k->found.value + i * u->N, displacement, name, t);
+    }
     *accuracy = k->found.accuracy;
     return 0;
 }

@@ -73,9 +73,7 @@ struct Truncator {
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
 
-/* truncation_flow.c. Returns the system whose flow is computed, with these weights of its operators. */
-System *flow_system(Truncator *u, const double weight[COLOURS]);
-/* flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
+/* truncation_flow.c. flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
  * time it covers. */
 double flow_time(const Truncator *u, int history);
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
@@ -86,6 +84,10 @@ void flow_free(ExactFlow *f);
  * and sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
+
+/* Adds the term c v (N) to `leading`, and to the list of t where it has a name and there is room. */
+void terms_add(const Truncator *u, double c, const double *v, double displacement, const char *name,
+               Truncation *t);
 
 /* truncation_sets.c: x'y's coefficients where sets differ; *differ: some is not zero. */
 int sets_prepare(Scheme *s, int *differ);

@@ -27,18 +27,15 @@ static int needs(const char *what)
 }
 
 /* Return 0, or ERR_INPUT with words. The built-in takes only a literal. */
-static int runs_v2(void)
-{
-    return __builtin_cpu_supports("x86-64-v2") ? 0 : needs("x86-64-v2");
-}
-static int runs_v3(void)
-{
-    return __builtin_cpu_supports("x86-64-v3") ? 0 : needs("x86-64-v3");
-}
-static int runs_v4(void)
-{
-    return __builtin_cpu_supports("x86-64-v4") ? 0 : needs("x86-64-v4");
-}
+#define RUNS(level)                                                                    \
+    static int runs_##level(void)                                                      \
+    {                                                                                  \
+        return __builtin_cpu_supports("x86-64-" #level) ? 0 : needs("x86-64-" #level); \
+    }
+RUNS(v2)
+RUNS(v3)
+RUNS(v4)
+
 static int runs_bf16(void)
 {
     if (__builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16")) return 0;

@@ -292,6 +292,19 @@ struct Backend {
                  double eps, double clip, double decay, const Step *s);
 };
 
+/* The members of a table from `fill` on: the functions of these names behind a prefix, but for the three given. */
+/* clang-format off */
+#define BACKEND_KERNELS(prefix, gemm_, attention_, attention_back_)                                     \
+    .fill = prefix##fill, .copy = prefix##copy, .clamp = prefix##clamp, .gemm = gemm_,                  \
+    .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
+    .attention_back = attention_back_, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
+    .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \
+    .bias_act = prefix##bias_act, .bias_act_back = prefix##bias_act_back, .lin = prefix##lin,           \
+    .lin_back = prefix##lin_back, .gate = prefix##gate, .gate_back = prefix##gate_back,                 \
+    .embed = prefix##embed, .embed_back = prefix##embed_back, .cross_entropy = prefix##cross_entropy,   \
+    .best = prefix##best, .loss = prefix##loss, .norm2 = prefix##norm2, .adam = prefix##adam
+/* clang-format on */
+
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
 {
     return (char *)p + i * b->size;

@@ -89,6 +89,8 @@ static void *open_of_python(const char *const *names)
 void *installed_open(const char *const *names)
 {
     static const char *const variable[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    char local[PATH_MAX] = "";
+    const char *home = getenv("HOME"), *const prefix[] = {local, "/usr/local", "/usr"};
     void *library = NULL;
     for (const char *const *n = names; !library && *n; n++) {
         library = dlopen(*n, RTLD_NOW | RTLD_LOCAL);
@@ -99,12 +101,8 @@ void *installed_open(const char *const *names)
     for (size_t i = 0; !library && i < sizeof variable / sizeof *variable; i++)
         library = open_behind(getenv(variable[i]), wheels, names);
     if (!library) library = open_of_python(names);
-    if (!library && getenv("HOME")) {
-        char local[PATH_MAX];
-        if (snprintf(local, sizeof local, "%s/.local", getenv("HOME")) < (int)sizeof local)
-            library = open_behind(local, wheels, names);
-    }
-    if (!library) library = open_behind("/usr/local", wheels, names);
-    if (!library) library = open_behind("/usr", wheels, names);
+    if (home) snprintf(local, sizeof local, "%s/.local", home);
+    for (size_t i = 0; !library && i < sizeof prefix / sizeof *prefix; i++)
+        library = open_behind(prefix[i], wheels, names);
     return library;
 }

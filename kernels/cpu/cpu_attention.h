@@ -245,7 +245,7 @@ static void add_relative(const Head *p, const Tile *t, const real *q, real *S)
         real *s = S + i * BLOCK;
         const real *b = B + i * BAND;
         for (size_t j = 0; j < x.near; j++) s[j] += b[0];
-        add_row(x.far - x.near, b + x.row, s + x.near);
+        add_scaled(x.far - x.near, 1, b + x.row, s + x.near);
         for (size_t j = x.far; j < x.end; j++) s[j] += b[t->bands - 1];
     }
 }
@@ -383,7 +383,7 @@ static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const
         real *w = W + i * BAND;
         const real *s = dS + i * BLOCK;
         for (size_t j = 0; j < x.near; j++) w[0] += s[j];
-        add_row(x.far - x.near, s + x.near, w + x.row);
+        add_scaled(x.far - x.near, 1, s + x.near, w + x.row);
         for (size_t j = x.far; j < x.end; j++) w[t->bands - 1] += s[j];
     }
     const real *relative = (const real *)p->a->relative + t->lo * p->E;

@@ -61,16 +61,21 @@ static inline int is_behind(real x, int32_t i, real y, int32_t j)
     return x < y || (x == y && i > j);
 }
 
+static inline void exchange(real *x, int32_t *index, size_t i, size_t j)
+{
+    real t = x[i];
+    int32_t k = index[i];
+    x[i] = x[j], index[i] = index[j];
+    x[j] = t, index[j] = k;
+}
+
 /* Restores a heap of n, the last in order on top, after a change of its top. */
 static void heap_down(size_t n, real *x, int32_t *index)
 {
     for (size_t i = 0, c; (c = 2 * i + 1) < n; i = c) {
         if (c + 1 < n && is_behind(x[c + 1], index[c + 1], x[c], index[c])) c++;
         if (!is_behind(x[c], index[c], x[i], index[i])) return;
-        real t = x[i];
-        int32_t k = index[i];
-        x[i] = x[c], index[i] = index[c];
-        x[c] = t, index[c] = k;
+        exchange(x, index, i, c);
     }
 }
 
@@ -79,10 +84,7 @@ static void heap_up(size_t i, real *x, int32_t *index)
     for (size_t up; i > 0; i = up) {
         up = (i - 1) / 2;
         if (!is_behind(x[i], index[i], x[up], index[up])) return;
-        real t = x[i];
-        int32_t k = index[i];
-        x[i] = x[up], index[i] = index[up];
-        x[up] = t, index[up] = k;
+        exchange(x, index, i, up);
     }
 }
 
@@ -115,10 +117,7 @@ static void best_row(size_t V, size_t K, const real *z, int32_t *index, real *va
         }
     }
     for (size_t n = K; n-- > 1;) {
-        real t = value[0];
-        int32_t k = index[0];
-        value[0] = value[n], index[0] = index[n];
-        value[n] = t, index[n] = k;
+        exchange(value, index, 0, n);
         heap_down(n, value, index);
     }
     for (size_t i = 0; i < K; i++)

@@ -178,12 +178,6 @@ static const struct {
                  [ACT_GELU] = {gelu_row, gelu_row_back},
                  [ACT_TANH] = {tanh_row, tanh_row_back}};
 
-static void add_row(size_t n, const real *restrict x, real *restrict y)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) y[i] += x[i];
-}
-
 static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
 {
     for (size_t c = 0; c < D; c += TILE) {
@@ -251,11 +245,11 @@ static void rows_back(RowBack *row_back, size_t N, size_t M, const real *u, cons
                     real room[TILE], *d = there ? du + at : room;
                     if (!there) lin_row(M, c + k, tile, terms, term, r, d);
                     row_back(tile, u ? u + at : NULL, y ? y + at : NULL, drop, at, d);
-                    add_row(tile, d, sum + k);
+                    add_scaled(tile, 1, d, sum + k);
                     if (!there) memcpy(du + at, d, tile * sizeof *d);
                 }
 #pragma omp ordered
-            if (db) add_row(n, sum, db + c);
+            if (db) add_scaled(n, 1, sum, db + c);
         }
     }
 }

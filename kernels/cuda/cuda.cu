@@ -7,7 +7,7 @@
  * allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh and cuda_twin.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
  * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -16,7 +16,6 @@
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/cuda/cuda_memory.cuh"
 #include "kernels/cuda/cuda_factor.cuh"
-#include "kernels/cuda/cuda_twin.cuh"
 #include "kernels/cuda/cuda_product.cuh"
 #include "kernels/cuda/cuda_linear.cuh"
 #include "kernels/cuda/cuda_drop.cuh"
@@ -51,6 +50,12 @@ static int driver_serves(void)
         driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 }
 
+static int unusable(cudaError_t code)
+{
+    return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s: %s)", cudaGetErrorName(code),
+                     cudaGetErrorString(code));
+}
+
 static int device_serves(void)
 {
     enum { OLDEST = 80 };
@@ -70,9 +75,7 @@ static int device_serves(void)
     if (code == cudaSuccess)
         code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, d);
     (void)cudaGetLastError();
-    if (code != cudaSuccess)
-        return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s: %s)",
-                         cudaGetErrorName(code), cudaGetErrorString(code));
+    if (code != cudaSuccess) return unusable(code);
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
     cuda.processors = (size_t)processors;
     if (10 * major + minor >= OLDEST) return 0;
@@ -86,8 +89,7 @@ static int stream_ready(void)
     (void)cudaGetLastError();
     if (code == cudaSuccess) return 0;
     cuda.stream = NULL;
-    return error_set(ERR_INPUT, "the NVIDIA device cannot be used (%s: %s)", cudaGetErrorName(code),
-                     cudaGetErrorString(code));
+    return unusable(code);
 }
 
 /* Returns 0, or ERR_INPUT with a line that says what is missing. It makes once what the backends share. */
@@ -151,31 +153,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .send = cuda_send,                                                      \
         .pack = cuda_pack,                                                      \
         .receive = cuda_receive,                                                \
-        .fill = cuda_fill,                                                      \
-        .copy = cuda_copy,                                                      \
-        .clamp = cuda_clamp,                                                    \
-        .gemm = gemm_,                                                          \
-        .norm = cuda_norm,                                                      \
-        .norm_back = cuda_norm_back,                                            \
-        .attention = attention_,                                                \
-        .attention_back = attention_##_back,                                    \
-        .attend = cuda_attend,                                                  \
-        .bias_drop = cuda_bias_drop,                                            \
-        .bias_drop_back = cuda_bias_drop_back,                                  \
-        .residual = cuda_residual,                                              \
-        .bias_act = cuda_bias_act,                                              \
-        .bias_act_back = cuda_bias_act_back,                                    \
-        .lin = cuda_lin,                                                        \
-        .lin_back = cuda_lin_back,                                              \
-        .gate = cuda_gate,                                                      \
-        .gate_back = cuda_gate_back,                                            \
-        .embed = cuda_embed,                                                    \
-        .embed_back = cuda_embed_back,                                          \
-        .cross_entropy = cuda_cross_entropy,                                    \
-        .best = cuda_best,                                                      \
-        .loss = cuda_loss,                                                      \
-        .norm2 = cuda_norm2,                                                    \
-        .adam = cuda_adam,                                                      \
+        BACKEND_KERNELS(cuda_, gemm_, attention_, attention_##_back),           \
     }
 
 TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, cuda_attention, NULL, NULL, 0);

@@ -13,16 +13,6 @@
  * kernels does all. Each block sums dr in a slice of scratch, each warp sums du (of a head's span) in one, and the
  * slices are added in order (cuda_scores.cuh). No two blocks add to the same number, so the bits are the same each
  * time.
- *
- * Cost at T = 64, E = 64, S = 64, H = 8 (512 heads, one tile each, all 64 x 64 scores made, clip 8,
- * causal). Forward: 2 products of 2 x 64^3 flop, near a quarter of one: 1.18 Mflop a head, 0.60 Gflop; reads
- * 3 x 16 KiB, writes 16 KiB and 0.25 KiB: 34 MB, 18 flop a byte. Backward: 5 products and a half,
- * 2.9 Mflop a head, 1.5 Gflop; reads q, k, v, out, dout, writes dq, dk, dv: 67 MB, 22 flop a byte. By its data sheet an
- * H100 SXM has 67 Tflop/s in f32 and 3.35 TB/s, 20 flop a byte; an H200 has 4.8 TB/s, 14 flop a byte. So memory and
- * arithmetic would take about 9 + 10 us forward and 22 + 20 us backward, less where the 50 MB of L2 still hold q, k and
- * v. The exponential, the ten rounds of Philox for each four weights (some 130 integer instructions, 0.5 M for 1.0 M
- * multiply-adds of the two products) and 512 blocks on 132 multiprocessors, which is no whole number of waves, come on
- * top: arithmetic bounds it.
  */
 #ifndef TROTTER_CUDA_ATTENTION_CUH
 #define TROTTER_CUDA_ATTENTION_CUH
@@ -353,11 +343,6 @@ static inline int aligned(const void *p)
     return (uintptr_t)p % sizeof(float4) == 0;
 }
 
-static size_t lesser(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns the rows of `relative` that are read: causal rows see nothing behind them. */
 static size_t rows_met(const Attention *a)
 {
@@ -390,8 +375,8 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
                (float)a->longest_span,
                (float)a->ramp,
                keep_of(&a->drop)};
-    p.tiles = (int)lesser(lesser(blocks_for(length, side), TILES_MOST), most);
-    p.lanes = p.tiles ? lesser(p.heads, most / (size_t)p.tiles) : 0;
+    p.tiles = (int)least(least(blocks_for(length, side), TILES_MOST), most);
+    p.lanes = p.tiles ? least(p.heads, most / (size_t)p.tiles) : 0;
     p.wide = p.E % 4 == 0 && p.ldq % 4 == 0 && p.ldk % 4 == 0 && aligned(a->q) && aligned(a->k) &&
              aligned(a->v);
     p.scale = (float)(1 / sqrt((double)p.E));

@@ -5,11 +5,6 @@
 
 #include "kernels/cuda/cuda_loss.cuh"
 
-static __device__ inline size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- attention to listed rows ------------------------------------------------------------------- */
 
 /* Computes attention of single queries. A warp has a head of a query, and takes WARP keys at a time: first a lane a
@@ -29,12 +24,12 @@ static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
     if (u) end += (float)a.longest_span * fminf(fmaxf(u[h], 0), 1);
     if (u && end < (float)count) first = count - (size_t)ceilf(end); /* those before have m = 0 */
     for (size_t j0 = first; j0 < count; j0 += WARP) {
-        size_t j = j0 + lane, m = least_of(WARP, count - j0);
+        size_t j = j0 + lane, m = least(WARP, count - j0);
         float s = -INFINITY;
         if (j < count) {
             size_t x = count - 1 - j;
             const float *row = k + (size_t)key[j] * a.ldk;
-            const float *r = relative ? relative + (a.clip - least_of(x, a.clip)) * E : NULL;
+            const float *r = relative ? relative + (a.clip - least(x, a.clip)) * E : NULL;
             s = 0;
             for (size_t e = 0; e < E; e++) s += q[e] * (row[e] + (r ? r[e] : 0));
             s *= scale;

@@ -47,6 +47,14 @@ static inline void cuda_check(cudaError_t code, const char *where)
         cuda_check(cudaGetLastError(), where);                                          \
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
+/* Launches kernel<4>, which takes four numbers at a time, where w, else kernel<1>. */
+#define RUN_WIDE(w, kernel, ...)           \
+    do {                                   \
+        if (w)                             \
+            RUN((kernel<4>), __VA_ARGS__); \
+        else                               \
+            RUN((kernel<1>), __VA_ARGS__); \
+    } while (0)
 #define CALLER \
     const char *where = __builtin_FUNCTION() /* last parameter of functions that launch */
 
@@ -55,7 +63,7 @@ static inline size_t blocks_for(size_t n, size_t per_block)
     return (n + per_block - 1) / per_block;
 }
 
-static inline size_t least(size_t a, size_t b)
+static __host__ __device__ inline size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }

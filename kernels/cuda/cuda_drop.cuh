@@ -4,7 +4,7 @@
 #define TROTTER_CUDA_DROP_CUH
 
 #include "kernels/cuda/cuda_linear.cuh"
-#include "kernels/cuda/cuda_twin.cuh"
+#include "kernels/cuda/cuda_factor.cuh"
 
 /* x = (x + b) keep */
 struct BiasDrop {
@@ -77,13 +77,6 @@ static __device__ inline float gelu_slope(float u)
     return s + u * s * (1 - s) * 1.59576912160573071176f * (1 + 3 * 0.044715f * u * u);
 }
 
-/* 1 - tanh(u)^2 */
-static __device__ inline float tanh_slope(float u)
-{
-    float t = tanhf(u);
-    return 1 - t * t;
-}
-
 static __device__ inline float act_value(int act, float z)
 {
     return act == ACT_GELU ? z * gelu_sigmoid(z) : act == ACT_TANH ? tanhf(z) : z < 0 ? 0 : z;
@@ -119,32 +112,24 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
              BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
 }
 
-/* du = dy keep act'(u), and its column sums. ReLU draws no mask: y > 0 exactly where u + b was > 0 and was
- * kept. */
-struct ReluBack {
-    enum { SUMS = 1 };
-    size_t M;
-    In y;
-    const float *dy;
-    Out du;
-    float scale;
-    __device__ void begin() {}
-    template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
-    {
-        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(y, r * M + c);
-        for (int i = 0; i < W; i++) {
-            v.x[i] *= a.x[i] > 0 ? scale : 0;
-            sum->x[i] += v.x[i];
-        }
-        store(du, r * M + c, v);
-    }
-};
+/* Returns the slope at u + b; for ReLU, from y, whether it is above 0. */
+static __device__ inline float act_slope(int act, float x)
+{
+    if (act == ACT_RELU) return x > 0;
+    if (act == ACT_GELU) return gelu_slope(x);
+    float t = tanhf(x);
+    return 1 - t * t;
+}
 
-struct SmoothBack {
+/* du = dy keep act'(u), and its column sums; x is y of ReLU, u of the others. ReLU draws no mask: y > 0 exactly where u
+ * + b was > 0 and was kept; its `scale` is the factor of what was kept. */
+struct ActBack {
     enum { SUMS = 1 };
     size_t M;
     int act;
-    const float *u, *dy;
+    float scale;
+    In x;
+    const float *dy;
     Out du;
     Keep keep;
     __device__ void begin()
@@ -153,10 +138,10 @@ struct SmoothBack {
     }
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
-        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(u + r * M + c);
+        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(x, r * M + c);
         Pack<W> k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) {
-            v.x[i] *= k.x[i] * (act == ACT_GELU ? gelu_slope(a.x[i]) : tanh_slope(a.x[i]));
+            v.x[i] *= scale * k.x[i] * act_slope(act, a.x[i]);
             sum->x[i] += v.x[i];
         }
         store(du, r * M + c, v);
@@ -164,16 +149,15 @@ struct SmoothBack {
 };
 
 static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
-                               Dropout drop, const void *dy_, void *du, void *db)
+                               Dropout drop, const void *dy, void *du, void *db)
 {
-    const float *dy = (const float *)dy_;
-    Targets<1> to = {{(float *)db}};
-    if (act != ACT_RELU)
-        sum_columns(N, M, wide(M, u, dy, du),
-                    SmoothBack{M, act, (const float *)u, dy, out_of(du), keep_of(&drop)}, to);
-    else
-        sum_columns(N, M, wide(M, y, dy, du),
-                    ReluBack{M, in_of(y), dy, out_of(du), (float)(1 / (1 - drop.rate))}, to);
+    int relu = act == ACT_RELU;
+    const void *x = relu ? y : u;
+    float scale = relu ? (float)(1 / (1 - drop.rate)) : 1;
+    if (relu) drop.rate = 0;
+    sum_columns(N, M, wide(M, x, dy, du),
+                ActBack{M, act, scale, in_of(x), (const float *)dy, out_of(du), keep_of(&drop)},
+                Targets<1>{{(float *)db}});
 }
 
 #endif

@@ -140,14 +140,9 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
     float *partial = (float *)cuda_scratch(sums * sizeof *partial + 2 * N * sizeof(int32_t));
     if (!partial) return;
     int32_t *one = (int32_t *)(partial + sums), *other = one + N, *order = passes % 2 ? other : one;
-    unsigned lanes = lanes_for(D, w ? 4 : 1);
     RUN(sort_kernel, 1, SORT_THREADS, 0, N, token, passes, one, other);
-    if (w)
-        RUN((runs_kernel<4>), blocks, lanes, 0, N, D, token, order, (float)scale, keep_of(&drop),
-            dh, dE, partial);
-    else
-        RUN((runs_kernel<1>), blocks, lanes, 0, N, D, token, order, (float)scale, keep_of(&drop),
-            dh, dE, partial);
+    RUN_WIDE(w, runs_kernel, blocks, lanes_for(D, w ? 4 : 1), 0, N, D, token, order, (float)scale,
+             keep_of(&drop), dh, dE, partial);
     RUN(join_kernel, blocks > 1 ? blocks : 0, lanes_for(D, 1), 0, N, D, token, order, partial, dE);
 }
 

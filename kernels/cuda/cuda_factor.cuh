@@ -4,6 +4,10 @@
  * Numbers that only products read are written in bf16 by the kernel that makes them, so no launch rounds them and half
  * the bytes move. The address tells the form: memory from cuda_factors holds bf16, all other memory f32. A kernel
  * writes to an Out and reads from an In, which may be either of the two.
+ *
+ * Weights are kept in both forms: their twin has an element for every number, at the same place. Adam writes both. After
+ * any other write to weights (put, send, fill, copy, clamp) the numbers are rounded again, on the same stream. So a
+ * product reads the same bits as if it rounded the weights itself.
  */
 #ifndef TROTTER_CUDA_FACTOR_CUH
 #define TROTTER_CUDA_FACTOR_CUH
@@ -48,44 +52,17 @@ template <int W> static __device__ inline Pack<W> bf16_load(const uint16_t *p)
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-typedef struct FactorMemory {
-    struct FactorMemory *next;
-    const char *x;
-    size_t bytes;
-} FactorMemory;
-
-static FactorMemory *factor_memory;
-
 static int is_factor(const void *p)
 {
-    for (const FactorMemory *f = factor_memory; f; f = f->next)
-        if ((const char *)p >= f->x && (const char *)p < f->x + f->bytes) return 1;
-    return 0;
+    const Allocation *a = allocation_of(p);
+    return a && a->halves;
 }
 
 static void *cuda_factors(size_t n)
 {
-    FactorMemory *f = (FactorMemory *)memory_new(1, sizeof *f);
-    size_t bytes = n * sizeof(uint16_t);
-    void *x = f ? cuda_alloc(blocks_for(bytes, sizeof(float))) : NULL;
-    if (!x) {
-        memory_free(f);
-        return NULL;
-    }
-    *f = (FactorMemory){factor_memory, (const char *)x, bytes};
-    factor_memory = f;
+    void *x = cuda_alloc(blocks_for(n * sizeof(uint16_t), sizeof(float)));
+    if (x) allocations->halves = 1;
     return x;
-}
-
-static void factor_forget(const void *p)
-{
-    for (FactorMemory **at = &factor_memory; p && *at; at = &(*at)->next) {
-        FactorMemory *f = *at;
-        if (f->x != p) continue;
-        *at = f->next;
-        memory_free(f);
-        return;
-    }
 }
 
 /* ---- outputs and inputs of kernels -------------------------------------------------------------- */
@@ -140,6 +117,43 @@ static int factor_copy(void *y, const void *x, size_t n, CALLER)
     if (!is_factor(x) && !is_factor(y)) return 0;
     each_flat(n, wide(0, x, y), CopyFlat{in_of(x), out_of(y)}, where);
     return 1;
+}
+
+/* ---- twins: weights that are kept in bf16 too (Backend.weights) ---------------------------------- */
+
+/* Returns the twin of weights from x on, of which there are *left; NULL where x are none. */
+static uint16_t *twin_find(const void *x, size_t *left)
+{
+    const Allocation *a = allocation_of(x);
+    size_t at = a ? (size_t)((const float *)x - (const float *)a->p) : 0;
+    if (!a || !a->twin || at >= a->weights) return NULL;
+    *left = a->weights - at;
+    return a->twin + at;
+}
+
+static const uint16_t *twin_of(const void *x)
+{
+    size_t left;
+    return twin_find(x, &left);
+}
+
+static void twin_written(const void *x, size_t bytes)
+{
+    size_t left, n = bytes / sizeof(float);
+    uint16_t *y = twin_find(x, &left);
+    if (y)
+        each_flat(least(n, left), wide(0, x) && (uintptr_t)y % 8 == 0,
+                  CopyFlat{In{(const float *)x, NULL}, Out{NULL, y}});
+}
+
+static int cuda_weights(const void *x, size_t n, void *twin)
+{
+    Allocation *a = allocation_of(x);
+    if (!a || a->p != x) return error_set(ERR_MISUSE, "weights that are no allocation");
+    a->twin = (uint16_t *)twin;
+    a->weights = n;
+    twin_written(x, n * sizeof(float));
+    return 0;
 }
 
 #endif

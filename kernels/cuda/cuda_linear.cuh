@@ -1,7 +1,6 @@
 /* cuda_linear.cuh: linear combinations with learned factors. Part of cuda.cu. Formulas: cpu_linear.h.
  *
- * Terms are passed by value with the launch, LIN_TERMS at a time, so that a recording keeps them. Where
- * no factor has one number a row, the matrix is one long row.
+ * Terms are passed by value with the launch, LIN_TERMS at a time, so that a recording keeps them.
  */
 #ifndef TROTTER_CUDA_LINEAR_CUH
 #define TROTTER_CUDA_LINEAR_CUH
@@ -49,11 +48,10 @@ static __device__ inline float coefficient(const Terms *t, int i, size_t row, in
     return c;
 }
 
-/* Returns W numbers of the sum from offset f on, which lies in row `row`. */
-template <int W> static __device__ inline Pack<W> terms_at(const Terms *t, size_t row, size_t f)
+/* Adds W numbers of the terms from offset f on, which lies in row `row`, to sum. */
+template <int W>
+static __device__ inline Pack<W> terms_at(const Terms *t, size_t row, size_t f, Pack<W> sum = {})
 {
-    Pack<W> sum;
-    for (int w = 0; w < W; w++) sum.x[w] = 0;
     for (int i = 0; i < t->n; i++) {
         Pack<W> x = load<W>(t->term[i].x + f);
         float c = coefficient(t, i, row, -1);
@@ -70,81 +68,58 @@ static int terms_wide(const Terms *t)
     return w;
 }
 
-/* Computes the sum. Blocks take (row, chunk) pairs; a block's coefficients are in shared memory. `more`
- * adds to r. */
-template <int W>
-static __global__ void lin_kernel(size_t D, size_t chunks, Terms t, int more, float *r)
-{
-    __shared__ float c[LIN_TERMS];
-    size_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks, at = row * D;
-    if ((int)threadIdx.x < t.n) c[threadIdx.x] = coefficient(&t, (int)threadIdx.x, row, -1);
-    __syncthreads();
-    size_t step = chunks * blockDim.x * W;
-    for (size_t k = (chunk * blockDim.x + threadIdx.x) * W; k < D; k += step) {
-        Pack<W> sum;
-        if (more)
-            sum = load<W>(r + at + k);
-        else
-            for (int w = 0; w < W; w++) sum.x[w] = 0;
-        for (int i = 0; i < t.n; i++) {
-            Pack<W> x = load<W>(t.term[i].x + at + k);
-            for (int w = 0; w < W; w++) sum.x[w] += c[i] * x.x[w];
-        }
-        store(r + at + k, sum);
+/* r = the sum of terms, with `more` added to r. */
+struct Lin {
+    size_t D;
+    float *r;
+    size_t more;
+    Terms terms; /* last, as in DropBack */
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t row, size_t c) const
+    {
+        size_t f = row * D + c;
+        Pack<W> sum = {};
+        if (more) sum = load<W>(r + f);
+        store(r + f, terms_at<W>(&terms, row, f, sum));
     }
-}
+};
 
 /* Adds coefficient dr to every term's dx, in order, because two may be the same. */
-template <int W>
-static __global__ void lin_back_kernel(size_t D, size_t chunks, Terms t, const float *dr)
-{
-    __shared__ float c[LIN_TERMS];
-    size_t row = blockIdx.x / chunks, chunk = blockIdx.x % chunks, at = row * D;
-    if ((int)threadIdx.x < t.n) c[threadIdx.x] = coefficient(&t, (int)threadIdx.x, row, -1);
-    __syncthreads();
-    size_t step = chunks * blockDim.x * W;
-    for (size_t k = (chunk * blockDim.x + threadIdx.x) * W; k < D; k += step) {
-        Pack<W> d = load<W>(dr + at + k);
-        for (int i = 0; i < t.n; i++) {
-            if (!t.term[i].dx) continue;
-            Pack<W> x = load<W>(t.term[i].dx + at + k);
-            for (int w = 0; w < W; w++) x.x[w] += c[i] * d.x[w];
-            store(t.term[i].dx + at + k, x);
+struct LinBack {
+    size_t D;
+    const float *dr;
+    Terms terms; /* last */
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t row, size_t c) const
+    {
+        size_t f = row * D + c;
+        Pack<W> d = load<W>(dr + f);
+        for (int i = 0; i < terms.n; i++) {
+            if (!terms.term[i].dx) continue;
+            float factor = coefficient(&terms, i, row, -1);
+            Pack<W> x = load<W>(terms.term[i].dx + f);
+            for (int w = 0; w < W; w++) x.x[w] += factor * d.x[w];
+            store(terms.term[i].dx + f, x);
         }
     }
-}
+};
 
-/* Division of (N, D) among blocks. */
-typedef struct {
-    size_t rows, D, chunks;
-    unsigned lanes;
-    int w;
-} Deal;
-
-static Deal deal(size_t N, size_t D, const Terms *t, const void *r)
+/* Applies f to (N, D): by rows where some factor has one number a row, else as to one list. r: f's other array. */
+template <class F> static void each_term(size_t N, size_t D, const void *r, F f, CALLER)
 {
-    Deal d = {t->rows ? N : 1, t->rows ? D : N * D, 1, BLOCK_THREADS, 0};
-    d.w = wide(d.D, r);
-    for (int i = 0; i < t->n; i++) d.w = d.w && wide(0, t->term[i].x, t->term[i].dx);
+    const Terms *t = &f.terms;
+    int w = wide(t->rows ? D : 0, r);
+    for (int i = 0; i < t->n; i++) w = w && wide(0, t->term[i].x, t->term[i].dx);
     if (t->rows)
-        d.lanes = lanes_for(D, d.w ? 4 : 1);
-    else
-        d.chunks = flat_blocks(d.w ? d.D / 4 : d.D);
-    if (N == 0 || D == 0) d.rows = 0;
-    return d;
+        each_row(N, D, w, f, where);
+    else if (N && D)
+        each_flat(N * D, w, f, where);
 }
 
-static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r_)
+static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
 {
-    float *r = (float *)r_;
-    for (size_t i = 0; i == 0 || i < n; i += LIN_TERMS) {
-        Terms t = terms_of(least(n - i, LIN_TERMS), term + i);
-        Deal d = deal(N, D, &t, r);
-        if (d.w)
-            RUN((lin_kernel<4>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
-        else
-            RUN((lin_kernel<1>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, i > 0, r);
-    }
+    for (size_t i = 0; i == 0 || i < n; i += LIN_TERMS)
+        each_term(N, D, r, Lin{D, (float *)r, i > 0, terms_of(least(n - i, LIN_TERMS), term + i)});
 }
 
 /* ---- adjoints of factors ------------------------------------------------------------------------ */
@@ -222,13 +197,9 @@ static void cuda_lin_back(size_t N, size_t D, size_t n, const LinTerm *term, con
     for (size_t i = 0; i < n; i += LIN_TERMS) {
         size_t count = least(n - i, LIN_TERMS);
         Terms t = terms_of(count, term + i);
-        Deal d = deal(N, D, &t, dr);
         int wanted = 0;
         for (int k = 0; k < t.n; k++) wanted |= t.term[k].dx != NULL;
-        if (wanted && d.w)
-            RUN((lin_back_kernel<4>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, dr);
-        else if (wanted)
-            RUN((lin_back_kernel<1>), d.rows * d.chunks, d.lanes, 0, d.D, d.chunks, t, dr);
+        if (wanted) each_term(N, D, dr, LinBack{D, dr, t});
         factors_back(N, D, count, term + i, &t, dr);
     }
 }

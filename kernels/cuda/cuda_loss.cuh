@@ -127,13 +127,9 @@ static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t
                                const double *grad, void *dz, void *nll)
 {
     const float *z = (const float *)z_;
-    double rest = labels_rest(&q, V);
-    if (wide(V, z, dz))
-        RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, z, target, q, rest, grad,
-            out_of(dz), (float *)nll);
-    else
-        RUN((cross_entropy_kernel<1>), N, lanes_for(V, 1), 0, V, z, target, q, rest, grad,
-            out_of(dz), (float *)nll);
+    int w = wide(V, z, dz);
+    RUN_WIDE(w, cross_entropy_kernel, N, lanes_for(V, w ? 4 : 1), 0, V, z, target, q,
+             labels_rest(&q, V), grad, out_of(dz), (float *)nll);
 }
 
 /* ---- results of a step -------------------------------------------------------------------------- */

@@ -315,7 +315,7 @@ static int warps_for(size_t length)
 template <int E, int WARPS> static void attend_matrix_by(const Attention *a, void *out, void *lse)
 {
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
-    size_t room = lesser(blocks_for(attention_keys(a), STEP) * STEP, MATRIX_SIDE);
+    size_t room = least(blocks_for(attention_keys(a), STEP) * STEP, MATRIX_SIDE);
     RUN((attend_matrix<E, WARPS>), blocks_of(&p), WARPS * WARP,
         2 * room * (size_t)pitch<E> * sizeof(uint16_t), p, (int)room, (float *)out, (float *)lse);
 }

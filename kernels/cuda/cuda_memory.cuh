@@ -125,9 +125,22 @@ static void *cuda_scratch(size_t bytes)
 typedef struct Allocation {
     struct Allocation *next;
     void *p;
+    size_t bytes;
+    int halves;     /* 1: factors, in bf16 (cuda_factor.cuh) */
+    uint16_t *twin; /* (weights) the first numbers of this memory in bf16; NULL: it has no twin */
+    size_t weights;
 } Allocation;
 
-static Allocation *allocations;
+static Allocation *allocations; /* the newest first */
+
+/* Returns the allocation that holds an address, or NULL. */
+static Allocation *allocation_of(const void *p)
+{
+    Allocation *a = allocations;
+    while (a && ((const char *)p < (char *)a->p || (const char *)p >= (char *)a->p + a->bytes))
+        a = a->next;
+    return a;
+}
 
 static void *cuda_alloc(size_t n)
 {
@@ -144,20 +157,19 @@ static void *cuda_alloc(size_t n)
         return NULL;
     }
     cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda.stream), __func__);
+    a->bytes = bytes;
     a->next = allocations;
     allocations = a;
     return a->p;
 }
 
-/* Report that weights are written, or their memory is released. cuda_twin.cuh, cuda_factor.cuh. */
+/* Reports that weights are written. cuda_factor.cuh. */
 static void twin_written(const void *x, size_t bytes);
-static void twin_forget(const void *p);
-static void factor_forget(const void *p);
 
 static void cuda_release(void *p)
 {
-    twin_forget(p);
-    factor_forget(p);
+    for (Allocation *a = allocations; a; a = a->next)
+        if (a->twin == p) a->twin = NULL;
     for (Allocation **at = &allocations; p && *at; at = &(*at)->next) {
         Allocation *a = *at;
         if (a->p != p) continue;

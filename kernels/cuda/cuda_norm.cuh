@@ -55,11 +55,9 @@ template <int W> static __global__ void norm_kernel(size_t D, const float *x, No
 static void cuda_norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
                       void *stats)
 {
-    Norm n = norm_of(w, b, y, stats);
-    if (wide(D, x, w, b, y))
-        RUN((norm_kernel<4>), N, lanes_for(D, 4), 0, D, (const float *)x, n);
-    else
-        RUN((norm_kernel<1>), N, lanes_for(D, 1), 0, D, (const float *)x, n);
+    int four = wide(D, x, w, b, y);
+    RUN_WIDE(four, norm_kernel, N, lanes_for(D, four ? 4 : 1), 0, D, (const float *)x,
+             norm_of(w, b, y, stats));
 }
 
 /* ---- behind a sublayer ---------------------------------------------------------------------------- */
@@ -106,11 +104,9 @@ static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout dr
 {
     Behind s = {(float *)k, (const float *)b, keep_of(&drop), kept};
     Terms t = terms_of(n, term);
-    Norm norm = norm_of(w, c, y, stats);
-    if (wide(D, k, b, r) && wide(D, w, c, y) && terms_wide(&t))
-        RUN((residual_kernel<4>), N, lanes_for(D, 4), 0, D, s, t, (float *)r, norm);
-    else
-        RUN((residual_kernel<1>), N, lanes_for(D, 1), 0, D, s, t, (float *)r, norm);
+    int four = wide(D, k, b, r) && wide(D, w, c, y) && terms_wide(&t);
+    RUN_WIDE(four, residual_kernel, N, lanes_for(D, four ? 4 : 1), 0, D, s, t, (float *)r,
+             norm_of(w, c, y, stats));
 }
 
 /* ---- backward ------------------------------------------------------------------------------------- */
@@ -200,10 +196,9 @@ static void cuda_norm_back(size_t N, size_t D, const void *x, const void *w, con
     float *partial = NULL;
     panels = blocks_for(N, rows);
     if (dw || db) partial = (float *)cuda_scratch(panels * bytes);
-    if (wide(D, x, w, dy, dx) && terms_wide(&b.terms))
-        RUN((norm_back_kernel<4>), panels, lanes_for(D, 4), shared, N, D, rows, b, shared, partial);
-    else
-        RUN((norm_back_kernel<1>), panels, lanes_for(D, 1), shared, N, D, rows, b, shared, partial);
+    int four = wide(D, x, w, dy, dx) && terms_wide(&b.terms);
+    RUN_WIDE(four, norm_back_kernel, panels, lanes_for(D, four ? 4 : 1), shared, N, D, rows, b,
+             shared, partial);
     size_t tiles = blocks_for(D, WARP);
     if (partial)
         RUN((columns_end_kernel<2>), N ? tiles * 2 : 0, BLOCK_THREADS, 0, panels, D, tiles, partial,

@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #endif
 
-#include "kernels/cuda/cuda_twin.cuh"
+#include "kernels/cuda/cuda_factor.cuh"
 #include "kernels/error.h"
 #include "kernels/installed.h"
 

@@ -27,9 +27,9 @@ int bench_on_device(const Backend *b)
     return b->record != NULL;
 }
 
-int bench_by_clock(const Backend *b)
+double bench_time(const Backend *b)
 {
-    return bench_on_device(b) || omp_get_max_threads() > 1;
+    return bench_now(bench_on_device(b) || omp_get_max_threads() > 1);
 }
 
 /* ---- quartiles ----------------------------------------------------------------------------------- */

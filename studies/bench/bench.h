@@ -28,10 +28,10 @@ typedef struct {
 void sample_add(Sample *s, double x); /* ignores values beyond BENCH_REPEATS */
 void sample_close(Sample *s);         /* fills q; NaN without measurements */
 
-/* bench_on_device: does the backend run on a device, asynchronously? bench_by_clock: is time that of the clock, as on a
- * device and with several threads? */
+/* bench_on_device: does the backend run on a device, asynchronously? bench_time: seconds of the clock, as on a device and
+ * with several threads, or of this thread. */
 int bench_on_device(const Backend *b);
-int bench_by_clock(const Backend *b);
+double bench_time(const Backend *b);
 
 /* The rows of a bench in two forms: `value` of CSV, and the table for people. */
 typedef struct {

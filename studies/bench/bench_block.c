@@ -83,10 +83,7 @@ static int new_model(Block *b)
                           .max_source_length = s->T,
                           .seed = 1};
     Plan *plan;
-    if (b->encoder)
-        TRY(bridge_plan_pair(b->encoder, b->scheme, &bridge, &plan));
-    else
-        TRY(bridge_plan(b->scheme, &bridge, &plan));
+    TRY(bridge_plan_pair(b->encoder, b->scheme, &bridge, &plan));
     b->macs = plan_macs(plan, s->D, s->T) + (double)s->D * (double)s->V;
     return model_new(&config, plan, products_of(b->backend), 1, &b->m);
 }
@@ -151,24 +148,19 @@ static double peak_bytes(const Block *b)
 
 /* ---- contenders ------------------------------------------------------------------------------------- */
 
-static double now(const Block *b)
-{
-    return bench_now(bench_by_clock(b->backend));
-}
-
 /* Times steps. On an asynchronous backend a piece is timed as a whole, without waits between its steps. */
 static int time_steps(Block *b)
 {
     int together = b->backend->record ? PIECE : 1;
     Step s;
     for (int i = 0; i < PIECE; i += together) {
-        double start = now(b), tokens = 0;
+        double start = bench_time(b->backend), tokens = 0;
         for (int k = 0; k < together; k++) {
             TRY(block_step(b));
             tokens += (double)batch_of(b)->N;
         }
         TRY(model_tally(b->m, &s));
-        sample_add(&b->step, (now(b) - start) / tokens);
+        sample_add(&b->step, (bench_time(b->backend) - start) / tokens);
     }
     return 0;
 }
@@ -185,9 +177,9 @@ static int run_products(Block *b)
 static int time_floor(Block *b)
 {
     for (int i = 0; i < PIECE; i++) {
-        double start = now(b);
+        double start = bench_time(b->backend);
         TRY(run_products(b));
-        sample_add(&b->floor, (now(b) - start) / (double)b->batch[NOTED].N);
+        sample_add(&b->floor, (bench_time(b->backend) - start) / (double)b->batch[NOTED].N);
     }
     return 0;
 }
@@ -198,10 +190,10 @@ static int time_gemm(Block *b)
     void *A = b->square, *B = backend_at(b->backend, A, n * n),
          *C = backend_at(b->backend, B, n * n);
     for (int i = 0; i < PIECE; i++) {
-        double start = now(b);
+        double start = bench_time(b->backend);
         b->backend->gemm(0, 0, n, n, n, 1, A, n, B, n, 0, C, n);
         TRY(b->backend->wait());
-        sample_add(&b->gemm, now(b) - start);
+        sample_add(&b->gemm, bench_time(b->backend) - start);
     }
     return 0;
 }
@@ -348,9 +340,9 @@ static void put_block(const Block *b, const char *prefix, const char *variant)
 static void put_peer(const Block *b, const char *prefix, const char *variant)
 {
     BlockFigures f = block_figures(b);
-    const BenchFigure best = {"peer.best.ratio", "times", f.to_best};
     f.scheme = variant;
-    bench_figures(b->out, variant, prefix, 1, &best);
+    if (!isnan(f.to_best))
+        bench_value(b->out, variant, f.to_best, "times", "%s.peer.best.ratio", prefix);
     script_rows(b->out, variant, prefix, b->encoder ? "target tokens/s" : "tokens/s", f.tokens,
                 &b->peer);
     sheet_row(b->out->table, &f);

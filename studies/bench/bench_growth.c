@@ -137,11 +137,10 @@ static int run_axis(const Zoo *z, const Axis *a, size_t repeats, BenchReport *ou
 static int fill(const Options *o, BenchReport *out)
 {
     Zoo z;
-    size_t repeats = options_size(o, "repeats");
     TRY(zoo_open(&z));
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof axes / sizeof *axes; i++)
-        code = run_axis(&z, &axes[i], repeats, out);
+        code = run_axis(&z, &axes[i], options_size(o, "repeats"), out);
     zoo_close(&z);
     return code;
 }

@@ -136,13 +136,14 @@ static int run_scheme(const Options *o, const char *backend, const Table *scheme
         bench_value(out, "step", NAN, "not measured", "model.%s.%s.measured", backend,
                     scheme->name);
     bench_value(out, "step", (double)sends, "copies", "model.%s.%s.copies", backend, scheme->name);
-    if (!options_flag(o, "csv"))
-        printf("%s, %s: %.2f ms a step by the model, %.0f tokens/s; ", scheme->name, backend,
-               1e3 * sum.n.seconds, (double)size->N / sum.n.seconds);
-    if (!options_flag(o, "csv") && isnan(sum.measured)) printf("not measured: no device here\n");
-    if (!options_flag(o, "csv") && !isnan(sum.measured))
+    if (options_flag(o, "csv")) return bench_stream(o, out);
+    printf("%s, %s: %.2f ms a step by the model, %.0f tokens/s; ", scheme->name, backend,
+           1e3 * sum.n.seconds, (double)size->N / sum.n.seconds);
+    if (isnan(sum.measured))
+        printf("not measured: no device here\n");
+    else
         printf("%.2f ms measured\n", 1e3 * sum.measured);
-    return bench_stream(o, out);
+    return 0;
 }
 
 static int fill(const Options *o, BenchReport *out)

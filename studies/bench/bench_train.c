@@ -122,13 +122,12 @@ typedef struct {
     size_t at[POINTS];
 } Axis;
 
-static const char stages[] = "transformer,heun-layer,rk3-layer,rk4-layer";
 static const Axis axes[] = {
     {"layers", "transformer", offsetof(BlockSize, layers), {1, 2, 4, 8}},
     {"width", "transformer", offsetof(BlockSize, D), {64, 128, 256, 512}},
     {"sequence", "transformer", offsetof(BlockSize, T), {32, 64, 128, 256, 512, 1024}},
     {"batch", "transformer", offsetof(BlockSize, N), {512, 1024, 2048, 4096, 8192}},
-    {"stages", stages, 0, {1, 2, 3, 4}},
+    {"stages", "transformer,heun-layer,rk3-layer,rk4-layer", 0, {1, 2, 3, 4}},
 };
 
 typedef struct {

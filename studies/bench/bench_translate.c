@@ -7,8 +7,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
@@ -26,9 +24,6 @@ static const Option options[] = {
     {"length", OPTION_SIZE, "14", "T", "tokens of each source and each output, without <eos>", 1,
      LONGEST},
     {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 4096},
-    {"beams", OPTION_SIZES, "1,2,5,10", "K,...", "other beams, to measure how cost grows", 1, 100},
-    {"lengths", OPTION_SIZES, "8,16,32,64", "T,...", "other lengths, likewise", 1, LONGEST},
-    {"batches", OPTION_SIZES, "1,8,64", "N,...", "other numbers of sentences, likewise", 1, 4096},
     {0},
 };
 const OptionGroup bench_translate_group = {"Translation", 1, options};
@@ -37,16 +32,7 @@ typedef struct {
     size_t beam, length, sentences;
 } Load;
 
-/* The numbers that an axis changes, with the option that lists them. */
-static const struct {
-    const char *name, *option;
-    size_t at; /* in a Load */
-} axes[] = {{"beam", "beams", offsetof(Load, beam)},
-            {"length", "lengths", offsetof(Load, length)},
-            {"sentences", "batches", offsetof(Load, sentences)}};
-enum { AXES = sizeof axes / sizeof *axes };
-
-/* A search timed at a point; all of it is zero before. */
+/* A search that is timed; all of it is zero before. */
 typedef struct {
     const Options *o;
     const Backend *backend;
@@ -137,11 +123,6 @@ static void close_search(Search *s)
 
 /* ---- contenders ------------------------------------------------------------------------------------- */
 
-static double now(const Search *s)
-{
-    return bench_now(bench_by_clock(s->backend));
-}
-
 static int ignore(void *arg, size_t sentence, size_t count, const Hypothesis *best)
 {
     (void)arg, (void)sentence, (void)count, (void)best;
@@ -151,9 +132,9 @@ static int ignore(void *arg, size_t sentence, size_t count, const Hypothesis *be
 static int time_search(Search *s)
 {
     for (int i = 0; i < PIECE; i++) {
-        double start = now(s);
+        double start = bench_time(s->backend);
         TRY(beam_search(s->beam, &s->x, ignore, NULL));
-        sample_add(&s->time, now(s) - start);
+        sample_add(&s->time, bench_time(s->backend) - start);
     }
     return 0;
 }
@@ -201,17 +182,14 @@ static int measure(Search *s)
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *axis;
     size_t beam, length, sentences;
     double speed, low, high; /* sentences a second */
     double tokens;           /* target tokens a second, with <eos> */
-    double power;            /* local power of the batch's time along the axis; 1: linear */
     double peer, best;       /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;
 } Figures;
 
 static const Column figure_columns[] = {
-    COLUMN(Figures, axis),
     COLUMN(Figures, beam),
     COLUMN(Figures, length),
     COLUMN(Figures, sentences),
@@ -219,25 +197,22 @@ static const Column figure_columns[] = {
     FIELD(Figures, "from", low, .digits = 4),
     FIELD(Figures, "to", high, .digits = 4),
     FIELD(Figures, "tokens/s", tokens, .form = SHEET_FIXED),
-    COLUMN(Figures, power, .form = SHEET_FIXED, .digits = 2),
     COLUMN(Figures, peer, .digits = 4),
     FIELD(Figures, "ratio", to_peer, .form = SHEET_FIXED, .digits = 2),
     COLUMN(Figures, best, .digits = 4),
     FIELD(Figures, "ratio", to_best, .form = SHEET_FIXED, .digits = 2),
     {0}};
 
-/* Adds a row. power: NAN at the first point of an axis. */
-static void put_search(const Search *s, const char *axis, const char *at, double power)
+static void put_search(const Search *s)
 {
     double n = (double)s->p.sentences;
-    Figures f = {.axis = axis,
-                 .beam = s->p.beam,
+    char at[32], prefix[64];
+    Figures f = {.beam = s->p.beam,
                  .length = s->p.length,
                  .sentences = s->p.sentences,
                  .speed = n / s->time.q[1],
                  .low = n / s->time.q[2],
                  .high = n / s->time.q[0],
-                 .power = power,
                  .peer = script_plain(&s->peer, s->backend),
                  .best = script_best(&s->peer, NULL)};
     f.tokens = f.speed * (double)(s->p.length + 1);
@@ -247,58 +222,31 @@ static void put_search(const Search *s, const char *axis, const char *at, double
                                   {"sentences_per_s.low", "sentences/s", f.low},
                                   {"sentences_per_s.high", "sentences/s", f.high},
                                   {"tokens_per_s", "target tokens/s", f.tokens},
-                                  {"power", "of time", f.power},
                                   {"peer.best.ratio", "times", f.to_best}};
-    char prefix[64];
-    snprintf(prefix, sizeof prefix, "translate.%s.%s.%s", s->backend->name, s->size->name, axis);
+    sheet_number(n, at);
+    snprintf(prefix, sizeof prefix, "translate.%s.%s.base", s->backend->name, s->size->name);
     bench_figures(s->out, at, prefix, sizeof figure / sizeof *figure, figure);
     script_rows(s->out, at, prefix, "sentences/s", f.speed, &s->peer);
     sheet_row(s->out->table, &f);
 }
 
-/* Runs a point. before: the batch's seconds and the place of the point before it on the axis, NAN at the first. */
-static int run_point(const Search *like, const char *axis, double at, double before[2])
-{
-    Search *s = memory_new(1, sizeof *s);
-    if (!s) return ERR_MEMORY;
-    *s = *like;
-    int code = measure(s);
-    if (code == 0) {
-        char variant[32];
-        sheet_number(at, variant);
-        put_search(s, axis, variant, bench_power(before, s->time.q[1], at));
-        code = bench_stream(s->o, s->out);
-    }
-    close_search(s);
-    memory_free(s);
-    return code;
-}
-
 static int fill(const Options *o, BenchReport *out)
 {
     const int size = options_choice(o, "size"); /* both, or one */
-    Search *like = memory_new(1, sizeof *like);
-    if (!like) return ERR_MEMORY;
-    *like = (Search){.o = o, .size = &pair_sizes[size ? size - 1 : 0], .out = out};
-    Load base = {options_size(o, "beam"), options_size(o, "length"), options_size(o, "sentences")};
-    int code = network_backend(o, &like->backend);
+    Search *s = memory_new(1, sizeof *s);
+    if (!s) return ERR_MEMORY;
+    s->o = o;
+    s->out = out;
+    s->size = &pair_sizes[size ? size - 1 : 0];
+    s->p = (Load){options_size(o, "beam"), options_size(o, "length"), options_size(o, "sentences")};
+    int code = network_backend(o, &s->backend);
     if (code == 0) {
-        bench_value(out, like->backend->kernel, omp_get_max_threads(), "threads",
-                    "machine.threads");
-        like->p = base;
-        code = run_point(like, "base", (double)base.sentences, (double[]){NAN, NAN});
+        bench_value(out, s->backend->kernel, omp_get_max_threads(), "threads", "machine.threads");
+        code = measure(s);
     }
-    for (int a = 0; a < AXES; a++) {
-        char part[32];
-        double before[2] = {NAN, NAN};
-        for (size_t i = 0; code == 0 && options_part(o, axes[a].option, i, part); i++) {
-            size_t value = strtoul(part, NULL, 10);
-            like->p = base;
-            memcpy((char *)&like->p + axes[a].at, &value, sizeof value);
-            code = run_point(like, axes[a].name, (double)value, before);
-        }
-    }
-    memory_free(like);
+    if (code == 0) put_search(s);
+    close_search(s);
+    memory_free(s);
     return code;
 }
 

@@ -24,7 +24,8 @@ typedef struct {
     void *(*open)(const char *method, const PeerProblem *p);
     int (*steps)(void *run, size_t count); /* 0, or a code as in kernels/error.h */
     void (*close)(void *run);
-    void (*tell)(void *run, double *calls, double *moved); /* as in Contender (bench_ode.c); or NULL */
+    void (*tell)(void *run, double *calls,
+                 double *moved); /* as in Contender (bench_ode.c); or NULL */
 } Peer;
 
 /* A run by tolerance, from the initial state at time 0. The library compares steps with absolute + relative |y|, in its

@@ -33,21 +33,23 @@ enum { BARRIERS_BEFORE = __COUNTER__ };
 #undef __syncthreads
 enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };
 
-cudaError_t attention_forward(const Attention *a, void *out, void *lse)
+void attention_forward(const Attention *a, void *out, void *lse)
 {
-    cuda.failed = cudaSuccess;
     (matrix ? cuda_attention_matrix : cuda_attention)(a, out, lse);
-    return cuda.failed;
 }
 
-cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dq, void *dk, void *dv, int more,
-                               void *drelative, void *dspan)
+void attention_backward(const Attention *a, const void *out, const void *lse, const void *dout,
+                        void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
 {
-    cuda.failed = cudaSuccess;
     (matrix ? cuda_attention_matrix_back : cuda_attention_back)(a, out, lse, dout, dq, dk, dv, more,
                                                                 drelative, dspan);
-    return cuda.failed;
+}
+
+int attention_failed(void)
+{
+    int failed = cuda.failed != cudaSuccess;
+    cuda.failed = cudaSuccess;
+    return failed;
 }
 
 void attention_matrix(int on)

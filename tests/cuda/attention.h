@@ -3,8 +3,6 @@
 #ifndef TROTTER_TESTS_CUDA_ATTENTION_H
 #define TROTTER_TESTS_CUDA_ATTENTION_H
 
-#include <cuda_runtime.h>
-
 #include "kernels/backend.h"
 
 #ifdef __cplusplus
@@ -12,10 +10,11 @@ extern "C" {
 #endif
 
 /* These take the arguments of Backend's members of these names. */
-cudaError_t attention_forward(const Attention *a, void *out, void *lse);
-cudaError_t attention_backward(const Attention *a, const void *out, const void *lse,
-                               const void *dout, void *dq, void *dk, void *dv, int more,
-                               void *drelative, void *dspan);
+void attention_forward(const Attention *a, void *out, void *lse);
+void attention_backward(const Attention *a, const void *out, const void *lse, const void *dout,
+                        void *dq, void *dk, void *dv, int more, void *drelative, void *dspan);
+/* Tells whether one of them has failed since the last call. */
+int attention_failed(void);
 
 /* Uses tensor cores from now on (cuda-bf16) where these serve; 0: never. */
 void attention_matrix(int on);

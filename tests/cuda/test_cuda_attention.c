@@ -9,19 +9,7 @@
 #include "tests/cuda/attention.h"
 #include "tests/cuda/check.h"
 
-#include "tests/lib/attention_twin.h"
-#include "tests/lib/kernel_buffers.h"
-
-enum { SEQUENCES = 3 };
-
-typedef struct {
-    size_t length[SEQUENCES];
-    size_t D, H, clip, longest; /* longest 0: as it is */
-    int shift;                  /* numbers from an aligned address to each array */
-    size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
-    int matrix;                 /* on tensor cores */
-    int known;                  /* the device knows how long the rows and keys of this batch are */
-} Case;
+#include "tests/lib/attention_problem.h"
 
 /* One tile and many; E below, at and beyond a chunk, no multiple of 4; groups of relative rows that
  * change within a row of tiles; blocks without work; dropout blocks cut by a row; unaligned arrays. */
@@ -66,222 +54,95 @@ static const Case matrix_cases[] = {
 };
 enum { MATRIX_CASES = sizeof matrix_cases / sizeof *matrix_cases };
 
-/* DQ holds dk and dv too where they are packed; DKV holds those of another text. */
-enum { OUT, LSE, DQ, DKV, DRELATIVE, DSPAN, RESULTS };
-enum { LONGEST_SPAN = 10, RAMP = 17 };
+/* ---- the kernels under test as a backend ----------------------------------------------------------- */
 
-/* Kinds of attention: causal, with spans, or to every key of the own or of another text. */
-enum { CAUSAL, SPANS, ALL, KINDS };
-
-/* A case with its numbers and the results of cpu-f64. */
-typedef struct {
-    const Case *c;
-    size_t S, N, M, rows, start[SEQUENCES + 1], memory[SEQUENCES + 1], size[RESULTS];
-    Attention a; /* without the arrays of backend memory */
-    int more;    /* dk, dv accumulate */
-    int twin;    /* expected with the roundings of tensor cores */
-    double *q, *kv, *relative, *span, *dout, *expected[RESULTS];
-} Problem;
-
-/* Start of the results that accumulate. */
-static const double BEFORE = 0.5;
-static int accumulates(const Problem *p, int k)
+static void *floats_alloc(size_t n)
 {
-    return k >= DRELATIVE || (k == DKV && p->more);
+    return device_new(n * sizeof(float));
 }
 
-/* Returns k or (v = 1) v, or their adjoints, where a number has `bytes`. */
-static void *keys_at(const Problem *p, void *q, void *kv, size_t v, size_t bytes)
+static void floats_release(void *p)
 {
-    return (char *)(p->M ? kv : q) + (v + !p->M) * p->c->D * bytes;
+    OK(cudaFree(p));
 }
 
-/* Inputs, results and dout in backend memory. */
-typedef struct {
-    size_t *start, *memory;
-    void *q, *kv, *relative, *span, *dout, *y[RESULTS];
-} Arrays;
-
-static Attention with(const Problem *p, const Arrays *x, size_t bytes)
-{
-    Attention a = p->a;
-    a.start = x->start, a.memory = p->M ? x->memory : NULL;
-    a.q = x->q, a.k = keys_at(p, x->q, x->kv, 0, bytes), a.v = keys_at(p, x->q, x->kv, 1, bytes);
-    a.ldq = (p->M ? 1 : 3) * a.D, a.ldk = (p->M ? 2 : 3) * a.D;
-    a.relative = a.clip ? x->relative : NULL;
-    a.span = a.ramp ? x->span : NULL;
-    return a;
-}
-
-static void expect_twin(Problem *p)
-{
-    for (int k = 0; k < RESULTS; k++) {
-        p->expected[k] = host_new(p->size[k]);
-        for (size_t i = 0; i < p->size[k]; i++) p->expected[k][i] = accumulates(p, k) ? BEFORE : 0;
-    }
-    Arrays x = {.start = p->start, .memory = p->memory, .q = p->q, .kv = p->kv};
-    Attention a = with(p, &x, sizeof(double));
-    double *const *y = p->expected;
-    twin_attention(&a, TWIN_ROUNDS, y[OUT], y[LSE]);
-    twin_attention_back(&a, TWIN_ROUNDS, y[OUT], y[LSE], p->dout, y[DQ],
-                        keys_at(p, y[DQ], y[DKV], 0, sizeof(double)),
-                        keys_at(p, y[DQ], y[DKV], 1, sizeof(double)), p->more);
-}
-
-static void expect(Problem *p)
-{
-    const Backend *b;
-    if (p->twin) {
-        expect_twin(p);
-        return;
-    }
-    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
-    Arrays x = {.q = buffer_new(b, p->size[DQ], p->q),
-                .kv = buffer_new(b, p->size[DKV], p->kv),
-                .relative = buffer_new(b, p->size[DRELATIVE], p->relative),
-                .span = buffer_new(b, p->size[DSPAN], p->span),
-                .dout = buffer_new(b, p->size[OUT], p->dout),
-                .start = sent(b, p->start, sizeof p->start),
-                .memory = sent(b, p->memory, sizeof p->memory)};
-    for (int k = 0; k < RESULTS; k++) {
-        x.y[k] = buffer_new(b, p->size[k], NULL);
-        if (accumulates(p, k)) b->fill(x.y[k], BEFORE, p->size[k]);
-    }
-    Attention a = with(p, &x, b->size);
-    b->attention(&a, x.y[OUT], x.y[LSE]);
-    b->attention_back(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
-                      keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
-                      keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more,
-                      a.clip ? x.y[DRELATIVE] : NULL, a.span ? x.y[DSPAN] : NULL);
-    for (int k = 0; k < RESULTS; k++) p->expected[k] = fetch(b, x.y[k], p->size[k]);
-}
-
-/* Returns 1 where the case does not have attention of this kind. */
-static int foreign(const Case *c, int kind)
-{
-    return c->keys[0] && kind != ALL;
-}
-
-/* Makes a case's numbers and expected results. Spans: z is 2.5, and 1.25 more in the next head, so keys beyond 20 are
- * not seen; of 130 keys this is a whole tile. */
-static Problem problem_new(const Case *c, double rate, int kind)
-{
-    Problem p = {.c = c, .more = rate > 0 && c->keys[0]};
-    size_t longest = 0, rows = 0;
-    for (; p.S < SEQUENCES && c->length[p.S]; p.S++) {
-        size_t keys = c->keys[p.S] ? c->keys[p.S] : c->length[p.S];
-        p.start[p.S + 1] = p.N += c->length[p.S];
-        p.memory[p.S + 1] = p.M += c->keys[p.S];
-        longest = longest < keys ? keys : longest;
-        rows = rows < c->length[p.S] ? c->length[p.S] : rows;
-    }
-    p.rows = 2 * c->clip + 1;
-    p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
-    p.a.clip = c->clip, p.a.causal = kind != ALL;
-    if (c->known) p.a.rows = rows, p.a.keys = longest;
-    p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
-    memcpy(p.size,
-           (size_t[RESULTS]){p.N * c->D, p.N * c->H, (p.M ? 1 : 3) * p.N * c->D, 2 * p.M * c->D,
-                             p.rows * c->D / c->H, c->H},
-           sizeof p.size);
-    if (kind == SPANS) p.a.longest_span = LONGEST_SPAN, p.a.ramp = RAMP;
-    p.twin = c->matrix && kind != SPANS && c->clip == 0;
-    p.span = host_new(c->H);
-    for (size_t h = 0; h < c->H; h++) p.span[h] = 0.25 + 0.125 * (double)h;
-    p.q = host_random(p.size[DQ], 1);
-    p.relative = host_random(p.size[DRELATIVE], 2);
-    p.dout = host_random(p.size[OUT], 3);
-    p.kv = host_random(p.size[DKV], 4);
-    expect(&p);
-    return p;
-}
-
-/* ---- arrays of floats on the device, with guards around them -------------------------------------- */
-
-static const float guard_value = -77.25f;
-
-static float *floats_new(size_t n, int shift, const double *x, double fill)
-{
-    size_t all = n + 2 * GUARD + (size_t)shift, lead = GUARD + (size_t)shift;
-    SCOPE;
-    float *host = host_bytes(all, sizeof *host);
-    for (size_t i = 0; i < all; i++) {
-        int in = i >= lead && i < lead + n;
-        host[i] = in ? (float)(x ? x[i - lead] : fill) : guard_value;
-    }
-    return (float *)device_copy(host, all * sizeof *host) + lead;
-}
-
-/* Puts the array's numbers into x, where it is not NULL, and frees the array. */
-static void floats_take(float *p, size_t n, int shift, double *x)
+static void floats_put(void *x, const double *host, size_t n)
 {
     SCOPE;
-    size_t all = n + 2 * GUARD + (size_t)shift, lead = GUARD + (size_t)shift;
-    float *host = host_bytes(all, sizeof *host);
-    device_get(host, p - lead, all * sizeof *host);
-    for (size_t i = 0; i < all; i++) {
-        int in = i >= lead && i < lead + n;
-        assert_true(in || host[i] == guard_value);
-        if (in && x) x[i - lead] = (double)host[i];
-    }
-    OK(cudaFree(p - lead));
+    float *y = host_bytes(n, sizeof *y);
+    for (size_t i = 0; i < n; i++) y[i] = (float)host[i];
+    OK(cudaMemcpy(x, y, n * sizeof *y, cudaMemcpyHostToDevice));
 }
+
+static void floats_fill(void *x, double value, size_t n)
+{
+    SCOPE;
+    double *host = host_new(n);
+    for (size_t i = 0; i < n; i++) host[i] = value;
+    floats_put(x, host, n);
+}
+
+static void floats_get(double *host, const void *x, size_t n)
+{
+    SCOPE;
+    float *y = host_bytes(n, sizeof *y);
+    device_get(y, x, n * sizeof *y);
+    for (size_t i = 0; i < n; i++) host[i] = (double)y[i];
+}
+
+static void floats_send(void *x, const void *host, size_t bytes)
+{
+    OK(cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice));
+}
+
+static const Backend here = {.size = sizeof(float),
+                             .alloc = floats_alloc,
+                             .release = floats_release,
+                             .put = floats_put,
+                             .get = floats_get,
+                             .send = floats_send,
+                             .fill = floats_fill,
+                             .attention = attention_forward,
+                             .attention_back = attention_backward};
 
 /* Runs forward and backward of the kernels. Returns 1 where they ran. */
 static int run(const Problem *p, double *y[RESULTS])
 {
-    int shift = p->c->shift, ran;
-    Arrays x = {.q = floats_new(p->size[DQ], shift, p->q, 0),
-                .kv = floats_new(p->size[DKV], shift, p->kv, 0),
-                .relative = floats_new(p->size[DRELATIVE], shift, p->relative, 0),
-                .span = floats_new(p->size[DSPAN], shift, p->span, 0),
-                .dout = floats_new(p->size[OUT], shift, p->dout, 0),
-                .start = device_copy(p->start, sizeof p->start),
-                .memory = device_copy(p->memory, sizeof p->memory)};
-    for (int k = 0; k < RESULTS; k++)
-        x.y[k] = floats_new(p->size[k], shift, NULL, accumulates(p, k) ? BEFORE : NAN);
-    Attention a = with(p, &x, sizeof(float));
+    Arrays x = arrays_on(&here, p);
     attention_matrix(p->c->matrix);
-    ran = attention_forward(&a, x.y[OUT], x.y[LSE]) == cudaSuccess &&
-          attention_backward(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
-                             keys_at(p, x.y[DQ], x.y[DKV], 0, sizeof(float)),
-                             keys_at(p, x.y[DQ], x.y[DKV], 1, sizeof(float)), p->more,
-                             a.clip ? x.y[DRELATIVE] : NULL,
-                             a.span ? x.y[DSPAN] : NULL) == cudaSuccess &&
-          !*cuda_host_fault();
+    run_arrays(&here, p, &x);
+    int ran = !attention_failed() && !*cuda_host_fault();
     if (!ran) printf("# %s\n", cuda_host_fault());
     cuda_host_reset();
-    for (int k = 0; k < RESULTS; k++)
-        floats_take(x.y[k], p->size[k], shift, y[k] = host_new(p->size[k]));
-    void *const in[] = {x.q, x.kv, x.relative, x.span, x.dout};
-    const size_t size[] = {p->size[DQ], p->size[DKV], p->size[DRELATIVE], p->size[DSPAN],
-                           p->size[OUT]};
-    for (int k = 0; k < 5; k++) floats_take(in[k], size[k], shift, NULL);
-    OK(cudaFree(x.start));
-    OK(cudaFree(x.memory));
+    for (int k = 0; k < RESULTS; k++) y[k] = fetch(&here, x.y[k], p->size[k]);
     return ran;
 }
 
-/* Returns the first result of tensor cores that is farther from the twin's than 2^-11 of its norm
- * (test_attention_kernels.c says why), or RESULTS. The start of accumulated results is in neither. */
-static int first_far(const Problem *p, double *const y[RESULTS])
+/* A problem and its results: by cpu-f64, or with the roundings of tensor cores. */
+typedef struct {
+    Problem p;
+    int twin;
+    double *want[RESULTS];
+} Expected;
+
+static Expected expect(const Case *c, double rate, int kind)
 {
-    for (int k = 0; k < RESULTS; k++) {
-        double norm = 0, off = 0, before = accumulates(p, k) ? BEFORE : 0;
-        for (size_t i = 0; i < p->size[k]; i++) {
-            double x = p->expected[k][i];
-            norm += (x - before) * (x - before);
-            off += (y[k][i] - x) * (y[k][i] - x);
-        }
-        if (!(sqrt(off) <= TWIN_FAR * sqrt(norm))) return k;
-    }
-    return RESULTS;
+    const Backend *b;
+    Expected e = {.p = problem_new(c, rate, kind),
+                  .twin = c->matrix && kind != SPANS && c->clip == 0};
+    assert_int_equal(backend_find("cpu-f64", NULL, &b), 0);
+    if (e.twin)
+        run_twin(&e.p, TWIN_ROUNDS, e.want);
+    else
+        run_on(b, &e.p, e.want);
+    return e;
 }
 
-/* Returns the first result beyond its tolerance, or RESULTS. */
-static int first_wrong(const Problem *p, double *const y[RESULTS])
+/* Returns the first result beyond its tolerance, or RESULTS: 2^-11 of its norm for tensor cores (TWIN_FAR;
+ * test_attention_kernels.c says why). */
+static int first_wrong(const Expected *e, double *const y[RESULTS])
 {
-    if (p->twin) return first_far(p, y);
+    const Problem *p = &e->p;
     size_t E = p->a.D / p->a.H, longest = 0;
     for (size_t s = 0; s < p->S; s++) {
         longest = longest < p->c->length[s] ? p->c->length[s] : longest;
@@ -289,20 +150,20 @@ static int first_wrong(const Problem *p, double *const y[RESULTS])
     }
     for (int k = 0; k < RESULTS; k++) {
         double n = 2 * (double)(E + longest + 16) + (k < DQ ? 0 : 4 * (double)(p->N + p->M));
-        double tol = 4 * n * (double)FLT_EPSILON * (1 + largest(p->expected[k], p->size[k]));
-        if (!near(y[k], p->expected[k], p->size[k], tol)) return k;
+        double tol = 4 * n * (double)FLT_EPSILON * (1 + largest(e->want[k], p->size[k]));
+        if (e->twin ? !(far_of(p, k, y[k], e->want[k]) <= TWIN_FAR)
+                    : !near(y[k], e->want[k], p->size[k], tol))
+            return k;
     }
     return RESULTS;
 }
 
 /* ---- tests ---------------------------------------------------------------------------------------- */
 
-static const char *const result_names[] = {"out", "lse", "dq", "dkv", "drelative", "dspan"};
-
-static double norm_of(const Problem *p, int k)
+static double norm_of(const Expected *e, int k)
 {
     double sum = 0;
-    for (size_t i = 0; i < p->size[k]; i++) sum += p->expected[k][i] * p->expected[k][i];
+    for (size_t i = 0; i < e->p.size[k]; i++) sum += e->want[k][i] * e->want[k][i];
     return sqrt(sum);
 }
 
@@ -313,22 +174,23 @@ static void check_cases(const Case *list, size_t n)
             int drops = way & 1, kind = way / 2;
             if (foreign(list + c, kind) || (list[c].matrix && kind == SPANS)) continue;
             SCOPE;
-            Problem p = problem_new(list + c, drops ? 0.1 : 0, kind);
+            Expected e = expect(list + c, drops ? 0.1 : 0, kind);
+            const Problem *p = &e.p;
             double *y[RESULTS];
-            assert_true(run(&p, y));
-            int wrong = first_wrong(&p, y);
+            assert_true(run(p, y));
+            int wrong = first_wrong(&e, y);
             if (wrong < RESULTS)
                 fail_msg("case %zu, dropout %d, kind %d: %s differs", c, drops, kind,
                          result_names[wrong]);
             for (int k = 0; k < RESULTS; k++) { /* the checker sees */
-                if ((k == DRELATIVE && !p.a.clip) || (k == DSPAN && kind != SPANS)) continue;
-                if (k == DKV && !p.M) continue;
-                double kept = y[k][p.size[k] / 2];
-                y[k][p.size[k] / 2] = NAN;
-                assert_int_equal(first_wrong(&p, y), k);
-                y[k][p.size[k] / 2] = kept + (list[c].matrix ? 2 * TWIN_FAR * norm_of(&p, k) : 0.1);
-                assert_int_equal(first_wrong(&p, y), k);
-                y[k][p.size[k] / 2] = kept;
+                if ((k == DRELATIVE && !p->a.clip) || (k == DSPAN && kind != SPANS)) continue;
+                if (k == DKV && !p->M) continue;
+                double *x = y[k] + p->size[k] / 2, kept = *x;
+                *x = NAN;
+                assert_int_equal(first_wrong(&e, y), k);
+                *x = kept + (list[c].matrix ? 2 * TWIN_FAR * norm_of(&e, k) : 0.1);
+                assert_int_equal(first_wrong(&e, y), k);
+                *x = kept;
             }
         }
 }
@@ -344,15 +206,15 @@ CHECKED(tensor_cores_agree_with_their_twin)
 }
 
 /* Returns 1 where all orders of threads give the same bits, equal to cpu-f64's numbers. */
-static int right_in_all_orders(const Problem *p)
+static int right_in_all_orders(const Expected *e)
 {
     SCOPE;
     int right = 1;
     double *first[RESULTS], *y[RESULTS];
     for (size_t o = 0; right && o < CHECK_ORDERS; o++) {
         cuda_host_order(check_orders[o]);
-        right = run(p, o ? y : first) && first_wrong(p, o ? y : first) == RESULTS;
-        for (int k = 0; o && right && k < RESULTS; k++) right = same(y[k], first[k], p->size[k]);
+        right = run(&e->p, o ? y : first) && first_wrong(e, o ? y : first) == RESULTS;
+        for (int k = 0; o && right && k < RESULTS; k++) right = same(y[k], first[k], e->p.size[k]);
     }
     return right;
 }
@@ -367,10 +229,9 @@ enum { PLANTED = sizeof planted_cases / sizeof *planted_cases };
 CHECKED(every_missing_barrier_shows)
 {
     SCOPE;
-    Problem p[PLANTED];
+    Expected p[PLANTED];
     for (int c = 0; c < PLANTED; c++) {
-        p[c] =
-            problem_new(planted_cases + c, 0.1, foreign(planted_cases + c, CAUSAL) ? ALL : CAUSAL);
+        p[c] = expect(planted_cases + c, 0.1, foreign(planted_cases + c, CAUSAL) ? ALL : CAUSAL);
         assert_true(right_in_all_orders(p + c));
     }
     assert_true(attention_barriers() > 8);
@@ -391,11 +252,11 @@ CHECKED(shifted_mask_shows)
             for (int kind = 0; kind < KINDS; kind++) {
                 if (foreign(planted_cases + c, kind)) continue;
                 SCOPE;
-                Problem p = problem_new(planted_cases + c, 0, kind);
+                Expected e = expect(planted_cases + c, 0, kind);
                 double *y[RESULTS];
                 attention_plant((AttentionError){.mask = by});
-                assert_true(run(&p, y));
-                assert_int_equal(first_wrong(&p, y) == RESULTS, by == 0);
+                assert_true(run(&e.p, y));
+                assert_int_equal(first_wrong(&e, y) == RESULTS, by == 0);
                 attention_plant((AttentionError){0});
             }
 }

@@ -15,100 +15,27 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/attention_twin.h"
-#include "tests/lib/distance.h"
-#include "tests/lib/kernel_buffers.h"
+#include "tests/lib/attention_problem.h"
 
-enum { SEQUENCES = 3 };
 #define TWIN_EXACT 0x1p-40 /* bound without roundings */
-enum { OUT, DQ, DK, DV, RESULTS };
-static const char *const result_names[] = {"out", "dq", "dk", "dv"};
-
-typedef struct {
-    size_t length[SEQUENCES], D, H;
-} Shape;
 
 /* Shapes with tiles of 16, 32 and 64 rows, and with many tiles. */
-static const Shape shapes[] = {
+static const Case shapes[] = {
     {{1, 5, 16}, 32, 2},  {{20, 32, 3}, 32, 1},  {{40, 64, 17}, 64, 1},
     {{70, 33, 2}, 80, 1}, {{20, 70, 1}, 256, 2}, {{131, 64}, 48, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Attention of a shape and its numbers on the host, which are a's arrays. */
-typedef struct {
-    size_t start[SEQUENCES + 1], n; /* n: count of numbers in out, and in dq, dk, dv each */
-    double *qkv, *dout;
-    Attention a;
-} Problem;
-
-static Problem problem_new(const Shape *s, int causal, double rate)
+/* Makes a problem: causal or not, with dropout or without. */
+static Problem problem_at(size_t shape, int way)
 {
-    Problem p = {0};
-    size_t S = 0, longest = 0;
-    for (; S < SEQUENCES && s->length[S]; S++) {
-        p.start[S + 1] = p.start[S] + s->length[S];
-        longest = longest < s->length[S] ? s->length[S] : longest;
-    }
-    p.n = p.start[S] * s->D;
-    p.qkv = host_random(3 * p.n, 1);
-    p.dout = host_random(p.n, 2);
-    p.a = (Attention){.S = S,
-                      .causal = causal,
-                      .longest = longest,
-                      .D = s->D,
-                      .H = s->H,
-                      .ldq = 3 * s->D,
-                      .ldk = 3 * s->D,
-                      .drop = {rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0}};
-    return p;
-}
-
-/* Puts the results into y, from out and dqkv (N, 3 D). */
-static void results(const Problem *p, double *out, double *dqkv, double *y[RESULTS])
-{
-    y[OUT] = out;
-    for (size_t r = DQ; r < RESULTS; r++) {
-        y[r] = host_new(p->n);
-        for (size_t i = 0; i < p->n; i++)
-            y[r][i] = dqkv[i / p->a.D * 3 * p->a.D + (r - DQ) * p->a.D + i % p->a.D];
-    }
-}
-
-/* Runs attention both ways on a backend. */
-static void run(const Backend *b, const Problem *p, double *y[RESULTS])
-{
-    size_t n = p->n, all = 3 * n, rows = n / p->a.D * p->a.H;
-    void *x = buffer_new(b, all, p->qkv), *dx = buffer_new(b, all, NULL);
-    void *out = buffer_new(b, n, NULL), *dy = buffer_new(b, n, p->dout);
-    void *lse = buffer_new(b, rows, NULL);
-    size_t *start = sent(b, p->start, sizeof p->start);
-    Attention a = p->a;
-    a.start = start;
-    a.q = x, a.k = backend_at(b, x, a.D), a.v = backend_at(b, x, 2 * a.D);
-    b->attention(&a, out, lse);
-    b->attention_back(&a, out, lse, dy, dx, backend_at(b, dx, a.D), backend_at(b, dx, 2 * a.D), 0,
-                      NULL, NULL);
-    results(p, fetch(b, out, n), fetch(b, dx, all), y);
-}
-
-/* Runs the twin. */
-static void run_twin(const Problem *p, int rounds, double *y[RESULTS])
-{
-    double *out = host_new(p->n), *dqkv = host_new(3 * p->n);
-    double *lse = host_new(p->n / p->a.D * p->a.H);
-    Attention a = p->a;
-    a.start = p->start;
-    a.q = p->qkv, a.k = p->qkv + a.D, a.v = p->qkv + 2 * a.D;
-    twin_attention(&a, rounds, out, lse);
-    twin_attention_back(&a, rounds, out, lse, p->dout, dqkv, dqkv + a.D, dqkv + 2 * a.D, 0);
-    results(p, out, dqkv, y);
+    return problem_new(shapes + shape, way & 2 ? 0.1 : 0, way & 1 ? CAUSAL : ALL);
 }
 
 static double bound_of(const Backend *b, int k)
 {
     double one = strstr(b->name, "bf16") ? 0x1p-8 : 0x1p-16;
-    return k == OUT ? one : 2 * one;
+    return k < DQ ? one : 2 * one;
 }
 
 TEST(backends_agree)
@@ -119,22 +46,22 @@ TEST(backends_agree)
         for (int way = 0; way < 4; way++) {
             SCOPE;
             double *want[RESULTS], *y[RESULTS];
-            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
-            run(exact, &p, want);
+            Problem p = problem_at(i, way);
+            run_on(exact, &p, want);
             for (size_t k = 0; k < backend_count; k++) {
                 const Backend *b = backends[k];
-                run(b, &p, y);
-                for (int r = 0; r < RESULTS; r++) {
-                    double bound = bound_of(b, r), d = norm_distance(y[r], want[r], p.n);
+                run_on(b, &p, y);
+                for (int r = OUT; r <= DQ; r++) {
+                    double bound = bound_of(b, r), d = far_of(&p, r, y[r], want[r]);
                     if (!(d <= bound))
                         fail_msg("%s, shape %zu, way %d: %s is off by %g", b->name, i, way,
                                  result_names[r], d);
-                    double norm = 0;
-                    for (size_t n = 0; n < p.n; n++) norm += want[r][n] * want[r][n];
-                    y[r][p.n / 2] += 3 * bound * sqrt(norm); /* is seen */
-                    assert_false(norm_distance(y[r], want[r], p.n) <= bound);
-                    y[r][p.n / 2] = NAN;
-                    assert_false(norm_distance(y[r], want[r], p.n) <= bound);
+                    double norm = 0, *x = y[r] + p.size[r] / 2;
+                    for (size_t n = 0; n < p.size[r]; n++) norm += want[r][n] * want[r][n];
+                    *x += 3 * bound * sqrt(norm); /* is seen */
+                    assert_false(far_of(&p, r, y[r], want[r]) <= bound);
+                    *x = NAN;
+                    assert_false(far_of(&p, r, y[r], want[r]) <= bound);
                 }
             }
         }
@@ -144,11 +71,11 @@ TEST(backends_agree)
 static int first_far(const Problem *p, double *const y[RESULTS], int rounds, double bound)
 {
     SCOPE;
-    int r = 0;
+    int r = OUT;
     double *twin[RESULTS];
     run_twin(p, rounds, twin);
-    while (r < RESULTS && norm_distance(y[r], twin[r], p->n) <= bound) r++;
-    return r;
+    while (r <= DQ && far_of(p, r, y[r], twin[r]) <= bound) r++;
+    return r <= DQ ? r : RESULTS;
 }
 
 /* Checks that y is near the twin with `rounds`, and near none that rounds less, or more. */
@@ -172,8 +99,8 @@ static void compare_with_twin(const char *name, int rounds, double bound)
         for (int way = 0; way < 4; way++) {
             SCOPE;
             double *y[RESULTS];
-            Problem p = problem_new(shapes + i, way & 1, way & 2 ? 0.1 : 0);
-            run(b, &p, y);
+            Problem p = problem_at(i, way);
+            run_on(b, &p, y);
             check_twin(&p, y, rounds, bound);
         }
 }
@@ -191,7 +118,7 @@ TEST(tensor_cores_agree_with_their_twin)
 /* cuda-bf16 rounds where it has tensor cores. Where the width is no multiple of 16 it has the bits of cuda-f32. */
 TEST(tensor_cores_are_used)
 {
-    static const Shape odd = {{20, 7}, 40, 2};
+    static const Case odd = {{20, 7}, 40, 2};
     const Backend *f32, *bf16;
     if (backend_find("cuda-f32", NULL, &f32) != 0 || backend_find("cuda-bf16", NULL, &bf16) != 0) {
         print_message("# SKIP %s\n", error_text());
@@ -200,10 +127,10 @@ TEST(tensor_cores_are_used)
     for (size_t i = 0; i <= SHAPES; i++) {
         SCOPE;
         double *x[RESULTS], *y[RESULTS];
-        Problem p = problem_new(i < SHAPES ? shapes + i : &odd, 1, 0.1);
-        run(f32, &p, x);
-        run(bf16, &p, y);
-        for (int r = 0; r < RESULTS; r++) assert_int_equal(same(x[r], y[r], p.n), i == SHAPES);
+        Problem p = problem_new(i < SHAPES ? shapes + i : &odd, 0.1, CAUSAL);
+        run_on(f32, &p, x);
+        run_on(bf16, &p, y);
+        for (int r = OUT; r <= DQ; r++) assert_int_equal(same(x[r], y[r], p.size[r]), i == SHAPES);
     }
 }
 

@@ -1,4 +1,4 @@
-/* test_twin.c: weights in bf16 beside those in f32 (kernels/cuda/cuda_twin.cuh), and numbers in bf16 that only products read
+/* test_twin.c: weights in bf16 beside those in f32 and numbers in bf16 that only products read
  * (kernels/cuda/cuda_factor.cuh). Whatever writes them, a product reads the bits that it would have made. */
 #include "tests/lib/test.h"
 

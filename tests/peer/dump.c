@@ -78,7 +78,7 @@ static int build(Dump *d)
     int code = zoo_find(&z, d->scheme, "euler", &t);
     if (code == 0 && d->encoder) code = zoo_find(&z, d->encoder, "euler", &above);
     zoo_close(&z);
-    if (code == 0) code = above ? bridge_plan_pair(above, t, &o, &p) : bridge_plan(t, &o, &p);
+    if (code == 0) code = bridge_plan_pair(above, t, &o, &p);
     table_free(t);
     table_free(above);
     TRY(code);
