@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#include "nn/text/numbers.h"
 #include "nn/text/text.h"
 
 #define WORD_EOS "<eos>"
@@ -23,6 +24,10 @@
 /* Reads a text as file_whole does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT
  * (with its line). */
 int read_text(const char *file, char **bytes, size_t *count);
+
+/* text_line: the file's line at a place of a text; text_no_nul: 0, or ERR_INPUT where a text has a NUL byte. */
+size_t text_line(const BpeText *t, const char *at);
+int text_no_nul(const BpeText *t);
 
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside
  * the program; anything else is a file (write ./NAME for a file of such a name). */
@@ -57,8 +62,7 @@ typedef struct {
 typedef struct {
     Word *word; /* (size) */
     size_t size;
-    uint32_t *slot; /* (slots), open addressing: index + 1, or 0 */
-    size_t slots;   /* a power of two, >= 2 size */
+    Numbers number; /* of words, by their hash */
 } Words;
 
 /* Adds `count` to a word's count; text is borrowed until words_free. */

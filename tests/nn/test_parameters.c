@@ -199,39 +199,57 @@ TEST(bad_batches_are_refused)
     assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
 }
 
+/* Also where log p is computed on the host, in a model with tails. */
 TEST(every_allocation_may_fail)
 {
-    ModelConfig c = tiny_config();
+    const ModelConfig config[] = {tiny_config(),
+                                  TINY_WITH(c.tails = 1, c.cut[0] = 4, c.factor = 2)};
     size_t live = memory_live(), tries = 0;
-    for (int code = ERR_MEMORY; code; tries++) {
-        Model *m;
-        Plan *p = tiny_plans[2].build();
-        assert_true(tries < 200);
-        memory_fail_at(tries + 1);
-        code = model_new(&c, p, backend("cpu-f32"), 1, &m);
-        memory_fail_at(0);
-        if (code)
-            assert_int_equal(code, ERR_MEMORY);
-        else
+    double log_p[N * V];
+    Batch x = tiny_batch();
+    for (int tails = 0; tails < 2; tails++, tries = 0) {
+        for (int code = ERR_MEMORY; code; tries++) {
+            Model *m = NULL;
+            Plan *p = tiny_plans[2].build();
+            assert_true(tries < 200);
+            memory_fail_at(tries + 1);
+            code = model_new(&config[tails], p, backend("cpu-f32"), 1, &m);
+            if (code == 0) code = model_logits(m, &x, log_p);
+            memory_fail_at(0);
             model_free(m);
-        assert_int_equal(memory_live(), live);
+            assert_true(code == 0 || code == ERR_MEMORY);
+            assert_int_equal(memory_live(), live);
+        }
+        assert_true(tries > 20);
     }
-    assert_true(tries > 20);
+}
+
+/* Makes the gradient of the embedding NaN after a finite loss. */
+static const Backend *real;
+
+static void spoilt_back(size_t n, size_t columns, size_t words, const int32_t *token, double scale,
+                        Dropout drop, const void *dh, void *dE)
+{
+    real->embed_back(n, columns, words, token, scale, drop, dh, dE);
+    real->fill(dE, NAN, 1);
 }
 
 TEST(values_that_are_not_finite_are_told)
 {
     Batch b = tiny_batch();
+    const AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
-        AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
-        double mean, norm;
-        OWN_NUMBERS *before, *after;
-        assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-        model_backend(m)->fill(model_grad(m), NAN, 1);
-        before = tiny_numbers(m);
-        assert_int_equal(model_adam(m, &a, 1, &norm), ERR_NUMERIC);
-        after = tiny_numbers(m);
+        Backend spoilt = *(real = backend(tested_backend(i)));
+        ModelConfig c = tiny_config();
+        OWN_MODEL *m;
+        double mean;
+        Step s;
+        spoilt.embed_back = spoilt_back;
+        assert_int_equal(model_new(&c, tiny_residual(), &spoilt, 1, &m), 0);
+        OWN_NUMBERS *before = tiny_numbers(m);
+        assert_int_equal(model_step(m, &b, &a, 1), 0);
+        assert_int_equal(model_tally(m, &s), ERR_NUMERIC);
+        OWN_NUMBERS *after = tiny_numbers(m);
         assert_memory_equal(before, after, model_size(m) * sizeof *before);
         set_tensor(m, "layers.0.ffn.1.up.bias", NAN);
         assert_int_equal(model_gradient(m, &b, 1, &mean), ERR_NUMERIC);
@@ -245,21 +263,20 @@ TEST(clipping_scales_the_gradient)
     for (int clipped = 0; clipped < 2; clipped++) {
         OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 1);
         size_t n = model_size(m);
-        double mean, norm, sum = 0;
+        double mean, sum = 0;
+        Step s;
         assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-        OWN_NUMBERS *g = tiny_get(m, model_grad(m), 0, n);
+        OWN_NUMBERS *g = tiny_gradient(m);
         for (size_t i = 0; i < n; i++) sum += g[i] * g[i];
-        AdamConfig a = {.rate = 0.1,
-                        .beta1 = 0.9,
-                        .beta2 = 0.99,
-                        .eps = 1e-8,
-                        .clip = sqrt(sum) * (clipped ? 0.25 : 2)};
-        assert_int_equal(model_adam(m, &a, 1, &norm), 0);
-        assert_true(fabs(norm - sqrt(sum)) <= 1e-13 * norm);
-        double *moment = tiny_get(m, model_moment(m, 0), 0, n), scale = clipped ? 0.25 : 1;
+        double norm = sqrt(sum), scale = clipped ? 0.25 : 1;
+        AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+        a.clip = norm * (clipped ? 0.25 : 2);
+        assert_int_equal(model_step(m, &b, &a, 1), 0);
+        assert_int_equal(model_tally(m, &s), 0);
+        assert_true(fabs(s.norm - norm) <= 1e-13 * norm);
+        OWN_NUMBERS *moment = tiny_get(m, model_moment(m, 0), 0, n);
         for (size_t i = 0; i < n; i++) g[i] *= 0.1 * scale;
         assert_true(distance(g, moment, n) <= 1e-13 * norm);
-        memory_free(moment);
     }
 }
 
