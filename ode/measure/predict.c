@@ -17,6 +17,7 @@
 #include "ode/field/differential.h"
 #include "ode/measure/forecast.h"
 #include "ode/field/system.h"
+#include "ode/scheme/rationals.h"
 
 #include <math.h>
 #include <string.h>
@@ -241,8 +242,7 @@ static void shrink_steps(Terms *m, Path *p, int global, int finer, Prediction *o
 static Weighted limit_field(const Table *t, const System *s)
 {
     Weighted w = system_weigh(s, t);
-    mpq_t one;
-    mpq_init(one);
+    RATIONAL(one);
     for (int op = 0; op < t->colours; op++) {
         double sum = 0;
         for (int set = 1; set <= table_sets(t, op); set++) {
@@ -251,7 +251,6 @@ static Weighted limit_field(const Table *t, const System *s)
         }
         w.weight[op] = sum / root_slope(t);
     }
-    mpq_clear(one);
     return w;
 }
 

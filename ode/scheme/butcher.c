@@ -24,6 +24,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/print.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
@@ -446,12 +447,10 @@ static void put_number(const Table *t, const mpq_t q, Entry out)
 static void entry_of(const Table *t, size_t i, size_t j, Entry out)
 {
     const Row *row = i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
-    mpq_t sum;
-    mpq_init(sum);
+    RATIONAL(sum);
     add_entry(t, row, j, 0, sum);
     if (i > t->stages) add_entry(t, &t->error, j, 1, sum);
     put_number(t, sum, out);
-    mpq_clear(sum);
 }
 
 static void node_of(const Table *t, size_t i, Entry out)

@@ -56,8 +56,7 @@ static int check_substep(const Table *t, const Table *first)
 
 static void add_flow(Table *t, const Flow *f, const mpq_t c)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_mul(x, f->c, c);
     Flow *last = t->flows ? &t->flow[t->flows - 1] : NULL;
     if (last && last->op == f->op && last->set == f->set) {
@@ -72,7 +71,6 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
         mpq_clear(last->c);
         t->flows--;
     }
-    mpq_clear(x);
 }
 
 /* ---- stages --------------------------------------------------------------------------------------------- */
@@ -182,25 +180,22 @@ static void add_field(Table *t, const Substep *step, size_t n)
 
 static int add_steps(Table *t, const Substep *step, size_t n)
 {
-    mpq_t begin;
+    RATIONAL(begin);
     TRY(make_room(t, step, n));
-    mpq_init(begin);
     t->colours = step[0].scheme->colours;
     add_field(t, step, n);
-    int code =
-        step[0].scheme->flows ? 0 : row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 0; i < n && code == 0; i++) {
+    if (!step[0].scheme->flows) TRY(row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 0; i < n; i++) {
         const Table *from = step[i].scheme;
         t->exact &= from->exact && !step[i].inexact;
         for (size_t k = 0; k < from->flows; k++) add_flow(t, &from->flow[k], step[i].c);
-        if (!from->flows) code = add_stages(t, from, step[i].c, begin, &t->update);
+        if (!from->flows) TRY(add_stages(t, from, step[i].c, begin, &t->update));
         mpq_add(begin, begin, step[i].c);
     }
-    mpq_clear(begin);
-    if (code == 0 && step[0].scheme->flows && !t->flows)
-        code = error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
-    if (code == 0) expression_round_table(t);
-    return code;
+    if (step[0].scheme->flows && !t->flows)
+        return error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
+    expression_round_table(t);
+    return 0;
 }
 
 /* Composes the steps. name, title: NULL for those made from the steps. */
@@ -255,17 +250,15 @@ static int check_adjoint(const Table *t)
 /* Computes out = y + (the update's slopes) - (r's), evaluation e being to[e]; r NULL: none. */
 static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
 {
-    mpq_t x;
-    mpq_init(x);
-    int code = row_add(out, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 1; i < t->update.terms && code == 0; i++)
-        code = row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL);
-    for (size_t i = 1; r && i < r->terms && code == 0; i++) {
+    RATIONAL(x);
+    TRY(row_add(out, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 1; i < t->update.terms; i++)
+        TRY(row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL));
+    for (size_t i = 1; r && i < r->terms; i++) {
         mpq_neg(x, r->term[i].c);
-        code = row_add(out, to[r->term[i].eval], 0, x, 0, NULL);
+        TRY(row_add(out, to[r->term[i].eval], 0, x, 0, NULL));
     }
-    mpq_clear(x);
-    return code;
+    return 0;
 }
 
 /* Reverses the stages, of one point each; to (evals): where each evaluation goes. */

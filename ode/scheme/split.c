@@ -27,30 +27,23 @@ static int is_solver(const Table *s)
 /* H is two evaluations of a solver's stage, and the first of them speaks for it. */
 int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out)
 {
-    mpq_t q;
-    int code = 0;
-    mpq_init(q);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    RATIONAL(q);
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        for (size_t k = 0; s->eval == TABLE_STATE && k < Y->terms && code == 0; k++) {
-            mpq_mul(q, s->c, Y->term[k].c);
-            code = row_add(out, Y->term[k].eval, 0, q, 0, NULL);
-        }
+        if (s->eval == TABLE_STATE) TRY(row_add_row(out, Y, s->c));
         if (s->eval == TABLE_STATE || (solver && solver->eval[s->eval].op != OP_F)) continue;
         mpq_mul(q, s->c, c);
-        code = row_add(out, base + (solver ? solver->eval[s->eval].stage : s->eval), 0, q, 0, NULL);
+        TRY(row_add(out, base + (solver ? solver->eval[s->eval].stage : s->eval), 0, q, 0, NULL));
     }
-    mpq_clear(q);
-    return code;
+    return 0;
 }
 
 int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
 {
-    Row next = {0};
-    int code = row_shift(r, Y, c, base, solver, &next);
-    row_free(Y);
-    *Y = next;
-    return code;
+    ROW(next);
+    TRY(row_shift(r, Y, c, base, solver, &next));
+    row_swap(Y, &next);
+    return 0;
 }
 
 static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
