@@ -339,24 +339,6 @@ TEST(test_large)
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
 }
 
-/* Any change of a byte and any cut are accepted or refused, never worse (the sanitizers watch). */
-TEST(test_flips)
-{
-    static const char good[] =
-        "system s # c\ntitle T\nn 3\nd 2\nparam a = 1/2\nF = softmax dot/a : (z - y)^2\n"
-        "G1 = -y1 + sin(t)\nG2 = y^a\ninitial = 1 + uniform/i\nt-end 1\nh0 1/8\n";
-    static const char bytes[] = "(-+*/^yz019. =:#\n\t\x01\xff";
-    char text[sizeof good];
-    for (size_t i = 0; i < sizeof good; i++)
-        for (size_t k = 0; k < sizeof bytes; k++) {
-            System *s = NULL;
-            memcpy(text, good, sizeof good);
-            text[i] = bytes[k];
-            size_t n = k ? sizeof good - 1 : i;
-            if (system_parse("t", text, n, 0, 0, 1, &s) == 0) system_free(s);
-        }
-}
-
 TEST(test_memory)
 {
     static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = i\n";

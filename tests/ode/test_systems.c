@@ -3,7 +3,6 @@
 #include "tests/lib/test.h"
 
 #include <dlfcn.h>
-#include <gsl/gsl_linalg.h>
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
@@ -214,56 +213,6 @@ TEST(test_commute)
     }
 }
 
-/* Particles have no number except in G of `linear`, `forced`, `kuramoto`: attention must be equivariant under their
- * permutation. 300 of them also run its threads. */
-TEST(test_attention_equivariant)
-{
-    OWN_SYSTEM *s = sized("attention", 300, 4, 2);
-    static double turned[1200], f[1200], ft[1200], back[1200];
-    for (int op = 0; op < COLOURS; op++) {
-        for (size_t i = 0; i < 1200; i++) turned[(i + 4 * 37) % 1200] = s->initial[i];
-        s->field[op](s, 1, 0, s->initial, f);
-        s->field[op](s, 1, 0, turned, ft);
-        for (size_t i = 0; i < 1200; i++) back[i] = ft[(i + 4 * 37) % 1200];
-        assert_true(relative_distance(back, f, 1200) <= 300 * 2.3e-16); /* sums of 300 terms */
-        assert_false(relative_distance(ft, f, 1200) <= 1e-3);
-    }
-}
-
-/* C agrees with a double loop over weights as they stand at the end of param: Q', K', V', the memory's keys and
- * values. F differs. */
-TEST(test_attention_memory)
-{
-    enum { DIM = 4 };
-    static const size_t sizes[] = {7, 300}; /* in the plain way and in tiles */
-    for (int k = 0; k < 2; k++) {
-        size_t n = sizes[k], m = 2 * DIM, longer = n > m ? n : m;
-        OWN_SYSTEM *s = sized("attention", n, DIM, 2);
-        const double *Q = s->param + 3 * DIM * DIM + 2 * m * DIM + m + 3 * n * DIM + n * longer;
-        const double *keys = Q + 3 * DIM * DIM, *values = keys + n * DIM;
-        static double f[300 * DIM], g[300 * DIM];
-        s->field[OP_C](s, 1, 0, s->initial, f);
-        for (size_t i = 0; i < n; i++) {
-            double q[DIM] = {0}, sum = 0, *out = g + i * DIM;
-            const double *y = s->initial + i * DIM;
-            memset(out, 0, DIM * sizeof *out);
-            for (size_t a = 0; a < DIM; a++)
-                for (size_t b = 0; b < DIM; b++) q[a] += Q[a * DIM + b] * y[b];
-            for (size_t j = 0; j < n; j++) {
-                double dot = 0;
-                for (size_t a = 0; a < DIM; a++) dot += q[a] * keys[j * DIM + a];
-                double e = exp(dot / 2); /* sqrt(4) */
-                sum += e;
-                for (size_t a = 0; a < DIM; a++) out[a] += e * values[j * DIM + a];
-            }
-            for (size_t a = 0; a < DIM; a++) out[a] /= sum;
-        }
-        assert_true(relative_distance(f, g, n * DIM) <= 300 * 2.3e-16);
-        s->field[OP_F](s, 1, 0, s->initial, f);
-        assert_false(relative_distance(f, g, n * DIM) <= 1e-3);
-    }
-}
-
 /* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0. 300 of them run its threads. */
 TEST(test_vortex_centre)
 {
@@ -281,34 +230,6 @@ TEST(test_vortex_centre)
 }
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
-
-/* GSL's Pade approximants of exp(h A) y agree with the Taylor action. The field gives the columns of A. */
-TEST(test_exponential)
-{
-    OWN_SYSTEM *s = sized("linear", 5, 3, 8);
-    enum { N = 15 };
-    for (int op = 0; op < 2; op++) {
-        double unit[N] = {0}, column[N], y[N], expected[N];
-        gsl_matrix *A = gsl_matrix_alloc(N, N), *E = gsl_matrix_alloc(N, N);
-        for (size_t j = 0; j < N; j++) {
-            unit[j] = 1;
-            s->field[op](s, 1, 0, unit, column);
-            unit[j] = 0;
-            for (size_t i = 0; i < N; i++) gsl_matrix_set(A, i, j, 2.5 * column[i]);
-        }
-        gsl_linalg_exponential_ss(A, E, GSL_PREC_DOUBLE);
-        memcpy(y, s->initial, sizeof y);
-        s->flow[op](s, 1, 0, 2.5, y);
-        for (size_t i = 0; i < N; i++) {
-            expected[i] = 0;
-            for (size_t j = 0; j < N; j++) expected[i] += gsl_matrix_get(E, i, j) * s->initial[j];
-        }
-        assert_true(relative_distance(y, expected, N) <=
-                    10 * flow_tolerance); /* GSL's own accuracy */
-        gsl_matrix_free(A);
-        gsl_matrix_free(E);
-    }
-}
 
 /* Returns by how much a closed solution misses y' = F + G at t. */
 static double solution_error(const System *s, double t)
