@@ -103,11 +103,9 @@ int order_forecast(const Table *t, const System *s, const OrderOptions *o, int o
     size_t steps;
     *out = (Forecast){0, 0};
     TRY(order_first_steps(s, o, &t_end, &steps));
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = forecast_steps(frozen, s, o, t_end, steps, &out->steps);
-    table_free(frozen);
-    TRY(code);
+    TABLE(frozen);
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(forecast_steps(frozen, s, o, t_end, steps, &out->steps));
     TRY(order_predict_values(t, s, t_end, order, zero_stable && !o->local, &values));
     if (values > 0) TRY(value_cost(s, &seconds));
     out->prediction = values > 0 ? values * seconds : 0;

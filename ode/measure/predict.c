@@ -333,17 +333,15 @@ int order_predict_values(const Table *t, const System *s, double t_end, int orde
 {
     Terms m;
     Forest *f;
+    TABLE(frozen);
     *values = 0;
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = open_terms(frozen, s, t_end, order, &m, &f);
-    if (code == 0 && f) {
-        double pass = pass_values(&m, zero_stable, NODES_MIN);
-        *values = isfinite(pass) ? PASSES_MIN * pass : 0;
-        close_terms(&m, f);
-    }
-    table_free(frozen);
-    return code;
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(open_terms(frozen, s, t_end, order, &m, &f));
+    if (!f) return 0;
+    double pass = pass_values(&m, zero_stable, NODES_MIN);
+    *values = isfinite(pass) ? PASSES_MIN * pass : 0;
+    close_terms(&m, f);
+    return 0;
 }
 
 int order_predict(const Table *t, const System *s, double t_end, int order, int zero_stable,
@@ -351,16 +349,14 @@ int order_predict(const Table *t, const System *s, double t_end, int order, int 
 {
     Terms m;
     Forest *f;
+    TABLE(frozen);
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = open_terms(frozen, s, t_end, order, &m, &f);
-    if (code == 0 && f) {
-        m.vector = vector;
-        code = predict(&m, frozen, s, t_end, zero_stable, out);
-        close_terms(&m, f);
-    }
-    table_free(frozen);
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(open_terms(frozen, s, t_end, order, &m, &f));
+    if (!f) return 0;
+    m.vector = vector;
+    int code = predict(&m, frozen, s, t_end, zero_stable, out);
+    close_terms(&m, f);
     return code == ERR_ACCURACY ? 0 : code;
 }

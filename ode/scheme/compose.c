@@ -207,14 +207,13 @@ static int compose(const Substep *step, size_t n, const char *name, const char *
         return error_set(ERR_INPUT, "expected 1 to %d steps to compose, not %zu", SUBSTEPS_MAX, n);
     for (size_t i = 0; i < n; i++) TRY(check_substep(step[i].scheme, step[0].scheme));
     join_names(step, n, joined);
-    Table *t = table_new(name ? name : joined);
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    if (!(t = table_new(name ? name : joined))) return ERR_MEMORY;
     memory_free(t->title);
     t->title = title ? memory_string(title) : say_steps(step, n);
-    int code = t->title ? add_steps(t, step, n) : error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) code = scheme_written(t->name, print, t, out); /* the only way into a table */
-    table_free(t);
-    return code;
+    if (!t->title) return error_set(ERR_MEMORY, "out of memory");
+    TRY(add_steps(t, step, n));
+    return scheme_written(t->name, print, t, out); /* the only way into a table */
 }
 
 int scheme_compose(const Substep *step, size_t n, Table **out)
@@ -287,63 +286,59 @@ static int reverse_stages(const Table *t, Table *back, int *to)
     return adjoint_row(t, NULL, to, &back->update);
 }
 
+/* Reverses t in a copy: its flows or its stages. */
+static int reverse(const Table *t, Table *back)
+{
+    int *to = memory_new(t->evals, sizeof *to);
+    if (!to) return ERR_MEMORY;
+    reverse_flows(t, back);
+    int code = t->flows ? 0 : reverse_stages(t, back, to);
+    memory_free(to);
+    return code;
+}
+
 int scheme_adjoint(const Table *t, Table **out)
 {
     char name[TABLE_NAME], title[2 * TABLE_NAME];
+    TABLE(back);
+    RATIONAL(one);
     *out = NULL;
     TRY(check_adjoint(t));
-    Table *back = table_freeze(t);
-    int *to = memory_new(t->evals, sizeof *to), code = back && to ? 0 : ERR_MEMORY;
-    if (code == 0) reverse_flows(t, back);
-    if (code == 0 && !t->flows) code = reverse_stages(t, back, to);
-    memory_free(to);
-    if (code != 0) {
-        table_free(back);
-        return code;
-    }
-    Substep step = {.scheme = back};
-    mpq_init(step.c);
-    mpq_set_ui(step.c, 1, 1);
+    if (!(back = table_freeze(t))) return ERR_MEMORY;
+    TRY(reverse(t, back));
+    mpq_set_ui(one, 1, 1);
     snprintf(name, sizeof name, "%.*s-adjoint", TABLE_NAME / 2 - 10, t->name);
     snprintf(title, sizeof title, "The adjoint of %s", t->name);
-    code = compose(&step, 1, name, title, out);
-    mpq_clear(step.c);
-    table_free(back);
-    return code;
+    return compose(&(Substep){back, {*one}, 0}, 1, name, title, out);
 }
 
 int scheme_conjugate(const Table *P, const Table *S, Table **out)
 {
     char name[TABLE_NAME], title[4 * TABLE_NAME];
-    Table *back;
+    TABLE(back);
+    RATIONAL(one);
+    RATIONAL(minus);
     *out = NULL;
     TRY(scheme_adjoint(P, &back));
-    Substep step[3] = {{.scheme = P}, {.scheme = S}, {.scheme = back}};
-    for (int i = 0; i < 3; i++) {
-        mpq_init(step[i].c);
-        mpq_set_si(step[i].c, i < 2 ? 1 : -1, 1);
-    }
+    mpq_set_si(one, 1, 1);
+    mpq_set_si(minus, -1, 1);
     snprintf(name, sizeof name, "%.*s-conjugate", TABLE_NAME / 2 - 12, S->name);
     snprintf(title, sizeof title, "%s, then %s, then the inverse of %s", P->name, S->name, P->name);
-    int code = compose(step, 3, name, title, out);
-    for (int i = 0; i < 3; i++) mpq_clear(step[i].c);
-    table_free(back);
-    return code;
+    const Substep step[3] = {{P, {*one}, 0}, {S, {*one}, 0}, {back, {*minus}, 0}};
+    return compose(step, 3, name, title, out);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
 static int read_weight(const char *item, const char *star, Substep *s)
 {
-    Table *t = table_new("");
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    if (!(t = table_new(""))) return ERR_MEMORY;
     Parser p = {.cursor = {.file = item, .line = 1, .begin = item, .at = item, .end = star},
                 .table = t};
-    int code = expression_number(&p, s->c);
-    if (code == 0) code = cursor_end(&p.cursor, "'*' and a scheme's name");
+    TRY(expression_number(&p, s->c));
     s->inexact = !t->exact;
-    table_free(t);
-    return code;
+    return cursor_end(&p.cursor, "'*' and a scheme's name");
 }
 
 /* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at commas. */

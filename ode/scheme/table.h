@@ -125,6 +125,12 @@ typedef struct Table {
 
 Table *table_new(const char *name); /* has two colours; NULL: out of memory */
 void table_free(Table *t);
+/* TABLE(t) declares Table *t = NULL, which is freed where its scope ends. */
+static inline void table_drop(Table **t)
+{
+    table_free(*t);
+}
+#define TABLE(t) __attribute__((cleanup(table_drop))) Table *t = NULL
 Table *table_copy(const Table *t);
 void table_rename(Table *t, const char *name);
 
