@@ -161,7 +161,7 @@ int adaptive_select(Selection *s, int all)
     return error_set(ERR_INPUT, "expected a scheme with an estimate of its error");
 }
 
-static int check_fields(const Selection *s)
+int adaptive_one_field(const Selection *s)
 {
     const Table *a = s->scheme[0];
     for (size_t i = 1; i < s->count; i++) {
@@ -171,8 +171,7 @@ static int check_fields(const Selection *s)
             same = mpq_equal(a->weight[op], b->weight[op]);
         if (!same)
             return error_set(ERR_INPUT,
-                             "%s and %s solve different fields: expected schemes of one, which the "
-                             "other libraries solve too",
+                             "%s and %s solve different fields: expected schemes of one field",
                              a->name, b->name);
     }
     return 0;
@@ -401,7 +400,7 @@ static int study(Study *u, const Selection *s)
     size_t N = u->system->n * u->system->d, peers = 0;
     while (peers_pair(peers)) peers++;
     TRY(trained_check(&u->network, s));
-    TRY(check_fields(s));
+    TRY(adaptive_one_field(s));
     u->exact = memory_new(N, sizeof(double));
     u->y = memory_new(N, sizeof(double));
     u->way = memory_new(TIMES, N * sizeof(double));

@@ -24,6 +24,9 @@ typedef struct {
  * names of those that have a pair. */
 int adaptive_select(Selection *s, int all);
 
+/* Returns ERR_INPUT where the schemes do not all solve one field. */
+int adaptive_one_field(const Selection *s);
+
 /* Runs every pair, and those of the other libraries, at every tolerance and prints the table. Writes
  * adaptive.csv, tolerance.csv, .md and the plots precision and tolerance to dir. ERR_CHECK where a pair of
  * ours does not reach the end. */

@@ -10,7 +10,7 @@
 #include "studies/tools/progress.h"
 
 /* The newest heading of CHANGES.md; -dev marks a version that is not released. */
-#define TROTTER_VERSION "0.2.0"
+#define TROTTER_VERSION "0.3.0-dev"
 
 /* Words that the overview and the man pages share. */
 #define TROTTER_PURPOSE \
@@ -41,6 +41,7 @@ typedef struct {
 
 /* clang-format off */
 extern const Command command_schemes, command_expand, command_stability, command_design, command_order,
+    command_solve,
     command_plot,
     command_verify,
     command_data, command_bpe, command_train, command_eval, command_generate,

@@ -112,6 +112,7 @@ static const struct {
     {"order --system linear --scheme euler,heun --halvings 4", "Measured order of convergence"},
     {"order --invariant --scheme euler --t-end 20", "Energy over long times"},
     {"order --frames 3 --system vortex", "Particles over time"},
+    {"solve --scheme rk4 --times 9", "Solution of a system"},
     {"schemes --scheme euler,heun", "Schemes"},
     {"schemes --structure --scheme euler,heun", "Schemes"},
     {"expand --scheme heun,lie-trotter --degree 3", "Error terms"},

@@ -74,6 +74,42 @@ TEST(test_evaluations)
     assert_true(first && strtol(first + 8, NULL, 10) > 8 * 13);
 }
 
+static void is_number(double x, double expected, double within)
+{
+    if (!(fabs(x - expected) <= within)) fail_msg("%.17g, not %.17g", x, expected);
+}
+
+/* `trotter solve`: the states are R(-h)^n and, of a two-step scheme whose history is exact, those of its recurrence; errors
+ * are against exp(-t); a step by tolerance has values between its ends. */
+TEST(test_solve)
+{
+    file_text("own.txt", "system decay\nn 1\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
+    run_ok("solve --system-file own.txt --scheme rk4,ab2 --h 0.5 --csv");
+    const double R = 1 - 0.5 + 0.125 - 0.125 / 6 + 0.0625 / 24, ab2 = 1 - 0.75 + 0.25 * exp(0.5);
+    is_number(out_number(2, "y1"), R, 1e-15);
+    is_number(out_number(3, "y1"), R * R, 1e-15);
+    is_number(out_number(3, "error"), fabs(R * R - exp(-1)), 1e-12);
+    is_number(out_number(5, "y1"), ab2, 1e-12);
+    is_number(out_number(6, "y1"), ab2 - 0.75 * ab2 + 0.25, 1e-12);
+    assert_string_equal(out_cell(7, "scheme"), "reference");
+    is_number(out_number(9, "y1"), exp(-1), 1e-12);
+    run_ok("solve --system-file own.txt --scheme rk4 --h 0.01 --times 10 --csv");
+    assert_int_equal(count_lines(out), 1 + 2 * 11);
+    run_ok("solve --system-file own.txt --scheme dormand-prince --tolerance 1e-7 --times 8 --csv");
+    for (int k = 1; k <= 8; k++) {
+        is_number(out_number(k + 1, "t"), k / 8., 1e-15);
+        is_number(out_number(k + 1, "y1"), exp(-k / 8.), 1e-5);
+    }
+    /* A run that leaves the numbers ends with status 1; what it came to is kept. */
+    file_text("own.txt", "system a\nn 1\nd 1\nG = -1e9*y^3\ninitial = 1\nt-end 1\nh0 1/4\n");
+    expect(1, "solve --system-file own.txt --scheme euler --h 0.1 --out blown");
+    assert_non_null(strstr(err, "1 of 1 runs did not come to t = 1"));
+    shell_ok("grep -q 'not finite$' blown/solve.csv");
+    must_refuse("solve --h 0.1 --tolerance 1e-3", "--tolerance");
+    must_refuse("solve --tolerance 1e-3", "has no estimate of its error");
+    must_refuse("solve --h 1e-9 --t-end 1", "expected at most");
+}
+
 /* Every failure, at reading or later and in every study, has its message and exit status. */
 TEST(test_bad)
 {
