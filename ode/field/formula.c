@@ -27,8 +27,9 @@ static const unsigned allowed[RULES] = {
     [RULE_C] = BITS_PAIR,
     [RULE_INITIAL] = BITS_START,
     [RULE_MEMORY] = BITS_START,
+    [RULE_EXACT] = BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
 };
-const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory"};
+const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory", "exact"};
 
 static const struct {
     const char *name;
@@ -242,7 +243,7 @@ int formula_read(Reader *p, int which, Program *out)
 {
     int timed = p->timed;
     TRY(parse(p, allowed[which], formula_rules[which], out));
-    if (which == RULE_INITIAL || which == RULE_MEMORY) p->timed = timed;
+    if (which >= RULE_INITIAL) p->timed = timed; /* no field */
     return 0;
 }
 

@@ -304,3 +304,8 @@ void program_memory(const System *s, uint64_t seed, double *out)
     const Formulas *formulas = s->context;
     each(s, RULE_MEMORY, formulas->memory, 0, out, seed, out);
 }
+
+void program_exact(const System *s, double t, double *y)
+{
+    each(s, RULE_EXACT, s->n, t, y, 0, y);
+}

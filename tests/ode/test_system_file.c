@@ -288,6 +288,10 @@ TEST(test_bad)
         {"system x\nd 3\nG = y\ninitial = 1, 2\n", "test:4:15: expected 1 value of initial, or 3"},
         {"system x\nd 2\nG = y\ninitial1 = 1, 2\n", "test:4:13: "},
         {"system x\nG = y, y\n", "test:2:6: "},
+        {"system x\nexact = y\n", "test:2:9: "},
+        {"system x\nd 2\nG = y\ninitial = 1\nexact1 = exp(t)\n", "test: expected the exact"},
+        {"system x\nG = y\ninitial = 1\nexact = 2*exp(t)\n", "test:4: exact is 2 at t = 0"},
+        {"system x\nG = -y\ninitial = 1\nexact = exp(-2*t)\n", "test:4: exact' is -1.0"},
         {"system x\nC = y\n", "test:2:5: "},
         {"system x\nmemory = y\n", "test:2:10: "},
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
@@ -314,6 +318,17 @@ TEST(test_initial_list)
                    "system x\nG = y\ninitial1 = 2*i\ninitial2 = -1 + c\ninitial3 = normal\n", 4, 3);
     assert_memory_equal(a->initial, b->initial, 12 * sizeof *a->initial);
     assert_true(a->initial[3] == 4 && a->initial[4] == 1);
+}
+
+/* The solution of a text is the reference. */
+TEST(test_exact)
+{
+    double y[2], agreement, t = 2;
+    OWN_SYSTEM *s = read_system("system x\nG1 = y2\nG2 = -y1\ninitial = 1, 0\n"
+                                "exact = cos(t), -sin(t)\n",
+                                1, 2);
+    assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
+    assert_true(y[0] == cos(t) && y[1] == -sin(t) && agreement <= 1e-13 && !s->timed);
 }
 
 /* Huge texts are refused in bounded time and memory. */

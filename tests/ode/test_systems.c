@@ -75,7 +75,7 @@ TEST(test_seed)
         size_t bytes = a->n * a->d * sizeof(double);
         assert_memory_equal(a->initial, b->initial, bytes);
         int same = memcmp(a->initial, c->initial, bytes) == 0;
-        assert_int_equal(same, strncmp(a->name, "nilpotent", 9) == 0);
+        assert_int_equal(same, a->context || strncmp(a->name, "nilpotent", 9) == 0);
     }
 }
 
@@ -205,6 +205,7 @@ TEST(test_commute)
 {
     for (size_t i = 0; system_name(i); i++) {
         OWN_SYSTEM *s = sized(system_name(i), 0, 0, 4);
+        if (s->absent) continue; /* a text without F */
         double b = bracket(s, 0.25);
         if (strcmp(s->name, "linear:commuting") == 0)
             assert_true(b <= 16 * flow_tolerance);
@@ -279,6 +280,7 @@ TEST(test_reference)
         OWN_SYSTEM *s = sized(system_name(i), 0, 0, 11);
         size_t N = s->n * s->d;
         double a[6 * 64], b[5 * 64], agreement = NAN;
+        if (s->context) continue; /* texts, of which some grow without bound before 0 */
         assert_int_equal(reference_solve(s, mixed, 6, a, &agreement), 0);
         /* some 100 steps of either reference, eps |y| each, growing by e^{L t} < 10; |y| < 20 */
         if (!(agreement <= 1e-13)) fail_msg("%s: references differ by %g", s->name, agreement);
@@ -287,6 +289,41 @@ TEST(test_reference)
             assert_memory_equal(a + k * N, b + place[k] * N, N * sizeof *a);
         if (!s->solution) assert_memory_equal(a + 2 * N, s->initial, N * sizeof *a);
     }
+}
+
+/* The test problems of the literature end where it says: Hairer, Norsett, Wanner 1993, II.0 (Arenstorf: where it began)
+ * and I.16; Hairer, Wanner 1996, IV.10, and the Test Set for IVP Solvers (Mazzia, Magherini 2008). */
+TEST(test_published)
+{
+    static const struct {
+        const char *system;
+        double t;
+        size_t coordinate;
+        double value, within;
+    } known[] = {
+        {"brusselator", 20, 0, 0.4986370712683478, 1e-11},
+        {"brusselator", 20, 1, 4.596780349452011, 1e-11},
+        {"arenstorf", 17.0652165601579625588917206249, 0, 0.994, 1e-10},
+        {"arenstorf", 17.0652165601579625588917206249, 3, -2.00158510637908252, 1e-8},
+        {"hires", 321.8122, 0, 0.7371312573325668e-3, 1e-14},
+        {"hires", 321.8122, 7, 0.2850001604814231e-2, 1e-13},
+        {"robertson", 40, 0, 0.7158270687, 1e-10},
+        {"robertson", 40, 1, 0.9185534765e-5, 1e-13},
+        {"van-der-pol:mu=0", 3.14159265358979323846, 0, -2, 1e-12},
+        {"dahlquist:lambda=-3", 1, 0, 0.04978706836786394, 1e-14},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        OWN_SYSTEM *s = sized(known[i].system, 0, 0, 1);
+        double y[MAX];
+        assert_string_equal(s->name, known[i].system);
+        assert_int_equal(reference_within(s, 1e-12, &known[i].t, 1, y, NULL), 0);
+        double error = fabs(y[known[i].coordinate] - known[i].value);
+        if (!(error <= known[i].within)) fail_msg("%s: off by %g", known[i].system, error);
+    }
+    System *none = NULL;
+    assert_refused(system_new("lorenz:tau=1", 0, 0, 1, &none), "sigma rho beta", "tau=1");
+    assert_refused(system_new("lorenz:rho=x", 0, 0, 1, &none), "rho=NUMBER", "rho=x");
+    assert_refused(system_new("logistic:a=1", 0, 0, 1, &none), "none", "a=1");
 }
 
 FIELD(kinked)
