@@ -19,6 +19,7 @@ enum {
     GET_CONSTANT,
     GET_OWN,
     GET_OTHER,
+    GET_NEXT, /* value: the neighbour's distance in i, of either sign */
     GET_INDEX_I,
     GET_INDEX_J,
     GET_INDEX_C,
@@ -48,8 +49,8 @@ typedef struct {
     int first, count; /* in Formulas.op */
 } Program;
 
-/* How an interaction joins the others' values; OTHERS_NONE: not an interaction. */
-enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX };
+/* How an interaction joins the others' values; OTHERS_NONE: not an interaction; OTHERS_NEXT: an expression in neighbours. */
+enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX, OTHERS_NEXT };
 
 typedef struct {
     int kind;
@@ -65,6 +66,8 @@ typedef struct {
     int ops;
     Op op[PROGRAM_OPS];
     Rule rule[RULES][SYSTEM_D_MAX];
+    int ring;      /* 1: particle 1 follows the last */
+    double ends;   /* else: the value of neighbours that there are not */
     size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
 } Formulas;
 
@@ -123,6 +126,8 @@ extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "mem
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);
+/* Compiles an interaction of neighbours, y[i+1]. */
+int formula_neighbours(Reader *p, Program *out);
 /* Reads a finite number without variables; `place` names it in messages. */
 int formula_constant(Reader *p, const char *place, double *out);
 /* Returns whether a word has a meaning already. */

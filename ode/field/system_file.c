@@ -18,6 +18,8 @@
  *
  *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
+ *     F  = k*(y[i+1] - 2*y + y[i-1])    neighbours on a grid, in G too; beyond its ends they are 0, or x by a line `ends x`;
+ *                      a line `ring` joins the ends
  *
  * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
  * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
@@ -161,8 +163,13 @@ static int read_interaction(Reader *p, Rule *r, int which)
     for (int k = OTHERS_SUM; k <= OTHERS_SOFTMAX; k++)
         if (strcmp(word, kinds[k]) == 0) r->kind = k;
     if (r->kind == OTHERS_NONE) {
+        r->kind = OTHERS_NEXT;
+        if (which == RULE_F && memchr(before.at, '[', (size_t)(before.end - before.at))) {
+            p->cursor = before;
+            return formula_neighbours(p, &r->value);
+        }
         cursor_blanks(&before);
-        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax'");
+        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax', or neighbours: y[i+1]");
     }
     if (r->kind == OTHERS_SOFTMAX) {
         TRY(formula_read(p, which, &r->score));
@@ -217,9 +224,9 @@ static int read_rules(Reader *p, int which, const char *number)
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
 static int read_known(Reader *p, const char *word, int *known)
 {
-    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, WORDS };
-    static const char *const words[WORDS] = {"system", "title", "source", "n",     "d",
-                                             "param",  "t-end", "h0",     "memory"};
+    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, RING, ENDS, WORDS };
+    static const char *const words[WORDS] = {"system", "title", "source", "n",    "d",   "param",
+                                             "t-end",  "h0",    "memory", "ring", "ends"};
     Formulas *f = p->formulas;
     int which = 0;
     while (which < WORDS && strcmp(word, words[which]) != 0) which++;
@@ -234,6 +241,8 @@ static int read_known(Reader *p, const char *word, int *known)
     case T_END: return read_positive(p, "t-end", &p->t_end);
     case H0: return read_positive(p, "h0", &p->h0);
     case MEMORY: return read_memory(p);
+    case RING: f->ring = 1; return 0;
+    case ENDS: return formula_constant(p, "ends", &f->ends);
     default: return 0;
     }
 }
@@ -284,7 +293,7 @@ static int read_statement(Reader *p)
     }
     return cursor_error(
         c,
-        "expected system, title, source, n, d, param, F, G, C, memory, initial, exact, t-end or h0");
+        "expected system, title, source, n, d, param, F, G, C, memory, initial, exact, ring, ends, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */

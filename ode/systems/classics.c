@@ -56,6 +56,16 @@ static const struct {
     {"oregonator", "the Belousov-Zhabotinsky reaction", "Field, Noyes 1974; HW IV.10",
      "n 1\nd 3\nG1 = 77.27*(y2 + y1*(1 - 8.375e-6*y1 - y2))\nG2 = (y3 - (1 + y1)*y2)/77.27\n"
      "G3 = 0.161*(y1 - y3)\ninitial = 1, 2, 3\nt-end 5\nh0 1/4096\n"},
+    {"heat", "the heat equation between ends at 0, on a grid", "Fourier 1822",
+     "n 15\nd 1\nparam nu = 1\nparam k = nu*(n + 1)^2\nF = k*(y[i+1] - 2*y + y[i-1])\n"
+     "initial = sin(pi*i/(n + 1))\n"
+     "exact = exp(-4*k*sin(pi/2/(n + 1))^2*t)*sin(pi*i/(n + 1))\nt-end 1/10\nh0 1/1024\n"},
+    {"advection", "transport round a ring, by central differences", "textbooks",
+     "n 32\nd 1\nring\nparam a = 1\nG = -a*n*(y[i+1] - y[i-1])/2\ninitial = sin(2*pi*i/n)\n"
+     "exact = sin(2*pi*i/n - a*n*sin(2*pi/n)*t)\nt-end 1\nh0 1/32\n"},
+    {"allen-cahn", "phases that part: diffusion F, reaction G", "Allen, Cahn 1979",
+     "n 64\nd 1\nring\nparam eps = 1/20\nF = (eps*n)^2*(y[i+1] - 2*y + y[i-1])\nG = y - y^3\n"
+     "initial = 0.1*sin(2*pi*i/n) + 0.05*cos(6*pi*i/n)\nt-end 4\nh0 1/16\n"},
 };
 enum { CLASSICS = sizeof classics / sizeof *classics };
 

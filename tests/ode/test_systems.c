@@ -205,7 +205,7 @@ TEST(test_commute)
 {
     for (size_t i = 0; system_name(i); i++) {
         OWN_SYSTEM *s = sized(system_name(i), 0, 0, 4);
-        if (s->absent) continue; /* a text without F */
+        if (s->context) continue; /* a text */
         double b = bracket(s, 0.25);
         if (strcmp(s->name, "linear:commuting") == 0)
             assert_true(b <= 16 * flow_tolerance);
@@ -257,7 +257,7 @@ TEST(test_solutions)
     for (size_t i = 0; system_name(i); i++) {
         OWN_SYSTEM *s = sized(system_name(i), 0, 0, 3);
         double y[MAX];
-        if (s->solution) {
+        if (s->solution && !s->context) { /* those of texts are checked as they are read */
             closed++;
             s->solution(s, 0, y);
             assert_true(relative_distance(y, s->initial, s->n * s->d) <= flow_tolerance);
