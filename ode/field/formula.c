@@ -20,15 +20,15 @@ enum { DEPTH_LIMIT = 64 };
 #define BITS_PAIR                                                                             \
     (BIT(GET_OWN) | BIT(GET_OTHER) | BIT(GET_INDEX_I) | BIT(GET_INDEX_J) | BIT(GET_INDEX_C) | \
      BIT(GET_TIME) | BIT(GET_R2) | BIT(GET_R) | BIT(GET_DOT))
+#define BITS_NEXT \
+    (BIT(GET_OWN) | BIT(GET_NEXT) | BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME))
 #define BITS_START (BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL))
 static const unsigned allowed[RULES] = {
-    [RULE_F] = BITS_PAIR,
-    [RULE_G] = BIT(GET_OWN) | BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
-    [RULE_C] = BITS_PAIR,
-    [RULE_INITIAL] = BITS_START,
-    [RULE_MEMORY] = BITS_START,
+    [RULE_F] = BITS_PAIR,       [RULE_G] = BITS_NEXT,
+    [RULE_C] = BITS_PAIR,       [RULE_INITIAL] = BITS_START,
+    [RULE_MEMORY] = BITS_START, [RULE_EXACT] = BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
 };
-const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory"};
+const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory", "exact"};
 
 static const struct {
     const char *name;
@@ -137,6 +137,19 @@ static int parse_call(Reader *p, const char *word, int *found)
     return 0;
 }
 
+/* Reads "i+N]" or "i-N]" behind a bracket. */
+static int parse_neighbour(Reader *p, double *by)
+{
+    Cursor *c = &p->cursor;
+    long n;
+    TRY(cursor_expect(c, "i"));
+    int minus = cursor_take(c, "-");
+    if (!minus) TRY(cursor_expect(c, "+"));
+    TRY(cursor_integer(c, 65536, &n));
+    *by = (double)(minus ? -n : n);
+    return cursor_expect(c, "]");
+}
+
 static int parse_word(Reader *p, const char *word, const char *at)
 {
     double value;
@@ -152,12 +165,17 @@ static int parse_word(Reader *p, const char *word, const char *at)
                             "unknown name '%s'; expected a parameter, a function or one of y, z, "
                             "r, r2, dot, i, j, c, t, n, d, pi",
                             word);
+    double by = 0;
+    if (code == GET_OWN && cursor_take(&p->cursor, "[")) {
+        TRY(parse_neighbour(p, &by));
+        code = GET_NEXT;
+    }
     if (!(p->allowed & BIT(code)))
         return cursor_error(&here, "'%s' has no meaning in %s", word, p->place);
     if (k >= (int)p->d)
         return cursor_error(&here, "'%s': a particle has %zu coordinates", word, p->d);
     p->timed |= code == GET_TIME;
-    return emit(p, code, k, 0);
+    return emit(p, code, k, by);
 }
 
 static int parse_factor(Reader *p)
@@ -238,11 +256,16 @@ static int parse(Reader *p, unsigned leaves_allowed, const char *place, Program 
     return 0;
 }
 
+int formula_neighbours(Reader *p, Program *out)
+{
+    return parse(p, BITS_NEXT, "F of neighbours", out);
+}
+
 int formula_read(Reader *p, int which, Program *out)
 {
     int timed = p->timed;
     TRY(parse(p, allowed[which], formula_rules[which], out));
-    if (which == RULE_INITIAL || which == RULE_MEMORY) p->timed = timed;
+    if (which >= RULE_INITIAL) p->timed = timed; /* no field */
     return 0;
 }
 

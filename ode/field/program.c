@@ -18,7 +18,7 @@ enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
 typedef struct {
     const Formulas *formulas;
     const double *y, *z;
-    size_t d, i, di, j, count, c;
+    size_t n, d, i, di, j, count, c;
     double t;
     uint64_t seed, stream;
 } Lanes;
@@ -39,12 +39,20 @@ static double product(const Lanes *l, size_t m)
     return sum;
 }
 
+static double neighbour(const Lanes *l, size_t i, long by, size_t k)
+{
+    long n = (long)l->n, j = (long)i + by;
+    if (l->formulas->ring) j = (j % n + n) % n;
+    return j < 0 || j >= n ? l->formulas->ends : l->y[(size_t)j * l->d + k];
+}
+
 static double leaf(const Lanes *l, const Op *op, size_t m)
 {
     size_t k = op->k == THIS ? l->c : (size_t)op->k, i = l->i + m * l->di;
     switch (op->code) {
     case GET_OWN: return l->y[i * l->d + k];
     case GET_OTHER: return l->z[(l->j + m) * l->d + k];
+    case GET_NEXT: return neighbour(l, i, (long)op->value, k);
     case GET_INDEX_I: return (double)i + 1;
     case GET_INDEX_J: return (double)(l->j + m) + 1;
     case GET_INDEX_C: return (double)l->c + 1;
@@ -128,7 +136,8 @@ enum { DEGREE_NO = 2 }; /* no polynomial of degree 1 in y */
 static int leaf_degree(int code, int memory)
 {
     switch (code) {
-    case GET_OWN: return 1;
+    case GET_OWN:
+    case GET_NEXT: return 1;
     case GET_OTHER: return memory ? 0 : 1;
     case GET_DOT: return memory ? 1 : DEGREE_NO;
     case GET_TIME:
@@ -229,6 +238,7 @@ static void interact(const System *s, int which, double t, const double *y, size
     size_t d = s->d;
     for (size_t c = 0; c < d; c++) {
         const Rule *r = &formulas->rule[which][c];
+        if (r->kind == OTHERS_NEXT) continue;
         Lanes l = {.formulas = formulas, .y = y, .z = z, .d = d, .i = i, .c = c, .t = t};
         dy[i * d + c] = !r->line                    ? 0
                         : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
@@ -249,20 +259,8 @@ static void interact_all(const System *s, int which, double t, const double *y, 
     for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
 }
 
-void program_interact(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set;
-    interact_all(s, RULE_F, t, y, y, s->n, dy);
-}
-
-void program_remember(const System *s, int set, double t, const double *y, double *dy)
-{
-    const Formulas *formulas = s->context;
-    (void)set;
-    interact_all(s, RULE_C, t, y, s->param + s->n * s->d, formulas->memory, dy);
-}
-
-/* Computes out (n, d) by a rule without others, for every particle of y or of the memory. */
+/* Computes out (n, d) by a rule without others, for every particle of y or of the memory; of an interaction those coordinates
+ * whose rule has neighbours alone. */
 static void each(const System *s, int which, size_t n, double t, const double *y, uint64_t seed,
                  double *out)
 {
@@ -270,9 +268,11 @@ static void each(const System *s, int which, size_t n, double t, const double *y
     double v[PROGRAM_LANES];
     for (size_t c = 0; c < s->d; c++) {
         const Rule *r = &formulas->rule[which][c];
+        if (which == RULE_F && r->kind != OTHERS_NEXT) continue;
         for (size_t i = 0; i < n; i += PROGRAM_LANES) {
             Lanes l = {.formulas = formulas,
                        .y = y,
+                       .n = n,
                        .d = s->d,
                        .i = i,
                        .di = 1,
@@ -286,6 +286,20 @@ static void each(const System *s, int which, size_t n, double t, const double *y
             for (size_t m = 0; m < l.count; m++) out[(i + m) * s->d + c] = v[m];
         }
     }
+}
+
+void program_interact(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set;
+    interact_all(s, RULE_F, t, y, y, s->n, dy);
+    each(s, RULE_F, s->n, t, y, 0, dy);
+}
+
+void program_remember(const System *s, int set, double t, const double *y, double *dy)
+{
+    const Formulas *formulas = s->context;
+    (void)set;
+    interact_all(s, RULE_C, t, y, s->param + s->n * s->d, formulas->memory, dy);
 }
 
 void program_drift(const System *s, int set, double t, const double *y, double *dy)
@@ -303,4 +317,9 @@ void program_memory(const System *s, uint64_t seed, double *out)
 {
     const Formulas *formulas = s->context;
     each(s, RULE_MEMORY, formulas->memory, 0, out, seed, out);
+}
+
+void program_exact(const System *s, double t, double *y)
+{
+    each(s, RULE_EXACT, s->n, t, y, 0, y);
 }

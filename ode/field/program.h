@@ -19,6 +19,7 @@ enum {
     GET_CONSTANT,
     GET_OWN,
     GET_OTHER,
+    GET_NEXT, /* value: the neighbour's distance in i, of either sign */
     GET_INDEX_I,
     GET_INDEX_J,
     GET_INDEX_C,
@@ -48,8 +49,8 @@ typedef struct {
     int first, count; /* in Formulas.op */
 } Program;
 
-/* How an interaction joins the others' values; OTHERS_NONE: not an interaction. */
-enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX };
+/* How an interaction joins the others' values; OTHERS_NONE: not an interaction; OTHERS_NEXT: an expression in neighbours. */
+enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX, OTHERS_NEXT };
 
 typedef struct {
     int kind;
@@ -57,7 +58,7 @@ typedef struct {
     size_t line;          /* 0: not written */
 } Rule;
 
-enum { RULE_F, RULE_G, RULE_C, RULE_INITIAL, RULE_MEMORY, RULES };
+enum { RULE_F, RULE_G, RULE_C, RULE_INITIAL, RULE_MEMORY, RULE_EXACT, RULES };
 
 /* System.context of a system read from a file. */
 typedef struct {
@@ -65,6 +66,8 @@ typedef struct {
     int ops;
     Op op[PROGRAM_OPS];
     Rule rule[RULES][SYSTEM_D_MAX];
+    int ring;      /* 1: particle 1 follows the last */
+    double ends;   /* else: the value of neighbours that there are not */
     size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
 } Formulas;
 
@@ -89,6 +92,8 @@ void program_drift(const System *s, int set, double t, const double *y, double *
 /* Compute out (n, d) by RULE_INITIAL, 0 where none is written, and out (memory, d) by RULE_MEMORY. */
 void program_initial(const System *s, uint64_t seed, double *out);
 void program_memory(const System *s, uint64_t seed, double *out);
+/* This is System.solution by RULE_EXACT. */
+void program_exact(const System *s, double t, double *y);
 
 /* Returns 1 where the rule of F, G or C is A y + b in all of its d components, and free of time. It judges by the
  * operations, so 0 may be wrong and 1 never is. */
@@ -111,15 +116,18 @@ typedef struct {
     int begun, timed; /* an expression was read; t stands in a field */
     int params;
     Param param[PARAMS_MAX];
-    unsigned allowed; /* bits of GET_ codes in the expression in hand, and where it stands */
+    const char *options; /* ":NAME=NUMBER...", which go before the text's own values */
+    unsigned allowed;    /* bits of GET_ codes in the expression in hand, and where it stands */
     const char *place;
     int depth, stack;
 } Reader;
 
-extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory" */
+extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory", "exact" */
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);
+/* Compiles an interaction of neighbours, y[i+1]. */
+int formula_neighbours(Reader *p, Program *out);
 /* Reads a finite number without variables; `place` names it in messages. */
 int formula_constant(Reader *p, const char *place, double *out);
 /* Returns whether a word has a meaning already. */

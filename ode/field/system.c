@@ -52,9 +52,9 @@ static const SystemKind *find(const char *name, const char **options)
 static int unknown(const char *name)
 {
     char list[512] = "";
-    for (size_t i = 0; i < KINDS; i++) {
+    for (size_t i = 0; system_name(i); i++) {
         strncat(list, " ", sizeof list - strlen(list) - 1);
-        strncat(list, kinds[i]->base.name, sizeof list - strlen(list) - 1);
+        strncat(list, system_name(i), sizeof list - strlen(list) - 1);
     }
     return error_set(ERR_INPUT, "unknown system '%.80s'; known:%s", name, list);
 }
@@ -143,6 +143,10 @@ int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, Sy
     const char *options;
     double value[OPTIONS_MAX];
     const SystemKind *k = find(name, &options);
+    for (size_t i = 0; !k && classic_name(i); i++)
+        if (strlen(classic_name(i)) == (size_t)(options - name) &&
+            strncmp(classic_name(i), name, (size_t)(options - name)) == 0)
+            return classic_new(i, options, particles, dim, seed, out);
     if (!k) return unknown(name);
     size_t n = particles ? particles : k->base.n, d = dim ? dim : k->base.d;
     size_t count = count_options(k);
@@ -179,12 +183,12 @@ void system_free(System *s)
 
 const char *system_name(size_t i)
 {
-    return i < KINDS ? kinds[i]->base.name : NULL;
+    return i < KINDS ? kinds[i]->base.name : classic_name(i - KINDS);
 }
 
 const char *system_title(size_t i)
 {
-    return i < KINDS ? kinds[i]->base.title : NULL;
+    return i < KINDS ? kinds[i]->base.title : classic_title(i - KINDS);
 }
 
 const SystemOption *system_options(size_t i)

@@ -102,4 +102,15 @@ int solved_find(const Solved *m, const Question *q, double *y, double *agreement
 /* Keeps an answer; ERR_MEMORY. Nothing is kept in m NULL or in a full memory. */
 int solved_keep(Solved *m, const Question *q, const double *y, double agreement);
 
+/* system_file.c: system_parse with values of its parameters, ":NAME=NUMBER..."; NULL: none. */
+int system_parse_with(const char *file, const char *text, size_t bytes, const char *options,
+                      size_t particles, size_t dim, uint64_t seed, System **out);
+
+/* classics.c: test problems of the literature as texts. The i-th one's name and title, NULL past the end; a system of that
+ * name with these options, ERR_INPUT. */
+const char *classic_name(size_t i);
+const char *classic_title(size_t i);
+int classic_new(size_t i, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out);
+
 #endif

@@ -18,12 +18,15 @@
  *
  *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
+ *     F  = k*(y[i+1] - 2*y + y[i-1])    neighbours on a grid, in G too; beyond its ends they are 0, or x by a line `ends x`;
+ *                      a line `ring` joins the ends
  *
  * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
  * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
  * memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c: numbers of the
  * particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in (0, 1) and
- * `normal`, a draw for each coordinate (--seed). A rule that is not written is 0. There are no closed sub-flows: exact
+ * `normal`, a draw for each coordinate (--seed). `exact = cos(t), -sin(t)`, in i, c and t, is the solution where it is known:
+ * the reference, which every use checks against an integrator. A rule that is not written is 0. There are no closed sub-flows: exact
  * ones come from the reference integrator.
  *
  * This file reads the statements and builds the system; formula.c compiles the expressions and program.c runs them.
@@ -99,6 +102,43 @@ static int read_positive(Reader *p, const char *place, double *out)
     return *out > 0 && *out <= 1e6 ? 0 : cursor_error(&before, "expected a number in (0, 1e6]");
 }
 
+/* Takes the value that an option gives to a parameter. */
+static int take_option(const Reader *p, Param *a)
+{
+    size_t n = strlen(a->name);
+    for (const char *at = p->options; at && *at; at += strcspn(at, ":")) {
+        char *end;
+        if (strncmp(++at, a->name, n) != 0 || at[n] != '=') continue;
+        a->value = strtod(at + n + 1, &end);
+        if (end == at + n + 1 || (*end && *end != ':') || !isfinite(a->value))
+            return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'", p->cursor.file,
+                             a->name, (int)strcspn(at, ":"), at);
+    }
+    return 0;
+}
+
+/* Returns ERR_INPUT where an option is no parameter. */
+static int check_options(const Reader *p)
+{
+    char list[512] = "";
+    for (int i = 0; i < p->params; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, " %s", p->param[i].name);
+    }
+    for (const char *at = p->options; at && *at; at += strcspn(at, ":")) {
+        size_t n = strcspn(++at, "=:");
+        int i = 0;
+        while (i < p->params &&
+               (strlen(p->param[i].name) != n || strncmp(p->param[i].name, at, n) != 0))
+            i++;
+        if (i == p->params || at[n] != '=')
+            return error_set(
+                ERR_INPUT, "system %s: expected NAME=NUMBER behind a colon, NAME of%s; not '%.*s'",
+                p->cursor.file, *list ? list : " none", (int)strcspn(at, ":"), at);
+    }
+    return 0;
+}
+
 static int read_param(Reader *p)
 {
     Cursor before = p->cursor;
@@ -111,7 +151,7 @@ static int read_param(Reader *p)
     TRY(cursor_expect(&p->cursor, "="));
     TRY(formula_constant(p, "a parameter", &a->value));
     p->params++;
-    return 0;
+    return take_option(p, a);
 }
 
 static int read_interaction(Reader *p, Rule *r, int which)
@@ -123,8 +163,13 @@ static int read_interaction(Reader *p, Rule *r, int which)
     for (int k = OTHERS_SUM; k <= OTHERS_SOFTMAX; k++)
         if (strcmp(word, kinds[k]) == 0) r->kind = k;
     if (r->kind == OTHERS_NONE) {
+        r->kind = OTHERS_NEXT;
+        if (which == RULE_F && memchr(before.at, '[', (size_t)(before.end - before.at))) {
+            p->cursor = before;
+            return formula_neighbours(p, &r->value);
+        }
         cursor_blanks(&before);
-        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax'");
+        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax', or neighbours: y[i+1]");
     }
     if (r->kind == OTHERS_SOFTMAX) {
         TRY(formula_read(p, which, &r->score));
@@ -140,20 +185,20 @@ static int read_rule(Reader *p, int which, Rule *r)
     return formula_read(p, which, &r->value);
 }
 
-/* Reads the values behind the first of `initial = 2, 0`. */
-static int read_list(Reader *p)
+/* Reads the values behind the first of `initial = 2, 0`, or of `exact`. */
+static int read_list(Reader *p, int which)
 {
-    Rule *rule = p->formulas->rule[RULE_INITIAL];
+    Rule *rule = p->formulas->rule[which];
     size_t values = 1;
     for (; cursor_take(&p->cursor, ","); values++) {
         Rule next = {.line = p->cursor.line};
-        TRY(formula_read(p, RULE_INITIAL, &next.value));
+        TRY(formula_read(p, which, &next.value));
         if (values < p->d) rule[values] = next;
     }
     if (values == 1 || values == p->d) return 0;
     return cursor_error(&p->cursor,
-                        "expected 1 value of initial, or %zu, one a coordinate; there are %zu",
-                        p->d, values);
+                        "expected 1 value of %s, or %zu, one a coordinate; there are %zu",
+                        formula_rules[which], p->d, values);
 }
 
 /* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one. */
@@ -173,15 +218,15 @@ static int read_rules(Reader *p, int which, const char *number)
                                 p->formulas->rule[which][c].line);
     TRY(read_rule(p, which, &rule));
     for (size_t c = first; c < end; c++) p->formulas->rule[which][c] = rule;
-    return which == RULE_INITIAL && !*number ? read_list(p) : 0;
+    return (which == RULE_INITIAL || which == RULE_EXACT) && !*number ? read_list(p, which) : 0;
 }
 
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
 static int read_known(Reader *p, const char *word, int *known)
 {
-    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, WORDS };
-    static const char *const words[WORDS] = {"system", "title", "source", "n",     "d",
-                                             "param",  "t-end", "h0",     "memory"};
+    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, RING, ENDS, WORDS };
+    static const char *const words[WORDS] = {"system", "title", "source", "n",    "d",   "param",
+                                             "t-end",  "h0",    "memory", "ring", "ends"};
     Formulas *f = p->formulas;
     int which = 0;
     while (which < WORDS && strcmp(word, words[which]) != 0) which++;
@@ -196,6 +241,8 @@ static int read_known(Reader *p, const char *word, int *known)
     case T_END: return read_positive(p, "t-end", &p->t_end);
     case H0: return read_positive(p, "h0", &p->h0);
     case MEMORY: return read_memory(p);
+    case RING: f->ring = 1; return 0;
+    case ENDS: return formula_constant(p, "ends", &f->ends);
     default: return 0;
     }
 }
@@ -245,7 +292,8 @@ static int read_statement(Reader *p)
         return cursor_end(c, "an operator or the end of the line");
     }
     return cursor_error(
-        c, "expected system, title, source, n, d, param, F, G, C, memory, initial, t-end or h0");
+        c,
+        "expected system, title, source, n, d, param, F, G, C, memory, initial, exact, ring, ends, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -288,6 +336,10 @@ static int check(const Reader *p)
             ERR_INPUT, "%s: expected the memory that C reads: 'memory N' and 'memory = ...'", file);
     if (!C && (p->memory || memory))
         return error_set(ERR_INPUT, "%s: expected an interaction C, which reads the memory", file);
+    for (size_t c = 0; has_rule(p->formulas, RULE_EXACT, p->d) && c < p->d; c++)
+        if (!p->formulas->rule[RULE_EXACT][c].line)
+            return error_set(ERR_INPUT, "%s: expected the exact solution of coordinate %zu too",
+                             file, c + 1);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
     if (p->n * p->d > SIZE_LIMIT || p->memory * p->d > SIZE_LIMIT)
@@ -308,6 +360,46 @@ static int check_finite(const System *s, const char *file, int which, size_t n, 
     return 0;
 }
 
+/* Sets the error for a solution that is not one. */
+static int not_exact(const System *s, const char *file, size_t k, double t, const char *what,
+                     double is, double expected)
+{
+    const Formulas *m = s->context;
+    return error_set(ERR_INPUT,
+                     "%s:%zu: exact%s is %g at t = %g, and %s %g (particle %zu, "
+                     "coordinate %zu)",
+                     file, m->rule[RULE_EXACT][k % s->d].line, t > 0 ? "'" : "", is, t, what,
+                     expected, k / s->d + 1, k % s->d + 1);
+}
+
+/* Checks that the solution begins at the initial state and has the derivative F + G: by a central difference of relative
+ * error 1e-7, a third of the way to t-end. */
+static int check_exact(const System *s, const char *file)
+{
+    size_t N = s->n * s->d;
+    double t = s->t_end / 3, e = 1e-5 * s->t_end;
+    double *y = memory_new(5, N * sizeof *y);
+    if (!y) return ERR_MEMORY;
+    double *before = y + N, *behind = y + 2 * N, *F = y + 3 * N, *G = y + 4 * N;
+    int code = 0;
+    s->solution(s, 0, y);
+    for (size_t k = 0; k < N && code == 0; k++)
+        if (!(fabs(y[k] - s->initial[k]) <= 1e-12 * (1 + fabs(y[k]))))
+            code = not_exact(s, file, k, 0, "initial is", y[k], s->initial[k]);
+    s->solution(s, t, y);
+    s->solution(s, t - e, before);
+    s->solution(s, t + e, behind);
+    s->field[OP_F](s, 1, t, y, F);
+    s->field[OP_G](s, 1, t, y, G);
+    for (size_t k = 0; k < N && code == 0; k++) {
+        double slope = (behind[k] - before[k]) / (2 * e), field = F[k] + G[k];
+        if (!(fabs(slope - field) <= 1e-4 * (1 + fabs(field))))
+            code = not_exact(s, file, k, t, "F + G is", slope, field);
+    }
+    memory_free(y);
+    return code;
+}
+
 static int start(System *s, const char *file, uint64_t seed)
 {
     static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
@@ -315,6 +407,7 @@ static int start(System *s, const char *file, uint64_t seed)
     double *dy = s->param, *memory = s->param + s->n * s->d;
     program_initial(s, seed, s->initial);
     TRY(check_finite(s, file, RULE_INITIAL, s->n, s->initial));
+    if (s->solution) TRY(check_exact(s, file));
     program_memory(s, seed, memory);
     TRY(check_finite(s, file, RULE_MEMORY, m->memory, memory));
     for (int op = 0; op < COLOURS; op++) {
@@ -335,6 +428,7 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .n = p->n,
                   .d = p->d,
                   .field = {program_interact, program_drift, p->memory ? program_remember : NULL},
+                  .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .t_end = p->t_end,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .timed = p->timed};
@@ -363,11 +457,14 @@ static int build(Reader *p, uint64_t seed, System **out)
     return code;
 }
 
-int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
-                 uint64_t seed, System **out)
+int system_parse_with(const char *file, const char *text, size_t bytes, const char *options,
+                      size_t particles, size_t dim, uint64_t seed, System **out)
 {
-    Reader p = {
-        .cursor = {.file = file, .line = 1}, .n_given = particles, .d_given = dim, .t_end = 1};
+    Reader p = {.cursor = {.file = file, .line = 1},
+                .n_given = particles,
+                .d_given = dim,
+                .options = options,
+                .t_end = 1};
     p.n = particles ? particles : 8;
     p.d = dim ? dim : 1;
     if (p.n > SIZE_LIMIT || p.d > SYSTEM_D_MAX)
@@ -377,9 +474,16 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
     if (!p.formulas) return ERR_MEMORY;
     int code = read_lines(&p, text, bytes);
     if (code == 0) code = check(&p);
+    if (code == 0) code = check_options(&p);
     if (code == 0) code = build(&p, seed, out);
     memory_free(p.formulas);
     return code;
+}
+
+int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
+                 uint64_t seed, System **out)
+{
+    return system_parse_with(file, text, bytes, NULL, particles, dim, seed, out);
 }
 
 int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)

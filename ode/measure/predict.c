@@ -17,6 +17,7 @@
 #include "ode/field/differential.h"
 #include "ode/measure/forecast.h"
 #include "ode/field/system.h"
+#include "ode/scheme/rationals.h"
 
 #include <math.h>
 #include <string.h>
@@ -241,8 +242,7 @@ static void shrink_steps(Terms *m, Path *p, int global, int finer, Prediction *o
 static Weighted limit_field(const Table *t, const System *s)
 {
     Weighted w = system_weigh(s, t);
-    mpq_t one;
-    mpq_init(one);
+    RATIONAL(one);
     for (int op = 0; op < t->colours; op++) {
         double sum = 0;
         for (int set = 1; set <= table_sets(t, op); set++) {
@@ -251,7 +251,6 @@ static Weighted limit_field(const Table *t, const System *s)
         }
         w.weight[op] = sum / root_slope(t);
     }
-    mpq_clear(one);
     return w;
 }
 
@@ -334,16 +333,14 @@ int order_predict(const Table *t, const System *s, double t_end, int order, int 
 {
     Terms m;
     Forest *f;
+    TABLE(frozen);
     *out = (Prediction){NAN, NAN, INFINITY};
     if (t_end == 0) t_end = s->t_end;
-    Table *frozen = table_freeze(t);
-    if (!frozen) return ERR_MEMORY;
-    int code = open_terms(frozen, s, t_end, order, &m, &f);
-    if (code == 0 && f) {
-        m.vector = vector;
-        code = predict(&m, frozen, s, t_end, zero_stable, out);
-        close_terms(&m, f);
-    }
-    table_free(frozen);
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(open_terms(frozen, s, t_end, order, &m, &f));
+    if (!f) return 0;
+    m.vector = vector;
+    int code = predict(&m, frozen, s, t_end, zero_stable, out);
+    close_terms(&m, f);
     return code == ERR_ACCURACY ? 0 : code;
 }

@@ -24,6 +24,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/print.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
@@ -33,11 +34,12 @@ typedef char Entry[ENTRY];
 typedef struct {
     const char *file;
     char name[TABLE_NAME];
-    size_t stages, room;
-    Entry *a; /* (room, room) */
-    Entry *b, *c, *hat;
-    int pair; /* hat is given */
+    size_t stages;
+    Entry *entry; /* (stages + 3, stages): the rows of A, then those that are named below */
+    int pair;     /* hat is given */
 } Tableau;
+
+enum { WEIGHTS, HAT, NODES, MORE_ROWS }; /* behind the rows of A */
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
@@ -66,27 +68,21 @@ static int put_entry(const Tableau *b, Entry out, const char *text, size_t n, co
                      n > 40 ? 40 : (int)n, text);
 }
 
+/* Returns row i of A; stages + WEIGHTS and so on: one of the others. */
+static Entry *row_of(const Tableau *b, size_t i)
+{
+    return b->entry + i * b->stages;
+}
+
 static int make_room(Tableau *b, size_t stages)
 {
     if (stages < 1 || stages > STAGES)
         return error_set(ERR_INPUT, "%s: %zu stages: expected 1 to %d", b->file, stages, STAGES);
-    b->stages = b->room = stages;
-    b->a = memory_new(stages, stages * sizeof *b->a);
-    b->b = memory_new(stages, sizeof *b->b);
-    b->c = memory_new(stages, sizeof *b->c);
-    b->hat = memory_new(stages, sizeof *b->hat);
-    if (!b->a || !b->b || !b->c || !b->hat) return ERR_MEMORY;
-    for (size_t i = 0; i < stages * stages; i++) strcpy(b->a[i], "0");
-    for (size_t i = 0; i < stages; i++) strcpy(b->b[i], "0"), strcpy(b->hat[i], "0");
+    b->stages = stages;
+    b->entry = memory_new(stages + MORE_ROWS, stages * sizeof *b->entry);
+    if (!b->entry) return ERR_MEMORY;
+    for (size_t i = 0; i < (stages + NODES) * stages; i++) strcpy(b->entry[i], "0");
     return 0;
-}
-
-static void free_tableau(Tableau *b)
-{
-    memory_free(b->a);
-    memory_free(b->b);
-    memory_free(b->c);
-    memory_free(b->hat);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
@@ -105,13 +101,13 @@ static int read_json_number(const Tableau *b, const json_t *x, Entry out, const 
     return put_entry(b, out, text, strlen(text), where);
 }
 
-static int read_json_row(const Tableau *b, const json_t *row, size_t least, size_t most, Entry *out,
+static int read_json_row(const Tableau *b, const json_t *row, size_t least, Entry *out,
                          const char *where)
 {
     size_t n = json_array_size(row);
-    if (!json_is_array(row) || n < least || n > most)
+    if (!json_is_array(row) || n < least || n > b->stages)
         return error_set(ERR_INPUT, "%s: %s: expected an array of %zu numbers", b->file, where,
-                         most);
+                         b->stages);
     for (size_t i = 0; i < n; i++) TRY(read_json_number(b, json_array_get(row, i), out[i], where));
     return 0;
 }
@@ -127,12 +123,13 @@ static int read_json(Tableau *b, const json_t *root)
     TRY(make_room(b, json_array_size(A)));
     for (size_t i = 0; i < b->stages; i++) {
         snprintf(where, sizeof where, "row %zu of A", i + 1);
-        TRY(read_json_row(b, json_array_get(A, i), 0, b->stages, b->a + i * b->room, where));
+        TRY(read_json_row(b, json_array_get(A, i), 0, row_of(b, i), where));
     }
-    TRY(read_json_row(b, json_object_get(root, "b"), b->stages, b->stages, b->b, "b"));
+    size_t n = b->stages;
+    TRY(read_json_row(b, json_object_get(root, "b"), n, row_of(b, n + WEIGHTS), "b"));
     b->pair = hat != NULL;
-    if (hat) TRY(read_json_row(b, hat, b->stages, b->stages, b->hat, "bhat"));
-    return c ? read_json_row(b, c, b->stages, b->stages, b->c, "c") : 0;
+    if (hat) TRY(read_json_row(b, hat, n, row_of(b, n + HAT), "bhat"));
+    return c ? read_json_row(b, c, n, row_of(b, n + NODES), "c") : 0;
 }
 
 /* Says how to write a fraction where the reader stopped at one without quotation marks. */
@@ -237,12 +234,10 @@ static void read_name(Tableau *b, const DrawnLine *l)
 static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
 {
     size_t n;
-    Entry c;
     if (row == b->stages)
         return error_set(ERR_INPUT, "%s: line %zu: a row behind that of b", b->file, l->number);
-    TRY(read_words(b, l, 0, l->bar, &c, 1, &n));
-    if (n) strcpy(b->c[row], c);
-    return read_words(b, l, l->bar + 1, l->bytes, b->a + row * b->room, b->stages, &n);
+    TRY(read_words(b, l, 0, l->bar, row_of(b, b->stages + NODES) + row, 1, &n));
+    return read_words(b, l, l->bar + 1, l->bytes, row_of(b, row), b->stages, &n);
 }
 
 /* Reads the weights of y', then those of yhat. */
@@ -255,7 +250,8 @@ static int read_weights(Tableau *b, const DrawnLine *l, int *seen)
                          "one embedded in it",
                          b->file, l->number);
     b->pair = ++*seen == 2;
-    TRY(read_words(b, l, l->bar + 1, l->bytes, b->pair ? b->hat : b->b, b->stages, &n));
+    TRY(read_words(b, l, l->bar + 1, l->bytes, row_of(b, b->stages + (b->pair ? HAT : WEIGHTS)),
+                   b->stages, &n));
     return n ? 0 : error_set(ERR_INPUT, "%s: line %zu: no weights", b->file, l->number);
 }
 
@@ -280,20 +276,22 @@ static int parse_drawing(Tableau *b, const char *text, size_t bytes)
 
 /* ---- a tableau as a scheme ------------------------------------------------------------------------ */
 
-/* Prints "y + (1/2)*k1 + ..." for the first n entries of a row. */
-static void print_row(const Entry *row, size_t n, FILE *f)
+/* Prints "y + (1/2)*k1 + ...". */
+static void print_row(const Tableau *b, size_t i, FILE *f)
 {
+    Entry *row = row_of(b, i);
     fputc('y', f);
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < b->stages; j++)
         if (!is_zero(row[j])) fprintf(f, " + (%s)*k%zu", row[j], j + 1);
 }
 
 /* Prints "(1/2 - (1))*k1 + ...", which is y' - yhat. */
 static void print_difference(const Tableau *b, FILE *f)
 {
+    Entry *w = row_of(b, b->stages + WEIGHTS), *hat = row_of(b, b->stages + HAT);
     for (size_t j = 0; j < b->stages; j++)
-        if (!is_zero(b->b[j]) || !is_zero(b->hat[j]))
-            fprintf(f, " + (%s - (%s))*k%zu", b->b[j], b->hat[j], j + 1);
+        if (!is_zero(w[j]) || !is_zero(hat[j]))
+            fprintf(f, " + (%s - (%s))*k%zu", w[j], hat[j], j + 1);
 }
 
 /* Keeps what a name can have, letters in lower case; the name is "tableau" where no letter comes first: a
@@ -314,11 +312,12 @@ static size_t find_nodes(const Tableau *b, const Table *t, char *own)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->stages; i++) {
+        const char *c = row_of(b, t->stages + NODES)[i];
         char *end;
         double sum = table_double(t->point[t->eval[t->stage[i].eval].point].c[OP_F]);
-        double told = strtod(b->c[i], &end);
+        double told = strtod(c, &end);
         if (*end == '/') told /= strtod(end + 1, &end);
-        if (end == b->c[i] || *end) continue; /* none, or of roots */
+        if (end == c || *end) continue; /* none, or of roots */
         if (fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))) continue;
         own[i] = 1;
         n++;
@@ -336,21 +335,22 @@ static int print_text(const void *of, FILE *f)
 {
     const Tableau *b = ((const Drawn *)of)->b;
     const char *own = ((const Drawn *)of)->own;
+    Entry *c = row_of(b, b->stages + NODES);
     fprintf(f, "scheme %s\n", b->name);
     for (size_t i = 0, said = 0; i < b->stages; i++)
         if (own[i] && !said++)
             fprintf(
                 f,
                 "note c%zu is %s, which is not the sum of its row of A: it is read as a node, @ %s\n",
-                i + 1, b->c[i], b->c[i]);
+                i + 1, c[i], c[i]);
     for (size_t i = 0; i < b->stages; i++) {
         fprintf(f, "k%zu = H(", i + 1);
-        print_row((const Entry *)b->a + i * b->room, b->stages, f);
-        if (own[i]) fprintf(f, " @ %s", b->c[i]);
+        print_row(b, i, f);
+        if (own[i]) fprintf(f, " @ %s", c[i]);
         fputs(")\n", f);
     }
     fputs("y' = ", f);
-    print_row((const Entry *)b->b, b->stages, f);
+    print_row(b, b->stages + WEIGHTS, f);
     fputc('\n', f);
     if (b->pair) fputs("error =", f), print_difference(b, f), fputc('\n', f);
     return 0;
@@ -397,7 +397,7 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
     if (code == 0) code = memory_more(list, *count, sizeof **list);
     if (code == 0) code = make_table(&b, *list + *count);
     *count += code == 0;
-    free_tableau(&b);
+    memory_free(b.entry);
     return code;
 }
 
@@ -442,104 +442,82 @@ static void put_number(const Table *t, const mpq_t q, Entry out)
         }
 }
 
-/* Writes an entry of row i: the rows of A, then b and bhat = b - error. */
-static void entry_of(const Table *t, size_t i, size_t j, Entry out)
+/* Writes the table's rows: A, b, bhat = b - error, c. */
+static int fill(Tableau *b, const Table *t)
 {
-    const Row *row = i < t->stages ? &t->point[t->eval[t->stage[i].eval].point].row : &t->update;
-    mpq_t sum;
-    mpq_init(sum);
-    add_entry(t, row, j, 0, sum);
-    if (i > t->stages) add_entry(t, &t->error, j, 1, sum);
-    put_number(t, sum, out);
-    mpq_clear(sum);
+    RATIONAL(sum);
+    TRY(make_room(b, t->stages));
+    b->pair = t->error.terms > 0;
+    for (size_t i = 0; i < t->stages + NODES; i++)
+        for (size_t j = 0; j < t->stages; j++) {
+            mpq_set_ui(sum, 0, 1);
+            add_entry(t, i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update, j, 0,
+                      sum);
+            if (i == t->stages + HAT) add_entry(t, &t->error, j, 1, sum);
+            put_number(t, sum, row_of(b, i)[j]);
+        }
+    for (size_t i = 0; i < t->stages; i++)
+        put_number(t, eval_point(t, t->stage[i].eval)->c[OP_F], row_of(b, t->stages + NODES)[i]);
+    return 0;
 }
 
-static void node_of(const Table *t, size_t i, Entry out)
+static void print_json_row(const Tableau *b, size_t i, const char *before, FILE *f)
 {
-    put_number(t, t->point[t->eval[t->stage[i].eval].point].c[OP_F], out);
-}
-
-/* Returns the number of rows behind those of A. */
-static size_t weights_of(const Table *t)
-{
-    return t->error.terms ? 2 : 1;
-}
-
-static void print_json_row(const Table *t, size_t i, FILE *f)
-{
-    Entry x;
-    for (size_t j = 0; j < t->stages; j++) {
-        entry_of(t, i, j, x);
-        fprintf(f, "%s\"%s\"", j ? ", " : "[", x);
-    }
+    fputs(before, f);
+    for (size_t j = 0; j < b->stages; j++) fprintf(f, "%s\"%s\"", j ? ", " : "[", row_of(b, i)[j]);
     fputc(']', f);
 }
 
-static void print_json(const Table *t, FILE *f)
+static void print_json(const Tableau *b, const Table *t, FILE *f)
 {
-    Entry x;
     fprintf(f, "{\"name\": \"%s\",\n \"A\": [", t->name);
-    for (size_t i = 0; i < t->stages; i++) {
-        if (i) fputs(",\n       ", f);
-        print_json_row(t, i, f);
-    }
-    fputs("],\n \"b\": ", f);
-    print_json_row(t, t->stages, f);
-    if (t->error.terms) fputs(",\n \"bhat\": ", f), print_json_row(t, t->stages + 1, f);
-    fputs(",\n \"c\": ", f);
-    for (size_t i = 0; i < t->stages; i++) {
-        node_of(t, i, x);
-        fprintf(f, "%s\"%s\"", i ? ", " : "[", x);
-    }
-    fputs("]}\n", f);
+    for (size_t i = 0; i < b->stages; i++) print_json_row(b, i, i ? ",\n       " : "", f);
+    print_json_row(b, b->stages + WEIGHTS, "],\n \"b\": ", f);
+    if (b->pair) print_json_row(b, b->stages + HAT, ",\n \"bhat\": ", f);
+    print_json_row(b, b->stages + NODES, ",\n \"c\": ", f);
+    fputs("}\n", f);
 }
 
-static void draw_row(const Table *t, size_t i, const int *width, FILE *f)
+/* Draws row i with its first `shown` entries. */
+static void draw_row(const Tableau *b, size_t i, size_t shown, const int *width, FILE *f)
 {
-    Entry x = "";
-    size_t shown = i < t->stages && !table_implicit(t) ? i : t->stages;
-    if (i < t->stages) node_of(t, i, x);
-    fprintf(f, " %-*s |", width[0], x);
-    for (size_t j = 0; j < shown; j++) {
-        entry_of(t, i, j, x);
-        fprintf(f, j + 1 < shown ? " %-*s" : " %.*s", j + 1 < shown ? width[j + 1] : ENTRY, x);
-    }
+    Entry *x = row_of(b, i);
+    const char *node = i < b->stages ? row_of(b, b->stages + NODES)[i] : "";
+    fprintf(f, " %-*s |", width[0], node);
+    for (size_t j = 0; j < shown; j++) fprintf(f, " %-*s", j + 1 < shown ? width[j + 1] : 0, x[j]);
     fputc('\n', f);
 }
 
-static void draw(const Table *t, int *width, FILE *f)
+static int longer(int width, const char *text)
 {
-    Entry x;
-    int all = 0;
-    for (size_t i = 0; i < t->stages + weights_of(t); i++) {
-        if (i < t->stages) node_of(t, i, x);
-        if (i < t->stages && (int)strlen(x) > width[0]) width[0] = (int)strlen(x);
-        for (size_t j = 0; j < t->stages; j++) {
-            entry_of(t, i, j, x);
-            if ((int)strlen(x) > width[j + 1]) width[j + 1] = (int)strlen(x);
-        }
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+static void draw(const Tableau *b, const Table *t, FILE *f)
+{
+    int width[STAGES + 1] = {0}, all = 0, implicit = table_implicit(t);
+    size_t n = b->stages, rows = n + (b->pair ? HAT : WEIGHTS) + 1;
+    for (size_t j = 0; j < n; j++) {
+        width[0] = longer(width[0], row_of(b, n + NODES)[j]);
+        for (size_t i = 0; i < rows; i++) width[j + 1] = longer(width[j + 1], row_of(b, i)[j]);
+        all += width[j + 1] + 1;
     }
-    for (size_t j = 1; j <= t->stages; j++) all += width[j] + 1;
     fprintf(f, "%s\n", t->name);
-    for (size_t i = 0; i < t->stages; i++) draw_row(t, i, width, f);
+    for (size_t i = 0; i < n; i++) draw_row(b, i, implicit ? n : i, width, f);
     for (int i = 0; i < width[0] + 2; i++) fputc('-', f);
     fputc('+', f);
     for (int i = 0; i <= all; i++) fputc('-', f);
     fputc('\n', f);
-    for (size_t i = 0; i < weights_of(t); i++) draw_row(t, t->stages + i, width, f);
+    for (size_t i = n; i < rows; i++) draw_row(b, i, n, width, f);
 }
 
 int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_whole(written);
+    Tableau b = {.file = t->name};
     TRY(check_table(t));
-    if (form == BUTCHER_JSON) {
-        print_json(t, f);
-        return 0;
-    }
-    int *width = memory_new(t->stages + 1, sizeof *width);
-    if (!width) return ERR_MEMORY;
-    draw(t, width, f);
-    memory_free(width);
+    TRY(fill(&b, t));
+    (form == BUTCHER_JSON ? print_json : draw)(&b, t, f);
+    memory_free(b.entry);
     return 0;
 }

@@ -56,8 +56,7 @@ static int check_substep(const Table *t, const Table *first)
 
 static void add_flow(Table *t, const Flow *f, const mpq_t c)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_mul(x, f->c, c);
     Flow *last = t->flows ? &t->flow[t->flows - 1] : NULL;
     if (last && last->op == f->op && last->set == f->set) {
@@ -72,7 +71,6 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
         mpq_clear(last->c);
         t->flows--;
     }
-    mpq_clear(x);
 }
 
 /* ---- stages --------------------------------------------------------------------------------------------- */
@@ -182,25 +180,22 @@ static void add_field(Table *t, const Substep *step, size_t n)
 
 static int add_steps(Table *t, const Substep *step, size_t n)
 {
-    mpq_t begin;
+    RATIONAL(begin);
     TRY(make_room(t, step, n));
-    mpq_init(begin);
     t->colours = step[0].scheme->colours;
     add_field(t, step, n);
-    int code =
-        step[0].scheme->flows ? 0 : row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 0; i < n && code == 0; i++) {
+    if (!step[0].scheme->flows) TRY(row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 0; i < n; i++) {
         const Table *from = step[i].scheme;
         t->exact &= from->exact && !step[i].inexact;
         for (size_t k = 0; k < from->flows; k++) add_flow(t, &from->flow[k], step[i].c);
-        if (!from->flows) code = add_stages(t, from, step[i].c, begin, &t->update);
+        if (!from->flows) TRY(add_stages(t, from, step[i].c, begin, &t->update));
         mpq_add(begin, begin, step[i].c);
     }
-    mpq_clear(begin);
-    if (code == 0 && step[0].scheme->flows && !t->flows)
-        code = error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
-    if (code == 0) expression_round_table(t);
-    return code;
+    if (step[0].scheme->flows && !t->flows)
+        return error_set(ERR_INPUT, "'%s': its flows cancel, and nothing is left", t->name);
+    expression_round_table(t);
+    return 0;
 }
 
 /* Composes the steps. name, title: NULL for those made from the steps. */
@@ -212,14 +207,13 @@ static int compose(const Substep *step, size_t n, const char *name, const char *
         return error_set(ERR_INPUT, "expected 1 to %d steps to compose, not %zu", SUBSTEPS_MAX, n);
     for (size_t i = 0; i < n; i++) TRY(check_substep(step[i].scheme, step[0].scheme));
     join_names(step, n, joined);
-    Table *t = table_new(name ? name : joined);
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    if (!(t = table_new(name ? name : joined))) return ERR_MEMORY;
     memory_free(t->title);
     t->title = title ? memory_string(title) : say_steps(step, n);
-    int code = t->title ? add_steps(t, step, n) : error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) code = scheme_written(t->name, print, t, out); /* the only way into a table */
-    table_free(t);
-    return code;
+    if (!t->title) return error_set(ERR_MEMORY, "out of memory");
+    TRY(add_steps(t, step, n));
+    return scheme_written(t->name, print, t, out); /* the only way into a table */
 }
 
 int scheme_compose(const Substep *step, size_t n, Table **out)
@@ -255,17 +249,15 @@ static int check_adjoint(const Table *t)
 /* Computes out = y + (the update's slopes) - (r's), evaluation e being to[e]; r NULL: none. */
 static int adjoint_row(const Table *t, const Row *r, const int *to, Row *out)
 {
-    mpq_t x;
-    mpq_init(x);
-    int code = row_add(out, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 1; i < t->update.terms && code == 0; i++)
-        code = row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL);
-    for (size_t i = 1; r && i < r->terms && code == 0; i++) {
+    RATIONAL(x);
+    TRY(row_add(out, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 1; i < t->update.terms; i++)
+        TRY(row_add(out, to[t->update.term[i].eval], 0, t->update.term[i].c, 0, NULL));
+    for (size_t i = 1; r && i < r->terms; i++) {
         mpq_neg(x, r->term[i].c);
-        code = row_add(out, to[r->term[i].eval], 0, x, 0, NULL);
+        TRY(row_add(out, to[r->term[i].eval], 0, x, 0, NULL));
     }
-    mpq_clear(x);
-    return code;
+    return 0;
 }
 
 /* Reverses the stages, of one point each; to (evals): where each evaluation goes. */
@@ -294,63 +286,59 @@ static int reverse_stages(const Table *t, Table *back, int *to)
     return adjoint_row(t, NULL, to, &back->update);
 }
 
+/* Reverses t in a copy: its flows or its stages. */
+static int reverse(const Table *t, Table *back)
+{
+    int *to = memory_new(t->evals, sizeof *to);
+    if (!to) return ERR_MEMORY;
+    reverse_flows(t, back);
+    int code = t->flows ? 0 : reverse_stages(t, back, to);
+    memory_free(to);
+    return code;
+}
+
 int scheme_adjoint(const Table *t, Table **out)
 {
     char name[TABLE_NAME], title[2 * TABLE_NAME];
+    TABLE(back);
+    RATIONAL(one);
     *out = NULL;
     TRY(check_adjoint(t));
-    Table *back = table_freeze(t);
-    int *to = memory_new(t->evals, sizeof *to), code = back && to ? 0 : ERR_MEMORY;
-    if (code == 0) reverse_flows(t, back);
-    if (code == 0 && !t->flows) code = reverse_stages(t, back, to);
-    memory_free(to);
-    if (code != 0) {
-        table_free(back);
-        return code;
-    }
-    Substep step = {.scheme = back};
-    mpq_init(step.c);
-    mpq_set_ui(step.c, 1, 1);
+    if (!(back = table_freeze(t))) return ERR_MEMORY;
+    TRY(reverse(t, back));
+    mpq_set_ui(one, 1, 1);
     snprintf(name, sizeof name, "%.*s-adjoint", TABLE_NAME / 2 - 10, t->name);
     snprintf(title, sizeof title, "The adjoint of %s", t->name);
-    code = compose(&step, 1, name, title, out);
-    mpq_clear(step.c);
-    table_free(back);
-    return code;
+    return compose(&(Substep){back, {*one}, 0}, 1, name, title, out);
 }
 
 int scheme_conjugate(const Table *P, const Table *S, Table **out)
 {
     char name[TABLE_NAME], title[4 * TABLE_NAME];
-    Table *back;
+    TABLE(back);
+    RATIONAL(one);
+    RATIONAL(minus);
     *out = NULL;
     TRY(scheme_adjoint(P, &back));
-    Substep step[3] = {{.scheme = P}, {.scheme = S}, {.scheme = back}};
-    for (int i = 0; i < 3; i++) {
-        mpq_init(step[i].c);
-        mpq_set_si(step[i].c, i < 2 ? 1 : -1, 1);
-    }
+    mpq_set_si(one, 1, 1);
+    mpq_set_si(minus, -1, 1);
     snprintf(name, sizeof name, "%.*s-conjugate", TABLE_NAME / 2 - 12, S->name);
     snprintf(title, sizeof title, "%s, then %s, then the inverse of %s", P->name, S->name, P->name);
-    int code = compose(step, 3, name, title, out);
-    for (int i = 0; i < 3; i++) mpq_clear(step[i].c);
-    table_free(back);
-    return code;
+    const Substep step[3] = {{P, {*one}, 0}, {S, {*one}, 0}, {back, {*minus}, 0}};
+    return compose(step, 3, name, title, out);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
 static int read_weight(const char *item, const char *star, Substep *s)
 {
-    Table *t = table_new("");
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    if (!(t = table_new(""))) return ERR_MEMORY;
     Parser p = {.cursor = {.file = item, .line = 1, .begin = item, .at = item, .end = star},
                 .table = t};
-    int code = expression_number(&p, s->c);
-    if (code == 0) code = cursor_end(&p.cursor, "'*' and a scheme's name");
+    TRY(expression_number(&p, s->c));
     s->inexact = !t->exact;
-    table_free(t);
-    return code;
+    return cursor_end(&p.cursor, "'*' and a scheme's name");
 }
 
 /* Reads the items of "c*A,c*B" or "A,B", each with its scheme; *n of them. Cuts list at commas. */

@@ -169,21 +169,12 @@ static int parse_number(Parser *p, Row *out)
     } else {
         exponent *= sign;
     }
-    mpq_t q;
-    mpz_t ten;
-    mpq_init(q);
-    mpz_init(ten);
+    RATIONAL(q);
+    RATIONAL(ten);
     mpz_set_str(mpq_numref(q), digit, 10);
-    mpz_ui_pow_ui(ten, 10, (unsigned long)(exponent < 0 ? -exponent : exponent));
-    if (exponent < 0)
-        mpz_set(mpq_denref(q), ten);
-    else
-        mpz_mul(mpq_numref(q), mpq_numref(q), ten);
-    mpq_canonicalize(q);
-    int code = row_one(out, q);
-    mpq_clear(q);
-    mpz_clear(ten);
-    return code;
+    mpz_ui_pow_ui(mpq_numref(ten), 10, (unsigned long)(exponent < 0 ? -exponent : exponent));
+    (exponent < 0 ? mpq_div : mpq_mul)(q, q, ten);
+    return row_one(out, q);
 }
 
 /* Replaces x > 0 by x^(1/n): exact where it is rational, else floor(x^(1/n) 2^B) / 2^B. */
@@ -285,45 +276,35 @@ static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
                    : cursor_error(
                          &p->cursor,
                          "expected a coefficient: a product of two states or slopes is not linear");
-    mpq_t c;
-    int code = 0;
-    mpq_init(c);
-    for (size_t i = 0; code == 0 && i < a->terms; i++)
-        for (size_t j = 0; code == 0 && j < b->terms; j++) {
+    RATIONAL(c);
+    for (size_t i = 0; i < a->terms; i++)
+        for (size_t j = 0; j < b->terms; j++) {
             int symbol[TABLE_SYMBOLS];
             const Term *s = &a->term[i], *t = &b->term[j];
             int n = merge_symbols(s, t, symbol);
-            mpq_mul(c, s->c, t->c);
             if (n < 0)
-                code =
-                    cursor_error(&p->cursor, "expected at most %d learned factors in a coefficient",
-                                 TABLE_SYMBOLS);
-            else if ((code = check_size(&p->cursor, c)) == 0)
-                code = add_term(p, out, t, c, n, symbol);
+                return cursor_error(&p->cursor,
+                                    "expected at most %d learned factors in a coefficient",
+                                    TABLE_SYMBOLS);
+            mpq_mul(c, s->c, t->c);
+            TRY(check_size(&p->cursor, c));
+            TRY(add_term(p, out, t, c, n, symbol));
         }
-    mpq_clear(c);
-    return code;
+    return 0;
 }
 
-/* Adds factor * b to a; b is emptied. Sums grow like products. */
-static int add_scaled(Parser *p, Row *a, Row *b, long factor)
+/* Adds b to a, or subtracts it. Sums grow like products. */
+static int add_scaled(Parser *p, Row *a, const Row *b, int minus)
 {
-    mpq_t c;
-    int code = 0;
-    mpq_init(c);
-    for (size_t i = 0; code == 0 && i < b->terms; i++) {
+    RATIONAL(c);
+    for (size_t i = 0; i < b->terms; i++) {
         const Term *t = &b->term[i];
-        if (factor < 0)
-            mpq_neg(c, t->c);
-        else
-            mpq_set(c, t->c);
-        code = add_term(p, a, t, c, t->symbols, t->symbol);
+        (minus ? mpq_neg : mpq_set)(c, t->c);
+        TRY(add_term(p, a, t, c, t->symbols, t->symbol));
     }
-    for (size_t i = 0; code == 0 && i < a->terms; i++) code = check_size(&p->cursor, a->term[i].c);
+    for (size_t i = 0; i < a->terms; i++) TRY(check_size(&p->cursor, a->term[i].c));
     p->work += a->terms;
-    mpq_clear(c);
-    row_free(b);
-    return code;
+    return 0;
 }
 
 /* ---- factors ------------------------------------------------------------------------------------- */
@@ -396,11 +377,9 @@ static int parse_name(Parser *p, const char *word, const char *at, Row *out)
     if (is_slope(word)) return parse_slope(p, word, at, out);
     for (size_t i = 0; i < p->bindings; i++) {
         if (strcmp(p->binding[i].name, word) != 0) continue;
-        Row number = {0};
-        int code = row_one(&number, rational_one);
-        if (code == 0) code = multiply(p, &number, &p->binding[i].value, out);
-        row_free(&number);
-        return code;
+        ROW(number);
+        TRY(row_one(&number, rational_one));
+        return multiply(p, &number, &p->binding[i].value, out);
     }
     p->cursor.at = at;
     return cursor_error(&p->cursor, "expected a name that is set before it is used; '%s' is not",
@@ -419,28 +398,22 @@ static int parse_group(Parser *p, Row *out)
 /* Raises x's number to the exponent in place; x must be a number. */
 static int on_number(Parser *p, Row *x, const mpq_t exponent, const char *what)
 {
-    mpq_t q;
+    RATIONAL(q);
     if (!is_number(x)) return cursor_error(&p->cursor, "expected a number %s", what);
-    mpq_init(q);
     number_of(x, q);
     row_free(x);
-    int code = power(p, q, exponent);
-    if (code == 0) code = check_size(&p->cursor, q);
-    if (code == 0) code = row_one(x, q);
-    mpq_clear(q);
-    return code;
+    TRY(power(p, q, exponent));
+    TRY(check_size(&p->cursor, q));
+    return row_one(x, q);
 }
 
 static int parse_sqrt(Parser *p, Row *out)
 {
-    mpq_t half;
+    RATIONAL(half);
     TRY(cursor_expect(&p->cursor, "("));
     TRY(parse_group(p, out));
-    mpq_init(half);
     mpq_set_ui(half, 1, 2);
-    int code = on_number(p, out, half, "under the root");
-    mpq_clear(half);
-    return code;
+    return on_number(p, out, half, "under the root");
 }
 
 static int parse_factor(Parser *p, Row *out)
@@ -463,97 +436,79 @@ static int symbol_power(Parser *p, Row *x, const mpq_t e)
         return cursor_error(&p->cursor,
                             "expected a whole power of 1 to %d of a learned coefficient",
                             TABLE_SYMBOLS);
-    Row result = {0};
-    int code = row_one(&result, rational_one);
-    for (unsigned long i = 0, n = mpz_get_ui(mpq_numref(e)); code == 0 && i < n; i++) {
-        Row next = {0};
-        code = multiply(p, &result, x, &next);
-        row_free(&result);
-        result = next;
+    ROW(result);
+    TRY(row_one(&result, rational_one));
+    for (unsigned long i = 0, n = mpz_get_ui(mpq_numref(e)); i < n; i++) {
+        ROW(next);
+        TRY(multiply(p, &result, x, &next));
+        row_swap(&result, &next);
     }
-    row_free(x);
-    *x = result;
-    return code;
+    row_swap(x, &result);
+    return 0;
 }
 
 static int parse_power(Parser *p, Row *out)
 {
-    Row exponent = {0};
+    ROW(exponent);
+    RATIONAL(e);
     int negative = cursor_take(&p->cursor, "-");
-    int code = parse_factor(p, out);
-    if (code == 0 && cursor_take(&p->cursor, "^")) {
+    TRY(parse_factor(p, out));
+    if (cursor_take(&p->cursor, "^")) {
         int minus = cursor_take(&p->cursor, "-");
-        code = parse_factor(p, &exponent);
-        if (code == 0 && !is_number(&exponent))
-            code = cursor_error(&p->cursor, "expected a number as the exponent");
-        mpq_t e;
-        mpq_init(e);
-        if (code == 0) number_of(&exponent, e);
+        TRY(parse_factor(p, &exponent));
+        if (!is_number(&exponent))
+            return cursor_error(&p->cursor, "expected a number as the exponent");
+        number_of(&exponent, e);
         if (minus) mpq_neg(e, e);
-        if (code == 0)
-            code = is_scalar(out) && !is_number(out) ? symbol_power(p, out, e)
-                                                     : on_number(p, out, e, "before '^'");
-        mpq_clear(e);
+        TRY(is_scalar(out) && !is_number(out) ? symbol_power(p, out, e)
+                                              : on_number(p, out, e, "before '^'"));
     }
-    row_free(&exponent);
-    if (code == 0 && negative) {
-        Row minus = {0};
-        code = add_scaled(p, &minus, out, -1);
-        *out = minus;
-    }
-    return code;
+    if (!negative) return 0;
+    ROW(minus);
+    TRY(add_scaled(p, &minus, out, 1));
+    row_swap(out, &minus);
+    return 0;
 }
 
 static int divide(Parser *p, Row *a, const Row *b)
 {
-    mpq_t q;
+    RATIONAL(q);
     if (!is_number(b))
         return cursor_error(&p->cursor, "expected a number without learned names as divisor");
     if (b->terms == 0) return cursor_error(&p->cursor, "expected a divisor other than zero");
-    mpq_init(q);
     number_of(b, q);
-    int code = 0;
-    for (size_t i = 0; i < a->terms && code == 0; i++) {
+    for (size_t i = 0; i < a->terms; i++) {
         mpq_div(a->term[i].c, a->term[i].c, q);
-        code = check_size(&p->cursor, a->term[i].c);
+        TRY(check_size(&p->cursor, a->term[i].c));
     }
-    mpq_clear(q);
-    return code;
+    return 0;
 }
 
 static int parse_product(Parser *p, Row *out)
 {
-    int code = parse_power(p, out);
-    while (code == 0) {
+    TRY(parse_power(p, out));
+    for (;;) {
+        ROW(right);
+        ROW(product);
         int times = cursor_take(&p->cursor, "*");
-        if (!times && !cursor_take(&p->cursor, "/")) break;
-        Row right = {0}, product = {0};
-        code = parse_power(p, &right);
-        if (code == 0 && times) {
-            code = multiply(p, out, &right, &product);
-            row_free(out);
-            *out = product;
-        } else if (code == 0) {
-            code = divide(p, out, &right);
-        }
-        row_free(&right);
+        if (!times && !cursor_take(&p->cursor, "/")) return 0;
+        TRY(parse_power(p, &right));
+        TRY(times ? multiply(p, out, &right, &product) : divide(p, out, &right));
+        if (times) row_swap(out, &product);
     }
-    return code;
 }
 
 static int parse_sum(Parser *p, Row *out)
 {
     cursor_take(&p->cursor, "+");
-    int code = parse_product(p, out);
-    while (code == 0) {
+    TRY(parse_product(p, out));
+    for (;;) {
+        ROW(right);
         int plus = cursor_take(&p->cursor, "+");
-        if (!plus && !cursor_take(&p->cursor, "-")) break;
-        Row right = {0};
-        code = parse_product(p, &right);
-        if (code == 0) code = add_scaled(p, out, &right, plus ? 1 : -1);
-        row_free(&right);
+        if (!plus && !cursor_take(&p->cursor, "-")) return 0;
+        TRY(parse_product(p, &right));
+        TRY(add_scaled(p, out, &right, !plus));
     }
-    return code;
 }
 
 /* ---- entry points -------------------------------------------------------------------------------- */
@@ -566,18 +521,17 @@ int expression_parse(Parser *p, Row *out)
 
 static int read_number(Parser *p, int (*parse)(Parser *p, Row *out), mpq_t out)
 {
-    Row r = {0};
+    ROW(r);
     cursor_blanks(&p->cursor);
     const char *at = p->cursor.at;
     p->depth = 0;
-    int code = parse(p, &r);
-    if (code == 0 && !is_number(&r)) {
+    TRY(parse(p, &r));
+    if (!is_number(&r)) {
         p->cursor.at = at;
-        code = cursor_error(&p->cursor, "expected a number");
+        return cursor_error(&p->cursor, "expected a number");
     }
-    if (code == 0) number_of(&r, out);
-    row_free(&r);
-    return code;
+    number_of(&r, out);
+    return 0;
 }
 
 int expression_number(Parser *p, mpq_t out)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 enum { THETA_DIGITS = 6 };
@@ -164,12 +165,10 @@ static int write_dial(const char *rest, FILE *f)
                          "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a "
                          "decimal, as 1/3 or 0.5, of at most %d digits before and behind its mark",
                          LOOPS_MAX, THETA_DIGITS);
-    mpq_t theta;
-    mpq_init(theta);
+    RATIONAL(theta);
     mpq_set_ui(theta, d.p, d.q);
     mpq_canonicalize(theta);
     write_dial_rows((int)d.S, theta, f);
-    mpq_clear(theta);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
 static void mark_stages(const Table *t, const Row *r, char *used)
@@ -85,15 +86,13 @@ const Table *table_whole(const Table *t)
 static Table *other_update(const Table *pair, int of_update, int of_error)
 {
     Table *t = table_copy(pair);
-    mpq_t factor;
+    RATIONAL(factor);
     if (!t) return NULL;
-    mpq_init(factor);
     row_free(&t->update);
     mpq_set_si(factor, of_update, 1);
     int code = row_add_row(&t->update, &pair->update, factor);
     mpq_set_si(factor, of_error, 1);
     if (code == 0) code = row_add_row(&t->update, &pair->error, factor);
-    mpq_clear(factor);
     row_free(&t->error);
     if (code == 0) return t;
     table_free(t);

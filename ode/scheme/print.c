@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "ode/scheme/rationals.h"
 
 /* Returns whether q > 0 has a finite decimal expansion. */
 static int is_decimal(mpq_srcptr q)
@@ -42,14 +43,12 @@ enum { FRACTION_MAX = 1000 }; /* larger denominators have many digits */
 
 static void find_mark(Pen *pen, mpq_srcptr c)
 {
-    mpq_t q;
-    mpq_init(q);
+    RATIONAL(q);
     mpq_abs(q, c);
     if (mpz_cmp_ui(mpq_denref(q), 1) != 0 && is_decimal(q)) {
         int mark = mpz_cmp_ui(mpq_denref(q), FRACTION_MAX) > 0 ? MARK_LONG : MARK_SHORT;
         if (mark < pen->mark) pen->mark = mark;
     }
-    mpq_clear(q);
 }
 
 static void find_row_mark(Pen *pen, const Row *r)
@@ -79,15 +78,13 @@ Pen pen_for(const Table *t, FILE *f)
 /* Prints a coefficient's magnitude: p/q, or the decimal that shows that the table is inexact. */
 static void print_number(const Pen *pen, mpq_srcptr c)
 {
-    mpq_t q;
-    mpq_init(q);
+    RATIONAL(q);
     mpq_abs(q, c);
     int shown = pen->mark == MARK_SHORT || mpz_cmp_ui(mpq_denref(q), FRACTION_MAX) > 0;
     if (!pen->t->exact && mpz_cmp_ui(mpq_denref(q), 1) != 0 && is_decimal(q) && shown)
         print_decimal(q, pen->f);
     else
         gmp_fprintf(pen->f, "%Qd", q);
-    mpq_clear(q);
 }
 
 static int is_marked(const Pen *pen)

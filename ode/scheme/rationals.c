@@ -10,20 +10,16 @@ const mpq_t rational_one = {{{0, 1, one}, {0, 1, one}}};
 
 void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_mul(x, a, b);
     mpq_add(sum, sum, x);
-    mpq_clear(x);
 }
 
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_mul(x, a, b);
     mpq_sub(sum, sum, x);
-    mpq_clear(x);
 }
 
 void rational_divide(mpq_ptr x, unsigned long k)
@@ -54,8 +50,7 @@ size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, doub
                         size_t *pivot)
 {
     size_t rank = 0;
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     for (size_t c = 0; c < columns; c++) {
         size_t best = rank;
         while (best < rows && is_nothing(m[best * wide + c], nothing)) best++;
@@ -72,6 +67,5 @@ size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, doub
         }
         pivot[rank++] = c;
     }
-    mpq_clear(x);
     return rank;
 }

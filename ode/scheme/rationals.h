@@ -7,6 +7,15 @@
 
 extern const mpq_t rational_one; /* 1 */
 
+/* RATIONAL(x) declares mpq_t x = 0, which is cleared where its scope ends. */
+static inline void rational_drop(mpq_t *x)
+{
+    mpq_clear(*x);
+}
+#define RATIONAL(x)                                  \
+    __attribute__((cleanup(rational_drop))) mpq_t x; \
+    mpq_init(x)
+
 /* Compute sum + a b, sum - a b and x / k, k > 0, in place. */
 void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);

@@ -27,30 +27,23 @@ static int is_solver(const Table *s)
 /* H is two evaluations of a solver's stage, and the first of them speaks for it. */
 int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out)
 {
-    mpq_t q;
-    int code = 0;
-    mpq_init(q);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    RATIONAL(q);
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        for (size_t k = 0; s->eval == TABLE_STATE && k < Y->terms && code == 0; k++) {
-            mpq_mul(q, s->c, Y->term[k].c);
-            code = row_add(out, Y->term[k].eval, 0, q, 0, NULL);
-        }
+        if (s->eval == TABLE_STATE) TRY(row_add_row(out, Y, s->c));
         if (s->eval == TABLE_STATE || (solver && solver->eval[s->eval].op != OP_F)) continue;
         mpq_mul(q, s->c, c);
-        code = row_add(out, base + (solver ? solver->eval[s->eval].stage : s->eval), 0, q, 0, NULL);
+        TRY(row_add(out, base + (solver ? solver->eval[s->eval].stage : s->eval), 0, q, 0, NULL));
     }
-    mpq_clear(q);
-    return code;
+    return 0;
 }
 
 int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
 {
-    Row next = {0};
-    int code = row_shift(r, Y, c, base, solver, &next);
-    row_free(Y);
-    *Y = next;
-    return code;
+    ROW(next);
+    TRY(row_shift(r, Y, c, base, solver, &next));
+    row_swap(Y, &next);
+    return 0;
 }
 
 static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
@@ -77,16 +70,16 @@ static int expand_into(Table *t, const Table *from, const Table *solver)
     if (!(t->stage = memory_new(n, sizeof(Stage)))) return ERR_MEMORY;
     if (!(t->eval = memory_new(n, sizeof(Eval)))) return ERR_MEMORY;
     if (!(t->point = memory_new(n, sizeof(Point)))) return ERR_MEMORY;
-    int code = row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 0; i < from->flows && code == 0; i++)
-        code = append_flow(t, &from->flow[i], solver, &t->update);
+    TRY(row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 0; i < from->flows; i++)
+        TRY(append_flow(t, &from->flow[i], solver, &t->update));
     t->exact = from->exact && solver->exact;
     t->word = from->word;
     t->colours = from->colours;
     for (int op = 0; op < COLOURS; op++) mpq_set(t->weight[op], from->weight[op]);
     expression_round_table(t);
     table_times(t);
-    return code;
+    return 0;
 }
 
 static int copy_text(char **to, const char *from, const char *solver)
@@ -111,13 +104,12 @@ int table_expand(const Table *from, const Table *solver, Table **out)
         return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
                          STAGES_MAX, from->name, solver->name, from->flows * solver->stages);
     snprintf(name, sizeof name, "%s:%s", from->name, solver->name);
-    if (!(*out = table_new(name))) return ERR_MEMORY;
-    int code = expand_into(*out, from, solver);
-    if (code == 0) code = copy_text(&(*out)->title, from->title, solver->name);
-    if (code == 0) code = copy_text(&(*out)->source, from->source, "");
-    if (code != 0) {
-        table_free(*out);
-        *out = NULL;
-    }
-    return code;
+    TABLE(t);
+    if (!(t = table_new(name))) return ERR_MEMORY;
+    TRY(expand_into(t, from, solver));
+    TRY(copy_text(&t->title, from->title, solver->name));
+    TRY(copy_text(&t->source, from->source, ""));
+    *out = t;
+    t = NULL;
+    return 0;
 }

@@ -56,7 +56,7 @@ size_t statement_stage_head(Cursor *c)
  * is the first of them. */
 typedef struct {
     int op, set, phi, ops;
-    mpq_t scale;
+    mpq_ptr scale;
 } Head;
 
 static int parse_phi(Parser *p, Head *h)
@@ -177,55 +177,51 @@ static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 
 static int read_stage(Parser *p, size_t number)
 {
-    Row row = {0};
-    mpq_t at;
-    Head h = {0};
-    int timed = 0, code;
+    ROW(row);
+    RATIONAL(at);
+    RATIONAL(scale);
+    Head h = {.scale = scale};
     Cursor *c = &p->cursor;
     if (number != p->table->stages + 1)
         return cursor_error(c, "expected stage k%zu here: stages are numbered in order",
                             p->table->stages + 1);
     TRY(cursor_expect(c, "="));
-    mpq_inits(at, h.scale, NULL);
-    code = parse_head(p, &h);
-    if (code == 0) code = cursor_expect(c, "(");
+    TRY(parse_head(p, &h));
+    TRY(cursor_expect(c, "("));
     p->in_stage = !h.phi; /* an increment is known before its stage */
-    if (code == 0) code = expression_parse(p, &row);
+    int code = expression_parse(p, &row);
     p->in_stage = 0;
-    if (code == 0 && cursor_take(c, "@")) code = expression_number(p, at), timed = 1;
-    if (code == 0 && !cursor_take(c, ")"))
-        code = cursor_error(c, "expected an operator, '@' or ')'");
-    if (code == 0) code = cursor_end(c, "an operator or the end of the line");
-    if (code == 0) code = check_row(p, &row, "a stage's argument");
-    if (code == 0 && h.phi) code = check_increment(p, &h, &row, timed);
-    if (code == 0) code = add_stage(p->table, p->table->stages, &row, &h, at, timed);
-    if (code == 0) p->table->stages++;
-    mpq_clears(at, h.scale, NULL);
-    row_free(&row);
-    return code;
+    TRY(code);
+    int timed = cursor_take(c, "@");
+    if (timed) TRY(expression_number(p, at));
+    if (!cursor_take(c, ")")) return cursor_error(c, "expected an operator, '@' or ')'");
+    TRY(cursor_end(c, "an operator or the end of the line"));
+    TRY(check_row(p, &row, "a stage's argument"));
+    if (h.phi) TRY(check_increment(p, &h, &row, timed));
+    TRY(add_stage(p->table, p->table->stages, &row, &h, at, timed));
+    p->table->stages++;
+    return 0;
 }
 
 /* Turns y[first] + sum c k[all] into y + sum c k, marked dense. */
 static int fold_dense(Parser *p, Row *r)
 {
-    Row out = {0};
-    int all = 0, code = 0;
+    ROW(out);
+    int all = 0;
     for (size_t i = 0; i < r->terms; i++) all += r->term[i].past == EXPR_ALL;
     if (!all) return 0;
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         int whole = s->eval != TABLE_STATE || (mpq_cmp_ui(s->c, 1, 1) == 0 && s->symbols == 0);
-        code =
-            s->past == EXPR_ALL && whole
-                ? row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol)
-                : cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
+        if (s->past != EXPR_ALL || !whole)
+            return cursor_error(&p->cursor, "expected y[first] + slopes kN[all] and nothing else");
+        TRY(row_add(&out, s->eval, 0, s->c, s->symbols, s->symbol));
     }
-    if (code == 0 && out.term[0].eval != TABLE_STATE)
-        code = cursor_error(&p->cursor, "expected y[first] beside kN[all]");
-    row_free(r);
-    *r = out;
+    if (out.term[0].eval != TABLE_STATE)
+        return cursor_error(&p->cursor, "expected y[first] beside kN[all]");
+    row_swap(r, &out);
     p->table->dense = 1;
-    return code;
+    return 0;
 }
 
 static int read_update(Parser *p)
@@ -267,48 +263,41 @@ static int read_flow(Parser *p)
 {
     Table *t = p->table;
     int op, set;
-    mpq_t c;
+    RATIONAL(c);
     cursor_blanks(&p->cursor);
     if (t->flows == FLOWS_MAX)
         return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
-    mpq_init(c);
     mpq_set_ui(c, 1, 1);
-    int code = operator_stands(&p->cursor) ? 0 : expression_number(p, c);
-    if (code == 0) code = parse_operator(p, COLOURS, &op, &set);
-    if (code == 0 && op == OP_C) t->colours = 3;
-    if (code == 0) code = cursor_end(&p->cursor, "the end of the line after the operator");
-    if (code == 0) code = memory_more(&t->flow, t->flows, sizeof(Flow));
-    if (code == 0) {
-        Flow *f = &t->flow[t->flows++];
-        *f = (Flow){.op = op, .set = set};
-        mpq_init(f->c);
-        mpq_set(f->c, c);
-    }
-    mpq_clear(c);
-    return code;
+    if (!operator_stands(&p->cursor)) TRY(expression_number(p, c));
+    TRY(parse_operator(p, COLOURS, &op, &set));
+    if (op == OP_C) t->colours = 3;
+    TRY(cursor_end(&p->cursor, "the end of the line after the operator"));
+    TRY(memory_more(&t->flow, t->flows, sizeof(Flow)));
+    Flow *f = &t->flow[t->flows++];
+    *f = (Flow){.op = op, .set = set};
+    mpq_init(f->c);
+    mpq_set(f->c, c);
+    return 0;
 }
 
 /* Reads the weights of F, then of C in a decoder, then of G. */
 static int read_field(Parser *p)
 {
     static const int order[] = {OP_F, OP_C, OP_G};
-    mpq_t weight;
-    mpq_init(weight);
-    int code = 0, found, set;
-    for (int i = 0; i < 3 && code == 0; i++) {
-        code = expression_number(p, weight);
-        if (code == 0) code = parse_operator(p, COLOURS, &found, &set);
-        if (code == 0 && order[i] == OP_C && found == OP_G) i++;
-        if (code == 0 && found != order[i])
-            code = cursor_error(&p->cursor, "expected: field COEFFICIENT F COEFFICIENT G, or of a "
-                                            "decoder field COEFFICIENT F COEFFICIENT C "
-                                            "COEFFICIENT G");
-        if (code == 0) mpq_set(p->table->weight[order[i]], weight);
-        if (code == 0 && found == OP_C) p->table->colours = 3;
-    }
-    mpq_clear(weight);
+    RATIONAL(weight);
     p->table->word = 1;
-    return code == 0 ? cursor_end(&p->cursor, "the end of the line") : code;
+    for (int i = 0, found, set; i < 3; i++) {
+        TRY(expression_number(p, weight));
+        TRY(parse_operator(p, COLOURS, &found, &set));
+        if (order[i] == OP_C && found == OP_G) i++;
+        if (found != order[i])
+            return cursor_error(&p->cursor,
+                                "expected: field COEFFICIENT F COEFFICIENT G, or of a "
+                                "decoder field COEFFICIENT F COEFFICIENT C COEFFICIENT G");
+        mpq_set(p->table->weight[order[i]], weight);
+        if (found == OP_C) p->table->colours = 3;
+    }
+    return cursor_end(&p->cursor, "the end of the line");
 }
 
 static int read_linear(Parser *p)
@@ -345,33 +334,29 @@ static int new_name(Parser *p, char *name)
     return cursor_expect(c, "=");
 }
 
+/* Binds a name to a value, which is taken. */
 static int bind(Parser *p, const char *name, Row *value)
 {
-    int code = memory_more(&p->binding, p->bindings, sizeof(Binding));
-    if (code != 0) {
-        row_free(value);
-        return code;
-    }
+    TRY(memory_more(&p->binding, p->bindings, sizeof(Binding)));
     Binding *b = &p->binding[p->bindings++];
     strcpy(b->name, name);
-    b->value = *value;
+    b->value = (Row){0};
+    row_swap(&b->value, value);
     return 0;
 }
 
 static int read_let(Parser *p)
 {
     char name[PLAIN_NAME];
-    Row value = {0};
+    ROW(value);
     TRY(new_name(p, name));
-    int code = expression_parse(p, &value);
-    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
-    for (size_t i = 0; code == 0 && i < value.terms; i++)
+    TRY(expression_parse(p, &value));
+    TRY(cursor_end(&p->cursor, "an operator or the end of the line"));
+    for (size_t i = 0; i < value.terms; i++)
         if (value.term[i].eval != EXPR_ONE)
-            code = cursor_error(&p->cursor,
+            return cursor_error(&p->cursor,
                                 "expected a coefficient; states and slopes have none in 'let'");
-    if (code == 0) return bind(p, name, &value);
-    row_free(&value);
-    return code;
+    return bind(p, name, &value);
 }
 
 static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
@@ -385,7 +370,7 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
     strcpy((*out)->name, name);
     mpq_init((*out)->start);
     mpq_set_d((*out)->start, kind == SYMBOL_SIGMOID ? 0.5 : 0); /* sigmoid(0), tanh(0) */
-    Row value = {0};
+    ROW(value);
     TRY(row_add(&value, EXPR_ONE, 0, rational_one, 1, (int[]){(int)t->symbols - 1}));
     return bind(p, name, &value);
 }

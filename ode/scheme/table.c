@@ -76,6 +76,13 @@ void row_free(Row *r)
     r->terms = 0;
 }
 
+void row_swap(Row *a, Row *b)
+{
+    Row c = *a;
+    *a = *b;
+    *b = c;
+}
+
 void point_init(Point *p)
 {
     *p = (Point){0};
@@ -108,16 +115,13 @@ int row_plain(const Row *r)
 
 int row_add_row(Row *to, const Row *from, const mpq_t factor)
 {
-    mpq_t c;
-    int code = 0;
-    mpq_init(c);
-    for (size_t i = 0; i < from->terms && code == 0; i++) {
+    RATIONAL(c);
+    for (size_t i = 0; i < from->terms; i++) {
         const Term *t = &from->term[i];
         mpq_mul(c, t->c, factor);
-        code = row_add(to, t->eval, t->past, c, t->symbols, t->symbol);
+        TRY(row_add(to, t->eval, t->past, c, t->symbols, t->symbol));
     }
-    mpq_clear(c);
-    return code;
+    return 0;
 }
 
 static int row_copy(Row *to, const Row *from)
@@ -285,8 +289,8 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
 
 static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
-    mpq_t w, x;
-    mpq_inits(w, x, NULL);
+    RATIONAL(w);
+    RATIONAL(x);
     mpq_set_ui(c, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
@@ -297,7 +301,6 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
             slope_time(t, s->eval, op, x);
         rational_add(c, w, x);
     }
-    mpq_clears(w, x, NULL);
 }
 
 /* Sets a point's node by the rule; that of an increment is over J!. */
@@ -318,18 +321,14 @@ void table_times(Table *t)
 
 static int row_freeze(const Table *t, Row *r)
 {
-    Row frozen = {0};
-    mpq_t c;
-    int code = 0;
-    mpq_init(c);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    ROW(frozen);
+    RATIONAL(c);
+    for (size_t i = 0; i < r->terms; i++) {
         table_value(t, &r->term[i], c);
-        code = row_add(&frozen, r->term[i].eval, r->term[i].past, c, 0, NULL);
+        TRY(row_add(&frozen, r->term[i].eval, r->term[i].past, c, 0, NULL));
     }
-    mpq_clear(c);
-    row_free(r);
-    *r = frozen;
-    return code;
+    row_swap(r, &frozen);
+    return 0;
 }
 
 Table *table_freeze(const Table *from)
@@ -353,24 +352,21 @@ Table *table_freeze(const Table *from)
 /* Replaces in an argument what `history` steps cannot give; `ready`: evaluations computed before. */
 static int start_argument(Row *r, int history, int ready)
 {
-    Row out = {0};
-    int code = 0;
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    ROW(out);
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         int missing = s->past > history;
         if (missing && s->eval != TABLE_STATE && s->eval >= ready) continue;
-        code = row_add(&out, s->eval, missing ? 0 : s->past, s->c, s->symbols, s->symbol);
+        TRY(row_add(&out, s->eval, missing ? 0 : s->past, s->c, s->symbols, s->symbol));
     }
-    row_free(r);
-    *r = out;
-    return code;
+    row_swap(r, &out);
+    return 0;
 }
 
 /* Sums a row's weights on slopes of an operator, symbols at their start; set 0: every set. */
 static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum)
 {
-    mpq_t c;
-    mpq_init(c);
+    RATIONAL(c);
     mpq_set_ui(sum, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
@@ -380,29 +376,25 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
         table_value(t, s, c);
         mpq_add(sum, sum, c);
     }
-    mpq_clear(c);
 }
 
 /* Makes y' = y + K: past slopes become current ones, each colour's weights total 1. */
 static int start_update(const Table *t, Row *r)
 {
-    Row out = {0};
-    mpq_t c, total[COLOURS];
-    mpq_inits(c, total[OP_F], total[OP_G], total[OP_C], NULL);
-    for (int op = 0; op < t->colours; op++) slope_total(t, r, op, 0, total[op]);
-    int code = row_add(&out, TABLE_STATE, 0, rational_one, 0, NULL);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    ROW(out);
+    RATIONAL(c);
+    RATIONAL(total);
+    TRY(row_add(&out, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         if (s->eval == TABLE_STATE) continue;
-        int op = t->eval[s->eval].op;
-        if (mpq_sgn(total[op]) == 0) continue; /* no slope to scale: the operator waits */
-        mpq_div(c, s->c, total[op]);
-        code = row_add(&out, s->eval, 0, c, s->symbols, s->symbol);
+        slope_total(t, r, t->eval[s->eval].op, 0, total);
+        if (mpq_sgn(total) == 0) continue; /* no slope to scale: the operator waits */
+        mpq_div(c, s->c, total);
+        TRY(row_add(&out, s->eval, 0, c, s->symbols, s->symbol));
     }
-    mpq_clears(c, total[OP_F], total[OP_G], total[OP_C], NULL);
-    row_free(r);
-    *r = out;
-    return code;
+    row_swap(r, &out);
+    return 0;
 }
 
 static int start_rows(Table *t, int history)
@@ -470,17 +462,15 @@ void table_time(const Table *t, const Point *p, int op, mpq_t out)
 double table_node(const Table *t, const Point *p, int op)
 {
     if (p->phi) return 0;
-    mpq_t c;
-    mpq_init(c);
+    RATIONAL(c);
     table_time(t, p, op, c);
-    double d = table_double(c);
-    mpq_clear(c);
-    return d;
+    return table_double(c);
 }
 
 /* Decimals typed by hand carry some 16 digits. */
-static int is_elsewhere(const Table *t, const Eval *e, mpq_t rule)
+static int is_elsewhere(const Table *t, const Eval *e)
 {
+    RATIONAL(rule);
     row_time(t, &t->point[e->point].row, e->op, rule);
     node_in_steps(t, e->op, rule);
     mpq_sub(rule, rule, t->point[e->point].c[e->op]);
@@ -489,14 +479,9 @@ static int is_elsewhere(const Table *t, const Eval *e, mpq_t rule)
 
 int table_written(const Table *t)
 {
-    mpq_t rule;
-    size_t i = 0;
-    mpq_init(rule);
-    while (i < t->evals &&
-           !(t->point[t->eval[i].point].timed && is_elsewhere(t, &t->eval[i], rule)))
-        i++;
-    mpq_clear(rule);
-    return i < t->evals;
+    for (size_t i = 0; i < t->evals; i++)
+        if (eval_point(t, (int)i)->timed && is_elsewhere(t, &t->eval[i])) return 1;
+    return 0;
 }
 
 const Point *eval_point(const Table *t, int eval)
@@ -579,15 +564,13 @@ double table_double(const mpq_t q)
     double d = mpq_get_d(q); /* towards zero: the nearest is d or its neighbour away from zero */
     double e = nextafter(d, mpq_sgn(q) < 0 ? -INFINITY : INFINITY);
     if (!isfinite(d) || !isfinite(e)) return d;
-    mpq_t a, b;
-    mpq_inits(a, b, NULL);
+    RATIONAL(a);
+    RATIONAL(b);
     mpq_set_d(a, d);
     mpq_set_d(b, e);
     mpq_sub(a, q, a);
     mpq_sub(b, b, q);
     mpq_abs(a, a);
     mpq_abs(b, b);
-    if (mpq_cmp(b, a) < 0) d = e;
-    mpq_clears(a, b, NULL);
-    return d;
+    return mpq_cmp(b, a) < 0 ? e : d;
 }

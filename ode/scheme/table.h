@@ -125,6 +125,12 @@ typedef struct Table {
 
 Table *table_new(const char *name); /* has two colours; NULL: out of memory */
 void table_free(Table *t);
+/* TABLE(t) declares Table *t = NULL, which is freed where its scope ends. */
+static inline void table_drop(Table **t)
+{
+    table_free(*t);
+}
+#define TABLE(t) __attribute__((cleanup(table_drop))) Table *t = NULL
 Table *table_copy(const Table *t);
 void table_rename(Table *t, const char *name);
 
@@ -140,6 +146,9 @@ int row_add(Row *r, int eval, int past, const mpq_t c, int symbols, const int *s
 /* to += factor * from; 0 or ERR_MEMORY. */
 int row_add_row(Row *to, const Row *from, const mpq_t factor);
 void row_free(Row *r);
+void row_swap(Row *a, Row *b);
+/* ROW(r) declares an empty row, which is freed where its scope ends. */
+#define ROW(r) __attribute__((cleanup(row_free))) Row r = {0}
 int row_equal(const Row *a, const Row *b);
 int row_plain(const Row *r); /* 1: the first state has weight 1, as in y + slopes */
 void point_init(Point *p);   /* sets p to zero */

@@ -109,14 +109,12 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
         size_t m = strlen(forms[i].suffix);
         if (n <= m || strcmp(name + n - m, forms[i].suffix) != 0) continue;
         snprintf(base, sizeof base, "%.*s", (int)(n - m), name);
-        Table *other = NULL;
+        TABLE(other);
         const Table *t = stored(z, base);
         if (!t && forms[i].op != OP_A) continue;
         if (!t) TRY(find_base(z, base, &other));
-        int code = scheme_over(t ? t : other, forms[i].op, name, f);
-        table_free(other);
         *made = 1;
-        return code;
+        return scheme_over(t ? t : other, forms[i].op, name, f);
     }
     return 0;
 }
@@ -183,15 +181,13 @@ static int find_base(const Zoo *z, const char *name, Table **out)
 /* Replaces the flows of *t by the stages of `solver`; "exact" keeps them. */
 static int solve_flows(const Zoo *z, const char *solver, Table **t)
 {
-    Table *s, *expanded;
+    TABLE(s);
+    TABLE(flows);
     if (strcmp(solver, "exact") == 0) return 0;
     TRY(find_base(z, solver, &s));
-    int code = table_expand(*t, s, &expanded);
-    table_free(s);
-    if (code != 0) return code;
-    table_free(*t);
-    *t = expanded;
-    return 0;
+    flows = *t;
+    *t = NULL;
+    return table_expand(flows, s, t);
 }
 
 /* Returns where the sub-flow suffix begins: the last ':' that is not a made name's own. */
@@ -238,16 +234,15 @@ static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, 
     char base[TABLE_NAME];
     const char *at = suffix + sizeof fixed_point - 1;
     int corrections = made_number(&at, LOOPS_MAX);
-    Table *t;
+    TABLE(t);
     if (corrections < 0 || *at)
         return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
                          LOOPS_MAX);
     snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
     TRY(zoo_find(z, base, solver, &t));
-    int code = scheme_written(name, write_iteration, &(Iteration){t, corrections, name}, out);
-    table_free(t);
-    if (code == 0) table_rename(*out, name);
-    return code;
+    TRY(scheme_written(name, write_iteration, &(Iteration){t, corrections, name}, out));
+    table_rename(*out, name);
+    return 0;
 }
 
 int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
@@ -259,21 +254,16 @@ int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
     if (iterated) return make_fixed_point(z, name, iterated, solver, out);
     const char *suffix = stored(z, name) ? NULL : find_suffix(name);
     snprintf(base, sizeof base, "%.*s", suffix ? (int)(suffix - name) : (int)strlen(name), name);
-    *out = NULL;
-    TRY(find_base(z, base, out));
-    int code = 0;
-    if (suffix && (*out)->flows == 0)
-        code = error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
+    TABLE(t);
+    TRY(find_base(z, base, &t));
+    if (suffix && t->flows == 0)
+        return error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
                          name);
-    else if ((*out)->flows)
-        code = solve_flows(z, suffix ? suffix + 1 : solver, out);
-    if (code == 0)
-        table_rename(*out, name);
-    else {
-        table_free(*out);
-        *out = NULL;
-    }
-    return code;
+    if (t->flows) TRY(solve_flows(z, suffix ? suffix + 1 : solver, &t));
+    table_rename(t, name);
+    *out = t;
+    t = NULL;
+    return 0;
 }
 
 int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table **out)

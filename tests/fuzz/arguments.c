@@ -13,13 +13,12 @@ static const OptionGroup list_group = {"Files", 1, list_options};
 static const OptionGroup *const groups[] = {&list_group, &network_depth_group, &network_model_group,
                                             &network_training_group, NULL};
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
     char text[BYTES + 1], *argv[ARGUMENTS + 2] = {"trotter"}, *rest = text;
     int argc = 1;
     Options *o;
-    size_t live = memory_live();
-    if (size > BYTES) return 0;
+    if (size > BYTES) return;
     memcpy(text, data, size);
     text[size] = '\0';
     while (rest && argc <= ARGUMENTS) argv[argc++] = strsep(&rest, "\n");
@@ -31,6 +30,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(options_real(o, "rate") > 0 && options_choice(o, "activation") >= 0);
     }
     options_free(o);
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

@@ -71,10 +71,9 @@ static void check_text(const Bpe *b, const BpeText *t)
     memory_free(pieces);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
     Bpe *b;
-    size_t live = memory_live();
     const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
     size_t codes = stop ? (size_t)(stop - data) : size, text = stop ? size - codes - 1 : 0;
     if (bpe_parse("codes", (const char *)data, codes, &b) == 0) {
@@ -84,6 +83,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         FUZZ_CHECK(b == NULL);
     }
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

@@ -1,6 +1,6 @@
 /* fuzz.h: shared by the harnesses of this folder. A harness is one file NAME.c, for one reader:
  *
- *     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+ *     FUZZ() { ... }
  *
  * gives the input to the reader and checks its promises: memory is left as it was found, and an accepted input means
  * the same when it is written and read again. `make fuzz` links it with libFuzzer (tests/scripts/fuzz.sh);
@@ -31,6 +31,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                \
         }                                                                           \
     } while (0)
+
+/* FUZZ(begin) { ... } is a harness: it reads data (size) and leaves memory as it was behind `begin`. */
+#define FUZZ(begin)                                              \
+    static void fuzz_input(const uint8_t *data, size_t size);    \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) \
+    {                                                            \
+        begin;                                                   \
+        size_t live = memory_live();                             \
+        fuzz_input(data, size);                                  \
+        FUZZ_CHECK(memory_live() == live);                       \
+        return 0;                                                \
+    }                                                            \
+    static void fuzz_input(const uint8_t *data, size_t size)
 
 /* Returns the descriptor of a new anonymous file. */
 static inline int fuzz_memory_file(void)

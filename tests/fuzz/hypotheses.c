@@ -55,10 +55,10 @@ static void score(const Lines *l)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
     Lines l;
-    size_t live = memory_live(), ends = 0, bytes = 0;
+    size_t ends = 0, bytes = 0;
     if (lines_read(fuzz_file(data, size), &l) == 0) {
         for (size_t i = 0; i < size; i++) ends += data[i] == '\n';
         FUZZ_CHECK(l.count == ends + (data[size - 1] != '\n'));
@@ -72,6 +72,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (size <= 4096) score(&l);
         lines_free(&l);
     }
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

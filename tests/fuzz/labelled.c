@@ -115,11 +115,10 @@ static void check_baselines(const LabelledTask *t, const Labelled *l)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
-    size_t live = memory_live();
     Labelled l, again;
-    if (size == 0) return 0;
+    if (size == 0) return;
     const LabelledTask *t = task_of(data[0]);
     int tokenised = (data[0] & 32) != 0 ? LABELLED_CUT | LABELLED_LOWER : 0;
     const char *file = fuzz_file(data + 1, size - 1);
@@ -135,6 +134,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_baselines(t, &l);
         labelled_free(&l);
     }
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

@@ -56,10 +56,9 @@ static void score(const M2File *f)
     symbols_free(&words);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
     M2File f;
-    size_t live = memory_live();
     int code = m2_file_read(fuzz_file(data, size), &f);
     FUZZ_CHECK(code == 0 || code == ERR_INPUT || code == ERR_MEMORY);
     if (code == 0) {
@@ -68,6 +67,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (size <= M2_BYTES) score(&f);
     }
     m2_file_free(&f);
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

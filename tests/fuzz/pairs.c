@@ -63,11 +63,10 @@ static void check_left_out(Corpus *c, size_t T)
     FUZZ_CHECK(source->tokens <= fit * T && target->tokens <= fit * T);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ()
 {
-    size_t live = memory_live();
     const uint8_t *stop = size > 1 ? memchr(data + 1, SEPARATOR, size - 1) : NULL;
-    if (!stop) return 0;
+    if (!stop) return;
     size_t count[2] = {(size_t)(stop - data) - 1, size - (size_t)(stop - data) - 1};
     CorpusChoice w = {.merges = data[0] & 15, .eval_tokens = data[0] >> 4};
     if (w.merges == 15) w.level = LEVEL_CHAR, w.merges = 0;
@@ -86,6 +85,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     corpus_free(&c);
     for (int i = 0; i < 2; i++) memory_free(train.own[i]), memory_free(valid.own[i]);
-    FUZZ_CHECK(memory_live() == live);
-    return 0;
 }

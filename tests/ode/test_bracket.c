@@ -172,27 +172,6 @@ TEST(test_counts)
     }
 }
 
-/* Flows followed by the same flows backwards have no even degrees. The splitting alone has some. */
-TEST(test_palindromes)
-{
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        OWN_TABLE *t = random_flows(seed, 5), *p = table_copy(t);
-        size_t n = t->flows, even = 0;
-        p->flow = memory_grow(p->flow, n, 2 * n, sizeof(Flow));
-        for (size_t i = 0; i < n; i++) {
-            p->flow[2 * n - 1 - i] = p->flow[i];
-            mpq_init(p->flow[2 * n - 1 - i].c);
-            mpq_set(p->flow[2 * n - 1 - i].c, p->flow[i].c);
-        }
-        p->flows = 2 * n;
-        for (int op = 0; op < 2; op++) mpq_set_ui(p->weight[op], 2, 1);
-        OWN_BRACKETS both = brackets_of(p, 7), b = brackets_of(t, 7);
-        for (size_t i = 0; i < both.count; i++) assert_int_equal(both.bracket[i].degree % 2, 1);
-        for (size_t i = 0; i < b.count; i++) even += b.bracket[i].degree % 2 == 0;
-        assert_true(even > 0);
-    }
-}
-
 /* The lowest bracket's degree less 1 is the order by trees. */
 TEST(test_order)
 {

@@ -97,42 +97,6 @@ TEST(test_inconsistent)
 
 /* ---- negative controls --------------------------------------------------------------------------- */
 
-/* Adds 1/8 to the last slope weight of the deepest stage argument that has one, else to the last
- * weight of the update, else to the first flow. */
-static void spoil(Table *t)
-{
-    mpq_ptr c = t->flows ? t->flow[0].c : t->update.term[t->update.terms - 1].c;
-    OWN_RATIONAL eighth;
-    mpq_init(eighth);
-    mpq_set_si(eighth, 1, 8);
-    for (size_t i = 0; i < t->points; i++) {
-        const Row *r = &t->point[i].row;
-        if (r->terms && r->term[r->terms - 1].eval != TABLE_STATE) c = r->term[r->terms - 1].c;
-    }
-    mpq_add(c, c, eighth);
-}
-
-/* One coefficient is off by 1/8. The measured order misses the claimed one and agrees with the new one. */
-TEST(test_spoiled)
-{
-    OWN_SYSTEM *attention = sized("attention", 4, 2, 5), *fisher = make("fisher");
-    int spoiled = 0;
-    for (size_t i = 0; i < zoo.count; i++) {
-        OWN_TABLE *t = freeze(zoo.scheme[i]);
-        int before = order_of(t);
-        spoil(t);
-        int after = order_of(t), met = after ? VERDICT_AGREE : VERDICT_INCONSISTENT;
-        if (after >= before) continue;
-        const System *s = t->linear ? fisher : attention;
-        spoiled++;
-        if (verdict_on(t, s, usual, before, 1) != VERDICT_DISAGREE)
-            fail_msg("%s, spoiled, still passes for order %d", t->name, before);
-        if (verdict_on(t, s, usual, after, 1) != met)
-            fail_msg("%s, spoiled, has not order %d", t->name, after);
-    }
-    assert_true(spoiled >= 12);
-}
-
 /* A claim that is too low is found as well: rk4 is not of order 3. */
 TEST(test_too_low)
 {

@@ -227,23 +227,4 @@ TEST(test_mutants)
     assert_true(c.mutants >= 500 && c.by[BY_CONSTANT] >= 30 && c.by[BY_NOTHING] == c.same);
 }
 
-/* A split that commutes hides every splitting error. Measured on it, no splitting looks like the prediction for a
- * split that does not commute. */
-TEST(test_commuting)
-{
-    static const char *const names[] = {"lie-trotter",     "strang-marchuk", "strang-marchuk-fgf",
-                                        "stoermer-verlet", "ruth3",          "yoshida4"};
-    OWN_SYSTEM *commuting = sized("linear:commuting", 4, 1, 5);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = scheme(names[i]);
-        int order = order_of(t);
-        Bench b = bench("linear", 4, 1, t), wrong = b;
-        wrong.system = commuting;
-        assert_int_equal(judge(t, &b, order, 0), BY_NOTHING);
-        assert_int_equal(judge(t, &wrong, order, 0), BY_ORDER);
-        assert_int_equal(judge(t, &wrong, order, 1), BY_ORDER);
-        bench_free(&b);
-    }
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

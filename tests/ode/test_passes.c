@@ -205,52 +205,71 @@ TEST(test_traffic)
 
 /* ---- attention in tiles --------------------------------------------------------------------------- */
 
-/* Computes F and G by their formulas in long double. param: Q, K, V, W1, b, W2. */
-static void formula(const System *s, int op, const double *y, double *dy)
+/* Computes the attention of one query q (d) over keys and values (n, d) by its formula; out (d). */
+static void attend(size_t n, size_t d, const long double *q, const double *keys,
+                   const double *values, double *out)
 {
-    size_t n = s->n, d = s->d, m = 2 * d;
-    const double *Q = s->param, *K = Q + d * d, *V = K + d * d, *W1 = V + d * d, *b = W1 + m * d,
-                 *W2 = b + m;
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < d; c++) {
-            long double above = 0, below = op == OP_F ? 0 : 1;
-            for (size_t j = 0; op == OP_F && j < n; j++) {
-                long double score = 0, value = 0;
-                for (size_t a = 0; a < d; a++) {
-                    long double q = 0, k = 0;
-                    for (size_t e = 0; e < d; e++) {
-                        q += (long double)Q[a * d + e] * y[i * d + e];
-                        k += (long double)K[a * d + e] * y[j * d + e];
-                    }
-                    score += q * k;
-                    value += (long double)V[c * d + a] * y[j * d + a];
-                }
-                above += expl(score / sqrtl((long double)d)) * value;
-                below += expl(score / sqrtl((long double)d));
-            }
-            for (size_t a = 0; op == OP_G && a < m; a++) {
-                long double u = b[a];
-                for (size_t e = 0; e < d; e++) u += (long double)W1[a * d + e] * y[i * d + e];
-                above += W2[c * m + a] * tanhl(u);
-            }
-            dy[i * d + c] = (double)(above / below);
+    for (size_t c = 0; c < d; c++) {
+        long double above = 0, below = 0;
+        for (size_t j = 0; j < n; j++) {
+            long double score = 0;
+            for (size_t a = 0; a < d; a++) score += q[a] * keys[j * d + a];
+            above += expl(score / sqrtl((long double)d)) * values[j * d + c];
+            below += expl(score / sqrtl((long double)d));
         }
+        out[c] = (double)(above / below);
+    }
 }
 
-/* Attention agrees with the formulas for few particles (plain) and many (tiles, the last one short). */
+/* Computes y W^T, W (m, d), y (n, d), in long double sums; out (n, m). */
+static void times(size_t n, size_t d, size_t m, const double *y, const double *W, double *out)
+{
+    for (size_t i = 0; i < n * m; i++) {
+        long double sum = 0;
+        for (size_t e = 0; e < d; e++) sum += (long double)W[i % m * d + e] * y[i / m * d + e];
+        out[i] = (double)sum;
+    }
+}
+
+/* Computes F, G or C by their formulas. param: Q, K, V, W1, b, W2; at its end Q', K', V' and the memory's keys and
+ * values. */
+static void formula(const System *s, int op, const double *y, double *dy)
+{
+    size_t n = s->n, d = s->d, m = 2 * d, longer = n > m ? n : m;
+    const double *Q = s->param, *W1 = Q + 3 * d * d, *b = W1 + m * d, *W2 = b + m;
+    const double *memory = W2 + d * m + 3 * n * d + n * longer;
+    OWN_REALS *q = numbers(n * m), *k = numbers(n * d), *v = numbers(n * d);
+    long double query[16];
+    if (op == OP_G) {
+        times(n, d, m, y, W1, q);
+        for (size_t i = 0; i < n * m; i++) q[i] = tanh(q[i] + b[i % m]);
+        times(n, m, d, q, W2, dy);
+        return;
+    }
+    times(n, d, d, y, op == OP_F ? Q : memory, q);
+    times(n, d, d, y, Q + d * d, k);
+    times(n, d, d, y, Q + 2 * d * d, v);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t a = 0; a < d; a++) query[a] = q[i * d + a];
+        const double *keys = op == OP_F ? k : memory + 3 * d * d;
+        attend(n, d, query, keys, op == OP_F ? v : keys + n * d, dy + i * d);
+    }
+}
+
+/* Attention agrees with the formulas for few particles and for tiles, the last one short. */
 TEST(test_attention)
 {
-    static const size_t sizes[] = {8, 255, 256, 300};
+    static const size_t sizes[] = {8, 128, 255, 256, 300};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         OWN_SYSTEM *s = sized("attention", sizes[k], 3, 5);
         size_t N = s->n * s->d;
         OWN_REALS *f = numbers(N), *exact = numbers(N);
-        for (int op = 0; op < 2; op++) {
+        for (int op = 0; op < COLOURS; op++) {
             s->field[op](s, 1, 0, s->initial, f);
             formula(s, op, s->initial, exact);
             /* errors of some 20 eps in scores of a few units, and so in weights and sums */
             assert_true(relative_distance(f, exact, N) <= 200 * eps);
-            formula(s, 1 - op, s->initial, exact);
+            formula(s, (op + 1) % COLOURS, s->initial, exact);
             assert_false(relative_distance(f, exact, N) <= 1e-3);
         }
     }

@@ -113,7 +113,8 @@ TEST(test_dense)
         }
         for (int J = 0; J < FUNCTIONS; J++) {
             m.acts = 0;
-            size_t acts = exponential_phi(SIZE, dense_act, &m, 0, 1, J, v, x, work);
+            size_t acts =
+                exponential_phi(SIZE, dense_act, &m, 1.5 * size[k] * (J % 2), 1, J, v, x, work);
             assert_int_equal(acts, m.acts);
             dense_phi(&m, J, v, y);
             assert_true(distance(x, y, SIZE) <= 1e-13);

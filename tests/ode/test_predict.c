@@ -185,26 +185,6 @@ TEST(test_fifth_order)
     assert_true(compared >= 14);
 }
 
-/* Negative control: a constant is off wherever one coefficient of the theory is. Heun, midpoint and
- * Ralston differ in the h^3 terms alone; none passes for another. */
-TEST(test_tells_apart)
-{
-    static const char *const names[] = {
-        "heun", "midpoint", "ralston", "strang-marchuk", "strang-marchuk-fgf", "ab2", "leapfrog"};
-    enum { NAMES = sizeof names / sizeof *names };
-    Prediction p[NAMES];
-    OWN_SYSTEM *s = make("attention");
-    for (size_t i = 0; i < NAMES; i++) {
-        OWN_TABLE *t = scheme(names[i]);
-        p[i] = predict(t, s, 0, NULL);
-        for (size_t k = 0; k < i; k++) {
-            double global = fabs(log(p[i].global / p[k].global));
-            double local = fabs(log(p[i].local / p[k].local));
-            if (!(fmax(global, local) > 0.03)) fail_msg("%s passes for %s", names[i], names[k]);
-        }
-    }
-}
-
 /* ---- no prediction ------------------------------------------------------------------------------- */
 
 FIELD(kink)

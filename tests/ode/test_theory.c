@@ -101,7 +101,7 @@ TEST(test_orders)
     static const char *const plain[] = {
         /* by order; a scheme of one operator is exact */
         "rk2-unit rk2-scalar rk2-tanh rk2-released rk4-released polynet lm-resnet repeat:2",
-        "att-ffn-att rk2-gate rk2-sigmoid looped:3",
+        "att-ffn-att rk2-gate rk2-sigmoid looped:3 rk4-F rk4-G heun-F midpoint-G ab3-F",
         "strang-marchuk strang-marchuk-fgf strang-marchuk:heun strang-marchuk:midpoint "
         "strang-marchuk:rk4 stoermer-verlet word:sffs fgfg2",
         "rk3 ssprk3 ruth3",

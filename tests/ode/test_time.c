@@ -2,7 +2,6 @@
  * counts by another recursion, against the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "tests/lib/schemes.h"
 
 /* ---- trees ---------------------------------------------------------------------------------------- */
@@ -181,23 +180,6 @@ TEST(measured_on_a_field_of_time)
         OWN_TABLE *t = frozen(texts[i].text);
         if (!is_predicted(t, t, forced)) fail_msg("%s on forced", texts[i].text);
         if (!is_predicted(t, t, still)) fail_msg("%s on attention", texts[i].text);
-    }
-}
-
-/* Heun's method and a partitioned one with random nodes have the predicted errors. */
-TEST(random_nodes)
-{
-    OWN_SYSTEM *forced = make("forced");
-    for (uint64_t i = 0; i < 8; i++) {
-        char text[256];
-        int n = (int)(random_uniform(5, i, 0) * 9), m = (int)(random_uniform(5, i, 1) * 9);
-        snprintf(text, sizeof text,
-                 i % 2 ? "k1 = H(y @ %d/8)\nk2 = H(y + k1 @ %d/8)\ny' = y + 1/2*k1 + 1/2*k2"
-                       : "k1 = F(y @ %d/8)\nk2 = G(y + k1 @ %d/8)\nk3 = F(y + k1 + k2)\n"
-                         "y' = y + 1/2*k1 + k2 + 1/2*k3",
-                 n, m);
-        OWN_TABLE *t = frozen(text);
-        if (!is_predicted(t, t, forced)) fail_msg("%s", text);
     }
 }
 

@@ -1,0 +1,92 @@
+/* classics.c: test problems of the literature, as texts in the language of system files (ode/field/system_file.c). To add
+ * one, add a row. Their parameters are options: --system van-der-pol:mu=10. The reference solutions are explicit, so stiff
+ * problems end early.
+ *
+ * Sources: Dahlquist 1963; Prothero, Robinson 1974; Hairer, Norsett, Wanner 1993 (HNW), Hairer, Wanner 1996 (HW). */
+#include <stdio.h>
+
+#include "kernels/error.h"
+#include "ode/field/program.h"
+#include "ode/field/system.h"
+
+static const struct {
+    const char *name, *title, *source, *text;
+} classics[] = {
+    {"dahlquist", "the test equation y' = lambda y", "Dahlquist 1963",
+     "n 1\nd 1\nparam lambda = -1\nG = lambda*y\ninitial = 1\nexact = exp(lambda*t)\n"
+     "t-end 2\nh0 1/4\n"},
+    {"logistic", "growth towards 1", "Verhulst 1838",
+     "n 1\nd 1\nG = y*(1 - y)\ninitial = 1/10\nexact = 1/(1 + 9*exp(-t))\nt-end 4\nh0 1/2\n"},
+    {"oscillator", "y'' = -omega^2 y", "textbooks",
+     "n 1\nd 2\nparam omega = 1\nG1 = omega*y2\nG2 = -omega*y1\ninitial = 1, 0\n"
+     "exact = cos(omega*t), -sin(omega*t)\nt-end 6\nh0 1/4\n"},
+    {"prothero-robinson", "y' = lambda (y - cos t) - sin t, solved by cos t",
+     "Prothero, Robinson 1974",
+     "n 1\nd 1\nparam lambda = -10\nG = lambda*(y - cos(t)) - sin(t)\ninitial = 1\n"
+     "exact = cos(t)\nt-end 3\nh0 1/8\n"},
+    {"lotka-volterra", "prey and predators", "Lotka 1925; Volterra 1926",
+     "n 1\nd 2\nG1 = y1*(2/3 - 4/3*y2)\nG2 = y2*(y1 - 1)\ninitial = 9/5, 9/5\nt-end 10\nh0 1/4\n"},
+    {"van-der-pol", "y'' = mu (1 - y^2) y' - y", "van der Pol 1926; HW IV.10",
+     "n 1\nd 2\nparam mu = 5\nG1 = y2\nG2 = mu*(1 - y1^2)*y2 - y1\ninitial = 2, 0\n"
+     "t-end 20\nh0 1/32\n"},
+    {"brusselator", "a chemical oscillator", "Lefever, Nicolis 1971; HNW I.16",
+     "n 1\nd 2\nG1 = 1 + y1^2*y2 - 4*y1\nG2 = 3*y1 - y1^2*y2\ninitial = 3/2, 3\n"
+     "t-end 20\nh0 1/16\n"},
+    {"lorenz", "convection in three numbers, chaotic", "Lorenz 1963; HNW I.16",
+     "n 1\nd 3\nparam sigma = 10\nparam rho = 28\nparam beta = 8/3\nG1 = sigma*(y2 - y1)\n"
+     "G2 = y1*(rho - y3) - y2\nG3 = y1*y2 - beta*y3\ninitial = -8, 8, 27\nt-end 5\nh0 1/128\n"},
+    {"arenstorf", "a satellite of earth and moon, back after one period",
+     "Arenstorf 1963; HNW II.0",
+     "n 1\nd 4\nparam mu = 0.012277471\nparam nu = 1 - mu\nG1 = y3\nG2 = y4\n"
+     "G3 = y1 + 2*y4 - nu*(y1 + mu)/((y1 + mu)^2 + y2^2)^1.5 - "
+     "mu*(y1 - nu)/((y1 - nu)^2 + y2^2)^1.5\n"
+     "G4 = y2 - 2*y3 - nu*y2/((y1 + mu)^2 + y2^2)^1.5 - mu*y2/((y1 - nu)^2 + y2^2)^1.5\n"
+     "initial = 0.994, 0, 0, -2.00158510637908252240537862224\n"
+     "t-end 17.0652165601579625588917206249\nh0 1/8192\n"},
+    {"hires", "photomorphogenesis: eight reactions", "Schaefer 1975; HW IV.10",
+     "n 1\nd 8\nG1 = -1.71*y1 + 0.43*y2 + 8.32*y3 + 0.0007\nG2 = 1.71*y1 - 8.75*y2\n"
+     "G3 = -10.03*y3 + 0.43*y4 + 0.035*y5\nG4 = 8.32*y2 + 1.71*y3 - 1.12*y4\n"
+     "G5 = -1.745*y5 + 0.43*y6 + 0.43*y7\n"
+     "G6 = -280*y6*y8 + 0.69*y4 + 1.71*y5 - 0.43*y6 + 0.69*y7\n"
+     "G7 = 280*y6*y8 - 1.81*y7\nG8 = -280*y6*y8 + 1.81*y7\n"
+     "initial = 1, 0, 0, 0, 0, 0, 0, 0.0057\nt-end 10\nh0 1/64\n"},
+    {"robertson", "three reactions of very different speed", "Robertson 1966; HW IV.10",
+     "n 1\nd 3\nG1 = -0.04*y1 + 1e4*y2*y3\nG2 = 0.04*y1 - 1e4*y2*y3 - 3e7*y2^2\nG3 = 3e7*y2^2\n"
+     "initial = 1, 0, 0\nt-end 1\nh0 1/2048\n"},
+    {"oregonator", "the Belousov-Zhabotinsky reaction", "Field, Noyes 1974; HW IV.10",
+     "n 1\nd 3\nG1 = 77.27*(y2 + y1*(1 - 8.375e-6*y1 - y2))\nG2 = (y3 - (1 + y1)*y2)/77.27\n"
+     "G3 = 0.161*(y1 - y3)\ninitial = 1, 2, 3\nt-end 5\nh0 1/4096\n"},
+    {"heat", "the heat equation between ends at 0, on a grid", "Fourier 1822",
+     "n 15\nd 1\nparam nu = 1\nparam k = nu*(n + 1)^2\nF = k*(y[i+1] - 2*y + y[i-1])\n"
+     "initial = sin(pi*i/(n + 1))\n"
+     "exact = exp(-4*k*sin(pi/2/(n + 1))^2*t)*sin(pi*i/(n + 1))\nt-end 1/10\nh0 1/1024\n"},
+    {"advection", "transport round a ring, by central differences", "textbooks",
+     "n 32\nd 1\nring\nparam a = 1\nG = -a*n*(y[i+1] - y[i-1])/2\ninitial = sin(2*pi*i/n)\n"
+     "exact = sin(2*pi*i/n - a*n*sin(2*pi/n)*t)\nt-end 1\nh0 1/32\n"},
+    {"allen-cahn", "phases that part: diffusion F, reaction G", "Allen, Cahn 1979",
+     "n 64\nd 1\nring\nparam eps = 1/20\nF = (eps*n)^2*(y[i+1] - 2*y + y[i-1])\nG = y - y^3\n"
+     "initial = 0.1*sin(2*pi*i/n) + 0.05*cos(6*pi*i/n)\nt-end 4\nh0 1/16\n"},
+};
+enum { CLASSICS = sizeof classics / sizeof *classics };
+
+const char *classic_name(size_t i)
+{
+    return i < CLASSICS ? classics[i].name : NULL;
+}
+
+const char *classic_title(size_t i)
+{
+    return i < CLASSICS ? classics[i].title : NULL;
+}
+
+int classic_new(size_t i, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out)
+{
+    char text[2048];
+    int n = snprintf(text, sizeof text, "system %s\ntitle %s\nsource %s\n%s", classics[i].name,
+                     classics[i].title, classics[i].source, classics[i].text);
+    TRY(system_parse_with(classics[i].name, text, (size_t)n, options, particles, dim, seed, out));
+    Formulas *f = (*out)->context; /* it holds the system's name */
+    snprintf(f->name, sizeof f->name, "%s%s", classics[i].name, options);
+    return 0;
+}
