@@ -302,7 +302,7 @@ static int is_one(const Table *t, const mpq_t sum)
     return t->exact ? mpq_cmp_ui(sum, 1, 1) == 0 : off < 1e-12 && off > -1e-12;
 }
 
-static int check_points(const Table *t)
+int series_check(const Table *t)
 {
     mpq_t sum;
     mpq_init(sum);
@@ -321,7 +321,7 @@ static int check_points(const Table *t)
 
 static int work_run(Work *w, const Forest *f, const Table *t)
 {
-    TRY(check_points(t));
+    TRY(series_check(t));
     TRY(work_new(w, f, t));
     for (size_t i = 0; i < f->count; i++) evaluate_at(w, i);
     return 0;
