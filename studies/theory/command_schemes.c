@@ -14,9 +14,9 @@ static const Option scheme_options[] = {
 };
 
 static const Option output_options[] = {
-    {"degree", OPTION_SIZE, "8", "N",
+    {"degree", OPTION_SIZE, "15", "N",
      "compare trees up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
-     TREE_MAX},
+     TREE_MAX_1},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
