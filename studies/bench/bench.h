@@ -109,6 +109,8 @@ extern const Peer bench_gemm;    /* one product of two matrices of BENCH_GEMM ro
 int bench_ode(const Options *o);
 /* bench_growth.c: `bench ode --growth`. */
 int bench_growth(const Options *o);
+/* bench_theory.c: `bench theory`. */
+int bench_theory(const Options *o);
 
 /* ---- bench_products.c: the matrix products of a training step, alone ------------------------------ */
 
