@@ -237,9 +237,7 @@ static int open_tableau(Conditions *c)
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 {
     *out = NULL;
-    if (!table_over(t, OP_H) || t->linear) return 0;
-    for (int op = 0; op < t->colours; op++)
-        if (mpq_cmp_ui(t->weight[op], 1, 1) != 0) return 0;
+    if (!series_one_colour(t) || t->linear) return 0;
     Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
     *c = (Conditions){.t = t, .estimate = estimate, .stage = memory_new(STAGES, sizeof *c->stage)};

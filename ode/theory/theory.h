@@ -65,6 +65,8 @@ int forest_grow(Forest *f, int max); /* adds trees up to an order, without cuts 
 /* Makes the forest that series_step takes for this table, with cuts where it needs them. */
 int forest_for(const Table *t, int max, int colours, int timed, Forest **out);
 void forest_free(Forest *f);
+/* shape (f->count) out: each tree without its colours, in a forest of one colour of this order. */
+void forest_shapes(const Forest *f, const Forest *one, int *shape);
 
 /* Returns whether the tree is a clock by itself. */
 static inline int tree_is_clock(const Forest *f, size_t tree)
@@ -110,6 +112,8 @@ void series_compose(Series *c, const Series *a, const Series *b);
 int series_log(Series *b, const Series *s);
 /* Returns ERR_ACCURACY with words where a point's state weights do not sum to 1: there is no expansion about y. */
 int series_check(const Table *t);
+/* Returns whether every stage is H, so that a tree's coefficient is that of its shape, and the field is F + G. */
+int series_one_colour(const Table *t);
 /* Computes the series of a step of a frozen table on exact history. Flows are composed. */
 int series_step(const Forest *f, const Table *t, Series **out);
 /* slope (t->evals) out: the series of every evaluation of a frozen table of stages, 0 at the empty tree. The caller

@@ -88,6 +88,16 @@ static void insert_sorted(int *list, int *count, int value)
     list[i] = value;
 }
 
+void forest_shapes(const Forest *f, const Forest *one, int *shape)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        Tree t = {.colour = tree_is_clock(f, i) ? COLOURS : 0, .order = f->tree[i].order};
+        for (int k = 0; k < f->tree[i].children; k++)
+            insert_sorted(t.child, &t.children, shape[f->tree[i].child[k]]);
+        shape[i] = find_tree(one, &t);
+    }
+}
+
 static int same_cut(const Cut *a, const Cut *b)
 {
     return a->kept == b->kept && a->cuts == b->cuts &&
@@ -204,7 +214,8 @@ int forest_timed(int max, int colours, int timed, Forest **out)
 
 int forest_for(const Table *t, int max, int colours, int timed, Forest **out)
 {
-    return make_forest(max, colours, timed, t->flows || t->past_k, out);
+    int shaped = colours > 1 && series_one_colour(t);
+    return make_forest(max, colours, timed, t->flows || (t->past_k && !shaped), out);
 }
 
 int forest_new(int max, int colours, Forest **out)
