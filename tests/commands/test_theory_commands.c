@@ -258,6 +258,28 @@ TEST(test_a_wrong_digit)
     assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
 }
 
+/* There is a condition for each of the 17 trees up to order 5. RK4 meets those up to order 4 alone. */
+TEST(test_conditions)
+{
+    run_ok("expand --conditions 5 --scheme rk4,dormand-prince --csv");
+    int rows = 0, held[2][6] = {{0}};
+    for (; rows < 2 * 17; rows++) {
+        int order = atoi(out_cell(rows + 1, "order"));
+        assert_in_range(order, 1, 5);
+        held[rows / 17][order] += strcmp(out_cell(rows + 1, "holds"), "yes") == 0;
+    }
+    assert_string_equal(out_cell(rows + 1, "order"), "");
+    for (int order = 1; order <= 5; order++) {
+        static const int trees[] = {0, 1, 1, 2, 4, 9};
+        assert_int_equal(held[1][order], trees[order]);
+        assert_int_equal(held[0][order], order < 5 ? trees[order] : 0);
+    }
+    must_say("expand --conditions 4 --scheme rk4 --csv", "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
+    must_say("expand --conditions 5 --scheme rk4 --latex",
+             "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
+    must_refuse("expand --conditions 3 --scheme macaron", "whose stages are all H");
+}
+
 /* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
 TEST(test_rounded_coefficients)
 {
