@@ -362,12 +362,19 @@ int series_one_colour(const Table *t)
     return one;
 }
 
+int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
+{
+    int shaped = colours > 1 && series_one_colour(t);
+    int cuts = t->flows || (t->past_k && !shaped);
+    return (cuts ? forest_timed : forest_trees)(max, colours, timed, out);
+}
+
 /* Finds the series where all stages are H: a tree's coefficient is that of its shape. */
 static int shaped_series(const Forest *f, const Table *t, Series **out)
 {
     Forest *one;
     Series *s = NULL;
-    TRY(forest_for(t, f->max, 1, f->timed, &one));
+    TRY(series_forest(t, f->max, 1, f->timed, &one));
     int *shape = memory_new(f->count, sizeof *shape);
     int code = shape ? stages_series(one, t, &s) : ERR_MEMORY;
     if (code == 0) code = series_new(f, out);

@@ -198,7 +198,7 @@ static int search_colours(const Table *t, int timed, int estimate, Found *out)
     int code = 0, done = 0;
     for (int max = out->searched < 3 ? out->searched : 3; code == 0 && !done; max++) {
         Forest *f;
-        TRY(forest_for(t, max, t->colours, timed, &f));
+        TRY(series_forest(t, max, t->colours, timed, &f));
         mpq_t *defect = rationals_new(f->count + 1);
         code = defect ? find_factors(f, t, !estimate, defect, defect[f->count]) : ERR_MEMORY;
         while (code == 0 && out->order < max && !done) {

@@ -62,8 +62,6 @@ int forest_timed(int max, int colours, int timed, Forest **out);
 /* Makes the trees alone, without their cuts: what series need of tables without flows and past slopes. */
 int forest_trees(int max, int colours, int timed, Forest **out);
 int forest_grow(Forest *f, int max); /* adds trees up to an order, without cuts */
-/* Makes the forest that series_step takes for this table, with cuts where it needs them. */
-int forest_for(const Table *t, int max, int colours, int timed, Forest **out);
 void forest_free(Forest *f);
 /* shape (f->count) out: each tree without its colours, in a forest of one colour of this order. */
 void forest_shapes(const Forest *f, const Forest *one, int *shape);
@@ -112,6 +110,8 @@ void series_compose(Series *c, const Series *a, const Series *b);
 int series_log(Series *b, const Series *s);
 /* Returns ERR_ACCURACY with words where a point's state weights do not sum to 1: there is no expansion about y. */
 int series_check(const Table *t);
+/* Makes the forest that series_step takes for this table, with cuts where it needs them. */
+int series_forest(const Table *t, int max, int colours, int timed, Forest **out);
 /* Returns whether every stage is H, so that a tree's coefficient is that of its shape, and the field is F + G. */
 int series_one_colour(const Table *t);
 /* Computes the series of a step of a frozen table on exact history. Flows are composed. */

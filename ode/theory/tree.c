@@ -181,7 +181,7 @@ static int cut_forest(Forest *f)
     return 0;
 }
 
-static int make_forest(int max, int colours, int timed, int cuts, Forest **out)
+int forest_trees(int max, int colours, int timed, Forest **out)
 {
     int most = forest_timed_most(colours, timed);
     *out = NULL;
@@ -194,7 +194,6 @@ static int make_forest(int max, int colours, int timed, int cuts, Forest **out)
     f->colours = colours;
     f->timed = timed;
     int code = forest_grow(f, max);
-    if (code == 0 && cuts) code = cut_forest(f);
     if (code == 0)
         *out = f;
     else
@@ -202,20 +201,14 @@ static int make_forest(int max, int colours, int timed, int cuts, Forest **out)
     return code;
 }
 
-int forest_trees(int max, int colours, int timed, Forest **out)
-{
-    return make_forest(max, colours, timed, 0, out);
-}
-
 int forest_timed(int max, int colours, int timed, Forest **out)
 {
-    return make_forest(max, colours, timed, 1, out);
-}
-
-int forest_for(const Table *t, int max, int colours, int timed, Forest **out)
-{
-    int shaped = colours > 1 && series_one_colour(t);
-    return make_forest(max, colours, timed, t->flows || (t->past_k && !shaped), out);
+    TRY(forest_trees(max, colours, timed, out));
+    int code = cut_forest(*out);
+    if (code == 0) return 0;
+    forest_free(*out);
+    *out = NULL;
+    return code;
 }
 
 int forest_new(int max, int colours, Forest **out)

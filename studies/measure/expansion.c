@@ -72,7 +72,7 @@ static int find_trees(Expansion *e)
     if (e->basis == BASIS_MODIFIED)
         TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
     else
-        TRY(forest_for(e->table, e->degree, colours_of(e), table_written(e->table), &f));
+        TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
     mpq_t *defect = memory_new(f->count, sizeof *defect);
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);
