@@ -119,7 +119,6 @@ struct Conditions {
     Number *u;            /* (stages + depth) */
     Number **psi;         /* (forest->count) each NULL or (stages) */
     size_t room;          /* of psi */
-    int shaped;           /* psi are there up to this order */
     Number *d;            /* defects of the order below */
     size_t defects;
     int order;
