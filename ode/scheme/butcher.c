@@ -27,7 +27,7 @@
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
-enum { STAGES = 256, ENTRY = 256 /* two numbers of TABLE_BITS */ };
+enum { STAGES = 256, ENTRY = 640 /* fractions of 300 digits */ };
 typedef char Entry[ENTRY];
 
 /* A tableau as texts of numbers. A missing entry of a row is "0", a missing c is "". */

@@ -40,10 +40,9 @@ typedef struct {
 
 static void fill_conditions(Search *s, const Forest *f, Series **slope, const Series *exact)
 {
-    s->rows = 0;
+    s->rows = f->count;
     for (size_t i = 0; i < f->count; i++) {
-        if (s->one && !tree_is_F(f, i)) continue;
-        mpq_t *row = s->m + s->rows++ * s->wide;
+        mpq_t *row = s->m + i * s->wide;
         for (size_t v = 0; v < s->n; v++) mpq_set(row[v], slope[s->eval[v]]->a[i]);
         for (int d = 1; d <= s->q; d++)
             if (d == f->tree[i].order)
@@ -231,7 +230,7 @@ static int try_order(Search *s, Dense *out)
 {
     Forest *f;
     Series *exact = NULL, **slope = memory_new(s->t->evals, sizeof *slope);
-    TRY(forest_new(s->q, s->t->colours, &f));
+    TRY(forest_trees(s->q, s->one ? 1 : s->t->colours, 0, &f));
     s->wide = s->n + (size_t)s->q;
     s->m = rationals_new(f->count * s->wide);
     int code = slope && s->m ? series_slopes(f, s->t, slope) : ERR_MEMORY;

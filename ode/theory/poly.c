@@ -1,8 +1,8 @@
 /* poly.c: rational polynomials: division, repeated roots, and the first place where one turns positive.
  *
  * Roots in an interval are counted by the sign changes of the Sturm chain p, p', -rem, ... (Sturm 1829;
- * Basu, Pollack, Roy 2006, section 2.2). Every remainder is divided by its leading coefficient's
- * size, which keeps signs and keeps the rationals short. */
+ * Basu, Pollack, Roy 2006, section 2.2). Its members have whole coefficients without a common factor, by pseudo-division,
+ * so that no sum asks for a denominator. */
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -63,16 +63,35 @@ static void derive(Poly *out, const Poly *p)
     out->degree = p->degree < 1 ? -1 : p->degree - 1;
 }
 
-/* Divides by +-|leading coefficient|. */
+/* Multiplies by the number > 0, or < 0, that makes the coefficients whole numbers without a common factor. */
 static void scale(Poly *p, int sign)
 {
     mpq_t by;
     if (p->degree < 0) return;
     mpq_init(by);
-    mpq_abs(by, p->c[p->degree]);
-    if (sign < 0) mpq_neg(by, by);
-    for (int i = 0; i <= p->degree; i++) mpq_div(p->c[i], p->c[i], by);
+    mpz_set_ui(mpq_numref(by), 1);
+    mpz_set_ui(mpq_denref(by), 0);
+    for (int i = 0; i <= p->degree; i++) {
+        mpz_lcm(mpq_numref(by), mpq_numref(by), mpq_denref(p->c[i]));
+        mpz_gcd(mpq_denref(by), mpq_denref(by), mpq_numref(p->c[i]));
+    }
+    if (sign < 0) mpz_neg(mpq_numref(by), mpq_numref(by));
+    mpq_canonicalize(by);
+    for (int i = 0; i <= p->degree; i++) mpq_mul(p->c[i], p->c[i], by);
     mpq_clear(by);
+}
+
+/* Replaces p by a positive multiple of p mod q. Where both have whole coefficients so has all between. */
+static void remainder_of(Poly *p, const Poly *q)
+{
+    mpq_t by;
+    mpq_init(by);
+    mpq_set_ui(by, 1, 1);
+    for (int i = q->degree; i <= p->degree; i++) mpq_mul(by, by, q->c[q->degree]);
+    if ((p->degree - q->degree) % 2 == 0) mpq_mul(by, by, q->c[q->degree]);
+    for (int i = 0; i <= p->degree; i++) mpq_mul(p->c[i], p->c[i], by);
+    mpq_clear(by);
+    poly_divide(p, q, NULL);
 }
 
 /* ---- Sturm chains ---------------------------------------------------------------------------------- */
@@ -102,6 +121,7 @@ static int chain_new(Chain *s, const Poly *p)
     if (!(s->p = memory_new((size_t)p->degree + 3, sizeof(Poly)))) return ERR_MEMORY;
     TRY(chain_add(s, p->degree));
     poly_copy(&s->p[0], p);
+    scale(&s->p[0], 1);
     TRY(chain_add(s, p->degree));
     derive(&s->p[1], p);
     scale(&s->p[1], 1);
@@ -109,7 +129,7 @@ static int chain_new(Chain *s, const Poly *p)
         TRY(chain_add(s, s->p[s->count - 2].degree));
         Poly *r = &s->p[s->count - 1];
         poly_copy(r, &s->p[s->count - 3]);
-        poly_divide(r, &s->p[s->count - 2], NULL);
+        remainder_of(r, &s->p[s->count - 2]);
         scale(r, -1);
     }
     poly_free(&s->p[--s->count]);

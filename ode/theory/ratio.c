@@ -51,6 +51,13 @@ static void drop(const Table *t, mpq_t sum, double size)
     if (!t->exact && fabs(mpq_get_d(sum)) <= inexact_zero * size) mpq_set_ui(sum, 0, 1);
 }
 
+/* Leaves an inexact table's coefficients no more digits than there are. */
+static void round_inexact(const Table *t, Poly *p)
+{
+    for (int k = 0; !t->exact && k <= p->degree; k++) expression_round(p->c[k]);
+    poly_trim(p);
+}
+
 /* ---- explicit stages -------------------------------------------------------------------------------- */
 
 /* Computes out = state + z sum of at_q Y_q. */
@@ -82,6 +89,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out)
     if (code == 0) {
         mpq_set_ui(out->Q.c[0], 1, 1);
         poly_trim(&out->Q);
+        round_inexact(t, &out->P);
     }
     for (size_t p = 0; Y && p < t->points; p++) poly_free(&Y[p]);
     memory_free(Y);
@@ -158,12 +166,10 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
         mpq_add(out->P.c[k], out->P.c[k], z);
         drop(t, out->P.c[k], size[k] + fabs(mpq_get_d(z)));
     }
-    for (size_t k = 0; k <= n && !t->exact; k++) { /* no more digits than there are */
-        expression_round(out->P.c[k]);
-        expression_round(out->Q.c[k]);
-    }
     poly_trim(&out->P);
     poly_trim(&out->Q);
+    round_inexact(t, &out->P);
+    round_inexact(t, &out->Q);
     mpq_clear(z);
 }
 

@@ -302,7 +302,7 @@ static int is_one(const Table *t, const mpq_t sum)
     return t->exact ? mpq_cmp_ui(sum, 1, 1) == 0 : off < 1e-12 && off > -1e-12;
 }
 
-static int check_points(const Table *t)
+int series_check(const Table *t)
 {
     mpq_t sum;
     mpq_init(sum);
@@ -321,7 +321,7 @@ static int check_points(const Table *t)
 
 static int work_run(Work *w, const Forest *f, const Table *t)
 {
-    TRY(check_points(t));
+    TRY(series_check(t));
     TRY(work_new(w, f, t));
     for (size_t i = 0; i < f->count; i++) evaluate_at(w, i);
     return 0;
@@ -355,8 +355,44 @@ int series_slopes(const Forest *f, const Table *t, Series **slope)
     return code;
 }
 
+int series_one_colour(const Table *t)
+{
+    int one = table_over(t, OP_H);
+    for (int op = 0; op < t->colours; op++) one &= mpq_cmp_ui(t->weight[op], 1, 1) == 0;
+    return one;
+}
+
+int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
+{
+    int shaped = colours > 1 && series_one_colour(t);
+    int cuts = t->flows || (t->past_k && !shaped);
+    return (cuts ? forest_timed : forest_trees)(max, colours, timed, out);
+}
+
+/* Finds the series where all stages are H: a tree's coefficient is that of its shape. */
+static int shaped_series(const Forest *f, const Table *t, Series **out)
+{
+    Forest *one;
+    Series *s = NULL;
+    TRY(series_forest(t, f->max, 1, f->timed, &one));
+    int *shape = memory_new(f->count, sizeof *shape);
+    int code = shape ? stages_series(one, t, &s) : ERR_MEMORY;
+    if (code == 0) code = series_new(f, out);
+    if (code == 0) {
+        forest_shapes(f, one, shape);
+        for (size_t i = 0; i < f->count; i++) mpq_set((*out)->a[i], s->a[shape[i]]);
+        mpq_set((*out)->empty, s->empty);
+    }
+    series_free(s);
+    forest_free(one);
+    memory_free(shape);
+    return code;
+}
+
 int series_step(const Forest *f, const Table *t, Series **out)
 {
     *out = NULL;
-    return t->flows ? flows_series(f, t, out) : stages_series(f, t, out);
+    if (t->flows) return flows_series(f, t, out);
+    return f->colours > 1 && series_one_colour(t) ? shaped_series(f, t, out)
+                                                  : stages_series(f, t, out);
 }

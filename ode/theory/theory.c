@@ -7,9 +7,11 @@
 
 #include <math.h>
 
-/* An inexact table meets a condition when its residual is below this: its coefficients carry
- * TABLE_DIGITS decimals, but decimals typed by hand carry about 16. */
-static const double inexact_bound = 1e-12;
+/* Rounded coefficients meet a condition where its residual is below this: they carry up to TABLE_DIGITS decimals, but
+ * decimals typed by hand carry about 16. Above order TREE_MAX errors can be as small, and a residual must also be below
+ * `slack` times what is known of the rounding: the largest residual so far, and the last digit of the coefficients.
+ * Fractions can be roundings where a denominator is at least `long_fraction`. */
+static const double inexact_bound = 1e-12, slack = 100, long_fraction = 1e6, long_decimal = 1e9;
 
 void theory_state(const Table *t, mpq_t out)
 {
@@ -31,22 +33,28 @@ static void make_factor(const Forest *f, const Table *t, size_t tree, mpq_t a)
     if (tree_vanishes(f, tree, t->linear)) mpq_set_ui(a, 0, 1);
 }
 
-int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
+/* Computes the factors of a step's series, less the exact flow's where `less_exact` is set. */
+static int find_factors(const Forest *f, const Table *t, int less_exact, mpq_t *factor, mpq_t empty)
 {
     Series *step, *exact;
     TRY(series_step(f, t, &step));
     int code = series_new(f, &exact);
     if (code == 0) {
-        series_exact(exact, rational_one, ((Table *)t)->weight);
-        mpq_sub(empty, step->empty, rational_one);
+        if (less_exact) series_exact(exact, rational_one, ((Table *)t)->weight);
+        mpq_sub(empty, step->empty, exact->empty);
         for (size_t i = 0; i < f->count; i++) {
-            mpq_sub(defect[i], step->a[i], exact->a[i]);
-            make_factor(f, t, i, defect[i]);
+            mpq_sub(factor[i], step->a[i], exact->a[i]);
+            make_factor(f, t, i, factor[i]);
         }
     }
     series_free(step);
     series_free(exact);
     return code;
+}
+
+int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
+{
+    return find_factors(f, t, 1, defect, empty);
 }
 
 int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
@@ -96,19 +104,67 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
     return code;
 }
 
-/* Returns whether a defect is zero; keeps the largest that an inexact table is forgiven. */
-static int is_met(const Table *t, const mpq_t defect, Theory *out)
+/* ---- rounding ------------------------------------------------------------------------------------- */
+
+/* Raises *unit to 1/q, for a denominator q of at least `least`. */
+static void read_unit(const Row *r, double least, double *unit)
 {
-    if (!theory_is_zero(t, defect)) return 0;
-    out->residual = fmax(out->residual, fabs(mpq_get_d(defect)));
+    for (size_t i = 0; i < r->terms; i++) {
+        double q = mpz_get_d(mpq_denref(r->term[i].c));
+        if (q >= least) *unit = fmax(*unit, 1 / q);
+    }
+}
+
+/* Returns the last digit of the coefficients; 0: they are short, and no roundings. Fractions are at least as far from
+ * what they round as their smallest 1/q^2. */
+static double rounding_unit(const Table *t)
+{
+    double unit = 0, least = t->exact ? long_fraction : long_decimal;
+    for (size_t p = 0; p < t->points; p++) read_unit(&t->point[p].row, least, &unit);
+    read_unit(&t->update, least, &unit);
+    for (size_t i = 0; i < t->flows; i++) {
+        double q = mpz_get_d(mpq_denref(t->flow[i].c));
+        if (q >= least) unit = fmax(unit, 1 / q);
+    }
+    return unit;
+}
+
+/* ---- orders ------------------------------------------------------------------------------------------- */
+
+/* What the conditions of an update tell. */
+typedef struct {
+    int order, exactly, searched;
+    double residual, missed; /* the largest |defect| taken for 0; that of order + 1 */
+    double norm2, norm2_one_colour;
+    double unit;
+    int exact; /* that of the table */
+} Found;
+
+/* Takes the conditions of the next order. Returns whether they are met, exactly or within the rounding. */
+static int is_met(const Level *l, Found *out)
+{
+    int next = out->order + 1;
+    double bound = out->exact && out->unit == 0 ? 0 : inexact_bound;
+    if (next > TREE_MAX)
+        bound = fmin(bound, slack * fmax(out->residual, out->exact ? 0 : out->unit));
+    out->missed = l->largest;
+    if (!l->exact && !(l->largest <= bound)) return 0;
+    if (l->exact && out->exactly == out->order) out->exactly = next;
+    out->order = next;
+    if (!l->exact) out->residual = fmax(out->residual, l->largest);
+    out->missed = NAN;
     return 1;
 }
 
-static int all_met(const Forest *f, const Table *t, int order, mpq_t *defect, Theory *out)
+static int search_one_colour(Conditions *c, Found *out)
 {
-    for (size_t i = f->first[order]; i < f->first[order + 1]; i++)
-        if (!is_met(t, defect[i], out)) return 0;
-    return 1;
+    for (Level l; out->order < out->searched;) {
+        TRY(conditions_at(c, out->order + 1, &l));
+        if (is_met(&l, out)) continue;
+        conditions_norms(c, &out->norm2, &out->norm2_one_colour);
+        break;
+    }
+    return 0;
 }
 
 /* Sums the squares of one order's defects. In one colour, F stands for the sum of all: where every stage is H a
@@ -126,55 +182,85 @@ static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
     return norm;
 }
 
-static void find_order(const Forest *f, const Table *t, mpq_t *defect, const mpq_t empty,
-                       Theory *out)
+static Level level_of(const Forest *f, int order, mpq_t *defect)
 {
-    out->expands = is_met(t, empty, out);
-    if (!out->expands) return;
-    while (out->order < f->max && all_met(f, t, out->order + 1, defect, out)) out->order++;
-    if (out->order == f->max) return;
-    out->error_norm2 = norm2(f, out->order + 1, 0, defect);
-    if (table_over(t, OP_H)) out->error_norm2_one_colour = norm2(f, out->order + 1, 1, defect);
+    Level l = {.exact = 1};
+    for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
+        l.exact &= mpq_sgn(defect[i]) == 0;
+        l.largest = fmax(l.largest, fabs(mpq_get_d(defect[i])));
+    }
+    return l;
 }
 
-int theory_find(const Forest *f, const Table *t, Theory *out)
+/* Does the same with the trees of a forest, as large as needed. */
+static int search_colours(const Table *t, int timed, int estimate, Found *out)
 {
-    *out = (Theory){.searched = f->max,
-                    .error_norm2 = NAN,
-                    .error_norm2_one_colour = NAN,
-                    .bound = t->exact ? 0 : inexact_bound};
-    int on_circle;
-    mpq_t *defect = rationals_new(f->count + 1);
-    if (!defect) return ERR_MEMORY;
-    int code = theory_defect(f, t, defect, defect[f->count]);
-    if (code == 0) find_order(f, t, defect, defect[f->count], out);
-    if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
-    out->consistent = out->order >= 1;
-    out->order_autonomous = out->order;
-    rationals_free(defect, f->count + 1);
-    if (code == 0) code = stability_roots(t, &out->zero_stable, &on_circle);
-    if (code == 0) out->weakly_stable = out->zero_stable && on_circle > 1;
+    int code = 0, done = 0;
+    for (int max = out->searched < 3 ? out->searched : 3; code == 0 && !done; max++) {
+        Forest *f;
+        TRY(series_forest(t, max, t->colours, timed, &f));
+        mpq_t *defect = rationals_new(f->count + 1);
+        code = defect ? find_factors(f, t, !estimate, defect, defect[f->count]) : ERR_MEMORY;
+        while (code == 0 && out->order < max && !done) {
+            Level l = level_of(f, out->order + 1, defect);
+            if (is_met(&l, out)) continue;
+            out->norm2 = norm2(f, out->order + 1, 0, defect);
+            if (table_over(t, OP_H)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
+            done = 1;
+        }
+        rationals_free(defect, f->count + 1);
+        forest_free(f);
+        done |= max >= out->searched;
+    }
+    return code;
+}
+
+/* Finds the order of the update of a frozen table whose points expand, up to `most`. */
+static int find_order(const Table *t, int most, int timed, int estimate, Found *out)
+{
+    Conditions *c;
+    *out = (Found){.missed = NAN,
+                   .norm2 = NAN,
+                   .norm2_one_colour = NAN,
+                   .exact = t->exact,
+                   .unit = rounding_unit(t)};
+    TRY(conditions_new(t, timed, estimate, &c));
+    int trees = forest_timed_most(c ? 1 : t->colours, timed);
+    out->searched = most < trees ? most : trees;
+    int code = c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
+    conditions_free(c);
     return code;
 }
 
 static int search(const Table *frozen, int most, int timed, Theory *out)
 {
-    int code = 0;
-    int trees = forest_timed_most(frozen->colours, timed);
-    if (most > trees) most = trees;
-    for (int max = most < 3 ? most : 3; code == 0; max++) {
-        Forest *f;
-        code = forest_timed(max, frozen->colours, timed, &f);
-        if (code == 0) code = theory_find(f, frozen, out);
-        forest_free(f);
-        if (code == 0 && (out->order < max || max >= most)) break;
-    }
+    Found found = {.searched = most, .norm2 = NAN, .norm2_one_colour = NAN, .missed = NAN};
+    mpq_t state;
+    mpq_init(state);
+    theory_state(frozen, state);
+    int code = series_check(frozen), on_circle;
+    out->expands = code == 0 && theory_is_zero(frozen, state);
+    mpq_clear(state);
+    if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
+    if (out->expands) code = find_order(frozen, most, timed, 0, &found);
+    out->order = out->order_autonomous = found.order;
+    out->order_exact = frozen->exact ? found.exactly : -1;
+    out->searched = found.searched;
+    out->consistent = found.order >= 1;
+    out->residual = found.residual;
+    out->missed = found.missed;
+    out->bound = frozen->exact && found.residual == 0 ? 0 : inexact_bound;
+    out->error_norm2 = found.norm2;
+    out->error_norm2_one_colour = found.norm2_one_colour;
+    if (code == 0) code = stability_roots(frozen, &out->zero_stable, &on_circle);
+    if (code == 0) out->weakly_stable = out->zero_stable && on_circle > 1;
     return code;
 }
 
 int theory_search(const Table *t, int most, Theory *out)
 {
     Table *frozen = table_freeze(t);
+    *out = (Theory){0};
     if (!frozen) return ERR_MEMORY;
     int code = search(frozen, most, 0, out), autonomous = out->order;
     if (code == 0 && table_written(frozen)) code = search(frozen, most, 1, out);
@@ -183,49 +269,23 @@ int theory_search(const Table *t, int most, Theory *out)
     return code;
 }
 
-/* Fills *out from the forest; *vanishes: the estimate is 0 on every tree of it. */
-static int find_estimate(const Forest *f, const Table *estimate, Embedded *out, int *vanishes)
-{
-    Series *s;
-    TRY(series_step(f, estimate, &s));
-    Theory met = {0};
-    for (size_t i = 0; i < f->count; i++) make_factor(f, estimate, i, s->a[i]);
-    out->searched = f->max;
-    out->estimate_order = 0;
-    while (out->estimate_order < f->max &&
-           all_met(f, estimate, out->estimate_order + 1, s->a, &met))
-        out->estimate_order++;
-    *vanishes = out->estimate_order == f->max;
-    out->error_norm2 = *vanishes ? NAN : norm2(f, out->estimate_order + 1, 0, s->a);
-    series_free(s);
-    return 0;
-}
-
-static int search_estimate(const Table *estimate, int most, Embedded *out)
-{
-    int vanishes = 1;
-    for (int max = most < 3 ? most : 3; vanishes && max <= most; max++) {
-        Forest *f;
-        TRY(forest_timed(max, estimate->colours, table_written(estimate), &f));
-        int code = find_estimate(f, estimate, out, &vanishes);
-        forest_free(f);
-        TRY(code);
-    }
-    return 0;
-}
-
 int theory_embedded(const Table *t, int most, Embedded *out)
 {
     Theory theory;
+    Found found;
     *out = (Embedded){.order = -1, .estimate_order = -1, .error_norm2 = NAN};
     if (!t->pair) return 0;
-    int trees = forest_timed_most(t->colours, table_written(t));
-    if (most > trees) most = trees;
     Table *hat = table_embedded(t), *estimate = table_estimate(t);
     int code = hat && estimate ? theory_search(hat, most, &theory) : ERR_MEMORY;
     if (code == 0) out->order = theory.order;
     if (code == 0) out->order_at_least = theory.order == theory.searched;
-    if (code == 0) code = search_estimate(estimate, most, out);
+    if (code == 0) code = series_check(estimate);
+    if (code == 0) code = find_order(estimate, most, table_written(estimate), 1, &found);
+    if (code == 0) {
+        out->estimate_order = found.order;
+        out->searched = found.searched;
+        out->error_norm2 = found.norm2;
+    }
     if (code == ERR_ACCURACY) out->estimate_order = 0, code = 0; /* no expansion about y */
     table_free(hat);
     table_free(estimate);

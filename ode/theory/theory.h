@@ -1,6 +1,7 @@
 /* theory.h: facts about a table that need no steps. Reading order:
  *
  *   tree.c       coloured rooted trees         series.c     B-series: compose, evaluate a table
+ *   conditions.c order conditions in one colour
  *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   terms.c      sums of terms as texts
@@ -20,13 +21,14 @@
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
 
-enum { TREE_MAX = 8, TREE_MAX_3 = 6 }; /* highest order, in two colours, in three */
+/* Highest order in two colours, in three, in one, in one with clocks. */
+enum { TREE_MAX = 8, TREE_MAX_3 = 6, TREE_MAX_1 = 15, TREE_MAX_1_TIMED = 10 };
 
 typedef struct {
     int colour; /* colour of the root */
     int order;  /* vertices */
     int children;
-    int child[TREE_MAX];        /* tree indices, rising */
+    int child[TREE_MAX_1];      /* tree indices, rising */
     unsigned long gamma, sigma; /* density, symmetry */
 } Tree;
 
@@ -34,12 +36,12 @@ typedef struct {
 typedef struct {
     int kept; /* tree, or -1: nothing kept, the whole tree is cut off */
     int cuts;
-    int cut[TREE_MAX];
+    int cut[TREE_MAX_1];
     long count; /* number of ways */
 } Cut;
 
 /* All trees of order 1 .. max, sorted by order. Their numbers are 2, 4, 14, 52, 214, 916, in three colours 3, 9, 45,
- * 246, 1485, 9432. For fields that depend on time each colour has its own clock, t' = 1, as in the stepper. A clock is
+ * 246, 1485, 9432, in one, which stands for the sum of all where every stage is H, 1, 1, 2, 4, 9, 20. For fields that depend on time each colour has its own clock, t' = 1, as in the stepper. A clock is
  * one more leaf, of colour COLOURS + c, which stands only under vertices of colour c; by itself it is no term of a
  * state. The numbers are then 2, 6, 24, 104, 496, 2480, without the clocks themselves. */
 typedef struct {
@@ -47,17 +49,22 @@ typedef struct {
     int timed; /* with clocks */
     size_t count;
     Tree *tree;
-    size_t first[TREE_MAX + 2]; /* first[p]: index of the first tree of order p */
-    size_t *cuts;               /* (count) */
-    Cut **cut;                  /* (count) lists */
+    size_t first[TREE_MAX_1 + 2]; /* first[p]: index of the first tree of order p */
+    size_t *cuts;                 /* (count), or NULL */
+    Cut **cut;                    /* (count) lists, or NULL */
 } Forest;
 
-int forest_most(int colours);                       /* highest order of 2 or 3 colours */
+int forest_most(int colours);                       /* highest order of 1 to 3 colours */
 int forest_new(int max, int colours, Forest **out); /* max > forest_most: ERR_INPUT */
 /* These have clocks where `timed` is set. */
 int forest_timed_most(int colours, int timed);
 int forest_timed(int max, int colours, int timed, Forest **out);
+/* Makes the trees alone, without their cuts: what series need of tables without flows and past slopes. */
+int forest_trees(int max, int colours, int timed, Forest **out);
+int forest_grow(Forest *f, int max); /* adds trees up to an order, without cuts */
 void forest_free(Forest *f);
+/* shape (f->count) out: each tree without its colours, in a forest of one colour of this order. */
+void forest_shapes(const Forest *f, const Forest *one, int *shape);
 
 /* Returns whether the tree is a clock by itself. */
 static inline int tree_is_clock(const Forest *f, size_t tree)
@@ -101,22 +108,48 @@ void series_compose(Series *c, const Series *a, const Series *b);
 /* Computes b = log(s): the field sum h^(|t|-1) b(t)/sigma(t) F(t) whose exact flow over h is the map s; s(0) = 1,
  * b(0) = 0. b != s. Source: Hairer, Lubich, Wanner 2006, section IX.9.1. */
 int series_log(Series *b, const Series *s);
+/* Returns ERR_ACCURACY with words where a point's state weights do not sum to 1: there is no expansion about y. */
+int series_check(const Table *t);
+/* Makes the forest that series_step takes for this table, with cuts where it needs them. */
+int series_forest(const Table *t, int max, int colours, int timed, Forest **out);
+/* Returns whether every stage is H, so that a tree's coefficient is that of its shape, and the field is F + G. */
+int series_one_colour(const Table *t);
 /* Computes the series of a step of a frozen table on exact history. Flows are composed. */
 int series_step(const Forest *f, const Table *t, Series **out);
 /* slope (t->evals) out: the series of every evaluation of a frozen table of stages, 0 at the empty tree. The caller
  * frees each, after errors too: those not reached stay as they are. */
 int series_slopes(const Forest *f, const Table *t, Series **slope);
 
+/* ---- conditions.c: order conditions in one colour ------------------------------------------------ */
+
+/* How a scheme meets the conditions of one order: the largest |defect|/sigma, and whether all are 0. */
+typedef struct {
+    int exact;
+    double largest;
+} Level;
+
+typedef struct Conditions Conditions;
+/* Takes a frozen table (borrowed) whose stages are all H; *out is NULL for another table, and where a slope of the past
+ * reads one that reads it. estimate: the series of the update is compared with 0. */
+int conditions_new(const Table *t, int timed, int estimate, Conditions **out);
+void conditions_free(Conditions *c);
+/* Looks at the trees of an order, 1 .. forest_timed_most(1, timed), none below the order before. */
+int conditions_at(Conditions *c, int order, Level *out);
+/* Sums the squares of these defects over sigma in the table's colours, and in one. */
+void conditions_norms(Conditions *c, double *norm2, double *one_colour);
+
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */
 
 typedef struct {
-    int order; /* largest p with every tree up to p met; 0: not consistent */
+    int order; /* largest p with every tree up to p met, within the rounding of coefficients; 0: not consistent */
+    int order_exact; /* the same without rounding: less where fractions are roundings; -1: decimals */
     int order_autonomous; /* the same on fields that do not depend on time; differs only where @ writes nodes */
     int searched;    /* trees were compared up to this order */
     int consistent;  /* order >= 1 */
     int expands;     /* 0: state weights of some row do not sum to 1: no expansion about y */
-    double residual; /* inexact tables: largest |defect| taken for zero, and the bound used */
+    double residual; /* rounded tables: largest |defect| taken for zero, and the bound used */
     double bound;
+    double missed; /* largest |defect| of order p+1; NaN: not looked at */
     /* sum (defect/sigma)^2 over the trees of order p+1, in the table's colours */
     double error_norm2;
     double error_norm2_one_colour; /* in one colour: the field is not split into colours;
@@ -125,15 +158,12 @@ typedef struct {
     int weakly_stable; /* zero-stable with more than one root on the unit circle */
 } Theory;
 
-/* Finds the exact order up to forest->max and the rest for a frozen table. Norms are NaN where the order reaches
- * forest->max or nothing expands. A forest without clocks gives the order on fields that do not depend on time. For a
- * table with `linear` the order is that on fields whose operators named there are linear: trees that vanish on them
- * count as met, here and below. A phi function of other derivatives ignores the derivative by time; system_takes
- * refuses such a field if it depends on time. */
-int theory_find(const Forest *f, const Table *t, Theory *out);
-
-/* Does the same with forests as large as needed, up to order `most` (or forest_most, where that is less).
- * It freezes a copy of t itself. order = searched means "at least". */
+/* Finds the exact order up to `most`, or the highest of the trees of the table's colours where that is less, and the
+ * rest. Trees are of one colour where every stage is H (forest_timed_most). It freezes a copy of t itself. order =
+ * searched means "at least"; norms are NaN there, and where nothing expands. For a table with `linear` the order is
+ * that on fields whose operators named there are linear: trees that vanish on them count as met, here and below. A phi
+ * function of other derivatives ignores the derivative by time; system_takes refuses such a field if it depends on
+ * time. */
 int theory_search(const Table *t, int most, Theory *out);
 
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */

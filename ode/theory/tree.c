@@ -1,10 +1,10 @@
-/* tree.c: all rooted trees with vertices of two or three colours, and the ways to cut each.
+/* tree.c: all rooted trees with vertices of one to three colours, and the ways to cut each.
  *
  * A tree is a root colour and a multiset of smaller trees, kept as rising indices; within an order trees are listed in
  * lexicographic order of (colour, children), so one is found by bisection. Cutting follows the recursion of the
  * composition law (Hairer, Lubich, Wanner 2006, III.1.3): each child is cut off whole, or kept with one of its own
- * cuts. A clock is a leaf like others, except for where it may stand. Sources of the counts 2, 4, 14, 52, 214, 916, ...
- * and 3, 9, 45, 246, 1485, 9432, ...: OEIS A038055, A038059. */
+ * cuts. A clock is a leaf like others, except for where it may stand. Sources of the counts 1, 1, 2, 4, 9, 20, ..., 2,
+ * 4, 14, 52, 214, 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A000081, A038055, A038059. */
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
@@ -88,6 +88,16 @@ static void insert_sorted(int *list, int *count, int value)
     list[i] = value;
 }
 
+void forest_shapes(const Forest *f, const Forest *one, int *shape)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        Tree t = {.colour = tree_is_clock(f, i) ? COLOURS : 0, .order = f->tree[i].order};
+        for (int k = 0; k < f->tree[i].children; k++)
+            insert_sorted(t.child, &t.children, shape[f->tree[i].child[k]]);
+        shape[i] = find_tree(one, &t);
+    }
+}
+
 static int same_cut(const Cut *a, const Cut *b)
 {
     return a->kept == b->kept && a->cuts == b->cuts &&
@@ -143,44 +153,62 @@ static int cut_tree(Forest *f, size_t t)
 
 /* ---- forest -------------------------------------------------------------------------------------------- */
 
-static int grow(Forest *f, int max)
+int forest_most(int colours)
 {
-    for (int order = 1; order <= max; order++) TRY(add_order(f, order));
+    static const int most[] = {0, TREE_MAX_1, TREE_MAX, TREE_MAX_3, TREE_MAX_3 - 1};
+    return most[colours];
+}
+
+int forest_timed_most(int colours, int timed)
+{
+    return timed && colours == 1 ? TREE_MAX_1_TIMED : forest_most(colours + (timed != 0));
+}
+
+int forest_grow(Forest *f, int max)
+{
+    while (f->max < max) {
+        TRY(add_order(f, f->max + 1));
+        f->max++;
+    }
+    return 0;
+}
+
+static int cut_forest(Forest *f)
+{
     if (!(f->cuts = memory_new(f->count, sizeof *f->cuts))) return ERR_MEMORY;
     if (!(f->cut = memory_new(f->count, sizeof *f->cut))) return ERR_MEMORY;
     for (size_t t = 0; t < f->count; t++) TRY(cut_tree(f, t));
     return 0;
 }
 
-int forest_timed_most(int colours, int timed)
-{
-    return forest_most(colours + (timed != 0));
-}
-
-int forest_most(int colours)
-{
-    return colours == 2 ? TREE_MAX : colours == 3 ? TREE_MAX_3 : TREE_MAX_3 - 1;
-}
-
-int forest_timed(int max, int colours, int timed, Forest **out)
+int forest_trees(int max, int colours, int timed, Forest **out)
 {
     int most = forest_timed_most(colours, timed);
     *out = NULL;
     if (max < 1 || max > most)
         return error_set(ERR_INPUT, "expected an order of 1 to %d%s%s; %d is asked for", most,
-                         colours == 2 ? "" : " of a decoder's scheme",
+                         colours < 3 ? "" : " of a decoder's scheme",
                          timed ? " with time nodes of its own" : "", max);
     Forest *f = memory_new(1, sizeof(Forest));
     if (!f) return ERR_MEMORY;
-    f->max = max;
     f->colours = colours;
     f->timed = timed;
-    if (grow(f, max) != 0) {
+    int code = forest_grow(f, max);
+    if (code == 0)
+        *out = f;
+    else
         forest_free(f);
-        return ERR_MEMORY;
-    }
-    *out = f;
-    return 0;
+    return code;
+}
+
+int forest_timed(int max, int colours, int timed, Forest **out)
+{
+    TRY(forest_trees(max, colours, timed, out));
+    int code = cut_forest(*out);
+    if (code == 0) return 0;
+    forest_free(*out);
+    *out = NULL;
+    return code;
 }
 
 int forest_new(int max, int colours, Forest **out)
@@ -200,7 +228,7 @@ void forest_free(Forest *f)
 
 /* ---- names ---------------------------------------------------------------------------------------------- */
 
-enum { NAME_MAX_BYTES = 8 * TREE_MAX };
+enum { NAME_MAX_BYTES = 4 * TREE_MAX_1 + 4 };
 
 static int compare_names(const void *a, const void *b)
 {
@@ -210,7 +238,7 @@ static int compare_names(const void *a, const void *b)
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
 {
     const Tree *t = &f->tree[tree];
-    char child[TREE_MAX][NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+    char child[TREE_MAX_1][NAME_MAX_BYTES], name[NAME_MAX_BYTES];
     size_t n = 0;
     for (int i = 0; i < t->children; i++)
         tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);

@@ -86,6 +86,7 @@ int bench_train(const Options *o);
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
 int bench_model(const Options *o);
+int bench_theory(const Options *o);
 extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
     bench_model_group;
 extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */

@@ -1,17 +1,17 @@
-/* bench_growth.c: `trotter bench ode --growth`: measures how the cost of fields, steps and theory grows with their
+/* bench_growth.c: `trotter bench ode --growth`: measures how the cost of fields and steps grows with their
  * size. Each axis doubles one size; the power of a point is that of its time between it and the point before. */
 #include <math.h>
 
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 
-/* The cost of a field F, of a step, or of exact theory, for which `at` is the number of trees. */
-enum { OF_FIELD, OF_STEP, OF_THEORY };
+/* The cost of a field F, or of a step. */
+enum { OF_FIELD, OF_STEP };
 typedef struct {
     const char *what;
     int kind;
     const char *system, *scheme;
-    size_t from, to; /* particles; for theory the order */
+    size_t from, to; /* particles */
 } Axis;
 
 static const Axis axes[] = {
@@ -22,7 +22,6 @@ static const Axis axes[] = {
     {"rk4 on a grid", OF_STEP, "transport", "rk4", 256, 4096},
     {"implicit-midpoint on a grid", OF_STEP, "transport", "implicit-midpoint", 32, 512},
     {"etd-rk2 on a grid", OF_STEP, "transport", "etd-rk2", 32, 512},
-    {"order of rk4 by trees", OF_THEORY, NULL, "rk4", 3, 7},
 };
 
 typedef struct {
@@ -46,25 +45,13 @@ typedef struct {
     System *system;
     Stepper *stepper;
     double *dy;
-    int order;
-    size_t trees;
 } Work;
 
 static int work_once(Work *w)
 {
-    Forest *f;
-    Theory t;
-    int code = 0;
-    switch (w->axis->kind) {
-    case OF_FIELD: w->system->field[OP_F](w->system, 1, 0, w->system->initial, w->dy); return 0;
-    case OF_STEP: return stepper_step(w->stepper);
-    default:
-        TRY(forest_new(w->order, w->table->colours, &f));
-        code = theory_find(f, w->table, &t);
-        w->trees = f->count;
-        forest_free(f);
-        return code;
-    }
+    if (w->axis->kind == OF_STEP) return stepper_step(w->stepper);
+    w->system->field[OP_F](w->system, 1, 0, w->system->initial, w->dy);
+    return 0;
 }
 
 /* Measures the seconds of one run, in pieces of a few milliseconds. */
@@ -98,12 +85,11 @@ static int put_point(Work *w, size_t at, size_t repeats, double before[2], Bench
 {
     Sample *s = memory_new(1, sizeof *s);
     int code = s ? 0 : ERR_MEMORY;
-    w->order = (int)at;
     progress_show("%s, %zu", w->axis->what, at);
-    if (code == 0 && w->axis->kind != OF_THEORY) code = open_system(w, at);
+    if (code == 0) code = open_system(w, at);
     if (code == 0) code = measure(w, repeats, s);
     if (code == 0) {
-        Growth g = {w->axis->what, w->trees ? w->trees : at, s->q[1], s->q[0], s->q[2], NAN};
+        Growth g = {w->axis->what, at, s->q[1], s->q[0], s->q[2], NAN};
         char text[32];
         g.power = bench_power(before, g.seconds, (double)g.at);
         sheet_row(out->table, &g);
@@ -125,8 +111,7 @@ static int run_axis(const Zoo *z, const Axis *a, size_t repeats, BenchReport *ou
     frozen = table_freeze(t);
     table_free(t);
     int code = frozen ? 0 : ERR_MEMORY;
-    for (size_t at = a->from; code == 0 && at <= a->to;
-         at = a->kind == OF_THEORY ? at + 1 : 2 * at) {
+    for (size_t at = a->from; code == 0 && at <= a->to; at *= 2) {
         Work w = {.axis = a, .table = frozen};
         code = put_point(&w, at, repeats, before, out);
     }

@@ -4,7 +4,7 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model",
+    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model|theory",
      "what to time; `trotter bench ode` is --what ode"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
@@ -23,7 +23,7 @@ static const Option ode_options[] = {
 
 static const Option growth_options[] = {
     {"growth", OPTION_FLAG, NULL, NULL,
-     "measure growth instead of peers; ode: cost of fields, steps and theory with particles and trees; train: "
+     "measure growth instead of peers; ode: cost of fields and steps with particles; train: "
      "speed with layers, width, sequence length, batch and stages"},
     {0},
 };
@@ -46,6 +46,7 @@ static const OptionGroup *const groups[] = {
     &network_machine_group, &output_group,     NULL};
 static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
                                              NULL};
+static const OptionGroup *const for_theory[] = {&bench_group, &output_group, NULL};
 static const OptionGroup *const for_train[] = {
     &bench_group,           &bench_train_group, &growth_group, &bench_peer_group,
     &network_machine_group, &output_group,      NULL};
@@ -72,11 +73,10 @@ static const struct {
     const char *title;
     int (*run)(const Options *o);
     const OptionGroup *const *groups;
-} benches[] = {{"bench ode", bench_ode, for_ode},
-               {"bench train", bench_train, for_train},
-               {"bench pairs", bench_pairs, for_pairs},
-               {"bench translate", bench_translate, for_translate},
-               {"bench model", bench_model, for_model}};
+} benches[] = {
+    {"bench ode", bench_ode, for_ode},       {"bench train", bench_train, for_train},
+    {"bench pairs", bench_pairs, for_pairs}, {"bench translate", bench_translate, for_translate},
+    {"bench model", bench_model, for_model}, {"bench theory", bench_theory, for_theory}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -89,8 +89,9 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT,
-                         "say what to time: trotter bench ode, train, pairs, translate, model");
+        return error_set(
+            ERR_INPUT,
+            "say what to time: trotter bench ode, train, pairs, translate, model, theory");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -112,6 +113,8 @@ const Command command_bench = {
         "processor time). GSL's odeiv2 (rk4) and Boost.odeint (euler, rk4; `make peers` builds it) stand beside\n"
         "them, compared by the time per evaluation of F + G. The table has the bytes that a step moves and their\n"
         "share of a copy.\n"
+        "\n"
+        "bench theory measures the time to find orders, of schemes with more and more stages and of higher order.\n"
         "\n"
         "bench train measures tokens per second of whole training steps (forward, backward, clipping, Adam;\n"
         "vocabulary 10,000, random tokens, dropout 0.1). In turns with them it times the floor, which is the\n"

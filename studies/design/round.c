@@ -107,7 +107,7 @@ static int has_order(Form *f, mpq_t *q, int decimal, int *yes)
     Table *t;
     Theory theory;
     TRY(form_at_rational(f, q, decimal, &t));
-    int code = theory_find(f->forest, t, &theory);
+    int code = theory_search(t, f->order, &theory);
     *yes = code == 0 && theory.order >= f->order;
     table_free(t);
     return code;

@@ -125,7 +125,7 @@ int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
     GIVEN(out);
     *out = (TrotterTheory){.error_norm = NAN};
     GIVEN(s);
-    TRY(theory_search(s->frozen, TREE_MAX, &t));
+    TRY(theory_search(s->frozen, TREE_MAX_1, &t));
     *out = (TrotterTheory){.order = t.order,
                            .at_least = t.order == t.searched,
                            .zero_stable = t.zero_stable,

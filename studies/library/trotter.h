@@ -62,7 +62,7 @@ const char *trotter_scheme_name(const TrotterScheme *s); /* valid as long as s l
 int trotter_scheme_print(const TrotterScheme *s, char **text);
 
 typedef struct {
-    int order;       /* exact; with `at_least` a lower bound, from trees of at most 8 nodes */
+    int order;       /* exact; with `at_least` a lower bound, as far as trees go (15 nodes) */
     int at_least;    /* 0, 1 */
     int zero_stable; /* 0, 1 */
     int decoder;     /* 1: it reads C too */

@@ -147,7 +147,7 @@ static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy
                       .constant_low = least < 0 ? 0 : least,
                       .constant_high = s->constant + s->constant_off,
                       .unstable_from = s->unstable > 0 ? s->unstable : NAN});
-    int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= TREE_MAX;
+    int met = s->verdict == VERDICT_AGREE && s->expected >= 1 && s->expected <= CONVERGENCE_TREES;
     if (met && s->constant > u->guide[s->expected]) u->guide[s->expected] = s->constant;
 }
 
@@ -348,7 +348,7 @@ static int draw_errors(const ConvergenceStudy *u, const Selection *s, const char
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     set_range(u, p, 1);
-    for (int k = 1; k <= TREE_MAX; k++) {
+    for (int k = 1; k <= CONVERGENCE_TREES; k++) {
         if (!(u->guide[k] > 0)) continue;
         snprintf(words, sizeof words, "slope %d", k);
         plot_guide(p, 2.5 * u->guide[k], k, u->coarsest, words);

@@ -8,7 +8,7 @@
 #include "studies/tools/sheet.h"
 #include "studies/tools/select.h"
 
-enum { CONVERGENCE_TREES = TREE_MAX }; /* exact orders are searched up to this one */
+enum { CONVERGENCE_TREES = TREE_MAX_1 }; /* exact orders are searched up to this one */
 
 typedef struct {
     Theory theory;
@@ -24,14 +24,14 @@ typedef struct {
     Network network; /* model of a trained system, else empty; outlives the system */
     OrderOptions options;
     size_t count;
-    Convergence *scheme;            /* (count) */
-    Sheet *points, *work, *summary; /* of order_points, order_work, order_summary */
-    double guide[TREE_MAX + 1];     /* largest error constant of an order that was met */
-    double top;                     /* largest error of a scheme that does not diverge */
-    double coarsest, finest;        /* steps */
-    double least;                   /* smallest error above 0 */
-    size_t diverging;               /* schemes with errors that are not drawn */
-    double floor;                   /* largest error that is rounding; 0: none is */
+    Convergence *scheme;                 /* (count) */
+    Sheet *points, *work, *summary;      /* of order_points, order_work, order_summary */
+    double guide[CONVERGENCE_TREES + 1]; /* largest error constant of an order that was met */
+    double top;                          /* largest error of a scheme that does not diverge */
+    double coarsest, finest;             /* steps */
+    double least;                        /* smallest error above 0 */
+    size_t diverging;                    /* schemes with errors that are not drawn */
+    double floor;                        /* largest error that is rounding; 0: none is */
 } ConvergenceStudy;
 
 /* Columns of order.csv, work.csv, summary.csv. */

@@ -25,12 +25,16 @@ static int add_term(Expansion *e, int degree, const char *name, const mpq_t c)
     return 0;
 }
 
+static int colours_of(const Expansion *e)
+{
+    return e->one ? 1 : e->table->colours;
+}
+
 static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
 {
     char name[EXPANSION_NAME];
     for (size_t i = 0; i < f->count; i++) {
         if (theory_is_zero(e->table, defect[i])) continue;
-        if (e->one && !tree_is_F(f, i)) continue;
         TRY(tree_name(f, i, name, sizeof name));
         for (char *c = name; e->one && *c; c++)
             if (*c == 'F') *c = 'H';
@@ -65,7 +69,10 @@ static int find_trees(Expansion *e)
 {
     Forest *f;
     mpq_t empty;
-    TRY(forest_timed(e->degree, e->table->colours, table_written(e->table), &f));
+    if (e->basis == BASIS_MODIFIED)
+        TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
+    else
+        TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
     mpq_t *defect = memory_new(f->count, sizeof *defect);
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);
@@ -91,12 +98,14 @@ static int find_brackets(Expansion *e)
     return code;
 }
 
-static int default_degree(const Table *t, int *degree)
+/* Finds the degree where none is given; fractions that are roundings have terms as decimals have. */
+static int read_order(Expansion *e)
 {
     Theory theory;
-    int most = forest_timed_most(t->colours, table_written(t));
-    TRY(theory_search(t, most, &theory));
-    *degree = theory.order < most ? theory.order + 1 : most;
+    int most = forest_timed_most(colours_of(e), table_written(e->table));
+    TRY(theory_search(e->table, most, &theory));
+    if (theory.order_exact < theory.order) e->table->exact = 0;
+    if (e->degree == 0) e->degree = theory.order < most ? theory.order + 1 : most;
     return 0;
 }
 
@@ -112,7 +121,7 @@ int expansion_find(const Table *scheme, int basis, int degree, int one, Expansio
         code = error_set(ERR_INPUT,
                          "%s: terms of one field are those of a scheme whose stages are all H",
                          scheme->name);
-    if (code == 0 && degree == 0) code = default_degree(out->table, &out->degree);
+    if (code == 0) code = read_order(out);
     if (code == 0) code = basis == BASIS_BRACKETS ? find_brackets(out) : find_trees(out);
     if (code != 0) expansion_free(out);
     return code;

@@ -13,14 +13,17 @@ static const Option scheme_options[] = {
      "names separated by commas, all, decoders, implicit or exponential"},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees (default: one more than each scheme's order)",
-     1, LIE_MAX},
+     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field (default: one more than each scheme's order)",
+     1, TREE_MAX_1},
     {"basis", OPTION_CHOICE, "trees", "trees|brackets",
      "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},
     {"modified", OPTION_FLAG, NULL, NULL,
      "print the modified equation instead, for one-step schemes: the field whose exact flow is the step"},
     {"one-field", OPTION_FLAG, NULL, NULL,
      "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
+    {"conditions", OPTION_SIZE, NULL, "P",
+     "print the order conditions up to order P as formulas instead, and which hold, for the same schemes",
+     1, 12},
     {0},
 };
 
@@ -171,17 +174,34 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     return code;
 }
 
+/* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex. */
+static int show_conditions(const Options *o, const Selection *s)
+{
+    Sheet *r = NULL;
+    int degree = (int)options_size(o, "conditions");
+    if (options_flag(o, "latex")) return conditions_tell(s, degree, NULL, stdout);
+    TRY(sheet_new(condition_columns, &r));
+    int csv = options_flag(o, "csv"), code = conditions_tell(s, degree, r, NULL);
+    if (code == 0 && !csv) puts("order conditions: c_i = sum of a_ij, sums over all letters\n");
+    if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "conditions");
+    sheet_free(r);
+    return code;
+}
+
 static int run(Options *o)
 {
     Selection s;
     TRY(options_needs(o));
     TRY(options_either(o, "csv", "latex"));
+    TRY(options_either(o, "conditions", "modified"));
+    TRY(options_either(o, "conditions", "degree"));
     if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
                                     "tells the same of a splitting, less its field");
     TRY(select_open(o, "exact", &s));
     Expansion *e = memory_new(s.count, sizeof *e);
-    int code = e ? expand(o, &s, e) : ERR_MEMORY;
+    int conditions = options_size(o, "conditions") > 0;
+    int code = !e ? ERR_MEMORY : conditions ? show_conditions(o, &s) : expand(o, &s, e);
     memory_free(e);
     select_close(&s);
     return code;
@@ -195,6 +215,7 @@ static const Kind kinds[] = {
          "Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ · term. "
          "$[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
+               {"conditions", condition_columns, "Order conditions.", KIND_MANY},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
          {{"path-*",
@@ -220,6 +241,8 @@ const Command command_expand = {
         "--modified does backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a\n"
         "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
         "vertices has h^(degree-1), and degree 1 is the field itself.\n"
+        "--conditions 4 prints the order conditions of schemes whose stages are all H, sum b_i c_i a_ij c_j = 1/8.\n"
+        "\n"
         "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .example = "--scheme strang-marchuk --degree 4",

@@ -14,9 +14,9 @@ static const Option scheme_options[] = {
 };
 
 static const Option output_options[] = {
-    {"degree", OPTION_SIZE, "8", "N",
-     "compare trees up to this order (decoders: at most 6; --structure: 6 unless given)", 2,
-     TREE_MAX},
+    {"degree", OPTION_SIZE, "15", "N",
+     "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: 6 unless given)",
+     2, TREE_MAX_1},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn",
      "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
@@ -53,8 +53,10 @@ typedef struct {
     Theory theory;
     double real_limit, imag_limit, ssp;
     Embedded embedded;
-    const char *linear;   /* NULL: none */
-    const char *at_least; /* NULL: none */
+    int order_exact;           /* of fractions that are roundings, else -1 */
+    double holds_to, fails_by; /* of rounded coefficients */
+    const char *linear;        /* NULL: none */
+    const char *at_least;      /* NULL: none */
 } SchemeRow;
 
 static const Column columns[] = {
@@ -83,6 +85,13 @@ static const Column columns[] = {
           .words = "q, where the estimate of the error is O(h^(q+1))"),
     FIELD(SchemeRow, "estimate_norm2", embedded.error_norm2, .sparse = 1,
           .words = "squared norm of the estimate's h^(q+1) terms, in the manner of error_norm2"),
+    COLUMN(SchemeRow, order_exact, .sparse = 1,
+           .words = "order that fractions which are roundings have exactly"),
+    COLUMN(SchemeRow, holds_to, .sparse = 1, .digits = 3,
+           .words = "where coefficients are rounded: the largest miss of a condition of the order"),
+    COLUMN(SchemeRow, fails_by, .sparse = 1, .digits = 3,
+           .words =
+               "where coefficients are rounded: the largest miss of a condition of the next order"),
     COLUMN(SchemeRow, linear, .sparse = 1,
            .words = "operators that are taken to be linear: order and norm hold on such fields"),
     COLUMN(SchemeRow, at_least, .sparse = 1,
@@ -116,6 +125,33 @@ static const char *lower_bounds(const SchemeRow *row, int words)
 /* A smaller miss of order conditions comes from coefficients with too few digits, or a wrong one. */
 #define NEAR 1e-5
 
+/* Tells to what rounded coefficients meet their conditions: "order 8 (conditions hold to 3e-17; order 9 fails by
+ * 2e-5)". */
+static void tell_rounding(const Table *t, SchemeRow *row, int words)
+{
+    const Theory *th = &row->theory;
+    int rounded = th->order_exact >= 0 && th->order_exact < th->order;
+    double missed = sqrt(th->error_norm2);
+    char next[64] = "", exactly[64] = "";
+    row->order_exact = rounded ? th->order_exact : -1;
+    row->holds_to = row->fails_by = NAN;
+    if (t->exact && !rounded) return;
+    row->holds_to = th->residual;
+    row->fails_by = th->missed;
+    if (!words) return;
+    if (!isnan(th->missed))
+        snprintf(next, sizeof next, "; order %d fails by %.2g", th->order + 1, th->missed);
+    if (rounded)
+        snprintf(exactly, sizeof exactly, "; fractions that are roundings: exactly %d",
+                 th->order_exact);
+    progress_note("%s: order %d (conditions hold to %.2g%s)%s", t->name, th->order, th->residual,
+                  next, exactly);
+    if (missed > 0 && missed < NEAR && th->order < 4)
+        progress_note(
+            "%s: the conditions of order %d are missed by %.2g alone: a digit may be wrong or lacking",
+            t->name, th->order + 1, missed);
+}
+
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
     char letters[COLOURS + 1];
@@ -128,21 +164,13 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .past_k = scheme->past_k,
                      .exact = scheme->exact,
                      .linear = linear_letters(scheme, letters)};
+    progress_show("order of %s", scheme->name);
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
     row.order_autonomous =
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
-    if (!scheme->exact && words)
-        progress_note(
-            "%s has decimals or roots: the conditions of its order hold to %.2g, and below %.0e "
-            "counts as met",
-            scheme->name, row.theory.residual, row.theory.bound);
     row.at_least = lower_bounds(&row, 1);
-    double missed = sqrt(row.theory.error_norm2);
-    if (!scheme->exact && words && missed > 0 && missed < NEAR)
-        progress_note(
-            "%s: the conditions of order %d are missed by %.2g alone: a digit may be wrong or lacking",
-            scheme->name, row.theory.order + 1, missed);
+    tell_rounding(scheme, &row, words);
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
@@ -233,6 +261,7 @@ static int show(const Options *o, const Selection *s)
     int csv = options_flag(o, "csv"), code = 0;
     for (size_t i = 0; i < s->count && code == 0; i++)
         code = add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv);
+    progress_clear();
     int pairs = 0, exponentials = 0;
     for (size_t i = 0; i < s->count; i++) {
         pairs |= s->scheme[i]->pair != 0;
@@ -240,7 +269,7 @@ static int show(const Options *o, const Selection *s)
     }
     if (code == 0 && !csv) {
         printf(
-            "order p means local error h^(p+1); trees compared up to order %zu; limits: ends of "
+            "order p means local error h^(p+1), found up to %zu, or 8 where not every stage is H; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",

@@ -103,7 +103,7 @@ TEST(test_bad_arguments)
         {"schemes --scheme eulre", "euler"},
         {"schemes --scheme euler,,heun", "scheme"},
         {"schemes --scheme-file nowhere.txt", "nowhere.txt"},
-        {"schemes --degree 99", "from 2 to 8"},
+        {"schemes --degree 99", "from 2 to 15"},
         {"schemes --scheme euler --scheme heun", "--scheme: given twice, as 'euler' and as 'heun'"},
         {"schemes --structure --print", "expected --print or --structure, not both"},
         {"stability --imaginary", "--imaginary has no meaning without --split"},

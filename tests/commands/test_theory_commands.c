@@ -255,6 +255,55 @@ TEST(test_a_wrong_digit)
     assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
 }
 
+/* There is a condition for each of the 17 trees up to order 5. RK4 meets those up to order 4 alone. */
+TEST(test_conditions)
+{
+    run_ok("expand --conditions 5 --scheme rk4,dormand-prince --csv");
+    int rows = 0, held[2][6] = {{0}};
+    for (; rows < 2 * 17; rows++) {
+        int order = atoi(out_cell(rows + 1, "order"));
+        assert_in_range(order, 1, 5);
+        held[rows / 17][order] += strcmp(out_cell(rows + 1, "holds"), "yes") == 0;
+    }
+    assert_string_equal(out_cell(rows + 1, "order"), "");
+    for (int order = 1; order <= 5; order++) {
+        static const int trees[] = {0, 1, 1, 2, 4, 9};
+        assert_int_equal(held[1][order], trees[order]);
+        assert_int_equal(held[0][order], order < 5 ? trees[order] : 0);
+    }
+    must_say("expand --conditions 4 --scheme rk4 --csv", "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
+    must_say("expand --conditions 5 --scheme rk4 --latex",
+             "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
+    must_refuse("expand --conditions 3 --scheme macaron", "whose stages are all H");
+}
+
+/* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
+TEST(test_rounded_coefficients)
+{
+    static const struct {
+        const char *third, *says, *order;
+    } row[] = {
+        {"0.333333333333333", "order 3 (conditions hold to 1.7e-16; order 4 fails by 0.042)", "3"},
+        {"333333333333/1000000000000",
+         "order 3 (conditions hold to 1.7e-13; order 4 fails by 0.042); fractions that are roundings: exactly 2",
+         "3"},
+        {"33333333/100000000", NULL, "2"},
+        {"1/3", NULL, "3"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[512];
+        sprintf(text,
+                "scheme third\nk1 = H(y)\nk2 = H(y + %s*k1)\nk3 = H(y + 2/3*k2)\n"
+                "y' = y + 1/4*k1 + 3/4*k3\n",
+                row[i].third);
+        file_text("third.scheme", text);
+        run_ok("schemes --scheme-file third.scheme --scheme third");
+        if (row[i].says ? !strstr(err, row[i].says) : !!strstr(err, "conditions hold"))
+            fail_msg("%s: %s", row[i].third, err);
+        run_ok("schemes --scheme-file third.scheme --scheme third --csv");
+        assert_string_equal(out_cell(1, "order"), row[i].order);
+    }
+}
+
 /* Decoders have a column, which is left out where no scheme has them. */
 TEST(test_decoders)
 {

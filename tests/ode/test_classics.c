@@ -32,19 +32,32 @@ static int end(void **state)
     return zoo_end(state);
 }
 
+/* Returns whether a term is a slope of the other's stage and step: those of H = F + G have one coefficient. */
+static int same_slope(const Table *t, const Term *a, const Term *b)
+{
+    return a == b || (table_over(t, OP_H) && a->eval >= 0 && b->eval >= 0 && a->past == b->past &&
+                      t->eval[a->eval].stage == t->eval[b->eval].stage);
+}
+
+static void shift(const Table *t, Row *r, const Term *like, long by)
+{
+    OWN_RATIONAL x;
+    mpq_init(x);
+    mpq_set_si(x, by, 16);
+    for (size_t k = 0; k < r->terms; k++)
+        if (same_slope(t, &r->term[k], like)) mpq_add(r->term[k].c, r->term[k].c, x);
+}
+
 /* Shifts every coefficient of the row by 1/16, one at a time: the order or the leading error differs. */
 static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants)
 {
-    OWN_RATIONAL by;
-    mpq_init(by);
-    mpq_set_ui(by, 1, 16);
     for (size_t k = 0; k < r->terms; k++) {
-        mpq_add(r->term[k].c, r->term[k].c, by);
+        shift(t, r, &r->term[k], 1);
         Theory after = theory_of(t, TREE_MAX);
         if (after.order == before->order &&
             fabs(after.error_norm2 / before->error_norm2 - 1) < 1e-6)
             fail_msg("%s: a mutant is the same", t->name);
-        mpq_sub(r->term[k].c, r->term[k].c, by);
+        shift(t, r, &r->term[k], -1);
         ++*mutants;
     }
 }

@@ -120,7 +120,10 @@ TEST(test_orders)
         /* the control: no coefficient is without effect */
         OWN_TABLE *spoilt = freeze(list.table[i]);
         Row *r = &spoilt->point[spoilt->points - 1].row;
-        mpq_add(r->term[r->terms - 1].c, r->term[r->terms - 1].c, part);
+        int last = spoilt->eval[r->term[r->terms - 1].eval].stage; /* of H both slopes */
+        for (size_t k = 0; k < r->terms; k++)
+            if (r->term[k].eval >= 0 && spoilt->eval[r->term[k].eval].stage == last)
+                mpq_add(r->term[k].c, r->term[k].c, part);
         assert_true(order_of(spoilt) < row[i].order || row[i].order == 1);
     }
 }
