@@ -286,7 +286,7 @@ TEST(test_what_has_no_terms)
     assert_true(says("polynet-decoder: the state weights"));
 }
 
-TEST(test_plots_without_gnuplot)
+TEST_DRAWN(test_plots_without_gnuplot)
 {
     assert_int_equal(
         shell("PATH=/nowhere %s order --system linear --scheme heun --out plots", program), 0);
@@ -312,7 +312,7 @@ TEST(test_nothing_stale)
 }
 
 /* A plot that gnuplot could not write whole is reported and removed. Files end at 40 kB here, as on a full disk. */
-TEST(test_plots_cut_short)
+TEST_DRAWN(test_plots_cut_short)
 {
     need_tool("gnuplot");
     int status = shell(

@@ -302,10 +302,9 @@ TEST(test_json_log)
     assert_true(file_has("thesis.txt", "My thesis.\n"));
 }
 
-TEST(test_compare)
+TEST_DRAWN(test_compare)
 {
     need_tool("gnuplot");
-    program_draw();
     static const char args[] =
         "compare --corpus text --scheme euler,lie-trotter --seeds 2 --epochs 2 --csv --out "
         "both" SMALL_TRAINING;
@@ -336,7 +335,7 @@ TEST(test_compare)
 
 static int open_text(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     corpus_write("text", 600, 60);
     return 0;
 }

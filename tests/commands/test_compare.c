@@ -47,7 +47,7 @@ static void check_epochs(void)
 
 /* Two depths and two seeds give a row each. Intervals are those of the runs' own results; those of differences come
  * from both schemes' spread, with 2 degrees of freedom a depth. */
-TEST(test_rows)
+TEST_DRAWN(test_rows)
 {
     need_tool("gnuplot");
     run_ok("compare --scheme transformer,macaron --layers 1,2 --seeds 2 --epochs 2 --csv --out "
@@ -104,7 +104,7 @@ TEST(test_rows)
 
 /* A contrast of three designs is half of the sum of two differences; its interval has the table's standard deviation and
  * degrees of freedom. */
-TEST_BETWEEN(test_contrast, undrawn, NULL)
+TEST(test_contrast)
 {
     run_ok("compare --scheme transformer,macaron,heun --seeds 3 --epochs 1 --csv --out contrast "
            "--contrast 'macaron heun - transformer' --contrast 'transformer - macaron'" TINY);
@@ -217,7 +217,7 @@ TEST(test_maps_by_depth)
 }
 
 /* The plot of epochs shows all of them: its axis begins and ends beyond the perplexities of the table. */
-TEST(test_all_epochs)
+TEST_DRAWN(test_all_epochs)
 {
     double low, high, ppl;
     int epochs = 0;

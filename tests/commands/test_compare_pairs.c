@@ -243,7 +243,7 @@ TEST(reverse)
 
 /* ---- work done once -------------------------------------------------------------------------------- */
 
-TEST_BETWEEN(done_once, undrawn, NULL)
+TEST(done_once)
 {
     char *before = slurp("rev", "compare.csv");
     run_ok("compare " TWO REVERSE "--out rev --csv");

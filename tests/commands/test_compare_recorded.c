@@ -11,7 +11,7 @@ static void take(const char *from, const char *to)
 
 /* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is
  * trained. Runs of another recipe, of another size or of no design of the study are refused. */
-TEST_BETWEEN(test_again, undrawn, NULL)
+TEST(test_again)
 {
     static const char args[] =
         "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "

@@ -23,7 +23,7 @@ static const char forms[] =
 
 static int open_forms(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     file_text("forms.scheme", forms);
     file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");
     return 0;

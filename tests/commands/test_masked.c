@@ -12,7 +12,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     corpus_write("text", 400, 60);
     /* every word stands twice, one beside the other */
     shell_ok(

@@ -317,4 +317,4 @@ TEST(interrupted_and_resumed)
     assert_true(result_of("straight", "valid_exact") == result_of("stopped", "valid_exact"));
 }
 
-TEST_MAIN(program_open_undrawn, program_close)
+TEST_MAIN(program_open, program_close)

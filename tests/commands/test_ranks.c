@@ -6,7 +6,7 @@
 
 static int begin(void **state)
 {
-    return program_open_undrawn(state) || ranks_begin();
+    return program_open(state) || ranks_begin();
 }
 
 /* Curves are printed to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which divides by
@@ -189,7 +189,7 @@ TEST(a_directory_has_one_training)
 TEST(a_plot_being_drawn_holds_no_directory)
 {
     char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
-    program_draw();
+    program_draw(NULL);
     shell_ok("mkdir bin; printf '#!/bin/sh\necho $$ >../drawing\nexec sleep 60\n' >bin/gnuplot; "
              "chmod 755 bin/gnuplot"); /* it may start no process */
     snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);

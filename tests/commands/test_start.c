@@ -152,7 +152,7 @@ static int begin(void **state)
 {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("OMP_NUM_THREADS");
-    if (program_open(state)) return -1;
+    if (program_open_drawn(state)) return -1;
     corpus_write("text", 100, 100);
     return 0;
 }

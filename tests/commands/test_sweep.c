@@ -176,8 +176,6 @@ static void check_markdown(const char *text)
     assert_true(rows > 20);
 }
 
-static char drawn[PATH_MAX]; /* the program, with gnuplot */
-
 /* A number of a word less the interleaved one, on validation text, in differences.csv. */
 static double less(const char *csv, const char *word, const char *name)
 {
@@ -186,7 +184,7 @@ static double less(const char *csv, const char *word, const char *name)
     return number(csv, row, name);
 }
 
-TEST(test_families)
+TEST_BETWEEN(test_families, NULL, program_hide)
 {
     need_tool("gnuplot");
     static const char args[] =
@@ -216,9 +214,8 @@ TEST(test_families)
         assert_true(number(csv, "word:", "params") == params);
     }
     assert_int_equal(given, 2); /* seeds */
-    snprintf(program, sizeof program, "%.*s", (int)sizeof drawn - 1, drawn);
+    program_draw(NULL);
     run_ok(args); /* with gnuplot, for the plots of the study alone */
-    undrawn(NULL);
     assert_string_equal(out, first);
     assert_int_equal(count_words(err, "there already"), count_lines(first) - 1);
     file_read("all/study.log", big, sizeof big);
@@ -470,11 +467,4 @@ TEST(test_refused)
     assert_false(file_exists("x"));
 }
 
-static int begin(void **state)
-{
-    if (study_open(state) != 0) return -1;
-    snprintf(drawn, sizeof drawn, "%s", program);
-    return undrawn(state);
-}
-
-TEST_MAIN(begin, program_close)
+TEST_MAIN(study_open, program_close)

@@ -22,7 +22,7 @@ static const char unpaired[] = "model,seed,value\n"
 /* ---- files ------------------------------------------------------------------------------------------ */
 
 /* Names that gnuplot or CSV could mistake do no harm, and the report knows the study. */
-TEST(files_and_report)
+TEST_DRAWN(files_and_report)
 {
     file_text("runs.csv",
               "model,seed,value\n\"a, \"\"b\"\"\",1,5\n\"a, \"\"b\"\"\",2,6\n`x` $1,1,7\n"
@@ -207,7 +207,7 @@ static int is_whole(const char *runs)
 
 /* Every recorded study has its own numbers again, of means and of differences from its baseline.
  * The control is a run that is .001 higher. */
-TEST_BETWEEN(recorded_studies, undrawn, NULL)
+TEST(recorded_studies)
 {
     glob_t found;
     char dir[PATH_MAX], root[PATH_MAX];

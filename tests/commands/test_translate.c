@@ -32,7 +32,7 @@ static void write_source(void)
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     counting_write(6, 10);
     write_source();
     corpus_write("text", 200, 20);

@@ -9,7 +9,7 @@
 
 char program[PATH_MAX], out[1 << 20], err[1 << 16];
 
-int program_open(void **state)
+int program_open_drawn(void **state)
 {
     const char *name = getenv("TROTTER");
     char beside[PATH_MAX];
@@ -18,21 +18,29 @@ int program_open(void **state)
     char *slash = strrchr(beside, '/');
     if (slash) strcpy(slash, "/../../trotter");
     if (!realpath(name ? name : beside, program)) return -1;
+    /* oneDNN compiles its code when a training starts; that of a simple processor takes less time than the training */
+    setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
     return scratch_open(state);
 }
 
-int program_open_undrawn(void **state)
+int program_open(void **state)
 {
+    return program_open_drawn(state) || program_hide(state);
+}
+
+int program_hide(void **state)
+{
+    (void)state;
     char path[PATH_MAX];
-    if (program_open(state) != 0) return -1;
     snprintf(path, sizeof path, "%s", program);
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
-void program_draw(void)
+int program_draw(void **state)
 {
+    (void)state;
     const char *path = strrchr(program, ' ');
-    if (path) memmove(program, path + 1, strlen(path));
+    return !memmove(program, path + 1, strlen(path));
 }
 
 int program_close(void **state)

@@ -14,9 +14,12 @@ extern char out[1 << 20], err[1 << 16]; /* stdout and stderr of the last line th
 int program_open(void **state);
 int program_close(void **state);
 
-/* Opens it without gnuplot, as plots take longer than small trainings, until program_draw. */
-int program_open_undrawn(void **state);
-void program_draw(void);
+/* The program finds no gnuplot, as plots take longer than small trainings, but in tests between these two and in
+ * programs that program_open_drawn opens. */
+int program_draw(void **state);
+int program_hide(void **state);
+int program_open_drawn(void **state);
+#define TEST_DRAWN(name) TEST_BETWEEN(name, program_draw, program_hide)
 
 /* Returns the exit status of `trotter ARGUMENTS`, which has five minutes; < 0 as in shell(). */
 int program_run(const char *format, ...) __attribute__((format(printf, 1, 2)));

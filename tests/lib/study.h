@@ -22,15 +22,6 @@ static inline void write_corpus(const char *dir, const char *test)
     if (test) file_text(name, test);
 }
 
-/* Hides gnuplot from the tests after the first: plots take longer than these trainings. */
-static inline int undrawn(void **state)
-{
-    (void)state;
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", program);
-    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
-}
-
 /* Returns the column of a CSV by its name, from 0. */
 static inline int column(const char *csv, const char *name)
 {

@@ -451,11 +451,11 @@ static void shuffle_merges(void)
 static void take_ends_apart(void)
 {
     for (int i = 0, n = merges; i < n; i++) {
-        char *end = strstr(merge[i].b, "</w>");
+        char *end = strstr(merge[i].b, "</w>"), whole[NAME];
         if (!end || end == merge[i].b || end[4]) continue;
         *end = '\0';
-        snprintf(merge[merges].a, NAME, "%.28s%.28s", i % 2 ? merge[i].a : "", merge[i].b);
-        strcpy(merge[merges++].b, "</w>");
+        snprintf(whole, sizeof whole, "%.28s%.28s", i % 2 ? merge[i].a : "", merge[i].b);
+        strcpy(merge[merges].a, whole), strcpy(merge[merges++].b, "</w>");
     }
     shuffle_merges();
 }
