@@ -9,7 +9,7 @@
 #include "tests/lib/faults.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { FEW = 20 };
+enum { FEW = 8 };
 
 /* Many short epochs make a good part of the time one of saving. */
 #define ANY_SCHEME                                                                        \
