@@ -3,7 +3,6 @@
 #include "tests/lib/test.h"
 
 #include <gsl/gsl_cdf.h>
-#include <signal.h>
 
 #include "tests/lib/compare.h"
 
@@ -461,7 +460,7 @@ TEST(test_program_built_anew)
     pid_t pid = shell_start(
         "anew",
         "./mine compare --scheme euler,transformer --seeds 2 --epochs 2 --csv --out anew" TINY);
-    for (int i = 0; i < 2000 && !file_exists("anew/runs/euler-seed1/log.csv"); i++) pause_ms(5);
+    await_lines("anew/runs/euler-seed1/log.csv", 0);
     shell_ok("echo exit 9 >other && chmod +x other && mv other mine");
     assert_int_equal(shell_finish(pid), 0);
     assert_true(file_exists("anew/runs/transformer-seed2/result.csv"));
@@ -475,8 +474,7 @@ TEST(test_killed_worker)
     static const char args[] =
         "compare --scheme euler,transformer --seeds 1 --epochs 60 --csv --out killed" TINY;
     pid_t a = start(args, "a");
-    for (int i = 0; i < 2000 && !file_exists("killed/runs/euler-seed1/model.safetensors"); i++)
-        pause_ms(5);
+    await_lines("killed/runs/euler-seed1/model.safetensors", 0);
     pid_t b = start(args, "b");
     pause_ms(50);
     test_signal(a, SIGKILL);
@@ -648,8 +646,7 @@ TEST(test_another_study)
         {"--epochs 50", "(--epochs 60, now 50): give another --out, or remove another"}};
     char line[1024];
     pid_t first = start(args, "a");
-    for (int i = 0; i < 2000 && !file_exists("another/runs/euler-seed1/state.safetensors"); i++)
-        pause_ms(5);
+    await_lines("another/runs/euler-seed1/state.safetensors", 0);
     for (int k = 0; k < 2; k++) { /* at work, and stopped */
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
             const char *from = strstr(other[i].more, "--scheme") ? "" : "--scheme euler --seeds 1 ";

@@ -1,8 +1,6 @@
 /* test_design.c: `trotter design`: known answers, the order of what it finds, and what it refuses. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
-
 #include "studies/design/design.h"
 #include "tests/lib/program.h"
 

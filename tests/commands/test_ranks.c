@@ -175,7 +175,7 @@ TEST(children_train_alone)
 TEST(a_directory_has_one_training)
 {
     pid_t pid = start(1, UNTIL("4000") " --out shared");
-    await("shared/state.safetensors");
+    await_lines("shared/state.safetensors", 0);
     int status = program_run("train --corpus text --out shared" TINY);
     if (!refused(status, "train", "shared: another training is at work there"))
         fail_msg("status %d: %s", status, err);
@@ -195,7 +195,7 @@ TEST(a_plot_being_drawn_holds_no_directory)
     snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
     setenv("PATH", path, 1);
     pid_t pid = start(1, "train --epochs 1 --out drawn" TINY);
-    await("drawing");
+    await_lines("drawing", 1);
     setenv("PATH", before, 1);
     free(before);
     test_signal(pid, SIGKILL);

@@ -419,7 +419,7 @@ TEST(test_shared)
     char line[512], model[64] = "shared/runs/word:sfsfsf:euler-seed1/model.safetensors";
     snprintf(line, sizeof line, args, "shared");
     pid_t a = start(line, "a");
-    for (int i = 0; i < 4000 && !file_exists(model); i++) pause_ms(5);
+    await_lines(model, 0);
     pid_t b = start(line, "b");
     pause_ms(50);
     test_signal(a, SIGKILL);

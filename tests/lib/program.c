@@ -153,6 +153,29 @@ void expect(int status, const char *format, ...)
     free(line);
 }
 
+void await_lines(const char *file, int lines)
+{
+    static char text[1 << 16];
+    for (int i = 0; i < 12000; i++, pause_ms(5)) {
+        file_read(file, text, sizeof text);
+        if (file_exists(file) && count_lines(text) >= lines) return;
+    }
+    fail_msg("%s does not come", file);
+}
+
+int interrupt_at(const char *file, int lines, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    pid_t child = shell_start("child", "nice -n 10 %s %s", program, line);
+    free(line);
+    await_lines(file, lines);
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    return shell_finish(child);
+}
+
 int trained(int status)
 {
     int little = status == 1 && says("trotter train: perplexity ") && says(" is no better than ");

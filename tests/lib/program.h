@@ -37,6 +37,14 @@ void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int shell_finish(pid_t pid);
 
+/* Waits until a file has so many lines, 0: until it is there; fails the test after a minute. */
+void await_lines(const char *file, int lines);
+
+/* Starts `trotter ARGUMENTS` with the log "child", interrupts it once a file has so many lines, and returns its exit
+ * status. It is the nicer of the two processes, so that on a busy machine it does not end before this one looks. */
+int interrupt_at(const char *file, int lines, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Tells whether the last run, of this status, came to its end: 0, or 1 of a training whose few steps learnt no more than
  * word frequencies. */
 int trained(int status);

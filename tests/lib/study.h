@@ -3,8 +3,6 @@
 #ifndef TROTTER_TEST_STUDY_H
 #define TROTTER_TEST_STUDY_H
 
-#include <signal.h>
-
 #include "tests/lib/program.h"
 
 #define NETWORK                                                                     \
