@@ -5,19 +5,6 @@
 #include "kernels/backend.h"
 #include "tests/lib/program.h"
 
-TEST(test_help)
-{
-    static const char *const commands[] = {"schemes", "expand", "order",  "data",
-                                           "train",   "eval",   "compare"};
-    for (int i = 0; i < 7; i++) {
-        run_ok("--help");
-        assert_non_null(strstr(out, commands[i]));
-        run_ok("%s --help all", commands[i]);
-        assert_true(strstr(out, "Usage: trotter ") && strstr(out, "--csv"));
-        assert_string_equal(err, "");
-    }
-}
-
 static void must_agree(const char *args, const char *same)
 {
     run_ok(same);

@@ -218,8 +218,7 @@ TEST_BETWEEN(test_families, NULL, program_hide)
     run_ok(args); /* with gnuplot, for the plots of the study alone */
     assert_string_equal(out, first);
     assert_int_equal(count_words(err, "there already"), count_lines(first) - 1);
-    file_read("all/study.log", big, sizeof big);
-    assert_int_equal(count_words(big, ": trains "), count_lines(first) - 1);
+    must_count("all", ": trains ", count_lines(first) - 1);
     file_read("all/sweep.md", big, sizeof big);
     assert_non_null(strstr(big, "| \\|area\\| "));
     check_markdown(big);
@@ -315,26 +314,20 @@ TEST(test_confirm)
 TEST(test_recorded)
 {
     static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
-    char line[512], table[16384];
-    snprintf(line, sizeof line, "sweep --out made%s", args);
-    run_ok(line);
+    run_ok("sweep --out made%s", args);
     char *trained = strdup(out);
-    file_read("made/words.csv", big, sizeof big);
     shell_ok("mkdir again && cp made/runs.csv made/config.ini again");
-    snprintf(line, sizeof line, "sweep --out again%s", args);
-    run_ok(line);
+    run_ok("sweep --out again%s", args);
     assert_string_equal(out, trained);
     free(trained);
     assert_false(file_exists("again/runs/word:sfsfsf:euler-seed1"));
-    file_read("again/words.csv", table, sizeof table);
-    assert_string_equal(table, big);
+    assert_same_file("made", "again", "words.csv", 1);
     must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "of other options");
     shell_ok("rm again/config.ini");
     must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "parameters, and");
     must_refuse("sweep --words fs --seeds 1 --out again" TINY,
                 "with seed 1 has no folder and is no run of this study");
-    file_read("again/words.csv", table, sizeof table);
-    assert_string_equal(table, big);
+    assert_same_file("made", "again", "words.csv", 1);
 }
 
 /* ---- differences ------------------------------------------------------------------------------- */
@@ -443,28 +436,18 @@ TEST(test_shared)
 
 TEST(test_refused)
 {
-    static const struct {
-        const char *args, *words;
-    } bad[] = {
-        {"", "nothing to train"},
-        {"--words ssx", "'ssx' is none"},
-        {"--words sf,,fs", "--words"},
-        {"--words sf,", "missing at the end"},
-        {"--pairs 3 --permutations 21", "21 different permutation words of 3 pairs"},
-        {"--random 4 --pairs 1", "4 different random words"},
-        {"--interleaved --pairs 65", "--pairs"},
-        {"--pairs 3 --interleaved --heads 3", "word:sfsfsf:euler: "},
+    static const char *const bad[][2] = {
+        {"--corpus text", "nothing to train"},
+        {"--corpus text --words ssx", "'ssx' is none"},
+        {"--corpus text --words sf,,fs", "--words"},
+        {"--corpus text --words sf,", "missing at the end"},
+        {"--corpus text --pairs 3 --permutations 21", "21 different permutation words of 3 pairs"},
+        {"--corpus text --random 4 --pairs 1", "4 different random words"},
+        {"--corpus text --interleaved --pairs 65", "--pairs"},
+        {"--corpus text --pairs 3 --interleaved --heads 3", "word:sfsfsf:euler: "},
         {"--interleaved --corpus nowhere", "nowhere"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char args[512];
-        snprintf(args, sizeof args, "sweep --out x --width 8 --inner 32 %s%s", bad[i].args,
-                 strstr(bad[i].args, "--corpus") ? "" : " --corpus text");
-        int status = program_run(args);
-        if (!refused(status, "sweep", "") || !strstr(err, bad[i].words))
-            fail_msg("%s: status %d: %s", bad[i].args, status, err);
-    }
-    assert_false(file_exists("x"));
+    REFUSE_ALL("sweep --out x --width 8 --inner 32 %s", bad, "x");
 }
 
 TEST_MAIN(study_open, program_close)

@@ -67,7 +67,7 @@ static const char *planned(const char *start)
 
 /* A contrast is planned where the plan was committed before the data; not where it was committed, or changed, after;
  * and not shown where git does not tell. */
-TEST(plans)
+TEST_DRAWN(plans) /* git is found as gnuplot is */
 {
 #define PLANNED "table repo/runs.csv --plan repo/plan --contrast 'b - c' --out again"
     need_tool("git");

@@ -55,6 +55,16 @@ static inline double number(const char *csv, const char *start, const char *name
     return *w ? strtod(w, NULL) : NAN;
 }
 
+/* Checks that a study's log says something so many times. */
+static inline void must_count(const char *dir, const char *words, int times)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/study.log", dir);
+    file_read(name, big, sizeof big);
+    int n = count_words(big, words);
+    if (n != times) fail_msg("'%s' %d times, not %d: %s", words, n, times, big);
+}
+
 static inline pid_t start(const char *arguments, const char *log)
 {
     return shell_start(log, "%s %s", program, arguments);
