@@ -162,9 +162,10 @@ TEST(children_train_alone)
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     int status = run_ranks(
-        1, "compare --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared "
-           "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup "
-           "5 --threads 1");
+        1,
+        "compare --system linear --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared "
+        "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup "
+        "5 --threads 1");
     unsetenv("OMPI_COMM_WORLD_SIZE");
     unsetenv("OMPI_COMM_WORLD_RANK");
     if (!file_exists("compared/runs/transformer-seed1/result.csv"))

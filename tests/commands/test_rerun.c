@@ -36,9 +36,10 @@ TEST(test_interrupt_and_resume)
 TEST(test_interrupt_measure)
 {
     assert_int_equal(
-        interrupt_at("measured/runs/euler-seed1/truncation.claim", 0,
-                     "compare --corpus text --scheme euler --seeds 1 --epochs 1 --activation gelu "
-                     "--truncation 2000 --out measured" SMALL_TRAINING),
+        interrupt_at(
+            "measured/runs/euler-seed1/truncation.claim", 0,
+            "compare --corpus text --system linear --scheme euler --seeds 1 --epochs 1 --activation gelu "
+            "--truncation 2000 --out measured" SMALL_TRAINING),
         130);
     shell_ok(
         "tail -1 child.err | grep -qx 'trotter compare: interrupted; the same command goes on from here'");
@@ -51,7 +52,7 @@ TEST(test_interrupt_measure)
 TEST(test_interrupt_compare)
 {
     static const char args[] =
-        "compare --corpus text --scheme euler --seeds 1 --epochs 12 --out halt" SMALL_TRAINING;
+        "compare --corpus text --system linear --truncation 0 --scheme euler --seeds 1 --epochs 12 --out halt" SMALL_TRAINING;
     assert_int_equal(interrupt_at("halt/runs/euler-seed1/log.csv", 4, args), 130);
     assert_false(file_exists("halt/runs/euler-seed1/result.csv"));
     run_ok(args);
@@ -134,11 +135,12 @@ TEST(test_finished_run)
  * result. */
 TEST(test_changed_corpus)
 {
-    static const char alone[] = "train --corpus text --epochs 1 --out single" SMALL_TRAINING,
-                      study[] = "compare --corpus text --scheme euler --seeds 1 --epochs 1 "
-                                "--truncation 0 --out study" SMALL_TRAINING,
-                      words[] = "holds a finished run of another text behind the name text, which "
-                                "has changed since: give another --out, or remove ";
+    static const char
+        alone[] = "train --corpus text --epochs 1 --out single" SMALL_TRAINING,
+        study[] = "compare --corpus text --system linear --scheme euler --seeds 1 --epochs 1 "
+                  "--truncation 0 --out study" SMALL_TRAINING,
+        words[] = "holds a finished run of another text behind the name text, which "
+                  "has changed since: give another --out, or remove ";
     run_ok(alone);
     run_ok(study);
     char *text = file_slurp("text/train.txt", NULL), *word = strstr(text, "cat");
