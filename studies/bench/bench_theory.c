@@ -86,7 +86,7 @@ static int time_order(const Table *t, size_t order, const Options *o, BenchRepor
     int code = 0;
     double begun = bench_now(1), budget = options_real(o, "budget");
     progress_show("%s, %zu stages", t->name, t->stages);
-    for (size_t i = 0; code == 0 && i < options_size(o, "repeats") && i < BENCH_SAMPLES; i++) {
+    for (size_t i = 0; code == 0 && i < options_size(o, "repeats") && i < BENCH_REPEATS; i++) {
         Theory theory;
         double start = bench_now(1);
         code = theory_search(t, TREE_MAX_1, &theory);

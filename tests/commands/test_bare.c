@@ -96,4 +96,4 @@ TEST(failures_are_counted)
     }
 }
 
-TEST_MAIN(program_open, program_close)
+TEST_MAIN(program_open_drawn, program_close)

@@ -253,4 +253,4 @@ TEST(test_refusals)
     assert_non_null(strstr(out, "\n  --precision "));
 }
 
-TEST_MAIN(program_open, program_close)
+TEST_MAIN(program_open_drawn, program_close)

@@ -2,8 +2,6 @@
  * of the last ones. Such trainings stop and resume. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
-
 #include "tests/lib/counting.h"
 #include "tests/lib/program.h"
 
@@ -14,11 +12,9 @@
 
 static int open_all(void **state)
 {
-    char path[PATH_MAX];
     if (program_open(state) != 0) return -1;
     counting_write(5, 6);
-    strcpy(path, program); /* plots would take longer than these trainings */
-    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
+    return 0;
 }
 
 /* Ends of epochs, as a log records them. */
@@ -34,12 +30,9 @@ static Log log_of(const char *dir)
     snprintf(path, sizeof path, "%s/log.csv", dir);
     char *text = file_slurp(path, NULL);
     const char *row = strchr(text, '\n') + 1;
-    assert_int_equal(strncmp(text,
-                             "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
-                             "tokens_per_s,valid_exact,valid_score\n",
-                             strlen("step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
-                                    "tokens_per_s,valid_exact,valid_score\n")),
-                     0);
+    assert_ptr_equal(strstr(text, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
+                                  "tokens_per_s,valid_exact,valid_score\n"),
+                     text);
     for (; *row; row = strchr(row, '\n') + 1) {
         long epoch;
         double ppl, exact, score;
@@ -146,30 +139,18 @@ TEST(patience)
 static void same_logs(const char *a, const char *b)
 {
     shell_ok("for d in %s %s; do cut -d, -f1-7,9- $d/log.csv >$d/rows; done", a, b);
-    char x[64], y[64];
-    snprintf(x, sizeof x, "%s/rows", a);
-    snprintf(y, sizeof y, "%s/rows", b);
-    if (!same_files(x, y)) fail_msg("%s and %s have other logs", a, b);
+    assert_same_file(a, b, "rows", 1);
 }
 
 TEST(stopped_and_resumed)
 {
-    char text[1 << 14];
     static const char *const options[] = {"--best bleu", "--best bleu --average 3"};
     for (int i = 0; i < 2; i++) {
-        char line[512];
         shell_ok("rm -rf straight stopped");
-        snprintf(line, sizeof line, TRAIN "--epochs 30 %s --out straight", options[i]);
-        run_ok(line);
-        pid_t child =
-            shell_start("child", "%s " TRAIN "--epochs 30 %s --out stopped", program, options[i]);
-        for (int k = 0; k < 3000; k++) {
-            file_read("stopped/log.csv", text, sizeof text);
-            if (count_lines(text) > 30) break;
-            pause_ms(5);
-        }
-        assert_int_equal(test_signal(child, SIGINT), 0);
-        assert_int_equal(shell_finish(child), 130);
+        run_ok(TRAIN "--epochs 30 %s --out straight", options[i]);
+        int status =
+            interrupt_at("stopped/log.csv", 31, TRAIN "--epochs 30 %s --out stopped", options[i]);
+        assert_int_equal(status, 130);
         assert_false(file_exists("stopped/result.csv"));
         must_refuse("train --resume --best perplexity --out stopped", ", now perplexity)");
         must_refuse("train --resume --patience 2 --out stopped", ", now 2)");

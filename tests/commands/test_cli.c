@@ -5,19 +5,6 @@
 #include "kernels/backend.h"
 #include "tests/lib/program.h"
 
-TEST(test_help)
-{
-    static const char *const commands[] = {"schemes", "expand", "order",  "data",
-                                           "train",   "eval",   "compare"};
-    for (int i = 0; i < 7; i++) {
-        run_ok("--help");
-        assert_non_null(strstr(out, commands[i]));
-        run_ok("%s --help all", commands[i]);
-        assert_true(strstr(out, "Usage: trotter ") && strstr(out, "--csv"));
-        assert_string_equal(err, "");
-    }
-}
-
 static void must_agree(const char *args, const char *same)
 {
     run_ok(same);
@@ -286,7 +273,7 @@ TEST(test_what_has_no_terms)
     assert_true(says("polynet-decoder: the state weights"));
 }
 
-TEST(test_plots_without_gnuplot)
+TEST_DRAWN(test_plots_without_gnuplot)
 {
     assert_int_equal(
         shell("PATH=/nowhere %s order --system linear --scheme heun --out plots", program), 0);
@@ -312,7 +299,7 @@ TEST(test_nothing_stale)
 }
 
 /* A plot that gnuplot could not write whole is reported and removed. Files end at 40 kB here, as on a full disk. */
-TEST(test_plots_cut_short)
+TEST_DRAWN(test_plots_cut_short)
 {
     need_tool("gnuplot");
     int status = shell(

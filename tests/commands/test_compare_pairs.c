@@ -72,16 +72,6 @@ static void must_be(double got, double want, const char *what)
     if (!same(got, want)) fail_msg("%s: %.12g, not %.12g", what, got, want);
 }
 
-/* Checks that a study's log says something so many times. */
-static void must_count(const char *dir, const char *words, int times)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s/study.log", dir);
-    file_read(name, big, sizeof big);
-    int n = count_words(big, words);
-    if (n != times) fail_msg("'%s' %d times, not %d: %s", words, n, times, big);
-}
-
 /* ---- the numbers of the tables ------------------------------------------------------------------ */
 
 /* Returns the beginning of a row, from 0, up to its comma number `cells`; the caller frees it. */
@@ -197,11 +187,8 @@ static void check_translations(const char *dir, const char *reference)
 {
     char *runs = slurp(dir, "runs.csv");
     for (int i = 0; i < 4; i++) {
-        char line[512];
-        snprintf(line, sizeof line,
-                 "bleu --tokenize none --csv --reference %s <'%s/runs/%s-seed%d/test.out'",
-                 reference, dir, names[i / 2], 1 + i % 2);
-        run_ok(line);
+        run_ok("bleu --tokenize none --csv --reference %s <'%s/runs/%s-seed%d/test.out'", reference,
+               dir, names[i / 2], 1 + i % 2);
         must_be(at(out, 0, "score"), at(runs, i, "test_bleu"), "trotter bleu");
         must_be(at(out, 1, "score"), at(runs, i, "test_chrf"), "chrF2");
     }
@@ -242,7 +229,7 @@ TEST(reverse)
 
 /* ---- work done once -------------------------------------------------------------------------------- */
 
-TEST_BETWEEN(done_once, undrawn, NULL)
+TEST(done_once)
 {
     char *before = slurp("rev", "compare.csv");
     run_ok("compare " TWO REVERSE "--out rev --csv");
@@ -303,10 +290,8 @@ TEST(files_and_two_processes)
     assert_int_equal(count_words(text, "\n\n"), 3); /* blank lines stay */
     free(text);
     char line[512];
-    snprintf(line, sizeof line,
-             "translate --threads 1 --model files/runs/%s-seed2 --text c/test.a --out again",
-             names[1]);
-    run_ok(line);
+    run_ok("translate --threads 1 --model files/runs/%s-seed2 --text c/test.a --out again",
+           names[1]);
     snprintf(line, sizeof line, "files/runs/%s-seed2/test.out", names[1]);
     assert_true(same_files(line, "again"));
 }
@@ -347,12 +332,8 @@ TEST(from_tables)
     run_ok(ERRORS "--sentences 3 --out told");
     assert_string_equal(out, study);
     must_count("told", ": trains ", 0);
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        char name[2][64];
-        snprintf(name[0], sizeof name[0], "told/%s", made[i]);
-        snprintf(name[1], sizeof name[1], "files/%s", made[i]);
-        if (!same_files(name[0], name[1])) fail_msg("%s is another", name[0]);
-    }
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        assert_same_file("told", "files", made[i], 1);
     shell_ok("sed -i '/heun-layer@1,2,/d' told/runs.csv");
     run_ok(ERRORS "--out told");
     must_count("told", ": trains ", 1);
@@ -408,7 +389,6 @@ TEST(what_is_refused)
         {"--beam 300", "--beam 300: the model has room for --batch-tokens 256"},
         {"--max-length 99", "--max-length 99: the model has room for --sequence 16"},
         {"--min-length 9 --max-length 5", "9 tokens at least, 5 at most"},
-        {"--sequence 3", "a sequence can have 3"},
     };
     static const char *const of_texts[][2] = {
         {"--pair transformer/transformer", "--pair: corpus text is a text"},
@@ -416,21 +396,11 @@ TEST(what_is_refused)
         {"--beam 3", "--beam: corpus text is a text, of which nothing is translated"},
         {"--best bleu", "--best bleu: corpus text has no pairs to translate"},
     };
-    char line[512];
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(line, sizeof line,
-                 "compare " SMALL "--corpus c --source a --target b --match none --out x %s",
-                 bad[i][0]);
-        if (strstr(bad[i][0], "--sequence"))
-            snprintf(line, sizeof line, "compare --corpus c --source a --target b --out x %s",
-                     bad[i][0]);
-        must_refuse(line, bad[i][1]);
-    }
-    for (size_t i = 0; i < sizeof of_texts / sizeof *of_texts; i++) {
-        snprintf(line, sizeof line, "compare " SMALL "--corpus text --out x %s", of_texts[i][0]);
-        must_refuse(line, of_texts[i][1]);
-    }
-    assert_false(file_exists("x"));
+    REFUSE_ALL("compare " SMALL "--corpus c --source a --target b --match none --out x %s", bad,
+               "x");
+    REFUSE_ALL("compare " SMALL "--corpus text --out x %s", of_texts, "x");
+    must_refuse("compare --corpus c --source a --target b --out x --sequence 3",
+                "a sequence can have 3");
 }
 
 /* Models that predict no better than word frequencies are reported, and those that diverged are not translated. Their

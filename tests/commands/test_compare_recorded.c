@@ -3,41 +3,28 @@
 
 #include "tests/lib/compare.h"
 
-/* Makes a folder with the runs.csv of another, and its options. */
-static void take(const char *from, const char *to)
-{
-    shell_ok("rm -rf %s && mkdir %s && cp %s/runs.csv %s/config.ini %s", to, to, from, from, to);
-}
-
 /* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is
  * trained. Runs of another recipe, of another size or of no design of the study are refused. */
-TEST_BETWEEN(test_again, undrawn, NULL)
+TEST(test_again)
 {
     static const char args[] =
         "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "
         "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
-    static char trained[sizeof out], line[1024], table[1 << 16];
-    snprintf(line, sizeof line, "compare --out trained %s", args);
-    run_ok(line);
-    strcpy(trained, out);
+    char line[1024];
+    run_ok("compare --out trained %s", args);
+    char *trained = strdup(out);
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
     assert_true(number(trained, "heun-layer,", "state_norm_high") >
                 number(trained, "heun-layer,", "state_norm"));
-    take("trained", "again");
-    snprintf(line, sizeof line, "compare --out again %s", args);
-    run_ok(line);
+    shell_ok("mkdir again && cp trained/runs.csv trained/config.ini again");
+    run_ok("compare --out again %s", args);
     assert_string_equal(out, trained);
+    free(trained);
     assert_false(file_exists("again/runs/heun-layer-seed1") || file_exists("again/curves.csv"));
     static const char *const files[] = {"runs.csv",         "compare.csv",    "differences.csv",
                                         "correlations.csv", "regression.csv", "dial.csv"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char a[64], b[64];
-        snprintf(a, sizeof a, "trained/%s", files[i]);
-        snprintf(b, sizeof b, "again/%s", files[i]);
-        file_read(a, big, sizeof big);
-        file_read(b, table, sizeof table);
-        assert_string_equal(table, big);
-    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_same_file("trained", "again", files[i], 1);
     snprintf(line, sizeof line, "compare --out again --untied %s", args);
     must_refuse(line, "again holds a study of other options (--untied no, now yes)");
     forget("again/config.ini");
@@ -54,7 +41,6 @@ TEST_BETWEEN(test_again, undrawn, NULL)
 TEST(test_recipe)
 {
 #define TOLD "compare --scheme transformer,macaron --seeds 2 --csv --out asked "
-    char was[64];
     run_ok("compare --scheme transformer,macaron --seeds 2 --epochs 3 --csv --out told" TINY);
     shell_ok(
         "awk -F, -v OFS=, '{ NF -= 2; print }' told/runs.csv >rows"); /* without epochs and corpus */
@@ -69,7 +55,6 @@ TEST(test_recipe)
                  "macaron with seed 1 has best epoch 6 of a training of 4 (--epochs)"},
                 {"awk -F, -v OFS=, '$1 == \"macaron\" { $22 = 6 } 1'", "--epochs 6", NULL}};
     corpus_write("shuffled", 300, 40); /* the same words with other frequencies */
-    snprintf(was, sizeof was, "%s", out_cell(1, "params"));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         char line[512];
         shell_ok("rm -rf asked && mkdir asked && %s rows >asked/runs.csv", list[i].edit);
@@ -93,28 +78,24 @@ TEST(test_together)
     static const char *const columns[] = {
         "valid_ppl", "valid_low",        "truncation", "truncation_high",
         "test_ppl",  "truncation_slope", "gaining",    "valid_diff_dunnett_p"};
-    static char whole[sizeof out], line[1024];
-    snprintf(line, sizeof line, "compare --seeds 4 --out whole %s", args);
-    run_ok(line);
-    strcpy(whole, out);
-    for (int seed = 1; seed <= 3; seed += 2) {
-        snprintf(line, sizeof line, "compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
-        run_ok(line);
-    }
+    run_ok("compare --seeds 4 --out whole %s", args);
+    char *whole = strdup(out);
+    for (int seed = 1; seed <= 3; seed += 2)
+        run_ok("compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
     shell_ok(
         "mkdir four && (cat two1/runs.csv; sed '1d; /^unigram/d' two3/runs.csv) >four/runs.csv");
-    snprintf(line, sizeof line, "compare --seeds 4 --out four %s", args);
-    run_ok(line);
+    run_ok("compare --seeds 4 --out four %s", args);
     assert_null(strstr(err, "epoch 1 of"));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double a = number(whole, "heun-layer,", columns[i]),
                b = number(out, "heun-layer,", columns[i]);
         if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
     }
+    free(whole);
     shell_ok(
         "awk -F, -v OFS=, '$1 == \"heun-layer\" && $3 == 4 { $4 = $5 = \"\" } 1' four/runs.csv "
         ">x && mv x four/runs.csv");
-    run_ok(line);
+    run_ok("compare --seeds 4 --out four %s", args);
     assert_int_equal(count_words(err, "heun-layer, seed 4: epoch 1 of"), 1);
     assert_string_equal(cell(out, "heun-layer,", "seeds"), "4");
 }

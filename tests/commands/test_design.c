@@ -1,8 +1,6 @@
 /* test_design.c: `trotter design`: known answers, the order of what it finds, and what it refuses. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
-
 #include "studies/design/design.h"
 #include "tests/lib/program.h"
 
@@ -15,7 +13,7 @@ static const char forms[] =
 static int open_forms(void **state)
 {
     char shipped[PATH_MAX];
-    if (!realpath("studies/design/forms.scheme", shipped) || program_open_undrawn(state) != 0)
+    if (!realpath("studies/design/forms.scheme", shipped) || program_open(state) != 0)
         return -1;
     file_text("more.scheme", forms);
     shell_ok("cat %s more.scheme >forms.scheme", shipped);

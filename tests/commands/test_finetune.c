@@ -231,18 +231,12 @@ TEST(goes_on)
 /* Ctrl-C in a trial gives status 130 and one line, which says how to go on. */
 TEST(interrupted)
 {
-#define ENDLESS \
-    "finetune --model run --task yes.tsv --threads 1 --rates 1e-2 --epochs 10000 --patience 0"
-    pid_t pid = shell_start("endless", "%s " ENDLESS " --out endless", program);
-    for (int i = 0; i < 1000 && !file_exists("endless/pretrained/rate0.01-seed1/state.safetensors");
-         i++)
-        usleep(20000);
-    assert_int_equal(test_signal(pid, SIGINT), 0);
-    assert_int_equal(shell_finish(pid), 130);
+    int status = interrupt_at("endless/pretrained/rate0.01-seed1/state.safetensors", 0,
+                              TASK " --epochs 10000 --out endless");
+    assert_int_equal(status, 130);
     shell_ok(
-        "tail -1 endless.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
+        "tail -1 child.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
     assert_false(file_exists("endless/result.csv"));
-#undef ENDLESS
 }
 
 /* ---- several ------------------------------------------------------------------------------------------- */

@@ -158,4 +158,4 @@ TEST(bad_words_are_refused)
     expect(2, "generate --threads 1 --model w --temperature -1");
 }
 
-TEST_MAIN(program_open_undrawn, program_close)
+TEST_MAIN(program_open, program_close)

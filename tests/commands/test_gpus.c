@@ -60,7 +60,7 @@ static void try_two(void)
 static int begin(void **state)
 {
     char path[PATH_MAX];
-    if (program_open(state) || find_program()) return -1;
+    if (program_open_drawn(state) || find_program()) return -1;
     snprintf(path, sizeof path, "%d", PRETENDED);
     setenv("TROTTER_CUDA_DEVICES", path, 1);
     gpus = stand_in() ? PRETENDED : backend_devices();

@@ -245,4 +245,4 @@ TEST(bash_completes)
     }
 }
 
-TEST_MAIN(program_open, program_close)
+TEST_MAIN(program_open_drawn, program_close)

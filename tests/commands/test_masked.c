@@ -12,7 +12,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     corpus_write("text", 400, 60);
     /* every word stands twice, one beside the other */
     shell_ok(
@@ -172,7 +172,7 @@ TEST(every_context_and_norm)
 
 #define STUDY                                                                                    \
     "compare --objective masked --corpus twice" SIZE " --positions both --epochs 8 --dropout 0 " \
-    "--activation gelu --scheme transformer,rk2-gate --truncation 2 "
+    "--activation gelu --scheme transformer,rk2-gate --truncation 2 --system linear "
 
 static double one_by_one(int seed)
 {

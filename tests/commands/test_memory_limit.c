@@ -12,7 +12,7 @@ static int begin(void **state)
 {
     static const char *const split[] = {"train", "valid", "test"};
     static char text[1 << 17];
-    if (program_open_undrawn(state)) return -1;
+    if (program_open(state)) return -1;
     mkdir(file_path("text"), 0777);
     for (int i = 0; i < 3; i++) {
         char name[32];
@@ -116,8 +116,10 @@ TEST(a_limit_stops_what_is_above)
 /* compare passes the limit on to its runs. */
 TEST(compare_passes_it_on)
 {
-    expect(1, "compare --corpus text --scheme transformer --seeds 1 --truncation 0 --epochs 1 "
-              "--max-steps 1 --memory-limit 1M --out compared");
+    expect(
+        1,
+        "compare --system linear --corpus text --scheme transformer --seeds 1 --truncation 0 --epochs 1 "
+        "--max-steps 1 --memory-limit 1M --out compared");
     assert_true(says("--memory-limit 1M: this training needs"));
 }
 

@@ -6,7 +6,7 @@
 
 static int open_models(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     run_ok("train --corpus markov:20 --scheme transformer --width 16 --heads 2 --inner 32 "
            "--max-steps 20 --activation gelu --out smooth");
     return 0;

@@ -13,7 +13,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     counting_write(6, 10);
     return 0;
 }

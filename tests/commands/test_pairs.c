@@ -2,7 +2,6 @@
  * and refusals. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
 #include <time.h>
 
 #include "nn/nn.h"
@@ -279,18 +278,8 @@ TEST(all_ways_train)
 
 TEST(interrupted_and_resumed)
 {
-    char text[1 << 14];
-    int status;
     run_ok(LONG "--out straight");
-    pid_t child = shell_start("child", "%s " LONG "--out stopped", program);
-    for (int i = 0; i < 3000; i++) {
-        file_read("stopped/log.csv", text, sizeof text);
-        if (count_lines(text) > 3) break;
-        assert_int_equal(waitpid(child, &status, WNOHANG), 0);
-        pause_ms(10);
-    }
-    assert_int_equal(test_signal(child, SIGINT), 0);
-    assert_int_equal(shell_finish(child), 130);
+    assert_int_equal(interrupt_at("stopped/log.csv", 4, LONG "--out stopped"), 130);
     assert_false(file_exists("stopped/result.csv"));
     shell_ok("! cmp -s straight/model.safetensors stopped/model.safetensors"); /* the control */
     must_refuse("train --resume --decoder heun --out stopped",
@@ -306,4 +295,4 @@ TEST(interrupted_and_resumed)
     assert_true(result_of("straight", "valid_exact") == result_of("stopped", "valid_exact"));
 }
 
-TEST_MAIN(program_open_undrawn, program_close)
+TEST_MAIN(program_open, program_close)

@@ -21,7 +21,7 @@ static const struct {
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     corpus_write("text", 200, 20);
     counting_write(6, 10);
     for (int k = 0; k < 2; k++)

@@ -58,7 +58,7 @@ static int has_images(const char *path)
 }
 
 /* Only work.csv has seconds; order.csv has none. */
-TEST(test_files)
+TEST_DRAWN(test_files)
 {
     need_tool("gnuplot");
     run_ok("plot a.csv b.csv --out steps");
@@ -162,7 +162,7 @@ TEST(test_bad_tables)
 }
 
 /* Curves of trained layers have their own columns and are not laid over errors of `order`. */
-TEST(test_curves)
+TEST_DRAWN(test_curves)
 {
     file_text("gelu.csv", "name,h,relative_error,low,high\nheun,1,.5,,\nheun,.5,.1,,\n");
     file_text("relu.csv", "name,h,relative_error,low,high\nheun,1,.6,,\nheun (field L),1,.3,,\n");
@@ -181,7 +181,7 @@ static int is_alive(const char *pid)
 }
 
 /* A command that is stopped while gnuplot draws leaves no process behind. */
-TEST(test_stopped)
+TEST_DRAWN(test_stopped)
 {
     char pid[32] = "";
     file_text("gnuplot", "#!/bin/sh\necho $$ >>../drawer\nexec sleep 60\n");
@@ -294,7 +294,7 @@ static void read_ranges(const char *dir, const char *script, double range[4])
 
 /* Logarithmic axes end close to the data, not at the next powers of ten, and every one has tics. A linear axis beside a
  * logarithmic one still ends at its tics. */
-TEST(test_margins)
+TEST_DRAWN(test_margins)
 {
     static const char *const plot[] = {"work", "time", "order"};
     static char data[1 << 16];
@@ -350,7 +350,7 @@ static double least_letters(const char *svg)
 }
 
 /* A figure for a paper has the paper's width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
-TEST(test_figure)
+TEST_DRAWN(test_figure)
 {
     static char svg[1 << 20];
     char box[64];
@@ -377,7 +377,7 @@ TEST(test_figure)
 }
 
 /* The key fits the image beside the words of guides, beside the axes alone and below them, whatever its names are. */
-TEST(test_keys)
+TEST_DRAWN(test_keys)
 {
     static const char *const names[] = {"rk4", "rk4,strang-marchuk:exact",
                                         "euler,heun,rk4,ab2,bogacki-shampine"};
@@ -431,7 +431,7 @@ static void draw_entries(size_t entries, const char *words)
 }
 
 /* A key of many entries stands in one column beside the axes, not over them; one of long entries stands below. */
-TEST(test_long_keys)
+TEST_DRAWN(test_long_keys)
 {
     need_tool("gnuplot");
     shell_ok("mkdir -p many");
@@ -462,7 +462,7 @@ TEST(test_tics)
 
 /* The axes keep half of the height of a figure without a key, however long the key's names are. A key of more columns
  * than gnuplot finds room for would take that height. */
-TEST(test_key_below)
+TEST_DRAWN(test_key_below)
 {
     char schemes[1 << 12], names[1024];
     need_tool("gnuplot");
@@ -489,7 +489,7 @@ TEST(test_key_below)
 }
 
 /* A gnuplot without some terminals draws in the others and does not stop. */
-TEST(test_terminals)
+TEST_DRAWN(test_terminals)
 {
     need_tool("gnuplot");
     run_ok("plot a.csv --figure 84 --out bare");

@@ -6,7 +6,7 @@
 
 static int begin(void **state)
 {
-    return program_open_undrawn(state) || ranks_begin();
+    return program_open(state) || ranks_begin();
 }
 
 /* Curves are printed to 9 digits. In f64 the sums of a step differ by some 1e-14, and steps of Adam, which divides by
@@ -162,9 +162,10 @@ TEST(children_train_alone)
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     int status = run_ranks(
-        1, "compare --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared "
-           "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup "
-           "5 --threads 1");
+        1,
+        "compare --system linear --scheme transformer --seeds 1 --epochs 3 --truncation 0 --out compared "
+        "--width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 208 --rate 1e-2 --warmup "
+        "5 --threads 1");
     unsetenv("OMPI_COMM_WORLD_SIZE");
     unsetenv("OMPI_COMM_WORLD_RANK");
     if (!file_exists("compared/runs/transformer-seed1/result.csv"))
@@ -175,7 +176,7 @@ TEST(children_train_alone)
 TEST(a_directory_has_one_training)
 {
     pid_t pid = start(1, UNTIL("4000") " --out shared");
-    await("shared/state.safetensors");
+    await_lines("shared/state.safetensors", 0);
     int status = program_run("train --corpus text --out shared" TINY);
     if (!refused(status, "train", "shared: another training is at work there"))
         fail_msg("status %d: %s", status, err);
@@ -189,13 +190,13 @@ TEST(a_directory_has_one_training)
 TEST(a_plot_being_drawn_holds_no_directory)
 {
     char path[2 * PATH_MAX], *before = strdup(getenv("PATH")), text[32];
-    program_draw();
+    program_draw(NULL);
     shell_ok("mkdir bin; printf '#!/bin/sh\necho $$ >../drawing\nexec sleep 60\n' >bin/gnuplot; "
              "chmod 755 bin/gnuplot"); /* it may start no process */
     snprintf(path, sizeof path, "%s:%s", file_path("bin"), before);
     setenv("PATH", path, 1);
     pid_t pid = start(1, "train --epochs 1 --out drawn" TINY);
-    await("drawing");
+    await_lines("drawing", 1);
     setenv("PATH", before, 1);
     free(before);
     test_signal(pid, SIGKILL);

@@ -139,7 +139,7 @@ static void columns_are_told(void)
     }
 }
 
-TEST(test_studies)
+TEST_DRAWN(test_studies)
 {
     char line[512];
     for (size_t i = 0; i < STUDIES; i++) run_ok("%s --out all/s%zu", studies[i].arguments, i);

@@ -137,10 +137,11 @@ TEST(too_many_threads_are_told)
         if (!trained(status) || warnings() != k / 2)
             fail_msg("%s: status %d: %s", line, status, err);
     }
-    program_run("compare --corpus text --scheme euler,heun --seeds 1 --truncation 0 --epochs 1 "
-                "--max-steps 2 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 "
-                "--threads %s --out study",
-                many);
+    program_run(
+        "compare --system linear --corpus text --scheme euler,heun --seeds 1 --truncation 0 --epochs 1 "
+        "--max-steps 2 --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 "
+        "--threads %s --out study",
+        many);
     assert_true(file_exists("study/runs/heun-seed1/result.csv"));
     if (warnings() != 1) fail_msg("%s", err);
     assert_int_equal(program_run("schemes"), 0);
@@ -152,7 +153,7 @@ static int begin(void **state)
 {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("OMP_NUM_THREADS");
-    if (program_open(state)) return -1;
+    if (program_open_drawn(state)) return -1;
     corpus_write("text", 100, 100);
     return 0;
 }

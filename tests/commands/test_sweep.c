@@ -176,8 +176,6 @@ static void check_markdown(const char *text)
     assert_true(rows > 20);
 }
 
-static char drawn[PATH_MAX]; /* the program, with gnuplot */
-
 /* A number of a word less the interleaved one, on validation text, in differences.csv. */
 static double less(const char *csv, const char *word, const char *name)
 {
@@ -186,7 +184,7 @@ static double less(const char *csv, const char *word, const char *name)
     return number(csv, row, name);
 }
 
-TEST(test_families)
+TEST_BETWEEN(test_families, NULL, program_hide)
 {
     need_tool("gnuplot");
     static const char args[] =
@@ -216,13 +214,11 @@ TEST(test_families)
         assert_true(number(csv, "word:", "params") == params);
     }
     assert_int_equal(given, 2); /* seeds */
-    snprintf(program, sizeof program, "%.*s", (int)sizeof drawn - 1, drawn);
+    program_draw(NULL);
     run_ok(args); /* with gnuplot, for the plots of the study alone */
-    undrawn(NULL);
     assert_string_equal(out, first);
     assert_int_equal(count_words(err, "there already"), count_lines(first) - 1);
-    file_read("all/study.log", big, sizeof big);
-    assert_int_equal(count_words(big, ": trains "), count_lines(first) - 1);
+    must_count("all", ": trains ", count_lines(first) - 1);
     file_read("all/sweep.md", big, sizeof big);
     assert_non_null(strstr(big, "| \\|area\\| "));
     check_markdown(big);
@@ -318,26 +314,20 @@ TEST(test_confirm)
 TEST(test_recorded)
 {
     static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
-    char line[512], table[16384];
-    snprintf(line, sizeof line, "sweep --out made%s", args);
-    run_ok(line);
+    run_ok("sweep --out made%s", args);
     char *trained = strdup(out);
-    file_read("made/words.csv", big, sizeof big);
     shell_ok("mkdir again && cp made/runs.csv made/config.ini again");
-    snprintf(line, sizeof line, "sweep --out again%s", args);
-    run_ok(line);
+    run_ok("sweep --out again%s", args);
     assert_string_equal(out, trained);
     free(trained);
     assert_false(file_exists("again/runs/word:sfsfsf:euler-seed1"));
-    file_read("again/words.csv", table, sizeof table);
-    assert_string_equal(table, big);
+    assert_same_file("made", "again", "words.csv", 1);
     must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "of other options");
     shell_ok("rm again/config.ini");
     must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "parameters, and");
     must_refuse("sweep --words fs --seeds 1 --out again" TINY,
                 "with seed 1 has no folder and is no run of this study");
-    file_read("again/words.csv", table, sizeof table);
-    assert_string_equal(table, big);
+    assert_same_file("made", "again", "words.csv", 1);
 }
 
 /* ---- differences ------------------------------------------------------------------------------- */
@@ -413,35 +403,18 @@ TEST(test_differences)
 
 TEST(test_refused)
 {
-    static const struct {
-        const char *args, *words;
-    } bad[] = {
-        {"", "nothing to train"},
-        {"--words ssx", "'ssx' is none"},
-        {"--words sf,,fs", "--words"},
-        {"--words sf,", "missing at the end"},
-        {"--pairs 3 --permutations 21", "21 different permutation words of 3 pairs"},
-        {"--random 4 --pairs 1", "4 different random words"},
-        {"--interleaved --pairs 65", "--pairs"},
-        {"--pairs 3 --interleaved --heads 3", "word:sfsfsf:euler: "},
+    static const char *const bad[][2] = {
+        {"--corpus text", "nothing to train"},
+        {"--corpus text --words ssx", "'ssx' is none"},
+        {"--corpus text --words sf,,fs", "--words"},
+        {"--corpus text --words sf,", "missing at the end"},
+        {"--corpus text --pairs 3 --permutations 21", "21 different permutation words of 3 pairs"},
+        {"--corpus text --random 4 --pairs 1", "4 different random words"},
+        {"--corpus text --interleaved --pairs 65", "--pairs"},
+        {"--corpus text --pairs 3 --interleaved --heads 3", "word:sfsfsf:euler: "},
         {"--interleaved --corpus nowhere", "nowhere"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char args[512];
-        snprintf(args, sizeof args, "sweep --out x --width 8 --inner 32 %s%s", bad[i].args,
-                 strstr(bad[i].args, "--corpus") ? "" : " --corpus text");
-        int status = program_run(args);
-        if (!refused(status, "sweep", "") || !strstr(err, bad[i].words))
-            fail_msg("%s: status %d: %s", bad[i].args, status, err);
-    }
-    assert_false(file_exists("x"));
+    REFUSE_ALL("sweep --out x --width 8 --inner 32 %s", bad, "x");
 }
 
-static int begin(void **state)
-{
-    if (study_open(state) != 0) return -1;
-    snprintf(drawn, sizeof drawn, "%s", program);
-    return undrawn(state);
-}
-
-TEST_MAIN(begin, program_close)
+TEST_MAIN(study_open, program_close)

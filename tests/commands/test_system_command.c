@@ -208,7 +208,7 @@ static int are_apart(int n, const double *y, double least)
 /* Letters of 11 points are 11 units of the image high, and a line of them 14. The guides of these local errors, 2.5
  * * 0.33 h^2 and 2.5 * 0.50 h^3, end within a factor of 1.3 at h = 1/2: without room for a line, their words
  * overlap. */
-TEST(test_words_apart)
+TEST_DRAWN(test_words_apart)
 {
     double y[16];
     need_tool("gnuplot");

@@ -22,7 +22,7 @@ static const char unpaired[] = "model,seed,value\n"
 /* ---- files ------------------------------------------------------------------------------------------ */
 
 /* Names that gnuplot or CSV could mistake do no harm, and the report knows the study. */
-TEST(files_and_report)
+TEST_DRAWN(files_and_report)
 {
     file_text("runs.csv",
               "model,seed,value\n\"a, \"\"b\"\"\",1,5\n\"a, \"\"b\"\"\",2,6\n`x` $1,1,7\n"
@@ -67,7 +67,7 @@ static const char *planned(const char *start)
 
 /* A contrast is planned where the plan was committed before the data; not where it was committed, or changed, after;
  * and not shown where git does not tell. */
-TEST(plans)
+TEST_DRAWN(plans) /* git is found as gnuplot is */
 {
 #define PLANNED "table repo/runs.csv --plan repo/plan --contrast 'b - c' --out again"
     need_tool("git");
@@ -207,7 +207,7 @@ static int is_whole(const char *runs)
 
 /* Every recorded study has its own numbers again, of means and of differences from its baseline.
  * The control is a run that is .001 higher. */
-TEST_BETWEEN(recorded_studies, undrawn, NULL)
+TEST(recorded_studies)
 {
     glob_t found;
     char dir[PATH_MAX], root[PATH_MAX];

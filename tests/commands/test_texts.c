@@ -16,7 +16,7 @@
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     counting_write(6, 10);
     corpus_write("text", 100, 20);
     run_ok(PAIRS "--bpe 40 --out pieces");

@@ -591,4 +591,4 @@ TEST(test_large)
 #undef BIG
 }
 
-TEST_MAIN(program_open_undrawn, program_close)
+TEST_MAIN(program_open, program_close)

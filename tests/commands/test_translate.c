@@ -3,8 +3,6 @@
  * refusals. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
-
 #include "kernels/random.h"
 #include "tests/lib/counting.h"
 #include "tests/lib/program.h"
@@ -32,7 +30,7 @@ static void write_source(void)
 
 static int open_all(void **state)
 {
-    if (program_open_undrawn(state) != 0) return -1;
+    if (program_open(state) != 0) return -1;
     counting_write(6, 10);
     write_source();
     corpus_write("text", 200, 20);
@@ -341,31 +339,25 @@ TEST(interrupted_in_the_middle)
         "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat source source source "
         "source source source; done >many");
     char *all = translate(REV "--text source");
-    pid_t child =
-        shell_start("stop", "%s translate --threads 1 " REV "--text many --sentences 1", program);
-    for (int i = 0; i < 3000; i++) {
-        file_read("stop.out", some, sizeof some);
-        if (count_lines(some) > 40) break;
-        pause_ms(10);
-    }
-    assert_int_equal(test_signal(child, SIGINT), 0);
-    assert_int_equal(shell_finish(child), 130);
-    file_read("stop.out", some, sizeof some);
+    int status =
+        interrupt_at("child.out", 41, "translate --threads 1 " REV "--text many --sentences 1");
+    assert_int_equal(status, 130);
+    file_read("child.out", some, sizeof some);
     size_t n = (size_t)count_lines(some);
     assert_true(n > 40 && n < 120 * SOURCES && some[strlen(some) - 1] == '\n');
     for (size_t i = 0; i < n; i++) assert_string_equal(line_of(some, i), line_of(all, i % SOURCES));
     char want[128];
     snprintf(want, sizeof want, "trotter translate: interrupted: %zu lines are translated\n", n);
-    file_read("stop.err", err, sizeof err);
+    file_read("child.err", err, sizeof err);
     assert_string_equal(err, want);
     free(all);
     /* nothing is written to a file before all is there */
     shell_ok("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat many; done >endless");
-    child = shell_start("stop", "%s translate --threads 1 --model rev --text endless --out none",
-                        program);
+    pid_t child = shell_start(
+        "stop", "%s translate --threads 1 --model rev --text endless --out none", program);
     pause_ms(300);
     assert_int_equal(test_signal(child, SIGTERM), 0);
-    int status = shell_finish(child);
+    status = shell_finish(child);
     assert_true(status == 130 || status == -SIGTERM); /* the latter before it handles signals */
     assert_false(file_exists("none"));
 }

@@ -44,7 +44,7 @@ static const char *cell(const char *row_begin, const char *column)
     return value;
 }
 
-TEST(test_unseen)
+TEST_DRAWN(test_unseen)
 {
     need_tool("gnuplot");
     static const char *const files[] = {"truncation.csv", "summary.csv", "summary.md",
@@ -152,7 +152,7 @@ TEST(test_relu)
     assert_string_equal(cell("rk4,0,split", "sets"), "mean");
 }
 
-TEST(test_others)
+TEST_DRAWN(test_others)
 {
     need_tool("gnuplot");
     run_ok(

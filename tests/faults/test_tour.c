@@ -835,7 +835,7 @@ static int open_all(void **state)
         "order --scheme euler,heun --out in/study"};
     const char *lines = getenv("TROTTER_TOUR"), *seed = getenv("TROTTER_TOUR_SEED");
     const char *only = getenv("TROTTER_TOUR_LINE"), *seconds = getenv("TROTTER_TOUR_SECONDS");
-    if (program_open(state) != 0) return -1;
+    if (program_open_drawn(state) != 0) return -1;
     tour.lines = lines ? (size_t)atol(lines) : FEW;
     tour.seed = seed ? (uint64_t)atoll(seed) : 1;
     tour.only = only ? (size_t)atol(only) : 0;

@@ -4,7 +4,6 @@
 #define TROTTER_TEST_MPIRUN_H
 
 #include <dirent.h>
-#include <signal.h>
 
 #include "kernels/ranks.h"
 #include "tests/lib/program.h"
@@ -153,17 +152,6 @@ static inline int finish(pid_t pid)
     return status;
 }
 
-/* Waits until a file of the run is there and no longer empty. */
-static inline void await(const char *name)
-{
-    char text[64] = "";
-    for (int i = 0; i < 12000 && !*text; i++) {
-        pause_ms(5);
-        file_read(name, text, sizeof text);
-    }
-    assert_true(*text);
-}
-
 /* Returns the k-th child of mpirun that is a rank; 0 where there is none. */
 static inline pid_t rank_of(pid_t mpirun, int k)
 {
@@ -195,7 +183,7 @@ static inline pid_t start_and_signal(const char *arguments, int k, int number)
     snprintf(line, sizeof line, "%s --out run", arguments);
     forget_result(line); /* a finished run would be there already */
     pid_t pid = start(2, line);
-    await("run/state.safetensors");
+    await_lines("run/state.safetensors", 0);
     pid_t rank = rank_of(pid, k);
     assert_true(rank > 0);
     test_signal(rank, number);

@@ -9,7 +9,7 @@
 
 char program[PATH_MAX], out[1 << 20], err[1 << 16];
 
-int program_open(void **state)
+int program_open_drawn(void **state)
 {
     const char *name = getenv("TROTTER");
     char beside[PATH_MAX];
@@ -18,21 +18,29 @@ int program_open(void **state)
     char *slash = strrchr(beside, '/');
     if (slash) strcpy(slash, "/../../trotter");
     if (!realpath(name ? name : beside, program)) return -1;
+    /* oneDNN compiles its code when a training starts; that of a simple processor takes less time than the training */
+    setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
     return scratch_open(state);
 }
 
-int program_open_undrawn(void **state)
+int program_open(void **state)
 {
+    return program_open_drawn(state) || program_hide(state);
+}
+
+int program_hide(void **state)
+{
+    (void)state;
     char path[PATH_MAX];
-    if (program_open(state) != 0) return -1;
     snprintf(path, sizeof path, "%s", program);
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
-void program_draw(void)
+int program_draw(void **state)
 {
+    (void)state;
     const char *path = strrchr(program, ' ');
-    if (path) memmove(program, path + 1, strlen(path));
+    return !memmove(program, path + 1, strlen(path));
 }
 
 int program_close(void **state)
@@ -143,6 +151,29 @@ void expect(int status, const char *format, ...)
     int got = run_line(line);
     if (got != status) fail_msg("trotter %s: status %d, not %d: %s", line, got, status, err);
     free(line);
+}
+
+void await_lines(const char *file, int lines)
+{
+    static char text[1 << 16];
+    for (int i = 0; i < 12000; i++, pause_ms(5)) {
+        file_read(file, text, sizeof text);
+        if (file_exists(file) && count_lines(text) >= lines) return;
+    }
+    fail_msg("%s does not come", file);
+}
+
+int interrupt_at(const char *file, int lines, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    pid_t child = shell_start("child", "nice -n 10 %s %s", program, line);
+    free(line);
+    await_lines(file, lines);
+    assert_int_equal(test_signal(child, SIGINT), 0);
+    return shell_finish(child);
 }
 
 int trained(int status)

@@ -14,9 +14,12 @@ extern char out[1 << 20], err[1 << 16]; /* stdout and stderr of the last line th
 int program_open(void **state);
 int program_close(void **state);
 
-/* Opens it without gnuplot, as plots take longer than small trainings, until program_draw. */
-int program_open_undrawn(void **state);
-void program_draw(void);
+/* The program finds no gnuplot, as plots take longer than small trainings, but in tests between these two and in
+ * programs that program_open_drawn opens. */
+int program_draw(void **state);
+int program_hide(void **state);
+int program_open_drawn(void **state);
+#define TEST_DRAWN(name) TEST_BETWEEN(name, program_draw, program_hide)
 
 /* Returns the exit status of `trotter ARGUMENTS`, which has five minutes; < 0 as in shell(). */
 int program_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -33,6 +36,14 @@ void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * LOG.err. */
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int shell_finish(pid_t pid);
+
+/* Waits until a file has so many lines, 0: until it is there; fails the test after a minute. */
+void await_lines(const char *file, int lines);
+
+/* Starts `trotter ARGUMENTS` with the log "child", interrupts it once a file has so many lines, and returns its exit
+ * status. It is the nicer of the two processes, so that on a busy machine it does not end before this one looks. */
+int interrupt_at(const char *file, int lines, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Tells whether the last run, of this status, came to its end: 0, or 1 of a training whose few steps learnt no more than
  * word frequencies. */

@@ -3,8 +3,6 @@
 #ifndef TROTTER_TEST_STUDY_H
 #define TROTTER_TEST_STUDY_H
 
-#include <signal.h>
-
 #include "tests/lib/program.h"
 
 #define NETWORK                                                                     \
@@ -20,15 +18,6 @@ static inline void write_corpus(const char *dir, const char *test)
     corpus_write(dir, 400, 40);
     snprintf(name, sizeof name, "%s/test.txt", dir);
     if (test) file_text(name, test);
-}
-
-/* Hides gnuplot from the tests after the first: plots take longer than these trainings. */
-static inline int undrawn(void **state)
-{
-    (void)state;
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", program);
-    return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
 
 /* Returns the column of a CSV by its name, from 0. */
@@ -64,6 +53,16 @@ static inline double number(const char *csv, const char *start, const char *name
 {
     const char *w = cell(csv, start, name);
     return *w ? strtod(w, NULL) : NAN;
+}
+
+/* Checks that a study's log says something so many times. */
+static inline void must_count(const char *dir, const char *words, int times)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/study.log", dir);
+    file_read(name, big, sizeof big);
+    int n = count_words(big, words);
+    if (n != times) fail_msg("'%s' %d times, not %d: %s", words, n, times, big);
 }
 
 static inline pid_t start(const char *arguments, const char *log)

@@ -337,10 +337,4 @@ TEST(test_refused)
     REFUSE_ALL("attention %s", bad, "none");
 }
 
-static int begin(void **state)
-{
-    if (study_open(state) != 0) return -1;
-    return undrawn(state);
-}
-
-TEST_MAIN(begin, program_close)
+TEST_MAIN(study_open, program_close)

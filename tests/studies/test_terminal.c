@@ -193,4 +193,4 @@ TEST(test_program)
     }
 }
 
-TEST_MAIN(program_open, program_close)
+TEST_MAIN(program_open_drawn, program_close)
