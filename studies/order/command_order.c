@@ -17,7 +17,8 @@ static const Option study_options[] = {
     {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential"},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
-     "particle system, or " TRAINED_WORDS " (default: the one that --systems marks)"},
+     "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
+     " (default: the one that --systems marks)"},
     {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above"},
     {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
      1, 4096},
@@ -87,9 +88,11 @@ static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
+/* A system, or an option that may follow its name. */
 typedef struct {
     const char *system, *title;
     int is_default;
+    double initial, low, high;
 } SystemRow;
 
 static const Column system_columns[] = {
@@ -97,51 +100,36 @@ static const Column system_columns[] = {
     COLUMN(SystemRow, title, .words = "description of the system"),
     FIELD(SystemRow, "default", is_default, .form = SHEET_FLAG,
           .words = "whether it is used where none is named"),
+    COLUMN(SystemRow, initial, .head = "usual", .sparse = 1),
+    COLUMN(SystemRow, low, .head = "from", .sparse = 1),
+    COLUMN(SystemRow, high, .head = "to", .sparse = 1),
     {0}};
 
-/* An option that may follow a system's name. */
-typedef struct {
-    const char *written, *words;
-    double initial, low, high;
-} SystemOptionRow;
-
-static const Column system_option_columns[] = {COLUMN(SystemOptionRow, written, .head = "option"),
-                                               COLUMN(SystemOptionRow, words, .head = "what it is"),
-                                               COLUMN(SystemOptionRow, initial, .head = "default"),
-                                               COLUMN(SystemOptionRow, low, .head = "from"),
-                                               COLUMN(SystemOptionRow, high, .head = "to"),
-                                               {0}};
-
-static int list_system_options(void)
+static void add_options(size_t i, Sheet *s)
 {
     char written[128];
-    Sheet *s;
-    TRY(sheet_new(system_option_columns, &s));
-    for (size_t i = 0; system_name(i); i++)
-        for (const SystemOption *o = system_options(i); o && o->name; o++) {
-            SystemOptionRow row = {written, o->words, o->initial, o->low, o->high};
-            snprintf(written, sizeof written, o->flag ? "%s:%s" : "%s:%s=X", system_name(i),
-                     o->name);
-            if (o->flag) row.initial = row.low = row.high = NAN;
-            sheet_row(s, &row);
-        }
-    printf("\noptions, each behind a colon: --system transport:periodic:peclet=100\n\n");
-    int code = sheet_write(s, SHEET_PLAIN, stdout);
-    sheet_free(s);
-    return code;
+    for (const SystemOption *o = system_options(i); o && o->name; o++) {
+        SystemRow row = {written, o->words, -1, o->initial, o->low, o->high};
+        snprintf(written, sizeof written, o->flag ? "%s:%s" : "%s:%s=X", system_name(i), o->name);
+        if (o->flag) row.initial = row.low = row.high = NAN;
+        sheet_row(s, &row);
+    }
 }
 
+/* Lists the systems, for people with their options, which stand behind a colon. */
 static int list_systems(int csv)
 {
     Sheet *s;
     TRY(sheet_new(system_columns, &s));
-    for (size_t i = 0; system_name(i); i++)
-        sheet_row(s, &(SystemRow){system_name(i), system_title(i),
-                                  strcmp(system_name(i), system_default()) == 0});
-    sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0});
+    for (size_t i = 0; system_name(i); i++) {
+        int usual = strcmp(system_name(i), system_default()) == 0;
+        sheet_row(s, &(SystemRow){system_name(i), system_title(i), usual, NAN, NAN, NAN});
+        if (!csv) add_options(i, s);
+    }
+    sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0, NAN, NAN, NAN});
     int code = sheet_write(s, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
     sheet_free(s);
-    return code == 0 && !csv ? list_system_options() : code;
+    return code;
 }
 
 static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)

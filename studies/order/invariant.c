@@ -49,25 +49,19 @@ typedef struct {
     double t_end, h, top;
 } Study;
 
-static int measure(Study *u, const Table *t)
+static int measure(Study *u, const Selection *s)
 {
-    Drift d;
-    TRY(order_drift(t, u->system, u->t_end, u->h, PARTS, &d));
-    for (size_t i = 0; i < d.points; i++)
-        sheet_row(u->points,
-                  &(PointRow){t->name, u->system->name, d.point[i].t, d.point[i].energy});
-    sheet_row(u->summary, &(SummaryRow){t->name, u->system->name, u->h, d.point[d.points - 1].t,
-                                        d.largest, d.growth, d.lost, d.reversal});
-    drift_free(&d);
-    return 0;
-}
-
-static int measure_all(Study *u, const Selection *s)
-{
+    const char *system = u->system->name;
     for (size_t i = 0; i < s->count; i++) {
-        progress_show("energy of %s on %s (%zu of %zu)", s->scheme[i]->name, u->system->name, i + 1,
-                      s->count);
-        TRY(measure(u, s->scheme[i]));
+        const char *name = s->scheme[i]->name;
+        Drift d;
+        progress_show("energy of %s on %s (%zu of %zu)", name, system, i + 1, s->count);
+        TRY(order_drift(s->scheme[i], u->system, u->t_end, u->h, PARTS, &d));
+        for (size_t k = 0; k < d.points; k++)
+            sheet_row(u->points, &(PointRow){name, system, d.point[k].t, d.point[k].energy});
+        sheet_row(u->summary, &(SummaryRow){name, system, u->h, d.point[d.points - 1].t, d.largest,
+                                            d.growth, d.lost, d.reversal});
+        drift_free(&d);
     }
     progress_clear();
     return 0;
@@ -93,7 +87,7 @@ static int study(Study *u, const Selection *s, int csv, const char *dir)
 {
     TRY(sheet_new(drift_columns, &u->points));
     TRY(sheet_new(invariant_columns, &u->summary));
-    TRY(measure_all(u, s));
+    TRY(measure(u, s));
     if (!csv)
         printf(
             "system %s: %s\nlargest relative error of the energy; growth: the last quarter's over "

@@ -118,10 +118,6 @@ typedef struct {
 /* Fills a field from the seed. one_field: G = C = 0, so that F alone stands for the field. */
 void sine_new(Sine *s, uint64_t seed, int one_field);
 
-/* out (D) = f^(m)(y)(v1, .., vm) of an operator; v (m, D). */
-void sine_derivative(const Sine *s, int op, const double *y, int m, const double (*v)[SINE_D],
-                     double *out);
-
 /* out (D) = F(t)(y) of a tree. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
 
@@ -164,9 +160,6 @@ int map_error(const Map *m, const Sine *s, double h, double *e);
 
 /* Returns the frozen table of a name or of statements. */
 int map_table(const Zoo *z, const char *spec, Table **out);
-
-/* Returns the statements with (value) in place of every K. Caller: memory_free. NULL: out of memory. */
-char *claim_value(const char *statements, const char *value);
 
 /* ---- checks and their arguments ------------------------------------------------------------------ */
 
@@ -253,8 +246,6 @@ void expansion_close(Expansion *x);
 
 /* Adds terms such as "1/2 G'F; -1/2 F'G + 1 y", of orders up to the degree, to want. ERR_INPUT. */
 int expansion_terms(Expansion *x, const char *terms);
-int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes); /* writes the tree
-                                                                               * in the letters */
 int expansion_counts(const Expansion *x, size_t tree); /* 1: the tree is one of the field */
 int expansion_is_zero(const mpq_t q);                  /* or only rounding, for irrational tables */
 

@@ -29,33 +29,27 @@ static int is_stated(double norm2, const char *stated)
 
 enum { FIELDS = 41 };
 
-/* Compares |local error of a| / |local error of b| at a small step on random fields: the median,
- * and how many are below 1. */
-static int ratios(const Map *a, const Map *b, double *median, int *smaller)
+/* Compares |local error of a| / |local error of b| at a small step on random fields: the median, and how many are below
+ * 1. */
+static int ratios(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
 {
     double ratio[FIELDS], e[2][SINE_D];
-    *smaller = 0;
-    for (int k = 0; k < FIELDS; k++) {
-        Sine s;
-        sine_new(&s, 100 + (uint64_t)k, 0);
-        TRY(map_error(a, &s, 0x1p-7, e[0]));
-        TRY(map_error(b, &s, 0x1p-7, e[1]));
-        ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
-        *smaller += ratio[k] < 1;
-    }
-    gsl_sort(ratio, 1, FIELDS);
-    *median = ratio[FIELDS / 2];
-    return 0;
-}
-
-static int measured_ratios(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
-{
     Map m[2] = {0};
     int code = map_read(z, a, &m[0]);
     if (code == 0) code = map_read(z, b, &m[1]);
-    if (code == 0) code = ratios(&m[0], &m[1], median, smaller);
+    *smaller = 0;
+    for (int k = 0; code == 0 && k < FIELDS; k++) {
+        Sine s;
+        sine_new(&s, 100 + (uint64_t)k, 0);
+        for (int i = 0; code == 0 && i < 2; i++) code = map_error(&m[i], &s, 0x1p-7, e[i]);
+        ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
+        *smaller += ratio[k] < 1;
+    }
     for (int i = 0; i < 2; i++) map_free(&m[i]);
-    return code;
+    TRY(code);
+    gsl_sort(ratio, 1, FIELDS);
+    *median = ratio[FIELDS / 2];
+    return 0;
 }
 
 /* Norms are of coefficients, so they bound errors over all fields together. The claim that the first scheme's
@@ -75,7 +69,7 @@ int check_norms(const Zoo *z, const char *const *arg, Finding *f)
         stated = stated && is_stated(norm2[i], arg[2 * i + 1]);
         finding_say(f, "%s %.4g, ", arg[2 * i], norm2[i]);
     }
-    TRY(measured_ratios(z, arg[0], arg[2], &median, &below));
+    TRY(ratios(z, arg[0], arg[2], &median, &below));
     int smaller = norm2[0] < norm2[1];
     f->conditional = smaller && stated && median < 1;
     f->holds = f->conditional && below == FIELDS;

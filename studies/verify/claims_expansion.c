@@ -39,7 +39,8 @@ int expansion_terms(Expansion *x, const char *terms)
     return forest_read(x->forest, x->letters, x->degree, terms, x->want, x->want_y);
 }
 
-int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes)
+/* Writes a tree in the letters. */
+static int expansion_name(const Expansion *x, size_t tree, char *out, size_t bytes)
 {
     TRY(tree_name(x->forest, tree, out, bytes));
     for (char *c = out; x->one_field && *c; c++)

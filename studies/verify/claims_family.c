@@ -94,6 +94,20 @@ static int say_affine(const Family *y, Finding *f)
     return code;
 }
 
+/* Returns the statements with (value) in place of every K. Caller: memory_free. NULL: out of memory. */
+static char *with_value(const char *statements, const char *value)
+{
+    size_t room = strlen(statements) * (strlen(value) + 2) + 1;
+    char *out = memory_new(room, 1), *o = out;
+    if (!out) return NULL;
+    for (const char *s = statements; *s; s++)
+        if (*s == 'K')
+            o += sprintf(o, "(%s)", value);
+        else
+            *o++ = *s;
+    return out;
+}
+
 /* Adds a value and tests whether its member has at least the order. */
 static int family_add(const Zoo *z, const char *const *arg, const char *value, Family *y,
                       Finding *f, int *met)
@@ -102,7 +116,7 @@ static int family_add(const Zoo *z, const char *const *arg, const char *value, F
     double slope, control;
     if (y->count == VALUES) return error_set(ERR_INPUT, "too many values");
     Expansion *x = &y->x[y->count];
-    char *text = claim_value(arg[0], value);
+    char *text = with_value(arg[0], value);
     int code = text ? expansion_open(z, text, "exact", order, arg[4], x) : ERR_MEMORY;
     memory_free(text);
     TRY(code);

@@ -172,16 +172,3 @@ int map_error(const Map *m, const Sine *s, double h, double *e)
     sine_subtract(e, 1, exact);
     return 0;
 }
-
-char *claim_value(const char *statements, const char *value)
-{
-    size_t room = strlen(statements) * (strlen(value) + 2) + 1;
-    char *out = memory_new(room, 1), *o = out;
-    if (!out) return NULL;
-    for (const char *s = statements; *s; s++)
-        if (*s == 'K')
-            o += sprintf(o, "(%s)", value);
-        else
-            *o++ = *s;
-    return out;
-}

@@ -10,8 +10,9 @@
 
 static const double half_pi = 1.57079632679489661923;
 
-void sine_derivative(const Sine *s, int op, const double *y, int m, const double (*v)[SINE_D],
-                     double *out)
+/* out (D) = f^(m)(y)(v1, .., vm) of an operator; v (m, D). */
+static void sine_derivative(const Sine *s, int op, const double *y, int m,
+                            const double (*v)[SINE_D], double *out)
 {
     double unit[SINE_UNITS];
     for (int u = 0; u < SINE_UNITS; u++) {
