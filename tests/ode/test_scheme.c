@@ -190,28 +190,6 @@ TEST(test_errors)
     assert_string_equal(error_text(), "text:2: expected text; a NUL byte stands there");
 }
 
-/* Hostile texts take bounded time and memory. */
-TEST(test_limits)
-{
-    size_t n = 2000000;
-    char *text = malloc(n + 64);
-    Table *t;
-    strcpy(text, "scheme a\nlet b = ");
-    size_t head = strlen(text);
-    memset(text + head, '(', n - head);
-    text[n] = 0;
-    assert_int_equal(parse_text(text, &t), ERR_INPUT);
-    memset(text + head, '9', n - head);
-    assert_int_equal(parse_text(text, &t), ERR_INPUT);
-    char *at = text + sprintf(text, "scheme a\n");
-    for (int i = 1; i <= 10000; i++) at += sprintf(at, "k%d = H(y)\n", i);
-    assert_int_equal(parse_text(text, &t), ERR_INPUT);
-    at = text + sprintf(text, "scheme a\nlet b = 9");
-    for (int i = 0; i < 1000; i++) at += sprintf(at, "*9^60");
-    assert_int_equal(parse_text(text, &t), ERR_INPUT);
-    free(text);
-}
-
 /* A coefficient of a flow or a field is an expression; parentheses around it change nothing. */
 TEST(test_coefficients)
 {
