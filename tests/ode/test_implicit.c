@@ -6,7 +6,6 @@
 
 #include "kernels/random.h"
 #include "ode/step/implicit.h"
-#include "ode/step/krylov.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 
@@ -398,33 +397,6 @@ TEST(test_paths)
             double off = relative_distance(slope + slopes, slope, slopes);
             if (!(off <= 1e-11)) fail_msg("%s on %s: %g", t->name, s->name, off);
         }
-}
-
-/* Computes Ax with A = tridiagonal (-1, 3, -1). GMRES with restarts solves such a system of 100 unknowns. */
-static void tridiagonal(void *arg, const double *x, double *Ax)
-{
-    size_t n = *(const size_t *)arg;
-    for (size_t i = 0; i < n; i++)
-        Ax[i] = 3 * x[i] - (i ? x[i - 1] : 0) - (i + 1 < n ? x[i + 1] : 0);
-}
-
-TEST(test_gmres)
-{
-    size_t n = 100;
-    double x[100], b[100], Ax[100];
-    Krylov k;
-    assert_int_equal(krylov_new(&k, n), 0);
-    k.apply = tridiagonal;
-    k.arg = &n;
-    for (size_t i = 0; i < n; i++) b[i] = random_normal(1, 2, i);
-    krylov_solve(&k, b, 1e-13, 20, x);
-    tridiagonal(&n, x, Ax);
-    for (size_t i = 0; i < n; i++) b[i] = random_normal(1, 2, i);
-    assert_true(distance(Ax, b, n) <= 1e-11);
-    memset(b, 0, sizeof b);
-    krylov_solve(&k, b, 1e-13, 2, x);
-    for (size_t i = 0; i < n; i++) assert_true(x[i] == 0);
-    krylov_free(&k);
 }
 
 /* Implicit diffusion works with more unknowns than matrices solve for, 3 stages of 255 points, at steps at which rk4
