@@ -310,7 +310,6 @@ static int check_finite(const System *s, const char *file, int which, size_t n, 
 
 static int start(System *s, const char *file, uint64_t seed)
 {
-    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
     const Formulas *m = s->context;
     double *dy = s->param, *memory = s->param + s->n * s->d;
     program_initial(s, seed, s->initial);
@@ -320,7 +319,7 @@ static int start(System *s, const char *file, uint64_t seed)
     for (int op = 0; op < COLOURS; op++) {
         if (!s->field[op]) continue;
         s->field[op](s, 1, 0, s->initial, dy);
-        TRY(check_finite(s, file, rule[op], s->n, dy));
+        TRY(check_finite(s, file, op, s->n, dy));
     }
     return 0;
 }
@@ -347,11 +346,10 @@ static int build(Reader *p, uint64_t seed, System **out)
     }
     if (!*p->formulas->title)
         snprintf(p->formulas->title, sizeof p->formulas->title, "a user's own system");
-    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
     for (int op = 0; op < COLOURS; op++)
         if (s->field[op]) {
-            s->linear_ops |= program_linear(p->formulas, rule[op], p->d) << op;
-            s->absent |= !has_rule(p->formulas, rule[op], p->d) << op;
+            s->linear_ops |= program_linear(p->formulas, op, p->d) << op;
+            s->absent |= !has_rule(p->formulas, op, p->d) << op;
         }
     s->context = p->formulas;
     p->formulas = NULL;
