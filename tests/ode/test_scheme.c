@@ -118,7 +118,7 @@ TEST(test_random_round_trip)
     }
 }
 
-/* Each error names its line and column, and what was expected. */
+/* Each error names its line and column, and what was expected; also those of estimates and exponential stages. */
 TEST(test_errors)
 {
     static const struct {
@@ -185,6 +185,42 @@ TEST(test_errors)
         if (strncmp(error_text(), bad[i].where, strlen(bad[i].where)) != 0)
             fail_msg("%s\n gave: %s\n not:  %s", bad[i].text, error_text(), bad[i].where);
     }
+    static const char *const more[][2] = {
+        {"k1 = H(y)\ny' = y + k1\nerror = y - k1\n",
+         "text:4:9: expected slopes k1, k2, ... of this"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1 + 1\n", "text:4:9: expected slopes"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1[-1]\n", "text:4:9: expected slopes"},
+        {"k1 = H(y)\nlearn a = 1\ny' = y + k1\nerror = a*k1\n", "text:5:9: expected slopes"},
+        {"k1 = H(y)\nlearn a = 1\ny' = y + a*k1\nerror = k1\n",
+         "text:5:9: expected error = ... in a one-step scheme of stages; scheme 'a' has learned names"},
+        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\nerror = k1\n", "text:4:9: expected error = ..."},
+        {"k1 = H(y)\ny' = y + k1\nerror = k2\n", "text:4:9: "},
+        {"k1 = H(y)\ny' = y + k1\nerror k1\n", "text:4:7: expected '='"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1 )\n", "text:4:12: expected an operator"},
+        {"k1 = H(y)\ny' = y + k1\nerror = k1\nerror = k1\n", "text:5:6: expected one estimate"},
+        {"k1 = H(y)\ny' = y + k1\nerror = 0*k1\n", "text:4:9: expected a slope"},
+        {"flow F\nflow G\nerror = k1\n", "text:4:9: "},
+        {"k1 = F(y)\nk2 = phi5(F)(k1)\ny' = y + k2",
+         "text:3:9: expected a whole number of at most 4"},
+        {"k1 = F(y)\nk2 = phi(F)(k1)\ny' = y + k2", "text:3:9: expected a whole number"},
+        {"k1 = F(y)\nk2 = phi1 F(k1)\ny' = y + k2", "text:3:11: expected '('"},
+        {"k1 = F(y)\nk2 = phi1(L)(k1)\ny' = y + k2", "text:3:11: expected F, G or H"},
+        {"k1 = F(y)\nk2 = phi1(C)(k1)\ny' = y + k2", "text:3:11: expected F, G or H"},
+        {"k1 = F(y)\nk2 = phi1(1/2)(k1)\ny' = y + k2", "text:3:14: expected an operator"},
+        {"k1 = F(y)\nk2 = phi1(k1 F)(k1)\ny' = y + k2", "text:3:11: expected a number"},
+        {"k1 = F(y)\nk2 = phi1(F)(y + k1)\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
+        {"k1 = F(y)\nk2 = phi1(F)(k1[-1])\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
+        {"k1 = F(y)\nk2 = phi1(F)(k1 @ 1)\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
+        {"k1 = F(y)\nk2 = phi1(F)(k2)\ny' = y + k2",
+         "text:3:14: expected a stage that is set before it is used"},
+        {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y + k2[-1]",
+         "expected exponential stages in a one-step"},
+        {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y[first] + k2[all]", "reads every slope so far"},
+        {"linear H\nk1 = F(y)\ny' = y + k1", "text:2:8: expected an operator"},
+        {"linear C\nk1 = F(y)\ny' = y + k1", "expected F or G: the scheme has no C"},
+        {"linear F G\nk1 = F(y)\ny' = y + k1", "text:2:10: expected the end of the line"},
+        {"linear F\nflow F\nflow G", "it is made of flows"}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) refuse_text(more[i][0], more[i][1]);
     Tables list = {0};
     assert_int_equal(scheme_parse("text", "scheme a\n\0", 10, &list.table, &list.count), ERR_INPUT);
     assert_string_equal(error_text(), "text:2: expected text; a NUL byte stands there");
