@@ -69,27 +69,29 @@ static int read_name(Reader *p)
                  : cursor_error(&p->cursor, "expected a name of letters, digits, '-', '_', '.'");
 }
 
-static int read_size(Reader *p, const char *what, size_t given, size_t most, size_t *out)
+static int read_count(Reader *p, long most, size_t *out)
 {
-    long size;
+    long count;
     Cursor before = p->cursor;
-    if (p->begun) return cursor_error(&before, "expected '%s' before the first expression", what);
-    TRY(cursor_integer(&p->cursor, (long)most, &size));
-    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
-    *out = given ? given : (size_t)size;
+    TRY(cursor_integer(&p->cursor, most, &count));
+    *out = (size_t)count;
+    return count ? 0 : cursor_error(&before, "expected a whole number of at least 1");
+}
+
+static int read_size(Reader *p, const char *what, size_t given, long most, size_t *out)
+{
+    if (p->begun)
+        return cursor_error(&p->cursor, "expected '%s' before the first expression", what);
+    TRY(read_count(p, most, out));
+    if (given) *out = given;
     return 0;
 }
 
 /* Reads `memory N`; `memory = ...` is a rule. */
 static int read_memory(Reader *p)
 {
-    Cursor before = p->cursor;
-    long size;
-    if (p->memory) return cursor_error(&before, "the memory has its %zu particles", p->memory);
-    TRY(cursor_integer(&p->cursor, SIZE_LIMIT, &size));
-    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
-    p->memory = (size_t)size;
-    return 0;
+    if (p->memory) return cursor_error(&p->cursor, "the memory has its %zu particles", p->memory);
+    return read_count(p, SIZE_LIMIT, &p->memory);
 }
 
 static int read_positive(Reader *p, const char *place, double *out)

@@ -346,8 +346,7 @@ static int stage_row(const Table *t, size_t stage, int past, Row *out)
 static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
 {
     int past;
-    size_t n = 0;
-    for (const char *d = word + 1; *d; d++) n = n * 10 + (size_t)(*d - '0');
+    size_t n = (size_t)statement_slope(word);
     TRY(parse_past(p, "all", &past));
     if (n >= 1 && n <= (past > 0 || p->in_stage ? p->declared : p->table->stages))
         return stage_row(p->table, n - 1, past, out);
@@ -365,16 +364,10 @@ static int parse_state(Parser *p, Row *out)
     return row_add(out, TABLE_STATE, past, rational_one, 0, NULL);
 }
 
-static int is_slope(const char *word)
-{
-    size_t n = strlen(word);
-    return word[0] == 'k' && n > 1 && n < 8 && strspn(word + 1, "0123456789") == n - 1;
-}
-
 static int parse_name(Parser *p, const char *word, const char *at, Row *out)
 {
     if (strcmp(word, "y") == 0) return parse_state(p, out);
-    if (is_slope(word)) return parse_slope(p, word, at, out);
+    if (statement_slope(word) >= 0) return parse_slope(p, word, at, out);
     for (size_t i = 0; i < p->bindings; i++) {
         if (strcmp(p->binding[i].name, word) != 0) continue;
         ROW(number);

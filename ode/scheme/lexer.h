@@ -76,6 +76,8 @@ int terms_read(const char *text, TermReader *read, void *to);
 
 /* ---- statement.c ---- */
 
+/* Returns N of a word kN, or -1 of another. */
+long statement_slope(const char *word);
 /* Reads "kN" at the cursor; returns N, or 0 where something else stands there. */
 size_t statement_stage_head(Cursor *c);
 /* Declares the stage of a k line whose "kN =" has been read. */
