@@ -7,7 +7,6 @@
 #include "ode/scheme/scheme.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64 };
@@ -42,17 +41,10 @@ static int operator_stands(const Cursor *c)
     return p == c->end || !(isalpha((unsigned char)*p) || *p == '_');
 }
 
-long statement_slope(const char *word)
-{
-    size_t n = strlen(word);
-    if (word[0] != 'k' || n < 2 || n > 7 || strspn(word + 1, "0123456789") != n - 1) return -1;
-    return strtol(word + 1, NULL, 10);
-}
-
 size_t statement_stage_head(Cursor *c)
 {
     char word[TABLE_NAME];
-    long n = cursor_word(c, word, sizeof word) ? statement_slope(word) : 0;
+    long n = cursor_word(c, word, sizeof word) ? expression_slope(word) : 0;
     return n > 0 ? (size_t)n : 0;
 }
 
