@@ -79,7 +79,7 @@ static void add_taylor(Differ *m, int op, int k, double c, const double *w, cons
 
 /* ---- elementary differentials ----------------------------------------------------------------------- */
 
-static double *value(const Differ *m, size_t tree)
+double *differ_value(const Differ *m, size_t tree)
 {
     return m->value + tree * (m->N + COLOURS);
 }
@@ -88,9 +88,9 @@ static double *value(const Differ *m, size_t tree)
 static double direction(const Differ *m, const Tree *t, unsigned signs)
 {
     double product = 1;
-    memcpy(m->w, value(m, (size_t)t->child[0]), (m->N + COLOURS) * sizeof(double));
+    memcpy(m->w, differ_value(m, (size_t)t->child[0]), (m->N + COLOURS) * sizeof(double));
     for (int c = 1; c < t->children; c++) {
-        const double *v = value(m, (size_t)t->child[c]);
+        const double *v = differ_value(m, (size_t)t->child[c]);
         double s = signs >> (c - 1) & 1 ? -1 : 1;
         for (size_t i = 0; i < m->N + COLOURS; i++) m->w[i] += s * v[i];
         product *= s;
@@ -102,7 +102,7 @@ static double direction(const Differ *m, const Tree *t, unsigned signs)
 static void evaluate(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
-    double *out = value(m, tree);
+    double *out = differ_value(m, tree);
     memset(out, 0, (m->N + COLOURS) * sizeof *out);
     if (tree_is_clock(m->f, tree)) {
         out[m->N + (size_t)(t->colour - COLOURS)] = 1;
@@ -117,7 +117,8 @@ static void evaluate(Differ *m, size_t tree)
     unsigned all = 1u << (t->children - 1);
     for (unsigned signs = 0; signs < all; signs++) {
         double s = direction(m, t, signs);
-        add_taylor(m, t->colour, t->children, s / all, m->w, value(m, (size_t)t->colour), out);
+        add_taylor(m, t->colour, t->children, s / all, m->w, differ_value(m, (size_t)t->colour),
+                   out);
     }
 }
 
@@ -142,11 +143,6 @@ void differ_evaluate(Differ *m)
 {
     for (size_t i = 0; i < m->f->count; i++)
         if (m->needed[i]) evaluate(m, i);
-}
-
-const double *differ_value(const Differ *m, size_t tree)
-{
-    return value(m, tree);
 }
 
 void differ_along(Differ *m, int op, double c, const double *w, double *out)
@@ -177,7 +173,7 @@ int differ_new(Differ *m, const System *s, const Forest *f, int one)
         differ_free(m);
         return ERR_MEMORY;
     }
-    m->w = value(m, count);
+    m->w = differ_value(m, count);
     m->x = m->w + m->N + COLOURS;
     m->dx = m->x + m->N + COLOURS;
     m->other = m->dx + m->N + COLOURS;
@@ -205,7 +201,7 @@ static double change(const Differ *m, int order, const double *last)
     double off = 0, all = 0;
     for (size_t i = m->f->first[order]; i < m->f->first[order + 1]; i++)
         for (size_t k = 0; k < m->N; k++) {
-            double v = value(m, i)[k], d = v - last[i * m->N + k];
+            double v = differ_value(m, i)[k], d = v - last[i * m->N + k];
             off += d * d;
             all += v * v;
         }
@@ -215,7 +211,7 @@ static double change(const Differ *m, int order, const double *last)
 static void keep(const Differ *m, double *out)
 {
     for (size_t i = 0; i < m->f->count; i++)
-        memcpy(out + i * m->N, value(m, i), m->N * sizeof *out);
+        memcpy(out + i * m->N, differ_value(m, i), m->N * sizeof *out);
 }
 
 /* Shrinks the step until two in a row agree; the values of the best pair stay. */

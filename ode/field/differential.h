@@ -31,7 +31,7 @@ void differ_stand(Differ *m, double t, const double *y);
 void differ_mark(Differ *m, size_t tree);
 /* Computes F(t)(y) of every needed tree. */
 void differ_evaluate(Differ *m);
-const double *differ_value(const Differ *m, size_t tree); /* (N) */
+double *differ_value(const Differ *m, size_t tree); /* (N) */
 /* Adds c times the derivative of the colour `op` along w (N + COLOURS) to out (N). */
 void differ_along(Differ *m, int op, double c, const double *w, double *out);
 /* Returns the values of fields that differ_evaluate takes. */

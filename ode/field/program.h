@@ -58,7 +58,8 @@ typedef struct {
     size_t line;          /* 0: not written */
 } Rule;
 
-enum { RULE_F, RULE_G, RULE_C, RULE_INITIAL, RULE_MEMORY, RULE_EXACT, RULES };
+/* Those of fields have the numbers of their colours. */
+enum { RULE_F = OP_F, RULE_G = OP_G, RULE_C = OP_C, RULE_INITIAL, RULE_MEMORY, RULE_EXACT, RULES };
 
 /* System.context of a system read from a file. */
 typedef struct {

@@ -17,7 +17,7 @@ struct Answer {
     Answer *next;
     Question q;
     double agreement;
-    double *t, *y; /* (count), (count, N) */
+    double t[]; /* (count), and the answer y (count, N) */
 };
 
 struct Solved {
@@ -34,18 +34,11 @@ int solved_new(size_t bytes, Solved **out)
     return 0;
 }
 
-static void answer_free(Answer *a)
-{
-    memory_free(a->t);
-    memory_free(a->y);
-    memory_free(a);
-}
-
 void solved_free(Solved *m)
 {
     for (Answer *a = m ? m->first : NULL, *next; a; a = next) {
         next = a->next;
-        answer_free(a);
+        memory_free(a);
     }
     memory_free(m);
 }
@@ -56,7 +49,7 @@ int solved_find(const Solved *m, const Question *q, double *y, double *agreement
         if (a->q.tolerance != q->tolerance || a->q.checked != q->checked || a->q.N != q->N ||
             a->q.count != q->count || memcmp(a->t, q->t, q->count * sizeof *q->t) != 0)
             continue;
-        memcpy(y, a->y, q->count * q->N * sizeof *y);
+        memcpy(y, a->t + q->count, q->count * q->N * sizeof *y);
         *agreement = a->agreement;
         return 1;
     }
@@ -67,18 +60,12 @@ int solved_keep(Solved *m, const Question *q, const double *y, double agreement)
 {
     size_t states = q->count * q->N; /* the caller has as many */
     if (!m || states > m->left / sizeof *y) return 0;
-    Answer *a = memory_new(1, sizeof *a);
+    Answer *a = memory_new(1, sizeof *a + (q->count + states) * sizeof *y);
     if (!a) return ERR_MEMORY;
-    *a = (Answer){.q = *q,
-                  .agreement = agreement,
-                  .t = memory_new(q->count, sizeof *a->t),
-                  .y = memory_new(states, sizeof *a->y)};
-    if (!a->t || !a->y) {
-        answer_free(a);
-        return ERR_MEMORY;
-    }
-    memcpy(a->t, q->t, q->count * sizeof *a->t);
-    memcpy(a->y, y, states * sizeof *a->y);
+    a->q = *q;
+    a->agreement = agreement;
+    memcpy(a->t, q->t, q->count * sizeof *y);
+    memcpy(a->t + q->count, y, states * sizeof *y);
     a->next = m->first;
     m->first = a;
     m->left -= states * sizeof *y;

@@ -72,27 +72,29 @@ static int read_name(Reader *p)
                  : cursor_error(&p->cursor, "expected a name of letters, digits, '-', '_', '.'");
 }
 
-static int read_size(Reader *p, const char *what, size_t given, size_t most, size_t *out)
+static int read_count(Reader *p, long most, size_t *out)
 {
-    long size;
+    long count;
     Cursor before = p->cursor;
-    if (p->begun) return cursor_error(&before, "expected '%s' before the first expression", what);
-    TRY(cursor_integer(&p->cursor, (long)most, &size));
-    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
-    *out = given ? given : (size_t)size;
+    TRY(cursor_integer(&p->cursor, most, &count));
+    *out = (size_t)count;
+    return count ? 0 : cursor_error(&before, "expected a whole number of at least 1");
+}
+
+static int read_size(Reader *p, const char *what, size_t given, long most, size_t *out)
+{
+    if (p->begun)
+        return cursor_error(&p->cursor, "expected '%s' before the first expression", what);
+    TRY(read_count(p, most, out));
+    if (given) *out = given;
     return 0;
 }
 
 /* Reads `memory N`; `memory = ...` is a rule. */
 static int read_memory(Reader *p)
 {
-    Cursor before = p->cursor;
-    long size;
-    if (p->memory) return cursor_error(&before, "the memory has its %zu particles", p->memory);
-    TRY(cursor_integer(&p->cursor, SIZE_LIMIT, &size));
-    if (size == 0) return cursor_error(&before, "expected a whole number of at least 1");
-    p->memory = (size_t)size;
-    return 0;
+    if (p->memory) return cursor_error(&p->cursor, "the memory has its %zu particles", p->memory);
+    return read_count(p, SIZE_LIMIT, &p->memory);
 }
 
 static int read_positive(Reader *p, const char *place, double *out)
@@ -402,7 +404,6 @@ static int check_exact(const System *s, const char *file)
 
 static int start(System *s, const char *file, uint64_t seed)
 {
-    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
     const Formulas *m = s->context;
     double *dy = s->param, *memory = s->param + s->n * s->d;
     program_initial(s, seed, s->initial);
@@ -413,7 +414,7 @@ static int start(System *s, const char *file, uint64_t seed)
     for (int op = 0; op < COLOURS; op++) {
         if (!s->field[op]) continue;
         s->field[op](s, 1, 0, s->initial, dy);
-        TRY(check_finite(s, file, rule[op], s->n, dy));
+        TRY(check_finite(s, file, op, s->n, dy));
     }
     return 0;
 }
@@ -441,11 +442,10 @@ static int build(Reader *p, uint64_t seed, System **out)
     }
     if (!*p->formulas->title)
         snprintf(p->formulas->title, sizeof p->formulas->title, "a user's own system");
-    static const int rule[COLOURS] = {[OP_F] = RULE_F, [OP_G] = RULE_G, [OP_C] = RULE_C};
     for (int op = 0; op < COLOURS; op++)
         if (s->field[op]) {
-            s->linear_ops |= program_linear(p->formulas, rule[op], p->d) << op;
-            s->absent |= !has_rule(p->formulas, rule[op], p->d) << op;
+            s->linear_ops |= program_linear(p->formulas, op, p->d) << op;
+            s->absent |= !has_rule(p->formulas, op, p->d) << op;
         }
     s->context = p->formulas;
     p->formulas = NULL;

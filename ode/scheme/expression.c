@@ -17,6 +17,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64, POWER_MAX = 64, DIGITS_MAX = 200, PAST_MAX = 64 };
@@ -346,8 +347,7 @@ static int stage_row(const Table *t, size_t stage, int past, Row *out)
 static int parse_slope(Parser *p, const char *word, const char *at, Row *out)
 {
     int past;
-    size_t n = 0;
-    for (const char *d = word + 1; *d; d++) n = n * 10 + (size_t)(*d - '0');
+    size_t n = (size_t)expression_slope(word);
     TRY(parse_past(p, "all", &past));
     if (n >= 1 && n <= (past > 0 || p->in_stage ? p->declared : p->table->stages))
         return stage_row(p->table, n - 1, past, out);
@@ -365,16 +365,17 @@ static int parse_state(Parser *p, Row *out)
     return row_add(out, TABLE_STATE, past, rational_one, 0, NULL);
 }
 
-static int is_slope(const char *word)
+long expression_slope(const char *word)
 {
     size_t n = strlen(word);
-    return word[0] == 'k' && n > 1 && n < 8 && strspn(word + 1, "0123456789") == n - 1;
+    if (word[0] != 'k' || n < 2 || n > 7 || strspn(word + 1, "0123456789") != n - 1) return -1;
+    return strtol(word + 1, NULL, 10);
 }
 
 static int parse_name(Parser *p, const char *word, const char *at, Row *out)
 {
     if (strcmp(word, "y") == 0) return parse_state(p, out);
-    if (is_slope(word)) return parse_slope(p, word, at, out);
+    if (expression_slope(word) >= 0) return parse_slope(p, word, at, out);
     for (size_t i = 0; i < p->bindings; i++) {
         if (strcmp(p->binding[i].name, word) != 0) continue;
         ROW(number);

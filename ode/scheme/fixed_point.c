@@ -130,7 +130,7 @@ int scheme_fixed_point(const Table *written, int corrections, const char *name, 
     const Table *t = table_whole(written);
     char behind[64];
     TRY(check(t, corrections, name));
-    Iterated x = {.pen = pen_for(t, f), .t = t, .corrections = (size_t)corrections};
+    Iterated x = {.pen = print_pen(t, f), .t = t, .corrections = (size_t)corrections};
     x.pen.number = slope_number;
     if (!(x.place = memory_new(t->stages, sizeof *x.place))) return ERR_MEMORY;
     find_runs(&x);

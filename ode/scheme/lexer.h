@@ -56,6 +56,8 @@ int expression_parse(Parser *p, Row *out);
 int expression_number(Parser *p, mpq_t out);
 /* Parses a product alone in the same way: a + or - behind it is left. */
 int expression_product(Parser *p, mpq_t out);
+/* Returns N of a word kN, or -1 of another. */
+long expression_slope(const char *word);
 /* Round a number, or all that an inexact table holds, to a small fraction or TABLE_DIGITS decimals. */
 void expression_round(mpq_t q);
 void expression_round_table(Table *t);

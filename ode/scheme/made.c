@@ -222,16 +222,6 @@ size_t made_comma(const char *name)
     return first && name[comma] == ',' ? comma : 0;
 }
 
-static unsigned long common_divisor(unsigned long a, unsigned long b)
-{
-    while (b) {
-        unsigned long rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 void made_reduce(char *name, size_t room)
 {
     char text[64], after[64];
@@ -244,9 +234,10 @@ void made_reduce(char *name, size_t room)
     snprintf(text, sizeof text, "%.*s", (int)n, rest);
     snprintf(after, sizeof after, "%s", rest + n);
     if (!read_theta(text, &p, &q)) return;
-    unsigned long d = common_divisor(p, q);
-    int written = q == d ? snprintf(text, sizeof text, "%lu", p / d)
-                         : snprintf(text, sizeof text, "%lu/%lu", p / d, q / d);
+    RATIONAL(theta);
+    mpq_set_ui(theta, p, q);
+    mpq_canonicalize(theta);
+    int written = gmp_snprintf(text, sizeof text, "%Qd", theta);
     if (before + (size_t)written + strlen(after) < room)
         snprintf(name + before, room - before, "%s%s", text, after);
 }

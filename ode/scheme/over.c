@@ -69,7 +69,7 @@ int scheme_over(const Table *written, int op, const char *name, FILE *f)
                                          [OP_A] = ", with cross-attention behind attention"};
     const Table *t = table_whole(written);
     TRY(check(t, op, name));
-    Pen pen = pen_for(t, f);
+    Pen pen = print_pen(t, f);
     pen.to = op;
     print_header(&pen, behind[op]);
     if (t->flows) {

@@ -56,7 +56,7 @@ static void find_row_mark(Pen *pen, const Row *r)
     for (size_t i = 0; i < r->terms; i++) find_mark(pen, r->term[i].c);
 }
 
-Pen pen_for(const Table *t, FILE *f)
+Pen print_pen(const Table *t, FILE *f)
 {
     Pen pen = {.t = t, .f = f, .mark = MARK_MADE, .from = -1, .state = "y"};
     find_row_mark(&pen, &t->update);
@@ -282,7 +282,7 @@ void print_header(const Pen *pen, const char *behind)
 
 int table_print(const Table *t, FILE *f)
 {
-    Pen pen = pen_for(table_whole(t), f);
+    Pen pen = print_pen(table_whole(t), f);
     print_header(&pen, "");
     if (t->flows)
         print_flows(&pen);

@@ -18,7 +18,7 @@ struct Pen {
     size_t (*number)(const Pen *pen, size_t stage, int past);
 };
 
-Pen pen_for(const Table *t, FILE *f);
+Pen print_pen(const Table *t, FILE *f);
 /* Prints the lines before the body, with `behind` the title. */
 void print_header(const Pen *pen, const char *behind);
 /* Prints the symbols from `next` on that are ready behind a stage (-1: before all); returns the next one. */

@@ -44,12 +44,8 @@ static int operator_stands(const Cursor *c)
 size_t statement_stage_head(Cursor *c)
 {
     char word[TABLE_NAME];
-    if (!cursor_word(c, word, sizeof word)) return 0;
-    size_t n = strlen(word);
-    if (word[0] != 'k' || n < 2 || n > 7 || strspn(word + 1, "0123456789") != n - 1) return 0;
-    size_t number = 0;
-    for (size_t i = 1; i < n; i++) number = number * 10 + (size_t)(word[i] - '0');
-    return number;
+    long n = cursor_word(c, word, sizeof word) ? expression_slope(word) : 0;
+    return n > 0 ? (size_t)n : 0;
 }
 
 /* The part before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op

@@ -36,7 +36,8 @@ const char *adapt_outcome(int outcome)
     return i < sizeof outcomes / sizeof *outcomes ? outcomes[i] : "unknown";
 }
 
-void adapt_between(const Dense *d, const Stepper *st, double theta, size_t N, double *y)
+/* Computes y (N), the state at theta h of the step last tried and not yet accepted (stepper_try). */
+static void between(const Dense *d, const Stepper *st, double theta, size_t N, double *y)
 {
     memcpy(y, stepper_state(st), N * sizeof *y);
     for (size_t e = 0; e < d->evals; e++) {
@@ -87,7 +88,7 @@ static void fill(const AdaptOptions *o, const Stepper *st, double t, double end,
                  size_t *filled)
 {
     for (; o->dense && *filled < o->times && o->at[*filled] <= end; ++*filled)
-        adapt_between(o->dense, st, (o->at[*filled] - t) / (end - t), N, o->states + *filled * N);
+        between(o->dense, st, (o->at[*filled] - t) / (end - t), N, o->states + *filled * N);
 }
 
 static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, AdaptRun *r)

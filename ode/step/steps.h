@@ -76,7 +76,5 @@ typedef struct {
 /* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. ERR_INPUT: not a pair.
  * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out);
-/* Computes y (N), the state at theta h of the step last tried and not yet accepted (stepper_try). */
-void adapt_between(const Dense *d, const Stepper *st, double theta, size_t N, double *y);
 
 #endif

@@ -136,10 +136,6 @@ static void init_nilpotent(System *s, uint64_t seed)
     add_matrices(s);
 }
 
-#define LINEAR_FUNCTIONS                                                                      \
-    .field = {field_A, field_B}, .flow = {flow_A, flow_B}, .solution = solution, .linear = 1, \
-    .linear_ops = 1 << OP_F | 1 << OP_G
-
 const SystemKind system_linear = {
     .base = {.name = "linear",
              .title = "random linear maps, dense F, particle-wise G, not commuting",
@@ -156,38 +152,30 @@ const SystemKind system_linear = {
     .params = params,
     .init = init_linear};
 
-const SystemKind system_commuting = {
-    .base = {.name = "linear:commuting",
-             .title = "linear maps that commute: hides every splitting error, a bad control",
-             .source = "design, section 5",
-             .n = 8,
-             .d = 4,
-             LINEAR_FUNCTIONS},
-    .n_min = 2,
-    .size_max = LINEAR_MAX,
-    .params = params,
-    .init = init_commuting};
+/* A kind of two matrices and their sum. */
+#define KIND(NAME, TITLE, N, D, ...)                   \
+    {                                                  \
+        .base = {.name = NAME,                         \
+                 .title = TITLE,                       \
+                 .source = "design, section 5",        \
+                 .n = N,                               \
+                 .d = D,                               \
+                 .field = {field_A, field_B},          \
+                 .flow = {flow_A, flow_B},             \
+                 .solution = solution,                 \
+                 .linear = 1,                          \
+                 .linear_ops = 1 << OP_F | 1 << OP_G}, \
+        .params = params, __VA_ARGS__                  \
+    }
 
-const SystemKind system_nilpotent3 = {
-    .base = {.name = "nilpotent",
-             .title = "F = E12 y, G = E23 y: splitting errors exact in floating point",
-             .source = "design, section 5",
-             .n = 1,
-             .d = 3,
-             LINEAR_FUNCTIONS},
-    .d_only = 3,
-    .size_max = 3,
-    .params = params,
-    .init = init_nilpotent};
+const SystemKind system_commuting =
+    KIND("linear:commuting", "linear maps that commute: hides every splitting error, a bad control",
+         8, 4, .n_min = 2, .size_max = LINEAR_MAX, .init = init_commuting);
 
-const SystemKind system_nilpotent4 = {
-    .base = {.name = "nilpotent:4",
-             .title = "F = (E12 + E34) y, G = E23 y: double brackets exact in floating point",
-             .source = "design, section 5",
-             .n = 1,
-             .d = 4,
-             LINEAR_FUNCTIONS},
-    .d_only = 4,
-    .size_max = 4,
-    .params = params,
-    .init = init_nilpotent};
+const SystemKind system_nilpotent3 =
+    KIND("nilpotent", "F = E12 y, G = E23 y: splitting errors exact in floating point", 1, 3,
+         .d_only = 3, .size_max = 3, .init = init_nilpotent);
+
+const SystemKind system_nilpotent4 =
+    KIND("nilpotent:4", "F = (E12 + E34) y, G = E23 y: double brackets exact in floating point", 1,
+         4, .d_only = 4, .size_max = 4, .init = init_nilpotent);

@@ -152,6 +152,10 @@ TEST(test_texts)
     refused("scheme x\nk1 = H(y)\ngate g = tanh(k1", ", y", 20000, ")\n", "at most 256 arguments");
     refused("scheme x\nlet a = 0", "+1/1%05zu^60", 3000, "\n", "fewer digits");
     refused("scheme x\nflow F\n", "# %0999zu\n", 1100, "", "at most 1 MiB");
+    refused("scheme x\nlet b = ", "(", 60000, "\n", "nested parentheses");
+    refused("scheme x\nlet b = ", "9", 60000, "\n", "at most 200 digits");
+    refused("scheme x\n", "k1 = H(y)\n", 10000, "", "at most 256 stages");
+    refused("scheme x\nlet b = 9", "*9^60", 1000, "\n", "fewer digits");
     static const char good[] = "scheme x\nlet a = 1/3^60 + 1/7^60\nflow a F\n";
     Table **list = NULL;
     size_t count = 0;

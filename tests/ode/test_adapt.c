@@ -58,26 +58,6 @@ TEST(test_every_pair)
     assert_true(pairs > 0);
 }
 
-TEST(test_refused)
-{
-    static const char *const list[][2] = {
-        {"k1 = H(y)\ny' = y + k1\nerror = y - k1\n",
-         "text:4:9: expected slopes k1, k2, ... of this"},
-        {"k1 = H(y)\ny' = y + k1\nerror = k1 + 1\n", "text:4:9: expected slopes"},
-        {"k1 = H(y)\ny' = y + k1\nerror = k1[-1]\n", "text:4:9: expected slopes"},
-        {"k1 = H(y)\nlearn a = 1\ny' = y + k1\nerror = a*k1\n", "text:5:9: expected slopes"},
-        {"k1 = H(y)\nlearn a = 1\ny' = y + a*k1\nerror = k1\n",
-         "text:5:9: expected error = ... in a one-step scheme of stages; scheme 'a' has learned names"},
-        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\nerror = k1\n", "text:4:9: expected error = ..."},
-        {"k1 = H(y)\ny' = y + k1\nerror = k2\n", "text:4:9: "},
-        {"k1 = H(y)\ny' = y + k1\nerror k1\n", "text:4:7: expected '='"},
-        {"k1 = H(y)\ny' = y + k1\nerror = k1 )\n", "text:4:12: expected an operator"},
-        {"k1 = H(y)\ny' = y + k1\nerror = k1\nerror = k1\n", "text:5:6: expected one estimate"},
-        {"k1 = H(y)\ny' = y + k1\nerror = 0*k1\n", "text:4:9: expected a slope"},
-        {"flow F\nflow G\nerror = k1\n", "text:4:9: "}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) refuse_text(list[i][0], list[i][1]);
-}
-
 /* ---- theory ---------------------------------------------------------------------------------------- */
 
 /* Orders, and the norm of the error terms of y' in one colour. Prince, Dormand 1981, table 2, and Bogacki, Shampine

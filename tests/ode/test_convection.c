@@ -139,25 +139,16 @@ static double rightmost(const System *s, int op, const double *y, size_t N)
     gsl_matrix *J = gsl_matrix_alloc(N, N);
     gsl_vector_complex *lambda = gsl_vector_complex_alloc(N);
     gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(N);
-    double *x = numbers(N), *a = numbers(N), *b = numbers(N), h = 1e-4, most = -INFINITY;
-    memcpy(x, y, N * sizeof *x);
-    for (size_t j = 0; j < N; j++) {
-        x[j] = y[j] + h;
-        s->field[op](s, 1, 0, x, a);
-        x[j] = y[j] - h;
-        s->field[op](s, 1, 0, x, b);
-        x[j] = y[j];
-        for (size_t i = 0; i < N; i++) gsl_matrix_set(J, i, j, (a[i] - b[i]) / (2 * h));
-    }
+    OWN_REALS *x = numbers(N), *step = numbers(N), *work = numbers(2 * N);
+    double most = -INFINITY;
+    for (size_t i = 0; i < N; i++) x[i] = y[i], step[i] = 1e-4;
+    differentials_jacobian(s, op, 1, 0, step, x, work, J->data); /* its rows are N apart */
     assert_int_equal(gsl_eigen_nonsymm(J, lambda, w), 0);
     gsl_vector_view real = gsl_vector_complex_real(lambda);
     for (size_t i = 0; i < N; i++) most = fmax(most, gsl_vector_get(&real.vector, i));
     gsl_eigen_nonsymm_free(w);
     gsl_vector_complex_free(lambda);
     gsl_matrix_free(J);
-    memory_free(x);
-    memory_free(a);
-    memory_free(b);
     return most;
 }
 

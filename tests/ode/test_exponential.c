@@ -452,32 +452,6 @@ TEST(test_language)
     }
 }
 
-TEST(test_errors)
-{
-    static const char *const cases[][2] = {
-        {"k1 = F(y)\nk2 = phi5(F)(k1)\ny' = y + k2",
-         "text:3:9: expected a whole number of at most 4"},
-        {"k1 = F(y)\nk2 = phi(F)(k1)\ny' = y + k2", "text:3:9: expected a whole number"},
-        {"k1 = F(y)\nk2 = phi1 F(k1)\ny' = y + k2", "text:3:11: expected '('"},
-        {"k1 = F(y)\nk2 = phi1(L)(k1)\ny' = y + k2", "text:3:11: expected F, G or H"},
-        {"k1 = F(y)\nk2 = phi1(C)(k1)\ny' = y + k2", "text:3:11: expected F, G or H"},
-        {"k1 = F(y)\nk2 = phi1(1/2)(k1)\ny' = y + k2", "text:3:14: expected an operator"},
-        {"k1 = F(y)\nk2 = phi1(k1 F)(k1)\ny' = y + k2", "text:3:11: expected a number"},
-        {"k1 = F(y)\nk2 = phi1(F)(y + k1)\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
-        {"k1 = F(y)\nk2 = phi1(F)(k1[-1])\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
-        {"k1 = F(y)\nk2 = phi1(F)(k1 @ 1)\ny' = y + k2", "text:3:21: expected slopes k1, k2"},
-        {"k1 = F(y)\nk2 = phi1(F)(k2)\ny' = y + k2",
-         "text:3:14: expected a stage that is set before it is used"},
-        {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y + k2[-1]",
-         "expected exponential stages in a one-step"},
-        {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y[first] + k2[all]", "reads every slope so far"},
-        {"linear H\nk1 = F(y)\ny' = y + k1", "text:2:8: expected an operator"},
-        {"linear C\nk1 = F(y)\ny' = y + k1", "expected F or G: the scheme has no C"},
-        {"linear F G\nk1 = F(y)\ny' = y + k1", "text:2:10: expected the end of the line"},
-        {"linear F\nflow F\nflow G", "it is made of flows"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refuse_text(cases[i][0], cases[i][1]);
-}
-
 /* Networks and compositions refuse exponential schemes in words, and "all" and "decoders" have none of them. */
 TEST(test_elsewhere)
 {

@@ -1,4 +1,4 @@
-/* test_measure.c: measured orders against exact ones, for every scheme on every system. A wrong scheme, rounding,
+/* test_measure.c: measured orders against exact ones; test_predict.c has every scheme on every system. A wrong scheme, rounding,
  * coarse steps or a flattering system do not get the verdict. */
 #include "tests/lib/test.h"
 
@@ -19,72 +19,6 @@ static int verdict(const Table *t, const char *system, int expected, int stable)
 {
     OWN_SYSTEM *s = make(system);
     return verdict_on(t, s, usual, expected, stable);
-}
-
-/* ---- every scheme on every system ---------------------------------------------------------------- */
-
-/* Checks what holds for every study whatever its verdict. */
-static void check_study(const OrderStudy *m, const System *s)
-{
-    for (size_t i = 0; i < m->points; i++) {
-        const OrderPoint *p = &m->point[i];
-        assert_true(fabs(p->h * (double)p->steps - s->t_end) <= 1e-15);
-        assert_true(p->error >= 0 && p->seconds >= 0);
-        if (i) assert_true(p->steps > p[-1].steps);
-        if (p->used) assert_true(p->error > p->floor && !p->unstable && isfinite(m->slope));
-        assert_true(p->floor > 0 && (p->floor < 1e-11 || !isfinite(p->error)));
-    }
-    assert_true(m->points >= 7);
-    if (isfinite(m->slope)) assert_true(m->low <= m->slope && m->slope <= m->high);
-}
-
-/* The default system must give the exact order. More is allowed where a system lacks trees: linear systems, and those
- * of kick and drift, where F'F = G'G = 0. */
-static void check_verdict(const OrderStudy *m, const Table *t, const System *s)
-{
-    int special = s->linear || strcmp(s->name, "kepler") == 0 || strcmp(s->name, "henon") == 0;
-    int good = m->verdict == VERDICT_AGREE ||
-               (special && (m->verdict == VERDICT_HIGHER || m->verdict == VERDICT_FLOOR));
-    if (!good)
-        fail_msg("%s on %s: order %d, measured %g in [%g, %g]: %s", t->name, s->name, m->expected,
-                 m->slope, m->low, m->high, verdict_name(m->verdict));
-}
-
-static void study_everywhere(const Table *t, const Systems *all)
-{
-    Theory th = theory_of(t, 6);
-    for (size_t k = 0; all->of[k]; k++) {
-        const System *s = all->of[k];
-        if (system_takes(s, t) != 0) continue;
-        OWN_STUDY m = measured(t, s, usual, th.order, th.zero_stable);
-        check_study(&m, s);
-        if (th.order >= 1) check_verdict(&m, t, s);
-        if (th.order >= 1 && m.unstable > 0) fail_msg("%s is unstable on %s", t->name, s->name);
-    }
-}
-
-/* All of the zoo, and sub-flow solvers, blocks over L, words, which are compared with a F + b G, and stages on past
- * slopes have their orders. */
-TEST(test_everywhere)
-{
-    static const char *const texts[] = {"k1 = H(y + 1/2*k1[-1])\ny' = y + k1",
-                                        "k1 = H(3/2*y - 1/2*y[-1])\ny' = y + k1"};
-    OWN_TABLES list = listed("lie-trotter:euler,strang-marchuk:heun,yoshida4:rk4,rk4-layer,"
-                             "leapfrog-layer,word:fsf,word:ssfsff:heun,sandwich:3-1:rk4,looped:3,"
-                             "transformer-decoder,macaron-decoder,strang-decoder:heun,rk4-decoder,"
-                             "word:scfscfscf",
-                             "exact");
-    OWN_SYSTEMS all = all_systems();
-    for (size_t i = 0; i < zoo.count; i++) study_everywhere(zoo.scheme[i], &all);
-    for (size_t i = 0; i < list.count; i++) {
-        assert_true(order_of(list.table[i]) >= 1);
-        study_everywhere(list.table[i], &all);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        OWN_TABLE *t = scheme(texts[i]);
-        assert_true(order_of(t) >= 1);
-        study_everywhere(t, &all);
-    }
 }
 
 /* Schemes that are not consistent keep an error of size 1: order 0. */

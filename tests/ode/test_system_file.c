@@ -5,14 +5,8 @@
 #include <float.h>
 
 #include "kernels/random.h"
+#include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
-
-static double rms(size_t N, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / (double)N);
-}
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
@@ -73,7 +67,7 @@ static void compare(const System *a, int op, const System *b, int other)
     for (size_t i = 0; i < N; i++) y[i] = random_normal(3, 1, i);
     a->field[op](a, 1, 0.2, y, f);
     b->field[other](b, 1, 0.2, y, g);
-    if (!(rms(N, f, g) <= 1e-14)) fail_msg("%s: %g", a->name, rms(N, f, g));
+    if (!(distance(f, g, N) <= 1e-14)) fail_msg("%s: %g", a->name, distance(f, g, N));
 }
 
 /* Built-in systems, written as texts, have the same fields. n is beyond the lanes of one pass. */
@@ -137,7 +131,7 @@ TEST(test_interaction)
         g[3 * i + 2] /= weight;
     }
     /* 130 terms of size up to 1e4; a score of 1e4 has an error of 1e4 eps, as has its exponential */
-    assert_true(rms(3 * N, f, g) <= 1e-9);
+    assert_true(distance(f, g, 3 * N) <= 1e-9);
 }
 
 /* C agrees with a double loop over the memory, which leaves out no particle. F differs. */
@@ -162,9 +156,9 @@ TEST(test_the_memory)
         g[2 * i] = first;
         g[2 * i + 1] = sum / weight;
     }
-    assert_true(rms(2 * N, f, g) <= 1e-10); /* sums of some 500 terms */
+    assert_true(distance(f, g, 2 * N) <= 1e-10); /* sums of some 500 terms */
     s->field[OP_F](s, 1, 0, s->initial, f);
-    assert_true(rms(2 * N, f, g) > 1);
+    assert_true(distance(f, g, 2 * N) > 1);
 }
 
 /* The memory's draws depend on the seed and differ from those of the initial state. */
@@ -221,8 +215,8 @@ TEST(test_choices)
     OWN_SYSTEM *a = read_system(text, 7, 3), *b = read_system(text, 7, 3), *c = NULL;
     assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 6, &c), 0);
     assert_true(a->n == 7 && a->d == 3);
-    assert_true(rms(21, a->initial, b->initial) == 0);
-    assert_true(rms(21, a->initial, c->initial) > 1);
+    assert_true(distance(a->initial, b->initial, 21) == 0);
+    assert_true(distance(a->initial, c->initial, 21) > 1);
 }
 
 /* ---- bad texts ----------------------------------------------------------------------------------- */

@@ -56,27 +56,27 @@ TEST(test_names)
 static void check_composition(int colours)
 {
     Series *s[6];
-    int last = colours - 1;
-    mpq_t q, half, all[COLOURS], F[COLOURS], other[COLOURS];
+    mpq_t part[3][COLOURS]; /* of a field of all colours, of F, of the last colour */
+    OWN_RATIONAL q, half;
     mpq_inits(q, half, NULL);
     mpq_set_ui(half, 1, 2);
     for (int op = 0; op < COLOURS; op++) {
-        mpq_inits(all[op], F[op], other[op], NULL);
-        mpq_set_ui(all[op], (unsigned)op + 1, 3);
+        mpq_inits(part[0][op], part[1][op], part[2][op], NULL);
+        mpq_set_ui(part[0][op], (unsigned)op + 1, 3);
+        mpq_set_ui(part[1][op], op == OP_F, 1);
+        mpq_set_ui(part[2][op], op == colours - 1, 1);
     }
-    mpq_set_ui(F[OP_F], 1, 1);
-    mpq_set_ui(other[last], 1, 1);
     OWN_FOREST *f = forest_of(colours == 2 ? 6 : 5, colours);
     for (int i = 0; i < 6; i++) s[i] = series_zero(f);
     mpq_set_si(q, -3, 7);
-    series_exact(s[0], q, all);
-    series_exact(s[1], half, all);
+    series_exact(s[0], q, part[0]);
+    series_exact(s[1], half, part[0]);
     series_compose(s[2], s[0], s[1]);
     mpq_add(q, q, half);
-    series_exact(s[3], q, all);
+    series_exact(s[3], q, part[0]);
     assert_true(series_equal(s[2], s[3]));
-    series_exact(s[1], half, F);
-    series_exact(s[2], half, other);
+    series_exact(s[1], half, part[1]);
+    series_exact(s[2], half, part[2]);
     series_compose(s[3], s[0], s[1]);
     series_compose(s[4], s[3], s[2]); /* (0 1) 2 */
     series_compose(s[3], s[1], s[2]);
@@ -85,8 +85,7 @@ static void check_composition(int colours)
     series_compose(s[4], s[2], s[1]);
     assert_false(series_equal(s[3], s[4]));
     for (int i = 0; i < 6; i++) series_free(s[i]);
-    mpq_clears(q, half, NULL);
-    for (int op = 0; op < COLOURS; op++) mpq_clears(all[op], F[op], other[op], NULL);
+    for (int op = 0; op < COLOURS; op++) mpq_clears(part[0][op], part[1][op], part[2][op], NULL);
 }
 
 TEST(test_composition)

@@ -27,42 +27,19 @@ static void count_trees(int colours, int most, double *a)
     }
 }
 
-/* Returns the sum of n!/(gamma sigma) over the trees of order n, the ways to grow them vertex by vertex, an operator at
- * any operator, a clock likewise. It counts by the number m of operators. */
-static double count_growths(int colours, int n)
-{
-    double ways[16] = {0}, next[16];
-    ways[1] = colours;
-    for (int k = 2; k <= n; k++) {
-        for (int m = 1; m <= k; m++)
-            next[m] = ways[m - 1] * (m - 1) * colours + (m < k ? ways[m] * m : 0);
-        memcpy(ways, next, sizeof ways);
-        ways[0] = 0;
-    }
-    double sum = 0;
-    for (int m = 1; m <= n; m++) sum += ways[m];
-    return sum;
-}
-
 TEST(trees_with_clocks)
 {
     for (int colours = 2; colours <= 3; colours++) {
         Forest *f;
         int most = forest_timed_most(colours, 1);
-        double known[16] = {0}, factorial = 1;
+        double known[16] = {0};
         count_trees(colours, most, known);
         assert_int_equal(forest_timed(most, colours, 1, &f), 0);
         for (int n = 1; n <= most; n++) {
-            double sum = 0, clocks = n == 1 ? colours : 0;
-            factorial *= n;
+            double clocks = n == 1 ? colours : 0;
             print_message("# %d colours, order %d: %zu\n", colours, n,
                           f->first[n + 1] - f->first[n] - (size_t)clocks);
             assert_true((double)(f->first[n + 1] - f->first[n]) == known[n] + clocks);
-            for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
-                sum += tree_is_clock(f, i)
-                           ? 0
-                           : factorial / ((double)f->tree[i].gamma * (double)f->tree[i].sigma);
-            assert_true(fabs(sum - count_growths(colours, n)) < 1e-9 * sum);
         }
         forest_free(f);
         assert_int_equal(forest_timed(most + 1, colours, 1, &f), ERR_INPUT);
