@@ -99,12 +99,9 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
     double mean[2];
     assert_int_equal(model_gradient(m, &batch, step, &mean[0]), 0);
     assert_int_equal(model_gradient(r, &batch, other, &mean[1]), 0);
-    double *x = tiny_get(m, model_grad(m), 0, model_size(m));
-    double *y = tiny_get(r, model_grad(r), 0, model_size(r));
-    double d = scaled_distance(x, y, model_size(m));
-    memory_free(x);
-    memory_free(y);
-    return fmax(d, scaled_distance(&mean[0], &mean[1], 1));
+    OWN_REALS *x = tiny_get(m, model_grad(m), 0, model_size(m));
+    OWN_REALS *y = tiny_get(r, model_grad(r), 0, model_size(r));
+    return fmax(scaled_distance(x, y, model_size(m)), scaled_distance(&mean[0], &mean[1], 1));
 }
 
 /* Every scheme agrees on the first backend. The others, which differ from it in their products alone, take every
@@ -113,9 +110,9 @@ TEST(every_scheme_agrees_with_the_processor)
 {
     if (devices == 0) skip();
     for (size_t k = 0; k < schemes.n; k++) {
-        Model *r = model_of(cpu, schemes.t[k]);
+        OWN_MODEL *r = model_of(cpu, schemes.t[k]);
         for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
-            Model *m = model_of(device[i], schemes.t[k]);
+            OWN_MODEL *m = model_of(device[i], schemes.t[k]);
             double tol = rounding(device[i]), z = logit_distance(m, r);
             double g = gradient_distance(m, 4, r, 4);
             if (!(z <= tol && g <= tol))
@@ -123,9 +120,7 @@ TEST(every_scheme_agrees_with_the_processor)
                          schemes.t[k]->name, z, g);
             if (k == 0 && tol < 0.01) /* other masks: a control */
                 assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
-            model_free(m);
         }
-        model_free(r);
     }
 }
 
@@ -161,7 +156,7 @@ static const char ten[] = "aaaaaaaaaa", *const orders[] = {"aaaaaa", "aabbba", "
 
 static void ten_steps(const Table *t)
 {
-    Model *r = model_of(cpu, t);
+    OWN_MODEL *r = model_of(cpu, t);
     double want[STEPS], got[STEPS];
     train(r, ten, 1, NULL, want);
     for (size_t i = 0; i < devices; i++) {
@@ -169,7 +164,7 @@ static void ten_steps(const Table *t)
          * another path there. */
         int pair = t->colours > 2;
         if (pair && device[i]->eps > 1e-3) continue;
-        Model *m = model_of(device[i], t);
+        OWN_MODEL *m = model_of(device[i], t);
         double tol = fmax(pair ? 1e-4 : 1e-5, (pair ? 8 : 4) * (device[i]->eps - 0x1p-24));
         train(m, ten, 1, NULL, got);
         for (int k = 0; k < STEPS; k++)
@@ -177,9 +172,7 @@ static void ten_steps(const Table *t)
                 fail_msg("%s: loss %.9g after step %d, not %.9g", device[i]->name, got[k], k + 1,
                          want[k]);
         assert_true(fabs(got[0] / want[STEPS - 1] - 1) > 0.01); /* it learns: a control */
-        model_free(m);
     }
-    model_free(r);
 }
 
 TEST(ten_steps_agree_with_the_processor)
@@ -230,7 +223,7 @@ static void compare_recorded(const Backend *b, size_t k, const char *order, size
 {
     Backend plain = *b, on = noted(b);
     plain.record = NULL;
-    Model *m = model_at(&on, k), *r = model_at(&plain, k);
+    OWN_MODEL *m = model_at(&on, k), *r = model_at(&plain, k);
     double x[STEPS] = {0}, y[STEPS] = {0};
     char calls[sizeof log_text], sums[sizeof log_text];
     size_t n = 0;
@@ -252,8 +245,6 @@ static void compare_recorded(const Backend *b, size_t k, const char *order, size
     }
     strcpy(log_text, calls);
     log_size = strlen(calls);
-    model_free(m);
-    model_free(r);
 }
 
 enum { ORDERS = sizeof orders / sizeof *orders };
@@ -286,10 +277,9 @@ TEST(rows_that_are_not_filled_up_are_seen)
         Backend b = noted(device[0]);
         double loss[STEPS];
         b.row_sizes = 0;
-        Model *m = model_at(&b, schemes.n + (size_t)(e - tiny_ends));
+        OWN_MODEL *m = model_at(&b, schemes.n + (size_t)(e - tiny_ends));
         train(m, order, 1, NULL, loss);
         assert_int_equal(log_size, replayable(order) - (e->adaptive || e->head.masked));
-        model_free(m);
     }
 }
 
@@ -348,7 +338,7 @@ TEST(recorded_ranks_change_no_bit)
                        .push = double_push,
                        .wait = double_wait,
                        .abandon = no_abandon};
-            Model *m = model_at(device[i], k);
+            OWN_MODEL *m = model_at(device[i], k);
             size_t trainings = k == 0 ? 3 : 2;
             const char *order = orders[t % ORDERS];
             compare_recorded(device[i], k, order, 1 + k % 2, &r);
@@ -357,7 +347,6 @@ TEST(recorded_ranks_change_no_bit)
                 replays += *c == 'r';
                 within += *c == 'b' && c[1] == 'r';
             }
-            model_free(m);
         }
     assert_true(replays > 0 && within > 0);
 }

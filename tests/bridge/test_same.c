@@ -166,9 +166,8 @@ TEST(one_coefficient)
     };
     Plan *p[3];
     for (int i = 0; i < 3; i++) {
-        Table *t = scheme_of_text(text[i]);
+        OWN_TABLE *t = scheme_of_text(text[i]);
         p[i] = plan_of(NULL, t, options(0, 2));
-        table_free(t);
     }
     assert_true(same_plans(p[0], p[1]));
     assert_false(same_plans(p[0], p[2]));
@@ -236,10 +235,9 @@ static void compare_all(const Table *e, const Schemes *s)
 
 TEST(told_the_same_as_the_numbers)
 {
-    Table *e = euler_named("transformer");
+    OWN_TABLE *e = euler_named("transformer");
     compare_all(NULL, &alone);
     compare_all(e, &decoders);
-    table_free(e);
 }
 
 /* ---- folded plans, changed plans ----------------------------------------------------------------- */
@@ -261,21 +259,18 @@ static int nudge(Plan *p, size_t n, double by)
  * many numbers were seen. */
 static size_t check_folded(const Table *e, const Table *d)
 {
-    Plan *p = plan_of(e, d, options(2, 3)), *folded;
+    OWN_PLAN *p = plan_of(e, d, options(2, 3)), *folded = NULL;
     size_t seen = 0;
     assert_int_equal(plan_fold(p, &folded), 0);
     assert_int_equal(plan_check(folded), 0);
     if (!same_plans(p, folded)) fail_msg("%s is not its folded self", d->name);
-    plan_free(folded);
     for (size_t n = 0; n < 400; n += 7) {
-        Plan *q;
+        OWN_PLAN *q = NULL;
         assert_int_equal(plan_fold(p, &q), 0);
         int there = nudge(q, n, 1e-6);
         seen += there && !same_plans(p, q);
-        plan_free(q);
         if (!there) break;
     }
-    plan_free(p);
     return seen;
 }
 
@@ -368,7 +363,7 @@ static int stops_at(void *arg, const PlanInstr *in)
 TEST(each_once_in_order)
 {
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
-    Plan *p = plan_named(NULL, "rk2-gate", options(0, 2));
+    OWN_PLAN *p = plan_named(NULL, "rk2-gate", options(0, 2));
     const int most[] = {(int)p->instrs, 3};
     for (int i = 0; i < 2; i++) {
         int left = most[i];
@@ -377,7 +372,6 @@ TEST(each_once_in_order)
     }
     int left = most[0] + 1;
     assert_int_equal(plan_walk(p, op, &left), 0);
-    plan_free(p);
 }
 
 static Plan *one, *other;
