@@ -8,7 +8,7 @@
 
 enum { TOKENS = 6, LAYERS = 6 };
 
-static Schemes schemes;
+static Tables schemes;
 
 /* Schemes that no zoo has: a two-step Runge-Kutta method, one with learned products in its arguments, sets of both
  * operators, times, a dense scheme with two slopes. */
@@ -38,7 +38,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&schemes);
+    tables_free(&schemes);
     return zoo_end(state);
 }
 
@@ -102,12 +102,12 @@ TEST(test_plan_is_scheme)
     double x[TOKENS * D], y[TOKENS * D], all[TOKENS * D];
     size_t differ = 0;
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        check_plan(schemes.t[i], 0, x, all);
-        check_plan(schemes.t[i], 4, x, y);
+    for (size_t i = 0; i < schemes.count; i++) {
+        check_plan(schemes.table[i], 0, x, all);
+        check_plan(schemes.table[i], 4, x, y);
         differ += distance(y, all, TOKENS * D) > 1e-3;
     }
-    assert_true(2 * differ > schemes.n); /* no attention, or gates begin at 0: no difference */
+    assert_true(2 * differ > schemes.count); /* no attention, or gates begin at 0: no difference */
 }
 
 /* The control: the same comparison sees any one coefficient of the table changed by 1e-6. */
@@ -115,9 +115,9 @@ TEST(test_plan_control)
 {
     double x[TOKENS * D], a[TOKENS * D], b[TOKENS * D];
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        OWN_TABLE *t = table_copy(schemes.t[i]);
-        OWN_MODEL *m = build(schemes.t[i], LAYERS, 0.2, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_TABLE *t = table_copy(schemes.table[i]);
+        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0.2, 0);
         mpq_t off, value;
         mpq_inits(off, value, NULL);
         mpq_set_ui(off, 1000001, 1000000);
@@ -161,17 +161,18 @@ TEST(test_zero_is_identity)
     mpq_t sum;
     mpq_init(sum);
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        OWN_MODEL *m = build(schemes.t[i], LAYERS, 0, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0, 0);
         make_constant(m, 0);
         assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
-        int only_y = state_weights(schemes.t[i], &schemes.t[i]->update, sum);
+        int only_y = state_weights(schemes.table[i], &schemes.table[i]->update, sum);
         if (mpq_cmp_ui(sum, 1, 1) != 0) {
             assert_true(distance(x, y, TOKENS * D) >
                         0.5); /* the released forms multiply the state */
             scaled++;
         } else if (only_y) {
-            if (memcmp(x, y, sizeof x) != 0) fail_msg("%s: not the identity", schemes.t[i]->name);
+            if (memcmp(x, y, sizeof x) != 0)
+                fail_msg("%s: not the identity", schemes.table[i]->name);
             exact++;
         } else {
             assert_true(distance(x, y, TOKENS * D) <= 1e-13);
@@ -189,9 +190,9 @@ TEST(test_constant_shifts)
     mpq_t sum, w;
     mpq_inits(sum, w, NULL);
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        OWN_TABLE *t = table_start(schemes.t[i], 0);
-        OWN_MODEL *m = build(schemes.t[i], 1, 0, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_TABLE *t = table_start(schemes.table[i], 0);
+        OWN_MODEL *m = build(schemes.table[i], 1, 0, 0);
         double shift = 0;
         state_weights(t, &t->update, sum);
         double keep = mpq_get_d(sum);
@@ -258,8 +259,8 @@ TEST(test_chains_are_short)
 TEST(test_gradients)
 {
     size_t tensors = 0;
-    for (size_t i = 0; i < schemes.n; i++) {
-        const Table *t = schemes.t[i];
+    for (size_t i = 0; i < schemes.count; i++) {
+        const Table *t = schemes.table[i];
         int depth = t->past_y > t->past_k ? t->past_y : t->past_k;
         tensors += check_gradients(NULL, t, options(0, depth || t->dense ? (size_t)depth + 2 : 1));
     }

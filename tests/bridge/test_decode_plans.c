@@ -9,7 +9,7 @@
 
 enum { MOST = 8, LAYERS = 3 };
 
-static Schemes alone, decoders, encoders;
+static Tables alone, decoders, encoders;
 static size_t backends;
 static const Backend *backend[MOST];
 
@@ -31,9 +31,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&alone);
-    schemes_free(&decoders);
-    schemes_free(&encoders);
+    tables_free(&alone);
+    tables_free(&decoders);
+    tables_free(&encoders);
     return zoo_end(state);
 }
 
@@ -73,19 +73,21 @@ TEST(language_models)
 {
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < alone.n; k++) check(backend[i], NULL, alone.t[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alone.n, most);
+        for (size_t k = 0; k < alone.count; k++)
+            check(backend[i], NULL, alone.table[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alone.count, most);
     }
 }
 
 TEST(decoders_of_the_zoo)
 {
-    assert_true(tested_prefix || decoders.n > 50);
+    assert_true(tested_prefix || decoders.count > 50);
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < decoders.n; k++)
-            check(backend[i], encoders.t[k % encoders.n], decoders.t[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders.n, most);
+        for (size_t k = 0; k < decoders.count; k++)
+            check(backend[i], encoders.table[k % encoders.count], decoders.table[k], NORM_PRE,
+                  &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders.count, most);
     }
 }
 
@@ -164,7 +166,7 @@ TEST(a_cache_for_each_slot_is_wrong)
             int pair = k % 2;
             assert_int_equal((pair ? zoo_find_decoder : zoo_find)(&zoo, name[k / 2], "euler", &d),
                              0);
-            OWN_MODEL *m = model_on(backend[i], pair ? encoders.t[0] : NULL, d, NORM_PRE);
+            OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL, d, NORM_PRE);
             Batch x = tiny_batch_of(m);
             double far = decoded_distance(m, &x, by_slot);
             if (stages(m) ? !(far > 1e-2) : !(far <= limit(backend[i])))
@@ -180,8 +182,8 @@ TEST(wrong_rows_are_seen)
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
             for (int pair = 0; pair < 2; pair++) {
-                OWN_MODEL *m = model_on(backend[i], pair ? encoders.t[0] : NULL,
-                                        pair ? decoders.t[0] : alone.t[0], NORM_PRE);
+                OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL,
+                                        pair ? decoders.table[0] : alone.table[0], NORM_PRE);
                 Batch x = tiny_batch_of(m);
                 assert_true(decoded_distance(m, &x, NULL) <= limit(backend[i]));
                 double far = decoded_distance(m, &x, wrong[k]);

@@ -15,7 +15,7 @@ enum { LAYERS = 3, STEPS = 10, MOST = 8 };
 
 static const Backend *cpu, *device[MOST];
 static size_t devices;
-static Schemes schemes; /* the last are decoders */
+static Tables schemes; /* the last are decoders */
 static Table *encoder;
 
 static int set_up(void **state)
@@ -34,7 +34,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    schemes_free(&schemes);
+    tables_free(&schemes);
     table_free(encoder);
     return zoo_end(state);
 }
@@ -52,8 +52,8 @@ static Model *model_of(const Backend *b, const Table *t)
 /* Makes a scheme's model or, after all schemes, one of tiny_ends. */
 static Model *model_at(const Backend *b, size_t k)
 {
-    if (k < schemes.n) return model_of(b, schemes.t[k]);
-    const TinyEnds *e = &tiny_ends[k - schemes.n];
+    if (k < schemes.count) return model_of(b, schemes.table[k]);
+    const TinyEnds *e = &tiny_ends[k - schemes.count];
     ModelConfig c = tiny_ends_config(e);
     Model *m;
     if (model_new(&c, tiny_ends_plan(e), b, 1, &m) != 0) fail_msg("%s: %s", e->name, error_text());
@@ -65,9 +65,9 @@ static Model *model_at(const Backend *b, size_t k)
  * last. */
 static size_t tried(size_t i, size_t step)
 {
-    size_t of_schemes = (schemes.n + step - 1) / step;
+    size_t of_schemes = (schemes.count + step - 1) / step;
     if (i < of_schemes) return i * step;
-    return tiny_ends[i - of_schemes].name ? schemes.n + i - of_schemes : SIZE_MAX;
+    return tiny_ends[i - of_schemes].name ? schemes.count + i - of_schemes : SIZE_MAX;
 }
 
 static double rounding(const Backend *b)
@@ -109,15 +109,15 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
 TEST(every_scheme_agrees_with_the_processor)
 {
     if (devices == 0) skip();
-    for (size_t k = 0; k < schemes.n; k++) {
-        OWN_MODEL *r = model_of(cpu, schemes.t[k]);
+    for (size_t k = 0; k < schemes.count; k++) {
+        OWN_MODEL *r = model_of(cpu, schemes.table[k]);
         for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
-            OWN_MODEL *m = model_of(device[i], schemes.t[k]);
+            OWN_MODEL *m = model_of(device[i], schemes.table[k]);
             double tol = rounding(device[i]), z = logit_distance(m, r);
             double g = gradient_distance(m, 4, r, 4);
             if (!(z <= tol && g <= tol))
                 fail_msg("%s, %s: logits differ by %g, gradients by %g", device[i]->name,
-                         schemes.t[k]->name, z, g);
+                         schemes.table[k]->name, z, g);
             if (k == 0 && tol < 0.01) /* other masks: a control */
                 assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
         }
@@ -149,7 +149,7 @@ static void train(Model *m, const char *order, size_t parts, Ranks *ranks, doubl
 /* Returns a language model's scheme, or a decoder's. */
 static const Table *first_or_last(int pair)
 {
-    return schemes.t[pair ? schemes.n - 1 : 0];
+    return schemes.table[pair ? schemes.count - 1 : 0];
 }
 
 static const char ten[] = "aaaaaaaaaa", *const orders[] = {"aaaaaa", "aabbba", "ababab", "acbcca"};
@@ -261,8 +261,8 @@ TEST(recording_changes_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
-            for (size_t o = k < schemes.n ? 0 : ORDERS - 1; o < ORDERS; o++) {
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.count - 1)) != SIZE_MAX; t++)
+            for (size_t o = k < schemes.count ? 0 : ORDERS - 1; o < ORDERS; o++) {
                 compare_recorded(device[i], k, orders[o], 1, NULL);
                 assert_int_equal(log_size, replayable(orders[o]));
             }
@@ -277,7 +277,7 @@ TEST(rows_that_are_not_filled_up_are_seen)
         Backend b = noted(device[0]);
         double loss[STEPS];
         b.row_sizes = 0;
-        OWN_MODEL *m = model_at(&b, schemes.n + (size_t)(e - tiny_ends));
+        OWN_MODEL *m = model_at(&b, schemes.count + (size_t)(e - tiny_ends));
         train(m, order, 1, NULL, loss);
         assert_int_equal(log_size, replayable(order) - (e->adaptive || e->head.masked));
     }
@@ -288,7 +288,7 @@ TEST(recorded_parts_change_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.count - 1)) != SIZE_MAX; t++)
             compare_recorded(device[i], k, orders[(t + i) % ORDERS], 1 + t % 4, NULL);
 }
 
@@ -480,7 +480,7 @@ TEST(nothing_leaks)
     size_t before = memory_live();
     for (size_t i = 0; i < devices; i++) {
         double loss[STEPS];
-        Model *m = model_of(device[i], schemes.t[0]);
+        Model *m = model_of(device[i], schemes.table[0]);
         train(m, orders[1], 1, NULL, loss);
         assert_true(memory_live() > before);
         model_free(m);

@@ -8,7 +8,7 @@
 
 enum { ROWS = TINY_ROWS, V = TINY_VOCAB };
 
-static Schemes decoders, encoders;
+static Tables decoders, encoders;
 
 static int setup(void **state)
 {
@@ -22,8 +22,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&decoders);
-    schemes_free(&encoders);
+    tables_free(&decoders);
+    tables_free(&encoders);
     return zoo_end(state);
 }
 
@@ -50,10 +50,10 @@ TEST(every_pair_has_a_plan)
     enum { ABOVE = 2, LAYERS = 3 };
     BridgeOptions o = options(ABOVE, LAYERS);
     size_t several = 0;
-    assert_true(decoders.n > 50);
-    for (size_t i = 0; i < decoders.n; i++)
-        for (size_t j = 0; j < encoders.n; j++) {
-            const Table *d = decoders.t[i], *e = encoders.t[j];
+    assert_true(decoders.count > 50);
+    for (size_t i = 0; i < decoders.count; i++)
+        for (size_t j = 0; j < encoders.count; j++) {
+            const Table *d = decoders.table[i], *e = encoders.table[j];
             OWN_PLAN *p = plan_of(e, d, o);
             size_t cross = plan_evals(p, SLOT_CROSS), sets = (size_t)table_sets(d, OP_C);
             if (cross != LAYERS * table_evals(d, OP_C))
@@ -75,7 +75,7 @@ TEST(every_pair_has_a_plan)
             }
             several += cross > count_keys(p);
         }
-    assert_true(several > encoders.n); /* stages that share their keys */
+    assert_true(several > encoders.count); /* stages that share their keys */
 }
 
 TEST(as_many_encoder_layers_as_layers)
@@ -236,25 +236,24 @@ TEST(a_decoder_without_its_source_is_the_language_model)
     BridgeOptions o = options(1, LAYERS);
     size_t seen = 0, cross = 0;
     OWN_TABLE *e = euler_named("transformer");
-    Schemes list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
-    for (size_t i = 0; i < list.n; i++) {
+    OWN_TABLES list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
+    for (size_t i = 0; i < list.count; i++) {
         OWN_TABLE *d = NULL;
-        if (zoo_find_decoder(&zoo, list.t[i]->name, "euler", &d) != 0)
-            fail_msg("%s: %s", list.t[i]->name, error_text());
+        if (zoo_find_decoder(&zoo, list.table[i]->name, "euler", &d) != 0)
+            fail_msg("%s: %s", list.table[i]->name, error_text());
         OWN_MODEL *pair = shaken(plan_of(e, d, o), tiny_config(), 0.2, 0, 0),
-                  *alone = shaken(plan_of(NULL, list.t[i], o), tiny_config(), 0, 0, 0);
+                  *alone = shaken(plan_of(NULL, list.table[i], o), tiny_config(), 0, 0, 0);
         copy_decoder(alone, pair);
         Batch b = tiny_batch_of(pair), text = tiny_batch_of(alone);
         OWN_REALS *x = logits(alone, &text), *with = logits(pair, &b);
         silence_cross(pair);
         OWN_REALS *y = logits(pair, &b);
         double error = relative_distance(y, x, ROWS * V);
-        if (!(error <= 1e-11)) fail_msg("%s, %s: %g", list.t[i]->name, d->name, error);
+        if (!(error <= 1e-11)) fail_msg("%s, %s: %g", list.table[i]->name, d->name, error);
         cross += table_evals(d, OP_C) > 0;
         seen += relative_distance(with, x, ROWS * V) > 1e-3;
     }
     assert_true(cross > 40 && seen + 1 == cross); /* rk2-tanh's gates begin at 0 */
-    schemes_free(&list);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------- */
@@ -263,8 +262,8 @@ TEST(a_decoder_without_its_source_is_the_language_model)
 TEST(gradients_agree_with_differences)
 {
     size_t tensors = 0;
-    for (size_t i = 0; i < decoders.n; i++) {
-        const Table *d = decoders.t[i], *e = encoders.t[i % encoders.n];
+    for (size_t i = 0; i < decoders.count; i++) {
+        const Table *d = decoders.table[i], *e = encoders.table[i % encoders.count];
         int depth = d->past_y > d->past_k ? d->past_y : d->past_k;
         tensors += check_gradients(e, d,
                                    options(e->past_y || e->past_k || e->dense ? 2 : 1,

@@ -69,13 +69,13 @@ TEST(plans_are_schemes)
     Table *one[2] = {scheme("heun"), scheme("transformer-decoder")};
     size_t checked = 0;
     for (int k = 0; k < 2; k++) {
-        Schemes list = schemes_of(names[k]);
-        for (size_t i = 0; i < list.n; i++, checked++) {
-            const Table *encoder = k ? one[0] : list.t[i], *decoder = k ? list.t[i] : one[1];
+        OWN_TABLES list = schemes_of(names[k]);
+        for (size_t i = 0; i < list.count; i++, checked++) {
+            const Table *encoder = k ? one[0] : list.table[i],
+                        *decoder = k ? list.table[i] : one[1];
             double e = apart(encoder, decoder, RIGHT);
             if (!(e <= rounding)) fail_msg("%s + %s: %g", encoder->name, decoder->name, e);
         }
-        schemes_free(&list);
     }
     assert_true(checked > 60);
     for (int k = 0; k < 2; k++) table_free(one[k]);

@@ -34,30 +34,14 @@ static inline int bridged_open(const char *more)
     return more && scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0;
 }
 
-typedef struct {
-    Table **t;
-    size_t n;
-} Schemes;
-
-static inline Schemes schemes_of(const char *names)
+static inline Tables schemes_of(const char *names)
 {
-    Schemes s;
-    if (zoo_list(&zoo, names, "euler", &s.t, &s.n) != 0) fail_msg("%s", error_text());
-    return s;
-}
-
-static inline void schemes_free(Schemes *s)
-{
-    for (size_t i = 0; i < s->n; i++) table_free(s->t[i]);
-    memory_free(s->t);
-    *s = (Schemes){0};
+    return listed(names, "euler");
 }
 
 static inline Table *euler_named(const char *name)
 {
-    Table *t;
-    if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s: %s", name, error_text());
-    return t;
+    return named(name, "euler");
 }
 
 static inline BridgeOptions options(size_t above, size_t layers)
