@@ -114,7 +114,7 @@ static int build(Model *m, const Table *t, size_t substeps, Model **out)
     TRY(bridge_plan(t, &o, &plan));
     TRY(model_new(model_config(m), plan, model_backend(m), 0, out));
     int code = copy_weights(m, *out);
-    if (code != 0) model_free(*out);
+    if (code != 0) model_free(*out), *out = NULL;
     return code;
 }
 

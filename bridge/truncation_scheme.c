@@ -16,8 +16,7 @@ void scheme_free(Scheme *s)
     s->pair = memory_free(s->pair);
 }
 
-/* Removes slopes of L's later parts; those of its first part become L's slopes. */
-static void join_row(const int *map, Row *r)
+void row_map(const int *map, Row *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->terms; i++) {
@@ -50,15 +49,16 @@ static void drop_points(Table *t)
     t->points = kept;
 }
 
-/* Turns a table over L into a frozen one over F for L: two or three evaluations become one. */
+/* Turns a table over L into a frozen one over F for L: two or three evaluations become one, with the slopes of the
+ * first. */
 static int join_parts(Table *t)
 {
     int *map = memory_new(t->evals, sizeof *map);
     if (!map) return ERR_MEMORY;
-    for (size_t e = 0; e < t->evals; e++) map[e] = TABLE_STATE - 1;
+    for (size_t e = 0; e < t->evals; e++) map[e] = ROW_DROPS;
     for (size_t i = 0; i < t->stages; i++) map[t->stage[i].eval] = (int)i;
-    for (size_t p = 0; p < t->points; p++) join_row(map, &t->point[p].row);
-    join_row(map, &t->update);
+    for (size_t p = 0; p < t->points; p++) row_map(map, &t->point[p].row);
+    row_map(map, &t->update);
     for (size_t i = 0; i < t->stages; i++) {
         int point = t->eval[t->stage[i].eval].point;
         t->eval[i] = (Eval){.op = OP_F, .set = 1, .point = point, .stage = (int)i};

@@ -31,24 +31,6 @@ static int is_colour(const Eval *e, const Eval *c)
     return e->op == c->op && e->set == c->set;
 }
 
-/* Keeps only the states and the slopes of x and y. */
-static void restrict_row(const Table *t, Row *r, const Eval *x, const Eval *y)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < r->terms; i++) {
-        int e = r->term[i].eval;
-        int keep = e == TABLE_STATE || is_colour(&t->eval[e], x) || is_colour(&t->eval[e], y);
-        if (keep && kept != i) {
-            Term swap = r->term[kept];
-            r->term[kept] = r->term[i];
-            r->term[i] = swap;
-        }
-        kept += (size_t)keep;
-    }
-    for (size_t i = kept; i < r->terms; i++) mpq_clear(r->term[i].c);
-    r->terms = kept;
-}
-
 /* Computes the weight of a colour in the field: the scheme's share of it times the operator's weight. */
 static void field_weight(const Table *t, const Eval *c, mpq_t out)
 {
@@ -68,13 +50,18 @@ static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
     const Table *t = s->table;
     Eval x = colour(t, i), y = colour(t, j);
     double c[6];
-    Table *pair = table_copy(t);
-    if (!pair) return ERR_MEMORY;
-    for (size_t p = 0; p < t->points; p++) restrict_row(t, &pair->point[p].row, &x, &y);
-    restrict_row(t, &pair->update, &x, &y);
+    int *map = memory_new(t->evals, sizeof *map);
+    Table *pair = map ? table_copy(t) : NULL;
+    if (!pair) return memory_free(map), ERR_MEMORY;
+    for (size_t e = 0; e < t->evals; e++) {
+        int of_x = is_colour(&t->eval[e], &x), keep = of_x || is_colour(&t->eval[e], &y);
+        map[e] = keep ? (int)e : ROW_DROPS;
+        pair->eval[e].op = of_x ? OP_F : OP_G;
+    }
+    for (size_t p = 0; p < t->points; p++) row_map(map, &pair->point[p].row);
+    row_map(map, &pair->update);
+    memory_free(map);
     pair->colours = 2;
-    for (size_t e = 0; e < t->evals; e++)
-        pair->eval[e].op = is_colour(&t->eval[e], &x) ? OP_F : OP_G;
     field_weight(t, &x, pair->weight[OP_F]);
     field_weight(t, &y, pair->weight[OP_G]);
     if (i == j) mpq_set_ui(pair->weight[OP_G], 0, 1);

@@ -72,6 +72,9 @@ struct Truncator {
 /* truncation_scheme.c. Finds a scheme in the cache or prepares it; borrowed until the next one is prepared. */
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
+/* Gives the slope of evaluation e the number map[e], or takes it out of the row. */
+enum { ROW_DROPS = TABLE_STATE - 1 };
+void row_map(const int *map, Row *r);
 
 /* truncation_flow.c. flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
  * time it covers. */

@@ -18,12 +18,8 @@
 #include "studies/bench/bench.h"
 
 enum { EPOCH = 100 /* batches, about as many as Multi30k has with 4,096 tokens each */ };
-enum {
-    SHORTEST = 5,
-    LEAST_MORE = -6,
-    FEWEST = 3,
-    FIRST_WORD = 2 /* 0 is <eos>, 1 is a peer's padding */
-};
+enum { SHORTEST = 5, LEAST_MORE = -6, FEWEST = 3 };
+enum { FIRST_WORD = 2 /* 0 is <eos>, 1 is a peer's padding */ };
 static const int source_share[] = {1,  6,  23, 48, 71, 92, 105, 104, 98, 90, 76, 61, 51, 41, 32,
                                    24, 20, 14, 11, 8,  6,  5,   3,   3,  2,  1,  1,  1,  1,  1};
 static const int more_share[] = {10, 13, 28, 62, 120, 187, 199, 143, 95, 61, 35, 21, 12, 7, 4, 3};

@@ -8,7 +8,7 @@
 
 enum { TOKENS = 6, LAYERS = 6 };
 
-static Schemes schemes;
+static Tables schemes;
 
 /* Schemes that no zoo has: a two-step Runge-Kutta method, one with learned products in its arguments, sets of both
  * operators, times, a dense scheme with two slopes. */
@@ -38,7 +38,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&schemes);
+    tables_free(&schemes);
     return zoo_end(state);
 }
 
@@ -87,13 +87,12 @@ static const double rounding = 1e-10;
 static void check_plan(const Table *t, size_t span, const double *x, double *y)
 {
     double b[TOKENS * D], scale = 1;
-    Model *m = build(t, LAYERS, 0.2, span);
+    OWN_MODEL *m = build(t, LAYERS, 0.2, span);
     assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
     step_layers(t, m, x, b);
     for (size_t k = 0; k < TOKENS * D; k++) scale = fmax(scale, fabs(b[k]));
     double e = distance(y, b, TOKENS * D) / scale;
     if (!(e <= rounding)) fail_msg("%s: plan and stepper differ by %g", t->name, e);
-    model_free(m);
 }
 
 /* Plans are their schemes, with spans and without. The fields of a layer see as far as its spans. Other parameters are
@@ -103,12 +102,12 @@ TEST(test_plan_is_scheme)
     double x[TOKENS * D], y[TOKENS * D], all[TOKENS * D];
     size_t differ = 0;
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        check_plan(schemes.t[i], 0, x, all);
-        check_plan(schemes.t[i], 4, x, y);
+    for (size_t i = 0; i < schemes.count; i++) {
+        check_plan(schemes.table[i], 0, x, all);
+        check_plan(schemes.table[i], 4, x, y);
         differ += distance(y, all, TOKENS * D) > 1e-3;
     }
-    assert_true(2 * differ > schemes.n); /* no attention, or gates begin at 0: no difference */
+    assert_true(2 * differ > schemes.count); /* no attention, or gates begin at 0: no difference */
 }
 
 /* The control: the same comparison sees any one coefficient of the table changed by 1e-6. */
@@ -116,9 +115,9 @@ TEST(test_plan_control)
 {
     double x[TOKENS * D], a[TOKENS * D], b[TOKENS * D];
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        Table *t = table_copy(schemes.t[i]);
-        Model *m = build(schemes.t[i], LAYERS, 0.2, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_TABLE *t = table_copy(schemes.table[i]);
+        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0.2, 0);
         mpq_t off, value;
         mpq_inits(off, value, NULL);
         mpq_set_ui(off, 1000001, 1000000);
@@ -133,8 +132,6 @@ TEST(test_plan_control)
         if (distance(a, b, TOKENS * D) <= 100 * rounding)
             fail_msg("%s: a changed coefficient went unseen", t->name);
         mpq_clears(off, value, NULL);
-        table_free(t);
-        model_free(m);
     }
 }
 
@@ -164,23 +161,23 @@ TEST(test_zero_is_identity)
     mpq_t sum;
     mpq_init(sum);
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        Model *m = build(schemes.t[i], LAYERS, 0, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0, 0);
         make_constant(m, 0);
         assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
-        int only_y = state_weights(schemes.t[i], &schemes.t[i]->update, sum);
+        int only_y = state_weights(schemes.table[i], &schemes.table[i]->update, sum);
         if (mpq_cmp_ui(sum, 1, 1) != 0) {
             assert_true(distance(x, y, TOKENS * D) >
                         0.5); /* the released forms multiply the state */
             scaled++;
         } else if (only_y) {
-            if (memcmp(x, y, sizeof x) != 0) fail_msg("%s: not the identity", schemes.t[i]->name);
+            if (memcmp(x, y, sizeof x) != 0)
+                fail_msg("%s: not the identity", schemes.table[i]->name);
             exact++;
         } else {
             assert_true(distance(x, y, TOKENS * D) <= 1e-13);
             rounded++;
         }
-        model_free(m);
     }
     mpq_clear(sum);
     assert_true(exact > 40 && rounded >= 3 && scaled == 2);
@@ -193,9 +190,9 @@ TEST(test_constant_shifts)
     mpq_t sum, w;
     mpq_inits(sum, w, NULL);
     fill_state(x);
-    for (size_t i = 0; i < schemes.n; i++) {
-        Table *t = table_start(schemes.t[i], 0);
-        Model *m = build(schemes.t[i], 1, 0, 0);
+    for (size_t i = 0; i < schemes.count; i++) {
+        OWN_TABLE *t = table_start(schemes.table[i], 0);
+        OWN_MODEL *m = build(schemes.table[i], 1, 0, 0);
         double shift = 0;
         state_weights(t, &t->update, sum);
         double keep = mpq_get_d(sum);
@@ -208,8 +205,6 @@ TEST(test_constant_shifts)
         for (size_t k = 0; k < TOKENS * D; k++)
             if (!(fabs(y[k] - keep * x[k] - shift) <= 1e-13))
                 fail_msg("%s: shift %g, not %g", t->name, y[k] - x[k], shift);
-        model_free(m);
-        table_free(t);
     }
     mpq_clears(sum, w, NULL);
 }
@@ -224,9 +219,8 @@ TEST(test_equal_parameters)
     BridgeOptions o = options(0, 2);
     o.match = MATCH_PARAMETERS;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        Plan *p = plan_named(NULL, same[i], o);
+        OWN_PLAN *p = plan_named(NULL, same[i], o);
         assert_int_equal(matrix_numbers(p, SIDE_TARGET), 2 * (4 * D * D + 2 * D * INNER));
-        plan_free(p);
     }
     static const struct {
         const char *name, *solver;
@@ -238,27 +232,25 @@ TEST(test_equal_parameters)
                    {"lie-trotter", "exact", 2 * D, ""},
                    {"gauss4", "exact", 2 * D, "gauss4:fixed-point-3"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        Table *t;
+        OWN_TABLE *t = NULL;
         Plan *plan;
         o.inner = refused[i].inner;
         assert_int_equal(zoo_find(&zoo, refused[i].name, refused[i].solver, &t), 0);
         assert_int_equal(bridge_plan(t, &o, &plan), ERR_INPUT);
         assert_non_null(strstr(error_text(), refused[i].words));
-        table_free(t);
     }
 }
 
 /* A chain of sublayers costs two terms a link: looped:16 has 32 EVALs, and LINs of at most 3 terms. */
 TEST(test_chains_are_short)
 {
-    Plan *plan = plan_named(NULL, "looped:16", options(0, 1));
+    OWN_PLAN *plan = plan_named(NULL, "looped:16", options(0, 1));
     size_t evals = 0;
     for (size_t i = 0; i < plan->instrs; i++) {
         evals += plan->instr[i].op == PLAN_EVAL;
         assert_true(plan->instr[i].op != PLAN_LIN || plan->instr[i].terms <= 3);
     }
     assert_int_equal(evals, 32);
-    plan_free(plan);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------- */
@@ -267,8 +259,8 @@ TEST(test_chains_are_short)
 TEST(test_gradients)
 {
     size_t tensors = 0;
-    for (size_t i = 0; i < schemes.n; i++) {
-        const Table *t = schemes.t[i];
+    for (size_t i = 0; i < schemes.count; i++) {
+        const Table *t = schemes.table[i];
         int depth = t->past_y > t->past_k ? t->past_y : t->past_k;
         tensors += check_gradients(NULL, t, options(0, depth || t->dense ? (size_t)depth + 2 : 1));
     }
@@ -280,10 +272,8 @@ static Table *starved;
 static int job(void)
 {
     BridgeOptions o = options(0, 3);
-    Plan *plan;
-    int code = bridge_plan(starved, &o, &plan);
-    if (code == 0) plan_free(plan);
-    return code;
+    OWN_PLAN *plan = NULL;
+    return bridge_plan(starved, &o, &plan);
 }
 
 TEST(test_short_memory)

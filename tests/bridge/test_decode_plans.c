@@ -9,7 +9,7 @@
 
 enum { MOST = 8, LAYERS = 3 };
 
-static Schemes alone, decoders, encoders;
+static Tables alone, decoders, encoders;
 static size_t backends;
 static const Backend *backend[MOST];
 
@@ -31,9 +31,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&alone);
-    schemes_free(&decoders);
-    schemes_free(&encoders);
+    tables_free(&alone);
+    tables_free(&decoders);
+    tables_free(&encoders);
     return zoo_end(state);
 }
 
@@ -61,32 +61,33 @@ static double limit(const Backend *b)
 
 static void check(const Backend *b, const Table *e, const Table *d, int norm, double *most)
 {
-    Model *m = model_on(b, e, d, norm);
+    OWN_MODEL *m = model_on(b, e, d, norm);
     Batch x = tiny_batch_of(m);
     double far = decoded_distance(m, &x, NULL);
     if (!(far <= limit(b)))
         fail_msg("%s: %s, %s: %g", b->name, e ? e->name : "alone", d->name, far);
     *most = farther(*most, far);
-    model_free(m);
 }
 
 TEST(language_models)
 {
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < alone.n; k++) check(backend[i], NULL, alone.t[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alone.n, most);
+        for (size_t k = 0; k < alone.count; k++)
+            check(backend[i], NULL, alone.table[k], NORM_PRE, &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, alone.count, most);
     }
 }
 
 TEST(decoders_of_the_zoo)
 {
-    assert_true(tested_prefix || decoders.n > 50);
+    assert_true(tested_prefix || decoders.count > 50);
     for (size_t i = 0; i < backends; i++) {
         double most = 0;
-        for (size_t k = 0; k < decoders.n; k++)
-            check(backend[i], encoders.t[k % encoders.n], decoders.t[k], NORM_PRE, &most);
-        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders.n, most);
+        for (size_t k = 0; k < decoders.count; k++)
+            check(backend[i], encoders.table[k % encoders.count], decoders.table[k], NORM_PRE,
+                  &most);
+        print_message("# %s: %zu schemes, at most %.1e\n", backend[i]->name, decoders.count, most);
     }
 }
 
@@ -95,13 +96,11 @@ TEST(post_norm)
     static const char *const name[] = {"transformer", "macaron", "word:ssff"};
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
-            Table *t = euler_named(name[k]), *d;
+            OWN_TABLE *t = euler_named(name[k]), *d = NULL;
             double most = 0;
             assert_int_equal(zoo_find_decoder(&zoo, name[k], "euler", &d), 0);
             check(backend[i], NULL, t, NORM_POST, &most);
             check(backend[i], t, d, NORM_POST, &most);
-            table_free(t);
-            table_free(d);
         }
 }
 
@@ -163,18 +162,16 @@ TEST(a_cache_for_each_slot_is_wrong)
     size_t several = 0;
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < 2 * sizeof name / sizeof *name; k++) {
-            Table *d;
+            OWN_TABLE *d = NULL;
             int pair = k % 2;
             assert_int_equal((pair ? zoo_find_decoder : zoo_find)(&zoo, name[k / 2], "euler", &d),
                              0);
-            Model *m = model_on(backend[i], pair ? encoders.t[0] : NULL, d, NORM_PRE);
+            OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL, d, NORM_PRE);
             Batch x = tiny_batch_of(m);
             double far = decoded_distance(m, &x, by_slot);
             if (stages(m) ? !(far > 1e-2) : !(far <= limit(backend[i])))
                 fail_msg("%s, %s: %g", backend[i]->name, d->name, far);
             several += (size_t)stages(m);
-            model_free(m);
-            table_free(d);
         }
     assert_int_equal(several, 3 * 2 * backends);
 }
@@ -185,13 +182,12 @@ TEST(wrong_rows_are_seen)
     for (size_t i = 0; i < backends; i++)
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
             for (int pair = 0; pair < 2; pair++) {
-                Model *m = model_on(backend[i], pair ? encoders.t[0] : NULL,
-                                    pair ? decoders.t[0] : alone.t[0], NORM_PRE);
+                OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL,
+                                        pair ? decoders.table[0] : alone.table[0], NORM_PRE);
                 Batch x = tiny_batch_of(m);
                 assert_true(decoded_distance(m, &x, NULL) <= limit(backend[i]));
                 double far = decoded_distance(m, &x, wrong[k]);
                 if (!(far > 1e-3)) fail_msg("%s, mistake %zu: %g", backend[i]->name, k, far);
-                model_free(m);
             }
 }
 

@@ -15,7 +15,7 @@ enum { LAYERS = 3, STEPS = 10, MOST = 8 };
 
 static const Backend *cpu, *device[MOST];
 static size_t devices;
-static Schemes schemes; /* the last are decoders */
+static Tables schemes; /* the last are decoders */
 static Table *encoder;
 
 static int set_up(void **state)
@@ -34,7 +34,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    schemes_free(&schemes);
+    tables_free(&schemes);
     table_free(encoder);
     return zoo_end(state);
 }
@@ -52,8 +52,8 @@ static Model *model_of(const Backend *b, const Table *t)
 /* Makes a scheme's model or, after all schemes, one of tiny_ends. */
 static Model *model_at(const Backend *b, size_t k)
 {
-    if (k < schemes.n) return model_of(b, schemes.t[k]);
-    const TinyEnds *e = &tiny_ends[k - schemes.n];
+    if (k < schemes.count) return model_of(b, schemes.table[k]);
+    const TinyEnds *e = &tiny_ends[k - schemes.count];
     ModelConfig c = tiny_ends_config(e);
     Model *m;
     if (model_new(&c, tiny_ends_plan(e), b, 1, &m) != 0) fail_msg("%s: %s", e->name, error_text());
@@ -65,9 +65,9 @@ static Model *model_at(const Backend *b, size_t k)
  * last. */
 static size_t tried(size_t i, size_t step)
 {
-    size_t of_schemes = (schemes.n + step - 1) / step;
+    size_t of_schemes = (schemes.count + step - 1) / step;
     if (i < of_schemes) return i * step;
-    return tiny_ends[i - of_schemes].name ? schemes.n + i - of_schemes : SIZE_MAX;
+    return tiny_ends[i - of_schemes].name ? schemes.count + i - of_schemes : SIZE_MAX;
 }
 
 static double rounding(const Backend *b)
@@ -99,12 +99,9 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
     double mean[2];
     assert_int_equal(model_gradient(m, &batch, step, &mean[0]), 0);
     assert_int_equal(model_gradient(r, &batch, other, &mean[1]), 0);
-    double *x = tiny_get(m, model_grad(m), 0, model_size(m));
-    double *y = tiny_get(r, model_grad(r), 0, model_size(r));
-    double d = scaled_distance(x, y, model_size(m));
-    memory_free(x);
-    memory_free(y);
-    return fmax(d, scaled_distance(&mean[0], &mean[1], 1));
+    OWN_REALS *x = tiny_get(m, model_grad(m), 0, model_size(m));
+    OWN_REALS *y = tiny_get(r, model_grad(r), 0, model_size(r));
+    return fmax(scaled_distance(x, y, model_size(m)), scaled_distance(&mean[0], &mean[1], 1));
 }
 
 /* Every scheme agrees on the first backend. The others, which differ from it in their products alone, take every
@@ -112,20 +109,18 @@ static double gradient_distance(Model *m, uint64_t step, Model *r, uint64_t othe
 TEST(every_scheme_agrees_with_the_processor)
 {
     if (devices == 0) skip();
-    for (size_t k = 0; k < schemes.n; k++) {
-        Model *r = model_of(cpu, schemes.t[k]);
+    for (size_t k = 0; k < schemes.count; k++) {
+        OWN_MODEL *r = model_of(cpu, schemes.table[k]);
         for (size_t i = 0; i < (k % 10 ? 1 : devices); i++) {
-            Model *m = model_of(device[i], schemes.t[k]);
+            OWN_MODEL *m = model_of(device[i], schemes.table[k]);
             double tol = rounding(device[i]), z = logit_distance(m, r);
             double g = gradient_distance(m, 4, r, 4);
             if (!(z <= tol && g <= tol))
                 fail_msg("%s, %s: logits differ by %g, gradients by %g", device[i]->name,
-                         schemes.t[k]->name, z, g);
+                         schemes.table[k]->name, z, g);
             if (k == 0 && tol < 0.01) /* other masks: a control */
                 assert_true(gradient_distance(m, 4, r, 5) > 10 * tol);
-            model_free(m);
         }
-        model_free(r);
     }
 }
 
@@ -154,14 +149,14 @@ static void train(Model *m, const char *order, size_t parts, Ranks *ranks, doubl
 /* Returns a language model's scheme, or a decoder's. */
 static const Table *first_or_last(int pair)
 {
-    return schemes.t[pair ? schemes.n - 1 : 0];
+    return schemes.table[pair ? schemes.count - 1 : 0];
 }
 
 static const char ten[] = "aaaaaaaaaa", *const orders[] = {"aaaaaa", "aabbba", "ababab", "acbcca"};
 
 static void ten_steps(const Table *t)
 {
-    Model *r = model_of(cpu, t);
+    OWN_MODEL *r = model_of(cpu, t);
     double want[STEPS], got[STEPS];
     train(r, ten, 1, NULL, want);
     for (size_t i = 0; i < devices; i++) {
@@ -169,7 +164,7 @@ static void ten_steps(const Table *t)
          * another path there. */
         int pair = t->colours > 2;
         if (pair && device[i]->eps > 1e-3) continue;
-        Model *m = model_of(device[i], t);
+        OWN_MODEL *m = model_of(device[i], t);
         double tol = fmax(pair ? 1e-4 : 1e-5, (pair ? 8 : 4) * (device[i]->eps - 0x1p-24));
         train(m, ten, 1, NULL, got);
         for (int k = 0; k < STEPS; k++)
@@ -177,9 +172,7 @@ static void ten_steps(const Table *t)
                 fail_msg("%s: loss %.9g after step %d, not %.9g", device[i]->name, got[k], k + 1,
                          want[k]);
         assert_true(fabs(got[0] / want[STEPS - 1] - 1) > 0.01); /* it learns: a control */
-        model_free(m);
     }
-    model_free(r);
 }
 
 TEST(ten_steps_agree_with_the_processor)
@@ -230,7 +223,7 @@ static void compare_recorded(const Backend *b, size_t k, const char *order, size
 {
     Backend plain = *b, on = noted(b);
     plain.record = NULL;
-    Model *m = model_at(&on, k), *r = model_at(&plain, k);
+    OWN_MODEL *m = model_at(&on, k), *r = model_at(&plain, k);
     double x[STEPS] = {0}, y[STEPS] = {0};
     char calls[sizeof log_text], sums[sizeof log_text];
     size_t n = 0;
@@ -252,8 +245,6 @@ static void compare_recorded(const Backend *b, size_t k, const char *order, size
     }
     strcpy(log_text, calls);
     log_size = strlen(calls);
-    model_free(m);
-    model_free(r);
 }
 
 enum { ORDERS = sizeof orders / sizeof *orders };
@@ -270,8 +261,8 @@ TEST(recording_changes_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
-            for (size_t o = k < schemes.n ? 0 : ORDERS - 1; o < ORDERS; o++) {
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.count - 1)) != SIZE_MAX; t++)
+            for (size_t o = k < schemes.count ? 0 : ORDERS - 1; o < ORDERS; o++) {
                 compare_recorded(device[i], k, orders[o], 1, NULL);
                 assert_int_equal(log_size, replayable(orders[o]));
             }
@@ -286,10 +277,9 @@ TEST(rows_that_are_not_filled_up_are_seen)
         Backend b = noted(device[0]);
         double loss[STEPS];
         b.row_sizes = 0;
-        Model *m = model_at(&b, schemes.n + (size_t)(e - tiny_ends));
+        OWN_MODEL *m = model_at(&b, schemes.count + (size_t)(e - tiny_ends));
         train(m, order, 1, NULL, loss);
         assert_int_equal(log_size, replayable(order) - (e->adaptive || e->head.masked));
-        model_free(m);
     }
 }
 
@@ -298,7 +288,7 @@ TEST(recorded_parts_change_no_bit)
 {
     if (devices == 0) skip();
     for (size_t i = 0; i < devices; i++)
-        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.n - 1)) != SIZE_MAX; t++)
+        for (size_t t = 0, k; (k = tried_on(device[i], t, schemes.count - 1)) != SIZE_MAX; t++)
             compare_recorded(device[i], k, orders[(t + i) % ORDERS], 1 + t % 4, NULL);
 }
 
@@ -348,7 +338,7 @@ TEST(recorded_ranks_change_no_bit)
                        .push = double_push,
                        .wait = double_wait,
                        .abandon = no_abandon};
-            Model *m = model_at(device[i], k);
+            OWN_MODEL *m = model_at(device[i], k);
             size_t trainings = k == 0 ? 3 : 2;
             const char *order = orders[t % ORDERS];
             compare_recorded(device[i], k, order, 1 + k % 2, &r);
@@ -357,7 +347,6 @@ TEST(recorded_ranks_change_no_bit)
                 replays += *c == 'r';
                 within += *c == 'b' && c[1] == 'r';
             }
-            model_free(m);
         }
     assert_true(replays > 0 && within > 0);
 }
@@ -491,7 +480,7 @@ TEST(nothing_leaks)
     size_t before = memory_live();
     for (size_t i = 0; i < devices; i++) {
         double loss[STEPS];
-        Model *m = model_of(device[i], schemes.t[0]);
+        Model *m = model_of(device[i], schemes.table[0]);
         train(m, orders[1], 1, NULL, loss);
         assert_true(memory_live() > before);
         model_free(m);

@@ -8,7 +8,7 @@
 
 enum { ROWS = TINY_ROWS, V = TINY_VOCAB };
 
-static Schemes decoders, encoders;
+static Tables decoders, encoders;
 
 static int setup(void **state)
 {
@@ -22,8 +22,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    schemes_free(&decoders);
-    schemes_free(&encoders);
+    tables_free(&decoders);
+    tables_free(&encoders);
     return zoo_end(state);
 }
 
@@ -50,11 +50,11 @@ TEST(every_pair_has_a_plan)
     enum { ABOVE = 2, LAYERS = 3 };
     BridgeOptions o = options(ABOVE, LAYERS);
     size_t several = 0;
-    assert_true(decoders.n > 50);
-    for (size_t i = 0; i < decoders.n; i++)
-        for (size_t j = 0; j < encoders.n; j++) {
-            const Table *d = decoders.t[i], *e = encoders.t[j];
-            Plan *p = plan_of(e, d, o);
+    assert_true(decoders.count > 50);
+    for (size_t i = 0; i < decoders.count; i++)
+        for (size_t j = 0; j < encoders.count; j++) {
+            const Table *d = decoders.table[i], *e = encoders.table[j];
+            OWN_PLAN *p = plan_of(e, d, o);
             size_t cross = plan_evals(p, SLOT_CROSS), sets = (size_t)table_sets(d, OP_C);
             if (cross != LAYERS * table_evals(d, OP_C))
                 fail_msg("%s: %zu cross-attentions", d->name, cross);
@@ -74,17 +74,15 @@ TEST(every_pair_has_a_plan)
                 memory = p->instr[k].term[0].x;
             }
             several += cross > count_keys(p);
-            plan_free(p);
         }
-    assert_true(several > encoders.n); /* stages that share their keys */
+    assert_true(several > encoders.count); /* stages that share their keys */
 }
 
 TEST(as_many_encoder_layers_as_layers)
 {
     BridgeOptions o = options(0, 3);
-    Plan *p = plan_named("transformer", "transformer-decoder", o);
+    OWN_PLAN *p = plan_named("transformer", "transformer-decoder", o);
     assert_int_equal(p->layers[SIDE_SOURCE], 3);
-    plan_free(p);
 }
 
 /* The plans are those written out by hand in tests/lib, where they are compared with a second reading in plain
@@ -95,8 +93,9 @@ TEST(transformers_are_as_written)
         BridgeOptions o = options(1, 1);
         o.norm = post ? NORM_POST : NORM_PRE;
         o.inner = TINY_INNER;
-        Plan *p = plan_named("transformer", "transformer-decoder", o), *q = tiny_transformer(post);
-        Plan *r = plan_named("transformer", "word:csf", o), *other = tiny_transformer(!post);
+        OWN_PLAN *p = plan_named("transformer", "transformer-decoder", o);
+        OWN_PLAN *r = plan_named("transformer", "word:csf", o);
+        OWN_PLAN *q = tiny_transformer(post), *other = tiny_transformer(!post);
         int same = -1;
         assert_int_equal(plan_same(p, q, &same), 0);
         assert_int_equal(same, 1);
@@ -104,22 +103,18 @@ TEST(transformers_are_as_written)
         assert_int_equal(same, 0);
         assert_int_equal(plan_same(p, other, &same), 0);
         assert_int_equal(same, 0);
-        Plan *list[] = {p, q, r, other};
-        for (int i = 0; i < 4; i++) plan_free(list[i]);
     }
 }
 
 static int refused(const char *e, const char *d, const char *solver, const BridgeOptions *o)
 {
-    Table *a, *b;
+    OWN_TABLE *a = NULL, *b = NULL;
     Plan *p = NULL;
-    size_t live = memory_live();
     assert_int_equal(zoo_find(&zoo, e, solver, &a), 0);
     assert_int_equal(zoo_find(&zoo, d, solver, &b), 0);
+    size_t live = memory_live();
     int code = bridge_plan_pair(a, b, o, &p);
     assert_null(p);
-    table_free(a);
-    table_free(b);
     assert_int_equal(memory_live(), live);
     return code;
 }
@@ -142,10 +137,9 @@ TEST(wrong_colours_are_refused)
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
     o = options(1, 0);
     assert_int_equal(refused("transformer", "transformer-decoder", "euler", &o), ERR_INPUT);
-    Table *t = euler_named("transformer-decoder"); /* language models have no source */
+    OWN_TABLE *t = euler_named("transformer-decoder"); /* language models have no source */
     Plan *p = NULL;
     assert_int_equal(bridge_plan(t, &o, &p), ERR_INPUT);
-    table_free(t);
 }
 
 /* ---- post-norm -------------------------------------------------------------------------------------- */
@@ -162,9 +156,9 @@ TEST(post_pairs_are_normed_sub_steps)
     o.norm = NORM_POST;
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (size_t j = 0; j < sizeof name / sizeof *name; j++) {
-            Table *e = euler_named(name[i]), *d;
+            OWN_TABLE *e = euler_named(name[i]), *d = NULL;
             assert_int_equal(zoo_find_decoder(&zoo, name[j], "euler", &d), 0);
-            Plan *p = NULL;
+            OWN_PLAN *p = NULL;
             size_t norms = 0;
             int code = bridge_plan_pair(e, d, &o, &p);
             assert_int_equal(code, j < DECODERS ? 0 : ERR_INPUT);
@@ -174,9 +168,6 @@ TEST(post_pairs_are_normed_sub_steps)
                 assert_int_equal(norms, ABOVE * e->evals + LAYERS * d->evals);
                 assert_int_equal(count_slots(p, SIDE_SOURCE, SLOT_NORM), 0);
             }
-            plan_free(p);
-            table_free(e);
-            table_free(d);
         }
 }
 
@@ -193,11 +184,10 @@ TEST(sides_have_equal_parameters)
     o.match = MATCH_PARAMETERS;
     for (size_t i = 0; i < sizeof d / sizeof *d; i++)
         for (size_t j = 0; j < sizeof e / sizeof *e; j++) {
-            Plan *p = plan_named(e[j], d[i], o);
+            OWN_PLAN *p = plan_named(e[j], d[i], o);
             assert_int_equal(matrix_numbers(p, SIDE_SOURCE), 4 * D * D + 2 * D * o.inner);
             if (matrix_numbers(p, SIDE_TARGET) != 2 * (8 * D * D + 2 * D * o.inner))
                 fail_msg("%s: %zu numbers", d[i], matrix_numbers(p, SIDE_TARGET));
-            plan_free(p);
         }
     o.inner = 4 * D; /* att-ffn-att has one attention and one cross-attention more */
     assert_int_equal(refused("transformer", "att-ffn-att-decoder", "euler", &o), ERR_INPUT);
@@ -208,7 +198,7 @@ TEST(sides_have_equal_parameters)
 
 static double *logits(Model *m, const Batch *b)
 {
-    double *z = memory_new(b->N * V, sizeof *z);
+    double *z = numbers(b->N * V);
     assert_int_equal(model_logits(m, b, z), 0);
     return z;
 }
@@ -224,9 +214,8 @@ static void copy_decoder(Model *alone, Model *pair)
         snprintf(name, sizeof name, "%s%s", layer ? "decoder." : "", p[i].name);
         const Param *q = model_find(pair, name);
         if (!q || q->size != p[i].size) fail_msg("no %s", name);
-        double *x = tiny_tensor(pair, name);
+        OWN_REALS *x = tiny_tensor(pair, name);
         f64->put(backend_at(f64, model_data(alone), p[i].offset), x, q->size);
-        memory_free(x);
     }
 }
 
@@ -246,33 +235,25 @@ TEST(a_decoder_without_its_source_is_the_language_model)
     enum { LAYERS = 3 };
     BridgeOptions o = options(1, LAYERS);
     size_t seen = 0, cross = 0;
-    Table *e = euler_named("transformer");
-    Schemes list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
-    for (size_t i = 0; i < list.n; i++) {
-        Table *d;
-        if (zoo_find_decoder(&zoo, list.t[i]->name, "euler", &d) != 0)
-            fail_msg("%s: %s", list.t[i]->name, error_text());
-        Model *pair = shaken(plan_of(e, d, o), tiny_config(), 0.2, 0, 0),
-              *alone = shaken(plan_of(NULL, list.t[i], o), tiny_config(), 0, 0, 0);
+    OWN_TABLE *e = euler_named("transformer");
+    OWN_TABLES list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
+    for (size_t i = 0; i < list.count; i++) {
+        OWN_TABLE *d = NULL;
+        if (zoo_find_decoder(&zoo, list.table[i]->name, "euler", &d) != 0)
+            fail_msg("%s: %s", list.table[i]->name, error_text());
+        OWN_MODEL *pair = shaken(plan_of(e, d, o), tiny_config(), 0.2, 0, 0),
+                  *alone = shaken(plan_of(NULL, list.table[i], o), tiny_config(), 0, 0, 0);
         copy_decoder(alone, pair);
         Batch b = tiny_batch_of(pair), text = tiny_batch_of(alone);
-        double *x = logits(alone, &text), *with = logits(pair, &b);
+        OWN_REALS *x = logits(alone, &text), *with = logits(pair, &b);
         silence_cross(pair);
-        double *y = logits(pair, &b);
+        OWN_REALS *y = logits(pair, &b);
         double error = relative_distance(y, x, ROWS * V);
-        if (!(error <= 1e-11)) fail_msg("%s, %s: %g", list.t[i]->name, d->name, error);
+        if (!(error <= 1e-11)) fail_msg("%s, %s: %g", list.table[i]->name, d->name, error);
         cross += table_evals(d, OP_C) > 0;
         seen += relative_distance(with, x, ROWS * V) > 1e-3;
-        memory_free(x);
-        memory_free(y);
-        memory_free(with);
-        model_free(pair);
-        model_free(alone);
-        table_free(d);
     }
     assert_true(cross > 40 && seen + 1 == cross); /* rk2-tanh's gates begin at 0 */
-    schemes_free(&list);
-    table_free(e);
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------- */
@@ -281,19 +262,17 @@ TEST(a_decoder_without_its_source_is_the_language_model)
 TEST(gradients_agree_with_differences)
 {
     size_t tensors = 0;
-    for (size_t i = 0; i < decoders.n; i++) {
-        const Table *d = decoders.t[i], *e = encoders.t[i % encoders.n];
+    for (size_t i = 0; i < decoders.count; i++) {
+        const Table *d = decoders.table[i], *e = encoders.table[i % encoders.count];
         int depth = d->past_y > d->past_k ? d->past_y : d->past_k;
         tensors += check_gradients(e, d,
                                    options(e->past_y || e->past_k || e->dense ? 2 : 1,
                                            depth || d->dense ? (size_t)depth + 1 : 1));
     }
-    Table *e = euler_named("macaron"), *d = euler_named("macaron-decoder");
+    OWN_TABLE *e = euler_named("macaron"), *d = euler_named("macaron-decoder");
     BridgeOptions o = options(1, 1);
     o.norm = NORM_POST;
     tensors += check_gradients(e, d, o);
-    table_free(e);
-    table_free(d);
     print_message("# %zu gradients checked\n", tensors);
 }
 
@@ -302,10 +281,8 @@ static Table *memory_encoder, *memory_decoder;
 static int job(void)
 {
     BridgeOptions o = options(1, 2);
-    Plan *p = NULL;
-    int code = bridge_plan_pair(memory_encoder, memory_decoder, &o, &p);
-    plan_free(p);
-    return code;
+    OWN_PLAN *p = NULL;
+    return bridge_plan_pair(memory_encoder, memory_decoder, &o, &p);
 }
 
 TEST(short_of_memory)

@@ -12,7 +12,7 @@ static const char more[] = MORE_SCHEMES
     "k6 = G(y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4 + 1/2*k5)\n"
     "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4 + 1/2*k5 + 1/2*k6\n";
 
-static Schemes alone, decoders;
+static Tables alone, decoders;
 
 static int set_up(void **state)
 {
@@ -25,8 +25,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    schemes_free(&alone);
-    schemes_free(&decoders);
+    tables_free(&alone);
+    tables_free(&decoders);
     return zoo_end(state);
 }
 
@@ -166,9 +166,8 @@ TEST(one_coefficient)
     };
     Plan *p[3];
     for (int i = 0; i < 3; i++) {
-        Table *t = scheme_of_text(text[i]);
+        OWN_TABLE *t = scheme_of_text(text[i]);
         p[i] = plan_of(NULL, t, options(0, 2));
-        table_free(t);
     }
     assert_true(same_plans(p[0], p[1]));
     assert_false(same_plans(p[0], p[2]));
@@ -202,19 +201,19 @@ static int same_slots(const Plan *a, const Plan *b)
 
 /* Checks that plan_same and the numbers agree on every two schemes with the same sublayers: 1e-9 is rounding (40 layers'
  * worth of 1e-16 each, grown by state weights of at most 65/24 a layer), 1e-6 is not. */
-static void compare_all(const Table *e, const Schemes *s)
+static void compare_all(const Table *e, const Tables *s)
 {
     enum { LOGITS = TINY_ROWS * TINY_VOCAB };
-    Model **m = calloc(s->n, sizeof *m);
-    double(*z)[LOGITS] = calloc(s->n, sizeof *z);
+    Model **m = calloc(s->count, sizeof *m);
+    double(*z)[LOGITS] = calloc(s->count, sizeof *z);
     size_t same = 0, different = 0;
     assert_true(m && z);
-    for (size_t i = 0; i < s->n; i++) {
-        m[i] = shaken(plan_of(e, s->t[i], options(1, 2)), tiny_config(), 0.3, 1, 0);
+    for (size_t i = 0; i < s->count; i++) {
+        m[i] = shaken(plan_of(e, s->table[i], options(1, 2)), tiny_config(), 0.3, 1, 0);
         Batch b = tiny_batch_of(m[i]);
         assert_int_equal(model_logits(m[i], &b, z[i]), 0);
     }
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->count; i++)
         for (size_t j = 0; j < i; j++) {
             int told = same_plans(model_plan(m[i]), model_plan(m[j]));
             if (!same_slots(model_plan(m[i]), model_plan(m[j]))) {
@@ -223,23 +222,23 @@ static void compare_all(const Table *e, const Schemes *s)
             }
             double d = relative_distance(z[i], z[j], LOGITS);
             if (told ? !(d <= 1e-9) : !(d >= 1e-6))
-                fail_msg("%s and %s: told %d, distance %g", s->t[i]->name, s->t[j]->name, told, d);
+                fail_msg("%s and %s: told %d, distance %g", s->table[i]->name, s->table[j]->name,
+                         told, d);
             same += (size_t)told;
             different += (size_t)!told;
         }
     print_message("# %zu told the same, %zu different\n", same, different);
     assert_true(same >= 4 && different >= 100);
-    for (size_t i = 0; i < s->n; i++) model_free(m[i]);
+    for (size_t i = 0; i < s->count; i++) model_free(m[i]);
     free(m);
     free(z);
 }
 
 TEST(told_the_same_as_the_numbers)
 {
-    Table *e = euler_named("transformer");
+    OWN_TABLE *e = euler_named("transformer");
     compare_all(NULL, &alone);
     compare_all(e, &decoders);
-    table_free(e);
 }
 
 /* ---- folded plans, changed plans ----------------------------------------------------------------- */
@@ -261,34 +260,30 @@ static int nudge(Plan *p, size_t n, double by)
  * many numbers were seen. */
 static size_t check_folded(const Table *e, const Table *d)
 {
-    Plan *p = plan_of(e, d, options(2, 3)), *folded;
+    OWN_PLAN *p = plan_of(e, d, options(2, 3)), *folded = NULL;
     size_t seen = 0;
     assert_int_equal(plan_fold(p, &folded), 0);
     assert_int_equal(plan_check(folded), 0);
     if (!same_plans(p, folded)) fail_msg("%s is not its folded self", d->name);
-    plan_free(folded);
     for (size_t n = 0; n < 400; n += 7) {
-        Plan *q;
+        OWN_PLAN *q = NULL;
         assert_int_equal(plan_fold(p, &q), 0);
         int there = nudge(q, n, 1e-6);
         seen += there && !same_plans(p, q);
-        plan_free(q);
         if (!there) break;
     }
-    plan_free(p);
     return seen;
 }
 
 TEST(folded)
 {
-    Schemes encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,"
-                                  "word:ssff,polynet");
+    OWN_TABLES encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,"
+                                     "word:ssff,polynet");
     size_t seen = 0;
-    for (size_t i = 0; i < alone.n; i++) check_folded(NULL, alone.t[i]);
-    for (size_t i = 0; i < decoders.n; i++)
-        seen += check_folded(encoders.t[i % encoders.n], decoders.t[i]);
-    assert_true(seen > 8 * decoders.n);
-    schemes_free(&encoders);
+    for (size_t i = 0; i < alone.count; i++) check_folded(NULL, alone.table[i]);
+    for (size_t i = 0; i < decoders.count; i++)
+        seen += check_folded(encoders.table[i % encoders.count], decoders.table[i]);
+    assert_true(seen > 8 * decoders.count);
 }
 
 /* However deep a plan is, a change far inside is seen, and roundings do not grow. rk4-released multiplies the
@@ -368,7 +363,7 @@ static int stops_at(void *arg, const PlanInstr *in)
 TEST(each_once_in_order)
 {
     static PlanOp *const op[PLAN_OPS] = {stops_at, stops_at, stops_at, stops_at};
-    Plan *p = plan_named(NULL, "rk2-gate", options(0, 2));
+    OWN_PLAN *p = plan_named(NULL, "rk2-gate", options(0, 2));
     const int most[] = {(int)p->instrs, 3};
     for (int i = 0; i < 2; i++) {
         int left = most[i];
@@ -377,7 +372,6 @@ TEST(each_once_in_order)
     }
     int left = most[0] + 1;
     assert_int_equal(plan_walk(p, op, &left), 0);
-    plan_free(p);
 }
 
 static Plan *one, *other;

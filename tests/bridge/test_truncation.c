@@ -10,7 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "tests/lib/layers.h"
-#include "tests/lib/schemes.h"
+#include "tests/lib/owned.h"
 
 enum { D = 4, FAR = 40 };
 
@@ -131,12 +131,11 @@ static double closed_error(const Table *t, const double w[2], double h, const do
     Turning r;
     System s = {.n = 1, .d = D, .field = {turn_F, turn_G}, .context = &r};
     double axis[3], past[16][D], y[D], end[D], sum = 0;
-    Stepper *st;
-    Table *frozen = table_freeze(t);
+    OWN_TABLE *frozen = table_freeze(t);
+    OWN_STEPPER *st = stepper(frozen, &s);
     rotation(axis_F, r.A[OP_F]);
     rotation(axis_G[0], r.A[OP_G]);
     for (int i = 0; i < 3; i++) axis[i] = w[0] * axis_F[i] + w[1] * axis_G[0][i];
-    assert_int_equal(stepper_new(frozen, &s, &st), 0);
     int history = stepper_history(st);
     assert_true(history <= 16);
     for (int j = 0; j < history; j++) exact(axis, (history - 1 - j) * h, y0, past[j]);
@@ -148,8 +147,6 @@ static double closed_error(const Table *t, const double w[2], double h, const do
         double e = stepper_state(st)[i] - end[i];
         sum += e * e;
     }
-    stepper_free(st);
-    table_free(frozen);
     return sqrt(sum / D);
 }
 
@@ -172,17 +169,14 @@ static double own_speed(const Table *t, int op)
 {
     double on[2] = {op == OP_F, op == OP_G}, after[2], past[16], y = 0;
     System s = {.n = 1, .d = 1, .field = {constant, constant_G}, .param = on};
-    Stepper *st;
-    Table *frozen = table_freeze(t);
+    OWN_TABLE *frozen = table_freeze(t);
     for (int speed = 0; speed < 2; speed++) {
-        assert_int_equal(stepper_new(frozen, &s, &st), 0);
+        OWN_STEPPER *st = stepper(frozen, &s);
         for (int j = 0; j < 16; j++) past[j] = -(j + 1) * speed;
         assert_int_equal(stepper_begin(st, 0, 1, &y, START_GIVEN, past), 0);
         assert_int_equal(stepper_step(st), 0);
         after[speed] = stepper_state(st)[0];
-        stepper_free(st);
     }
-    table_free(frozen);
     return after[0] / (1 - (after[1] - after[0]));
 }
 
@@ -212,11 +206,11 @@ static size_t check_near(const Truncation *t)
 TEST(test_known_flow)
 {
     static const int acts[] = {ACT_GELU, ACT_RELU};
-    Table *trained = layers_find("transformer");
+    OWN_TABLE *trained = layers_find("transformer");
     size_t judged = 0, other = 0;
     for (int a = 0; a < 2; a++) {
-        Model *m = turning(trained, acts[a]);
-        Truncator *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
+        OWN_MODEL *m = turning(trained, acts[a]);
+        OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
         for (size_t i = 0; i < layers_schemes; i++) {
             double w[2];
             Truncation t = measure(u, layers_scheme[i]);
@@ -233,12 +227,9 @@ TEST(test_known_flow)
             if (!(t.slope >= t.order + 0.7))
                 fail_msg("%s: slope %g of order %d", layers_scheme[i]->name, t.slope, t.order);
         }
-        truncator_free(u);
-        model_free(m);
     }
     assert_true(judged > layers_schemes);
     assert_true(other >= 2); /* some go another distance */
-    table_free(trained);
 }
 
 /* repeat:N over F + G goes N h, and over L as well. Against that flow errors fall by the order, and the rest after the
@@ -253,10 +244,10 @@ TEST(test_own_time)
         truncation_time(times[i], words, sizeof words);
         assert_string_equal(words, said[i]);
     }
-    Table *trained = layers_find("transformer"), *t = layers_find("repeat:3");
-    Model *m = turning(trained, ACT_GELU);
+    OWN_TABLE *trained = layers_find("transformer"), *t = layers_find("repeat:3");
+    OWN_MODEL *m = turning(trained, ACT_GELU);
     for (int field = 0; field < 2; field++) {
-        Truncator *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 1);
+        OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 1);
         Truncation r = measure(u, t);
         assert_true(r.time[OP_F] == 3 && r.time[OP_G] == (field == FIELD_SPLIT ? 3 : 0));
         assert_int_equal(r.order, 1);
@@ -274,11 +265,7 @@ TEST(test_own_time)
         assert_int_equal(truncation_governed(&r), 0);
         r.leading = NAN;
         assert_int_equal(truncation_governed(&r), -1);
-        truncator_free(u);
     }
-    model_free(m);
-    table_free(t);
-    table_free(trained);
 }
 
 /* ---- zero ------------------------------------------------------------------------------------------- */
@@ -286,13 +273,13 @@ TEST(test_own_time)
 /* Where sublayers give zero there is no error at any h, for any scheme that keeps the state and for either field. */
 TEST(test_zero)
 {
-    Table *trained = layers_find("transformer");
-    Model *m = layers_model(trained, 1, 8, ACT_GELU);
+    OWN_TABLE *trained = layers_find("transformer");
+    OWN_MODEL *m = layers_model(trained, 1, 8, ACT_GELU);
     size_t seen = 0;
     layers_shake(m, 0.3);
     layers_zero(m);
     for (int field = 0; field < 2; field++) {
-        Truncator *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
+        OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
         for (size_t i = 0; i < layers_schemes; i++) {
             if (truncator_takes(u, layers_scheme[i]) != 0) continue;
             Truncation t = measure(u, layers_scheme[i]);
@@ -303,11 +290,8 @@ TEST(test_zero)
             assert_true(isnan(t.slope) && t.agreement == 0);
             seen++;
         }
-        truncator_free(u);
     }
     assert_true(seen > layers_schemes);
-    model_free(m);
-    table_free(trained);
 }
 
 /* ---- leading terms ---------------------------------------------------------------------------------- */
@@ -348,13 +332,13 @@ static Model *shaken(const Table *t, size_t layers)
  * there are too few small steps to show that). */
 static void check_terms(const char *trained_as, int field)
 {
-    Table *trained = layers_find(trained_as);
-    Model *m = shaken(trained, 1);
+    OWN_TABLE *trained = layers_find(trained_as);
+    OWN_MODEL *m = shaken(trained, 1);
     size_t told = 0;
     TruncationOptions o = {.field = field, .terms = 1, .halvings = 9};
     for (size_t i = 0; i < layers_schemes; i++) {
         Truncation t, wrong;
-        Truncator *u = open(m, trained, o, 4);
+        OWN_TRUNCATOR *u = open(m, trained, o, 4);
         if (truncator_takes(u, layers_scheme[i]) == 0) {
             double rest = rest_slope(u, layers_scheme[i], 1, &t);
             if (!isnan(rest) && t.asymptotic > 0) {
@@ -368,11 +352,8 @@ static void check_terms(const char *trained_as, int field)
                              rest);
             }
         }
-        truncator_free(u);
     }
     assert_true(told >= 15);
-    model_free(m);
-    table_free(trained);
 }
 
 TEST(test_terms)
@@ -402,9 +383,9 @@ TEST(test_sets)
         double c;
     } want[] = {{"F'G1", 0.25}, {"F'G2", -0.25},   {"G1'F", -0.25},
                 {"G2'F", 0.25}, {"G1'G2", -0.125}, {"G2'G1", 0.125}};
-    Table *t = layers_find("strang-marchuk:heun"), *heun = layers_find("heun");
-    Model *m = shaken(t, 1);
-    Truncator *u = open(m, t, (TruncationOptions){.terms = 1, .halvings = 9}, 4);
+    OWN_TABLE *t = layers_find("strang-marchuk:heun"), *heun = layers_find("heun");
+    OWN_MODEL *m = shaken(t, 1);
+    OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.terms = 1, .halvings = 9}, 4);
     Truncation r, wrong;
     assert_true(rest_slope(u, t, 1, &r) >= 2.7);
     assert_true(r.sets && r.order == 1 && r.terms == 6 && fabs(r.slope - 2) <= 0.1);
@@ -412,18 +393,14 @@ TEST(test_sets)
     assert_true(rest_slope(u, t, 1.5, &wrong) <= 2.3);
     r = measure(u, heun); /* reads the mean */
     assert_true(!r.sets && r.order == 2 && fabs(r.slope - 3) <= 0.1);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
-    table_free(heun);
 }
 
 /* The mean of sets that turn about different axes turns about their mean. The flow is closed again. */
 TEST(test_known_sets)
 {
-    Table *t = layers_find("macaron");
-    Model *m = turning(t, ACT_GELU);
-    Truncator *u = open(m, t, (TruncationOptions){0}, 1);
+    OWN_TABLE *t = layers_find("macaron");
+    OWN_MODEL *m = turning(t, ACT_GELU);
+    OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){0}, 1);
     Truncation r = measure(u, t);
     const double *x = truncator_states(u);
     double axis[3], end[D], sum = 0;
@@ -432,9 +409,6 @@ TEST(test_known_sets)
     for (int i = 0; i < D; i++) sum += pow(end[i] - x[i], 2);
     assert_true(fabs(r.point[0].displacement - sqrt(sum / D)) <= 1e-12);
     assert_true(r.sets && fabs(r.slope - 2) <= 0.05);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
 }
 
 /* Checks that h = 1 is the trained network's step, with its learned numbers and its history; the other steps have the
@@ -443,11 +417,11 @@ static void check_network(const char *name, const char *tensor, double value,
                           const char *as_trained)
 {
     double w[2] = {1, 1}, bias = value;
-    Table *t = layers_find(name), *trained = scheme_of_text(as_trained),
-          *other = layers_find("transformer");
-    Model *m = turning(t, ACT_GELU);
+    OWN_TABLE *t = layers_find(name), *trained = scheme_of_text(as_trained),
+              *other = layers_find("transformer");
+    OWN_MODEL *m = turning(t, ACT_GELU);
     if (tensor) layers_put(m, tensor, 0, &bias, 1);
-    Truncator *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
+    OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
     Truncation r = measure(u, t);
     const double *x = truncator_states(u);
     Truncation o = measure(u, other);
@@ -457,11 +431,6 @@ static void check_network(const char *name, const char *tensor, double value,
     assert_true(fabs(r.point[0].error - closed_error(trained, w, 1, x)) <= 2e-12);
     assert_true(fabs(r.point[0].error - closed_error(t, w, 1, x)) >= 1e-3);
     assert_true(fabs(r.point[1].error - closed_error(t, w, 0.5, x)) <= 2e-12);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
-    table_free(trained);
-    table_free(other);
 }
 
 TEST(test_network)

@@ -7,6 +7,7 @@
 #include "kernels/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/layers.h"
+#include "tests/lib/owned.h"
 #include "tests/lib/scratch.h"
 
 enum { D = 8, N = 5 };
@@ -36,33 +37,27 @@ TEST(test_states)
 {
     for (size_t i = 0; i < layers_schemes; i++) {
         const Table *t = layers_scheme[i];
-        Model *m = layers_model(t, 3, D, ACT_GELU);
-        Truncator *u;
+        OWN_MODEL *m = layers_model(t, 3, D, ACT_GELU);
+        OWN_TRUNCATOR *u = NULL;
         double check;
         layers_shake(m, 0.2);
         assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
         assert_int_equal(layers_sentence(u, N, &check), 0);
         if (!(check <= 1e-11)) fail_msg("%s: %g apart", t->name, check);
-        truncator_free(u);
-        model_free(m);
     }
 }
 
 /* The control: a scheme that is not the model's makes another network of the same sublayers. */
 TEST(test_states_control)
 {
-    Table *t = layers_find("heun"), *other = layers_find("midpoint");
-    Model *m = layers_model(t, 2, D, ACT_GELU);
-    Truncator *u;
+    OWN_TABLE *t = layers_find("heun"), *other = layers_find("midpoint");
+    OWN_MODEL *m = layers_model(t, 2, D, ACT_GELU);
+    OWN_TRUNCATOR *u = NULL;
     double check;
     layers_shake(m, 0.2);
     assert_int_equal(truncator_new(m, other, &(TruncationOptions){0}, &u), 0);
     assert_int_equal(layers_sentence(u, N, &check), 0);
     assert_true(check > 1e-4);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
-    table_free(other);
 }
 
 /* ---- depth ------------------------------------------------------------------------------------------ */
@@ -90,21 +85,18 @@ static void repeat_layer(Model *m)
  * them. Where they differ its history ends at a jump and the error is O(h). */
 TEST(test_piecewise)
 {
-    Table *t = layers_find("ab2");
+    OWN_TABLE *t = layers_find("ab2");
     for (int alike = 0; alike < 2; alike++) {
-        Model *m = layers_model(t, 2, D, ACT_GELU);
+        OWN_MODEL *m = layers_model(t, 2, D, ACT_GELU);
         Truncation r;
         layers_shake(m, 0.1);
         if (alike) repeat_layer(m);
-        Truncator *u = open(m, t, (TruncationOptions){.depth = DEPTH_PIECEWISE, .halvings = 8});
+        OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.depth = DEPTH_PIECEWISE, .halvings = 8});
         assert_int_equal(truncator_measure(u, 1, t, &r), 0);
         if (!(fabs(r.slope - (alike ? 3 : 1)) <= 0.2)) fail_msg("slope %g", r.slope);
         assert_int_equal(truncator_measure(u, 0, t, &r), 0);
         assert_true(isnan(r.point[0].error) && isnan(r.slope)); /* no history */
-        truncator_free(u);
-        model_free(m);
     }
-    table_free(t);
 }
 
 /* ---- refinement ------------------------------------------------------------------------------------- */
@@ -113,11 +105,11 @@ TEST(test_piecewise)
  * the model; many steps of any consistent scheme end where the exact path does. */
 static void refine(const char *trained_as)
 {
-    Table *trained = layers_find(trained_as);
+    OWN_TABLE *trained = layers_find(trained_as);
     Model *m = layers_model(trained, 2, D, ACT_GELU), *fine;
     double x[N * D], a[N * D], b[N * D], path[9 * N * D];
     layers_shake(m, 0.1);
-    Truncator *u = open(m, trained, (TruncationOptions){0});
+    OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){0});
     memcpy(x, truncator_states(u), sizeof x);
     assert_int_equal(model_run_plan(m, N, x, a), 0);
     assert_int_equal(bridge_refine(m, trained, trained, 1, &fine), 0);
@@ -140,9 +132,7 @@ static void refine(const char *trained_as)
             fail_msg("%s: %g, %g off the exact path", layers_scheme[i]->name, e[0], e[1]);
         if (!theory.consistent) assert_false(converges); /* control */
     }
-    truncator_free(u);
     model_free(m);
-    table_free(trained);
 }
 
 TEST(test_refine)
@@ -160,9 +150,9 @@ TEST(test_refine_sets)
 /* F = c (LN(y) - mean) of one token has F' = c / sigma (P - z z^T / (D sigma^2)), of norm c / sigma. */
 TEST(test_lipschitz)
 {
-    Table *t = layers_find("transformer");
-    Model *m = layers_model(t, 1, D, ACT_GELU);
-    Truncator *u;
+    OWN_TABLE *t = layers_find("transformer");
+    OWN_MODEL *m = layers_model(t, 1, D, ACT_GELU);
+    OWN_TRUNCATOR *u = NULL;
     Jacobian j;
     double mean = 0, var = 0, c = 3;
     layers_fill(m, "layers.0.attn.1.qkv.weight", 0);
@@ -179,17 +169,14 @@ TEST(test_lipschitz)
     if (!(fabs(j.lipschitz[OP_F] - want) <= 1e-4 * want))
         fail_msg("%g, not %g", j.lipschitz[OP_F], want);
     jacobian_free(&j);
-    truncator_free(u);
-    model_free(m);
-    table_free(t);
 }
 
 /* A summary that is told to stop ends before its next sentence. */
 TEST(test_stopped)
 {
     static const size_t start[] = {0, 1, 2};
-    Table *t = layers_find("macaron");
-    Model *m = layers_model(t, 1, D, ACT_GELU);
+    OWN_TABLE *t = layers_find("macaron");
+    OWN_MODEL *m = layers_model(t, 1, D, ACT_GELU);
     Sentences s = {2, {start}, {layers_token}};
     volatile int stop = 0;
     TruncationOptions o = {.halvings = 4, .tolerance = 1e-4, .stop = &stop};
@@ -200,8 +187,6 @@ TEST(test_stopped)
     assert_int_equal(truncation_summary(m, t, t, &s, &o, &sum), ERR_INTERRUPTED);
     assert_string_equal(error_text(), "stopped before sentence 1 of 2");
     assert_true(sum.measured == 0);
-    model_free(m);
-    table_free(t);
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
@@ -215,18 +200,14 @@ static int study(void)
     TruncationOptions o = {.terms = 1, .halvings = 4, .tolerance = 1e-4};
     Sentences s = {1, {start}, {layers_token}};
     TruncationSummary sum;
-    Truncator *u;
-    Model *fine;
+    OWN_TRUNCATOR *u = NULL;
+    OWN_MODEL *fine = NULL;
     double path[2 * D];
     TRY(truncation_summary(model, table, table, &s, &o, &sum));
     TRY(truncator_new(model, table, &o, &u));
-    int code = layers_sentence(u, 1, NULL);
-    if (code == 0) code = truncator_path(u, 1, path);
-    truncator_free(u);
-    TRY(code);
-    TRY(bridge_refine(model, table, table, 2, &fine));
-    model_free(fine);
-    return 0;
+    TRY(layers_sentence(u, 1, NULL));
+    TRY(truncator_path(u, 1, path));
+    return bridge_refine(model, table, table, 2, &fine);
 }
 
 TEST(test_short_memory)
@@ -243,9 +224,9 @@ TEST(test_short_memory)
 
 TEST(test_misuse)
 {
-    Table *t = layers_find("transformer"), *flows;
-    Model *m = layers_model(t, 1, D, ACT_GELU);
-    Truncator *u;
+    OWN_TABLE *t = layers_find("transformer"), *flows = NULL;
+    OWN_MODEL *m = layers_model(t, 1, D, ACT_GELU);
+    OWN_TRUNCATOR *u = NULL;
     Truncation r;
     assert_int_equal(truncator_new(m, t, &(TruncationOptions){.halvings = 99}, &u), ERR_INPUT);
     u = open(m, t, (TruncationOptions){.field = FIELD_LAYER});
@@ -255,10 +236,6 @@ TEST(test_misuse)
     assert_int_equal(truncator_takes(u, flows), ERR_INPUT);
     assert_true(layers_sentence(u, LAYERS_TOKENS + 1, NULL) < 0);
     assert_int_equal(truncator_measure(u, 0, t, &r), ERR_MISUSE); /* no sentence */
-    truncator_free(u);
-    table_free(flows);
-    table_free(t);
-    model_free(m);
 }
 
 TEST_MAIN(layers_open, layers_close)

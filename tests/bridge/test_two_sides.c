@@ -52,12 +52,11 @@ static const double rounding = 1e-11;
 static double apart(const Table *encoder, const Table *decoder, Spoil spoil)
 {
     double x[N * D], source[M * D], y[N * D], want[N * D];
-    Model *m = build(encoder, decoder, 0.2, 0);
+    OWN_MODEL *m = build(encoder, decoder, 0.2, 0);
     fill(x, N * D, 0);
     fill(source, M * D, 1);
     step_both(m, encoder, decoder, x, source, spoil, want);
     assert_int_equal(model_run_pair(m, N, x, M, source, y), 0);
-    model_free(m);
     return relative_distance(y, want, N * D);
 }
 
@@ -70,13 +69,13 @@ TEST(plans_are_schemes)
     Table *one[2] = {scheme("heun"), scheme("transformer-decoder")};
     size_t checked = 0;
     for (int k = 0; k < 2; k++) {
-        Schemes list = schemes_of(names[k]);
-        for (size_t i = 0; i < list.n; i++, checked++) {
-            const Table *encoder = k ? one[0] : list.t[i], *decoder = k ? list.t[i] : one[1];
+        OWN_TABLES list = schemes_of(names[k]);
+        for (size_t i = 0; i < list.count; i++, checked++) {
+            const Table *encoder = k ? one[0] : list.table[i],
+                        *decoder = k ? list.table[i] : one[1];
             double e = apart(encoder, decoder, RIGHT);
             if (!(e <= rounding)) fail_msg("%s + %s: %g", encoder->name, decoder->name, e);
         }
-        schemes_free(&list);
     }
     assert_true(checked > 60);
     for (int k = 0; k < 2; k++) table_free(one[k]);
@@ -85,12 +84,10 @@ TEST(plans_are_schemes)
 /* Layers in another order, cross-attention to another text, or to a memory without a norm are all seen. */
 TEST(another_network_is_seen)
 {
-    Table *encoder = scheme("macaron"), *decoder = scheme("macaron-decoder");
+    OWN_TABLE *encoder = scheme("macaron"), *decoder = scheme("macaron-decoder");
     assert_true(apart(encoder, decoder, RIGHT) <= rounding);
     for (Spoil s = OTHER_LAYER; s <= OTHER_ENCODER; s++)
         if (!(apart(encoder, decoder, s) > 1e-4)) fail_msg("not seen: %d", (int)s);
-    table_free(encoder);
-    table_free(decoder);
 }
 
 /* ---- truncation errors --------------------------------------------------------------------------------- */
@@ -115,11 +112,10 @@ static Truncator *open(Model *m, const Table *encoder, const Table *decoder, int
 /* Computes the memory of the sentence: the encoder's last state under its norm. */
 static void find_memory(Model *m, const Table *encoder, const Table *decoder, double *memory)
 {
-    Truncator *u = open(m, encoder, decoder, SIDE_SOURCE);
+    OWN_TRUNCATOR *u = open(m, encoder, decoder, SIDE_SOURCE);
     int slot = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
     assert_int_equal(
         model_sublayer(m, slot, M, truncator_states(u) + ENCODER * M * D, 0, NULL, memory), 0);
-    truncator_free(u);
 }
 
 /* These give the layer's only set of each operator, whatever set is asked for. */
@@ -138,9 +134,8 @@ ONLY(C)
  * flow on all of the layer's sublayers. */
 static double error_by_hand(Model *m, LayerOf of, const Table *t, const double *begin, double h)
 {
-    Stepper *st;
-    Table *frozen = table_freeze(t);
-    double flow[MOST], off, error = 0, moved = 0;
+    OWN_TABLE *frozen = table_freeze(t);
+    double flow[MOST], y[MOST], off, error = 0, moved = 0;
     assert_int_equal(bridge_system(m, &of, &raw), 0);
     System s = *raw;
     s.initial = (double *)begin;
@@ -148,16 +143,12 @@ static double error_by_hand(Model *m, LayerOf of, const Table *t, const double *
     s.field[OP_G] = only_G;
     if (s.field[OP_C]) s.field[OP_C] = only_C;
     assert_int_equal(reference_solve(&s, &h, 1, flow, &off), 0);
-    assert_int_equal(stepper_new(frozen, &s, &st), 0);
-    assert_int_equal(stepper_begin(st, 0, h, begin, START_GIVEN, NULL), 0);
-    assert_int_equal(stepper_step(st), 0);
+    walk_on(frozen, &s, h, 1, y);
     for (size_t i = 0; i < of.n * D; i++) {
-        error += pow(stepper_state(st)[i] - flow[i], 2);
+        error += pow(y[i] - flow[i], 2);
         moved += pow(flow[i] - begin[i], 2);
     }
-    stepper_free(st);
     system_free(raw);
-    table_free(frozen);
     return sqrt(error / moved);
 }
 
@@ -200,13 +191,10 @@ TEST(errors_of_either_side)
                                              "strang-decoder:heun", "heun-decoder",
                                              "rk4-decoder",         NULL};
     static const int decoder_orders[] = {1, 1, 2, 2, 4};
-    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
-    Model *m = build(encoder, decoder, 0.1, 1);
+    OWN_TABLE *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    OWN_MODEL *m = build(encoder, decoder, 0.1, 1);
     check_side(m, encoder, decoder, SIDE_SOURCE, of_encoder, encoder_orders);
     check_side(m, encoder, decoder, SIDE_TARGET, of_decoder, decoder_orders);
-    model_free(m);
-    table_free(encoder);
-    table_free(decoder);
 }
 
 /* Errors have their orders for a decoder's sets one by one, learned gates of the other side, and the layer L of three
@@ -214,40 +202,34 @@ TEST(errors_of_either_side)
 TEST(sets_gates_and_layers)
 {
     static const char *const encoders[] = {"rk2-gate", "macaron", "dlcl"};
-    Table *decoder = scheme("macaron-decoder"), *heun = scheme("heun-layer-decoder");
+    OWN_TABLE *decoder = scheme("macaron-decoder"), *heun = scheme("heun-layer-decoder");
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
-        Table *encoder = scheme(encoders[i]);
-        Model *m = build(encoder, decoder, 0.1, 1);
-        Truncator *u = open(m, encoder, decoder, SIDE_TARGET);
+        OWN_TABLE *encoder = scheme(encoders[i]);
+        OWN_MODEL *m = build(encoder, decoder, 0.1, 1);
+        OWN_TRUNCATOR *u = open(m, encoder, decoder, SIDE_TARGET), *layers = NULL;
         Truncation r;
         assert_int_equal(truncator_measure(u, 0, decoder, &r), 0);
         assert_true(r.sets == 1 && r.order == 1 && fabs(r.slope - 2) <= 0.1);
         assert_true(fabs(r.remainder_slope - 3) <= 0.2);
-        truncator_free(u);
         TruncationOptions o = {.other = encoder, .field = FIELD_LAYER, .terms = 1};
-        assert_int_equal(truncator_new(m, decoder, &o, &u), 0);
-        assert_int_equal(truncator_sentence(u, &sentence, NULL), 0);
-        assert_int_equal(truncator_measure(u, 0, heun, &r), 0);
+        assert_int_equal(truncator_new(m, decoder, &o, &layers), 0);
+        assert_int_equal(truncator_sentence(layers, &sentence, NULL), 0);
+        assert_int_equal(truncator_measure(layers, 0, heun, &r), 0);
         assert_true(r.order == 2 && fabs(r.slope - 3) <= 0.1);
         assert_true(fabs(r.remainder_slope - 4) <= 0.2);
-        truncator_free(u);
-        model_free(m);
-        table_free(encoder);
     }
-    table_free(decoder);
-    table_free(heun);
 }
 
 /* An encoder's state sees later tokens and a decoder's does not. Their systems do the same. */
 TEST(masks_of_systems)
 {
-    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
-    Model *m = build(encoder, decoder, 0.2, 1);
+    OWN_TABLE *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    OWN_MODEL *m = build(encoder, decoder, 0.2, 1);
     double memory[MOST], y[MOST], f[MOST], g[MOST];
     fill(memory, M * D, 2);
     for (int side = 0; side < SIDES; side++) {
         LayerOf of = {.side = side, .n = N};
-        System *s;
+        OWN_SYSTEM *s = NULL;
         if (side == SIDE_TARGET) of.M = M, of.memory = memory;
         assert_int_equal(bridge_system(m, &of, &s), 0);
         for (int op = 0; op < COLOURS; op++) {
@@ -260,19 +242,15 @@ TEST(masks_of_systems)
             assert_int_equal(sees, side == SIDE_SOURCE && op == OP_F);
         }
         assert_int_equal(s->field[OP_C] != NULL, side == SIDE_TARGET);
-        system_free(s);
     }
-    model_free(m);
-    table_free(encoder);
-    table_free(decoder);
 }
 
 /* The eigenvalues' sum is the trace of the field's differences, and the sum of their squares is the trace of its
  * square. An encoder's eigenvalues are those of the whole matrix; its diagonal blocks alone have another square. */
 TEST(jacobians)
 {
-    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
-    Model *m = build(encoder, decoder, 0.1, 1);
+    OWN_TABLE *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder");
+    OWN_MODEL *m = build(encoder, decoder, 0.1, 1);
     double memory[MOST];
     find_memory(m, encoder, decoder, memory);
     for (int side = 0; side < SIDES; side++) {
@@ -281,9 +259,9 @@ TEST(jacobians)
         static double J[MOST][MOST];
         double y[MOST], plus[MOST], minus[MOST], h = 1e-5;
         Jacobian j;
-        System *s;
+        OWN_SYSTEM *s = NULL;
         if (side == SIDE_TARGET) of.M = M, of.memory = memory;
-        Truncator *u = open(m, encoder, decoder, side);
+        OWN_TRUNCATOR *u = open(m, encoder, decoder, side);
         assert_int_equal(truncator_jacobian(u, 0, &j), 0);
         assert_int_equal(bridge_system(m, &of, &s), 0);
         memset(J, 0, sizeof J);
@@ -315,19 +293,15 @@ TEST(jacobians)
         assert_true(side == SIDE_SOURCE ? fabs(blocks - square) > 1e-3
                                         : fabs(blocks - square) <= 1e-6);
         jacobian_free(&j);
-        truncator_free(u);
-        system_free(s);
     }
-    model_free(m);
-    table_free(encoder);
-    table_free(decoder);
 }
 
 TEST(what_cannot_be_is_told)
 {
-    Table *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder"), *words_only;
-    Model *m = build(encoder, decoder, 0.1, 1), *fine;
-    Truncator *u;
+    OWN_TABLE *encoder = scheme("transformer"), *decoder = scheme("transformer-decoder"),
+              *words_only = scheme("heun");
+    OWN_MODEL *m = build(encoder, decoder, 0.1, 1), *fine = NULL;
+    OWN_TRUNCATOR *u = NULL, *above = open(m, encoder, decoder, SIDE_SOURCE);
     System *s;
     double memory[MOST] = {0};
     Sentence long_one = sentence;
@@ -341,19 +315,11 @@ TEST(what_cannot_be_is_told)
     assert_int_equal(bridge_system(m, &(LayerOf){.side = SIDE_SOURCE, .n = M + 1}, &s), ERR_INPUT);
     assert_int_equal(bridge_refine(m, decoder, decoder, 2, &fine), ERR_INPUT);
     u = open(m, encoder, decoder, SIDE_TARGET);
-    words_only = scheme("heun");
     assert_int_equal(truncator_takes(u, words_only), ERR_ACCURACY);
     assert_non_null(strstr(error_text(), "heun-decoder"));
     long_one.n[SIDE_SOURCE] = M + 1;
     assert_true(truncator_sentence(u, &long_one, NULL) < 0);
-    truncator_free(u);
-    u = open(m, encoder, decoder, SIDE_SOURCE);
-    assert_int_equal(truncator_takes(u, decoder), ERR_ACCURACY); /* an encoder has no C */
-    truncator_free(u);
-    table_free(words_only);
-    table_free(encoder);
-    table_free(decoder);
-    model_free(m);
+    assert_int_equal(truncator_takes(above, decoder), ERR_ACCURACY); /* an encoder has no C */
 }
 
 TEST_MAIN(open_all, zoo_end)

@@ -6,8 +6,7 @@
 #include "bridge/bridge.h"
 #include "kernels/random.h"
 #include "tests/lib/distance.h"
-#include "tests/lib/schemes.h"
-#include "tests/lib/tiny.h"
+#include "tests/lib/owned.h"
 
 enum { D = TINY_WIDTH, INNER = 32 };
 
@@ -35,30 +34,14 @@ static inline int bridged_open(const char *more)
     return more && scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0;
 }
 
-typedef struct {
-    Table **t;
-    size_t n;
-} Schemes;
-
-static inline Schemes schemes_of(const char *names)
+static inline Tables schemes_of(const char *names)
 {
-    Schemes s;
-    if (zoo_list(&zoo, names, "euler", &s.t, &s.n) != 0) fail_msg("%s", error_text());
-    return s;
-}
-
-static inline void schemes_free(Schemes *s)
-{
-    for (size_t i = 0; i < s->n; i++) table_free(s->t[i]);
-    memory_free(s->t);
-    *s = (Schemes){0};
+    return listed(names, "euler");
 }
 
 static inline Table *euler_named(const char *name)
 {
-    Table *t;
-    if (zoo_find(&zoo, name, "euler", &t) != 0) fail_msg("%s: %s", name, error_text());
-    return t;
+    return named(name, "euler");
 }
 
 static inline BridgeOptions options(size_t above, size_t layers)
@@ -78,11 +61,8 @@ static inline Plan *plan_of(const Table *e, const Table *d, BridgeOptions o)
 
 static inline Plan *plan_named(const char *e, const char *d, BridgeOptions o)
 {
-    Table *a = e ? euler_named(e) : NULL, *b = euler_named(d);
-    Plan *p = plan_of(a, b, o);
-    table_free(a);
-    table_free(b);
-    return p;
+    OWN_TABLE *a = e ? euler_named(e) : NULL, *b = euler_named(d);
+    return plan_of(a, b, o);
 }
 
 /* Counts the numbers of the matrices of a side's sublayers. */
@@ -102,10 +82,9 @@ static inline void shake(Model *m, double size, int learned)
     size_t n = model_params(m, &p);
     for (size_t i = 0; i < n; i++) {
         if (!learned && strstr(p[i].name, ".scheme.")) continue;
-        double *x = tiny_get(m, model_data(m), p[i].offset, p[i].size);
+        OWN_REALS *x = tiny_get(m, model_data(m), p[i].offset, p[i].size);
         for (size_t k = 0; k < p[i].size; k++) x[k] += size * random_normal(9, i, k);
         f64->put(backend_at(f64, model_data(m), p[i].offset), x, p[i].size);
-        memory_free(x);
     }
 }
 
@@ -124,11 +103,10 @@ static inline Model *shaken(Plan *p, ModelConfig c, double size, int learned, in
 static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers, int other,
                              double *y)
 {
-    System *s;
-    Stepper *st;
-    Table *frozen = table_freeze(t);
+    OWN_SYSTEM *s = NULL;
+    OWN_TABLE *frozen = table_freeze(t);
     if (bridge_system(m, &of, &s) != 0) fail_msg("%s", error_text());
-    if (stepper_new(frozen, s, &st) != 0) fail_msg("%s: %s", t->name, error_text());
+    OWN_STEPPER *st = stepper(frozen, s);
     assert_int_equal(stepper_begin(st, 0, 1, y, START_NETWORK, NULL), 0);
     for (size_t l = 0; l < layers; l++) {
         bridge_layer(s, (int)((l + (size_t)other) % layers));
@@ -136,9 +114,6 @@ static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers
     }
     memcpy(y, stepper_state(st), of.n * D * sizeof *y);
     assert_int_equal(bridge_system_failed(s), 0);
-    stepper_free(st);
-    system_free(s);
-    table_free(frozen);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------ */
@@ -146,13 +121,13 @@ static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers
 static inline double loss_at(Model *m, const Batch *b, const Param *p, const double *x,
                              const double *v, double h)
 {
-    double mean, *y = memory_new(p->size, sizeof *y);
+    double mean;
+    OWN_REALS *y = numbers(p->size);
     void *at = backend_at(f64, model_data(m), p->offset);
     for (size_t k = 0; k < p->size; k++) y[k] = x[k] + h * v[k];
     f64->put(at, y, p->size);
     assert_int_equal(model_forward(m, b, 1, 17, NULL, &mean), 0);
     f64->put(at, x, p->size);
-    memory_free(y);
     return mean;
 }
 
@@ -163,7 +138,8 @@ static inline int check_tensor(Model *m, const Batch *b, const Param *p, const d
                                const char *what)
 {
     const double h = 3e-4;
-    double *v = memory_new(p->size, sizeof *v), norm = 0, length = 0, have = 0;
+    double norm = 0, length = 0, have = 0;
+    OWN_REALS *v = numbers(p->size), *x = tiny_get(m, model_data(m), p->offset, p->size);
     for (size_t k = 0; k < p->size; k++) norm += g[k] * g[k] / (double)p->size;
     for (size_t k = 0; k < p->size; k++) {
         v[k] = g[k] + 0.5 * sqrt(norm) * random_normal(21, p->offset, k);
@@ -171,14 +147,11 @@ static inline int check_tensor(Model *m, const Batch *b, const Param *p, const d
     }
     for (size_t k = 0; k < p->size && length > 0; k++) v[k] /= sqrt(length);
     for (size_t k = 0; k < p->size; k++) have += g[k] * v[k];
-    double *x = tiny_get(m, model_data(m), p->offset, p->size);
     double near = loss_at(m, b, p, x, v, h) - loss_at(m, b, p, x, v, -h);
     double far = loss_at(m, b, p, x, v, 2 * h) - loss_at(m, b, p, x, v, -2 * h);
     double want = (8 * near - far) / (12 * h), allowed = 1e-6 * fabs(want) + 1e-10;
     if (!(fabs(have - want) <= allowed))
         fail_msg("%s: %s: gradient %.12g, differences %.12g", what, p->name, have, want);
-    memory_free(x);
-    memory_free(v);
     return !(fabs(1.001 * have - want) <= allowed) || have == 0;
 }
 
@@ -190,17 +163,15 @@ static inline size_t check_gradients(const Table *e, const Table *d, BridgeOptio
     double mean;
     ModelConfig c = tiny_config();
     c.dropout = 0.1;
-    Model *m = shaken(plan_of(e, d, o), c, 0.2, 1, 1);
+    OWN_MODEL *m = shaken(plan_of(e, d, o), c, 0.2, 1, 1);
     Batch b = tiny_batch_of(m);
     size_t n = model_params(m, &p), controls = 0;
     snprintf(what, sizeof what, "%s, %s", e ? e->name : "alone", d->name);
     assert_int_equal(model_gradient(m, &b, 17, &mean), 0);
-    double *g = tiny_get(m, model_grad(m), 0, model_size(m));
+    OWN_REALS *g = tiny_get(m, model_grad(m), 0, model_size(m));
     for (size_t i = 0; i < n; i++)
         controls += (size_t)check_tensor(m, &b, &p[i], g + p[i].offset, what);
     if (controls != n) fail_msg("%s: the control failed on %zu of %zu tensors", what, controls, n);
-    memory_free(g);
-    model_free(m);
     return n;
 }
 
