@@ -342,8 +342,7 @@ static int add_cuts(const Options *o, ModelConfig *c)
     return 0;
 }
 
-/* Checks that the frequency of words falls with their ids; else the head would not hold the frequent
- * words. */
+/* Checks that the frequency of words falls with their ids; else the head would not hold the frequent words. */
 static int check_frequency(const Corpus *c, size_t *count)
 {
     const Text *t = &c->text[SPLIT_TRAIN];

@@ -8,7 +8,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/file.h"
-#include "studies/model/memory_forecast.h"
 #include "studies/plot/plot.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/runs.h"

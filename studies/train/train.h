@@ -64,8 +64,7 @@ typedef struct {
     Asking ask[SPLITS];
 } Training;
 
-/* Writes which lines of the corpus' single file serve which split. Returns 0 where the
- * corpus is no single file. */
+/* Writes which lines of the corpus' single file serve which split. Returns 0 where the corpus is no single file. */
 enum { PARTS_WORDS = 400 };
 int parts_words(const Corpus *c, char words[PARTS_WORDS]);
 

@@ -56,7 +56,7 @@ typedef struct {
     FILE *out;
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
-    TextCounts counts;     /* of the source so far */
+    Text counts;           /* of the source so far */
     int replace;           /* --replace-marks */
     int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
@@ -229,7 +229,7 @@ static int translate(Job *j)
     TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));
-    j->counts.file = j->in.name;
+    j->counts.file = (char *)j->in.name;
     j->replace = texts_replace(o, &j->net);
     j->out = stdout;
     if (!file) {
