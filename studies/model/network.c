@@ -407,8 +407,7 @@ int network_language(const Options *o, const Corpus *c)
                          "corpus %s has pairs, and this is about language models; 'trotter train "
                          "--corpus %s --encoder NAME --decoder NAME' trains on pairs",
                          c->name, c->name);
-    const char *best = options_text(o, "best");
-    if (best && strcmp(best, "bleu") == 0)
+    if (options_choice(o, "best") == BEST_BLEU)
         return error_set(ERR_INPUT, "--best bleu: corpus %s has no pairs to translate", c->name);
     if (!options_known(o, "encoder-layers") || !options_text(o, "encoder-layers")) return 0;
     return error_set(ERR_INPUT, "--encoder-layers: a language model has no encoder");

@@ -14,8 +14,9 @@
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
-#define NETWORK_CLIP 8          /* of relative positions */
-enum { NETWORK_LAYERS = 1000 }; /* at most */
+#define NETWORK_CLIP 8               /* of relative positions */
+enum { NETWORK_LAYERS = 1000 };      /* at most */
+enum { BEST_PERPLEXITY, BEST_BLEU }; /* values of --best */
 
 /* All that options set for a network and its training. A row of a table names the members that its option sets, and a
  * choice stands in the order of their values. */

@@ -160,7 +160,7 @@ static int take(void *arg, const Translation *t)
         notice_warn("%s:%zu: %zu tokens, <eos> included, and the model takes %zu: an empty line "
                     "(--sequence N takes longer ones)",
                     j->in.name, j->in.lines + t->line + 1, t->too_long,
-                    translator_longest(j->translator));
+                    model_config(j->net.model)->max_source_length);
     }
     j->done++;
     show_progress(j);
