@@ -173,7 +173,7 @@ static int ask(Study *u)
     if (!u->z) return ERR_MEMORY;
     if (u->count == 0) return 0;
     TRY(examples_of(&u->net, u->lines.file, u->first, u->pairs ? u->second : NULL, u->count, &e));
-    TextCounts counts = {.file = u->lines.file};
+    Text counts = {.file = (char *)u->lines.file};
     texts_count(&counts, &e.first);
     texts_count(&counts, &e.second);
     texts_tell(&counts);

@@ -233,7 +233,7 @@ static void tell_task(const Finetune *u)
                   100 * (double)u->on_rest.unknown / (double)tokens);
     const Examples *all[] = {&u->on_rest, &u->on_chosen, &u->on_dev};
     size_t longer = 0;
-    TextCounts counts = {.file = u->name};
+    Text counts = {.file = (char *)u->name};
     for (int i = 0; i < 3; i++) {
         longer += examples_longer(all[i], u->net.vocab.eos, u->sequence);
         texts_count(&counts, &all[i]->first);

@@ -58,8 +58,7 @@ static void spread(double *x, size_t n, double *mean, double *low, double *high)
     *high = isnan(*mean) ? NAN : x[n - 1 - n / 40];
 }
 
-/* Computes both p of differences d* (n), where d is the difference on all lines; leaves them where one
- * is NaN. */
+/* Computes both p of differences d* (n), where d is the difference on all lines; leaves them where one is NaN. */
 static void judge(const double *drawn, size_t n, double d, Resampled *out)
 {
     double size = 0, mean = 0;

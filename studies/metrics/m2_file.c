@@ -1,5 +1,4 @@
-/* m2_file.c: reads .m2 files. All arrays have room for the file's lines and bars, so none
- * grows. */
+/* m2_file.c: reads .m2 files. All arrays have room for the file's lines and bars, so none grows. */
 #include "studies/metrics/m2.h"
 
 #include <stdlib.h>

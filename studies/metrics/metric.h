@@ -133,8 +133,7 @@ void metric_sum(const Statistics *s, double *sums);
 double metric_score(int metric, const MetricOptions *o, const double *sums);
 
 /* Writes how a score was made, in the form of sacreBLEU's signatures:
- * "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:V". It has `resamples` and seed too unless resamples is
- * 0. */
+ * "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:V". It has `resamples` and seed too unless resamples is 0. */
 enum { METRIC_SIGNATURE = 256 };
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
                       size_t seed, const char *version, char out[METRIC_SIGNATURE]);

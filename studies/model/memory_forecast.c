@@ -1,5 +1,5 @@
-/* memory_forecast.c: computes the memory of a training before it begins. */
-#include "studies/model/memory_forecast.h"
+/* memory_forecast.c: computes the memory of a training before it begins (network.h). */
+#include "studies/model/network.h"
 
 #include <malloc.h>
 #include <stdio.h>

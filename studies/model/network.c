@@ -342,8 +342,7 @@ static int add_cuts(const Options *o, ModelConfig *c)
     return 0;
 }
 
-/* Checks that the frequency of words falls with their ids; else the head would not hold the frequent
- * words. */
+/* Checks that the frequency of words falls with their ids; else the head would not hold the frequent words. */
 static int check_frequency(const Corpus *c, size_t *count)
 {
     const Text *t = &c->text[SPLIT_TRAIN];
@@ -408,8 +407,7 @@ int network_language(const Options *o, const Corpus *c)
                          "corpus %s has pairs, and this is about language models; 'trotter train "
                          "--corpus %s --encoder NAME --decoder NAME' trains on pairs",
                          c->name, c->name);
-    const char *best = options_text(o, "best");
-    if (best && strcmp(best, "bleu") == 0)
+    if (options_choice(o, "best") == BEST_BLEU)
         return error_set(ERR_INPUT, "--best bleu: corpus %s has no pairs to translate", c->name);
     if (!options_known(o, "encoder-layers") || !options_text(o, "encoder-layers")) return 0;
     return error_set(ERR_INPUT, "--encoder-layers: a language model has no encoder");

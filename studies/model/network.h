@@ -14,8 +14,9 @@
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
-#define NETWORK_CLIP 8          /* of relative positions */
-enum { NETWORK_LAYERS = 1000 }; /* at most */
+#define NETWORK_CLIP 8               /* of relative positions */
+enum { NETWORK_LAYERS = 1000 };      /* at most */
+enum { BEST_PERPLEXITY, BEST_BLEU }; /* values of --best */
 
 /* All that options set for a network and its training. A row of a table names the members that its option sets, and a
  * choice stands in the order of their values. */
@@ -164,6 +165,22 @@ typedef struct {
     const char *token, *word;
 } Unit;
 const Unit *network_unit(const Vocab *v);
+
+/* ---- memory_forecast.c: whether a training fits into the memory it may take ------------------- */
+
+/* Computes the most memory that the training of o would take as one of `ranks`, before it is allocated: what
+ * the process holds now (with the corpus), the model's own count, the reading of its files, and what
+ * training adds besides. On a device: the model's count alone. */
+int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *b, int ranks,
+                    size_t *bytes);
+
+/* Returns ERR_INPUT, naming the need and what makes it less, where the need is above --memory-limit; ERR_MEMORY where
+ * the system gives no address space for what a processor's memory has to hold (ulimit -v). */
+int memory_forecast_check(const Options *o, const Backend *b, size_t need);
+
+/* Makes the heap keep, from here on, what the products' buffers have taken, and serve every buffer below 32
+ * MB itself. glibc's own rule depends on which buffer was freed first, so the peak varied by 20 MB. */
+void memory_forecast_begin(void);
 
 /* ---- metadata.c ------------------------------------------------------------------------------ */
 

@@ -16,7 +16,7 @@ int texts_read(const Options *o, const Network *n, const char *file, Text *t)
     return text_read(file, n->bpe, texts_replace(o, n), &n->vocab, t);
 }
 
-void texts_count(TextCounts *of, const Text *part)
+void texts_count(Text *of, const Text *part)
 {
     of->tokens += part->tokens;
     of->unknown += part->unknown;
@@ -36,19 +36,12 @@ static void tell_replaced(const char *file, const Replaced *r)
                       r->marks == 1 ? "" : "s", r->mark_lines, r->mark_lines == 1 ? "" : "s");
 }
 
-void texts_tell(const TextCounts *c)
+void texts_tell(const Text *t)
 {
-    tell_replaced(c->file, &c->replaced);
-    if (c->unknown)
-        progress_note("%s: %zu of %zu tokens (%.2g %%) are read as <unk>", c->file, c->unknown,
-                      c->tokens, 100 * (double)c->unknown / (double)c->tokens);
-}
-
-void texts_tell_of(const Text *t)
-{
-    TextCounts c = {.file = t->file};
-    texts_count(&c, t);
-    texts_tell(&c);
+    tell_replaced(t->file, &t->replaced);
+    if (t->unknown)
+        progress_note("%s: %zu of %zu tokens (%.2g %%) are read as <unk>", t->file, t->unknown,
+                      t->tokens, 100 * (double)t->unknown / (double)t->tokens);
 }
 
 void texts_tell_corpus(const Corpus *c)

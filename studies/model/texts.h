@@ -12,20 +12,12 @@ int texts_replace(const Options *o, const Network *n);
 /* Reads a text as text_read does, with the model's pieces and words. */
 int texts_read(const Options *o, const Network *n, const char *file, Text *t);
 
-/* Counts of one text, or of the parts of one. */
-typedef struct {
-    const char *file;
-    size_t tokens, unknown; /* these as in a Text */
-    Replaced replaced;
-} TextCounts;
-
-/* Adds the counts of a part; `of->file` stays. */
-void texts_count(TextCounts *of, const Text *part);
+/* Adds the counts of a part to those of a text: tokens, unknown, replaced. */
+void texts_count(Text *of, const Text *part);
 
 /* Writes what was replaced, and how many tokens are read as <unk>, where there are any. A text with many of them is
  * easier, so perplexities of two vocabularies do not compare. */
-void texts_tell(const TextCounts *c);
-void texts_tell_of(const Text *t);       /* the same for a whole text */
+void texts_tell(const Text *t);
 void texts_tell_corpus(const Corpus *c); /* only what was replaced, in every text */
 
 #endif

@@ -136,11 +136,6 @@ void translator_free(Translator *t)
     memory_free(t);
 }
 
-size_t translator_longest(const Translator *t)
-{
-    return t->longest;
-}
-
 /* ---- what is found ------------------------------------------------------------------------------ */
 
 /* Reports the lines that are done and not yet reported, in their order. */

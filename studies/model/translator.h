@@ -34,9 +34,6 @@ typedef int TranslatorDone(void *arg, const Translation *t);
 /* Translates every line of a text. Lines of like length are searched together. ERR_INTERRUPTED after stop. */
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg);
 
-/* Returns the most tokens of a source, <eos> included. */
-size_t translator_longest(const Translator *t);
-
 /* Writes the words of n tokens to *line, with pieces put together and <eos> left out; without '\n', ended by a NUL.
  * Caller: memory_free. */
 int translator_words(const Vocab *v, const Bpe *bpe, const int32_t *token, size_t n, char **line);

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* Receives every point of every line in order; `line` counts from 0 and changes where a new line
- * begins. */
+/* Receives every point of every line in order; `line` counts from 0 and changes where a new line begins. */
 typedef void ContourPoint(void *context, size_t line, double x, double y);
 
 /* Finds the lines value = level of value (ny, nx), row-major, grid point (j, i) at origin + (i, j) step.

@@ -14,23 +14,6 @@
 #include "studies/plot/plot_text.h"
 #include "studies/tools/csv.h"
 
-size_t plot_width;
-
-void plot_figure(const char *millimetres)
-{
-    plot_width = millimetres ? strtoul(millimetres, NULL, 10) : 0;
-}
-
-int plot_titled(void)
-{
-    return plot_width == 0;
-}
-
-int plot_narrow(void)
-{
-    return plot_width > 0 && plot_width < 120;
-}
-
 /* Okabe and Ito's palette without its yellow (too pale for lines), black last. */
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};

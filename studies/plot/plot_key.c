@@ -1,6 +1,7 @@
 /* plot_key.c: the sizes of an image, and the place and the size of its key, which gnuplot does not find by itself. */
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "studies/plot/plot_inside.h"
@@ -9,6 +10,23 @@
 /* Points of the letters in print; raised ones have 0.8 of that, and 7 is the minimum. Pixels: of an image for a screen, and
  * of a line of its letters. */
 enum { PRINT = 9, SCREEN_ACROSS = 900, SCREEN_UP = 540, PIXELS = 14 };
+
+size_t plot_width;
+
+void plot_figure(const char *millimetres)
+{
+    plot_width = millimetres ? strtoul(millimetres, NULL, 10) : 0;
+}
+
+int plot_titled(void)
+{
+    return plot_width == 0;
+}
+
+int plot_narrow(void)
+{
+    return plot_width > 0 && plot_width < 120;
+}
 
 /* Returns the width in points, of which 72 are an inch. */
 static double figure_points(void)

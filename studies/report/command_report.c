@@ -37,8 +37,7 @@ static int report_on(const char *dir, const char *title, const char *path)
 {
     char usual[OUTPUT_PATH + 16], *real = realpath(dir, NULL);
     Found found;
-    /* Takes only the last part of the path: the page is shown to others, who need not know
-     * where the directory lies. */
+    /* Takes only the last part of the path: the page is shown to others, who need not know where the directory lies. */
     snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
     free(real);
     TRY(output_check_file(path));

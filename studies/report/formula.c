@@ -1,10 +1,36 @@
-/* formula.c: sets a formula as a row of pieces: a letter with index and primes, a word, a number, a fraction, brackets
- * with a row in them, an operator. It finds each piece's length first, so that a power can be put around it.
- * Source: MathML Core (W3C 2023), sections 3.2 to 3.4. */
+/* formula.c: writes escaped text, and sets a formula as a row of pieces: a letter with index and primes, a word, a number,
+ * a fraction, brackets with a row in them, an operator. It finds each piece's length first, so that a power can be put
+ * around it. Source: MathML Core (W3C 2023), sections 3.2 to 3.4. */
 #include "studies/report/report.h"
 
 #include <ctype.h>
 #include <string.h>
+
+static void put_character(FILE *f, char c)
+{
+    switch (c) {
+    case '&': fputs("&amp;", f); break;
+    case '<': fputs("&lt;", f); break;
+    case '>': fputs("&gt;", f); break;
+    case '"': fputs("&quot;", f); break;
+    case '\'': fputs("&#39;", f); break;
+    default:
+        if (((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 127)
+            fputs("\xef\xbf\xbd", f);
+        else
+            fputc(c, f);
+    }
+}
+
+void html_bytes(FILE *f, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) put_character(f, text[i]);
+}
+
+void html_text(FILE *f, const char *text)
+{
+    html_bytes(f, text, strlen(text));
+}
 
 /* A part of the text. */
 typedef struct {

@@ -124,8 +124,7 @@ static int add_fit(Found *f, const Fit *best, const char *dir, int plot, const c
     return add_file(s, plot, best->which, path);
 }
 
-/* Adds a table to its study. The first line must fit; the name, which the user may
- * choose, only ranks the fits. */
+/* Adds a table to its study. The first line must fit; the name, which the user may choose, only ranks the fits. */
 static int add_table(Found *f, const char *path)
 {
     char head[HEAD_BYTES], dir[OUTPUT_PATH], stem[OUTPUT_PATH], prefix[OUTPUT_PATH];

@@ -7,7 +7,11 @@
 
 #include "studies/tools/kind.h"
 
-/* ---- formula.c: turns the program's notation of formulas into MathML ------------------------- */
+/* ---- formula.c: escapes text, and turns the program's notation of formulas into MathML -------- */
+
+/* Both write text, escaped for elements and for quoted attributes; control characters become U+FFFD. */
+void html_text(FILE *f, const char *text);
+void html_bytes(FILE *f, const char *text, size_t n);
 
 /* Writes a formula as <math>: "F''(F,G'F)", "[F,[F,G]]", "-1/24", "O(h^(p+1))", "G'F − F'G", "h·λ_F". A letter is a
  * variable, digits or '_' after it are its index, ' is its derivative, ^ is a power of a letter, a word, a number
@@ -53,12 +57,7 @@ void found_free(Found *f);
 
 /* ---- page.c ---------------------------------------------------------------------------------- */
 
-/* A page of HTML in one self-contained file: its head and style (page.css), escaped text,
- * and tables of CSV files. */
-
-/* Both write text, escaped for elements and for quoted attributes; control characters become U+FFFD. */
-void html_text(FILE *f, const char *text);
-void html_bytes(FILE *f, const char *text, size_t n);
+/* A page of HTML in one self-contained file: its head and style (page.css), escaped text, and tables of CSV files. */
 
 /* Writes <!DOCTYPE html> to <body>. The page may load nothing (Content-Security-Policy).
  * `title` is written as it is. */

@@ -213,9 +213,8 @@ static void frame_table(cmark_node *table)
     cmark_node_append_child(frame, table);
 }
 
-/* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown
- * as text, and headings rank below the section's. Without tables the text is a command's, whose
- * lines end where sentences do. */
+/* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown as text, and headings
+ * rank below the section's. Without tables the text is a command's, whose lines end where sentences do. */
 static void fit_node(Words *w, cmark_node *node, int leaving)
 {
     int level;

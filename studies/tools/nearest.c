@@ -1,5 +1,4 @@
-/* nearest.c: computes the edit distance by its recurrence, one row of the table after
- * another. */
+/* nearest.c: computes the edit distance by its recurrence, one row of the table after another. */
 #include "studies/tools/nearest.h"
 
 #include <string.h>

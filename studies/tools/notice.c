@@ -1,5 +1,4 @@
-/* notice.c: writes what every command says on stderr in the same form, and keeps the request to stop
- * (command.h). */
+/* notice.c: writes what every command says on stderr in the same form, and keeps the request to stop (command.h). */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

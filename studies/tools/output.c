@@ -36,8 +36,7 @@ int output_directory(const char *dir)
     return 0;
 }
 
-/* Tries to make a folder in path and removes it. Permissions alone do not show all: /proc takes no
- * new folder. */
+/* Tries to make a folder in path and removes it. Permissions alone do not show all: /proc takes no new folder. */
 static int try_folder(const char *path)
 {
     char probe[OUTPUT_PATH];

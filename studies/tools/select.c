@@ -67,8 +67,7 @@ static int add_list(const char *names, const char *solver, int decoders, Selecti
     return code;
 }
 
-/* Returns 1 where the schemes of the files are the chosen ones: there are files, and no option
- * names a scheme. */
+/* Returns 1 where the schemes of the files are the chosen ones: there are files, and no option names a scheme. */
 static int files_alone(const Options *o)
 {
     static const char *const names[] = {"scheme", "encoder", "decoder", "pair"};

@@ -1,5 +1,4 @@
-/* sheet_cells.h: the contents of a table, for sheet.c, which fills it, and sheet_people.c, which lays it
- * out. */
+/* sheet_cells.h: the contents of a table, for sheet.c, which fills it, and sheet_people.c, which lays it out. */
 #ifndef TROTTER_SHEET_CELLS_H
 #define TROTTER_SHEET_CELLS_H
 
@@ -31,8 +30,7 @@ struct Sheet {
     int code;
 };
 
-/* Returns what people read in the j-th shown column: its head, or the cell of the row that begins at
- * `first`. */
+/* Returns what people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
 static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)
 {
     size_t column = r->view[j];

@@ -1,11 +1,9 @@
-/* start.h: settings that are made before any library of the program begins, and taken back once they
- * have begun. */
+/* start.h: settings that are made before any library of the program begins, and taken back once they have begun. */
 #ifndef TROTTER_START_H
 #define TROTTER_START_H
 
-/* Removes from the environment what the program has set for its own libraries, so that a program that
- * it starts sees the user's environment. main calls it first. Returns 1 where the program chose how
- * threads wait. */
+/* Removes from the environment what the program has set for its own libraries, so that a program that it starts sees
+ * the user's environment. main calls it first. Returns 1 where the program chose how threads wait. */
 int start_restore(void);
 
 #endif

@@ -1,5 +1,4 @@
-/* command_data.c: describes a corpus: sizes, unknown words, checksums, and the loss
- * that a model has to beat. */
+/* command_data.c: describes a corpus: sizes, unknown words, checksums, and the loss that a model has to beat. */
 #include <inttypes.h>
 #include <math.h>
 

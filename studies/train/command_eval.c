@@ -161,8 +161,8 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     const Asking *ask;
     Evaluation e;
     TRY(find_asking(o, n, &list, &ask));
-    texts_tell_of(t);
-    texts_tell_of(source);
+    texts_tell(t);
+    texts_tell(source);
     TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
     TRY(spans_tell(n->model));
     TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));

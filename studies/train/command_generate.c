@@ -193,7 +193,7 @@ static int generate(const Options *o, Network *n)
     if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
     t.replaced = r;
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
-    if (code == 0) texts_tell_of(&t);
+    if (code == 0) texts_tell(&t);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);
     memory_free(s.id);

@@ -8,7 +8,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/file.h"
-#include "studies/model/memory_forecast.h"
 #include "studies/plot/plot.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/runs.h"
@@ -259,10 +258,10 @@ static int build(Training *r, Options *o)
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(choose_stacks(r, o));
     if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
-    if (judge_wanted(o) && r->ranks)
-        return error_set(ERR_INPUT, "--best bleu: of one process alone");
+    int bleu = options_choice(o, "best") == BEST_BLEU;
+    if (bleu && r->ranks) return error_set(ERR_INPUT, "--best bleu: of one process alone");
     /* The judge comes before the forecast, which counts the memory in use. */
-    if (judge_wanted(o)) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
+    if (bleu) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
     TRY(memory_forecast(o, r->stacks, &r->corpus, b, ranks, &r->need));
     TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));

@@ -1,9 +1,6 @@
 /* judge.c: computes the BLEU of validation at the end of an epoch. */
 #include "studies/train/train.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "studies/measure/translated.h"
 #include "studies/tools/command.h"
 
@@ -13,12 +10,6 @@ struct Judge {
     Model *model;
     Translator *translator;
 };
-
-int judge_wanted(const Options *o)
-{
-    const char *best = options_text(o, "best");
-    return best && strcmp(best, "bleu") == 0;
-}
 
 static int open_search(const Options *o, Stacks s, const Backend *b, Judge *j)
 {

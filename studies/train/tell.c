@@ -287,8 +287,7 @@ static void layers_words(const Training *r, char words[48])
         snprintf(words, 48, "%zu", layers);
 }
 
-/* Writes the perplexity per word of a split whose tokens are pieces, to follow that
- * per piece; else nothing. */
+/* Writes the perplexity per word of a split whose tokens are pieces, to follow that per piece; else nothing. */
 static void per_word(const Training *r, int split, double ppl, char words[WORDS])
 {
     const Corpus *c = &r->corpus;

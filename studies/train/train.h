@@ -15,8 +15,6 @@
 
 typedef struct Judge Judge;
 
-/* Returns 1 where the options ask for it. */
-int judge_wanted(const Options *o);
 /* Opens a judge; c is borrowed until judge_free. ERR_INPUT where there is nothing to translate. */
 int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Judge **out);
 /* Sets *score to the BLEU of the validation text (tokenize none) as m translates it. m has the same plan and words. */
@@ -64,8 +62,7 @@ typedef struct {
     Asking ask[SPLITS];
 } Training;
 
-/* Writes which lines of the corpus' single file serve which split. Returns 0 where the
- * corpus is no single file. */
+/* Writes which lines of the corpus' single file serve which split. Returns 0 where the corpus is no single file. */
 enum { PARTS_WORDS = 400 };
 int parts_words(const Corpus *c, char words[PARTS_WORDS]);
 

@@ -163,8 +163,8 @@ static int score(const Options *o, Network *n)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
     int code = texts_read(o, n, options_text(o, "text"), &t);
     if (code == 0 && file) code = texts_read(o, n, file, &source);
-    if (code == 0) texts_tell_of(&t);
-    if (code == 0) texts_tell_of(&source);
+    if (code == 0) texts_tell(&t);
+    if (code == 0) texts_tell(&source);
     if (code == 0) code = score_text(o, n, &t, &source);
     text_free(&source);
     text_free(&t);

@@ -56,7 +56,7 @@ typedef struct {
     FILE *out;
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
-    TextCounts counts;     /* of the source so far */
+    Text counts;           /* of the source so far */
     int replace;           /* --replace-marks */
     int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
@@ -160,7 +160,7 @@ static int take(void *arg, const Translation *t)
         notice_warn("%s:%zu: %zu tokens, <eos> included, and the model takes %zu: an empty line "
                     "(--sequence N takes longer ones)",
                     j->in.name, j->in.lines + t->line + 1, t->too_long,
-                    translator_longest(j->translator));
+                    model_config(j->net.model)->max_source_length);
     }
     j->done++;
     show_progress(j);
@@ -228,7 +228,7 @@ static int translate(Job *j)
     TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));
-    j->counts.file = j->in.name;
+    j->counts.file = (char *)j->in.name;
     j->replace = texts_replace(o, &j->net);
     j->out = stdout;
     if (!file) {
