@@ -283,9 +283,6 @@ double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */
 size_t stability_work(const Stability *s);
 
-/* Does the same for one point. */
-int stability_modulus(const Table *t, const double z[][2], double *modulus);
-
 /* Refines a factor at z by Newton's iteration. factor in: near it; out: the factor. */
 void stability_follow(Stability *s, const double z[][2], double factor[2]);
 
