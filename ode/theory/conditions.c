@@ -314,16 +314,10 @@ static void set_stages(Conditions *c, size_t tree)
     const Tree *t = &c->f->tree[tree];
     for (size_t i = 0; i < c->stages; i++) {
         Number *u = &c->u[i];
-        if (t->children == 0) number_ui(u, 1);
+        number_ui(u, 1);
         for (int k = 0; k < t->children; k++) {
             size_t child = (size_t)t->child[k];
-            const Number *psi = tree_is_clock(c->f, child) ? &c->node[i] : &c->psi[child][i];
-            if (k == 0) {
-                mpf_set(u->f, psi->f);
-                u->m = psi->m;
-            } else {
-                number_multiply(u, psi);
-            }
+            number_multiply(u, tree_is_clock(c->f, child) ? &c->node[i] : &c->psi[child][i]);
         }
     }
     set_pasts(c, tree);

@@ -158,12 +158,3 @@ void stability_follow(Stability *s, const double lambda[][2], double factor[2])
     factor[0] = creal(x);
     factor[1] = cimag(x);
 }
-
-int stability_modulus(const Table *t, const double z[][2], double *modulus)
-{
-    Stability *s;
-    TRY(stability_new(t, &s));
-    *modulus = stability_at(s, z);
-    stability_free(s);
-    return 0;
-}

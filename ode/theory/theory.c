@@ -129,6 +129,11 @@ static double rounding_unit(const Table *t)
     return unit;
 }
 
+int theory_may_round(const Table *t)
+{
+    return t->exact && rounding_unit(t) > 0;
+}
+
 /* ---- orders ------------------------------------------------------------------------------------------- */
 
 /* What the conditions of an update tell. */

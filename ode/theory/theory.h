@@ -36,14 +36,15 @@ typedef struct {
 typedef struct {
     int kept; /* tree, or -1: nothing kept, the whole tree is cut off */
     int cuts;
-    int cut[TREE_MAX_1];
+    int cut[TREE_MAX];
     long count; /* number of ways */
 } Cut;
 
 /* All trees of order 1 .. max, sorted by order. Their numbers are 2, 4, 14, 52, 214, 916, in three colours 3, 9, 45,
- * 246, 1485, 9432, in one, which stands for the sum of all where every stage is H, 1, 1, 2, 4, 9, 20. For fields that depend on time each colour has its own clock, t' = 1, as in the stepper. A clock is
- * one more leaf, of colour COLOURS + c, which stands only under vertices of colour c; by itself it is no term of a
- * state. The numbers are then 2, 6, 24, 104, 496, 2480, without the clocks themselves. */
+ * 246, 1485, 9432, in one, which stands for the sum of all where every stage is H, 1, 1, 2, 4, 9, 20. For fields that
+ * depend on time each colour has its own clock, t' = 1, as in the stepper. A clock is one more leaf, of colour COLOURS
+ * + c, which stands only under vertices of colour c; by itself it is no term of a state. The numbers are then 2, 6, 24,
+ * 104, 496, 2480, without the clocks themselves. */
 typedef struct {
     int max, colours;
     int timed; /* with clocks */
@@ -55,7 +56,7 @@ typedef struct {
 } Forest;
 
 int forest_most(int colours);                       /* highest order of 1 to 3 colours */
-int forest_new(int max, int colours, Forest **out); /* max > forest_most: ERR_INPUT */
+int forest_new(int max, int colours, Forest **out); /* max > forest_most, > TREE_MAX: ERR_INPUT */
 /* These have clocks where `timed` is set. */
 int forest_timed_most(int colours, int timed);
 int forest_timed(int max, int colours, int timed, Forest **out);
@@ -196,6 +197,8 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
 /* Computes the degree-0 term, even without an expansion: the update's state weights less 1. */
 void theory_state(const Table *t, mpq_t out);
 
+/* Returns whether an exact table has fractions long enough to be roundings. */
+int theory_may_round(const Table *t);
 /* Returns whether an error's coefficient counts as zero: 0, or 1e-12 in an inexact table. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 
@@ -279,9 +282,6 @@ void stability_free(Stability *s);
 double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */
 size_t stability_work(const Stability *s);
-
-/* Does the same for one point. */
-int stability_modulus(const Table *t, const double z[][2], double *modulus);
 
 /* Refines a factor at z by Newton's iteration. factor in: near it; out: the factor. */
 void stability_follow(Stability *s, const double z[][2], double factor[2]);

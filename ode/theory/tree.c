@@ -203,6 +203,11 @@ int forest_trees(int max, int colours, int timed, Forest **out)
 
 int forest_timed(int max, int colours, int timed, Forest **out)
 {
+    if (max > TREE_MAX)
+        return error_set(ERR_INPUT,
+                         "expected an order of 1 to %d of flows, slopes of the past and "
+                         "modified equations; %d is asked for",
+                         TREE_MAX, max);
     TRY(forest_trees(max, colours, timed, out));
     int code = cut_forest(*out);
     if (code == 0) return 0;

@@ -103,6 +103,8 @@ static int read_order(Expansion *e)
 {
     Theory theory;
     int most = forest_timed_most(colours_of(e), table_written(e->table));
+    if (most > TREE_MAX && (e->basis == BASIS_MODIFIED || e->table->past_k)) most = TREE_MAX;
+    if (e->degree && !theory_may_round(e->table)) return 0;
     TRY(theory_search(e->table, most, &theory));
     if (theory.order_exact < theory.order) e->table->exact = 0;
     if (e->degree == 0) e->degree = theory.order < most ? theory.order + 1 : most;

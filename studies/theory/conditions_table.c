@@ -20,7 +20,7 @@ typedef struct {
 const Column condition_columns[] = {
     COLUMN(ConditionRow, scheme),
     COLUMN(ConditionRow, order),
-    COLUMN(ConditionRow, condition),
+    COLUMN(ConditionRow, condition, .words = "the sum over all letters, c_i = sum of a_ij"),
     COLUMN(ConditionRow, right, .form = SHEET_FORMULA, .words = "1/gamma, what the sum should be"),
     COLUMN(ConditionRow, left, .form = SHEET_FORMULA, .words = "the sum of this scheme"),
     COLUMN(ConditionRow, holds, .form = SHEET_FLAG, .words = "within the rounding, if any"),

@@ -365,16 +365,25 @@ static inline Brackets brackets_of(const Table *t, int degree)
     return b;
 }
 
+/* Returns the largest factor at z, for each colour. */
+static inline double modulus_at(const Table *t, const double z[][2])
+{
+    Stability *s;
+    assert_int_equal(stability_new(t, &s), 0);
+    double m = stability_at(s, z);
+    stability_free(s);
+    return m;
+}
+
 /* Returns |R| where F has the factor f, other operators g. */
 static inline double modulus(const Table *t, double _Complex f, double _Complex g)
 {
-    double m, z[COLOURS][2];
+    double z[COLOURS][2];
     for (int op = 0; op < COLOURS; op++) {
         z[op][0] = __real__(op == OP_F ? f : g);
         z[op][1] = __imag__(op == OP_F ? f : g);
     }
-    assert_int_equal(stability_modulus(t, (const double(*)[2])z, &m), 0);
-    return m;
+    return modulus_at(t, (const double(*)[2])z);
 }
 
 static inline int is_near(double x, double want, double tolerance)

@@ -404,13 +404,13 @@ TEST(test_history)
 {
     char text[4096];
     size_t n = 0;
-    const double z[2][2] = {{0}};
-    double m, real, imag;
+    double real, imag;
+    Stability *s;
     for (int i = 1; i <= 40; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "k%d = H(y + 1/9*k%d[-9])\n", i, i);
     snprintf(text + n, sizeof text - n, "y' = y + k1");
     OWN_TABLE *t = frozen(text), *u = frozen("k1 = H(y)\ny' = y[-59] + 60*k1");
-    assert_int_equal(stability_modulus(t, z, &m), ERR_INPUT); /* 721 factors */
+    assert_int_equal(stability_new(t, &s), ERR_INPUT); /* 721 factors */
     assert_int_equal(stability_limits(t, &real, &imag), 0);
     assert_true(isnan(real) && isnan(imag));
     assert_int_equal(stability_limits(u, &real, &imag), 0); /* 60 roots of unity */
