@@ -18,9 +18,8 @@ static void evaluate(const System *s, int kind, int set, const double *y, double
     Network *net = s->context;
     const LayerOf *of = &net->of;
     int slot = plan_find_slot(model_plan(net->model), of->side, kind, of->layer, set);
-    int code = slot < 0             ? ERR_MISUSE
-               : kind == SLOT_CROSS ? model_cross(net->model, slot, s->n, y, of->M, of->memory, dy)
-                                    : model_sublayer(net->model, slot, s->n, y, dy);
+    const double *memory = kind == SLOT_CROSS ? of->memory : NULL;
+    int code = slot < 0 ? ERR_MISUSE : model_sublayer(net->model, slot, s->n, y, of->M, memory, dy);
     if (code == 0) return;
     net->failed = code;
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = NAN;

@@ -46,7 +46,7 @@ int layer_field_has(const Table *trained, const Table *scheme);
 int layer_field_owns(const Table *trained, const Table *scheme);
 
 /* states.c computes the states that enter each layer of a side, and the last layer's output. It follows the trained
- * schemes' plan by hand, each sublayer by model_sublayer or model_cross, with learned scalars and gates as
+ * schemes' plan by hand, each sublayer by model_sublayer, with learned scalars and gates as
  * trained. */
 typedef struct {
     const Table *table[SIDES]; /* trained tables; NULL without a source */

@@ -39,9 +39,8 @@ static int sublayer(void *arg, const PlanInstr *in)
     double *y = plan_value(v, in->out);
     if (in->op == PLAN_KEYS) memcpy(y, x, v->M * v->D * sizeof *y);
     if (in->op == PLAN_KEYS) return 0;
-    if (in->terms > 1)
-        return model_cross(v->arg, slot, v->N, x, v->M, plan_value(v, in->term[1].x), y);
-    return model_sublayer(v->arg, slot, plan_rows(v, s->side), x, y);
+    const double *memory = in->terms > 1 ? plan_value(v, in->term[1].x) : NULL;
+    return model_sublayer(v->arg, slot, plan_rows(v, s->side), x, v->M, memory, y);
 }
 
 static void gate_values(const PlanValues *v, const PlanInstr *in, int act, const double *weight,

@@ -44,13 +44,14 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
 }
 
 /* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, D). */
-static void attend(const Decoding *d, const PlanInstr *in, const Work *w)
+static void attend(const Pass *p, const PlanInstr *in, const Work *w)
 {
+    const Decoding *d = p->context;
     const Model *m = d->m;
     const Backend *b = m->backend;
     const SlotParams *o = &m->slot[in->slot];
     const ModelConfig *c = &m->config;
-    size_t N = d->pass.N, D = c->width, i = (size_t)(in - m->plan->instr);
+    size_t N = p->N, D = c->width, i = index_of(m, in);
     int cross = m->plan->slot[in->slot].kind == SLOT_CROSS;
     int relative = !cross && c->positions & POSITIONS_RELATIVE;
     const Lists *l = cross ? &d->cross : &d->self;
@@ -79,25 +80,6 @@ static void attend(const Decoding *d, const PlanInstr *in, const Work *w)
     core_factors(m, N, w);
 }
 
-/* Runs an EVAL of the target: as in pass.c, except for attention. */
-static int eval(void *arg, const PlanInstr *in)
-{
-    const Pass *p = arg;
-    const Model *m = p->m;
-    const Backend *b = m->backend;
-    const SlotParams *o = &m->slot[in->slot];
-    const Work *w = &m->work[in - m->plan->instr];
-    size_t N = p->N, D = m->config.width;
-    if (!plan_attends(&m->plan->slot[in->slot])) return pass_op[PLAN_EVAL](arg, in);
-    if (!m->plan->post)
-        b->norm(N, D, m->state[in->term[0].x], data(m, o->norm_w), data(m, o->norm_b), w->normed,
-                w->stats);
-    attend(p->context, in, w);
-    b->gemm(0, 1, N, D, o->O, 1, w->core, o->O, data(m, o->out_w), o->O, 0, m->state[in->out], D);
-    b->bias_drop(N, D, m->state[in->out], data(m, o->out_b), no_drop);
-    return 0;
-}
-
 /* Runs a KEYS as in pass.c, but into memory of the Decoding, because registers are overwritten. */
 static int keys(void *arg, const PlanInstr *in)
 {
@@ -114,10 +96,7 @@ static int run(const Pass *p, int side)
     for (size_t i = 0; i < plan->instrs; i++) {
         const PlanInstr *in = &plan->instr[i];
         if (side_of(p->m, in) != side) continue;
-        PlanOp *op = pass_op[in->op];
-        if (in->op == PLAN_KEYS) op = keys;
-        if (in->op == PLAN_EVAL && side == SIDE_TARGET) op = eval;
-        TRY(op((void *)p, in));
+        TRY((in->op == PLAN_KEYS ? keys : pass_op[in->op])((void *)p, in));
     }
     return 0;
 }
@@ -349,6 +328,7 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
     }
     send_lists(d, N);
     d->pass.N = d->pass.asked = d->pass.tokens = N;
+    d->pass.attend = attend;
     Batch x = {
         .N = N, .input = (int32_t *)token, .target = (int32_t *)token}; /* nothing is predicted */
     m->ends->send(m, &x, &d->pass);

@@ -14,29 +14,16 @@
  * output.tail.i.weight, output.tail.i.project.weight, with the same shapes and starting values. Without tails this is
  * the plain model, and no code of this file runs.
  *
- * Labels smoothed by E, in training passes: the target is q = (1 - E) onehot(y) + E / V over all V words, exactly.
- * With log p(w) = log p(entry i) + log p(w | i) the loss -sum_w q_w log p(w) is a sum of:
- *
- *   head    labels q of its words, and of entry i the sum of q over tail i
- *   tail i  labels q of its words: in every row, as no word is without labels
- *
- * so a pass costs as much as a full softmax with such narrow tails: every row's product with every tail. (fairseq has
- * no smoothing with an adaptive softmax.)
- *
  * Source: Grave et al. 2017, sections 4.2, 4.3; Baevski, Auli 2019, sections 3 and 4, factor 4, tied
- * embeddings and projections; Szegedy et al. 2016, section 7, for the labels.
- * Here the head has no projection.
+ * embeddings and projections. Here the head has no projection, and labels are not smoothed.
  *
- * Rows are sorted by cluster on the host, so that each cluster's products are dense (with smoothed labels only those of
- * the input). Where steps are recorded, clusters are filled up to few numbers of rows (filled.c). The kernel `embed`,
+ * Rows are sorted by cluster on the host, so that each cluster's products are dense. Where steps are recorded, clusters are filled up to few numbers of rows (filled.c). The kernel `embed`,
  * without scale and positions, gathers rows, and `embed_back` scatters them: there are no other kernels. */
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/model/engine.h"
-
-_Static_assert((int)TAILS_MOST <= (int)LABEL_EXTRAS, "an entry each has labels of its own");
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
 
@@ -46,6 +33,8 @@ int adaptive_check(const ModelConfig *c)
     if (c->tails > TAILS_MOST)
         return error_set(ERR_INPUT, "adaptive: %zu cut-offs, where there can be at most %d",
                          c->tails, TAILS_MOST);
+    if (c->tails && c->smoothing > 0)
+        return error_set(ERR_INPUT, "adaptive: labels are not smoothed, as %g asks", c->smoothing);
     if (c->tails && c->factor < 1)
         return error_set(ERR_INPUT, "adaptive: a factor of 0 between widths");
     for (size_t i = 0; i < c->tails; i++)
@@ -71,7 +60,6 @@ void adaptive_shapes(Model *m)
     const ModelConfig *c = &m->config;
     size_t width = c->width;
     m->out.rows = m->out.widest = c->tails ? c->cut[0] + c->tails : c->vocab;
-    m->tails.labels = c->smoothing > 0 ? c->tails : 0;
     for (size_t i = 0; i < c->tails; i++) {
         size_t end = i + 1 < c->tails ? c->cut[i + 1] : c->vocab;
         width /= c->factor;
@@ -132,25 +120,6 @@ static void sort_targets(const Model *m, const Batch *x, const size_t *out, int3
     }
 }
 
-/* Returns 1 where every row has labels in every tail. */
-static int is_smoothed(const Model *m, const Pass *p)
-{
-    return p->train && m->tails.labels > 0;
-}
-
-/* Sends label[i] (max N): the target's number in tail i + 1, or NO_TARGET. */
-static void send_labels(const Model *m, const Batch *x)
-{
-    size_t most = m->config.max_tokens;
-    for (size_t i = 0; i < m->config.tails; i++) {
-        int32_t *to = m->tails.sorted + (5 + i) * filled_most(m);
-        for (size_t r = 0; r < x->N; r++)
-            to[r] =
-                cluster_of(m, x->target[r]) == i + 1 ? within(m, i + 1, x->target[r]) : NO_TARGET;
-        m->backend->send(m->tails.label + i * most, to, x->N * sizeof *to);
-    }
-}
-
 static void send(const Model *m, const Batch *x, Pass *p)
 {
     size_t most = filled_most(m);
@@ -168,7 +137,6 @@ static void send(const Model *m, const Batch *x, Pass *p)
     sort_targets(m, x, p->out, list[2], list[3], list[4]);
     for (size_t i = 0; i < 5; i++)
         if (size[i]) m->backend->send(to[i], list[i], size[i] * sizeof *list[i]);
-    if (is_smoothed(m, p)) send_labels(m, x);
 }
 
 static void *row_of(const Model *m, void *x, size_t cols, size_t r)
@@ -225,10 +193,10 @@ static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_
                      data(m, t->output), w, 0, m->out.logits, t->words);
 }
 
-/* Computes nll (N) of a tail in blocks, for n rows whose h P are in narrow, with their targets and labels q. With back
- * it also writes the adjoints of h P in other, and adds dE. */
-static void tail_rows(const Model *m, const Tail *t, const int32_t *target, const Labels *q,
-                      size_t n, void *nll, int back)
+/* Computes nll (N) of a tail in blocks, for n rows whose h P are in narrow, with their targets. With back it also
+ * writes the adjoints of h P in other, and adds dE. */
+static void tail_rows(const Model *m, const Tail *t, const int32_t *target, size_t n, void *nll,
+                      int back)
 {
     const Backend *b = m->backend;
     const Mix *x = &m->tails.mix[MIX_LOSS];
@@ -236,7 +204,7 @@ static void tail_rows(const Model *m, const Tail *t, const int32_t *target, cons
     for (size_t at = 0, k; at < n; at += k) {
         k = n - at < m->out.block ? n - at : m->out.block;
         tail_logits(m, t, x->narrow, at, k);
-        b->cross_entropy(k, t->words, m->out.logits, target + at, *q,
+        b->cross_entropy(k, t->words, m->out.logits, target + at, (Labels){.hit = 1},
                          back ? &m->step->grad[GRAD_WORDS] : NULL, m->out.dlogits,
                          row_of(m, nll, 1, at));
         if (!back) continue;
@@ -255,54 +223,37 @@ static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
                      m->tails.mix[MIX_LOSS].narrow, w);
 }
 
-/* Goes back from the adjoints of n rows' h P, in other: dP += h^T other, then dh = other P^T + keep dh; dh may be h. */
-static void tail_back(const Model *m, const Tail *t, size_t n, const void *h, double keep, void *dh)
+/* Goes back from the adjoints of n rows' h P, in other: dP += h^T other, then h = other P^T. */
+static void tail_back(const Model *m, const Tail *t, size_t n, void *h)
 {
     const Backend *b = m->backend;
     const void *dq = m->tails.mix[MIX_LOSS].other;
     size_t D = m->config.width, w = t->width;
     b->gemm(1, 0, D, w, n, 1, h, D, dq, w, 1, grad(m, t->output_project), w);
-    b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, keep, dh, D);
+    b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, 0, h, D);
 }
 
-static void sorted_tail(const Model *m, const Pass *p, size_t i, int back)
+static void tail_loss(const Model *m, const Pass *p, size_t i, int back)
 {
     const Tail *t = &m->tails.tail[i];
-    const Labels one = {.hit = 1};
     void *h = m->tails.mix[MIX_LOSS].wide;
     size_t D = m->config.width, from = p->out[i + 1], n = p->out[i + 2] - from;
     if (n == 0) return;
     ends_gather(m, n, D, m->tails.row + from, m->out.hidden, h);
     tail_narrow(m, t, n, h);
-    tail_rows(m, t, m->tails.within + from, &one, n, row_of(m, m->tails.nll, 1, from), back);
+    tail_rows(m, t, m->tails.within + from, n, row_of(m, m->tails.nll, 1, from), back);
     if (!back) return;
-    tail_back(m, t, n, h, 0, h);
+    tail_back(m, t, n, h);
     ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 
-static void smoothed_tail(const Model *m, const Pass *p, size_t i, int back)
-{
-    const Tail *t = &m->tails.tail[i];
-    const Labels q = ends_labels(m, p);
-    LinTerm sum = {.c = 1, .x = m->tails.nll, .dx = m->out.nll};
-    tail_narrow(m, t, p->N, m->out.hidden);
-    tail_rows(m, t, m->tails.label + i * m->config.max_tokens, &q, p->N, m->tails.nll, back);
-    m->backend->lin_back(p->N, 1, 1, &sum, m->tails.nll); /* nll += */
-    if (back) tail_back(m, t, p->N, m->out.hidden, 1, m->out.dhidden);
-}
-
-/* Computes the head's loss, then the tails'. Where labels are smoothed, an entry has the labels of all words of its
- * tail: one as every column has, and the others as extra. */
 static void loss(const Model *m, const Pass *p, int back)
 {
     size_t tails = m->config.tails, all = p->out[tails + 1];
-    int smoothed = is_smoothed(m, p);
-    Labels q = ends_labels(m, p);
-    q.extras = smoothed ? tails : 0;
-    for (size_t i = 0; i < q.extras; i++) q.extra[i] = q.all * ((double)m->tails.tail[i].words - 1);
-    ends_loss(m, p, &q, back);
-    for (size_t i = 0; i < tails; i++) (smoothed ? smoothed_tail : sorted_tail)(m, p, i, back);
-    if (!smoothed && all) ends_scatter(m, all, 1, p->N, m->tails.row, m->tails.nll, m->out.nll);
+    const Labels one = {.hit = 1};
+    ends_loss(m, p, &one, back);
+    for (size_t i = 0; i < tails; i++) tail_loss(m, p, i, back);
+    if (all) ends_scatter(m, all, 1, p->N, m->tails.row, m->tails.nll, m->out.nll);
 }
 
 /* ---- probabilities ------------------------------------------------------------------------------ */

@@ -66,7 +66,7 @@ typedef struct {
 } Mix;
 
 /* With tails the batch's inputs are sorted by cluster, and its targets are the head's. Lists are (filled_most), but
- * place and label (max N). */
+ * place (max N). */
 typedef struct {
     Tail tail[TAILS_MOST];
     Mix mix[MIXES];
@@ -74,11 +74,7 @@ typedef struct {
     int32_t *row;    /* rows whose target is in a tail, sorted by it */
     int32_t *within; /* number of the target in its tail */
     void *nll;       /* nll of those rows */
-    size_t labels;   /* number of tails where labels are smoothed, else 0 */
-    /* (labels, max N) number of a row's target in a tail; NO_TARGET: the target is in another tail */
-    int32_t *label;
-    /* (5 + labels, filled_most) on the host: input, place, target, row, within, label */
-    int32_t *sorted;
+    int32_t *sorted; /* (5, filled_most) on the host: input, place, target, row, within */
 } Tails;
 
 /* A dense layer over n rows of out.hidden. A norm (D), (D), or classes (C, D), (C) follow it. */

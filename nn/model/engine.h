@@ -116,6 +116,8 @@ struct Pass {
     size_t before;
     /* Called after every EVAL of the plan, instr[i]; NULL: not called. */
     void (*see)(const Pass *p, size_t i, void *context);
+    /* Makes w->core of attention from w->normed, in place of the sublayer's own; NULL: it is not replaced. */
+    void (*attend)(const Pass *p, const PlanInstr *in, const Work *w);
     void *context;
 };
 

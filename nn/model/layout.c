@@ -507,8 +507,7 @@ static int lay_flat(Model *m)
         {&m->heads.value, m->config.classes == 1 ? N * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->heads.segment, segments * sizeof *m->heads.segment, MEMORY_WORKSPACE},
         {&m->zeros, segments || dropped ? m->config.width * e : 0, MEMORY_WORKSPACE},
-        {&m->dropped.kept, dropped * e, MEMORY_WORKSPACE},
-        {(void **)&m->tails.label, m->tails.labels * N * sizeof *m->tails.label, MEMORY_WORKSPACE}};
+        {&m->dropped.kept, dropped * e, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;

@@ -54,7 +54,7 @@ int lists_make(Model *m)
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
     m->recorded = memory_new(RECORDED_MOST, sizeof *m->recorded);
-    m->tails.sorted = memory_new((5 + m->tails.labels) * tail, sizeof *m->tails.sorted);
+    m->tails.sorted = memory_new(5 * tail, sizeof *m->tails.sorted);
     m->heads.list =
         memory_new(m->plan->bidirectional ? m->config.max_tokens : 0, sizeof *m->heads.list);
     if (!(m->param && m->start && m->stretch && m->slot && m->scalar && m->gate && m->pull &&

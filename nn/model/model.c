@@ -49,6 +49,22 @@ static int check_lists(const Plan *p)
     return 0;
 }
 
+static int check_rates(const ModelConfig *c)
+{
+    const struct {
+        const char *name;
+        double value;
+    } rate[] = {{"dropout", c->dropout},
+                {"dropout of attention", c->dropout_apart ? c->attention_dropout : 0},
+                {"dropout of activations", c->dropout_apart ? c->activation_dropout : 0},
+                {"word dropout", c->word_dropout},
+                {"label smoothing", c->smoothing}};
+    for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
+        if (!(rate[i].value >= 0 && rate[i].value < 1))
+            return error_set(ERR_INPUT, "%s: %g is not in [0, 1)", rate[i].name, rate[i].value);
+    return 0;
+}
+
 /* Refuses what an encoder with its decoder cannot have. */
 static int check_sides(const ModelConfig *c, const Plan *p)
 {
@@ -73,18 +89,9 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     if ((c->positions & POSITIONS_SINUSOID) && c->width % 2)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
-    if (!(c->dropout >= 0 && c->dropout < 1))
-        return error_set(ERR_INPUT, "dropout %g is not in [0, 1)", c->dropout);
-    if (c->dropout_apart && !(c->attention_dropout >= 0 && c->attention_dropout < 1 &&
-                              c->activation_dropout >= 0 && c->activation_dropout < 1))
-        return error_set(ERR_INPUT, "dropout %g of attention, %g of activations: not in [0, 1)",
-                         c->attention_dropout, c->activation_dropout);
-    if (!(c->word_dropout >= 0 && c->word_dropout < 1))
-        return error_set(ERR_INPUT, "word dropout %g is not in [0, 1)", c->word_dropout);
+    TRY(check_rates(c));
     if (c->word_dropout > 0 && p->sides == 1)
         return error_set(ERR_INPUT, "word dropout is of a source, which a text alone has not");
-    if (!(c->smoothing >= 0 && c->smoothing < 1))
-        return error_set(ERR_INPUT, "label smoothing %g is not in [0, 1)", c->smoothing);
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;

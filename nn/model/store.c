@@ -9,24 +9,14 @@
 #include "kernels/error.h"
 #include "nn/text/hash.h"
 
-static const struct {
-    const char *name;
-    int element;
-} dtypes[] = {{"F32", STORE_F32}, {"F64", STORE_F64}};
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
-
 int store_element(const char *dtype)
 {
-    for (int i = 0; i < DTYPES; i++)
-        if (strcmp(dtype, dtypes[i].name) == 0) return dtypes[i].element;
-    return 0;
+    return strcmp(dtype, "F32") == 0 ? STORE_F32 : strcmp(dtype, "F64") == 0 ? STORE_F64 : 0;
 }
 
 const char *store_dtype(int element)
 {
-    for (int i = 0; i < DTYPES; i++)
-        if (element == dtypes[i].element) return dtypes[i].name;
-    return NULL;
+    return element == STORE_F32 ? "F32" : element == STORE_F64 ? "F64" : NULL;
 }
 
 static uint64_t hash_text(const char *key, const char *value)

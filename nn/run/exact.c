@@ -42,14 +42,11 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 
 /* ---- classes -------------------------------------------------------------------------------------- */
 
-int model_classes(Model *m, const Batch *x, double *z)
+int model_classes(Model *m, const Batch *x, double *z, double *mean)
 {
-    Pass p;
     if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
-    TRY(pass_begin(m, x, 0, &p));
-    pass_step(&p, 0, 0);
-    pass_forward(m, &p);
-    m->backend->get(z, m->heads.z, p.S * m->config.classes);
+    TRY(model_forward(m, x, 0, 0, NULL, mean));
+    m->backend->get(z, m->heads.z, x->S * m->config.classes);
     return m->backend->wait();
 }
 
@@ -70,12 +67,8 @@ int model_right(Model *m, const Batch *x, double *mean, size_t *right)
     size_t C = m->config.classes;
     if (!x->asked.label) return error_set(ERR_MISUSE, "a batch without labels");
     double *z = memory_new(x->S * C, sizeof *z);
-    int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY;
-    if (code == 0) {
-        m->backend->get(z, m->heads.z, x->S * C);
-        code = m->backend->wait();
-        *right = count_right(x, C, z);
-    }
+    int code = z ? model_classes(m, x, z, mean) : ERR_MEMORY;
+    if (code == 0) *right = count_right(x, C, z);
     memory_free(z);
     return code;
 }

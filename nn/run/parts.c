@@ -30,34 +30,25 @@ static const PlanInstr *find_instr(const Model *m, int slot, int op)
     return NULL;
 }
 
-int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y)
+int model_sublayer(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
+                   double *y)
 {
     Pass p;
     size_t D = m->config.width;
-    TRY(begin_rows(m, N, N, &p));
-    int alone = slot >= 0 && (size_t)slot < m->plan->slots && m->plan->slot[slot].kind == SLOT_NORM;
-    const PlanInstr *in = find_instr(m, slot, alone ? PLAN_NORM : PLAN_EVAL);
-    if (!in) return ERR_MISUSE;
-    if (in->terms > 1) return error_set(ERR_MISUSE, "slot %d reads two texts", slot);
-    m->backend->put(m->state[in->term[0].x], x, N * D);
-    TRY(pass_op[in->op](&p, in));
-    m->backend->get(y, m->state[in->out], N * D);
-    return m->backend->wait();
-}
-
-int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
-                double *y)
-{
-    Pass p;
-    size_t D = m->config.width;
-    TRY(begin_rows(m, N, M, &p));
-    const PlanInstr *k = find_instr(m, slot, PLAN_KEYS);
-    const PlanInstr *in = k ? find_instr(m, slot, PLAN_EVAL) : NULL;
-    if (!in) return ERR_MISUSE;
-    m->backend->put(m->state[k->term[0].x], memory, M * D);
-    TRY(pass_op[PLAN_KEYS](&p, k));
+    int kind = slot >= 0 && (size_t)slot < m->plan->slots ? m->plan->slot[slot].kind : SLOT_KINDS;
+    int cross = kind == SLOT_CROSS;
+    if ((memory != NULL) != cross)
+        return error_set(ERR_MISUSE, "slot %d reads %s", slot, cross ? "two texts" : "one text");
+    TRY(begin_rows(m, N, cross ? M : N, &p));
+    const PlanInstr *in = find_instr(m, slot, kind == SLOT_NORM ? PLAN_NORM : PLAN_EVAL);
+    const PlanInstr *keys = cross ? find_instr(m, slot, PLAN_KEYS) : NULL;
+    if (!in || (cross && !keys)) return ERR_MISUSE;
+    if (cross) {
+        m->backend->put(m->state[keys->term[0].x], memory, M * D);
+        TRY(pass_op[PLAN_KEYS](&p, keys));
+    }
     m->backend->put(m->state[in->term[0].x], x, N * D); /* keys stay in place, memory need not */
-    TRY(pass_op[PLAN_EVAL](&p, in));
+    TRY(pass_op[in->op](&p, in));
     m->backend->get(y, m->state[in->out], N * D);
     return m->backend->wait();
 }

@@ -118,6 +118,10 @@ static void inside(const Model *m, const Pass *p, const PlanInstr *in, const voi
     size_t N = instr_rows(p, in), D = m->config.width;
     if (!m->plan->post && !normed)
         b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+    if (p->attend && plan_attends(&m->plan->slot[in->slot])) {
+        p->attend(p, in, w);
+        return;
+    }
     b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
     core_of(m, in)->forward(m, p, in, w);
 }

@@ -51,19 +51,18 @@ int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. Runs model_forward with train 0 and counts the sequences whose target is the most probable token in every
  * row (among equals the least id, as in greedy decoding). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
-/* exact.c. Computes z (S, C) host, dropout off: logits of the sequences' classes; C = 1: numbers. */
-int model_classes(Model *m, const Batch *b, double *z);
+/* exact.c. Runs model_forward with train 0 and gives z (S, C) host: logits of the sequences' classes; C = 1: numbers. */
+int model_classes(Model *m, const Batch *b, double *z, double *mean);
 /* Runs model_forward with train 0 and counts the sequences whose label is the most probable class (the first among
  * equals). Allocates (S, C) numbers. */
 int model_right(Model *m, const Batch *b, double *mean, size_t *right);
 size_t model_exact_bytes(size_t V);
 /* parts.c. These serve the bridge and tests: dropout off, host doubles, one sequence a side. model_sublayer applies one
- * sublayer slot (in a post plan without its norm) or one norm to x (N, D) and gives y (N, D). model_cross applies
- * cross-attention; its KEYS reads memory (M, D). model_run_pair runs the whole plan from r0 = x (N, D) and, with two
+ * sublayer slot (in a post plan without its norm) or one norm to x (N, D) and gives y (N, D); the KEYS of
+ * cross-attention read memory (M, D), which is NULL for others. model_run_pair runs the whole plan from r0 = x (N, D) and, with two
  * sides, r1 = source (M, D) to its output y (N, D). model_run_plan does so with M = N and the source behind x. */
-int model_sublayer(Model *m, int slot, size_t N, const double *x, double *y);
-int model_cross(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
-                double *y);
+int model_sublayer(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
+                   double *y);
 int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y);
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
 /* Embeds N tokens of a side, dropout off: y (N, D) host. A token or position not there: ERR_MISUSE. */

@@ -15,33 +15,16 @@ static const char *const version[] = {"#version: 0.2", "#version: 0.1"};
 
 /* ---- codes -------------------------------------------------------------------------------------- */
 
-/* *id = the symbol's number; a new symbol is added. */
-static int symbol_add(Bpe *b, const char *text, size_t bytes, uint32_t *id)
-{
-    int32_t found = words_find(&b->symbol, text, bytes);
-    if (found < 0) {
-        char *copy = memory_new(bytes + 1, 1);
-        if (!copy) return ERR_MEMORY;
-        memcpy(copy, text, bytes);
-        int code = words_add(&b->symbol, copy, bytes, 1);
-        if (code) {
-            memory_free(copy);
-            return code;
-        }
-        found = (int32_t)b->symbol.size - 1;
-    }
-    *id = (uint32_t)found;
-    return 0;
-}
-
 int bpe_symbol(Bpe *b, const char *x, size_t m, const char *y, size_t n, uint32_t *id)
 {
     char *both = memory_new(m + n + 1, 1);
     if (!both) return ERR_MEMORY;
     memcpy(both, x, m);
     memcpy(both + m, y, n);
-    int code = symbol_add(b, both, m + n, id);
-    memory_free(both);
+    int32_t found = words_find(&b->symbol, both, m + n);
+    int code = found < 0 ? words_add(&b->symbol, both, m + n, 1) : 0;
+    *id = found < 0 ? (uint32_t)b->symbol.size - 1 : (uint32_t)found;
+    if (found >= 0 || code) memory_free(both);
     return code;
 }
 
@@ -97,27 +80,17 @@ static void strip(const char **line, size_t *bytes)
     *bytes = n;
 }
 
-static size_t line_of(const BpeText *t, const char *at)
-{
-    size_t line = t->before + 1;
-    for (const char *p = t->bytes; p < at; p++) line += *p == '\n';
-    return line;
-}
-
 int bpe_check_bytes(const BpeText *t)
 {
     const char *end = t->bytes + t->count;
     const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
     if (bad)
-        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, line_of(t, (const char *)bad));
-    const char *nul = memchr(t->bytes, 0, t->count);
-    if (nul)
-        return error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", t->file,
-                         line_of(t, nul));
+        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, text_line(t, (const char *)bad));
+    TRY(text_no_nul(t));
     for (const char *p = t->bytes; p + 1 < end; p++)
         if (*p == '\r' && p[1] != '\n')
             return error_set(ERR_INPUT, "%s:%zu: a carriage return inside a line", t->file,
-                             line_of(t, p));
+                             text_line(t, p));
     return 0;
 }
 
@@ -138,13 +111,13 @@ int bpe_check(const BpeText *t)
         return error_set(ERR_INPUT,
                          "%s:%zu: a word ends in '" BPE_MARK "', the mark of a piece: is the "
                          "text in pieces already? (--replace-marks reads one '@' there)",
-                         t->file, line_of(t, word));
+                         t->file, text_line(t, word));
     if (!tab) return 0;
     return error_set(
         ERR_INPUT,
         "%s:%zu: a tab, where a blank is to be: it would be a character of a word here "
         "and stand between words elsewhere (--replace-marks reads a blank there)",
-        t->file, line_of(t, tab));
+        t->file, text_line(t, tab));
 }
 
 int bpe_words(const BpeText *t, Words *w)
@@ -172,8 +145,8 @@ static int parse_merge(Bpe *b, const char *file, size_t number, const char *line
     if (!blank || memchr(blank + 1, ' ', bytes - m - 1))
         return error_set(ERR_INPUT, "%s:%zu: expected two symbols with one blank between them",
                          file, number);
-    TRY(symbol_add(b, line, m, &x));
-    TRY(symbol_add(b, blank + 1, bytes - m - 1, &y));
+    TRY(bpe_symbol(b, line, m, "", 0, &x));
+    TRY(bpe_symbol(b, blank + 1, bytes - m - 1, "", 0, &y));
     return bpe_merge(b, x, y);
 }
 

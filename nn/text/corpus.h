@@ -24,6 +24,10 @@
  * (with its line). */
 int read_text(const char *file, char **bytes, size_t *count);
 
+/* text_line: the file's line at a place of a text; text_no_nul: 0, or ERR_INPUT where a text has a NUL byte. */
+size_t text_line(const BpeText *t, const char *at);
+int text_no_nul(const BpeText *t);
+
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside
  * the program; anything else is a file (write ./NAME for a file of such a name). */
 int read_named(const char *name, char **bytes, size_t *count);

@@ -10,27 +10,27 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 
-static size_t line_of(const char *bytes, const char *at)
+size_t text_line(const BpeText *t, const char *at)
 {
-    size_t line = 1;
-    for (const char *p = bytes; p < at; p++) line += *p == '\n';
+    size_t line = t->before + 1;
+    for (const char *p = t->bytes; p < at; p++) line += *p == '\n';
     return line;
 }
 
-static int check_text(const char *file, const char *bytes, size_t count)
+int text_no_nul(const BpeText *t)
 {
-    if (count == 0) return error_set(ERR_INPUT, "%s is empty", file);
-    const char *nul = memchr(bytes, 0, count);
+    const char *nul = memchr(t->bytes, 0, t->count);
     if (!nul) return 0;
-    return error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", file,
-                     line_of(bytes, nul));
+    return error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", t->file,
+                     text_line(t, nul));
 }
 
 int read_text(const char *file, char **bytes, size_t *count)
 {
     TRY(file_whole(file, SIZE_MAX, bytes, count));
     text_unmark(*bytes, count);
-    int code = check_text(file, *bytes, *count);
+    int code = *count ? text_no_nul(&(BpeText){file, *bytes, *count, 0})
+                      : error_set(ERR_INPUT, "%s is empty", file);
     if (code) *bytes = memory_free(*bytes);
     return code;
 }

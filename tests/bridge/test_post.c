@@ -102,7 +102,7 @@ static void by_hand(Model *m, const SubStep *step, int spoil, double *y)
         for (int s = 0; s < STEPS && step[s].set; s++) {
             int last = l == LAYERS - 1 && (s == STEPS - 1 || !step[s + 1].set);
             double c = step[s].c * (spoil && last ? 1 + 1e-6 : 1);
-            assert_int_equal(model_sublayer(m, slot_of(m, l, &step[s]), TOKENS, y, k), 0);
+            assert_int_equal(model_sublayer(m, slot_of(m, l, &step[s]), TOKENS, y, 0, NULL, k), 0);
             for (size_t i = 0; i < TOKENS * D; i++) y[i] += c * k[i];
             layer_norm(m, l, &step[s], y);
         }
@@ -141,9 +141,9 @@ TEST(sublayers_have_no_norm_inside)
     tiny_shake(m[1], 7);
     for (size_t k = 0; k < TOKENS * D; k++) x[k] = random_normal(3, 0, k);
     for (int pre = 0; pre < 2; pre++) {
-        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, y), 0);
+        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, 0, NULL, y), 0);
         for (size_t k = 0; k < TOKENS * D; k++) x[k] *= 4;
-        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, z), 0);
+        assert_int_equal(model_sublayer(m[pre], 0, TOKENS, x, 0, NULL, z), 0);
         for (size_t k = 0; k < TOKENS * D; k++) x[k] /= 4;
         assert_int_equal(distance(y, z, TOKENS * D) < 1e-3, pre);
         model_free(m[pre]);

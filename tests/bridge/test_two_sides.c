@@ -41,7 +41,7 @@ static void step_both(Model *m, const Table *encoder, const Table *decoder, cons
     step_side(m, encoder, (LayerOf){.side = SIDE_SOURCE, .n = M}, ENCODER, spoil == OTHER_ENCODER,
               memory);
     if (spoil == OTHER_MEMORY) memcpy(memory, source, M * D * sizeof *memory);
-    assert_int_equal(model_sublayer(m, slot, M, memory, normed), 0);
+    assert_int_equal(model_sublayer(m, slot, M, memory, 0, NULL, normed), 0);
     step_side(m, decoder, (LayerOf){.n = N, .M = M, .memory = spoil == NO_NORM ? memory : normed},
               LAYERS, spoil == OTHER_LAYER, y);
 }
@@ -137,7 +137,8 @@ static void find_memory(Model *m, const Table *encoder, const Table *decoder, do
 {
     Truncator *u = open(m, encoder, decoder, SIDE_SOURCE);
     int slot = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
-    assert_int_equal(model_sublayer(m, slot, M, truncator_states(u) + ENCODER * M * D, memory), 0);
+    assert_int_equal(
+        model_sublayer(m, slot, M, truncator_states(u) + ENCODER * M * D, 0, NULL, memory), 0);
     truncator_free(u);
 }
 

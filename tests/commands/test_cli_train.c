@@ -41,7 +41,7 @@ TEST(test_train_variants)
         "--norm post --scheme macaron --layers 2 --recompute",
         "--label-smoothing 0.1 --weight-decay 0.1",
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
-        "--adaptive 3,6 --adaptive-factor 2 --untied --label-smoothing 0.1",
+        "--adaptive 3,6 --adaptive-factor 2 --untied",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
         "--span 5 --span-ramp 2 --span-loss 0.01 --positions both --recompute",
         "--span 40 --context sentence --scheme heun --accumulate 2",

@@ -258,15 +258,10 @@ ModelConfig tiny_head_config(ModelConfig c, const TinyHead *h)
 }
 
 const TinyEnds tiny_ends[] = {
-    {"adaptive", 1, 0, 0, {0, 0, 0}},
-    {"adaptive, untied", 1, 1, 0, {0, 0, 0}},
-    {"adaptive, smoothed", 1, 0, 0.3, {0, 0, 0}},
-    {"masked", 0, 0, 0, {1, 0, 0}},
-    {"masked, smoothed", 0, 0, 0.3, {1, 0, 0}},
-    {"masked, classes", 0, 0, 0, {1, 2, 2}},
-    {"classes", 0, 0, 0, {0, 3, 0}},
-    {"a number", 0, 0, 0, {0, 1, 2}},
-    {0},
+    {"adaptive", 1, 0, 0, {0, 0, 0}},        {"adaptive, untied", 1, 1, 0, {0, 0, 0}},
+    {"masked", 0, 0, 0, {1, 0, 0}},          {"masked, smoothed", 0, 0, 0.3, {1, 0, 0}},
+    {"masked, classes", 0, 0, 0, {1, 2, 2}}, {"classes", 0, 0, 0, {0, 3, 0}},
+    {"a number", 0, 0, 0, {0, 1, 2}},        {0},
 };
 
 ModelConfig tiny_ends_config(const TinyEnds *e)

@@ -1,6 +1,6 @@
 /* test_adaptive.c: adaptive embedding and softmax against a plain model that spells them out, on every backend.
  * test_gradient.c compares gradients with differences of the loss, in f64; here those of all backends are compared
- * with them. Tests that do not concern one form alone run tied and untied, with labels plain and smoothed.
+ * with them. Tests that do not concern one form alone run tied and untied.
  *
  * The plain model is untied. Its embedding has the row E_0[v] or P_i E_i[v] for every word v. Its output matrix is
  * made in the same way of the output's E and P, with a row more for every entry: its V + k logits are those of
@@ -18,19 +18,10 @@ static ModelConfig adaptive(void)
     return TINY_WITH(c.tails = TAILS, c.cut[0] = HEAD, c.cut[1] = SECOND, c.factor = FACTOR);
 }
 
-/* Tied and untied, with labels plain and smoothed. */
-enum { FORMS = 4 };
-
-static ModelConfig adaptive_form(size_t f)
+static Model *adaptive_model(const char *name, int untied)
 {
     ModelConfig c = adaptive();
-    c.untied = (int)f % 2;
-    c.smoothing = f < 2 ? 0 : 0.3;
-    return c;
-}
-
-static Model *adaptive_model(const char *name, ModelConfig c)
-{
+    c.untied = untied;
     return shaken(name, c, tiny_residual(), 1);
 }
 
@@ -40,12 +31,6 @@ static double tolerance(const Model *m)
 {
     const Backend *b = model_backend(m);
     return 32 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
-}
-
-/* Tells whether the tolerance is too wide for a control. */
-static int is_coarse(const Model *m)
-{
-    return tolerance(m) > 0.01;
 }
 
 /* ---- the plain model ----------------------------------------------------------------------------- */
@@ -133,8 +118,7 @@ TEST(it_is_what_the_plain_model_spells)
 {
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i / 2); i++) {
-        OWN_MODEL *m = adaptive_model(tested_backend(i / 2), adaptive_form(i % 2)),
-                  *r = plain_of(m);
+        OWN_MODEL *m = adaptive_model(tested_backend(i / 2), i % 2), *r = plain_of(m);
         double got[N * V], z[N * ALL], want[N * V], nll[N], y[2 * V * D], mean, tol = tolerance(m);
         int32_t token[7] = {10, 0, 3, 4, 6, 7, 9};
         assert_int_equal(model_embed(m, SIDE_TARGET, 7, token, y), 0);
@@ -159,145 +143,27 @@ TEST(it_is_what_the_plain_model_spells)
     }
 }
 
-/* Copies every tensor of `from` to the name that it has at the other end of an untied model. */
-static void copy_embedding(Model *from, Model *to)
-{
-    const Param *list;
-    size_t params = model_params(from, &list);
-    for (size_t i = 0; i < params; i++) {
-        OWN_NUMBERS *x = tiny_tensor(from, list[i].name);
-        char name[128];
-        int embed = strncmp(list[i].name, "embed.", 6) == 0;
-        if (model_find(to, list[i].name)) put_tensor(to, list[i].name, x);
-        snprintf(name, sizeof name, "output.%s", list[i].name + 6);
-        if (embed) put_tensor(to, name, x);
-    }
-}
-
-/* An untied output with the embedding's numbers gives the tied model's log p. With its starting values it does
- * not. */
-TEST(untied_with_the_same_numbers_is_tied)
-{
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = adaptive_model(tested_backend(i), adaptive_form(0));
-        OWN_MODEL *r = adaptive_model(tested_backend(i), adaptive_form(1));
-        OWN_NUMBERS *p = tiny_logits(m, &x), *q = tiny_logits(r, &x);
-        assert_true(distance(p, q, N * V) > 0.1);
-        copy_embedding(m, r);
-        OWN_NUMBERS *same = tiny_logits(r, &x);
-        assert_true(distance(p, same, N * V) <= tolerance(m));
-    }
-}
-
-/* Smoothed labels give nll = -(1 - E) log p(y) - E / V sum_w log p(w), with the log p of model_logits. They do not
- * give the nll of labels that leave out the target (E / (V - 1) to each other word). */
-TEST(smoothed_labels_are_over_the_vocabulary)
-{
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++)
-        for (size_t form = 2; form < FORMS; form++) {
-            ModelConfig c = adaptive_form(form);
-            c.dropout = 0;
-            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
-            double p[N * V], nll[N], want[N], other[N], e = c.smoothing;
-            double tol = 2 * tolerance(m);
-            assert_int_equal(model_logits(m, &x, p), 0);
-            assert_int_equal(model_forward(m, &x, 1, 1, nll, NULL), 0);
-            for (size_t k = 0; k < N; k++) {
-                double sum = 0, y = p[k * V + (size_t)x.target[k]];
-                for (size_t v = 0; v < V; v++) sum += p[k * V + v];
-                want[k] = -(1 - e) * y - e / V * sum;
-                other[k] = -(1 - e) * y - e / (V - 1) * (sum - y);
-            }
-            double off = distance(nll, want, N);
-            if (!(off <= tol)) fail_msg("%s: off by %g", tested_backend(i), off);
-            if (!is_coarse(m)) assert_false(distance(nll, other, N) <= tol);
-            assert_int_equal(model_forward(m, &x, 0, 1, nll, NULL), 0); /* no smoothing here */
-            for (size_t k = 0; k < N; k++)
-                assert_true(fabs(nll[k] + p[k * V + (size_t)x.target[k]]) <= tol);
-        }
-}
-
-/* Labels with almost no smoothing, which take another path through the tails, have the loss and the gradients of
- * plain ones. Labels with E = 0.3 do not. */
-TEST(little_smoothing_is_none)
-{
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i); i++)
-        for (size_t form = 0; form < 2; form++) {
-            ModelConfig c = adaptive_form(form);
-            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
-            double mean, little, tol = tolerance(m);
-            assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-            OWN_NUMBERS *g = tiny_gradient(m);
-            for (int much = 0; much < (is_coarse(m) ? 1 : 2); much++) {
-                c.smoothing = much ? 0.3 : 0x1p-70;
-                OWN_MODEL *r = shaken(tested_backend(i), c, tiny_residual(), 1);
-                assert_int_equal(model_gradient(r, &x, 1, &little), 0);
-                OWN_NUMBERS *h = tiny_gradient(r);
-                assert_true((fabs(little - mean) <= tol) == !much);
-                assert_true((distance(g, h, model_size(r)) <= tol) == !much);
-            }
-        }
-}
-
 /* Gradients of every backend are those of cpu-f64, which differences of the loss confirm. A number comes after
  * some 16 products, with factors rounded by eps / 2: 8 eps if all go one way. */
 TEST(gradients_agree)
 {
     Batch x = tiny_batch();
-    for (size_t form = 0; form < FORMS; form++) {
+    for (int untied = 0; untied < 2; untied++) {
         double mean;
-        OWN_MODEL *m = adaptive_model("cpu-f64", adaptive_form(form));
+        OWN_MODEL *m = adaptive_model("cpu-f64", untied);
         size_t size = model_size(m);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
         OWN_NUMBERS *g = tiny_gradient(m);
         for (size_t i = 0; tested_backend(i); i++) {
-            OWN_MODEL *r = adaptive_model(tested_backend(i), adaptive_form(form));
+            OWN_MODEL *r = adaptive_model(tested_backend(i), untied);
             double tol = tolerance(r) / 4;
             assert_int_equal(model_gradient(r, &x, 1, &mean), 0);
             OWN_NUMBERS *h = tiny_gradient(r);
             double e = norm_distance(h, g, size);
-            if (!(e <= tol)) fail_msg("%s, form %zu: off by %g", tested_backend(i), form, e);
+            if (!(e <= tol)) fail_msg("%s, untied %d: off by %g", tested_backend(i), untied, e);
             for (size_t k = 0; k < size; k++) h[k] *= 1 + 3 * tol; /* control */
             assert_false(norm_distance(h, g, size) <= tol);
         }
-    }
-}
-
-/* ---- training ------------------------------------------------------------------------------------ */
-
-/* Takes steps of two batches, one without a word of a tail every other time. The loss falls. */
-static double trained(const char *name, size_t form)
-{
-    const AdamConfig adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8};
-    ModelConfig config = adaptive_form(form);
-    config.dropout = 0;
-    Batch x = tiny_batch();
-    OWN_MODEL *m = adaptive_model(name, config);
-    double before, after;
-    assert_int_equal(model_forward(m, &x, 0, 0, NULL, &before), 0);
-    for (uint64_t k = 1; k <= 20; k++)
-        for (size_t part = 0; part < 2; part++) {
-            int32_t head[N] = {0};
-            Batch y = x;
-            if (part && k % 2) y.input = head, y.target = head; /* nothing in a tail */
-            StepPart p = {part, 2, 2, 2 * x.N, {0}, NULL};
-            assert_int_equal(model_step_part(m, &y, &p, &adam, k), 0);
-        }
-    assert_int_equal(model_forward(m, &x, 0, 0, NULL, &after), 0);
-    assert_true(after < before - 0.5);
-    return after;
-}
-
-/* bf16's factors are off by 2^-9, 20 steps of them. */
-TEST(it_learns)
-{
-    for (size_t form = 0; form < FORMS; form++) {
-        double exact = trained(tested_backend(0), form);
-        for (size_t i = 1; tested_backend(i); i++)
-            assert_true(fabs(trained(tested_backend(i), form) - exact) <= 0.05);
     }
 }
 
@@ -305,9 +171,8 @@ TEST(it_learns)
 TEST(blocks_of_rows_make_no_difference)
 {
     Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i / FORMS); i++) {
-        ModelConfig c = adaptive_form(i % FORMS);
-        OWN_MODEL *m = shaken(tested_backend(i / FORMS), c, tiny_residual(), 1);
+    for (size_t i = 0; tested_backend(i / 2); i++) {
+        OWN_MODEL *m = adaptive_model(tested_backend(i / 2), i % 2);
         double a[N], b[N], p[N * V], q[N * V], mean, tol = tolerance(m);
         assert_int_equal(model_forward(m, &x, 1, 0, a, NULL), 0);
         assert_int_equal(model_logits(m, &x, p), 0);
@@ -339,8 +204,8 @@ TEST(tensors_have_names_and_shapes)
                 {"tail.2.weight", V - SECOND, D / 4},
                 {"tail.2.project.weight", D, D / 4}};
     for (int untied = 0; untied < 2; untied++) {
-        OWN_MODEL *m = adaptive_model("cpu-f32", adaptive_form((size_t)untied)),
-                  *r = adaptive_model("cpu-f32", tiny_config());
+        OWN_MODEL *m = adaptive_model("cpu-f32", untied),
+                  *r = model("cpu-f32", tiny_config(), tiny_residual(), 1);
         size_t size = model_size(r) - V * D;
         for (int end = 0; end <= untied; end++)
             for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -365,29 +230,8 @@ TEST(what_cannot_be_is_refused)
                  "cut-off 11 is not below 11, the number of words"); /* a tail without words */
     refuse_model(TINY_WITH(ADAPTIVE, c.factor = 3), tiny_residual, ERR_INPUT, "too small");
     refuse_model(TINY_WITH(ADAPTIVE, c.factor = 0), tiny_residual, ERR_INPUT, "factor");
-    refuse_model(TINY_WITH(ADAPTIVE, c.smoothing = 1), tiny_residual, ERR_INPUT, "smoothing");
+    refuse_model(TINY_WITH(ADAPTIVE, c.smoothing = 0.1), tiny_residual, ERR_INPUT, "not smoothed");
 #undef ADAPTIVE
-}
-
-/* Each allocation fails once. The code says so, and nothing is left allocated. */
-TEST(short_memory_is_told)
-{
-    Batch x = tiny_batch();
-    ModelConfig config = adaptive_form(3);
-    double log_p[N * V];
-    size_t live = memory_live(), at = 1;
-    for (int code = -1; code != 0; at++) {
-        Model *m = NULL;
-        Plan *plan = tiny_residual();
-        memory_fail_at(at);
-        code = model_new(&config, plan, backend("cpu-f32"), 1, &m);
-        if (code == 0) code = model_logits(m, &x, log_p);
-        memory_fail_at(0);
-        model_free(m);
-        assert_true(code == 0 || code == ERR_MEMORY);
-        assert_int_equal(memory_live(), live);
-    }
-    assert_true(at > 20);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

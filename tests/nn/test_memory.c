@@ -246,7 +246,7 @@ TEST(folding_keeps_the_map)
     assert_true(model_plan(m)->instrs > 7);
     for (int i = 0; i < N * D; i++) want[i] = x[i] = (double)(i * i % 17) / 7;
     for (int s = 0; s < 6; s++) {
-        assert_int_equal(model_sublayer(m, s, N, x, k), 0);
+        assert_int_equal(model_sublayer(m, s, N, x, 0, NULL, k), 0);
         for (int i = 0; i < N * D; i++) want[i] += k[i] / (s + 1);
     }
     assert_int_equal(model_run_plan(m, N, x, y), 0);

@@ -68,12 +68,12 @@ TEST(sublayers_make_the_plan)
         for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
         assert_int_equal(model_run_plan(m, N, x, y), 0);
         for (int slot = 0; slot < 2; slot++) {
-            assert_int_equal(model_sublayer(m, slot, N, x, k), 0);
+            assert_int_equal(model_sublayer(m, slot, N, x, 0, NULL, k), 0);
             for (int j = 0; j < N * D; j++) x[j] += k[j];
         }
         assert_true(distance(x, y, N * D) <= rounding_of(m));
-        assert_int_equal(model_sublayer(m, 2, N, x, k), ERR_MISUSE);
-        assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, 2, N, x, 0, NULL, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, 0, NULL, k), ERR_MISUSE);
     }
 }
 
@@ -102,7 +102,7 @@ TEST(first_relu)
             OWN_MODEL *m = shaken(tested_backend(i), config[k], two_sets(), 0);
             assert_int_equal(model_smooth(m), k == 1);
             for (int slot = 0; slot < 2; slot++)
-                assert_int_equal(model_sublayer(m, slot, N, x, y[k][slot]), 0);
+                assert_int_equal(model_sublayer(m, slot, N, x, 0, NULL, y[k][slot]), 0);
         }
         assert_memory_equal(y[2][0], y[0][0], sizeof y[0][0]);
         assert_memory_equal(y[2][1], y[1][1], sizeof y[0][0]);

@@ -199,24 +199,28 @@ TEST(bad_batches_are_refused)
     assert_int_equal(model_forward(m, &b, 0, 0, NULL, &mean), ERR_MISUSE);
 }
 
+/* Also where log p is computed on the host, in a model with tails. */
 TEST(every_allocation_may_fail)
 {
-    ModelConfig c = tiny_config();
+    const ModelConfig c[] = {tiny_config(), TINY_WITH(c.tails = 1, c.cut[0] = 4, c.factor = 2)};
     size_t live = memory_live(), tries = 0;
-    for (int code = ERR_MEMORY; code; tries++) {
-        Model *m;
-        Plan *p = tiny_plans[2].build();
-        assert_true(tries < 200);
-        memory_fail_at(tries + 1);
-        code = model_new(&c, p, backend("cpu-f32"), 1, &m);
-        memory_fail_at(0);
-        if (code)
-            assert_int_equal(code, ERR_MEMORY);
-        else
+    double log_p[N * V];
+    Batch x = tiny_batch();
+    for (int tails = 0; tails < 2; tails++, tries = 0) {
+        for (int code = ERR_MEMORY; code; tries++) {
+            Model *m = NULL;
+            Plan *p = tiny_plans[2].build();
+            assert_true(tries < 200);
+            memory_fail_at(tries + 1);
+            code = model_new(&c[tails], p, backend("cpu-f32"), 1, &m);
+            if (code == 0) code = model_logits(m, &x, log_p);
+            memory_fail_at(0);
             model_free(m);
-        assert_int_equal(memory_live(), live);
+            assert_true(code == 0 || code == ERR_MEMORY);
+            assert_int_equal(memory_live(), live);
+        }
+        assert_true(tries > 20);
     }
-    assert_true(tries > 20);
 }
 
 TEST(values_that_are_not_finite_are_told)

@@ -102,7 +102,6 @@ typedef struct {
     const char *name;
     int rank, size;
     size_t tails;
-    double smoothing;
     const Asking *ask;
     int context;
     double least,
@@ -115,11 +114,10 @@ enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
  * after. */
 static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t tokens, size_t T)
 {
-    ModelConfig config =
-        TINY_WITH(c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
-                  c.smoothing = k->smoothing, c.tails = k->tails, c.cut[0] = v->size / 10,
-                  c.cut[1] = v->size * 2 / 5, c.factor = 4, c.masked = k->ask != NULL,
-                  c.classes = c.segments = k->ask && k->ask->next ? 2 : 0);
+    ModelConfig config = TINY_WITH(
+        c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
+        c.tails = k->tails, c.cut[0] = v->size / 10, c.cut[1] = v->size * 2 / 5, c.factor = 4,
+        c.masked = k->ask != NULL, c.classes = c.segments = k->ask && k->ask->next ? 2 : 0);
     Plan *plan = tiny_residual();
     Model *m;
     assert_int_equal(model_new(&config, k->ask ? tiny_encoder(plan) : plan, b, 1, &m), 0);
@@ -175,18 +173,17 @@ static const Asking masked = {.what = ASK_MASKED}, next = {.what = ASK_MASKED, .
 /* With two segments a batch has another number of rows almost every time, since half of them are exchanged in every
  * epoch. */
 static const Case cases[] = {
-    {"plain", 0, 1, 0, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.95},
-    {"plain", 0, 2, 0, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"plain", 1, 2, 0, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"adaptive", 0, 1, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.6},
-    {"adaptive, smoothed", 0, 1, 2, 0.1, NULL, CONTEXT_SENTENCE, 0.95, 0.6},
-    {"adaptive, stream", 0, 1, 2, 0, NULL, CONTEXT_STREAM, 0.95, 0.9},
-    {"adaptive", 0, 2, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"adaptive", 1, 2, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"masked", 0, 1, 0, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.85},
-    {"masked, stream", 0, 1, 0, 0, &masked, CONTEXT_STREAM, 0.95, 0.9},
-    {"masked", 1, 2, 0, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"masked, next", 0, 1, 0, 0, &next, CONTEXT_SENTENCE, 0.7, 0.6},
+    {"plain", 0, 1, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.95},
+    {"plain", 0, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"plain", 1, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"adaptive", 0, 1, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.6},
+    {"adaptive, stream", 0, 1, 2, NULL, CONTEXT_STREAM, 0.95, 0.9},
+    {"adaptive", 0, 2, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"adaptive", 1, 2, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"masked", 0, 1, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.85},
+    {"masked, stream", 0, 1, 0, &masked, CONTEXT_STREAM, 0.95, 0.9},
+    {"masked", 1, 2, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"masked, next", 0, 1, 0, &next, CONTEXT_SENTENCE, 0.7, 0.6},
 };
 
 /* Runs a case once. */

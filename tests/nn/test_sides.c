@@ -367,30 +367,31 @@ TEST(sublayers_make_the_pair)
         OWN_NUMBERS *b = tiny_tensor(m, "encoder.norm.bias");
         for (int j = 0; j < 3; j += 2) {
             int slot = plan_find_slot(p, SIDE_SOURCE, order[j], 0, 1);
-            assert_int_equal(model_sublayer(m, slot, N, source, k), 0);
+            assert_int_equal(model_sublayer(m, slot, N, source, 0, NULL, k), 0);
             for (int e = 0; e < N * D; e++) source[e] += k[e];
         }
         for (int r = 0; r < N; r++) plain_norm(w, b, source + r * D, in + (N + r) * D);
         for (int j = 0; j < 3; j++) {
             int slot = plan_find_slot(p, SIDE_TARGET, order[j], 0, 1);
             const double *memory = in + N * D;
-            assert_int_equal(order[j] == SLOT_CROSS ? model_cross(m, slot, N, x, N, memory, k)
-                                                    : model_sublayer(m, slot, N, x, k),
+            assert_int_equal(order[j] == SLOT_CROSS ? model_sublayer(m, slot, N, x, N, memory, k)
+                                                    : model_sublayer(m, slot, N, x, 0, NULL, k),
                              0);
             for (int e = 0; e < N * D; e++) x[e] += k[e];
         }
         assert_true(distance(x, y, N * D) <= limit_of(m));
         in[N * D] += 1; /* a change in the memory's first token is seen */
         int cross = plan_find_slot(p, SIDE_TARGET, SLOT_CROSS, 0, 1);
-        assert_int_equal(model_cross(m, cross, N, x, N, in + N * D, y), 0);
+        assert_int_equal(model_sublayer(m, cross, N, x, N, in + N * D, y), 0);
         in[N * D] -= 1;
-        assert_int_equal(model_cross(m, cross, N, x, N, in + N * D, k), 0);
+        assert_int_equal(model_sublayer(m, cross, N, x, N, in + N * D, k), 0);
         assert_true(distance(k, y, N * D) > 1e-4);
-        assert_int_equal(model_sublayer(m, cross, N, x, k), ERR_MISUSE); /* it reads two texts */
+        assert_int_equal(model_sublayer(m, cross, N, x, 0, NULL, k),
+                         ERR_MISUSE); /* it reads two texts */
         int norm = plan_find_slot(p, SIDE_SOURCE, SLOT_NORM, 0, 1);
-        assert_int_equal(model_sublayer(m, norm, N, source, k), 0);
+        assert_int_equal(model_sublayer(m, norm, N, source, 0, NULL, k), 0);
         assert_true(distance(k, in + N * D, N * D) <= limit_of(m));
-        assert_int_equal(model_cross(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
+        assert_int_equal(model_sublayer(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
         memory_free(w);
     }
 }
