@@ -1,5 +1,5 @@
 /* test_heads.c: an encoder alone that is asked masked words, classes and numbers: against a second reading in plain
- * loops, which rows see which tokens, the loss, and refusals; on every backend. */
+ * loops, the loss, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
@@ -78,41 +78,6 @@ TEST(agrees_with_plain_loops)
                 set_tensor(m, "final_norm.weight", 9); /* one tensor is seen */
                 assert_false(apart(m, &b, &a, HEADS_RIGHT) <= limit_of(m));
             }
-}
-
-/* ---- visible tokens --------------------------------------------------------------------------------- */
-
-/* Any token of a sequence, the last too, changes all answers of its sequence, and no bit of another's. */
-TEST(a_token_reaches_its_own_sequence)
-{
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-            OWN_MODEL *m = encoder(tested_backend(i), h, 0, 0);
-            Batch b = tiny_batch_of(m);
-            int32_t *word = b.input, changed[N];
-            size_t C = h->classes;
-            Asked a = ask(m, &b);
-            for (size_t s = 0; s < b.S; s++)
-                for (size_t r = b.start[s]; r < b.start[s + 1]; r++) {
-                    memcpy(changed, word, sizeof changed);
-                    changed[r] = 8; /* nowhere in the batch */
-                    b.input = changed;
-                    Asked w = ask(m, &b);
-                    for (size_t k = 0; k < b.asked.count; k++)
-                        if ((size_t)b.asked.row[k] >= b.start[s] &&
-                            (size_t)b.asked.row[k] < b.start[s + 1])
-                            assert_true(distance(a.words + k * V, w.words + k * V, V) > 1e-4);
-                        else
-                            assert_memory_equal(a.words + k * V, w.words + k * V,
-                                                V * sizeof(double));
-                    for (size_t t = 0; t < b.S && C; t++)
-                        if (t == s)
-                            assert_true(distance(a.classes + t * C, w.classes + t * C, C) > 1e-4);
-                        else
-                            assert_memory_equal(a.classes + t * C, w.classes + t * C,
-                                                C * sizeof(double));
-                }
-        }
 }
 
 /* Another answer changes the loss and no logits. Without labels a model still gives the classes: users ask a trained

@@ -202,7 +202,8 @@ TEST(bad_batches_are_refused)
 /* Also where log p is computed on the host, in a model with tails. */
 TEST(every_allocation_may_fail)
 {
-    const ModelConfig c[] = {tiny_config(), TINY_WITH(c.tails = 1, c.cut[0] = 4, c.factor = 2)};
+    const ModelConfig config[] = {tiny_config(),
+                                  TINY_WITH(c.tails = 1, c.cut[0] = 4, c.factor = 2)};
     size_t live = memory_live(), tries = 0;
     double log_p[N * V];
     Batch x = tiny_batch();
@@ -212,7 +213,7 @@ TEST(every_allocation_may_fail)
             Plan *p = tiny_plans[2].build();
             assert_true(tries < 200);
             memory_fail_at(tries + 1);
-            code = model_new(&c[tails], p, backend("cpu-f32"), 1, &m);
+            code = model_new(&config[tails], p, backend("cpu-f32"), 1, &m);
             if (code == 0) code = model_logits(m, &x, log_p);
             memory_fail_at(0);
             model_free(m);

@@ -1,5 +1,5 @@
 /* test_sides.c: an encoder with its decoder: against a second reading in plain loops, which rows read which sources,
- * keys made once, sublayers that give zero, and refusals; on every backend. */
+ * keys made once, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "nn/run/pass.h"
@@ -50,49 +50,7 @@ TEST(agrees_with_plain_loops)
         }
 }
 
-/* Rows of one side in place of the other's, of which there are as many, are seen. */
-TEST(exchanged_sides_are_seen)
-{
-    int32_t word[N] = {5, 1, 8, 0, 2, 2, 7, 10, 6, 4, 0, 9, 3};
-    for (int v = 0; v < 2; v++) {
-        OWN_MODEL *m = transformer("cpu-f64", v);
-        Batch b = tiny_batch();
-        b.source.N = b.N;
-        b.source.longest = b.longest;
-        b.source.input = word;
-        b.source.position = b.position;
-        b.source.start = b.start;
-        OWN_NUMBERS *z = tiny_logits(m, &b);
-        assert_true(apart(m, &b, z, PAIR_RIGHT) <= limit_of(m));
-        b.source.input = b.input;
-        b.input = word;
-        assert_true(apart(m, &b, z, PAIR_RIGHT) > 1e-2);
-    }
-}
-
 /* ---- readers of a source -------------------------------------------------------------------------- */
-
-/* Any token of a source, the last too, changes all rows of its sequence, and no bit of another. */
-TEST(a_source_reaches_its_own_sequence)
-{
-    for (Each e = {.plans = tiny_pairs}; each_next(&e);) {
-        Batch b = e.x;
-        int32_t *word = b.source.input, changed[SOURCE];
-        OWN_NUMBERS *z = tiny_logits(e.m, &b);
-        for (size_t s = 0; s < b.S; s++)
-            for (size_t r = b.source.start[s]; r < b.source.start[s + 1]; r++) {
-                memcpy(changed, word, sizeof changed);
-                changed[r] = 3; /* nowhere in the source */
-                b.source.input = changed;
-                OWN_NUMBERS *w = tiny_logits(e.m, &b);
-                for (size_t k = 0; k < N; k++)
-                    if (k >= b.start[s] && k < b.start[s + 1])
-                        assert_true(distance(z + k * V, w + k * V, V) > 1e-4);
-                    else
-                        assert_memory_equal(z + k * V, w + k * V, V * sizeof *z);
-            }
-    }
-}
 
 /* Sequences order[0], order[1], ... of a batch, in arrays of the caller. */
 typedef struct {
@@ -258,99 +216,6 @@ TEST(two_evals_read_the_keys_of_one)
     assert_false(relative_distance(z, other, N * V) <= 1e-13);
     assert_int_equal(model_gradient(two, &b, 4, &mean[1]), 0);
     assert_false(gradients_apart(one, two) <= 1e-12);
-}
-
-/* ---- sublayers that give zero ---------------------------------------------------------------------- */
-
-/* Sets to zero the last matrix and bias of the sublayers whose names begin so. */
-static void set_zero(Model *m, const char *begin)
-{
-    const Param *list;
-    size_t params = model_params(m, &list), done = 0;
-    for (size_t i = 0; i < params; i++) {
-        if (strncmp(list[i].name, begin, strlen(begin)) != 0) continue;
-        if (!strstr(list[i].name, ".out.") && !strstr(list[i].name, ".down.")) continue;
-        set_tensor(m, list[i].name, 0);
-        done++;
-    }
-    assert_true(done >= 2);
-}
-
-/* Computes logits z of the embedding under the final norm and the output's matrix. */
-static void embedding_logits(Model *m, const Batch *b, double *z)
-{
-    OWN_NUMBERS *emb = tiny_tensor(m, "embed.weight"), *w = tiny_tensor(m, "final_norm.weight"),
-                *bias = tiny_tensor(m, "final_norm.bias");
-    double y[N][D], x[D];
-    for (size_t s = 0; s < b->S; s++) {
-        int n = (int)(b->start[s + 1] - b->start[s]);
-        plain_embed(emb, n, b->input + b->start[s], y);
-        for (int i = 0; i < n; i++) {
-            plain_norm(w, bias, y[i], x);
-            plain_affine(V, D, emb, NULL, x, z + (b->start[s] + (size_t)i) * V);
-        }
-    }
-}
-
-/* Checks that the plan leaves the target as it is, or not, bit for bit. */
-static void check_identity(Model *m, int is)
-{
-    double x[2 * N * D], y[N * D];
-    for (int i = 0; i < 2 * N * D; i++) x[i] = (float)sin(i + 1); /* exact in either type */
-    assert_int_equal(model_run_plan(m, N, x, y), 0);
-    assert_int_equal(memcmp(x, y, sizeof y) == 0, is);
-}
-
-/* A decoder that adds nothing leaves its embedding, whatever the source, and so does a language model. An encoder that
- * adds nothing gives keys of its embedding. */
-TEST(zero_sublayers_are_the_identity)
-{
-    double bare[N * V];
-    for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = transformer(tested_backend(i), 0),
-                  *alone = shaken(tested_backend(i), tiny_config(), tiny_residual(), 0);
-        double limit = limit_of(m);
-        Batch b = tiny_batch_of(m);
-        OWN_NUMBERS *z = tiny_logits(m, &b);
-        assert_false(apart(m, &b, z, PAIR_KEYS_OF_INPUT) <= limit);
-        set_zero(m, "encoder.");
-        OWN_NUMBERS *w = tiny_logits(m, &b);
-        assert_true(apart(m, &b, w, PAIR_KEYS_OF_INPUT) <= limit);
-        check_identity(m, 0);
-        set_zero(m, "decoder.");
-        check_identity(m, 1);
-        OWN_NUMBERS *u = tiny_logits(m, &b);
-        embedding_logits(m, &b, bare);
-        assert_true(distance(u, bare, N * V) <= limit);
-        b.source.input = (int32_t[SOURCE]){0};
-        OWN_NUMBERS *v = tiny_logits(m, &b);
-        assert_memory_equal(u, v, N * V * sizeof *u);
-        check_identity(alone, 0);
-        set_zero(alone, "layers.");
-        check_identity(alone, 1);
-    }
-}
-
-/* Only cross-attention carries the source. Without it no bit of the logits comes from there, and no gradient goes
- * back. */
-TEST(the_source_comes_by_cross_attention)
-{
-    int32_t word[SOURCE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1};
-    for (size_t i = 0; tested_backend(i); i++)
-        for (int v = 0; v < 4; v++) {
-            int zero = v / 2;
-            OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_transformer(v % 2), 1);
-            double mean, norm = 0;
-            if (zero) set_zero(m, "decoder.layers.0.cross.1");
-            Batch b = tiny_batch_of(m), other = b;
-            other.source.input = word;
-            OWN_NUMBERS *z = tiny_logits(m, &b), *w = tiny_logits(m, &other);
-            assert_int_equal(memcmp(z, w, N * V * sizeof *z) == 0, zero);
-            assert_int_equal(model_gradient(m, &b, 1, &mean), 0);
-            OWN_NUMBERS *g = gradient_of(m, "encoder.layers.0.attn.1.qkv.weight");
-            for (size_t k = 0; k < 3 * D * D; k++) norm += g[k] * g[k];
-            assert_int_equal(norm == 0, zero);
-        }
 }
 
 /* The transformer is its sublayers one at a time. Cross-attention alone reads x and what KEYS reads. */

@@ -56,34 +56,6 @@ TEST(the_loss_is_a_mixture)
     }
 }
 
-/* Adjoints of the logits sum to (1 - E) + E - 1 = 0 over a row. So does their sum over rows, which is that of
- * output.weight's gradient times 1 over the hidden states: the gradient's sum over V is 0. */
-TEST(gradients_of_logits_sum_to_nothing)
-{
-    ModelConfig c = smoothed(0.25);
-    c.untied = 1;
-    Batch x = tiny_batch();
-    double mean;
-    for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
-        const Param *p = model_find(m, "output.weight");
-        double eps = fmax(eps_of(m), model_backend(m)->eps);
-        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        double *g = tiny_get(m, model_grad(m), p->offset, p->size), most = 0;
-        for (size_t d = 0; d < D; d++) {
-            double sum = 0;
-            for (size_t v = 0; v < V; v++) {
-                sum += g[v * D + d];
-                most = fmax(most, fabs(g[v * D + d]));
-            }
-            assert_true(fabs(sum) <=
-                        (N + V) * 4 * eps); /* terms below 4 / N, N of them in each of V */
-        }
-        assert_true(most > 0.01);
-        memory_free(g);
-    }
-}
-
 /* ---- weight decay -------------------------------------------------------------------------------- */
 
 /* Decides by the name: weights of sublayers, embeddings and relative positions decay, those of norms and
