@@ -247,6 +247,9 @@ TEST(test_line_ends)
         file_text("train.de", "ein mann geht\nein Mann\n"); /* the control */
         OWN_CORPUS other = open_corpus(w);
         assert_true(vocab_hash(&a.vocab) != vocab_hash(&other.vocab));
+        assert_true(corpus_checksum(&a) == corpus_checksum(&b)); /* runs compare it */
+        b.source[SPLIT_TRAIN].id[0] ^= 1;
+        assert_true(corpus_checksum(&a) != corpus_checksum(&b));
     }
 }
 
