@@ -63,16 +63,13 @@ enum {
     ACT_TANH
 }; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
 
-/* Marks in lists of rows or targets: no row; no target; a row that only fills a matrix up and has no loss at all. */
-enum { NO_ROW = -1, NO_TARGET = -1, FILLER = -2 };
+/* Marks in lists of rows or targets: no row; a row that only fills a matrix up and has no loss at all. */
+enum { NO_ROW = -1, FILLER = -2 };
 
-/* Labels q that cross_entropy compares a row's softmax with: `hit` on the row's target (NO_TARGET: on none), `all` on
- * each of the V columns, and on the last `extras` columns extra[0], ... more. q need not sum to 1. */
-enum { LABEL_EXTRAS = 8 };
+/* Labels q that cross_entropy compares a row's softmax with: `hit` on the row's target, and `all` on each of the V
+ * columns. q need not sum to 1. */
 typedef struct {
     double hit, all;
-    size_t extras; /* at most LABEL_EXTRAS and V */
-    double extra[LABEL_EXTRAS];
 } Labels;
 
 /* Most learned factors of a term; most terms of a combination made by another kernel on its way. */
@@ -306,14 +303,6 @@ static inline size_t attention_rows(const Attention *a)
 static inline size_t attention_keys(const Attention *a)
 {
     return a->keys ? a->keys : a->longest;
-}
-
-/* Returns the sum of q over a row of V columns, without the target's `hit`. */
-static inline double labels_rest(const Labels *q, size_t V)
-{
-    double sum = q->all * (double)V;
-    for (size_t i = 0; i < q->extras; i++) sum += q->extra[i];
-    return sum;
 }
 
 /* Steps over i factors. */

@@ -95,10 +95,8 @@ static double sum_below(size_t n, const real *z, real top)
 /* Returns sum q (z - top). */
 static double label_sum(size_t V, const real *z, int32_t target, const Labels *q, real top)
 {
-    double sum = target < 0 ? 0 : q->hit * ((double)z[target] - (double)top);
+    double sum = q->hit * ((double)z[target] - (double)top);
     if (q->all != 0) sum += q->all * sum_below(V, z, top);
-    for (size_t i = 0; i < q->extras; i++)
-        sum += q->extra[i] * ((double)z[V - q->extras + i] - (double)top);
     return sum;
 }
 
@@ -113,13 +111,12 @@ static double cross_entropy_row(size_t V, const real *z, int32_t target, const L
     }
     real top = row_max(V, z);
     double at = label_sum(V, z, target, q, top), sum = exp_sum(V, z, top, dz);
-    double weight = labels_rest(q, V) + (target < 0 ? 0 : q->hit);
+    double weight = q->all * (double)V + q->hit;
     if (dz) {
         real c = (real)(grad * weight / sum), all = (real)(grad * q->all);
 #pragma omp simd
         for (size_t i = 0; i < V; i++) dz[i] = dz[i] * c - all;
-        if (target >= 0) dz[target] -= (real)(grad * q->hit);
-        for (size_t i = 0; i < q->extras; i++) dz[V - q->extras + i] -= (real)(grad * q->extra[i]);
+        dz[target] -= (real)(grad * q->hit);
     }
     return weight * log(sum) - at;
 }

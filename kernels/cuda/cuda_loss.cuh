@@ -89,7 +89,6 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     const float *z = z_ + blockIdx.x * V;
     float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
-    size_t first = V - q.extras; /* first column with extra labels */
     if (t == FILLER) {           /* true for all threads of the block */
         Pack<W> none;
         for (int i = 0; i < W; i++) none.x[i] = 0;
@@ -100,11 +99,10 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     }
     online_sum<W>(V, z, &top, &part);
     float all = block_max(top, tops);
-    double at = t < 0 ? 0 : q.hit * ((double)z[t] - (double)all);
+    double at = q.hit * ((double)z[t] - (double)all);
     if (q.all != 0) at += q.all * sum_below<W>(V, z, all, sums);
-    for (size_t i = 0; i < q.extras; i++) at += q.extra[i] * ((double)z[first + i] - (double)all);
     double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
-    double sum = block_sum(mine, sums), weight = rest + (t < 0 ? 0 : q.hit);
+    double sum = block_sum(mine, sums), weight = rest + q.hit;
     if (threadIdx.x == 0) nll[blockIdx.x] = (float)(weight * log(sum) - at);
     if (!factor) return;
     double grad = *factor;
@@ -116,8 +114,7 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
         for (int i = 0; i < W; i++) {
             size_t column = k + (size_t)i;
             v.x[i] = c * expf(v.x[i] - all) - each;
-            if (t >= 0 && column == (size_t)t) v.x[i] -= hit;
-            if (column >= first) v.x[i] -= (float)(grad * q.extra[column - first]);
+            if (column == (size_t)t) v.x[i] -= hit;
         }
         store(dz, blockIdx.x * V + k, v);
     }
@@ -127,7 +124,7 @@ static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t
                                const double *grad, void *dz, void *nll)
 {
     const float *z = (const float *)z_;
-    double rest = labels_rest(&q, V);
+    double rest = q.all * (double)V;
     if (wide(V, z, dz))
         RUN((cross_entropy_kernel<4>), N, lanes_for(V, 4), 0, V, z, target, q, rest, grad,
             out_of(dz), (float *)nll);

@@ -574,7 +574,7 @@ static void embed_dback(const Backend *b, const Trial *t, void *const *in, void 
 
 /* ---- cross-entropy: z (N, V); the output is nll; act: thousandths of smoothing, or LABELS ------- */
 
-enum { LABELS = -1 /* more weight on some columns; all weights sum to 1.35 */ };
+enum { LABELS = -1 /* weights that sum to 0.75 */ };
 
 static size_t loss_inputs(const Trial *t, int i)
 {
@@ -587,8 +587,7 @@ static size_t loss_count(const Trial *t)
 static Labels labels_of(const Trial *t)
 {
     double smooth = t->act / 1000.0, V = (double)t->V;
-    size_t extras = t->V < 2 ? t->V : 2;
-    if (t->act == LABELS) return (Labels){0.5, 0.25 / V, extras, {0.2, 0.4}};
+    if (t->act == LABELS) return (Labels){0.5, 0.25 / V};
     return (Labels){.hit = 1 - smooth, .all = smooth / V};
 }
 static void loss_ref(const Trial *t, const double *const *in, double *out)
@@ -600,8 +599,6 @@ static void loss_ref(const Trial *t, const double *const *in, double *out)
         for (size_t i = 0; i < t->V; i++) sum += exp(z[i]);
         out[r] = q.hit * (log(sum) - z[t->target[r]]);
         for (size_t i = 0; i < t->V; i++) out[r] += q.all * (log(sum) - z[i]);
-        for (size_t i = 0; i < q.extras; i++)
-            out[r] += q.extra[i] * (log(sum) - z[t->V - q.extras + i]);
     }
 }
 static void loss_call(const Backend *b, const Trial *t, const void *z, void *work,
