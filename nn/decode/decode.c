@@ -397,8 +397,3 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
     for (size_t n = 0; only && n < N; n++) log_p[n] = -log_p[n];
     return b->wait();
 }
-
-int decoding_logits(Decoding *d, double *logits)
-{
-    return pass_logits(d->m, &d->pass, logits);
-}

@@ -41,8 +41,6 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
  * `only`. A row with a logit that is not finite has NaN for every log p. ERR_MEMORY with tails alone. */
 int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,
                   double *log_p);
-/* Writes the last step's logits (N, V), as model_logits does. */
-int decoding_logits(Decoding *d, double *logits);
 
 /* ---- sample.c: draws ------------------------------------------------------------------------------ */
 

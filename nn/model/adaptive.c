@@ -223,27 +223,22 @@ static void tail_narrow(const Model *m, const Tail *t, size_t n, const void *h)
                      m->tails.mix[MIX_LOSS].narrow, w);
 }
 
-/* Goes back from the adjoints of n rows' h P, in other: dP += h^T other, then h = other P^T. */
-static void tail_back(const Model *m, const Tail *t, size_t n, void *h)
-{
-    const Backend *b = m->backend;
-    const void *dq = m->tails.mix[MIX_LOSS].other;
-    size_t D = m->config.width, w = t->width;
-    b->gemm(1, 0, D, w, n, 1, h, D, dq, w, 1, grad(m, t->output_project), w);
-    b->gemm(0, 1, n, D, w, 1, dq, w, data(m, t->output_project), w, 0, h, D);
-}
-
+/* Computes the loss of the rows whose target is in a tail. Backward: from the adjoints of h P, in other, dP += h^T
+ * other, and h = other P^T, which is added to dhidden. */
 static void tail_loss(const Model *m, const Pass *p, size_t i, int back)
 {
+    const Backend *b = m->backend;
     const Tail *t = &m->tails.tail[i];
-    void *h = m->tails.mix[MIX_LOSS].wide;
-    size_t D = m->config.width, from = p->out[i + 1], n = p->out[i + 2] - from;
+    const Mix *x = &m->tails.mix[MIX_LOSS];
+    void *h = x->wide;
+    size_t D = m->config.width, w = t->width, from = p->out[i + 1], n = p->out[i + 2] - from;
     if (n == 0) return;
     ends_gather(m, n, D, m->tails.row + from, m->out.hidden, h);
     tail_narrow(m, t, n, h);
     tail_rows(m, t, m->tails.within + from, n, row_of(m, m->tails.nll, 1, from), back);
     if (!back) return;
-    tail_back(m, t, n, h);
+    b->gemm(1, 0, D, w, n, 1, h, D, x->other, w, 1, grad(m, t->output_project), w);
+    b->gemm(0, 1, n, D, w, 1, x->other, w, data(m, t->output_project), w, 0, h, D);
     ends_scatter(m, n, D, p->N, m->tails.row + from, h, m->out.dhidden);
 }
 

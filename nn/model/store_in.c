@@ -140,24 +140,17 @@ static int read_entries(const Opened *o, Entry *e, size_t n)
     return check_places(o, e, n);
 }
 
-/* Checks the checksum. from 0: all; STORE_DIGITS / 2: the metadata's half, without data. */
-static int check_sum(const Opened *o, int from)
+/* Checks the checksum. from 0: all; STORE_DIGITS / 2: the metadata's half, without data. sealed: there must be one. */
+static int check_sum(const Opened *o, int from, int sealed)
 {
     const json_t *meta = json_object_get(o->root, STORE_METADATA);
     const char *given = json_string_value(json_object_get(meta, STORE_CHECKSUM));
     char digits[STORE_DIGITS + 1];
-    if (!given) return 0;
+    if (!given) return sealed ? error_set(ERR_INPUT, "%s: no checksum", o->file) : 0;
     store_checksum(meta, hash_bytes(HASH_START, o->data, o->size), digits);
     if (strlen(given) == STORE_DIGITS && strcmp(given + from, digits + from) == 0) return 0;
     return error_set(ERR_INPUT, "%s was altered: checksum %s, its content has %s", o->file, given,
                      digits);
-}
-
-static int check_sealed(const Opened *o)
-{
-    const json_t *meta = json_object_get(o->root, STORE_METADATA);
-    if (json_object_get(meta, STORE_CHECKSUM)) return 0;
-    return error_set(ERR_INPUT, "%s: no checksum", o->file);
 }
 
 static int has_shape(const Entry *e, const Tensor *t)
@@ -247,8 +240,7 @@ static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const 
                 size_t count, int element, int wanted)
 {
     TRY(read_entries(o, e, n));
-    if (wanted & STORE_SEALED) TRY(check_sealed(o));
-    TRY(check_sum(o, 0));
+    TRY(check_sum(o, 0, wanted & STORE_SEALED));
     TRY(match_all(o, e, n, t, count, element, wanted, match));
     for (size_t i = 0; wanted & STORE_FINITE && i < count; i++)
         if (match[i]) TRY(check_finite(o, match[i]));
@@ -322,7 +314,7 @@ static int header_end(const char *file, size_t *end)
 
 static int copy_text(const Opened *o, const char *key, char **value)
 {
-    TRY(check_sum(o, STORE_DIGITS / 2));
+    TRY(check_sum(o, STORE_DIGITS / 2, 0));
     const json_t *meta = json_object_get(o->root, STORE_METADATA);
     const char *text = json_string_value(json_object_get(meta, key));
     if (!text) return error_set(ERR_INPUT, "%s: no metadata '%s'", o->file, key);

@@ -42,12 +42,17 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 
 /* ---- classes -------------------------------------------------------------------------------------- */
 
-int model_classes(Model *m, const Batch *x, double *z, double *mean)
+static int classes(Model *m, const Batch *x, double *z, double *mean)
 {
     if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
     TRY(model_forward(m, x, 0, 0, NULL, mean));
     m->backend->get(z, m->heads.z, x->S * m->config.classes);
     return m->backend->wait();
+}
+
+int model_classes(Model *m, const Batch *x, double *z)
+{
+    return classes(m, x, z, NULL);
 }
 
 static size_t count_right(const Batch *x, size_t C, const double *z)
@@ -67,7 +72,7 @@ int model_right(Model *m, const Batch *x, double *mean, size_t *right)
     size_t C = m->config.classes;
     if (!x->asked.label) return error_set(ERR_MISUSE, "a batch without labels");
     double *z = memory_new(x->S * C, sizeof *z);
-    int code = z ? model_classes(m, x, z, mean) : ERR_MEMORY;
+    int code = z ? classes(m, x, z, mean) : ERR_MEMORY;
     if (code == 0) *right = count_right(x, C, z);
     memory_free(z);
     return code;

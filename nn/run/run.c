@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
@@ -460,25 +459,7 @@ int ranks_check_same_run(Run *r)
 
 /* ---- the directory ------------------------------------------------------------------------------ */
 
-static int make_directory(const char *path)
-{
-    char *copy = memory_string(path);
-    if (!copy) return ERR_MEMORY;
-    int made = 0;
-    for (char *c = copy + 1;; c++) {
-        char end = *c;
-        if (end != '/' && end) continue;
-        *c = 0;
-        made = mkdir(copy, 0777) == 0 || errno == EEXIST;
-        *c = end;
-        if (!end || !made) break;
-    }
-    int error = errno;
-    memory_free(copy);
-    return made ? 0 : error_set(ERR_SYSTEM, "%s: %s", path, strerror(error));
-}
-
-/* Opens a run directory and makes it if needed. It removes the state of an older run, which could be mistaken for
+/* Opens a run directory. It removes the state of an older run, which could be mistaken for
  * this run's; the model stays until there is a better one. */
 int run_open(Run *r)
 {
@@ -490,7 +471,6 @@ int run_open(Run *r)
     if (r->t->resume) {
         TRY(load_state(r));
     } else {
-        TRY(make_directory(r->t->out));
         unlink(run_file(r, "state.safetensors"));
         forget(r, LONG_MAX); /* those of another run */
     }

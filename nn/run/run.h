@@ -70,7 +70,7 @@ double run_loss(const Progress *p);
 /* Returns what the progress tells, with a loss and results of the validation text. */
 TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score);
 
-/* Opens the run directory t->out: loads the state where t->resume, else makes the directory; writes the vocabulary and
+/* Opens the run directory t->out: loads the state where t->resume; writes the vocabulary and
  * opens the log. Without r->files it does nothing of that. */
 int run_open(Run *r);
 

@@ -163,16 +163,3 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
     *mean = p.tokens ? s.loss / (double)p.tokens : 0;
     return code;
 }
-
-int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm)
-{
-    Step s;
-    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
-    const Pass none = {.m = m};
-    StepShape how = shape(&none, a, PART_LAST);
-    pass_step(&none, step, a->rate);
-    update(m, &how);
-    int code = model_tally(m, &s);
-    if (grad_norm) *grad_norm = s.norm;
-    return code;
-}

@@ -19,12 +19,11 @@ int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nl
  * loss has that term (model_spans gives it). With masked words and labels the gradient is that of the sum of both means
  * (heads.c), and *mean is that of the words. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
-/* Makes one Adam step with the gradients as they are. clip > 0 scales them to global norm <= clip; decay > 0 applies to
- * the tensors of model_decays (kernels/backend.h: adam). A norm that is not finite: ERR_NUMERIC, nothing changed. */
+/* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors of
+ * model_decays. */
 typedef struct {
     double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
-int model_adam(Model *m, const AdamConfig *a, uint64_t step, double *grad_norm);
 /* step.c. Computes the gradient and makes the Adam step, without waiting for the backend (model_step_part: with several
  * batches). model_tally reports the result: the sum of nll over all tokens since model_tally_set (which sets both) or
  * another pass, and the last norm. ERR_NUMERIC where a loss or norm was not finite; s->fault_step is that step,
@@ -52,7 +51,7 @@ int model_logits(Model *m, const Batch *b, double *logits);
  * row (among equals the least id, as in greedy decoding). Allocates model_exact_bytes(V). */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 /* exact.c. Runs model_forward with train 0 and gives z (S, C) host: logits of the sequences' classes; C = 1: numbers. */
-int model_classes(Model *m, const Batch *b, double *z, double *mean);
+int model_classes(Model *m, const Batch *b, double *z);
 /* Runs model_forward with train 0 and counts the sequences whose label is the most probable class (the first among
  * equals). Allocates (S, C) numbers. */
 int model_right(Model *m, const Batch *b, double *mean, size_t *right);
@@ -131,7 +130,7 @@ typedef struct {
     uint64_t eval_every;
     long patience; /* epochs without a better one after which the run ends; 0: never */
     uint64_t seed;
-    const char *out; /* run directory, or NULL: nothing is written */
+    const char *out; /* run directory, which is there, or NULL: nothing is written */
     /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
     const char *log;
     const StoreText *meta; /* metadata of model.safetensors */

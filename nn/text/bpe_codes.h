@@ -4,7 +4,6 @@
 
 #include "nn/text/bpe.h"
 #include "nn/text/corpus.h"
-#include "nn/text/numbers.h"
 
 #define BPE_END "</w>" /* behind a word's last character */
 enum { BPE_UNKNOWN = UINT32_MAX };

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#include "nn/text/numbers.h"
 #include "nn/text/text.h"
 
 #define WORD_EOS "<eos>"
@@ -61,8 +62,7 @@ typedef struct {
 typedef struct {
     Word *word; /* (size) */
     size_t size;
-    uint32_t *slot; /* (slots), open addressing: index + 1, or 0 */
-    size_t slots;   /* a power of two, >= 2 size */
+    Numbers number; /* of words, by their hash */
 } Words;
 
 /* Adds `count` to a word's count; text is borrowed until words_free. */

@@ -1,5 +1,5 @@
-/* numbers.h: a table from numbers to numbers, like that of words in words.c: open addressing with linear probing, at
- * most half full; nothing is removed. A table of zeros is empty. Source: Knuth 1998, volume 3, section 6.4, algorithm
+/* numbers.h: a table from numbers to numbers: open addressing with linear probing, at most half full; nothing is
+ * removed. A table of zeros is empty. Source: Knuth 1998, volume 3, section 6.4, algorithm
  * L. */
 #ifndef TROTTER_NUMBERS_H
 #define TROTTER_NUMBERS_H

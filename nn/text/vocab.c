@@ -50,7 +50,7 @@ static int words_of(const BpeText *t, int level, Words *w)
     return 0;
 }
 
-/* Keeps `limit` words. Sorting makes w's slots invalid: only its list may be read after. */
+/* Keeps `limit` words. Sorting makes w's numbers invalid: only its list may be read after. */
 static int words_cut(Words *w, size_t limit)
 {
     if (limit < 2)

@@ -101,7 +101,7 @@ int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t ba
         Batch x;
         if (stop && *stop) code = error_set(ERR_INTERRUPTED, "interrupted");
         if (code == 0) code = batches_get(b, i, &x);
-        if (code == 0) code = model_classes(m, &x, z + row * C, NULL);
+        if (code == 0) code = model_classes(m, &x, z + row * C);
         row += x.S;
     }
     batches_free(b);

@@ -158,6 +158,7 @@ static int train(Finetune *u, int start, Trial *t, Work *w)
     Model *m = NULL;
     double begun = clock_now();
     TRY(directory(u, t, dir));
+    TRY(output_directory(dir));
     TRY(trials_model(u, start, (uint64_t)t->seed, 1, &m));
     TrainConfig c = training(u, t, dir, w, ask);
     int code = train_run(m, &u->corpus, &c, &result);

@@ -41,7 +41,8 @@ static inline void decoded_rows(Decoding *d, const Batch *x, void (*wrong)(Decod
             sentence[n++] = (int32_t)s;
         }
         if (wrong) wrong(d, t);
-        if (decoding_step(d, n, token, parent, sentence) != 0 || decoding_logits(d, row) != 0)
+        if (decoding_step(d, n, token, parent, sentence) != 0 ||
+            pass_logits(d->m, &d->pass, row) != 0)
             fail_msg("%s", error_text());
         for (size_t k = 0; k < n; k++) {
             size_t s = (size_t)sentence[k];

@@ -106,7 +106,7 @@ static inline void trial_init(Trial *a, const char *out, int context)
                        .meta = meta,
                        .meta_count = 1,
                        .report = watch}};
-    if (out) path(a->out, out, "");
+    if (out) mkdir(path(a->out, out, ""), 0777);
 }
 
 /* Trains and leaves the model in a->m, which the caller frees. */

@@ -74,7 +74,7 @@ static void check_forks(Model *m, uint64_t seed)
             text[now][k][length[now][k]++] = token[k];
         }
         assert_int_equal(decoding_step(d, n, token, parent, of[now]), 0);
-        assert_int_equal(decoding_logits(d, z), 0);
+        assert_int_equal(pass_logits(m, &d->pass, z), 0);
         before = n;
         /* The whole pass spoils the registers, which no step needs. The source's are not among them. */
         for (size_t k = 0; k < n; k++) {
@@ -147,7 +147,7 @@ TEST(best_tokens)
             int32_t only[3] = {10, 0, 4};
             double z[3 * V], value[3 * V], log_p[3];
             assert_int_equal(decoding_step(d, 3, begin, none, of), 0);
-            assert_int_equal(decoding_logits(d, z), 0);
+            assert_int_equal(pass_logits(m, &d->pass, z), 0);
             for (size_t K = 0; K <= V; K++) {
                 assert_int_equal(decoding_best(d, K, index, value, K % 2 ? only : NULL, log_p), 0);
                 for (size_t n = 0; n < 3; n++) {

@@ -72,9 +72,7 @@ static Batch batch(size_t N)
 static void step(Model *m, const Batch *b, uint64_t n)
 {
     AdamConfig a = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-8};
-    double mean;
-    assert_int_equal(model_gradient(m, b, n, &mean), 0);
-    assert_int_equal(model_adam(m, &a, n, NULL), 0);
+    assert_int_equal(model_step(m, b, &a, n), 0);
 }
 
 static void one_step(const char *scheme, Size s)

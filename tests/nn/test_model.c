@@ -55,7 +55,7 @@ TEST(memory_is_shared_without_harm)
         assert_true(2 * model_bytes(r) < model_bytes(e.m));
         assert_int_equal(model_gradient(r, &e.x, 1, &mean), ERR_MISUSE);
         AdamConfig a = {0};
-        assert_int_equal(model_adam(r, &a, 1, NULL), ERR_MISUSE);
+        assert_int_equal(model_step(r, &e.x, &a, 1), ERR_MISUSE);
     }
 }
 
@@ -221,7 +221,7 @@ TEST(passes_allocate_nothing)
         double mean;
         size_t calls = memory_calls();
         assert_int_equal(model_gradient(e.m, &e.x, 1, &mean), 0);
-        assert_int_equal(model_adam(e.m, &a, 1, NULL), 0);
+        assert_int_equal(model_step(e.m, &e.x, &a, 1), 0);
         assert_int_equal(model_forward(e.m, &e.x, 0, 0, NULL, &mean), 0);
         assert_int_equal(memory_calls(), calls);
         OWN_MODEL *r = each_twin(&e, tiny_config(), 0);

@@ -89,22 +89,13 @@ static Model *model_on(const char *name, double dropout)
     return shaken(name, TINY_WITH(c.dropout = dropout), tiny_residual(), 1);
 }
 
-/* Returns sequences from .. to-1 of a batch, as a batch. */
-static Batch some(const Batch *x, size_t from, size_t to, size_t start[8])
-{
-    size_t at = x->start[from];
-    for (size_t s = from; s <= to; s++) start[s - from] = x->start[s] - at;
-    return (Batch){x->start[to] - at, to - from,        x->longest, x->input + at,
-                   x->target + at,    x->position + at, start};
-}
-
 /* Takes one step over x cut into its sequences. tokens: the total that each part states, 0: the part's
  * rows. */
 static void step_by_parts(Model *m, const Batch *x, size_t tokens)
 {
     for (size_t i = 0; i < x->S; i++) {
-        size_t start[8];
-        Batch part = some(x, i, i + 1, start);
+        size_t start[2 * SIDES];
+        Batch part = tiny_one(x, i, start);
         StepPart p = {i, x->S, x->S, tokens ? tokens : part.N, {0}, NULL};
         assert_int_equal(model_step_part(m, &part, &p, &adam, 1), 0);
     }

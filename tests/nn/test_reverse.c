@@ -154,23 +154,6 @@ TEST(test_a_function_of_size_and_seed)
     }
 }
 
-/* Every pair is a sequence of 13 rows on either side, and none is cut. */
-TEST(test_batches_of_it)
-{
-    OWN_CORPUS c = reverse_of(8, 1);
-    Batches *b;
-    Batch x;
-    const Text *t = &c.text[SPLIT_VALID], *s = &c.source[SPLIT_VALID];
-    assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 13, 1, &b), 0);
-    assert_int_equal(batches_count(b), (500 + 6) / 7);
-    assert_int_equal(batches_get(b, 0, &x), 0);
-    assert_true(x.S == 7 && x.N == 7 * ROW && x.source.N == 7 * ROW && x.source.longest == ROW);
-    batches_free(b);
-    assert_int_equal(batches_new(t, s, &c.vocab, NULL, CONTEXT_SENTENCE, 100, 12, 1, &b),
-                     ERR_INPUT);
-    assert_true(error_has("reverse valid source:1 has 13 tokens"));
-}
-
 TEST(test_refused_names)
 {
     static const char *const bad[] = {"reverse:", "reverse:1", "reverse:10001", "reverse:8:"};

@@ -85,9 +85,9 @@ TEST(the_log_has_its_columns)
 {
     Trial a;
     char file[PATH], ppl[64];
-    ran(&a, "log/deep", CONTEXT_STREAM);
+    ran(&a, "log", CONTEXT_STREAM);
     size_t bytes, tokens;
-    char *text = file_slurp("log/deep/log.csv", &bytes), *line = text;
+    char *text = file_slurp("log/log.csv", &bytes), *line = text;
     const char *head = "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n";
     assert_memory_equal(text, head, strlen(head));
     uint64_t step, last = 0;
@@ -112,10 +112,10 @@ TEST(the_log_has_its_columns)
     assert_int_equal(rows, a.result.steps); /* fewer than 20 steps an epoch: a row each */
     assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
     OWN_VOCAB v;
-    assert_int_equal(vocab_read(path(file, "log/deep", "vocab.txt"), &v), 0);
+    assert_int_equal(vocab_read(path(file, "log", "vocab.txt"), &v), 0);
     assert_int_equal(v.size, corpus.vocab.size);
     OWN_BYTES *scheme;
-    assert_int_equal(store_meta(path(file, "log/deep", "model.safetensors"), "scheme", &scheme), 0);
+    assert_int_equal(store_meta(path(file, "log", "model.safetensors"), "scheme", &scheme), 0);
     assert_string_equal(scheme, "toy");
 }
 
@@ -445,7 +445,7 @@ TEST(json_lines_are_the_log)
     file_text("words", "My thesis.\n");
     assert_int_equal(train_log_check(path(file, "", "words")), ERR_INPUT);
     assert_non_null(strstr(error_text(), "no log of a training"));
-    assert_int_equal(train_log_check(path(file, "nowhere", "x")), ERR_INPUT);
+    assert_int_equal(train_log_check(path(file, "missing", "x")), ERR_INPUT);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */
@@ -473,7 +473,6 @@ TEST(failing_to_save_is_told)
     for (size_t i = 0; i < sizeof block / sizeof *block; i++) {
         Trial a;
         trial_init(&a, block[i], CONTEXT_STREAM);
-        assert_int_equal(mkdir(path(file, block[i], ""), 0777), 0);
         assert_int_equal(mkdir(path(file, block[i], block[i]), 0777), 0);
         assert_int_equal(run(&a), ERR_SYSTEM);
     }

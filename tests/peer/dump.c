@@ -228,7 +228,7 @@ static int dump_batch(const Dump *d)
 
 static int dump(Dump *d)
 {
-    double loss, norm;
+    Step s;
     TRY(build(d));
     TRY(shake(d));
     Batch b = batch(d);
@@ -237,10 +237,11 @@ static int dump(Dump *d)
         TRY(dump_told(d, model_logits, &b, (d->alone ? ASKED : N) * V, "logits.f64"));
     if (d->classes) TRY(dump_told(d, model_classes, &b, S * d->classes, "classes.f64"));
     for (uint64_t step = 1; step <= STEPS; step++) {
-        TRY(model_gradient(d->m, &b, step, &loss));
+        if (step == 1) TRY(model_gradient(d->m, &b, step, &d->loss));
         if (step == 1) TRY(dump_tensors(d, model_grad(d->m), "gradient.safetensors"));
-        TRY(model_adam(d->m, &adam, step, &norm));
-        if (step == 1) d->loss = loss, d->norm = norm;
+        TRY(model_step(d->m, &b, &adam, step));
+        TRY(model_tally(d->m, &s));
+        if (step == 1) d->norm = s.norm;
     }
     TRY(dump_tensors(d, model_data(d->m), "end.safetensors"));
     return dump_batch(d);
