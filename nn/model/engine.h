@@ -125,17 +125,12 @@ struct Pass {
  * ranks. */
 enum { PART_FIRST = 1, PART_LAST = 2, PART_RANKS = 4 };
 
-/* Everything that the calls of a part of a training step depend on; one recording serves one shape. Members from in on
- * are a Pass's. */
+/* Everything that the calls of a part of a training step depend on; one recording serves one shape. */
 typedef struct {
-    size_t role, N, S;
+    size_t role;
     double beta1, beta2, eps, clip, decay;
-    size_t first;
-    size_t source, source_first;
-    size_t longest, source_longest;
-    size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
-    size_t words, labels, before;
     double square; /* factor of the adjoints of square errors, or 0 */
+    Pass pass;     /* with zeros for what is sent as data */
 } StepShape;
 
 /* Calls that are replayed, and the sums over ranks that follow them: begun, and with `wait` also waited for. */

@@ -116,7 +116,7 @@ void *model_moment(Model *m, int which); /* 0: m, 1: v */
  * *loss (may be NULL) = their term in the loss. */
 void model_spans(const Model *m, double *z, double *loss);
 
-/* ---- store.c: safetensors ---------------------------------------------------------------------- */
+/* ---- store_model.c: safetensors ------------------------------------------------------------------ */
 
 typedef struct {
     char *key, *value;

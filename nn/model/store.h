@@ -42,7 +42,7 @@ static inline size_t tensor_numbers(const Tensor *t)
     return t->rows * (t->cols ? t->cols : 1);
 }
 
-/* ---- store.c: what both directions share ---- */
+/* ---- store_out.c: what both directions share ---- */
 
 int store_element(const char *dtype); /* returns the bytes of "F32", "F64"; 0: another type */
 const char *store_dtype(int element); /* returns the name; NULL: none */
@@ -51,7 +51,7 @@ const char *store_dtype(int element); /* returns the name; NULL: none */
 void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DIGITS + 1]);
 int store_no_memory(void); /* returns ERR_MEMORY: jansson has no memory */
 
-/* ---- store_out.c ---- */
+/* ---- store_out.c: writing ---- */
 
 /* Writes the tensors in the order given, atomically (file_replace). Values are rounded to the element type. A name or a
  * key twice, the key "checksum": ERR_MISUSE; text that is not UTF-8: ERR_INPUT. */

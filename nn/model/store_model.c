@@ -1,4 +1,4 @@
-/* store_model.c: lists a model as tensors, for store.c. All numbers pass through host doubles,
+/* store_model.c: lists a model as tensors, for store_in.c and store_out.c. All numbers pass through host doubles,
  * which hold every element type exactly, a chunk at a time. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* store_out.c: writes tensors to a safetensors file. The header is built as JSON, so jansson escapes
  * every name and text; the tensors keep their order. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,37 @@
 #include "kernels/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go out as they lie in memory");
+
+int store_element(const char *dtype)
+{
+    return strcmp(dtype, "F32") == 0 ? STORE_F32 : strcmp(dtype, "F64") == 0 ? STORE_F64 : 0;
+}
+
+const char *store_dtype(int element)
+{
+    return element == STORE_F32 ? "F32" : element == STORE_F64 ? "F64" : NULL;
+}
+
+static uint64_t hash_text(const char *key, const char *value)
+{
+    uint64_t h = hash_bytes(HASH_START, key, strlen(key) + 1);
+    return hash_bytes(h, value, strlen(value) + 1);
+}
+
+void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DIGITS + 1])
+{
+    uint64_t sum = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)meta, key, value)
+        if (strcmp(key, STORE_CHECKSUM) != 0) sum += hash_text(key, json_string_value(value));
+    snprintf(digits, STORE_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, data_hash, sum);
+}
+
+int store_no_memory(void)
+{
+    return error_set(ERR_MEMORY, "out of memory in a file's header");
+}
 
 static void to_element(const double *x, size_t n, int element, char *out)
 {

@@ -9,7 +9,6 @@
 #include "nn/run/pass.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "kernels/error.h"
 
@@ -33,24 +32,15 @@ static void update(const Model *m, const StepShape *s)
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)
 {
     StepShape s = {.role = (size_t)role,
-                   .N = p->N,
-                   .S = p->S,
                    .beta1 = a->beta1,
                    .beta2 = a->beta2,
                    .eps = a->eps,
                    .clip = a->clip,
                    .decay = a->decay,
-                   .first = p->first,
-                   .source = p->source.N,
-                   .source_first = p->source.first,
-                   .longest = p->longest,
-                   .source_longest = p->source.longest,
-                   .words = p->words,
-                   .labels = p->labels,
-                   .before = p->before,
-                   .square = p->m->config.classes == 1 ? heads_grad(p) : 0};
-    memcpy(s.in, p->in, sizeof s.in);
-    memcpy(s.out, p->out, sizeof s.out);
+                   .square = p->m->config.classes == 1 ? heads_grad(p) : 0,
+                   .pass = *p};
+    s.pass.tokens = 0;
+    s.pass.label_weight = 0;
     return s;
 }
 

@@ -444,7 +444,6 @@ TEST(test_refused_batches)
     Text a = {.file = "four", .id = four, .tokens = 6, .lines = 2};
     Text b = {.file = "two", .id = two, .tokens = 4, .lines = 2};
     Text c = {.file = "blank", .id = blank, .tokens = 3, .lines = 2};
-    Text d = {.file = "one", .id = two, .tokens = 2, .lines = 1};
     Text e = {.file = "no word", .id = eos, .tokens = 2, .lines = 2};
     const struct {
         const Text *target, *source;
@@ -463,9 +462,7 @@ TEST(test_refused_batches)
         {&a, &b, CONTEXT_SENTENCE, 3, "two:2 has 2 tokens and four:2 has 4, <eos> included"},
         {&b, &a, CONTEXT_SENTENCE, 3, "four:2 has 4 tokens and two:2 has 2, <eos> included"},
         {&a, &b, CONTEXT_STREAM, 4, "two and four are pairs of sentences"},
-        {&a, &d, CONTEXT_SENTENCE, 4, "one has 1 lines and four has 2"},
         {&a, &c, CONTEXT_SENTENCE, 4, "blank:2 is blank and four:2 is not"},
-        {&c, &a, CONTEXT_SENTENCE, 4, "blank:2 is blank and four:2 is not"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         OWN_BATCHES *x;

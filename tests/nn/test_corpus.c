@@ -508,41 +508,6 @@ TEST(test_refused_corpora)
     scratch_files(1);
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------- */
-
-TEST(test_texts_that_are_no_pairs)
-{
-    static const char words[] = "a b c d\n";
-    static const struct {
-        const char *source, *target, *says; /* NULL: they are pairs */
-    } row[] = {
-        {"a b\nc\n", "d\nb b b\n", NULL},
-        {"a\r\n\r\nb", "c\n\nd\n", NULL},
-        {"a\nb\n", "a\nb\nc\n", "source has 2 lines and target has 3"},
-        {"a\nb\n\n", "a\nb\n", "source has 3 lines and target has 2"},
-        {"a\nb\n", "a\n\n", "target:2 is blank and source:2 is not"},
-        {"a\nb\n \t\nd\n", "a\nb\nc\n\n", "source:3 is blank and target:3 is not"},
-        {"a <eos> b\n", "a\n", "source:1: <eos> is written inside a line"},
-        {"a\n", "<eos> a\n", "target:1: <eos> is written inside a line"},
-        {"a\n", "a <eos>\n", "target:1: <eos> is written inside a line"},
-    };
-    OWN_VOCAB v;
-    assert_int_equal(
-        vocab_build(&(BpeText){.bytes = words, .count = strlen(words)}, 1, LEVEL_WORD, 0, 0, &v),
-        0);
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        OWN_TEXT s, t;
-        assert_int_equal(text_encode(&(BpeText){"source", row[i].source, strlen(row[i].source), 0},
-                                     NULL, &v, &s),
-                         0);
-        assert_int_equal(text_encode(&(BpeText){"target", row[i].target, strlen(row[i].target), 0},
-                                     NULL, &v, &t),
-                         0);
-        assert_int_equal(text_pairs(&s, &t, v.eos), row[i].says ? ERR_INPUT : 0);
-        assert_true(!row[i].says || error_has(row[i].says));
-    }
-}
-
 /* ---- every allocation fails once ---------------------------------------------------------------- */
 
 static int job_corpus(void)
