@@ -320,16 +320,6 @@ TEST(spans_shrink_by_the_term)
     }
 }
 
-TEST(tensors_have_names_and_shapes)
-{
-    OWN_MODEL *m = model("cpu-f32", SPANNED(9, 4, 0), tiny_residual(), 1);
-    const Param *p = model_find(m, "layers.0.attn.1.span.weight");
-    assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
-    assert_null(model_find(m, "layers.0.ffn.1.span.weight"));
-    OWN_NUMBERS *u = tiny_tensor(m, "layers.0.attn.1.span.weight");
-    assert_true(u[0] == 0 && u[1] == 0);
-}
-
 TEST(what_cannot_be_is_refused)
 {
     const ModelConfig bad[] = {SPANNED(4, 0, 0), SPANNED((size_t)1 << 25, 2, 0),
