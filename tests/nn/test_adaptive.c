@@ -30,7 +30,7 @@ static Model *adaptive_model(const char *name, int untied)
 static double tolerance(const Model *m)
 {
     const Backend *b = model_backend(m);
-    return 32 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
+    return 32 * fmax(b->eps, eps_of(b));
 }
 
 /* ---- the plain model ----------------------------------------------------------------------------- */

@@ -11,19 +11,6 @@
 
 enum { TOKENS = 5000 };
 
-/* Makes a text whose tokens name their place: token i is i + 1, except line ends, which are 0. A mean line has 8
- * tokens, some lines are blank, and one has 300. */
-static Text placed_text(uint64_t seed, size_t tokens)
-{
-    Text t = {.file = memory_string("placed"), .tokens = tokens};
-    t.id = memory_new(tokens, sizeof *t.id);
-    for (size_t i = 0; i < tokens; i++) {
-        int end = random_below(seed, 2, i, 8) == 0 && (i < 600 || i > 900);
-        t.id[i] = end || i + 1 == tokens ? 0 : (int32_t)i + 1;
-    }
-    return t;
-}
-
 static int blank_at(const Text *t, size_t i)
 {
     return t->id[i] == 0 && (i == 0 || t->id[i - 1] == 0);
@@ -112,7 +99,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 /* Makes a text for the context. A stream cannot tell blank lines apart, so its text has none. */
 static Text text_for(int context, uint64_t seed, size_t tokens)
 {
-    Text t = placed_text(seed, tokens);
+    Text t = tiny_placed(seed, tokens);
     for (size_t i = 0; context == CONTEXT_STREAM && i < tokens; i++)
         if (blank_at(&t, i)) t.id[i] = (int32_t)i + 1;
     return t;

@@ -14,11 +14,6 @@ enum {
     KEY = WIDE / HEADS
 }; /* three tiles of keys, the last short */
 
-static double eps_of(const Backend *b)
-{
-    return b->size == 8 ? 0x1p-52 : 0x1p-23;
-}
-
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
 /* One sequence. */
