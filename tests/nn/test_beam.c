@@ -330,7 +330,7 @@ TEST(a_second_search_agrees)
 {
     enum { TRIALS = 120, SENTENCES = 5 };
     static const int32_t banned[] = {5, 2};
-    size_t seen[PEERS] = {0}, sentences = 0, finished_early = 0;
+    size_t seen[PEERS] = {0}, finished_early = 0;
     counting = *backend("cpu-f64");
     counted = counting.attend;
     counting.attend = count_queries;
@@ -361,7 +361,6 @@ TEST(a_second_search_agrees)
         /* No row is computed for a sentence that has ended. */
         assert_int_equal(queries, rows * self_evals(m));
         finished_early += found[0].best[0].length <= longest_of(&c, &x, 0);
-        sentences += x.S;
     }
     for (int wrong = 1; wrong < PEERS; wrong++) assert_true(seen[wrong] >= 5);
     assert_true(finished_early > TRIALS / 10);
