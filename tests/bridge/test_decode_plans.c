@@ -50,21 +50,12 @@ static Model *model_on(const Backend *b, const Table *e, const Table *d, int nor
     return m;
 }
 
-/* Returns the limit. Some 200 sums and products follow one another, each of numbers up to 10: 1e4 roundings are enough.
- * Where factors of products are rounded coarsely, a number that is nearly between two may become either: 160 of
- * these. */
-static double limit(const Backend *b)
-{
-    if (b->eps > 0x1p-20) return 160 * b->eps;
-    return b->size == 8 ? 1e-12 : 1e-5;
-}
-
 static void check(const Backend *b, const Table *e, const Table *d, int norm, double *most)
 {
     OWN_MODEL *m = model_on(b, e, d, norm);
     Batch x = tiny_batch_of(m);
     double far = decoded_distance(m, &x, NULL);
-    if (!(far <= limit(b)))
+    if (!(far <= decoded_limit(b)))
         fail_msg("%s: %s, %s: %g", b->name, e ? e->name : "alone", d->name, far);
     *most = farther(*most, far);
 }
@@ -169,7 +160,7 @@ TEST(a_cache_for_each_slot_is_wrong)
             OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL, d, NORM_PRE);
             Batch x = tiny_batch_of(m);
             double far = decoded_distance(m, &x, by_slot);
-            if (stages(m) ? !(far > 1e-2) : !(far <= limit(backend[i])))
+            if (stages(m) ? !(far > 1e-2) : !(far <= decoded_limit(backend[i])))
                 fail_msg("%s, %s: %g", backend[i]->name, d->name, far);
             several += (size_t)stages(m);
         }
@@ -185,7 +176,7 @@ TEST(wrong_rows_are_seen)
                 OWN_MODEL *m = model_on(backend[i], pair ? encoders.table[0] : NULL,
                                         pair ? decoders.table[0] : alone.table[0], NORM_PRE);
                 Batch x = tiny_batch_of(m);
-                assert_true(decoded_distance(m, &x, NULL) <= limit(backend[i]));
+                assert_true(decoded_distance(m, &x, NULL) <= decoded_limit(backend[i]));
                 double far = decoded_distance(m, &x, wrong[k]);
                 if (!(far > 1e-3)) fail_msg("%s, mistake %zu: %g", backend[i]->name, k, far);
             }

@@ -3,6 +3,8 @@
 #ifndef TROTTER_TESTS_BACKENDS_H
 #define TROTTER_TESTS_BACKENDS_H
 
+#include <float.h>
+
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "tests/lib/test.h"
@@ -25,6 +27,11 @@ static inline const char *tested_backend(size_t i)
         if (is_tested(name) && backend_find(name, NULL, &b) == 0 && i-- == 0) return name;
     }
     return NULL;
+}
+
+static inline double eps_of(const Backend *b)
+{
+    return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
 /* Skips the test and prints the reasons where a tested backend is not here. */

@@ -8,6 +8,15 @@
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"
 
+/* Returns the limit. Some 200 sums and products follow one another, each of numbers up to 10: 1e4 roundings are enough.
+ * Where factors of products are rounded coarsely, a number that is nearly between two may become either: 160 of
+ * these. */
+static inline double decoded_limit(const Backend *b)
+{
+    if (b->eps > 0x1p-20) return 160 * b->eps;
+    return b->size == 8 ? 1e-12 : 1e-5;
+}
+
 /* Makes a Decoding in which the batch's sequences are hypotheses after their sources. It has room for `more`
  * hypotheses. */
 static inline Decoding *decoded_begin(Model *m, const Batch *x, size_t more)

@@ -3,8 +3,6 @@
 #ifndef TROTTER_TESTS_KERNEL_BUFFERS_H
 #define TROTTER_TESTS_KERNEL_BUFFERS_H
 
-#include <float.h>
-
 #include "kernels/backend.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -38,11 +36,6 @@ static inline int find_backends(void **state)
             find_backend(name, cpu ? kernels[k] : NULL);
     }
     return backend_count == 0;
-}
-
-static inline double eps_of(const Backend *b)
-{
-    return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
 /* ---- buffers with guards around them, freed together ---------------------------------------------- */

@@ -53,6 +53,18 @@ Plan *tiny_identity(int kind, int draw)
     return p;
 }
 
+Text tiny_placed(uint64_t seed, size_t tokens)
+{
+    Text t = {.file = memory_string("placed"), .tokens = tokens};
+    t.id = memory_new(tokens, sizeof *t.id);
+    for (size_t i = 0; i < tokens; i++) {
+        int end = random_below(seed, 2, i, 8) == 0 && (i < 600 || i > 900);
+        t.id[i] = end || i + 1 == tokens ? 0 : (int32_t)i + 1;
+        t.lines += t.id[i] == 0;
+    }
+    return t;
+}
+
 Plan *tiny_residual(void)
 {
     Plan *p = plan_new(1);

@@ -32,6 +32,10 @@ OWN(bytes, char *, memory_free(*owned))
 #define OWN_TEXT __attribute__((cleanup(own_text))) Text
 #define OWN_BYTES __attribute__((cleanup(own_bytes))) char
 
+/* Makes a text whose tokens name their place: token i is i + 1, except line ends, which are 0. A mean line has 8
+ * tokens, some lines are blank, and one has 300. */
+Text tiny_placed(uint64_t seed, size_t tokens);
+
 enum {
     TINY_WIDTH = 8,
     TINY_HEADS = 2,

@@ -30,7 +30,7 @@ static Model *adaptive_model(const char *name, int untied)
 static double tolerance(const Model *m)
 {
     const Backend *b = model_backend(m);
-    return 32 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
+    return 32 * fmax(b->eps, eps_of(b));
 }
 
 /* ---- the plain model ----------------------------------------------------------------------------- */
@@ -185,39 +185,6 @@ TEST(blocks_of_rows_make_no_difference)
         OWN_NUMBERS *h = tiny_gradient(m);
         assert_true(distance(a, b, N) <= tol && distance(p, q, N * V) <= tol);
         assert_true(distance(g, h, model_size(m)) <= tol);
-    }
-}
-
-/* ---- shapes -------------------------------------------------------------------------------------- */
-
-/* The tensors of an end are there, and no others except those of a plain model without its table. Where the output is
- * untied the embedding has no entries. */
-TEST(tensors_have_names_and_shapes)
-{
-    static const struct {
-        const char *name;
-        size_t rows, cols;
-    } want[] = {{"weight", HEAD, D},
-                {"entry.weight", TAILS, D},
-                {"tail.1.weight", SECOND - HEAD, D / 2},
-                {"tail.1.project.weight", D, D / 2},
-                {"tail.2.weight", V - SECOND, D / 4},
-                {"tail.2.project.weight", D, D / 4}};
-    for (int untied = 0; untied < 2; untied++) {
-        OWN_MODEL *m = adaptive_model("cpu-f32", untied),
-                  *r = model("cpu-f32", tiny_config(), tiny_residual(), 1);
-        size_t size = model_size(r) - V * D;
-        for (int end = 0; end <= untied; end++)
-            for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-                char name[64];
-                snprintf(name, sizeof name, "%s.%s", end ? "output" : "embed", want[i].name);
-                const Param *p = model_find(m, name);
-                if (untied && end == 0 && i == 1) continue;
-                if (!p || p->rows != want[i].rows || p->cols != want[i].cols) fail_msg("%s", name);
-                assert_true(model_decays(p));
-                size += p->size;
-            }
-        assert_int_equal(model_size(m), size);
     }
 }
 

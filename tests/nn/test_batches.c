@@ -11,19 +11,6 @@
 
 enum { TOKENS = 5000 };
 
-/* Makes a text whose tokens name their place: token i is i + 1, except line ends, which are 0. A mean line has 8
- * tokens, some lines are blank, and one has 300. */
-static Text placed_text(uint64_t seed, size_t tokens)
-{
-    Text t = {.file = memory_string("placed"), .tokens = tokens};
-    t.id = memory_new(tokens, sizeof *t.id);
-    for (size_t i = 0; i < tokens; i++) {
-        int end = random_below(seed, 2, i, 8) == 0 && (i < 600 || i > 900);
-        t.id[i] = end || i + 1 == tokens ? 0 : (int32_t)i + 1;
-    }
-    return t;
-}
-
 static int blank_at(const Text *t, size_t i)
 {
     return t->id[i] == 0 && (i == 0 || t->id[i - 1] == 0);
@@ -35,12 +22,39 @@ static size_t place(int32_t input, int32_t target)
     return target ? (size_t)target - 1 : input ? (size_t)input : SIZE_MAX;
 }
 
-/* Returns 1 for a sound batch; seen (tokens) counts the targets. */
-static int sound(const Batch *b, const Text *t, int context, size_t most, size_t T, uint8_t *seen)
+/* Returns where a line begins. */
+static size_t line_at(const Text *t, size_t line)
 {
-    size_t longest = 0;
+    size_t i = 0;
+    while (line > 0) line -= t->id[i++] == 0;
+    return i;
+}
+
+/* Returns the length of the source of sequence s, which is a whole line whose first target is at place `at`; 0 where the
+ * source is not the same whole line. */
+static size_t sound_source(const Batch *b, size_t s, const Text *t, const Text *source, size_t at)
+{
+    size_t from = b->source.start[s], length = b->source.start[s + 1] - from, line = 0;
+    if (b->source.start[s + 1] <= from || b->source.start[s + 1] > b->source.N) return 0;
+    if (b->input[b->start[s]] != 0 || b->target[b->start[s + 1] - 1] != 0) return 0;
+    for (size_t i = 0; i < at; i++) line += t->id[i] == 0;
+    for (size_t j = 0, i = line_at(source, line); j < length; j++, i++) {
+        int32_t x = b->source.input[from + j];
+        if (x != source->id[i] || (x == 0) != (j + 1 == length)) return 0;
+        if (b->source.position[from + j] != (int32_t)j) return 0;
+    }
+    return length;
+}
+
+/* Returns 1 for a sound batch; seen (tokens) counts the targets. */
+static int sound(const Batch *b, const Text *t, const Text *source, int context, size_t most,
+                 size_t T, uint8_t *seen)
+{
+    size_t longest = 0, longest_source = 0;
     if (b->start[0] != 0 || b->start[b->S] != b->N || b->N > most || b->N == 0) return 0;
     if (context == CONTEXT_STREAM && b->S > most / T) return 0;
+    if (source && (b->source.start[0] != 0 || b->source.start[b->S] != b->source.N)) return 0;
+    if (source && b->source.N > most) return 0;
     for (size_t s = 0; s < b->S; s++) {
         size_t from = b->start[s], length = b->start[s + 1] - from;
         if (b->start[s + 1] <= from || length > T) return 0;
@@ -53,18 +67,23 @@ static int sound(const Batch *b, const Text *t, int context, size_t most, size_t
             if (context == CONTEXT_SENTENCE && j && b->input[i] == 0) return 0;
             seen[at]++;
         }
+        if (!source) continue;
+        length = sound_source(b, s, t, source, place(b->input[from], b->target[from]));
+        if (length == 0) return 0;
+        if (length > longest_source) longest_source = length;
     }
-    return longest == b->longest;
+    return longest == b->longest && (!source || longest_source == b->source.longest);
 }
 
 /* Returns 1 where the epoch's batches are sound and together predict every token (except blank lines) once. */
-static int covers(Batches *b, const Text *t, int context, size_t most, size_t T)
+static int covers(Batches *b, const Text *t, const Text *source, int context, size_t most, size_t T)
 {
     uint8_t *seen = memory_new(t->tokens, 1);
     int good = 1;
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        good &= batches_get(b, i, &x) == 0 && sound(&x, t, context, most, T, seen);
+        good &= batches_get(b, i, &x) == 0 && sound(&x, t, source, context, most, T, seen);
+        good &= batches_tokens(b, i) == x.N;
     }
     for (size_t i = 0; i < t->tokens; i++) {
         int skip = context == CONTEXT_SENTENCE && blank_at(t, i);
@@ -80,7 +99,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 /* Makes a text for the context. A stream cannot tell blank lines apart, so its text has none. */
 static Text text_for(int context, uint64_t seed, size_t tokens)
 {
-    Text t = placed_text(seed, tokens);
+    Text t = tiny_placed(seed, tokens);
     for (size_t i = 0; context == CONTEXT_STREAM && i < tokens; i++)
         if (blank_at(&t, i)) t.id[i] = (int32_t)i + 1;
     return t;
@@ -114,10 +133,10 @@ TEST(test_batches_cover)
                 if (sizes[k] == 1 && context == CONTEXT_SENTENCE) continue; /* one blank line */
                 OWN_TEXT t = text_for(context, 8, sizes[k]);
                 OWN_BATCHES *b = batches_of(&t, NULL, context, most, T, 5);
-                assert_true(covers(b, &t, context, most, T));
+                assert_true(covers(b, &t, NULL, context, most, T));
                 for (long epoch = 3; epoch >= -1; epoch--) {
                     batches_epoch(b, epoch);
-                    assert_true(covers(b, &t, context, most, T));
+                    assert_true(covers(b, &t, NULL, context, most, T));
                 }
             }
 }
@@ -136,13 +155,13 @@ TEST(test_batches_control)
         if (spoil == 3) x.position[32] = 32;
         if (spoil == 4) x.start[1]++;
         if (spoil == 5) x.longest--;
-        assert_int_equal(sound(&x, &t, CONTEXT_STREAM, 128, 32, seen), spoil == 0);
+        assert_int_equal(sound(&x, &t, NULL, CONTEXT_STREAM, 128, 32, seen), spoil == 0);
     }
     uint8_t missed = 0;
     memset(seen, 0, TOKENS);
     for (size_t i = 1; i < batches_count(b); i++) {
         x = batch_at(b, i);
-        sound(&x, &t, CONTEXT_STREAM, 128, 32, seen);
+        sound(&x, &t, NULL, CONTEXT_STREAM, 128, 32, seen);
     }
     for (size_t i = 0; i < TOKENS; i++) missed |= !seen[i];
     assert_true(missed);
@@ -288,79 +307,39 @@ static size_t words_in(int side, size_t line)
     return 1 + (size_t)random_below(9, 3 + (uint64_t)side, line, WORDS);
 }
 
-/* Returns word j of a line, which names line, place and side. <eos> is 0. */
-static int32_t word_of(int side, size_t line, size_t j)
-{
-    return (int32_t)(j == words_in(side, line) ? 0
-                                               : side * SIDE + 1 + (int)(line * (WORDS + 1) + j));
-}
-
+/* Makes a text whose words name place and side; blank lines stand on both sides. */
 static Text side_of(int side)
 {
     Text t = {.file = memory_string(side ? "sources" : "targets"), .lines = LINES};
     t.id = memory_new(LINES * (WORDS + 1), sizeof *t.id);
-    for (size_t line = 0; line < LINES; line++)
-        for (size_t j = 0; j <= words_in(side, line); j++)
-            t.id[t.tokens++] = word_of(side, line, j);
+    for (size_t line = 0; line < LINES; line++) {
+        for (size_t j = words_in(side, line); j > 0; j--, t.tokens++)
+            t.id[t.tokens] = (int32_t)(side * SIDE + 1 + (int)t.tokens);
+        t.tokens++;
+    }
     return t;
 }
 
-/* Returns 1 where rows from .. to-1 are the whole line, numbered from 0. */
-static int whole_line(int side, size_t line, size_t from, size_t to, const int32_t *row,
-                      const int32_t *position)
+static int covers_pairs(Batches *b, const Text *t, const Text *source, size_t most)
 {
-    if (to - from != words_in(side, line) + 1) return 0;
-    for (size_t j = 0; j < to - from; j++)
-        if (row[from + j] != word_of(side, line, j) || position[from + j] != (int32_t)j) return 0;
-    return 1;
+    return covers(b, t, source, CONTEXT_SENTENCE, most, WORDS + 1);
 }
 
-/* Returns 1 for a sound batch of pairs; seen (LINES) counts the lines. */
-static int sound_pairs(const Batch *b, size_t most, uint8_t *seen)
+/* Returns 1 where the pairs are in the texts' order and no batch had room for the next pair. */
+static int filled_in_order(Batches *b, size_t most)
 {
-    size_t longest[2] = {0, 0};
-    if (b->N < 1 || b->N > most || b->source.N < 1 || b->source.N > most) return 0;
-    if (b->start[0] != 0 || b->source.start[0] != 0) return 0;
-    if (b->start[b->S] != b->N || b->source.start[b->S] != b->source.N) return 0;
-    for (size_t s = 0; s < b->S; s++) {
-        size_t from = b->start[s], to = b->start[s + 1];
-        size_t begin = b->source.start[s], end = b->source.start[s + 1];
-        if (to <= from || end <= begin || b->target[from] < 1) return 0;
-        size_t line = (size_t)(b->target[from] - 1) / (WORDS + 1);
-        if (line >= LINES || b->input[from] != 0) return 0;
-        if (!whole_line(0, line, from, to, b->target, b->position)) return 0;
-        if (!whole_line(1, line, begin, end, b->source.input, b->source.position)) return 0;
-        for (size_t i = from + 1; i < to; i++)
-            if (b->input[i] != b->target[i - 1]) return 0;
-        if (to - from > longest[0]) longest[0] = to - from;
-        if (end - begin > longest[1]) longest[1] = end - begin;
-        seen[line]++;
-    }
-    return longest[0] == b->longest && longest[1] == b->source.longest;
-}
-
-/* Returns 1 where the epoch's batches are sound, each pair is in one of them, and in the texts' order no batch had
- * room for the next pair. */
-static int covers_pairs(Batches *b, size_t most, int in_order)
-{
-    uint8_t seen[LINES] = {0};
-    size_t rows = 0, source_rows = 0, line = 0;
+    size_t rows = most, source_rows = most;
+    int32_t last = 0;
     int good = 1;
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        good &= batches_get(b, i, &x) == 0 && sound_pairs(&x, most, seen);
-        good &= batches_tokens(b, i) == x.N;
-        if (!good) return 0;
-        if (in_order && i)
-            good &= rows + x.start[1] > most || source_rows + x.source.start[1] > most;
-        for (size_t s = 0; in_order && s < x.S; s++, line++) {
-            if (words_in(0, line) == 0) line++;
-            good &= x.target[x.start[s]] == word_of(0, line, 0);
-        }
+        good &= batches_get(b, i, &x) == 0;
+        good &= rows + x.start[1] > most || source_rows + x.source.start[1] > most;
+        for (size_t s = 0; s < x.S; last = x.target[x.start[s++]])
+            good &= x.target[x.start[s]] > last;
         rows = x.N;
         source_rows = x.source.N;
     }
-    for (size_t l = 0; l < LINES; l++) good &= seen[l] == (words_in(0, l) > 0);
     return good;
 }
 
@@ -375,22 +354,22 @@ TEST(test_pairs_stay_together)
     OWN_TEXT t = side_of(0), s = side_of(1);
     for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
         OWN_BATCHES *b = pairs_of(&t, &s, most[k]);
-        assert_true(covers_pairs(b, most[k], 1));
+        assert_true(covers_pairs(b, &t, &s, most[k]) && filled_in_order(b, most[k]));
         for (long epoch = 3; epoch >= -1; epoch--) {
             batches_epoch(b, epoch);
-            assert_true(covers_pairs(b, most[k], epoch < 0));
-            if (epoch >= 0) assert_true(spread(b, epoch) <= 0);
+            assert_true(covers_pairs(b, &t, &s, most[k]));
+            assert_true(epoch < 0 ? filled_in_order(b, most[k]) : spread(b, epoch) <= 0);
         }
     }
 }
 
-/* The checkers see errors on either side, exchanged sources, and a batch left out. */
+/* The checkers see errors in sources. */
 TEST(test_pairs_control)
 {
     OWN_TEXT t = side_of(0), s = side_of(1);
     OWN_BATCHES *spoilt = pairs_of(&t, &s, 200), *b = pairs_of(&t, &s, 200);
-    uint8_t seen[LINES] = {0};
-    for (int spoil = 0; spoil < 11; spoil++) {
+    static uint8_t seen[LINES * (WORDS + 1)];
+    for (int spoil = 0; spoil < 8; spoil++) {
         Batch x = batch_at(spoilt, 1);
         assert_true(x.S > 2);
         size_t second = x.source.start[1], last = x.source.N - 1;
@@ -400,20 +379,15 @@ TEST(test_pairs_control)
         if (spoil == 4) x.source.longest++;
         if (spoil == 5) x.source.input[last] = x.source.input[last - 1]; /* without <eos> */
         if (spoil == 6) x.source.N--;
-        if (spoil == 7) x.input[0] = x.target[0];
-        if (spoil == 8) x.longest--;
-        if (spoil == 9) x.source.start++; /* each target with the next one's source */
-        if (spoil == 10) x.target[x.start[1]] = x.target[0];
-        assert_int_equal(sound_pairs(&x, 200, seen), spoil == 0);
-        if (spoil == 0) assert_false(sound_pairs(&x, x.N - 1, seen));
+        if (spoil == 7) x.source.start++; /* each target with the next one's source */
+        assert_int_equal(sound(&x, &t, &s, CONTEXT_SENTENCE, 200, WORDS + 1, seen), spoil == 0);
     }
-    /* one word of the source text is wrong */
-    assert_true(covers_pairs(b, 200, 1));
-    s.id[0]++;
-    assert_false(covers_pairs(b, 200, 1));
-    s.id[0]--;
-    assert_false(covers_pairs(b, 150, 1)); /* more rows than that */
-    assert_false(covers_pairs(b, 400, 1)); /* more would fit into that */
+    s.id[0]++; /* one word of the source text is wrong */
+    assert_true(covers_pairs(b, &t, &s, 200));
+    OWN_TEXT other = side_of(1);
+    assert_false(covers_pairs(b, &t, &other, 200));
+    assert_false(covers_pairs(b, &t, &s, 150)); /* more rows than that */
+    assert_false(filled_in_order(b, 400));      /* more would fit into that */
 }
 
 TEST(test_pairs_order)
@@ -476,28 +450,20 @@ TEST(test_refused_batches)
     }
 }
 
-static int job(int pairs)
+static int with_source;
+
+static int job(void)
 {
     int32_t id[] = {1, 2, 0, 1, 0};
     Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
     OWN_BATCHES *b;
-    return batches_new(&t, pairs ? &t : NULL, &words, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b);
-}
-
-static int job_pairs(void)
-{
-    return job(1);
-}
-
-static int job_batches(void)
-{
-    return job(0);
+    return batches_new(&t, with_source ? &t : NULL, &words, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b);
 }
 
 TEST(test_failing_allocator)
 {
-    assert_true(fail_each(job_batches, ERR_MEMORY) >= 10);
-    assert_true(fail_each(job_pairs, ERR_MEMORY) >= 13);
+    for (with_source = 0; with_source < 2; with_source++)
+        assert_true(fail_each(job, ERR_MEMORY) >= 10 + 3 * with_source);
 }
 
 /* The counted bytes are those taken, by glibc's count: each allocation adds less than a page and its head. */

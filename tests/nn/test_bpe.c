@@ -605,20 +605,13 @@ TEST(test_printed_and_read)
         const char *text = draw_text(alphabets[k % ALPHABETS], 300, 0);
         BpeText t = text_of(text);
         OWN_BPE *a, *read;
-        size_t n;
         assert_int_equal(bpe_learn(&t, 1, 1 + draw(MERGES), &a), 0);
         OWN_BYTES *x = printed(a);
-        OWN_BPE *b = parsed(x, strlen(x));
-        OWN_BYTES *y = printed(b);
-        assert_string_equal(x, y);
-        assert_true(bpe_hash(b) == hash_bytes(HASH_START, x, strlen(x)));
-        assert_int_equal(bpe_write(b, file_path("codes")), 0);
-        char *file = file_slurp("codes", &n);
-        assert_int_equal(strlen(x), n);
-        assert_memory_equal(x, file, n);
-        free(file);
+        assert_true(bpe_hash(a) == hash_bytes(HASH_START, x, strlen(x)));
+        assert_int_equal(bpe_write(a, file_path("codes")), 0);
         assert_int_equal(bpe_read(file_path("codes"), &read), 0);
-        assert_true(bpe_hash(read) == bpe_hash(a));
+        OWN_BYTES *y = printed(read);
+        assert_string_equal(x, y);
     }
 }
 

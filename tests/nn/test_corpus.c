@@ -510,22 +510,12 @@ TEST(test_refused_corpora)
 
 /* ---- every allocation fails once ---------------------------------------------------------------- */
 
+static const char *wanted;
+
 static int job_corpus(void)
 {
     OWN_CORPUS c;
-    return corpus_choose(folder, &(CorpusChoice){LEVEL_WORD, 3, 0}, &c);
-}
-
-static int job_markov(void)
-{
-    OWN_CORPUS c;
-    return corpus_choose("markov:8", &(CorpusChoice){LEVEL_WORD, 0, 0}, &c);
-}
-
-static int job_reverse(void)
-{
-    OWN_CORPUS c;
-    return corpus_choose("reverse:8", &(CorpusChoice){LEVEL_WORD, 0, 0}, &c);
+    return corpus_choose(wanted, &(CorpusChoice){LEVEL_WORD, wanted == folder ? 3 : 0, 0}, &c);
 }
 
 /* Builds a vocabulary with more words than the table's first size, so that the table grows. */
@@ -560,13 +550,16 @@ TEST(test_failing_allocator)
     static const struct {
         int (*job)(void);
         int least;
-    } row[] = {{job_corpus, 5}, {job_markov, 10},    {job_reverse, 18},
-               {job_growth, 5}, {job_vocab_file, 5}, {job_text, 5}};
+        const char *name;
+    } row[] = {{job_corpus, 5, folder}, {job_corpus, 10, "markov:8"}, {job_corpus, 18, "reverse:8"},
+               {job_growth, 5, NULL},   {job_vocab_file, 5, NULL},    {job_text, 5, NULL}};
     make_corpus("train.txt", "valid.txt", "test.txt");
     file_text("v", "<eos>\na\nb\n");
     file_text("ends", "a <eos> b <eos>\n\n<eos> <eos> <eos>\n");
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        wanted = row[i].name;
         assert_true(fail_each(row[i].job, ERR_MEMORY) >= row[i].least);
+    }
 }
 
 TEST_MAIN(scratch_open, scratch_close)

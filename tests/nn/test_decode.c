@@ -8,18 +8,11 @@
 #include "tests/lib/models.h"
 #include "tests/lib/scratch.h"
 
-/* Returns the limit of tests/bridge/test_decode_plans.c. */
-static double limit(const Backend *b)
-{
-    if (b->eps > 0x1p-20) return 160 * b->eps;
-    return b->size == 8 ? 1e-12 : 1e-5;
-}
-
 static void check(Model *m, const char *what)
 {
     Batch x = tiny_batch_of(m);
     double far = decoded_distance(m, &x, NULL);
-    if (!(far <= limit(model_backend(m)))) fail_msg("%s: %g", what, far);
+    if (!(far <= decoded_limit(model_backend(m)))) fail_msg("%s: %g", what, far);
     model_free(m);
 }
 
@@ -86,7 +79,7 @@ static void check_forks(Model *m, uint64_t seed)
             one.position = place;
             assert_int_equal(model_logits(m, &one, whole), 0);
             double far = relative_distance(z + k * V, whole + (N_ - 1) * V, V);
-            if (!(far <= limit(model_backend(m)))) fail_msg("step %zu, %zu: %g", t, k, far);
+            if (!(far <= decoded_limit(model_backend(m)))) fail_msg("step %zu, %zu: %g", t, k, far);
         }
     }
     decoding_free(d);

@@ -99,7 +99,7 @@ static size_t size_of(const Backend *b, const TinyEnds *e)
  * factor: one of them, twice. */
 static double tolerance(const Backend *b)
 {
-    return b->eps > 0x1p-20 ? 4 * b->eps : 100 * (b->size == 8 ? 0x1p-52 : 0x1p-23);
+    return b->eps > 0x1p-20 ? 4 * b->eps : 100 * eps_of(b);
 }
 
 /* The control: a backend that takes filler rows for row 0, with a loss like others. */

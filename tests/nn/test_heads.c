@@ -26,12 +26,7 @@ static Asked ask(Model *m, const Batch *b)
     return a;
 }
 
-/* A chain has as many products as in test_sides.c. */
-static double limit_of(const Model *m)
-{
-    return 2 * rounding_of(m);
-}
-
+/* Rounding is twice a language model's: a chain has as many products as in test_sides.c. */
 static double apart(Model *m, const Batch *b, const Asked *a, int wrong)
 {
     Asked plain = {{0}, {0}};
@@ -71,12 +66,12 @@ TEST(agrees_with_plain_loops)
                 int wrongs = model_backend(m)->size == 8 ? HEADS_WRONGS : HEADS_RIGHT + 1;
                 for (int wrong = HEADS_RIGHT; wrong < wrongs; wrong++) {
                     double e = apart(m, &b, &a, wrong);
-                    if (concerns(h, wrong) ? !(e > 1e-2) : !(e <= limit_of(m)))
+                    if (concerns(h, wrong) ? !(e > 1e-2) : !(e <= 2 * rounding_of(m)))
                         fail_msg("%s, masked %d, %zu classes, mistake %d: %g", tested_backend(i),
                                  h->masked, h->classes, wrong, e);
                 }
                 set_tensor(m, "final_norm.weight", 9); /* one tensor is seen */
-                assert_false(apart(m, &b, &a, HEADS_RIGHT) <= limit_of(m));
+                assert_false(apart(m, &b, &a, HEADS_RIGHT) <= 2 * rounding_of(m));
             }
 }
 

@@ -17,20 +17,6 @@ static Vocab vocab_of(size_t words)
         .size = words + 2, .unk = -1, .first = (int32_t)words, .mask = (int32_t)words + 1};
 }
 
-/* Makes a text whose token i is i + 1, except at the ends of lines, which are 0. A mean line has 8 tokens, some lines
- * are blank, and one has 100. */
-static Text placed_text(void)
-{
-    Text t = {.file = memory_string("placed"), .tokens = TOKENS};
-    t.id = memory_new(TOKENS, sizeof *t.id);
-    for (size_t i = 0; i < TOKENS; i++) {
-        int end = random_below(3, 2, i, 8) == 0 && (i < 500 || i >= 600);
-        t.id[i] = end || i + 1 == TOKENS ? 0 : (int32_t)i + 1;
-        t.lines += t.id[i] == 0;
-    }
-    return t;
-}
-
 /* ---- the words -------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -200,7 +186,7 @@ static Batches *open_shape(const Text *t, Asking ask, int k)
 /* The words that are asked do not depend on how the text is cut into batches and sequences. */
 TEST(every_word_stands_once_in_an_epoch)
 {
-    OWN_TEXT t = placed_text();
+    OWN_TEXT t = tiny_placed(3, TOKENS);
     static uint8_t asked[SHAPES][TOKENS + 1];
     for (int k = 0; k < SHAPES; k++) {
         OWN_BATCHES *b = open_shape(&t, (Asking){.what = ASK_MASKED}, k);
@@ -221,7 +207,7 @@ TEST(every_word_stands_once_in_an_epoch)
 
 TEST(masks_one_by_one)
 {
-    OWN_TEXT t = placed_text();
+    OWN_TEXT t = tiny_placed(3, TOKENS);
     for (int k = 0; k < SHAPES; k++) {
         OWN_BATCHES *b = open_shape(&t, (Asking){.what = ASK_MASKED, .each = 1}, k);
         uint8_t asked[TOKENS + 1] = {0};
@@ -290,7 +276,7 @@ static Segments check_segments(Batches *b, const Text *t, size_t T)
 
 TEST(next_sentences)
 {
-    OWN_TEXT t = placed_text();
+    OWN_TEXT t = tiny_placed(3, TOKENS);
     Asking ask = {.what = ASK_MASKED, .next = 1};
     Segments all = {0};
     OWN_BATCHES *b = open_asked(&t, NULL, &all_words, ask, CONTEXT_STREAM, 300, 25);
@@ -376,7 +362,7 @@ TEST(marks_of_a_vocabulary)
 
 TEST(what_is_refused)
 {
-    OWN_TEXT t = placed_text();
+    OWN_TEXT t = tiny_placed(3, TOKENS);
     const Vocab none = {.size = WORDS, .first = -1, .mask = -1};
     const struct {
         const Vocab *v;
@@ -409,7 +395,7 @@ TEST(nothing_leaks)
 {
     static const Asking kinds[] = {
         {.what = ASK_MASKED}, {.what = ASK_MASKED, .next = 1}, {.what = ASK_MASKED, .each = 1}};
-    asked_text = placed_text();
+    asked_text = tiny_placed(3, TOKENS);
     for (size_t k = 0; k < 3; k++) {
         asked_how = kinds[k];
         assert_true(fail_each(job_asked, ERR_MEMORY) >= 5);

@@ -342,8 +342,7 @@ static int open_job(void)
     OWN_CORPUS c;
     OWN_TEXT t = {0};
     TRY(corpus_choose(folder, &wanted, &c));
-    int code = text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
-    return code;
+    return text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
 }
 
 TEST(test_every_allocation_fails)

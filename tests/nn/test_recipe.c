@@ -105,7 +105,7 @@ static void step_by_parts(Model *m, const Batch *x, size_t tokens)
  * chain; each product's share is off by the backend's eps or that of the element. */
 static double gradient_rounding(const Backend *b)
 {
-    return 100 * fmax(b->eps, b->size == 8 ? 0x1p-52 : 0x1p-23);
+    return 100 * fmax(b->eps, eps_of(b));
 }
 
 TEST(parts_make_the_gradient_of_all)

@@ -8,14 +8,9 @@
 
 enum { SOURCE = TINY_SOURCE };
 
-/* A chain has twice as many products as in a language model. */
-static double limit_of(const Model *m)
-{
-    return 2 * rounding_of(m);
-}
-
 /* ---- a second reading ----------------------------------------------------------------------------- */
 
+/* Rounding is twice a language model's: a chain has twice as many products. */
 static double apart(Model *m, const Batch *b, const double *z, int wrong)
 {
     double plain[N * V];
@@ -42,11 +37,11 @@ TEST(agrees_with_plain_loops)
             for (int wrong = PAIR_RIGHT; wrong < (f64 ? PAIR_WRONGS : PAIR_RIGHT + 1); wrong++) {
                 double e = apart(m, &b, z, wrong);
                 int right = wrong == PAIR_RIGHT || (wrong == PAIR_BARE_MEMORY && (v & 1));
-                if (right ? !(e <= limit_of(m)) : !(e > 1e-2))
+                if (right ? !(e <= 2 * rounding_of(m)) : !(e > 1e-2))
                     fail_msg("variant %d, mistake %d: %g", v, wrong, e);
             }
             set_tensor(m, "decoder.layers.0.cross.1.kv.weight", 1); /* one changed tensor is seen */
-            assert_false(apart(m, &b, z, PAIR_RIGHT) <= limit_of(m));
+            assert_false(apart(m, &b, z, PAIR_RIGHT) <= 2 * rounding_of(m));
         }
 }
 
@@ -57,7 +52,7 @@ TEST(agrees_with_plain_loops)
 TEST(the_company_does_not_matter)
 {
     for (Each e = {.plans = tiny_all}; each_next(&e);) {
-        double limit = strcmp(e.backend, "cpu-f64") == 0 ? 0 : limit_of(e.m);
+        double limit = strcmp(e.backend, "cpu-f64") == 0 ? 0 : 2 * rounding_of(e.m);
         OWN_NUMBERS *z = tiny_logits(e.m, &e.x);
         for (size_t s = 0; s < e.x.S; s++) {
             size_t start[2 * SIDES], other[2 * SIDES];
@@ -195,7 +190,7 @@ TEST(sublayers_make_the_pair)
                              0);
             for (int e = 0; e < N * D; e++) x[e] += k[e];
         }
-        assert_true(distance(x, y, N * D) <= limit_of(m));
+        assert_true(distance(x, y, N * D) <= 2 * rounding_of(m));
         in[N * D] += 1; /* a change in the memory's first token is seen */
         int cross = plan_find_slot(p, SIDE_TARGET, SLOT_CROSS, 0, 1);
         assert_int_equal(model_sublayer(m, cross, N, x, N, in + N * D, y), 0);
@@ -206,7 +201,7 @@ TEST(sublayers_make_the_pair)
                          ERR_MISUSE); /* it reads two texts */
         int norm = plan_find_slot(p, SIDE_SOURCE, SLOT_NORM, 0, 1);
         assert_int_equal(model_sublayer(m, norm, N, source, 0, NULL, k), 0);
-        assert_true(distance(k, in + N * D, N * D) <= limit_of(m));
+        assert_true(distance(k, in + N * D, N * D) <= 2 * rounding_of(m));
         assert_int_equal(model_sublayer(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
         memory_free(w);
     }

@@ -14,11 +14,6 @@ enum {
     KEY = WIDE / HEADS
 }; /* three tiles of keys, the last short */
 
-static double eps_of(const Backend *b)
-{
-    return b->size == 8 ? 0x1p-52 : 0x1p-23;
-}
-
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
 /* One sequence. */
@@ -318,16 +313,6 @@ TEST(spans_shrink_by_the_term)
         assert_true(after_steps(tested_backend(i), 100, 1) == 0);
         assert_true(after_steps(tested_backend(i), 0, 0) >= 0);
     }
-}
-
-TEST(tensors_have_names_and_shapes)
-{
-    OWN_MODEL *m = model("cpu-f32", SPANNED(9, 4, 0), tiny_residual(), 1);
-    const Param *p = model_find(m, "layers.0.attn.1.span.weight");
-    assert_true(p && p->rows == TINY_HEADS && p->cols == 0 && !model_decays(p));
-    assert_null(model_find(m, "layers.0.ffn.1.span.weight"));
-    OWN_NUMBERS *u = tiny_tensor(m, "layers.0.attn.1.span.weight");
-    assert_true(u[0] == 0 && u[1] == 0);
 }
 
 TEST(what_cannot_be_is_refused)

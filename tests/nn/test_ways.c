@@ -5,11 +5,6 @@
 
 static const AdamConfig adam = {.rate = 0.125, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
 
-static double eps_of(const Model *m)
-{
-    return model_backend(m)->size == 8 ? 0x1p-52 : 0x1p-23;
-}
-
 /* ---- smoothed labels ----------------------------------------------------------------------------- */
 
 static ModelConfig smoothed(double smoothing)
@@ -35,7 +30,7 @@ TEST(the_loss_is_a_mixture)
     Batch x = tiny_batch();
     for (size_t i = 0; tested_backend(i); i++) {
         OWN_MODEL *m = shaken(tested_backend(i), smoothed(smoothing), tiny_residual(), 1);
-        double logits[N * V], trained[N], nll[N], mean, tol = 2 * V * 20 * eps_of(m);
+        double logits[N * V], trained[N], nll[N], mean, tol = 2 * V * 20 * eps_of(model_backend(m));
         assert_int_equal(model_logits(m, &x, logits), 0);
         assert_int_equal(model_forward(m, &x, 1, 1, trained, NULL), 0);
         assert_int_equal(model_forward(m, &x, 0, 1, nll, &mean), 0);
@@ -96,7 +91,7 @@ static void check_decay(const char *name, Plan *(*build)(void))
         decays += rate != 0;
         for (size_t i = list[k].offset; i < list[k].offset + list[k].size; i++) {
             double error = fabs(with[i] - (without[i] - rate * theta[i]));
-            if (!(error <= (rate != 0 ? 4 * 4 * eps_of(m) : 0)))
+            if (!(error <= (rate != 0 ? 4 * 4 * eps_of(model_backend(m)) : 0)))
                 fail_msg("%s, %s: off by %g", name, list[k].name, error);
         }
     }
