@@ -54,39 +54,28 @@ static int is_control(const Table *t)
 }
 
 /* Writes the names of dial:S-THETA at the multiples m / 4 of 1/(S-1), the level of order 2, and at 1/S, from the least
- * on. Returns their length. */
-static size_t write_dial(size_t S, char *names)
+ * on, each behind a comma. */
+static void write_dial(size_t S, FILE *f)
 {
     static const size_t quarters[] = {0, 2, 3, 4, 5, 6, 8};
-    size_t n = 0, last = 0;
+    size_t last = 0;
     for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
         size_t m = quarters[i];
-        if (last * S < 4 * (S - 1) && m * S > 4 * (S - 1))
-            n += (size_t)sprintf(names + n, "dial:%zu-1/%zu,", S, S);
-        n += (size_t)sprintf(names + n, "dial:%zu-%zu/%zu,", S, m, 4 * (S - 1));
+        if (last * S < 4 * (S - 1) && m * S > 4 * (S - 1)) fprintf(f, ",dial:%zu-1/%zu", S, S);
+        fprintf(f, ",dial:%zu-%zu/%zu", S, m, 4 * (S - 1));
         last = m;
     }
-    return n;
 }
 
-/* Writes the names of all levels of --dial, separated by commas; NULL: it is not given. Caller: memory_free. */
+/* Writes the names of all levels of --dial so; "" where it is not given. Caller: memory_free. */
 static int write_dials(const Options *o, char **names)
 {
-    enum { ROOM = 8 * 32 }; /* of a dial: eight levels */
     char part[32];
-    size_t n = 0;
-    *names = NULL;
-    for (size_t i = 0; options_text(o, "dial") && options_part(o, "dial", i, part); i++) {
-        char *grown = memory_grow(*names, i * ROOM, (i + 1) * ROOM, 1);
-        if (!grown) {
-            *names = memory_free(*names);
-            return ERR_MEMORY;
-        }
-        *names = grown;
-        n += write_dial(strtoul(part, NULL, 10), grown + n);
-    }
-    if (n) (*names)[n - 1] = '\0';
-    return 0;
+    Output out;
+    TRY(output_open(&out));
+    for (size_t i = 0; options_text(o, "dial") && options_part(o, "dial", i, part); i++)
+        write_dial(strtoul(part, NULL, 10), out.f);
+    return output_take(&out, 0, names);
 }
 
 static int add_controls(Study *u)
@@ -116,10 +105,10 @@ static int select_schemes(Study *u)
     TRY(write_dials(o, &dials));
     int code = 0,
         alone = options_rank(o, "scheme") == OPTION_DEFAULT && !options_item(o, "scheme-file", 0);
-    if (dials && alone) code = options_set(o, OPTION_DEFAULT, "", "scheme", dials);
+    if (*dials && alone) code = options_set(o, OPTION_DEFAULT, "", "scheme", dials + 1);
     if (code == 0) code = select_open(o, "euler", &u->schemes);
     if (code == 0) code = select_record(&u->schemes, o);
-    if (code == 0 && dials) code = select_add(dials, "euler", &u->schemes);
+    if (code == 0 && *dials) code = select_add(dials + 1, "euler", &u->schemes);
     if (code == 0 && options_flag(o, "controls")) code = add_controls(u);
     memory_free(dials);
     return code;

@@ -91,13 +91,6 @@ static int is_row(const Runs *r, const RunSpec *s, size_t row)
            (csv_column(t, "corpus") < 0 || strcmp(csv_named(t, row, "corpus"), corpus) == 0);
 }
 
-size_t recorded_row(const Runs *r, const RunSpec *s)
-{
-    for (size_t i = 0; !s->untested && i < r->recorded.table.rows; i++)
-        if (is_row(r, s, i)) return i;
-    return SIZE_MAX;
-}
-
 static int has_folder(const Runs *r, const RunSpec *s)
 {
     char dir[OUTPUT_PATH], path[OUTPUT_PATH];
@@ -107,8 +100,9 @@ static int has_folder(const Runs *r, const RunSpec *s)
 
 size_t recorded_alone(const Runs *r, const RunSpec *s)
 {
-    size_t row = recorded_row(r, s);
-    return row == SIZE_MAX || has_folder(r, s) ? SIZE_MAX : row;
+    for (size_t i = 0; !s->untested && i < r->recorded.table.rows; i++)
+        if (is_row(r, s, i)) return has_folder(r, s) ? SIZE_MAX : i;
+    return SIZE_MAX;
 }
 
 /* ---- results ------------------------------------------------------------------------------------- */

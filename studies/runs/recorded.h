@@ -10,10 +10,8 @@
 int recorded_open(Recorded *r, const char *dir);
 void recorded_close(Recorded *r);
 
-/* Returns the row of a run; SIZE_MAX: it has none, or only one of other `epochs` or another `corpus`, where the table has
- * these columns. */
-size_t recorded_row(const Runs *r, const RunSpec *s);
-/* Returns the row of a run that has no folder; SIZE_MAX: as above, or it has one. */
+/* Returns the row of a run that has no folder; SIZE_MAX: it has one, or no row, or only one of other `epochs` or another
+ * `corpus`, where the table has these columns. */
 size_t recorded_alone(const Runs *r, const RunSpec *s);
 /* Reads the result of a row. ERR_INPUT where the row `unigram` has other perplexities than the study's corpus, the run has another number of parameters than s->numbers (0: not known), or
  * its best epoch is behind `epochs`. */

@@ -91,7 +91,7 @@ struct StudyKind {
     void (*drop)(void *own);          /* frees what StudyDesign.own holds; NULL: nothing */
     void (*close)(Study *u);          /* frees what Study.more holds; NULL: nothing */
     const RunTableAsked asked;        /* what runs.csv is read by */
-    const char *runs; /* names of runs.csv's columns, found by study_value, each with its NUL */
+    const char *runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL */
     /* What a run has under a name that is the kind's own: returns 1 where it is. */
     int (*value)(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
     int bounds; /* 1: rows of runs.csv for perplexities that need no network */
@@ -184,7 +184,7 @@ int study_take(Study *u); /* study_take.c */
 size_t study_count(const StudyDesign *d, const char *column, double above);
 /* Checks the measures' options. ERR_INPUT. */
 int study_check_measures(const Study *u);
-/* Makes all wanted measures of the trained networks, except of those that diverged. */
+/* Makes all wanted measures of the trained networks; of those that diverged only what their logs tell. */
 int study_measure(Study *u);
 /* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */
 size_t study_value_at(const char *column);
@@ -195,9 +195,7 @@ const char *const *study_positive(void); /* their positive columns, for RunTable
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */
 
-/* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
-RunValue study_value(const Study *u, const StudyDesign *d, size_t k, const char *name);
-/* Makes a sheet of such columns, of these names (as StudyKind.runs), with a row for each run. */
+/* Makes a sheet of the columns of runs.csv of these names (as StudyKind.runs), with a row for each run. */
 int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out);
 /* Makes one with a row for each design (runtable_sheet), and with the columns of measures that the list lacks. */
 int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,

@@ -175,19 +175,20 @@ static int measure_run(const StudyMeasured *r, const StudyMeasure *m, double *va
     return code;
 }
 
-/* Makes all wanted measures of a run; for tasks_run. */
+/* Makes all wanted measures of a run; for tasks_run. A network that diverged is worse than drawing words at random, and its
+ * flows may leave the range of numbers after long hours: only its log is read. */
 static int measure_all(void *study, Task *t)
 {
     char dir[OUTPUT_PATH];
     StudyMeasured *r = t->more;
     double *value = r->run->value;
-    int busy = 0, state;
+    int busy = 0, state, far = runs_diverged(&r->run->result, 1, r->study->corpus.vocab.size);
     TRY(runs_name(&t->spec, r->name));
     TRY(runs_directory(r->study->dir, &t->spec, dir));
     r->dir = dir;
     t->state = RUN_THERE;
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
-        if ((*m)->wanted(study) > 0) {
+        if ((*m)->wanted(study) > 0 && !(far && (*m)->how)) {
             TRY(measure_run(r, *m, value, &state));
             busy |= state == RUN_BUSY;
             if (state == RUN_TRAINED) t->state = RUN_TRAINED;
@@ -207,8 +208,7 @@ int study_check_measures(const Study *u)
     return 0;
 }
 
-/* Lists the runs to be measured: not those that diverged, which are worse than drawing words at random and whose flows may
- * leave the range of numbers after long hours; recorded runs have their numbers. Returns how many. */
+/* Lists the runs to be measured, as recorded ones have their numbers. Returns how many. */
 static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
 {
     size_t n = 0;
@@ -217,10 +217,7 @@ static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
             StudyDesign *d = &u->design[i];
             StudyRun *run = &d->run[k];
             const RunSpec s = study_spec(u, d, k);
-            if (isnan(run->result.valid_ppl) ||
-                runs_diverged(&run->result, 1, u->corpus.vocab.size) ||
-                recorded_alone(&u->runs, &s) != SIZE_MAX)
-                continue;
+            if (isnan(run->result.valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) continue;
             of[n] = (StudyMeasured){.study = u, .run = run, .spec = s, .design = d->name};
             list[n] = (Task){.spec = s, .more = &of[n]};
             n++;

@@ -60,7 +60,8 @@ static RunValue common(const Study *u, const StudyDesign *d, size_t k, const cha
     return number(result_of(r, name));
 }
 
-RunValue study_value(const Study *u, const StudyDesign *d, size_t k, const char *name)
+/* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
+static RunValue value_of(const Study *u, const StudyDesign *d, size_t k, const char *name)
 {
     RunValue v = number(NAN);
     size_t at = study_value_at(name);
@@ -88,7 +89,7 @@ static RunValue row_value(const void *of, size_t i, const char *name)
 {
     const Rows *r = of;
     const RunsRow *row = &r->row[i];
-    if (row->d) return study_value(r->u, row->d, row->k, name);
+    if (row->d) return value_of(r->u, row->d, row->k, name);
     if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
     if (strcmp(name, "part") == 0) return text("bound");
     return number(strcmp(name, "valid_ppl") == 0  ? row->valid
