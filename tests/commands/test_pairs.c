@@ -104,7 +104,7 @@ TEST(files_are_pairs)
     write_text("source", &c, &c.source[SPLIT_VALID]);
     write_text("target", &c, &c.text[SPLIT_VALID]);
     corpus_free(&c);
-    run_ok(PAIRS " --out of-files --epochs 1 --precision f64 --rate 1e-2 --warmup 100" TINY);
+    run_ok(PAIRS " --out of-files --precision f64" SHORT);
     run_ok("eval --model of-files --corpus reverse:6 --csv");
     char *told = strdup(out);
     assert_int_equal(strncmp(told, "tokens,nll,ppl,pairs,exact\n", 27), 0);
@@ -285,7 +285,7 @@ TEST(recompute_is_the_same)
     assert_false(same_files("kept/numbers", "other/numbers")); /* the control */
 }
 
-#define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --epochs 1" TINY
+#define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --max-steps 200" TINY
 
 TEST(interrupted_and_resumed)
 {
