@@ -19,6 +19,8 @@
 #   operators    figure 4 of the ODE Transformer: Runge-Kutta over attention, over feed-forward, over the layer
 #   controls     evaluations equal: looped:N, repeat:N; and Runge-Kutta methods over F + G
 #   equal        its three rows that table5 is to be read beside: looped:2, looped:4, repeat:4 (rk2-unit is repeat:2)
+#   masks-step, masks-stage
+#                dropout .1, with one mask a step for all evaluations of a block, or one for each (results/masks/plan.txt)
 #   baseline, sentences, relative, untied, history
 #                one factor at a time on the residual and RK2 rows of table 5
 #
@@ -88,18 +90,18 @@ out=$(place "$out") corpus=$(place "$corpus") wikitext=$(place "$wikitext")
 [ -n "$corpus" ] || refuse "--corpus DIR is needed, the Penn Treebank's folder"
 
 if [ $full = 1 ]; then
-    recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --dropout 0.1 --beta2 0.997
+    recipe="--width 512 --inner 2048 --heads 8 --sequence 128 --batch-tokens 4096 --beta2 0.997
             --rate 7e-4 --warmup 2000 --device ${device:-cuda} --precision ${precision:-tf32}
             --threads $(($(nproc) > jobs ? $(nproc) / jobs : 1))"
-    seeds=5 context=sentence other=stream
+    seeds=5 dropout=0.1 context=sentence other=stream
     errors="--truncation ${errors:-16} --truncation-tolerance 1e-5" # of networks with kinks; 1e-6 takes three times as long
     long="--epochs 20 --patience 3"
     brief=$long letters=$long wiki=
     words="--pairs 8 --permutations 20 --random 20"
 else
-    recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --dropout 0 --rate 4e-3 --warmup 400
+    recipe="--width 128 --inner 512 --heads 4 --batch-tokens 1024 --rate 4e-3 --warmup 400
             --activation gelu ${device:+--device $device }--precision ${precision:-bf16} --threads 1"
-    seeds=3 context=stream other=sentence
+    seeds=3 dropout=0 context=stream other=sentence
     errors="--truncation ${errors:-64}"
     long="--sequence 64 --epochs 8" brief="--sequence 64 --epochs 2 --schedule linear"
     letters="--sequence 128 --epochs 2 --schedule linear --max-steps 1500" wiki="--adaptive 4000,12000 --max-steps 2000"
@@ -132,7 +134,7 @@ study() {
     shift 2
     names=${names:+$names,}$name
     wanted "$name" || return 0
-    set -- build/trotter "$command" $recipe "$@" --out "$out/$name"
+    set -- build/trotter "$command" $recipe --dropout $dropout "$@" --out "$out/$name"
     [ $mode != names ] || return 0
     echo "$name: $*"
     [ $mode = train ] || return 0
@@ -175,6 +177,12 @@ tables() {
         --scheme transformer,looped:2,repeat:2,looped:4,repeat:4,heun,ssprk3,rk4,yoshida4:heun
     shared runs equal compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
         --scheme looped:2,looped:4,repeat:4
+    own=$dropout dropout=0.1
+    for masks in step stage; do
+        study masks-$masks compare $long --corpus "$corpus" --context $context --layers 1 --seeds $seeds $errors \
+            --masks $masks --scheme $([ $masks = stage ] || echo transformer,)repeat:2,repeat:4,rk4-layer
+    done
+    dropout=$own
     shared runs-brief baseline compare $brief --corpus "$corpus" --context $context --layers 1 --seeds 1 --scheme $rows
     study sentences compare $brief --corpus "$corpus" --context $other --layers 1 --seeds 1 --scheme $rows
     study relative compare $brief --corpus "$corpus" --context $context --positions both --layers 1 --seeds 1 --scheme $rows
