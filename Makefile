@@ -222,7 +222,7 @@ $(ON_DEVICE): LDLIBS += $(CUDALIBS)
 # tests/cuda, under the same names.
 CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
-               -fno-exceptions -fno-rtti $(RACE) -MMD -MP
+               -fno-exceptions -fno-rtti $(RACE) -MMD -MP $(if $(filter release,$(FLAVOUR)),-g0)
 $(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
 $(B)/tests/cuda/test_cuda_attention: $(B)/tests/cuda/attention.o
 $(B)/tests/cuda/test_cuda_fragment: $(B)/tests/cuda/fragment.o

@@ -33,8 +33,8 @@ static void measure(const char *arguments, const char *corpus, double most)
 /* A small network learns to reverse and exchange 12 symbols in some seconds. */
 TEST(reversal_is_learnt)
 {
-    measure("--width 32 --inner 64 --heads 4 --batch-tokens 512 --rate 5e-3 --warmup 100 --dropout "
-            "0 --epochs 2",
+    measure("--width 32 --inner 64 --heads 4 --batch-tokens 512 --rate 8e-3 --warmup 100 --dropout "
+            "0 --epochs 1 --threads 1",
             "reverse:8", 0.95);
 }
 
@@ -104,7 +104,7 @@ TEST(files_are_pairs)
     write_text("source", &c, &c.source[SPLIT_VALID]);
     write_text("target", &c, &c.text[SPLIT_VALID]);
     corpus_free(&c);
-    run_ok(PAIRS " --out of-files --epochs 1 --precision f64 --rate 1e-2 --warmup 100" TINY);
+    run_ok(PAIRS " --out of-files --precision f64" SHORT);
     run_ok("eval --model of-files --corpus reverse:6 --csv");
     char *told = strdup(out);
     assert_int_equal(strncmp(told, "tokens,nll,ppl,pairs,exact\n", 27), 0);
@@ -252,7 +252,6 @@ static const char *const variants[] = {
     "--positions both --untied --activation gelu --masks step",
     "--positions none --encoder ab3 --encoder-layers 4",
     "--label-smoothing 0.1 --weight-decay 0.1 --clip 1 --schedule cosine",
-    "--epochs 3 --average 2 --eval-tokens 300 --batch-tokens 20800",
     "--decoder heun-decoder --encoder-layers 2",
 };
 
@@ -260,11 +259,7 @@ static const char *const variants[] = {
 TEST(all_ways_train)
 {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        run_ok(
-            PAIRS " --out way %s%s", variants[i],
-            strstr(variants[i], "--epochs")
-                ? " --rate 1e-2 --warmup 10 --width 16 --inner 32 --heads 2 --sequence 16 --threads 1"
-                : SHORT);
+        run_ok(PAIRS " --out way %s" SHORT, variants[i]);
         double ppl = result_of("way", "test_ppl"), exact = result_of("way", "test_exact");
         run_ok("eval --model way --corpus reverse:6 --split test --csv");
         if (!(fabs(out_number(-1, "ppl") - ppl) <= 1e-4 * ppl) ||
@@ -274,7 +269,7 @@ TEST(all_ways_train)
     }
 }
 
-#define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --epochs 1" TINY
+#define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --max-steps 200" TINY
 
 TEST(interrupted_and_resumed)
 {
