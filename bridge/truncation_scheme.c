@@ -16,20 +16,6 @@ void scheme_free(Scheme *s)
     s->pair = memory_free(s->pair);
 }
 
-void row_map(const int *map, Row *r)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < r->terms; i++) {
-        Term term = r->term[i];
-        if (term.eval != TABLE_STATE) term.eval = map[term.eval];
-        if (term.eval < TABLE_STATE)
-            mpq_clear(term.c);
-        else
-            r->term[kept++] = term;
-    }
-    r->terms = kept;
-}
-
 /* Removes points at which nothing is evaluated: a table has none. */
 static void drop_points(Table *t)
 {

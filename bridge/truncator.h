@@ -4,7 +4,6 @@
  *   truncation_scheme.c   schemes prepared for measuring
  *   truncation_flow.c     the exact flow at the times that a scheme asks for
  *   truncation_terms.c    the leading terms of the error
- *   truncation_sets.c     the same for a scheme that reads different sets separately
  *   truncation_summary.c  medians over sentences and layers
  */
 #ifndef TROTTER_TRUNCATOR_H
@@ -72,9 +71,6 @@ struct Truncator {
 /* truncation_scheme.c. Finds a scheme in the cache or prepares it; borrowed until the next one is prepared. */
 int scheme_find(Truncator *u, const Table *scheme, const Scheme **out);
 void scheme_free(Scheme *s);
-/* Gives the slope of evaluation e the number map[e], or takes it out of the row. */
-enum { ROW_DROPS = TABLE_STATE - 1 };
-void row_map(const int *map, Row *r);
 
 /* truncation_flow.c. flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
  * time it covers. */
@@ -87,15 +83,11 @@ void flow_free(ExactFlow *f);
  * and sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */
 int terms_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
                double *accuracy, int *told);
-
-/* Adds the term c v (N) to `leading`, and to the list of t where it has a name and there is room. */
-void terms_add(const Truncator *u, double c, const double *v, double displacement, const char *name,
-               Truncation *t);
-
-/* truncation_sets.c: x'y's coefficients where sets differ; *differ: some is not zero. */
+/* Finds the coefficients of x'y where sets differ; *differ: some is not zero. */
 int sets_prepare(Scheme *s, int *differ);
-int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement, Truncation *t,
-              double *accuracy);
+/* Gives the slope of evaluation e the number map[e], or takes it out of the row. */
+enum { ROW_DROPS = TABLE_STATE - 1 };
+void row_map(const int *map, Row *r);
 
 /* Returns the root mean square of x (N). */
 static inline double truncation_rms(size_t N, const double *x)
