@@ -16,7 +16,7 @@
 #include "kernels/random.h"
 #include "tests/lib/tour.h"
 
-enum { FEW = 32, COMMANDS = 32, OPTIONS = 112, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
+enum { FEW = 20, COMMANDS = 32, OPTIONS = 112, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
 
 /* ---- the program's own texts --------------------------------------------------------------------------- */
 
