@@ -24,8 +24,10 @@ static const Option metric_options[] = {
     {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
      .sets = {MEMBER(MetricOptions, lowercase)}},
     {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
-     "smoothing of BLEU, for n-gram orders without a match",
+     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1",
      .sets = {MEMBER(MetricOptions, smooth)}},
+    {"smooth-value", OPTION_REAL, NULL, "X",
+     "value of the smoothing floor (0.1 unless given) or add-k (1)", 0, 1e6},
     {0},
 };
 
@@ -146,6 +148,12 @@ static int read_given(Study *u)
 {
     const Options *o = u->options;
     options_fill(o, groups, &u->metric);
+    int has_value = u->metric.smooth == SMOOTH_FLOOR || u->metric.smooth == SMOOTH_ADD_K;
+    int given = options_rank(o, "smooth-value") != OPTION_DEFAULT;
+    if (given && !has_value)
+        return error_set(ERR_INPUT,
+                         "--smooth-value has no meaning without --smooth floor or add-k");
+    u->metric.smooth_value = given ? options_real(o, "smooth-value") : NAN;
     TRY(choose_metrics(u));
     const char *reference = options_text(o, "reference");
     int standard = 0;
@@ -218,7 +226,7 @@ static void add_row(Study *u, int metric, size_t s)
                     .seed = u->resamples ? u->seed : SIZE_MAX,
                     .signature = u->signature[metric]};
     if (metric == METRIC_BLEU) {
-        BleuScore b = bleu_score(sums, u->metric.smooth);
+        BleuScore b = bleu_score(sums, u->metric.smooth, u->metric.smooth_value);
         memcpy(row.precision, b.precision, sizeof row.precision);
         row.brevity = b.brevity;
         row.ratio = b.ratio;

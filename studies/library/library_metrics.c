@@ -42,7 +42,7 @@ static int find(const char *metric, const char *tokenize, int *number, MetricOpt
         return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
     if (cut < 0) return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
     *number = of_lines[i].metric;
-    *o = (MetricOptions){.tokenize = cut, .smooth = SMOOTH_EXP};
+    *o = (MetricOptions){.tokenize = cut, .smooth = SMOOTH_EXP, .smooth_value = NAN};
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* metric.c: the table of metrics, and the loop over lines that they share. */
 #include "studies/metrics/metric.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,7 +117,7 @@ void metric_sum(const Statistics *s, double *sums)
 
 double metric_score(int metric, const MetricOptions *o, const double *sums)
 {
-    if (metric == METRIC_BLEU) return bleu_score(sums, o->smooth).score;
+    if (metric == METRIC_BLEU) return bleu_score(sums, o->smooth, o->smooth_value).score;
     return metric == METRIC_CHRF ? chrf_score(sums) : rouge_mean(sums, ROUGE_F);
 }
 
@@ -125,11 +126,13 @@ void metric_signature(int metric, const MetricOptions *o, size_t references, siz
 {
     char tokenize[OPTION_VALUE], smooth[OPTION_VALUE], drawn[80] = "",
                                                        how[120] = "tok:none|stem:no";
+    double value = isnan(o->smooth_value) ? bleu_smooth_value(o->smooth) : o->smooth_value;
     if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
     if (metric == METRIC_BLEU) {
         option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
         option_value(SMOOTH_NAMES, o->smooth, smooth);
-        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize, smooth);
+        int n = snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize, smooth);
+        if (!isnan(value)) snprintf(how + n, sizeof how - (size_t)n, "[%.2f]", value);
     }
     if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,

@@ -27,16 +27,22 @@
  * over lines. It is 0 without any matching word, and where an order has no n-gram at all. Source: Papineni, Roukos,
  * Ward, Zhu 2002, section 2; Post 2018.
  *
- * Smoothing exp (Chen and Cherry 2014, section 3, method 3): the k-th order without a match has p_n = 100 / (2^k totals_n);
- * none: p_n = 0, and BLEU is 0. */
+ * Smoothing of orders without a match (Chen and Cherry 2014, section 3):
+ *   exp     the k-th such order has p_n = 100 / (2^k totals_n)                  their method 3
+ *   floor   100 x / totals_n, x = 0.1 unless it is given                        method 1
+ *   add-k   matches and totals of every order above 1 are k = 1 more           method 2
+ *   none    p_n = 0, and BLEU is 0 */
 
 enum { BLEU_ORDERS = 4, BLEU_STATISTICS = 2 + 2 * BLEU_ORDERS };
 /* A line's statistics: words of the hypothesis, the closest reference length, matches (4), totals (4). */
 enum { BLEU_HYPOTHESIS, BLEU_REFERENCE, BLEU_MATCHES, BLEU_TOTALS = BLEU_MATCHES + BLEU_ORDERS };
 
-enum { SMOOTH_EXP, SMOOTH_NONE };
+enum { SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_NONE };
 /* Names of the smoothings, in this order: values of an option, read by option_index and option_value. */
-#define SMOOTH_NAMES "exp|none"
+#define SMOOTH_NAMES "exp|floor|add-k|none"
+
+/* Returns the value of a smoothing where none is given: 0.1 for floor, 1 for add-k, NaN for the others. */
+double bleu_smooth_value(int smooth);
 
 /* Writes the statistics of one line, whole numbers, to out (BLEU_STATISTICS). hypothesis and reference are words as
  * numbers; references >= 1. ERR_MEMORY. */
@@ -50,8 +56,9 @@ typedef struct {
     size_t hypothesis, reference;  /* c, r, in words */
 } BleuScore;
 
-/* Returns the score of statistics summed over lines, sums (BLEU_STATISTICS). */
-BleuScore bleu_score(const double *sums, int smooth);
+/* Returns the score of statistics summed over lines, sums (BLEU_STATISTICS). value: that of the smoothing; NaN:
+ * bleu_smooth_value. */
+BleuScore bleu_score(const double *sums, int smooth, double value);
 
 /* ---- chrf.c -------------------------------------------------------------------------------- */
 
@@ -108,7 +115,8 @@ enum { METRIC_WIDTH = CHRF_STATISTICS }; /* the most statistics of a line that a
 typedef struct {
     int tokenize; /* for BLEU alone; chrF has no words, ROUGE cuts at white space */
     int lowercase;
-    int smooth; /* for BLEU */
+    int smooth;          /* for BLEU */
+    double smooth_value; /* NaN: bleu_smooth_value */
 } MetricOptions;
 
 /* Returns its usual name: "BLEU", "chrF2", "ROUGE-1". */

@@ -70,8 +70,8 @@ TEST(options)
     assert_true(out_number(3, "precision") > 90 && out_number(3, "recall") > 90);
     run_ok(
         "bleu --reference ref --hypothesis good --csv --metrics bleu --tokenize intl --lowercase "
-        "--smooth none");
-    assert_non_null(strstr(out, "nrefs:1|case:lc|eff:no|tok:intl|smooth:none|"));
+        "--smooth floor --smooth-value 0.3");
+    assert_non_null(strstr(out, "nrefs:1|case:lc|eff:no|tok:intl|smooth:floor[0.30]|"));
     file_text("upper", "THE CAT SITS ON THE MAT\nA DOG RUNS IN THE PARK\n");
     run_ok("bleu --reference ref --hypothesis upper --csv --lowercase");
     assert_true(fabs(out_number(1, "score") - 100) <= 1e-9);
@@ -145,6 +145,8 @@ TEST(refusals)
         {"--reference ref --hypothesis good --metrics bleu,ter", "not 'ter'"},
         {"--reference ref --hypothesis good --metrics ''", "--metrics"},
         {"--reference ref --hypothesis good --tokenize zh", "13a"},
+        {"--reference ref --hypothesis good --smooth-value 1", "--smooth-value has no meaning"},
+        {"--reference ref --hypothesis good --smooth-value -1 --smooth floor", "--smooth-value"},
         {"--reference ref --hypothesis good --bootstrap -1", "--bootstrap"},
     };
     file_text("latin", "the cat\nM\xe4nner\n");

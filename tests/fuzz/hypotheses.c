@@ -39,7 +39,7 @@ static void cut(const Line *line)
 
 static void score(const Lines *l)
 {
-    const MetricOptions o = {TOKENIZE_13A, 1, SMOOTH_EXP};
+    const MetricOptions o = {TOKENIZE_13A, 1, SMOOTH_EXP, 0.1};
     Resampled x[2];
     for (int m = 0; m < METRICS; m++) {
         Statistics s[2];

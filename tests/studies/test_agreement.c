@@ -323,7 +323,7 @@ TEST(bootstrap_is_that_of_texts)
 {
     Answers gold = system_of(1, 0, label[0], value[0]), run = system_of(.7, 1, label[1], value[1]);
     double row[N][ROUGE_STATISTICS] = {{0}};
-    MetricOptions o = {TOKENIZE_NONE, 0, SMOOTH_EXP};
+    MetricOptions o = {TOKENIZE_NONE, 0, SMOOTH_EXP, NAN};
     Statistics s = {N, ROUGE_STATISTICS, row[0]};
     Resampled x, y;
     for (size_t i = 0; i < N; i++) {

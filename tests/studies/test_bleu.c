@@ -9,7 +9,7 @@
 #include "studies/metrics/bootstrap.h"
 #include "tests/lib/scratch.h"
 
-static const MetricOptions usual = {TOKENIZE_NONE, 0, SMOOTH_EXP};
+static const MetricOptions usual = {TOKENIZE_NONE, 0, SMOOTH_EXP, NAN};
 
 /* ---- scores of texts ----------------------------------------------------------------------------- */
 
@@ -106,10 +106,18 @@ TEST(smoothing)
 {
     static const char hyp[] = "ein mann geht schnell\neine frau\n",
                       ref[] = "ein mann geht\neine frau sitzt\n";
-    static const double want[] = {62.87167148414675, 0};
+    static const double want[] = {62.87167148414675, 42.044820762685724, 68.65890479690394, 0};
     MetricOptions o = usual;
     for (o.smooth = SMOOTH_EXP; o.smooth <= SMOOTH_NONE; o.smooth++)
         expect_score(METRIC_BLEU, &o, hyp, ref, NULL, want[o.smooth]);
+    /* by hand: words 5 of 6, bigrams 3 of 4, trigrams 1 of 2, 0 of 1 four-gram; both lengths are 6 */
+    o.smooth = SMOOTH_FLOOR;
+    expect_score(METRIC_BLEU, &o, hyp, ref, NULL, 100 * pow(5 / 6. * 3 / 4. * 1 / 2. * .1, .25));
+    o.smooth_value = 0.5;
+    expect_score(METRIC_BLEU, &o, hyp, ref, NULL, 100 * pow(5 / 6. * 3 / 4. * 1 / 2. * .5, .25));
+    o.smooth = SMOOTH_ADD_K;
+    expect_score(METRIC_BLEU, &o, hyp, ref, NULL,
+                 100 * pow(5 / 6. * 3.5 / 4.5 * 1.5 / 2.5 * .5 / 1.5, .25));
 }
 
 /* ---- chrF and ROUGE by hand ---------------------------------------------------------------------- */
@@ -366,11 +374,14 @@ typedef struct {
 static double slow_bleu_score(const SlowBleu *s, const MetricOptions *o, int mistake)
 {
     double product = 1, fallen = 1;
+    double value = isnan(o->smooth_value) ? (o->smooth == SMOOTH_FLOOR ? .1 : 1) : o->smooth_value;
     if (s->matches[0] == 0) return 0;
     for (int n = 0; n < 4; n++) {
         double m = s->matches[n], t = s->totals[n];
+        if (o->smooth == SMOOTH_ADD_K && n) m += value, t += value;
         if (t == 0) return 0;
         if (m == 0 && o->smooth == SMOOTH_EXP) m = pow(2, -fallen++);
+        if (m == 0 && o->smooth == SMOOTH_FLOOR) m = value;
         product *= m / t;
     }
     double brevity = s->c < s->r && mistake != NO_BREVITY ? exp(1 - s->r / s->c) : 1;
@@ -557,7 +568,9 @@ TEST(slow_reader)
         at.index = 0;
         size_t references = 1 + below(REFERENCES);
         h.lines = 1 + below(SLOW_LINES);
-        MetricOptions o = {(int)below(3), (int)below(2), (int)below(2)};
+        MetricOptions o = {(int)below(3), (int)below(2), (int)below(4), NAN};
+        if (below(2) && (o.smooth == SMOOTH_FLOOR || o.smooth == SMOOTH_ADD_K))
+            o.smooth_value = .25 * (double)(1 + below(8));
         for (size_t i = 0; i < h.lines; i++) {
             for (size_t k = 0; k < references; k++)
                 draw_line(k ? r[0].line[i] : NULL, r[k].line[i]);
@@ -779,10 +792,10 @@ TEST(p_of_equal_systems)
 TEST(signatures)
 {
     char text[METRIC_SIGNATURE];
-    MetricOptions o = {TOKENIZE_13A, 1, SMOOTH_NONE};
+    MetricOptions o = {TOKENIZE_13A, 1, SMOOTH_FLOOR, NAN};
     metric_signature(METRIC_BLEU, &o, 2, 1000, 12345, "x", text);
-    assert_string_equal(text,
-                        "nrefs:2|bs:1000|seed:12345|case:lc|eff:no|tok:13a|smooth:none|version:x");
+    assert_string_equal(
+        text, "nrefs:2|bs:1000|seed:12345|case:lc|eff:no|tok:13a|smooth:floor[0.10]|version:x");
     metric_signature(METRIC_BLEU, &usual, 1, 0, 0, "x", text);
     assert_string_equal(text, "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:x");
     metric_signature(METRIC_CHRF, &o, 1, 0, 0, "x", text);
@@ -793,7 +806,7 @@ TEST(signatures)
 
 /* ---- short memory -------------------------------------------------------------------------------- */
 
-static MetricOptions starved = {TOKENIZE_NONE, 1, SMOOTH_EXP};
+static MetricOptions starved = {TOKENIZE_NONE, 1, SMOOTH_EXP, NAN};
 
 static int score_job(void)
 {
