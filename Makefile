@@ -292,7 +292,7 @@ tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
-	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
+	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 
 # Tests that run programs, where some of these are not to be found. test_bare runs those alone that skip.
 RUNNERS = $(filter-out test_bare test_faults test_tour,$(notdir $(patsubst %.c,%,$(shell grep -lE \
@@ -406,7 +406,7 @@ coverage: deps
 .PHONY: fuzz coverage
 
 run-tests:
-	@sh tests/scripts/run.sh $(B) $(TESTS) $(VARIANTS)
+	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 .PHONY: run-tests
 
 # Four of the 13 designs of studies/results/one-layer in small: the start of the King James text, read often enough that

@@ -107,7 +107,7 @@ typedef struct {
     size_t intervals;
     double t_end;
     double *y, *d;
-    double *e, *half, *k, *z; /* (N) fine, coarse; (4, N); (N + COLOURS) */
+    double *e, *half, *quarter, *k, *z; /* (N) each: fine to coarse; (4, N); (N + COLOURS) */
 } Path;
 
 static void path_free(Path *p)
@@ -129,6 +129,7 @@ static int path_new(Path *p, const Terms *m, const System *solved, double t_end,
     p->half = p->e + N;
     p->k = p->half + N;
     p->z = p->k + 4 * N;
+    p->quarter = p->z + N + COLOURS;
     for (size_t i = 0; i <= p->intervals; i++) t[i] = t_end * (double)i / (double)p->intervals;
     return reference_within(solved, 0, t, p->intervals + 1, p->y, NULL);
 }
@@ -180,12 +181,19 @@ static void constants(Terms *m, Path *p, int global, Prediction *out, double *of
     out->local = system_rms(N, p->d, NULL);
     *off = 0;
     if (!global) return;
+    integrate(m, p, 4, p->quarter);
     integrate(m, p, 2, p->half);
     integrate(m, p, 1, p->e);
-    for (size_t c = 0; c < N; c++) p->half[c] = (p->e[c] - p->half[c]) / 15;
-    for (size_t c = 0; c < N; c++) p->e[c] += p->half[c];
-    out->global = system_rms(N, p->e, NULL);
+    for (size_t c = 0; c < N; c++) p->quarter[c] -= p->half[c];
+    for (size_t c = 0; c < N; c++) p->half[c] = p->e[c] - p->half[c];
+    /* Half as long steps leave a sixteenth of the error; where they leave another share, the path is too coarse to know. */
     *off = system_rms(N, p->half, NULL);
+    double before = system_rms(N, p->quarter, NULL);
+    if (8 * *off <= before && before <= 64 * *off) {
+        for (size_t c = 0; c < N; c++) p->e[c] += p->half[c] / 15;
+        *off /= 15;
+    }
+    out->global = system_rms(N, p->e, NULL);
 }
 
 /* Returns the relative difference of a and b; both below `zero` count as agreed. */

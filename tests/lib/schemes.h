@@ -428,7 +428,12 @@ static inline Systems all_systems(void)
     Systems l = {0};
     for (size_t k = 0; system_name(k); k++) {
         assert_true(k + 1 < sizeof l.of / sizeof *l.of);
-        l.of[k] = make(system_name(k));
+        System *s = make(system_name(k));
+        if (s->context) { /* the first of the texts */
+            system_free(s);
+            break;
+        }
+        l.of[k] = s;
         assert_int_equal(solved_new(1 << 24, &l.of[k]->solved), 0);
     }
     return l;

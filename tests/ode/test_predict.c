@@ -229,6 +229,20 @@ FIELD(kink)
     dy[0] = 1 + fabs(y[0] - 1.7);
 }
 
+/* The constants of Euler's method on van der Pol's equation are those of a Runge-Kutta integration of its variational
+ * equation in 400,000 steps. A path through both jumps is too coarse for a prediction, and there is none. */
+TEST(test_jumps)
+{
+    OWN_SYSTEM *s = make("van-der-pol");
+    OWN_TABLE *euler = frozen("k1 = H(y)\ny' = y + k1");
+    Prediction p;
+    double vector[4];
+    assert_int_equal(order_predict(euler, s, 10, 1, 1, &p, vector), 0);
+    if (!(fabs(p.global - 12.322311806426) <= 5e-4 * 12.3)) fail_msg("%g", p.global);
+    assert_int_equal(order_predict(euler, s, 20, 1, 1, &p, vector), 0);
+    assert_true(isnan(p.global) || fabs(p.global - 12.282282059) <= 0.02 * 12.3);
+}
+
 TEST(test_nothing)
 {
     System s = scalar_system(growth, rest), kinked = scalar_system(kink, rest);

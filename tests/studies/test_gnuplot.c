@@ -196,6 +196,7 @@ static void draw_orders(void)
         "order --invariant --scheme heun --out @drift",
         "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
         "order --system convection-diffusion --particles 8 --frames 2 --out @frames",
+        "solve --system kepler --scheme heun,rk4 --out @solve",
         "expand --scheme word:sffs,word:ssff --out @expand",
         "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
         "stability --scheme heun,leapfrog --out @stability",
@@ -213,6 +214,8 @@ static void draw_models(void)
     trotter("train" NET "--scheme transformer --layers 2 --out @model");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
             "1 --out @compare");
+    trotter("compare" NET
+            "--scheme transformer,rk4-layer --layers 1,2 --by-depth --seeds 2 --out @depth");
     trotter("compare" NET "--scheme dial:2,0,dial:2,1/2,dial:2,1 --seeds 2 --truncation 1 --rate "
             "0.1 --warmup 1 --out @dial");
     trotter("compare" NET "--source a --target b --pair transformer/transformer,macaron/macaron "
