@@ -9,7 +9,6 @@
 
 static const Column columns[] = {
     VALUE("state_norm", .low = "state_norm_low", .high = "state_norm_high", .digits = 3,
-          .head = "state norm", .half = "±", .place = 90, .page = 90,
           .words = "RMS of the last layer's output before the final norm, mean over sentences"),
     {0}};
 
