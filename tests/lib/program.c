@@ -32,6 +32,7 @@ int program_hide(void **state)
 {
     (void)state;
     char path[PATH_MAX];
+    if (strncmp(program, "env PATH=", 9) == 0) return 0; /* it is hidden */
     snprintf(path, sizeof path, "%s", program);
     return snprintf(program, sizeof program, "env PATH=/nowhere %.4000s", path) < 0;
 }
@@ -40,7 +41,7 @@ int program_draw(void **state)
 {
     (void)state;
     const char *path = strrchr(program, ' ');
-    return !memmove(program, path + 1, strlen(path));
+    return path && !memmove(program, path + 1, strlen(path));
 }
 
 int program_close(void **state)
