@@ -95,6 +95,7 @@ static int save_lines(const StudyMeasured *r)
 static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
 {
     size_t n = 0, all = r->study->corpus.text[SPLIT_TEST].lines;
+    metric_free(out); /* of an earlier look at a run that another process measures */
     *out = (Statistics){all, BLEU_STATISTICS, memory_new(all * BLEU_STATISTICS, sizeof(double))};
     int code = out->x ? 0 : ERR_MEMORY;
     for (size_t i = 0; i < c->rows && code == 0; i++) {
