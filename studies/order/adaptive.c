@@ -209,7 +209,7 @@ static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun 
     return run_once(u, r, on_the_way, out);
 }
 
-static double distance(size_t N, const double *x, const double *y)
+double order_distance(size_t N, const double *x, const double *y)
 {
     double sum = 0;
     for (size_t i = 0; i < N; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
@@ -221,7 +221,7 @@ static double error_within(const Study *u)
     size_t N = u->system->n * u->system->d;
     double most = 0;
     for (size_t i = 0; i < TIMES; i++) {
-        double error = distance(N, u->states + i * N, u->way + i * N);
+        double error = order_distance(N, u->states + i * N, u->way + i * N);
         if (!(error <= most)) most = error; /* keeps NaN */
     }
     return most;
@@ -243,7 +243,7 @@ static int run_all(Study *u, const Runner *r)
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
         if (r->table) u->first[i] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
-        row.error = done ? distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
+        row.error = done ? order_distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
         row.outcome = adapt_outcome(row.run.outcome);
         u->unfinished += r->table && !done;

@@ -141,13 +141,6 @@ static void add_state(Study *u, const char *scheme, double t, const double *y, d
     if (show) sheet_row(u->shown, u->row);
 }
 
-static double distance(size_t N, const double *x, const double *y)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
-    return sqrt(sum / (double)N);
-}
-
 /* Adds the first `rows` states of a run, y (rows, N), and finds its errors. */
 static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
 {
@@ -156,7 +149,7 @@ static void add_states(Study *u, const char *scheme, const double *y, size_t row
     r->end = r->largest = NAN;
     for (size_t k = 0; k < rows; k++) {
         const double *at = y + k * u->N;
-        double error = own ? distance(u->N, at, u->exact + k * u->N) : NAN;
+        double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
         if (!(error <= r->largest)) r->largest = error;
         size_t line = (k + 1) * (LINES - 1) / u->rows, before = k * (LINES - 1) / u->rows;
         add_state(u, scheme, u->t[k], at, error, own && (line > before || k + 1 == rows));

@@ -18,6 +18,8 @@ int adaptive_select(Selection *s, int all);
 
 /* Returns ERR_INPUT where the schemes do not all solve one field. */
 int adaptive_one_field(const Selection *s);
+/* Returns the RMS over coordinates of x - y (N). */
+double order_distance(size_t N, const double *x, const double *y);
 
 /* Runs every pair, and those of the other libraries, at every one of --tolerances to --t-end, with --h0 as the first step
  * (default: Hairer's rule), and prints the table. Writes adaptive.csv, tolerance.csv, .md and the plots precision and
