@@ -61,10 +61,6 @@ void bench_figures(BenchReport *b, const char *variant, const char *prefix, size
 /* With --csv: prints the rows that were added since the last call. */
 int bench_stream(const Options *o, const BenchReport *out);
 
-/* Returns the power by which the time grew along an axis since the point before; NaN at the first. before: that point's
- * seconds and place, {NAN, NAN} at the first; this one's afterwards. */
-double bench_power(double before[2], double seconds, double at);
-
 /* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows, between rows with the
  * machine's load. Writes both forms as the options ask, under --out as bench-NAME.csv and .md. */
 int bench_tell(const Options *o, const char *name, const Column *list,
@@ -80,8 +76,7 @@ extern const Peer bench_copy;    /* one copy of N numbers a step */
 
 /* ---- the benches ---------------------------------------------------------------------------------- */
 
-int bench_ode(const Options *o); /* bench_growth.c with --growth */
-int bench_growth(const Options *o);
+int bench_ode(const Options *o);
 int bench_train(const Options *o);
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
@@ -155,7 +150,7 @@ int lengths_write(const Batch *x, size_t count, char **file);
 enum { BLOCK_BATCHES = 8 };
 
 typedef struct {
-    const char *name; /* name in the rows: the width, or an axis of growth */
+    const char *name; /* name in the rows: the width */
     /* layers: of one side. T: tokens of every sequence; largest number for pairs. N: tokens of a batch;
      * largest number for pairs. */
     size_t layers, D, M, H, V, T, N;

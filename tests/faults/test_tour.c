@@ -335,7 +335,7 @@ static const char of_texts[] =
 
 /* Each kind of measurement of bench has its options; modest lines use ode's. */
 static const char of_other_benches[] =
-    " scheme scheme-file width growth products size stacks norm beam length sentences "
+    " scheme scheme-file width products size stacks norm beam length sentences "
     "peer-limit layers tokens bandwidth product-rate vector-rate launch ";
 
 static size_t always(const Command *c, const Option *o)
