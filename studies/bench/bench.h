@@ -181,7 +181,6 @@ typedef struct {
     Batch batch[BLOCK_BATCHES];
     char *lengths; /* file with the pairs' lengths, for a peer */
     uint64_t steps;
-    void *square; /* (3, n, n) matrices for the GEMM rate */
     double memory, peak;
     double macs,
         flops;      /* for one target token: multiply-adds of a forward pass; flops of the floor */
@@ -189,7 +188,6 @@ typedef struct {
     Recording *products; /* recording of the floor, on a device */
     /* Seconds per target token. The floor's are those of the batch whose products it repeats. */
     Sample step, floor;
-    Sample gemm; /* seconds */
     ScriptSpeed peer;
 } Block;
 
@@ -202,10 +200,9 @@ typedef struct {
     const char *backend, *size, *scheme;
     double tokens, low, high; /* per second, of the target where there are two sides */
     double source;            /* source tokens per second; NaN: one side */
-    double flop, rate;        /* model operations per token, and per second; NaN: two sides */
+    double flop;              /* model operations per token; NaN: two sides */
     double floor, share;      /* tokens/s of the products alone; the step's share of that */
     double floor_flop;        /* FLOP of the floor per token */
-    double gemm, of_gemm;     /* FLOP/s */
     double peak;              /* bytes */
     double peer, best;        /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;

@@ -76,7 +76,6 @@ static const Column figure_columns[] = {
     FIELD(BlockFigures, "source tokens/s", source, .form = SHEET_FIXED, .sparse = 1),
     FIELD(BlockFigures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2,
           .sparse = 1),
-    FIELD(BlockFigures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2, .sparse = 1),
     COLUMN(BlockFigures, floor, .form = SHEET_FIXED),
     COLUMN(BlockFigures, share, .form = SHEET_FIXED, .digits = 3),
     FIELD(BlockFigures, "its MFLOP/token", floor_flop, .scale = 1e-6, .form = SHEET_FIXED,
