@@ -256,7 +256,6 @@ static int fill(const Options *o, BenchReport *out)
 
 int bench_ode(const Options *o)
 {
-    if (options_flag(o, "growth")) return bench_growth(o);
     TRY(bench_tell(o, "ode", speed_columns, fill));
     if (!options_flag(o, "csv"))
         printf("\nmedians, from the lower to the upper quartile; ratio: time per evaluation of "

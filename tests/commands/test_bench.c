@@ -56,20 +56,6 @@ TEST(test_theory)
                 value("theory.euler-extrapolated", "46", "ms"));
 }
 
-/* A field that sees all particles costs more than twice as much with twice as many; a grid costs about twice as
- * much. */
-TEST(test_growth)
-{
-    run_ok("bench ode --growth --repeats 3 --csv");
-    double attention =
-        value("growth.attention", "2048", "us") / value("growth.attention", "512", "us");
-    double grid = value("growth.grid", "4096", "us") / value("growth.grid", "1024", "us");
-    print_message("# four times the particles: attention %.1f, grid %.1f times the time\n",
-                  attention, grid);
-    assert_true(attention > 1 && grid > 1);
-    assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
-}
-
 #define PAIRS "bench pairs --size tiny --repeats 3 --budget 0 --threads 1 --csv "
 #define TRANSLATE \
     "bench translate --size tiny --repeats 3 --budget 0 --threads 1 --csv --beam 3 --length 4 --sentences 5 "
