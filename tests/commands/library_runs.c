@@ -20,7 +20,7 @@
 static double y[32];
 static TrotterRun run;
 static TrotterScheme *euler, *pair, *split;
-static TrotterSystem *F, *G, *wild;
+static TrotterSystem *F, *G, *wild, *ends;
 
 static int decay(void *arg, double t, const double *x, double *dx)
 {
@@ -34,6 +34,14 @@ static int burst(void *arg, double t, const double *x, double *dx)
     (void)arg, (void)t;
     dx[0] = 1e200 * x[0];
     return 0;
+}
+
+/* Fails from x = 2 on. */
+static int broken(void *arg, double t, const double *x, double *dx)
+{
+    (void)arg, (void)t;
+    dx[0] = 4;
+    return x[0] > 2;
 }
 
 /* Steps of one length: Euler's (1 - h)^k, by F alone and by G alone, whose evaluations are those of one field. */
@@ -59,14 +67,15 @@ static int paths(void)
 
 static int tolerances(void)
 {
-    const double t[] = {0.5, 1, 2}, falling[] = {1, 0.5};
+    const double t[] = {0.5, 1, 2}, falling[] = {1, 0.5}, at[] = {0.1, 0.3, 1};
     DONE(trotter_solve_adaptive(pair, F, 0, 1e-9, 3, t, y, &run));
     NEED(run.t == 2 && run.steps > 5 && run.evaluations > 6 * run.steps);
     for (int k = 0; k < 3; k++) NEED(fabs(y[k] / exp(-t[k]) - 1) < 2e-8);
     DONE(trotter_solve_adaptive(pair, F, 0, 1e-9, 1, t, y + 8, &run));
     NEED(fabs(y[8] - y[0]) < 1e-9 && run.t == 0.5);
-    DONE(trotter_solve_adaptive(pair, wild, 1e-6, 0, 3, t, y, &run));
-    NEED(strcmp(run.outcome, "done") != 0 && run.t < 0.5 && isnan(y[0]) && isnan(y[2]));
+    DONE(trotter_solve_adaptive(pair, ends, 1e-6, 0, 3, at, y, &run));
+    NEED(strcmp(run.outcome, "underflow") == 0 && fabs(run.t - 0.25) < 1e-6);
+    NEED(fabs(y[0] - 1.4) < 1e-6 && isnan(y[1]) && isnan(y[2]));
     NEED(trotter_solve_adaptive(euler, F, 0, 1e-9, 1, t, y, &run) == TROTTER_INPUT);
     NEED(strstr(trotter_error(), "estimate"));
     MISUSE(trotter_solve_adaptive(pair, F, 0, 1e-9, 2, falling, y, &run));
@@ -182,6 +191,7 @@ int main(void)
     DONE(trotter_system_make(1, 1, &one, decay, NULL, NULL, &F));
     DONE(trotter_system_make(1, 1, &one, NULL, decay, NULL, &G));
     DONE(trotter_system_make(1, 1, &one, burst, NULL, NULL, &wild));
+    DONE(trotter_system_make(1, 1, &one, NULL, broken, NULL, &ends));
     int failed = paths() || tolerances() || references() || conditions() || expansions() ||
                  regions() || names() || tableau();
     trotter_scheme_free(euler);
@@ -190,5 +200,6 @@ int main(void)
     trotter_system_free(F);
     trotter_system_free(G);
     trotter_system_free(wild);
+    trotter_system_free(ends);
     return failed;
 }
