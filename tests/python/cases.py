@@ -57,10 +57,12 @@ def solving():
     zero = trotter.System(F=lambda t, y: [-v for v in y], G=lambda t, y: [0 * v for v in y], initial=[1])
     ends = [trotter.solve("rk4", u, t_end=1, h=0.25).final[0] for u in (one, f, zero)]
     assert ends == [ends[0]] * 3 and near(ends[0], R(-0.25) ** 4)
-    burst = trotter.solve("euler", trotter.System(F=lambda t, y: [1e80 * y[0]], initial=[1]), h=1, t_end=9)
+    burst = trotter.solve("euler", trotter.System(F=lambda t, y: [1e80 * float(y[0])], initial=[1]), h=1, t_end=9)
     assert burst.outcome == "not finite" and burst.steps == len(burst.t) - 1 < 9 and "not finite" in repr(burst)
     grid = trotter.solve("heun", "kepler", h=0.1, steps=3)
     assert len(grid.y[0]) == 4 and len(grid.y[0][0]) == 4 and (not np or grid.y.shape == (4, 4, 4))
+    back = trotter.solve("rk4", decay, h=-0.1, t_end=-1)
+    assert back.t[-1] == -1 and back.steps == 10 and abs(back.final[0] - math.e) < 1e-5 and len(trotter.solve("rk4", decay, steps=0).t) == 1
     assert near(trotter.reference(decay, 1)[1], math.exp(-2)) and near(trotter.reference(decay, [1, 2])[1][0], math.exp(-2))
 
 
@@ -89,6 +91,7 @@ def theory():
     assert "H" in raises(trotter.conditions, "strang-marchuk", 3)[1]
     tableau = trotter.Scheme('{"name": "mid", "A": [[0], ["1/2"]], "b": [0, 1]}')
     assert tableau.name == "mid" and trotter.order(tableau).order == 2
+    assert str(terms) == "h^3 1/12 H''(H,H)\nh^3 -1/6 H'H'H" and "sum b_i c_i^2 = 1/3, not met: 1/2" in str(trotter.conditions("heun", 3))
     assert "rk4" in trotter.schemes() and "kepler" in trotter.systems()
     assert all(trotter.order(s).order >= 0 for s in trotter.schemes()[:5])
 
@@ -144,6 +147,9 @@ def refused():
     assert near(trotter.solve("euler", late, h=0.1, t_end=0.4).final[0], 0.4)
     assert "rk4" in raises(trotter.order, "rk44")[1] and "text:2:" in raises(trotter.Scheme, "scheme a\nk1 = F(y\n")[1]
     assert raises(trotter.System)[0] == raises(trotter.order, None)[0] == "TypeError"
+    assert "System(F=<lambda>, initial" in raises(trotter.solve, "rk4", lambda t, y: y)[1]
+    for wrong in ({"h": -0.1}, {"h": 0}, {"h": 1, "steps": 2, "t_end": 3}, {"tolerance": 1e-3, "h": 1}):
+        assert raises(trotter.solve, "dormand-prince", decay, **wrong)[0] == "ValueError", wrong
     assert raises(trotter.solve, "rk4", decay, steps=-1)[0] == "ValueError" and "modified" in raises(trotter.expand, "rk4", 4, "roots")[1]
 
 

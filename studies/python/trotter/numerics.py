@@ -111,6 +111,9 @@ class Terms(list):
         super().__init__(terms)
         self.left, self.less = left, less
 
+    def __str__(self):
+        return "\n".join("h^%d %s %s" % (t.degree, t.coefficient, t.name) for t in self)
+
     def _repr_latex_(self):
         lines = []
         for degree in sorted({t.degree for t in self}):
@@ -150,6 +153,9 @@ class Condition(NamedTuple):
 
 class Conditions(list):
     """A list of Condition; in Jupyter formulas."""
+
+    def __str__(self):
+        return "\n".join("%s = %s%s" % (x.condition, x.right, "" if x.holds else ", not met: %s" % x.left) for x in self)
 
     def _repr_latex_(self):
         return "$$\\begin{aligned}%s\\end{aligned}$$" % r"\\ ".join(x._latex() for x in self)
@@ -286,6 +292,8 @@ def systems() -> list:
 
 
 def as_system(s: SystemLike) -> System:
+    if callable(s):
+        raise TypeError("a function of one's own is System(F=%s, initial=...)" % getattr(s, "__name__", "f"))
     return s if isinstance(s, System) else System(s)
 
 
@@ -350,7 +358,7 @@ class Solution:
 
 
 def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = None, t_end: float = None,
-          tolerance=None, times=200) -> Solution:
+          tolerance: Union[float, tuple] = None, times: Union[int, list] = 200) -> Solution:
     """Solves from time 0 on.
 
     With steps of one length: any two of h, steps and t_end (default: the system's end, 200 steps; h is shortened so that
@@ -359,9 +367,10 @@ def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = 
     equal times up to t_end, or at a list of times, rising. Error: a scheme without estimate, or without dense output
     where there are several times. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
     s, on, run = as_scheme(scheme), as_system(system), _Run()
-    N = prod(on.shape)
+    N, end = prod(on.shape), on.t_end if t_end is None else t_end
+    if None not in (h, steps, t_end) or (tolerance is not None and (h, steps) != (None, None)):
+        raise ValueError("expected a tolerance, or at most two of h, steps and t_end")
     if tolerance is not None:
-        end = on.t_end if t_end is None else t_end
         t = doubles(times if hasattr(times, "__len__") else [end * (k + 1) / times for k in range(whole(times, "times"))])[0]
         both = tolerance if hasattr(tolerance, "__len__") else (tolerance, tolerance)
         y = (c_double * (len(t) * N))()
@@ -369,13 +378,13 @@ def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = 
         reached = sum(x <= run.t for x in t)
         t, y = [0.0, *t[:reached]], doubles(on.initial)[0][:] + y[:reached * N]
     else:
-        if steps is None:
-            end = on.t_end if t_end is None else t_end
-            steps = 200 if h is None else max(1, ceil(end / h * (1 - 1e-12)))
-            h = end / steps
-        elif h is None:
-            h = (on.t_end if t_end is None else t_end) / whole(steps, "steps")
-        y = (c_double * ((whole(steps, "steps") + 1) * N))()
+        if steps is None and h is not None:
+            if not h or end / h <= 0:
+                raise ValueError("steps of h = %g do not come to t = %g" % (h, end))
+            steps, h = ceil(end / h * (1 - 1e-12)), None
+        steps = 200 if steps is None else whole(steps, "steps")
+        h = end / max(1, steps) if h is None else h
+        y = (c_double * ((steps + 1) * N))()
         on._call(c.solve_path, s._at, on._at, h, steps, y, byref(run))
         t, y = [k * h for k in range(run.steps + 1)], y[:(run.steps + 1) * N]
     return Solution(s, on, doubles(t)[0], doubles(y)[0], run)
@@ -453,6 +462,8 @@ class Convergence(list):
         wide = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
         return "\n".join("  ".join(x.rjust(w) for x, w in zip(row, wide)).rstrip() for row in cells)
 
+    __repr__ = __str__
+
     def latex(self) -> str:
         """The table as a tabular, with booktabs."""
         say = lambda error: re.sub(r"e([-+]\d+)", lambda m: r" \cdot 10^{%d}$" % int(m[1]), "$%.3e" % error)
@@ -479,6 +490,9 @@ def convergence(schemes, system: SystemLike, t_end: float = 0, h: float = 0, hal
 
 class WorkPrecision(list):
     """Runs by tolerance, a pair (scheme, rows) a scheme; .table has them all, Jupyter shows the picture."""
+
+    def __repr__(self):
+        return "\n".join("%-20s %8.1e  error %.2e  %6d evaluations  %s" % (*r[:3], *r[5:]) for _, rows in self for r in rows)
 
     FIELDS = [("scheme", "U64"), ("tolerance", "f8"), ("error", "f8"), ("steps", "i8"), ("rejected", "i8"),
               ("evaluations", "i8"), ("outcome", "U16")]

@@ -76,6 +76,9 @@ class Picture:
         more = [Curve(c.label, c.x, c.y, c.look + looks, c.marks, c.guide) for c in other.curves]
         return Picture(self.title, self.x, self.y, self.curves + more, self.log, self.equal, self.window)
 
+    def __repr__(self):
+        return "trotter.Picture(%r): .save('picture.svg') writes it" % self.title
+
     def _axes(self):
         xs, ys = ([v for c in self.curves for v in getattr(c, k)] for k in "xy")
         x = _Axis(xs, self.log, WIDTH, self.window and self.window[0])
