@@ -135,21 +135,28 @@ static int expansions(void)
 }
 
 static size_t points;
+static double furthest[2]; /* largest Re z and Im z */
 
 /* Euler's boundary is the circle |z + 1| = 1. */
 static void circle(void *off, size_t line, double re, double im)
 {
     (void)line;
     points++;
+    furthest[0] = fmax(furthest[0], re);
+    furthest[1] = fmax(furthest[1], im);
     *(double *)off = fmax(*(double *)off, fabs(hypot(re + 1, im) - 1));
 }
 
 static int regions(void)
 {
-    const double re[] = {-3, 1}, im[] = {-2, 2}, back[] = {1, -3};
+    const double re[] = {-3, 1}, im[] = {-2, 2}, back[] = {1, -3}, left[] = {-3, -1},
+                 below[] = {-2, 0};
     double off = 0;
     DONE(trotter_scheme_region(euler, re, im, 81, circle, &off));
     NEED(points > 80 && off > 0 && off < 1e-3);
+    furthest[0] = furthest[1] = -9; /* a quarter of it, cut at Re z = -1 and Im z = 0 */
+    DONE(trotter_scheme_region(euler, left, below, 81, circle, &off));
+    NEED(fabs(furthest[0] + 1) < 1e-12 && fabs(furthest[1]) < 1e-12);
     MISUSE(trotter_scheme_region(euler, back, im, 81, circle, &off));
     MISUSE(trotter_scheme_region(euler, re, im, 1, circle, &off));
     MISUSE(trotter_scheme_region(euler, re, im, 9, NULL, &off));

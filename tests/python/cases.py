@@ -3,6 +3,7 @@ DIRECTORY-WITH-CSV bare` runs the same without NumPy."""
 import csv
 import math
 import os
+import re
 import sys
 import xml.etree.ElementTree
 from fractions import Fraction
@@ -51,7 +52,7 @@ def solving():
     assert [float(x) for x in t] == [0, 0.5, 1, 1.5, 2] and s.steps == 4 and s.outcome == "done"
     assert all(near(y[k][i], R(-0.5 * (i + 1)) ** k) for k in range(5) for i in range(2))
     assert all(near(e, math.sqrt(sum((y[k][i] - math.exp(-(i + 1) * t[k])) ** 2 for i in range(2)) / 2)) for k, e in enumerate(s.error))
-    assert trotter.solve("rk4", decay, steps=4).t[1] == 0.5 and len(trotter.solve("rk4", decay, t_end=1, h=0.3).t) == 5
+    assert len(trotter.solve("rk4", decay).t) == 201 and trotter.solve("rk4", decay, steps=4).t[1] == 0.5 and len(trotter.solve("rk4", decay, t_end=1, h=0.3).t) == 5
     one = trotter.System(G=lambda t, y: [-v for v in y], initial=[1])
     f = trotter.System(F=lambda t, y: [-v for v in y], initial=[1])
     zero = trotter.System(F=lambda t, y: [-v for v in y], G=lambda t, y: [0 * v for v in y], initial=[1])
@@ -83,6 +84,7 @@ def theory():
     terms = trotter.expand("heun", basis="field")
     assert terms == [(3, "H''(H,H)", Fraction(1, 12)), (3, "H'H'H", Fraction(-1, 6))] and isinstance(terms[0].coefficient, Fraction)
     assert r"h^{3}\bigl(\tfrac{1}{12} H''(H,H) - \tfrac{1}{6} H'H'H\bigr)" in terms._repr_latex_()
+    assert trotter.expand("strang-marchuk", 3, "brackets") == [(3, "[F,[F,G]]", Fraction(1, 12)), (3, "[[F,G],G]", Fraction(-1, 24))]
     assert [t.name for t in trotter.expand("euler", 2, "modified")][-1] == "G'G" and "h^{0}" not in trotter.expand("euler", 2, "modified")._repr_latex_()
     told = [(int(r["order"]), r["condition"], Fraction(r["right"]), Fraction(r["left"]), r["holds"] == "yes") for r in rows("conditions.csv")]
     mine = trotter.conditions("rk4", 5)
@@ -130,6 +132,10 @@ def pictures():
     evil = trotter.Picture("<b>", "x & y", "`id`", [trotter.Curve("<script>", [0, 1, float("nan"), 3], [0, 1, 2, float("inf")])])
     text = picture(evil, 1)
     assert "<script>" not in text and "&lt;script&gt;" in text and "x &amp; y" in text
+    up = trotter.Picture("", "x", "y", [trotter.Curve("a", [0, 1], [0, 1])])
+    x0, y0, x1, y1 = map(float, re.search('path d="M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)"', picture(up, 1)).groups())
+    assert x0 < x1 and y0 > y1
+    assert len({c.colour for c in (up + up + up).curves}) == 3
     assert picture(trotter.solve("rk4", decay).picture(), 2) == trotter.solve("rk4", decay)._repr_svg_()
     assert picture(trotter.Picture("one point", "x", "y", [trotter.Curve("a", [2], [2])], log=True), 1)
     trotter.solve("rk4", "lorenz", h=0.01).phase(0, 2).save("lorenz.svg")
@@ -144,6 +150,7 @@ def refused():
     calls = []
     late = trotter.System(F=lambda t, y: calls.append(t) or ([1.0] if t < 0.5 else 1 / 0), initial=[0.0])
     assert raises(trotter.measure, "euler", late)[0] == "ZeroDivisionError"
+    assert sum(t >= 0.5 for t in calls) == 1  # not called again
     assert near(trotter.solve("euler", late, h=0.1, t_end=0.4).final[0], 0.4)
     assert "rk4" in raises(trotter.order, "rk44")[1] and "text:2:" in raises(trotter.Scheme, "scheme a\nk1 = F(y\n")[1]
     assert raises(trotter.System)[0] == raises(trotter.order, None)[0] == "TypeError"
