@@ -24,6 +24,7 @@
 #   make man                man pages and bash completion, in build/man
 #   make install PREFIX=/usr/local    bin/trotter (self-contained: texts are embedded), man pages and bash completion;
 #                           DESTDIR works; make uninstall
+#   make wheel              build/wheel/trotter-*.whl, the library from Python, for pip on systems like this one
 #   make bundle             out/trotter-gpu.tar.xz: what studies/scripts/gpu.sh needs on a machine with a GPU and nothing to
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make peers              Boost.odeint as a peer of `trotter bench ode` and `order --adaptive` (g++ and libboost-dev)
@@ -161,6 +162,11 @@ $(SHARED): studies/library/trotter.map $(LIBRARYOBJ) $(CUDAOBJ) $(B)/libstudies.
 shared: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
 .PHONY: shared
+# The same for pip: the module with the library in it, for systems like this one.
+wheel: shared
+	@mkdir -p build/wheel
+	@cd studies/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 python3 -c 'import backend; print("build/wheel/" + backend.build_wheel("../../build/wheel"))'
+.PHONY: wheel
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)

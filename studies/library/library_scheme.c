@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "studies/library/library.h"
+#include "studies/measure/conditions.h"
 #include "studies/measure/expansion.h"
+#include "studies/plot/contour.h"
 #include "studies/tools/command.h"
 
 _Static_assert((int)TROTTER_INPUT == (int)ERR_INPUT && (int)TROTTER_MEMORY == (int)ERR_MEMORY &&
@@ -80,7 +82,9 @@ int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out)
     GIVEN(out);
     *out = NULL;
     GIVEN(text);
-    TRY(scheme_parse("text", text, strlen(text), &list, &count));
+    size_t bytes = strlen(text);
+    TRY((butcher_is(text, bytes) ? butcher_parse : scheme_parse)("text", text, bytes, &list,
+                                                                 &count));
     size_t k = choose(list, count, name);
     int code = k < count ? 0
                : name    ? error_set(ERR_INPUT, "text: no scheme has the name %s", name)
@@ -100,6 +104,22 @@ void trotter_scheme_free(TrotterScheme *s)
     table_free(s->table);
     table_free(s->frozen);
     memory_free(s);
+}
+
+int trotter_scheme_names(char **names)
+{
+    Zoo z;
+    Output o;
+    GIVEN(names);
+    *names = NULL;
+    TRY(zoo_open(&z));
+    int code = output_open(&o);
+    if (code == 0) {
+        for (size_t i = 0; i < z.count; i++) fprintf(o.f, "%s\n", z.scheme[i]->name);
+        code = output_take(&o, 0, names);
+    }
+    zoo_close(&z);
+    return code;
 }
 
 const char *trotter_scheme_name(const TrotterScheme *s)
@@ -143,22 +163,53 @@ int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imagi
     return stability_limits(s->frozen, real, imaginary);
 }
 
+/* Returns the amplification factor where every operator has the same share of z. */
+static double amplify(Stability *st, int colours, double re, double im)
+{
+    double each[COLOURS][2];
+    for (int c = 0; c < COLOURS; c++) {
+        each[c][0] = re / colours;
+        each[c][1] = im / colours;
+    }
+    return stability_at(st, (const double(*)[2])each);
+}
+
 int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double (*z)[2],
                                  double *modulus)
 {
     Stability *st;
     GIVEN(s);
     if (n) GIVEN(z, modulus);
-    double share = s->table->colours;
     TRY(stability_new(s->frozen, &st));
-    for (size_t i = 0; i < n; i++) {
-        double each[COLOURS][2];
-        for (int c = 0; c < COLOURS; c++)
-            for (int k = 0; k < 2; k++) each[c][k] = z[i][k] / share;
-        modulus[i] = stability_at(st, (const double(*)[2])each);
-    }
+    for (size_t i = 0; i < n; i++) modulus[i] = amplify(st, s->table->colours, z[i][0], z[i][1]);
     stability_free(st);
     return 0;
+}
+
+enum { GRID_MOST = 2000 };
+
+int trotter_scheme_region(const TrotterScheme *s, const double re[2], const double im[2],
+                          size_t points, TrotterLinePoint *take, void *arg)
+{
+    Stability *st;
+    GIVEN(s, re, im);
+    if (!take || points < 2 || points > GRID_MOST || !(re[0] < re[1]) || !(im[0] < im[1]))
+        return error_set(ERR_MISUSE, "a region needs a window, and 2 to %d points a side",
+                         GRID_MOST);
+    const double step[2] = {(re[1] - re[0]) / (double)(points - 1),
+                            (im[1] - im[0]) / (double)(points - 1)};
+    double *modulus = memory_new(points * points, sizeof *modulus);
+    int code = modulus ? stability_new(s->frozen, &st) : ERR_MEMORY;
+    if (code == 0) {
+        for (size_t k = 0; k < points * points; k++)
+            modulus[k] = amplify(st, s->table->colours, re[0] + step[0] * (double)(k % points),
+                                 im[0] + step[1] * (double)(k / points));
+        stability_free(st);
+        code = contour_find(modulus, points, points, (const double[]){re[0], im[0]}, step, 1, take,
+                            arg);
+    }
+    memory_free(modulus);
+    return code;
 }
 
 /* ---- error terms --------------------------------------------------------------------------------- */
@@ -191,18 +242,76 @@ static int copy_terms(const Expansion *e, TrotterTerm **terms)
 int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, TrotterTerm **terms,
                           size_t *count)
 {
+    static const int bases[] = {[TROTTER_TREES] = BASIS_TREES,
+                                [TROTTER_BRACKETS] = BASIS_BRACKETS,
+                                [TROTTER_ONE_FIELD] = BASIS_TREES,
+                                [TROTTER_MODIFIED] = BASIS_MODIFIED};
     Expansion e;
     GIVEN(terms, count);
     *terms = NULL;
     *count = 0;
     GIVEN(s);
-    if (basis != TROTTER_TREES && basis != TROTTER_BRACKETS)
+    if (basis < 0 || basis > TROTTER_MODIFIED)
         return error_set(ERR_MISUSE, "no basis has number %d", basis);
-    TRY(expansion_find(s->table, basis == TROTTER_TREES ? BASIS_TREES : BASIS_BRACKETS, degree, 0,
-                       &e));
+    TRY(expansion_find(s->table, bases[basis], degree, basis == TROTTER_ONE_FIELD, &e));
     int code = e.count == 0 && e.warning[0] ? error_set(ERR_ACCURACY, "%s", e.warning)
                                             : copy_terms(&e, terms);
     if (code == 0) *count = e.count;
     expansion_free(&e);
     return code;
+}
+
+/* ---- order conditions ---------------------------------------------------------------------------- */
+
+/* Rows with their texts behind them, in one block; without a block only their size is found. */
+typedef struct {
+    size_t count, bytes;
+    TrotterCondition *row;
+    char *text;
+} Copy;
+
+static const char *copy_text(Copy *c, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    c->bytes += bytes;
+    if (!c->row) return NULL;
+    char *copy = memcpy(c->text, text, bytes);
+    c->text += bytes;
+    return copy;
+}
+
+static int copy_condition(void *to, const ConditionRow *r)
+{
+    Copy *c = to;
+    TrotterCondition row = {.order = r->order,
+                            .condition = copy_text(c, r->condition),
+                            .right = copy_text(c, r->right),
+                            .left = copy_text(c, r->left),
+                            .holds = r->holds};
+    if (c->row) c->row[c->count] = row;
+    c->count++;
+    return 0;
+}
+
+int trotter_scheme_conditions(const TrotterScheme *s, int degree, TrotterCondition **conditions,
+                              size_t *count)
+{
+    Copy c = {0};
+    GIVEN(conditions, count);
+    *conditions = NULL;
+    *count = 0;
+    GIVEN(s);
+    TRY(conditions_each(s->table, degree, 0, copy_condition, &c));
+    size_t rows = c.count * sizeof *c.row;
+    if (!(c.row = memory_new(rows + c.bytes, 1))) return ERR_MEMORY;
+    c.text = (char *)c.row + rows;
+    c.count = 0;
+    int code = conditions_each(s->table, degree, 0, copy_condition, &c);
+    if (code != 0) {
+        memory_free(c.row);
+        return code;
+    }
+    *conditions = c.row;
+    *count = c.count;
+    return 0;
 }

@@ -1,9 +1,10 @@
-/* library_system.c: implements the particle systems of trotter.h, stepping and measuring on them. */
+/* library_system.c: implements the particle systems of trotter.h, and measuring on them. */
 #include <math.h>
 #include <string.h>
 
 #include "studies/library/library.h"
 #include "studies/measure/convergence.h"
+#include "studies/tools/output.h"
 
 /* A system made of the user's functions. */
 typedef struct {
@@ -49,14 +50,25 @@ int trotter_system_parse(const char *text, size_t particles, size_t dimension, u
         system_parse("text", text, strlen(text), particles, dimension, seed, &(*out)->system), out);
 }
 
+int trotter_system_names(char **names)
+{
+    Output o;
+    GIVEN(names);
+    *names = NULL;
+    TRY(output_open(&o));
+    for (size_t i = 0; system_name(i); i++) fprintf(o.f, "%s\n", system_name(i));
+    return output_take(&o, 0, names);
+}
+
 /* ---- the user's system --------------------------------------------------------------------------- */
 
 /* Calls the user's function. Where it fails, the values become NaN. */
 static void evaluate(const System *s, int op, double t, const double *y, double *dy)
 {
     const Own *own = s->context;
-    if (own->field[op](own->arg, t, y, dy) == 0) return;
-    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = NAN;
+    int absent = !own->field[op];
+    if (!absent && own->field[op](own->arg, t, y, dy) == 0) return;
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] = absent ? 0 : NAN;
 }
 
 static void evaluate_F(const System *s, int set, double t, const double *y, double *dy)
@@ -84,6 +96,7 @@ static int make(size_t n, size_t d, const double *initial, const Own *own, Syste
                   .t_end = 1,
                   .h0 = 0.25,
                   .timed = 1,
+                  .absent = !own->field[OP_F] << OP_F | !own->field[OP_G] << OP_G,
                   .initial = memory_new(n, d * sizeof *s->initial),
                   .context = memory_new(1, sizeof *own)};
     if (!s->initial || !s->context) return ERR_MEMORY;
@@ -97,8 +110,9 @@ int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField 
 {
     GIVEN(out);
     *out = NULL;
-    if (n == 0 || d == 0 || n > MOST / d || !initial || !F || !G)
-        return error_set(ERR_MISUSE, "a system of one's own needs 1 to %d numbers, F and G", MOST);
+    if (n == 0 || d == 0 || n > MOST / d || !initial || (!F && !G))
+        return error_set(ERR_MISUSE, "a system of one's own needs 1 to %d numbers, and F or G",
+                         MOST);
     TRY(begin(out));
     System *s = (*out)->system = memory_new(1, sizeof *s);
     return end(s ? make(n, d, initial, &(Own){{F, G}, arg}, s) : ERR_MEMORY, out);
@@ -127,50 +141,9 @@ const double *trotter_system_initial(const TrotterSystem *s)
     return s ? s->system->initial : NULL;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
-
-/* Solves for past (history, n d): the exact solution at -h, -2 h, ... */
-static int find_past(const System *s, double h, size_t history, double *past)
+double trotter_system_end(const TrotterSystem *s)
 {
-    double agreement, *t = memory_new(history, sizeof *t);
-    if (!t) return ERR_MEMORY;
-    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
-    int code = reference_solve(s, t, history, past, &agreement);
-    memory_free(t);
-    return code;
-}
-
-static int step(Stepper *st, const System *s, double h, size_t steps, double *y)
-{
-    size_t N = s->n * s->d, history = (size_t)stepper_history(st);
-    double *past = memory_new(history, N * sizeof *past);
-    int code = history && !past ? ERR_MEMORY : 0;
-    if (code == 0 && history) code = find_past(s, h, history, past);
-    if (code == 0) code = stepper_begin(st, 0, h, s->initial, START_GIVEN, past);
-    for (size_t i = 0; i < steps && code == 0; i++) code = stepper_step(st);
-    if (code == 0) memcpy(y, stepper_state(st), N * sizeof *y);
-    memory_free(past);
-    return code;
-}
-
-int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
-                  double *y)
-{
-    Stepper *st;
-    GIVEN(s, on, y);
-    if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
-    TRY(stepper_new(s->frozen, on->system, &st));
-    int code = step(st, on->system, h, steps, y);
-    stepper_free(st);
-    return code;
-}
-
-int trotter_reference(const TrotterSystem *s, double t, double *y)
-{
-    double agreement;
-    GIVEN(s, y);
-    if (!isfinite(t)) return error_set(ERR_MISUSE, "a time of %g", t);
-    return reference_solve(s->system, &t, 1, y, &agreement);
+    return s ? s->system->t_end : 0;
 }
 
 /* ---- measured order ------------------------------------------------------------------------------ */

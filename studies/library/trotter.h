@@ -52,10 +52,12 @@ typedef struct TrotterScheme TrotterScheme;
  * looped:2, word:sfsf. A splitting without a suffix keeps its exact sub-flows. TROTTER_INPUT: no such scheme;
  * the words have the nearest name. */
 int trotter_scheme_find(const char *name, TrotterScheme **out);
-/* Reads the scheme `name` of a text in the language of schemes (`trotter schemes --print` shows some); NULL: its only
- * one. TROTTER_INPUT with line and column. */
+/* Reads the scheme `name` of a text in the language of schemes (`trotter schemes --print` shows some), or a Butcher
+ * tableau; NULL: its only one. TROTTER_INPUT with line and column. */
 int trotter_scheme_read(const char *text, const char *name, TrotterScheme **out);
 void trotter_scheme_free(TrotterScheme *s);
+/* *names: the names of the built-in schemes, each with a line end. Caller: trotter_free. */
+int trotter_scheme_names(char **names);
 
 const char *trotter_scheme_name(const TrotterScheme *s); /* valid as long as s lives */
 /* *text: a text that reads back as the same scheme. Caller: trotter_free. */
@@ -81,7 +83,7 @@ int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imagi
 int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double (*z)[2],
                                  double *modulus);
 
-enum { TROTTER_TREES, TROTTER_BRACKETS };
+enum { TROTTER_TREES, TROTTER_BRACKETS, TROTTER_ONE_FIELD, TROTTER_MODIFIED };
 typedef struct {
     int degree;              /* power of h */
     const char *name;        /* "F''(F,G)" or "[F,[F,G]]" */
@@ -90,10 +92,32 @@ typedef struct {
 } TrotterTerm;
 
 /* *terms (*count): the non-zero terms of the error up to h^degree; degree 0: the leading ones. TREES:
- * numerical - exact. BRACKETS: log(step) / h - (F + G), for splittings by exact flows, by letters.
- * Caller: trotter_free of *terms. */
+ * numerical - exact. ONE_FIELD: the same where F and G are not told apart, for schemes whose stages are all H = F + G.
+ * BRACKETS: log(step) / h - (F + G), for splittings by exact flows, by letters. MODIFIED: log(step) / h, the field
+ * whose exact flow the step is, with h^(degree - 1). Caller: trotter_free of *terms. */
 int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, TrotterTerm **terms,
                           size_t *count);
+
+typedef struct {
+    int order;
+    const char *condition; /* "sum b_i c_i a_ij c_j", over all letters, c_i = sum of a_ij */
+    const char *right;     /* "1/8": 1/gamma, what the sum should be */
+    const char *left;      /* "1/8": the sum of this scheme, or decimals */
+    int holds;             /* 0, 1: within the rounding of the coefficients, if any */
+} TrotterCondition;
+
+/* *conditions (*count): the order conditions of order 1 .. degree, a rooted tree each, of a one-step scheme whose stages
+ * are all H = F + G; TROTTER_INPUT: another scheme, a degree too high. Source: Hairer, Norsett, Wanner 1993, theorem
+ * II.2.13. Caller: trotter_free of *conditions. */
+int trotter_scheme_conditions(const TrotterScheme *s, int degree, TrotterCondition **conditions,
+                              size_t *count);
+
+/* Receives every point of every line in order; `line` counts from 0. */
+typedef void TrotterLinePoint(void *arg, size_t line, double re, double im);
+/* Finds the boundary |R(z)| = 1 of the stability region in the window re[0] <= Re z <= re[1], im[0] <= Im z <= im[1] on
+ * a grid of points x points (2 to 2000), between which it is interpolated. */
+int trotter_scheme_region(const TrotterScheme *s, const double re[2], const double im[2],
+                          size_t points, TrotterLinePoint *take, void *arg);
 
 /* ---- particle systems ---------------------------------------------------------------------------- */
 
@@ -106,8 +130,11 @@ int trotter_system_find(const char *name, size_t particles, size_t dimension, ui
 /* Reads a text in the language of system files. */
 int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,
                          TrotterSystem **out);
+/* *names: the names of the built-in systems, each with a line end. Caller: trotter_free. */
+int trotter_system_names(char **names);
 /* Makes a system from the user's functions. F and G write dy (n, d) from y (n, d) at time t and return 0; any other
- * value ends the computation with TROTTER_NUMERIC. initial (n, d) is copied; arg is passed to F and G. */
+ * value makes the derivative NaN, which ends the computation. One of F and G may be NULL, a field of 0. initial (n, d)
+ * is copied; arg is passed to F and G. */
 typedef int TrotterField(void *arg, double t, const double *y, double *dy);
 int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField *F, TrotterField *G,
                         void *arg, TrotterSystem **out);
@@ -116,6 +143,8 @@ void trotter_system_free(TrotterSystem *s);
 size_t trotter_system_particles(const TrotterSystem *s);
 size_t trotter_system_dimension(const TrotterSystem *s);
 const double *trotter_system_initial(const TrotterSystem *s); /* (n, d), valid as long as s lives */
+double trotter_system_end(
+    const TrotterSystem *s); /* the time where its studies end; the user's own: 1 */
 
 /* y (n, d) out: the state at time steps * h, stepped from the initial one. A multistep scheme's history is the exact
  * solution's. TROTTER_NUMERIC: the state is no longer finite. */
@@ -123,6 +152,31 @@ int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, siz
                   double *y);
 /* y (n, d) out: the exact state at time t, to about 1e-13. */
 int trotter_reference(const TrotterSystem *s, double t, double *y);
+
+/* y (count, n, d) out: the exact states at times t (count), in any order. *agreement, or NULL: RMS difference of two
+ * integrators, by which y may be off. TROTTER_ACCURACY, TROTTER_NUMERIC: there is none. */
+int trotter_references(const TrotterSystem *s, size_t count, const double *t, double *y,
+                       double *agreement);
+
+typedef struct {
+    const char
+        *outcome; /* "done"; why it ended before: "not finite", "underflow", "too many steps" */
+    double t;     /* reached */
+    size_t steps, rejected, evaluations; /* of F, G and C together */
+} TrotterRun;
+
+/* y (steps + 1, n, d) out: the states at times 0, h, 2 h, ... of trotter_solve. Where the state is no longer finite the
+ * run ends; run->steps tells how many steps were taken, and the rest of y is NaN. */
+int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
+                       double *y, TrotterRun *run);
+
+/* y (times, n, d) out: the states at times t (times), rising, above 0, of a run to the last of them by steps whose
+ * estimated error in coordinate i is at most absolute + relative |y_i| (root mean square), between steps by dense
+ * output; NaN behind run->t. Both tolerances >= 0, one above. TROTTER_INPUT: a scheme without an estimate, or one
+ * without dense output where times > 1. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4. */
+int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, double absolute,
+                           double relative, size_t times, const double *t, double *y,
+                           TrotterRun *run);
 
 typedef struct {
     double h, error; /* RMS over coordinates at the end */

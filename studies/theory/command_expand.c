@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "studies/measure/conditions.h"
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"

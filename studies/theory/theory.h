@@ -14,13 +14,6 @@
 extern const Column lattice_columns[]; /* columns of the CSV */
 int lattice_draw(const Table *t, const char *dir, const char *name);
 
-/* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
-
-/* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX
- * (align* of amsmath), where latex is not NULL. ERR_INPUT: another than a one-step scheme of stages H. */
-extern const Column condition_columns[];
-int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex);
-
 /* ---- phase_plot.c ---------------------------------------------------------------------------- */
 
 /* Curves of dispersion and dissipation of schemes along the imaginary axis. */

@@ -1,5 +1,5 @@
 /* test_library.c: libtrotter.so as others use it: installed and compiled against by pkg-config, with no other symbol
- * visible; its answers beside the program's; from Python; and a model's file read by NumPy alone. */
+ * visible; its answers beside the program's; from Python (tests/python); and a model's file read by NumPy alone. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -174,6 +174,13 @@ TEST(answers_and_refusals)
     if (compile_and_run("cases.c", "") != 0) fail_msg("%s%s", out, err);
 }
 
+TEST(runs_conditions_and_regions)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/tests/commands/library_runs.c", root);
+    if (compile_and_run(file, "") != 0) fail_msg("%s%s", out, err);
+}
+
 static const char model_cases[] =
     "#include <stdio.h>\n#include <trotter.h>\n"
     "int main(int argc, char **argv) { (void)argc; TrotterModel *m; int32_t *id; size_t n; static double z[1 << 16], e[8], r[8]; int32_t wild = -1;\n"
@@ -216,16 +223,46 @@ static void need_numpy(void)
 #define PYTHON \
     "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/python %s "
 
-TEST(ten_cells)
+/* All that the module computes of schemes and systems, with NumPy and without; a wrong number of the program is seen. */
+TEST(what_python_computes)
 {
     need_numpy();
-    shell_ok("grep -c '^# %%%%' %s/studies/python/cells.py | grep -qx 10", root);
-    shell_ok(PYTHON "%s/studies/python/cells.py run >cells.txt", root, python, root);
-    static const char *const lines[] = {"macaron 1", "strang-marchuk 2", "mine 1", "1/12 [F,[F,G]]",
-                                        "heun: measured 2.00, exact 2: agree"};
+    run_ok(
+        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out told");
+    run_ok("expand --scheme rk4 --conditions 5 --csv");
+    file_text("told/conditions.csv", out);
+    for (int bare = 0; bare < 2; bare++)
+        if (shell(PYTHON "%s/tests/python/cases.py told %s", root, python, root,
+                  bare ? "bare" : "") != 0)
+            fail_msg("%s", err);
+    shell_ok(
+        "mkdir spoilt && cp told/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' told/solve.csv >spoilt/solve.csv && "
+        "sed 's/yes$/no/' told/conditions.csv >spoilt/conditions.csv");
+    assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
+    assert_non_null(strstr(err, "by_tolerance"));
+    shell_ok("cp told/solve.csv spoilt");
+    assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
+    assert_non_null(strstr(err, "in theory"));
+}
+
+/* The notebook runs from its first cell to its last; one with a wrong cell does not. */
+TEST(the_notebook)
+{
+    need_numpy();
+    shell_ok(PYTHON "%s/tests/python/notebook.py %s/studies/python/tour.ipynb >cells.txt", root,
+             python, root, root);
+    static const char *const lines[] = {
+        "trotter.Scheme('ralston') has order 2", "16 cells",
+        "      h      euler  rate    ralston  rate        rk4  rate", "in F: division by zero"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        shell_ok("grep -qxF '%s' cells.txt", lines[i]);
-    assert_int_equal(shell("grep -qxF 'macaron 2' cells.txt"), 1);
+        shell_ok("grep -qF \"%s\" cells.txt", lines[i]);
+    shell_ok("test $(grep -c 'a picture of [0-9]\\{4,\\} bytes' cells.txt) = 7");
+    shell_ok("! grep -qE '\"(png|svg|image|output_type)' %s/studies/python/tour.ipynb",
+             root); /* no outputs in the tree */
+    shell_ok("sed 's/2\\/3\\*k1/2\\/3 k1/' %s/studies/python/tour.ipynb >wrong.ipynb", root);
+    assert_int_equal(shell(PYTHON "%s/tests/python/notebook.py wrong.ipynb", root, python, root),
+                     1);
+    assert_non_null(strstr(err, "cell 2: Error: text:4:"));
 }
 
 TEST(what_python_is_refused)
@@ -254,16 +291,12 @@ TEST(what_python_is_refused)
         "    assert raises(bad)[0] == 'TypeError'\n"
         "s = trotter.System(F=lambda t, y: -y, G=lambda t, y: 0 * y, initial=[1.0])\n"
         "assert raises(trotter.solve, 'rk4', s, 0.1, -1)[0] == 'ValueError'\n"
-        "assert 'trees or brackets' in raises(trotter.expand, 'rk4', 4, 'roots')[1]\n"
+        "assert 'field, brackets' in raises(trotter.expand, 'rk4', 4, 'roots')[1]\n"
         "try: trotter.solve('rk4', s, 0, 1)\n"
         "except trotter.Error as e: assert e.code == -4, e.code\n" /* the library's own code */
         /* The small reader runs nothing but arithmetic. */
         "for line in ('k1 = H(y[-1])', 'k1 = __import__(y)', 'k1 = 9**9', \"y' = y.T\", 'k1 = ' + '1' * 99 + '!'):\n"
-        "    assert raises(read_model.logits, dict(told, scheme_text=line), w, ids)[0] == 'ValueError', line\n"
-        "if __import__('shutil').which('gnuplot'):\n"
-        "    svg = trotter.plot([('a`touch run-by-plot`\\n\"$', [1, 2], [3, 4])], 'x', \"y'`touch run-by-plot`\")\n"
-        "    assert '<svg' in svg and 'touch' in svg and not __import__('os').path.exists('run-by-plot')\n"
-        "    assert '<svg' in trotter.measure('euler')._repr_svg_()\n";
+        "    assert raises(read_model.logits, dict(told, scheme_text=line), w, ids)[0] == 'ValueError', line\n";
     file_text("refused.py", code);
     if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
 }
@@ -434,35 +467,41 @@ TEST(two_sides_by_numpy)
     if (shell(PYTHON "pairs.py", root, python) != 0) fail_msg("%s", err);
 }
 
-/* As the README says, pip puts the module and the tree's library into a folder, and nothing into the tree. */
-TEST(by_pip)
+/* pip, or where it is missing the backend alone, makes a wheel of the tree, without a network and with nothing put into
+ * the tree. What is in it works from another directory, and its RECORD tells each file's sum. */
+TEST(the_wheel)
 {
     need_numpy();
-    if (shell("%s -c 'import setuptools, wheel, pip' 2>none", python) != 0) {
-        print_message("# skipped: no pip, setuptools and wheel for %s\n", python);
-        skip();
-    }
+    int pip = shell("%s -c 'import pip' 2>none", python) == 0;
+    if (!pip) print_message("# no pip for %s: the wheel is made without it\n", python);
+    shell_ok("ls -AR %s/studies/python >before", root);
     shell_ok(
-        "mkdir -p tree/studies/tools tree/build/release && cp -r %s/studies/python tree/studies && cp %s/studies/tools/command.h tree/studies/tools && cp usr/lib/libtrotter.so.0 tree/build/release/libtrotter.so",
-        root, root);
-    shell_ok("ls -A tree/studies/python >before");
-    shell_ok(
-        "%s -m pip install -q --no-index --no-deps --no-build-isolation --no-warn-script-location --target there ./tree/studies/python 2>pip.txt || { cat pip.txt >&2; false; }",
-        python);
-    shell_ok("ls -A tree/studies/python | cmp - before");
-    shell_ok(
-        "cd / && env -u TROTTER_LIBRARY PYTHONPATH=$OLDPWD/there %s -c \"import trotter; assert trotter.order('rk4').order == 4; print(trotter._find())\" >$OLDPWD/found",
-        python);
-    shell_ok("grep -q '/there/libtrotter.so$' found");
-    run_ok("--version"); /* "trotter 0.2.0-dev": the package's number is the same */
-    shell_ok("ls there | grep -q '^trotter-%.*s.dist-info$'", (int)strspn(out + 8, "0123456789."),
-             out + 8);
-    shell_ok("rm there/libtrotter.so");
-    assert_int_not_equal(
-        shell(
-            "cd / && env -u TROTTER_LIBRARY HOME=/nowhere PYTHONPATH=$OLDPWD/there %s -c 'import trotter' 2>$OLDPWD/none",
-            python),
-        0);
+        "there=$PWD; cd %s/studies/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 %s %s $there >&2",
+        root, python,
+        pip ? "-m pip wheel -q --no-index --no-deps ./ -w"
+            : "-c 'import backend, sys; backend.build_wheel(sys.argv[1])'");
+    shell_ok("ls -AR %s/studies/python | cmp - before", root);
+    run_ok("--version"); /* "trotter 0.3.0-dev": the wheel's number is the same */
+    shell_ok("ls trotter-%.*s-py3-none-linux_*.whl", (int)strspn(out + 8, "0123456789."), out + 8);
+    shell_ok("%s -m zipfile -e trotter-*.whl there", python);
+    file_text(
+        "record.py",
+        "import base64, csv, glob, hashlib\n"
+        "for path, sums, size in csv.reader(open(glob.glob('there/*.dist-info/RECORD')[0])):\n"
+        "    if sums:\n"
+        "        data = open('there/' + path, 'rb').read()\n"
+        "        assert len(data) == int(size), path\n"
+        "        assert sums == 'sha256=' + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode(), path\n");
+    shell_ok("%s record.py", python);
+    static const char use[] =
+        "cd / && env -u TROTTER_LIBRARY HOME=/nowhere PYTHONPATH=$OLDPWD/there %s -c "
+        "\"import trotter; assert trotter.order('rk4').order == 4; print(trotter.library.find())\"";
+    assert_int_equal(shell(use, python), 0);
+    assert_non_null(strstr(out, "/there/trotter/libtrotter.so"));
+    shell_ok("echo '#' >>there/trotter/models.py");
+    assert_int_equal(shell("%s record.py", python), 1);
+    shell_ok("rm there/trotter/libtrotter.so");
+    assert_int_not_equal(shell(use, python), 0);
 }
 
 TEST_MAIN(open_all, program_close)

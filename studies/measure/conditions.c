@@ -1,21 +1,18 @@
-/* conditions_table.c: the order conditions of one-step schemes whose stages are all H as formulas,
+/* conditions.c: the order conditions of one-step schemes whose stages are all H as formulas,
  *
  *     sum b_i c_i a_ij c_j = 1/8,    c_i = sum of a_ij,
  *
  * one for each rooted tree of one colour: b at the root, a_ij on an edge, c_j^n for n leaves at j, 1/gamma on the right
  * (Hairer, Norsett, Wanner 1993, theorem II.2.13). */
+#include "studies/measure/conditions.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/rationals.h"
 #include "studies/measure/expansion.h"
-#include "studies/theory/theory.h"
-
-typedef struct {
-    const char *scheme, *condition, *left, *right;
-    int order, holds;
-} ConditionRow;
 
 const Column condition_columns[] = {
     COLUMN(ConditionRow, scheme),
@@ -85,11 +82,11 @@ static int asked_open(Asked *a, const Table *t, int degree)
     return theory_defect(a->f, a->t, a->defect, a->defect[a->f->count]);
 }
 
-/* Adds the row of a tree, or writes its line of an align* where latex is not NULL. */
-static int put_condition(const Asked *a, size_t tree, Sheet *r, FILE *latex)
+/* Hands the row of a tree to `take`. */
+static int put_condition(const Asked *a, size_t tree, int latex, ConditionTaker *take, void *to)
 {
     const Tree *t = &a->f->tree[tree];
-    char left[1024], right[32], *sum = formula(a->f, tree, latex != NULL);
+    char left[1024], right[32], *sum = formula(a->f, tree, latex);
     mpq_t x, gamma;
     if (!sum) return ERR_MEMORY;
     mpq_inits(x, gamma, NULL);
@@ -100,27 +97,48 @@ static int put_condition(const Asked *a, size_t tree, Sheet *r, FILE *latex)
     mpq_add(x, x, gamma);
     expansion_number(a->t, x, left, sizeof left);
     snprintf(right, sizeof right, t->gamma > 1 ? "1/%lu" : "%lu", t->gamma);
-    if (latex)
-        fprintf(latex, tree ? " \\\\\n  %s &= \\tfrac{1}{%lu}" : "  %s &= %lu", sum, t->gamma);
-    if (latex && !holds) fprintf(latex, " && \\text{(not met: %s)}", left);
-    if (!latex) sheet_row(r, &(ConditionRow){a->t->name, sum, left, right, t->order, holds});
+    int code = take(to, &(ConditionRow){a->t->name, sum, left, right, t->order, holds});
     mpq_clears(x, gamma, NULL);
     free(sum);
+    return code;
+}
+
+int conditions_each(const Table *t, int degree, int latex, ConditionTaker *take, void *to)
+{
+    Asked a;
+    int code = asked_open(&a, t, degree);
+    for (size_t k = 0; code == 0 && k < a.f->count; k++)
+        code = put_condition(&a, k, latex, take, to);
+    asked_close(&a);
+    return code;
+}
+
+static int add_row(void *sheet, const ConditionRow *row)
+{
+    sheet_row(sheet, row);
+    return 0;
+}
+
+/* Writes a line of an align*, which begins with the one condition of order 1. */
+static int write_line(void *f, const ConditionRow *row)
+{
+    if (row->order == 1)
+        fprintf(f, "%% %s: order conditions, c_i = sum of a_ij\n\\begin{align*}\n  %s &= 1",
+                row->scheme, row->condition);
+    else
+        fprintf(f, " \\\\\n  %s &= \\tfrac{1}{%s}", row->condition, strchr(row->right, '/') + 1);
+    if (!row->holds) fprintf(f, " && \\text{(not met: %s)}", row->left);
     return 0;
 }
 
 int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex)
 {
+    ConditionTaker *take = latex ? write_line : add_row;
+    void *to = latex ? (void *)latex : r;
     int code = 0;
     for (size_t i = 0; code == 0 && i < s->count; i++) {
-        Asked a;
-        code = asked_open(&a, s->scheme[i], degree);
-        if (latex && code == 0)
-            fprintf(latex, "%% %s: order conditions, c_i = sum of a_ij\n\\begin{align*}\n",
-                    a.t->name);
-        for (size_t k = 0; code == 0 && k < a.f->count; k++) code = put_condition(&a, k, r, latex);
+        code = conditions_each(s->scheme[i], degree, latex != NULL, take, to);
         if (latex && code == 0) fputs("\n\\end{align*}\n", latex);
-        asked_close(&a);
     }
     return code;
 }

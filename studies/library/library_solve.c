@@ -1,0 +1,146 @@
+/* library_solve.c: implements solving of trotter.h: steps of one length, steps by tolerance, the reference. */
+#include <math.h>
+#include <string.h>
+
+#include "studies/library/library.h"
+#include "studies/measure/convergence.h"
+
+static size_t size(const TrotterSystem *s)
+{
+    return s->system->n * s->system->d;
+}
+
+/* Solves for past (history, n d): the exact solution at -h, -2 h, ... */
+static int find_past(const System *s, double h, size_t history, double *past)
+{
+    double agreement, *t = memory_new(history, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
+    int code = reference_solve(s, t, history, past, &agreement);
+    memory_free(t);
+    return code;
+}
+
+/* Makes a stepper that stands at the initial state. */
+static int begin(const TrotterScheme *scheme, const System *s, double h, Stepper **st)
+{
+    if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
+    TRY(stepper_new(scheme->frozen, s, st));
+    size_t history = (size_t)stepper_history(*st);
+    double *past = memory_new(history, s->n * s->d * sizeof *past);
+    int code = history && !past ? ERR_MEMORY : 0;
+    if (code == 0 && history) code = find_past(s, h, history, past);
+    if (code == 0) code = stepper_begin(*st, 0, h, s->initial, START_GIVEN, past);
+    memory_free(past);
+    if (code != 0) stepper_free(*st);
+    return code;
+}
+
+int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
+                  double *y)
+{
+    Stepper *st;
+    GIVEN(s, on, y);
+    TRY(begin(s, on->system, h, &st));
+    int code = 0;
+    for (size_t i = 0; i < steps && code == 0; i++) code = stepper_step(st);
+    if (code == 0) memcpy(y, stepper_state(st), size(on) * sizeof *y);
+    stepper_free(st);
+    return code;
+}
+
+int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
+                       double *y, TrotterRun *run)
+{
+    Stepper *st;
+    GIVEN(run);
+    *run = (TrotterRun){.outcome = ""};
+    GIVEN(s, on, y);
+    TRY(begin(s, on->system, h, &st));
+    size_t N = size(on);
+    int code = 0;
+    memcpy(y, on->system->initial, N * sizeof *y);
+    for (; run->steps < steps && (code = stepper_step(st)) == 0; run->steps++)
+        memcpy(y + (run->steps + 1) * N, stepper_state(st), N * sizeof *y);
+    run->outcome = code == 0 ? adapt_outcome(ADAPT_DONE) : "not finite";
+    run->t = (double)run->steps * h;
+    run->evaluations = stepper_evals(st);
+    for (size_t i = (run->steps + 1) * N; i < (steps + 1) * N; i++) y[i] = NAN;
+    stepper_free(st);
+    return code == ERR_NUMERIC ? 0 : code;
+}
+
+/* ---- by tolerance -------------------------------------------------------------------------------- */
+
+enum { STEPS = 10000000 };
+
+static int check_times(size_t times, const double *t)
+{
+    for (size_t i = 0; i < times; i++)
+        if (!(t[i] > (i ? t[i - 1] : 0)) || !isfinite(t[i]))
+            return error_set(ERR_MISUSE, "expected times above 0 that rise, not %g", t[i]);
+    return times ? 0 : error_set(ERR_MISUSE, "expected a time");
+}
+
+/* Runs with dense output where there are several times; y (times, N) out. */
+static int adapt(const Table *t, const System *s, AdaptOptions *o, double *y, TrotterRun *run)
+{
+    AdaptRun r;
+    Embedded e;
+    Dense dense = {0};
+    size_t N = s->n * s->d;
+    double *end = memory_new(N, sizeof *end);
+    int code = end ? theory_embedded(t, CONVERGENCE_TREES, &e) : ERR_MEMORY;
+    if (code == 0) o->estimate_order = e.estimate_order < 0 ? 0 : e.estimate_order;
+    if (code == 0 && o->times > 1) code = dense_find(t, &dense);
+    if (code == 0 && o->times > 1 && dense.order == 0)
+        code =
+            error_set(ERR_INPUT, "%s has no values between steps: ask for one time alone", t->name);
+    if (dense.order) o->dense = &dense;
+    if (code == 0) code = adapt_run(t, s, o, end, &r);
+    if (code == 0) {
+        *run = (TrotterRun){adapt_outcome(r.outcome), r.t, r.steps, r.rejected, r.evals};
+        for (size_t i = 0; i < o->times; i++)
+            for (size_t k = 0; k < N && o->at[i] > r.t; k++) y[i * N + k] = NAN;
+        if (r.outcome == ADAPT_DONE) memcpy(y + (o->times - 1) * N, end, N * sizeof *y);
+    }
+    dense_free(&dense);
+    memory_free(end);
+    return code;
+}
+
+int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, double absolute,
+                           double relative, size_t times, const double *t, double *y,
+                           TrotterRun *run)
+{
+    GIVEN(run);
+    *run = (TrotterRun){.outcome = ""};
+    GIVEN(s, on, t, y);
+    TRY(check_times(times, t));
+    AdaptOptions o = {.absolute = absolute,
+                      .relative = relative,
+                      .t_end = t[times - 1],
+                      .most = STEPS,
+                      .times = times,
+                      .at = t,
+                      .states = y};
+    return adapt(s->table, on->system, &o, y, run);
+}
+
+/* ---- the reference ------------------------------------------------------------------------------- */
+
+int trotter_references(const TrotterSystem *s, size_t count, const double *t, double *y,
+                       double *agreement)
+{
+    double own;
+    GIVEN(s);
+    if (count) GIVEN(t, y);
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(t[i])) return error_set(ERR_MISUSE, "a time of %g", t[i]);
+    return reference_solve(s->system, t, count, y, agreement ? agreement : &own);
+}
+
+int trotter_reference(const TrotterSystem *s, double t, double *y)
+{
+    return trotter_references(s, 1, &t, y, NULL);
+}

@@ -1,0 +1,529 @@
+"""Schemes, systems of differential equations, solving, convergence, work and precision."""
+
+import re
+from ctypes import byref, c_double, c_void_p
+from fractions import Fraction
+from math import ceil, log2, nan, prod, sqrt
+from typing import Callable, NamedTuple, Union
+
+from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, np,
+                      shaped, table, take_rows, take_text, text_bytes, whole)
+from .pictures import Curve, Picture
+
+SchemeLike = Union["Scheme", str, None]
+SystemLike = Union["System", str]
+
+# ---- schemes --------------------------------------------------------------------------------------
+
+
+class Scheme(Handle):
+    """An integrator: its name, as trotter.schemes() lists them (and looped:2, strang-marchuk:heun, ...); a text in the
+    language of schemes, several lines; or a Butcher tableau. name: which of a text's several.
+
+    Error: no such scheme, with the nearest name; a mistake in a text, with line and column."""
+    _free = staticmethod(c.scheme_free)
+
+    def __init__(self, scheme: str, name: str = None):
+        self._at = c_void_p()
+        text = text_bytes(scheme)
+        if b"\n" in text or b"=" in text or text.lstrip().startswith(b"{"):
+            c.scheme_read(text, None if name is None else text_bytes(name), byref(self._at))
+        else:
+            c.scheme_find(text, byref(self._at))
+
+    @property
+    def name(self) -> str:
+        return c.scheme_name(self._at).decode()
+
+    @property
+    def text(self) -> str:
+        """A text that reads back as the same scheme."""
+        return take_text(c.scheme_print, self._at)
+
+    def __repr__(self):
+        return "trotter.Scheme(%r)" % self.name
+
+
+def as_scheme(s: SchemeLike) -> Scheme:
+    return s if isinstance(s, Scheme) else Scheme(s)
+
+
+def _several(schemes):
+    """One scheme or a list of them, as a list of Scheme."""
+    return [as_scheme(s) for s in ([schemes] if isinstance(schemes, (Scheme, str)) else schemes)]
+
+
+def schemes() -> list:
+    """Names of the built-in schemes."""
+    return take_text(c.scheme_names).split()
+
+
+class Theory(NamedTuple):
+    order: int          # exact: the local error is O(h^(order + 1))
+    at_least: bool      # order is a lower bound
+    zero_stable: bool
+    decoder: bool       # it reads C too
+    error_norm: float   # root of the sum of squares of the leading error terms
+    evaluations: int    # of F, G and C together, a step
+
+
+def order(scheme: SchemeLike) -> Theory:
+    """The exact order, by rooted trees, and what else theory tells."""
+    t, s = _Theory(), as_scheme(scheme)
+    c.scheme_theory(s._at, byref(t))
+    return Theory(t.order, bool(t.at_least), bool(t.zero_stable), bool(t.decoder), t.error_norm, t.evaluations)
+
+
+def _number(text, value):
+    """A text's Fraction, or where the scheme has decimals the double."""
+    return value if re.search("[.e]", text) else Fraction(text)
+
+
+def _latex_number(x):
+    """Sign, and size without a factor 1."""
+    size = abs(x)
+    if isinstance(x, Fraction):
+        text = "" if size == 1 else str(size) if size.denominator == 1 else r"\tfrac{%d}{%d}" % (size.numerator, size.denominator)
+    else:
+        text = re.sub(r"e([-+]\d+)", lambda m: r"\cdot 10^{%d}" % int(m[1]), "%.6g" % size)
+    return "-" if x < 0 else "+", text
+
+
+class Term(NamedTuple):
+    degree: int                            # power of h
+    name: str                              # "F''(F,G)", "[F,[F,G]]"
+    coefficient: Union[Fraction, float]    # float where the scheme has decimals or roots
+
+    def _repr_latex_(self):
+        sign, size = _latex_number(self.coefficient)
+        return "$%sh^{%d}\\,%s\\,%s$" % (sign.strip("+"), self.degree, size, self.name)
+
+
+# The bases by their names: number in trotter.h, what is expanded, and by which power of h it was divided.
+_BASES = {"trees": (0, "y_1 - y(t + h)", 0), "brackets": (1, r"\tfrac{1}{h}\log\Phi_h - (F + G)", 1),
+          "field": (2, "y_1 - y(t + h)", 0), "modified": (3, r"\tfrac{1}{h}\log\Phi_h", 1)}
+
+
+class Terms(list):
+    """A list of Term; in Jupyter a formula."""
+
+    def __init__(self, terms, left, less):
+        super().__init__(terms)
+        self.left, self.less = left, less
+
+    def __str__(self):
+        return "\n".join("h^%d %s %s" % (t.degree, t.coefficient, t.name) for t in self)
+
+    def _repr_latex_(self):
+        lines = []
+        for degree in sorted({t.degree for t in self}):
+            terms = [" ".join((*_latex_number(t.coefficient), t.name)) for t in self if t.degree == degree]
+            rows = [" ".join(terms[i:i + 6]) for i in range(0, len(terms), 6)]
+            power = degree - self.less
+            lines.append("&{}+%s\\bigl(%s\\bigr)" % ("h^{%d}" % power if power else "", r"\\ &\qquad{}".join(rows).lstrip("+ ")))
+        return "$$\\begin{aligned}%s ={}%s + \\cdots\\end{aligned}$$" % (self.left, r"\\ ".join(lines or ["& 0"]).replace("&{}+", "& ", 1))
+
+
+def expand(scheme: SchemeLike, degree: int = 0, basis: str = "trees") -> Terms:
+    """The non-zero terms of a step's error, numerical - exact, up to h^degree; 0: the leading ones.
+
+    basis: "trees", elementary differentials of F and G; "field", those of H = F + G, for schemes whose stages are all H;
+    "brackets", of log(step)/h - (F + G), for splittings by exact flows; "modified", log(step)/h, the field whose exact
+    flow the step is, with h^(degree - 1). Source: Hairer, Lubich, Wanner 2006, chapters III and IX."""
+    if basis not in _BASES:
+        raise ValueError("basis %r: expected trees, field, brackets or modified" % (basis,))
+    s, (number, left, less) = as_scheme(scheme), _BASES[basis]
+    row = lambda t: Term(t.degree, t.name.decode(), _number(t.coefficient.decode(), t.value))
+    return Terms(take_rows(c.scheme_expand, _Term, row, s._at, number, degree), left, less)
+
+
+class Condition(NamedTuple):
+    order: int
+    condition: str      # "sum b_i c_i a_ij c_j", c_i = sum of a_ij
+    right: Fraction     # what it should be, 1/gamma
+    left: Union[Fraction, float]    # what it is for the scheme
+    holds: bool         # within the rounding of decimals
+
+    def _latex(self):
+        sums = re.sub(r"\^(\d+)", r"^{\1}", re.sub(r"_(\w+)", r"_{\1}", self.condition.replace("sum", r"\sum")))
+        sign, size = _latex_number(self.left)
+        met = r"\checkmark" if self.holds else r"\text{not met: }%s%s" % (sign.strip("+"), size or "1")
+        return "%s &= %s && %s" % (sums, _latex_number(self.right)[1] or "1", met)
+
+
+class Conditions(list):
+    """A list of Condition; in Jupyter formulas."""
+
+    def __str__(self):
+        return "\n".join("%s = %s%s" % (x.condition, x.right, "" if x.holds else ", not met: %s" % x.left) for x in self)
+
+    def _repr_latex_(self):
+        return "$$\\begin{aligned}%s\\end{aligned}$$" % r"\\ ".join(x._latex() for x in self)
+
+
+def conditions(scheme: SchemeLike, degree: int) -> Conditions:
+    """The order conditions up to an order, one a rooted tree, of a one-step scheme whose stages are all H = F + G.
+
+    Error: another scheme. Source: Hairer, Norsett, Wanner 1993, theorem II.2.13."""
+    s = as_scheme(scheme)
+    row = lambda x: Condition(x.order, x.condition.decode(), Fraction(x.right.decode()),
+                              _number(x.left.decode(), float(Fraction(x.left.decode()))), bool(x.holds))
+    return Conditions(take_rows(c.scheme_conditions, _Condition, row, s._at, whole(degree, "an order of")))
+
+
+# ---- stability ------------------------------------------------------------------------------------
+
+
+class Stability(NamedTuple):
+    real: float         # end of the stability interval on the negative real axis, <= 0
+    imaginary: float    # and on the positive imaginary axis
+
+
+def stability(scheme: SchemeLike) -> Stability:
+    """Ends of the stability intervals of y' = lambda y in h lambda, F and G with half of lambda each; may be inf."""
+    s, real, imaginary = as_scheme(scheme), c_double(), c_double()
+    c.scheme_stability(s._at, byref(real), byref(imaginary))
+    return Stability(real.value, imaginary.value)
+
+
+def amplification(scheme: SchemeLike, z):
+    """The largest amplification factor |R(z)| at h lambda = z: complex numbers of any shape in, that shape out."""
+    s = as_scheme(scheme)
+    if np:
+        z = np.asarray(z, np.complex128)
+        flat, shape = doubles(z.ravel().view(np.float64))[0], z.shape
+    else:
+        listed = z if isinstance(z, (list, tuple)) else [z]
+        flat, shape = doubles([part for v in listed for part in (complex(v).real, complex(v).imag)])[0], (len(listed),)
+        shape = shape if listed is z else ()
+    out = (c_double * prod(shape))()
+    c.scheme_amplification(s._at, prod(shape), flat, out)
+    return shaped(out, shape)
+
+
+def region(schemes, re=(-7.0, 3.3), im=(-4.0, 4.0), points: int = 241) -> Picture:
+    """A picture of the stability regions |R(z)| <= 1 in a window of z = h lambda; that of one scheme is shaded."""
+    several, curves, shade = _several(schemes), [], []
+    for look, s in enumerate(several):
+        lines = {}
+        take = LinePoint(lambda _, line, x, y, lines=lines: lines.setdefault(line, []).append((x, y)))
+        c.scheme_region(s._at, doubles(re)[0], doubles(im)[0], whole(points, "points"), take, None)
+        gap = [(nan, nan)]
+        xs, ys = zip(*(sum((line + gap for line in lines.values()), []) or gap))
+        curves.append(Curve(s.name, xs, ys, look))
+    if len(several) == 1:
+        shade = _inside(several[0], re, im, points)
+    far = 10 * max(map(abs, (*re, *im)))
+    axes = [Curve("", (-far, far), (0, 0), guide=True), Curve("", (0, 0), (-far, far), guide=True)]
+    return Picture("Stability region |R(z)| ≤ 1", "Re z,  z = hλ", "Im z", axes + curves, equal=True, window=(re, im), shade=shade)
+
+
+def _inside(s, re, im, points):
+    """Rectangles (x0, x1, y0, y1) that cover the region, a row of the grid each."""
+    dx, dy = ((b - a) / points for a, b in (re, im))
+    out = []
+    for j in range(points):
+        y, begun = im[0] + j * dy, None
+        row = amplification(s, [complex(re[0] + (i + .5) * dx, y + dy / 2) for i in range(points)])
+        for i, inside in enumerate([*(v <= 1 + 1e-12 for v in row), False]):
+            if inside and begun is None:
+                begun = i
+            elif not inside and begun is not None:
+                out.append((re[0] + begun * dx, re[0] + i * dx, y, y + dy))
+                begun = None
+    return out
+
+
+# ---- systems --------------------------------------------------------------------------------------
+
+
+class System(Handle):
+    """y' = F(t, y) + G(t, y): its name, as trotter.systems() lists them; a text in the language of system files, several
+    lines; or one's own functions, of which one may be left out:
+
+        System(F=f, initial=[1, 0], t_end=10)     f(t, y) gives dy/dt, an array of y's shape, that of `initial`
+
+    With NumPy y is an array, else a list. Schemes of one field take F + G; splittings need both. particles, dimension:
+    0 for the system's own; seed: of its numbers. t_end: where studies end. An exception in a function is raised again."""
+    _free = staticmethod(c.system_free)
+
+    def __init__(self, system: str = None, particles: int = 0, dimension: int = 0, seed: int = 1, F: Callable = None,
+                 G: Callable = None, initial=None, t_end: float = None):
+        self._at, self._failed, self.own = c_void_p(), [], system is None
+        if self.own:
+            if not (callable(F) or callable(G)) or initial is None:
+                raise TypeError("a System needs a name, a text, or functions F or G and an initial state")
+            self._make(F, G, initial)
+        else:
+            text = text_bytes(system)
+            sizes = whole(particles, "particles"), whole(dimension, "coordinates"), whole(seed, "a seed of")
+            (c.system_parse if b"\n" in text else c.system_find)(text, *sizes, byref(self._at))
+            self.shape = c.system_particles(self._at), c.system_dimension(self._at)
+        self.name = "own system" if self.own or "\n" in system else system
+        self.t_end = float(t_end or c.system_end(self._at))
+
+    def _make(self, F, G, initial):
+        y, shape = doubles(initial)
+        self.shape = shape or (1,)
+        n, d = self.shape if len(self.shape) == 2 else (1, prod(self.shape))
+        self._fields = [callback(f, self.shape, name, self._failed) if f else Field() for f, name in ((F, "F"), (G, "G"))]
+        c.system_make(n, d, y, *self._fields, None, byref(self._at))
+
+    def _call(self, call, *arguments):
+        """Calls; what a function of one's own raised is raised again."""
+        self._failed.clear()
+        try:
+            call(*arguments)
+        except Error as refused:
+            raise (self._failed[0] if self._failed else refused) from None
+        if self._failed:
+            raise self._failed[0]
+
+    @property
+    def initial(self):
+        """The state at time 0, of shape .shape: (n, d), n particles of d coordinates, or that of one's own."""
+        at = c.system_initial(self._at)
+        return shaped((c_double * prod(self.shape))(*at[:prod(self.shape)]), self.shape)
+
+
+def systems() -> list:
+    """Names of the built-in systems."""
+    return take_text(c.system_names).split()
+
+
+def as_system(s: SystemLike) -> System:
+    if callable(s):
+        raise TypeError("a function of one's own is System(F=%s, initial=...)" % getattr(s, "__name__", "f"))
+    return s if isinstance(s, System) else System(s)
+
+
+def reference(system: SystemLike, t):
+    """The exact state at a time t, of the system's shape, to about 1e-13; of a list of times an array (times, ...).
+
+    Source: Prince, Dormand 1981, checked by Gragg's extrapolation. Error: it cannot be found."""
+    on = as_system(system)
+    at, shape = doubles(t)
+    y = (c_double * (len(at) * prod(on.shape)))()
+    on._call(c.references, on._at, len(at), at, y, None)
+    return shaped(y, shape + tuple(on.shape))
+
+
+# ---- solving --------------------------------------------------------------------------------------
+
+
+class Solution:
+    """States of a run: t (k), y (k, ...) with the system's shape, also by `t, y = solution`; it ends early where .outcome
+    is not "done". .steps, .rejected, .evaluations (of F and G together); .final, the last state."""
+
+    def __init__(self, scheme, system, t, y, run):
+        self.scheme, self.system = scheme, system
+        self.outcome, self.steps, self.rejected, self.evaluations = run.outcome.decode(), run.steps, run.rejected, run.evaluations
+        self._flat, self.t, self.y = y, shaped(t, (len(t),)), shaped(y, (len(t), *system.shape))
+        self.final, self._error = self.y[-1], None
+
+    def __iter__(self):
+        return iter((self.t, self.y))
+
+    def __repr__(self):
+        return "trotter.Solution(%s on %s: t = %g, %d steps, %s)" % (
+            self.scheme.name, self.system.name, self.t[-1], self.steps, self.outcome)
+
+    @property
+    def error(self):
+        """(k): RMS over coordinates of y - reference at each time."""
+        if self._error is None:
+            exact, N = doubles(reference(self.system, self.t))[0], prod(self.system.shape)
+            square = [(a - b) ** 2 for a, b in zip(self._flat, exact)]
+            self._error = doubles([sqrt(sum(square[k * N:(k + 1) * N]) / N) for k in range(len(self.t))])[0]
+        return shaped(self._error, (len(self.t),))
+
+    def coordinate(self, i: int):
+        """(k): coordinate i of the state, counted row by row from 0."""
+        N = prod(self.system.shape)
+        return self._flat[whole(i, "coordinate") % N::N]
+
+    def picture(self, coordinates=None) -> Picture:
+        """The coordinates over time; None: the first six."""
+        chosen = range(min(6, prod(self.system.shape))) if coordinates is None else coordinates
+        curves = [Curve("y%d" % (i + 1), self.t, self.coordinate(i), look) for look, i in enumerate(chosen)]
+        return Picture("%s: %s" % (self.system.name, self.scheme.name), "time t", "y", curves)
+
+    def phase(self, i: int = 0, j: int = 1) -> Picture:
+        """The path of two coordinates."""
+        curve = Curve(self.scheme.name, self.coordinate(i), self.coordinate(j))
+        return Picture("Phase portrait: " + self.system.name, "y%d" % (i + 1), "y%d" % (j + 1), [curve])
+
+    def _repr_svg_(self):
+        return self.picture().svg()
+
+
+def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = None, t_end: float = None,
+          tolerance: Union[float, tuple] = None, times: Union[int, list] = 200) -> Solution:
+    """Solves from time 0 on.
+
+    With steps of one length: any two of h, steps and t_end (default: the system's end, 200 steps; h is shortened so that
+    steps end there); states at all of them. A multistep scheme takes its past from the reference.
+    By tolerance, one number or (absolute, relative), for schemes with an estimate of their error: states at `times`
+    equal times up to t_end, or at a list of times, rising. Error: a scheme without estimate, or without dense output
+    where there are several times. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
+    s, on, run = as_scheme(scheme), as_system(system), _Run()
+    N, end = prod(on.shape), on.t_end if t_end is None else t_end
+    if None not in (h, steps, t_end) or (tolerance is not None and (h, steps) != (None, None)):
+        raise ValueError("expected a tolerance, or at most two of h, steps and t_end")
+    if tolerance is not None:
+        t = doubles(times if hasattr(times, "__len__") else [end * (k + 1) / times for k in range(whole(times, "times"))])[0]
+        both = tolerance if hasattr(tolerance, "__len__") else (tolerance, tolerance)
+        y = (c_double * (len(t) * N))()
+        on._call(c.solve_adaptive, s._at, on._at, *both, len(t), t, y, byref(run))
+        reached = sum(x <= run.t for x in t)
+        t, y = [0.0, *t[:reached]], doubles(on.initial)[0][:] + y[:reached * N]
+    else:
+        if steps is None and h is not None:
+            if not h or end / h <= 0:
+                raise ValueError("steps of h = %g do not come to t = %g" % (h, end))
+            steps, h = ceil(end / h * (1 - 1e-12)), None
+        steps = 200 if steps is None else whole(steps, "steps")
+        h = end / max(1, steps) if h is None else h
+        y = (c_double * ((steps + 1) * N))()
+        on._call(c.solve_path, s._at, on._at, h, steps, y, byref(run))
+        t, y = [k * h for k in range(run.steps + 1)], y[:(run.steps + 1) * N]
+    return Solution(s, on, doubles(t)[0], doubles(y)[0], run)
+
+
+# ---- convergence, work and precision ----------------------------------------------------------------
+
+
+class Order(NamedTuple):
+    scheme: str
+    slope: float        # the measured order, with its 95 % interval
+    low: float
+    high: float
+    constant: float     # error ~ constant h^expected
+    expected: int       # the exact order
+    verdict: str        # agree, higher, disagree, diverges, floor, unstable, inconsistent
+    points: object      # table: h, error, steps, evaluations; coarsest first
+
+    def picture(self) -> Picture:
+        return _errors([self], "h", "step h")
+
+    def _repr_svg_(self):
+        return self.picture().svg()
+
+
+def _errors(studies, by, words):
+    """The picture of the errors of several Order, with guides of the exact orders where it is by h."""
+    curves = []
+    for look, o in enumerate(studies):
+        x = [getattr(p, by) for p in o.points]
+        curves.append(Curve(o.scheme, x, [p.error for p in o.points], look, marks=True))
+        if by == "h" and o.constant > 0:
+            guide = Curve("order %d" % o.expected, x, [o.constant * h ** o.expected for h in x], guide=True)
+            curves.insert(0, guide)
+    return Picture("Error of schemes", words, "RMS error at the end", curves, log=True)
+
+
+def measure(scheme: SchemeLike, system: SystemLike = "attention", t_end: float = 0, h: float = 0, halvings: int = 6) -> Order:
+    """Measures the order over steps h, h/2, ..., halvings >= 4 times; 0: the system's own end and step."""
+    s, on, o = as_scheme(scheme), as_system(system), _Order()
+    end = t_end or (on.t_end if on.own else 0)
+    on._call(c.measure, s._at, on._at, end, h or (end / 4 if on.own else 0), halvings, byref(o))
+    try:
+        rows = [(p.h, p.error, p.steps, p.evaluations) for p in o.point[:o.count]]
+    finally:
+        c.free(o.point)
+    points = table([("h", "f8"), ("error", "f8"), ("steps", "i8"), ("evaluations", "i8")], rows)
+    return Order(s.name, o.slope, o.low, o.high, o.constant, o.expected, o.verdict.decode(), points)
+
+
+class Convergence(list):
+    """A list of Order, one a scheme; print() gives the table of lectures, Jupyter shows the picture."""
+
+    @property
+    def table(self):
+        """A row a scheme and step: scheme, h, error, rate = log2 of the error before over it, evaluations."""
+        rows = []
+        for o in self:
+            last = nan
+            for p in o.points:
+                rate = log2(last / p.error) if last > 0 and p.error > 0 and last < float("inf") > p.error else nan
+                rows.append((o.scheme, p.h, p.error, rate, p.evaluations))
+                last = p.error
+        return table([("scheme", "U64"), ("h", "f8"), ("error", "f8"), ("rate", "f8"), ("evaluations", "i8")], rows)
+
+    def _cells(self, say):
+        """The table's texts, row by row, the head first; say: the text of an error."""
+        cells = {(r.scheme, r.h): (say(r.error), "" if r.rate != r.rate else "%.2f" % r.rate) for r in self.table}
+        steps = sorted({h for _, h in cells}, reverse=True)
+        rows = [["%.5g" % h] + [w for o in self for w in cells.get((o.scheme, h), ("", ""))] for h in steps]
+        return [["h"] + [w for o in self for w in (o.scheme, "rate")], *rows]
+
+    def __str__(self):
+        cells = self._cells("{:.3e}".format)
+        wide = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+        return "\n".join("  ".join(x.rjust(w) for x, w in zip(row, wide)).rstrip() for row in cells)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """The table as a tabular, with booktabs."""
+        say = lambda error: re.sub(r"e([-+]\d+)", lambda m: r" \cdot 10^{%d}$" % int(m[1]), "$%.3e" % error)
+        head, *rows = [" & ".join(row) + r" \\" for row in self._cells(say)]
+        return "\n".join([r"\begin{tabular}{r%s}" % ("rr" * len(self)), r"\toprule", head.replace("_", r"\_"), r"\midrule",
+                          *rows, r"\bottomrule", r"\end{tabular}"])
+
+    def picture(self) -> Picture:
+        return _errors(self, "h", "step h")
+
+    def work(self) -> Picture:
+        """Errors against evaluations of F and G."""
+        return _errors(self, "evaluations", "evaluations of F and G")
+
+    def _repr_svg_(self):
+        return self.picture().svg()
+
+
+def convergence(schemes, system: SystemLike, t_end: float = 0, h: float = 0, halvings: int = 6) -> Convergence:
+    """Measures the order of several schemes, as measure() does."""
+    on = as_system(system)
+    return Convergence(measure(s, on, t_end, h, halvings) for s in _several(schemes))
+
+
+class WorkPrecision(list):
+    """Runs by tolerance, a pair (scheme, rows) a scheme; .table has them all, Jupyter shows the picture."""
+
+    def __repr__(self):
+        return "\n".join("%-20s %8.1e  error %.2e  %6d evaluations  %s" % (*r[:3], *r[5:]) for _, rows in self for r in rows)
+
+    FIELDS = [("scheme", "U64"), ("tolerance", "f8"), ("error", "f8"), ("steps", "i8"), ("rejected", "i8"),
+              ("evaluations", "i8"), ("outcome", "U16")]
+
+    @property
+    def table(self):
+        """A row a scheme and tolerance; error: RMS over coordinates at t_end."""
+        return table(self.FIELDS, [row for _, rows in self for row in rows])
+
+    def picture(self) -> Picture:
+        curves = [Curve(name, [r[5] for r in rows], [r[2] for r in rows], look, marks=True)
+                  for look, (name, rows) in enumerate(self)]
+        return Picture("Work and precision", "evaluations of F and G", "RMS error at the end", curves, log=True)
+
+    def _repr_svg_(self):
+        return self.picture().svg()
+
+
+def work_precision(schemes, system: SystemLike, tolerances=(1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9),
+                   t_end: float = None) -> WorkPrecision:
+    """Runs schemes with an estimate of their error by these tolerances, absolute and relative in one, up to t_end."""
+    on = as_system(system)
+    end = on.t_end if t_end is None else t_end
+    exact = doubles(reference(on, end))[0]
+    out = WorkPrecision()
+    for s in _several(schemes):
+        rows = []
+        for tolerance in tolerances:
+            run = solve(s, on, tolerance=tolerance, times=[end])
+            last = doubles(run.final)[0]
+            off = sqrt(sum((a - b) ** 2 for a, b in zip(last, exact)) / len(exact)) if run.outcome == "done" else nan
+            rows.append((s.name, tolerance, off, run.steps, run.rejected, run.evaluations, run.outcome))
+        out.append((s.name, rows))
+    return out

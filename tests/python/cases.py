@@ -1,0 +1,165 @@
+"""What the module computes, beside closed forms, the program's own numbers and its own C functions. `python3 cases.py
+DIRECTORY-WITH-CSV bare` runs the same without NumPy."""
+import csv
+import math
+import os
+import re
+import sys
+import xml.etree.ElementTree
+from fractions import Fraction
+
+if "bare" in sys.argv:
+    sys.modules["numpy"] = None
+import trotter
+from trotter.library import np
+
+assert (np is None) == ("bare" in sys.argv)
+
+
+def near(a, b, within=1e-12):
+    return abs(a - b) <= within * (1 + abs(b))
+
+
+def raises(f, *a, **k):
+    try:
+        f(*a, **k)
+    except BaseException as e:
+        return type(e).__name__, str(e)
+    raise AssertionError("not refused: %r %r" % (a, k))
+
+
+def rows(name):
+    with open(os.path.join(sys.argv[1], name)) as f:
+        return list(csv.DictReader(f))
+
+
+def picture(p, curves):
+    """Its SVG is XML, has this many lines, and no number in it is nan."""
+    text = p.svg()
+    xml.etree.ElementTree.fromstring(text)
+    assert text.count('stroke-width="2"') >= curves and "nan" not in text, text
+    return text
+
+
+decay = trotter.System(F=lambda t, y: [-y[0], -2 * y[1]], initial=[1, 1], t_end=2)
+pendulum = trotter.System(F=lambda t, y: [0, -math.sin(y[0])], G=lambda t, y: [y[1], 0], initial=[1, 0])
+
+
+def solving():
+    s = trotter.solve("rk4", decay, h=0.5)
+    t, y = s
+    R = lambda z: 1 + z + z * z / 2 + z ** 3 / 6 + z ** 4 / 24
+    assert [float(x) for x in t] == [0, 0.5, 1, 1.5, 2] and s.steps == 4 and s.outcome == "done"
+    assert all(near(y[k][i], R(-0.5 * (i + 1)) ** k) for k in range(5) for i in range(2))
+    assert all(near(e, math.sqrt(sum((y[k][i] - math.exp(-(i + 1) * t[k])) ** 2 for i in range(2)) / 2)) for k, e in enumerate(s.error))
+    assert len(trotter.solve("rk4", decay).t) == 201 and trotter.solve("rk4", decay, steps=4).t[1] == 0.5 and len(trotter.solve("rk4", decay, t_end=1, h=0.3).t) == 5
+    one = trotter.System(G=lambda t, y: [-v for v in y], initial=[1])
+    f = trotter.System(F=lambda t, y: [-v for v in y], initial=[1])
+    zero = trotter.System(F=lambda t, y: [-v for v in y], G=lambda t, y: [0 * v for v in y], initial=[1])
+    ends = [trotter.solve("rk4", u, t_end=1, h=0.25).final[0] for u in (one, f, zero)]
+    assert ends == [ends[0]] * 3 and near(ends[0], R(-0.25) ** 4)
+    burst = trotter.solve("euler", trotter.System(F=lambda t, y: [1e80 * float(y[0])], initial=[1]), h=1, t_end=9)
+    assert burst.outcome == "not finite" and burst.steps == len(burst.t) - 1 < 9 and "not finite" in repr(burst)
+    grid = trotter.solve("heun", "kepler", h=0.1, steps=3)
+    assert len(grid.y[0]) == 4 and len(grid.y[0][0]) == 4 and (not np or grid.y.shape == (4, 4, 4))
+    back = trotter.solve("rk4", decay, h=-0.1, t_end=-1)
+    assert back.t[-1] == -1 and back.steps == 10 and abs(back.final[0] - math.e) < 1e-5 and len(trotter.solve("rk4", decay, steps=0).t) == 1
+    assert near(trotter.reference(decay, 1)[1], math.exp(-2)) and near(trotter.reference(decay, [1, 2])[1][0], math.exp(-2))
+
+
+def by_tolerance():
+    """The run is that of `trotter solve`."""
+    own, (run,) = rows("solution.csv"), rows("solve.csv")
+    s = trotter.solve("dormand-prince", "arenstorf", tolerance=1e-7, times=20)
+    assert (s.steps, s.rejected, s.evaluations) == tuple(int(run[k]) for k in ("steps", "rejected", "evals"))
+    own = [r for r in own if r["scheme"] == "dormand-prince"]
+    assert len(own) == len(s.t) == 21 and all(near(s.y[k][0][i], float(r["y%d" % (i + 1)]), 1e-9) for k, r in enumerate(own) for i in range(4))
+    assert near(s.error[-1], float(run["error"]), 1e-9)
+    assert s.steps < trotter.solve("dormand-prince", "arenstorf", tolerance=(1e-9, 1e-9), times=[17.0]).steps
+    assert "estimate" in raises(trotter.solve, "rk4", decay, tolerance=1e-3)[1]
+    assert "rise" in raises(trotter.solve, "dormand-prince", decay, tolerance=1e-3, times=[2, 1])[1]
+
+
+def theory():
+    terms = trotter.expand("heun", basis="field")
+    assert terms == [(3, "H''(H,H)", Fraction(1, 12)), (3, "H'H'H", Fraction(-1, 6))] and isinstance(terms[0].coefficient, Fraction)
+    assert r"h^{3}\bigl(\tfrac{1}{12} H''(H,H) - \tfrac{1}{6} H'H'H\bigr)" in terms._repr_latex_()
+    assert trotter.expand("strang-marchuk", 3, "brackets") == [(3, "[F,[F,G]]", Fraction(1, 12)), (3, "[[F,G],G]", Fraction(-1, 24))]
+    assert [t.name for t in trotter.expand("euler", 2, "modified")][-1] == "G'G" and "h^{0}" not in trotter.expand("euler", 2, "modified")._repr_latex_()
+    told = [(int(r["order"]), r["condition"], Fraction(r["right"]), Fraction(r["left"]), r["holds"] == "yes") for r in rows("conditions.csv")]
+    mine = trotter.conditions("rk4", 5)
+    assert len(told) == 17 and mine == told and not mine[-1].holds and all(x.holds for x in mine[:8])
+    assert r"\sum b_{i} c_{i}^{2} &= \tfrac{1}{3} && \checkmark" in mine._repr_latex_()
+    assert "H" in raises(trotter.conditions, "strang-marchuk", 3)[1]
+    tableau = trotter.Scheme('{"name": "mid", "A": [[0], ["1/2"]], "b": [0, 1]}')
+    assert tableau.name == "mid" and trotter.order(tableau).order == 2
+    assert str(terms) == "h^3 1/12 H''(H,H)\nh^3 -1/6 H'H'H" and "sum b_i c_i^2 = 1/3, not met: 1/2" in str(trotter.conditions("heun", 3))
+    assert "rk4" in trotter.schemes() and "kepler" in trotter.systems()
+    assert all(trotter.order(s).order >= 0 for s in trotter.schemes()[:5])
+
+
+def stable():
+    p = trotter.region("rk4")
+    line = next(c for c in p.curves if c.label == "rk4")
+    edge = [complex(x, y) for x, y in zip(line.x, line.y) if x == x]
+    assert len(edge) > 200 and all(abs(r - 1) < 2e-3 for r in trotter.amplification("rk4", edge))
+    area = sum((b - a) * (d - c) for a, b, c, d in p.shade)
+    cells = [complex(-4 + (i + .5) / 50, (j + .5) / 50) for i in range(225) for j in range(160)]
+    assert near(area, 2 * sum(r <= 1 for r in trotter.amplification("rk4", cells)) / 2500, 0.01), area
+    picture(p, 1), picture(trotter.region(["euler", "implicit-midpoint"], points=41), 2)
+    assert trotter.amplification("rk4", -1) == 0.37499999999999994 and "window" in raises(trotter.region, "rk4", re=(1, 0))[1]
+
+
+def converging():
+    study = trotter.convergence(["heun", "rk4"], pendulum, t_end=2, h=0.25)
+    for o, p in zip(study, (2, 4)):
+        mine = [r for r in study.table if r.scheme == o.scheme]
+        assert o.expected == p and o.verdict == "agree" and abs(mine[-1].rate - p) < 0.1 and math.isnan(mine[0].rate)
+        assert all(near(b.rate, math.log2(a.error / b.error)) for a, b in zip(mine, mine[1:]))
+    lines = str(study).split("\n")
+    assert lines[0].split() == ["h", "heun", "rate", "rk4", "rate"] and lines[2].split()[1] == "%.3e" % study.table[1].error
+    assert study.latex().count(r"\\") == len(lines) and r"\cdot 10^{-" in study.latex()
+    assert not np or (study.table.dtype.names == ("scheme", "h", "error", "rate", "evaluations") and study.table.h[0] == 0.25)
+    work = trotter.work_precision("dormand-prince", pendulum, [1e-4, 1e-6, 1e-8], 2)
+    errors, spent = [r.error for r in work.table], [r.evaluations for r in work.table]
+    assert all(b < a / 20 for a, b in zip(errors, errors[1:])) and spent == sorted(spent) and errors[2] < 1e-7
+    for p in (study.picture(), study.work(), work.picture(), study.work() + work.picture()):
+        picture(p, 1)
+    assert picture(study.work() + work.picture(), 3).count(">dormand-prince<") == 1
+
+
+def pictures():
+    evil = trotter.Picture("<b>", "x & y", "`id`", [trotter.Curve("<script>", [0, 1, float("nan"), 3], [0, 1, 2, float("inf")])])
+    text = picture(evil, 1)
+    assert "<script>" not in text and "&lt;script&gt;" in text and "x &amp; y" in text
+    up = trotter.Picture("", "x", "y", [trotter.Curve("a", [0, 1], [0, 1])])
+    x0, y0, x1, y1 = map(float, re.search('path d="M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)"', picture(up, 1)).groups())
+    assert x0 < x1 and y0 > y1
+    assert len({c.colour for c in (up + up + up).curves}) == 3
+    assert picture(trotter.solve("rk4", decay).picture(), 2) == trotter.solve("rk4", decay)._repr_svg_()
+    assert picture(trotter.Picture("one point", "x", "y", [trotter.Curve("a", [2], [2])], log=True), 1)
+    trotter.solve("rk4", "lorenz", h=0.01).phase(0, 2).save("lorenz.svg")
+    assert os.path.getsize("lorenz.svg") > 1000
+
+
+def refused():
+    assert raises(trotter.solve, "rk4", trotter.System(F=lambda t, y: 1 / 0, initial=[1.0]))[0] == "ZeroDivisionError"
+    assert raises(trotter.solve, "dormand-prince", trotter.System(F=lambda t, y: 1 / 0, initial=[1.0]), tolerance=1)[0] == "ZeroDivisionError"
+    assert raises(trotter.solve, "rk4", trotter.System(F=lambda t, y: sys.exit(3), initial=[1.0]))[0] == "SystemExit"
+    assert "F(t, y) gives shape" in raises(trotter.solve, "rk4", trotter.System(F=lambda t, y: [1], initial=[1, 2]))[1]
+    calls = []
+    late = trotter.System(F=lambda t, y: calls.append(t) or ([1.0] if t < 0.5 else 1 / 0), initial=[0.0])
+    assert raises(trotter.measure, "euler", late)[0] == "ZeroDivisionError"
+    assert sum(t >= 0.5 for t in calls) == 1  # not called again
+    assert near(trotter.solve("euler", late, h=0.1, t_end=0.4).final[0], 0.4)
+    assert "rk4" in raises(trotter.order, "rk44")[1] and "text:2:" in raises(trotter.Scheme, "scheme a\nk1 = F(y\n")[1]
+    assert raises(trotter.System)[0] == raises(trotter.order, None)[0] == "TypeError"
+    assert "System(F=<lambda>, initial" in raises(trotter.solve, "rk4", lambda t, y: y)[1]
+    for wrong in ({"h": -0.1}, {"h": 0}, {"h": 1, "steps": 2, "t_end": 3}, {"tolerance": 1e-3, "h": 1}):
+        assert raises(trotter.solve, "dormand-prince", decay, **wrong)[0] == "ValueError", wrong
+    assert raises(trotter.solve, "rk4", decay, steps=-1)[0] == "ValueError" and "modified" in raises(trotter.expand, "rk4", 4, "roots")[1]
+
+
+for case in (solving, by_tolerance, theory, stable, converging, pictures, refused):
+    case()
+    print(case.__name__)
