@@ -47,9 +47,14 @@ static const Option study_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
     {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+    {"columns", OPTION_TEXT, NULL, "A,B,...",
+     "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
+     "error,rate); with --summary those of its CSV"},
+    {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
+     "print the table alone, in this form (LaTeX: package booktabs)"},
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
+     "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
      "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
@@ -59,16 +64,42 @@ static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
+/* Shows people the columns of --columns; in the table of convergence behind h. */
+static int choose_columns(const Options *o, const ConvergenceStudy *u)
+{
+    char names[512];
+    const char *given = options_text(o, "columns");
+    int summary = options_flag(o, "summary");
+    if (!given) return 0;
+    snprintf(names, sizeof names, "%s%s", summary ? "" : "h,", given);
+    return sheet_choose(summary ? u->summary : u->rates, names);
+}
+
+/* Checks --columns before anything is measured. */
+static int check_columns(const Options *o)
+{
+    Sheet *s;
+    if (!options_text(o, "columns")) return 0;
+    TRY(sheet_new(options_flag(o, "summary") ? order_summary : order_cells, &s));
+    int code = sheet_choose(s, options_text(o, "columns"));
+    sheet_free(s);
+    return code;
+}
+
 static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
 {
     int summary = options_flag(o, "summary");
-    if (!options_flag(o, "csv")) {
+    TRY(choose_columns(o, u));
+    if (options_text(o, "format")) {
+        TRY(sheet_write(summary ? u->summary : u->rates, SHEET_PLAIN + options_choice(o, "format"),
+                        stdout));
+    } else if (!options_flag(o, "csv")) {
         choose_tell(u->system);
         printf("; error: RMS over coordinates %s\n"
                "order p means local error h^(p+1), global error h^p\n\n",
                u->options.local ? "after one step" : "at the end");
         if (!summary) {
-            TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
+            TRY(sheet_write(u->rates, SHEET_PLAIN, stdout));
             putchar('\n');
         }
         TRY(sheet_write(u->summary, SHEET_PLAIN, stdout));
@@ -165,6 +196,12 @@ static int run(Options *o)
     TRY(options_either(o, "adaptive", "invariant"));
     TRY(options_either(o, "adaptive", "local"));
     TRY(options_either(o, "invariant", "local"));
+    TRY(options_either(o, "csv", "format"));
+    TRY(options_either(o, "csv", "columns"));
+    for (size_t i = 0; i < 6; i++)
+        TRY(options_either(o, i % 2 ? "columns" : "format",
+                           (const char *[]){"invariant", "adaptive", "frames"}[i / 2]));
+    TRY(check_columns(o));
     if (invariant && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --invariant: give --h0");
     if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
