@@ -24,6 +24,8 @@ static const struct {
      "Prothero, Robinson 1974",
      "n 1\nd 1\nparam lambda = -10\nG = lambda*(y - cos(t)) - sin(t)\ninitial = 1\n"
      "exact = cos(t)\nt-end 3\nh0 1/8\n"},
+    {"pendulum", "y'' = -sin y: kick F and drift G", "Hairer, Lubich, Wanner 2006, I.1",
+     "n 1\nd 1\ny'' = -sin(y)\nenergy = y'^2/2 - cos(y)\ninitial = 2\nt-end 8\nh0 1/4\n"},
     {"lotka-volterra", "prey and predators", "Lotka 1925; Volterra 1926",
      "n 1\nd 2\nG1 = y1*(2/3 - 4/3*y2)\nG2 = y2*(y1 - 1)\ninitial = 9/5, 9/5\nt-end 10\nh0 1/4\n"},
     {"van-der-pol", "y'' = mu (1 - y^2) y' - y", "van der Pol 1926; HW IV.10",
