@@ -3,6 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on the King James text, at most 5 minutes on 2 cores -> out/demo
+#   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium and pdflatex
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
@@ -425,6 +426,10 @@ DEMO = --scheme transformer,looped:2,strang-marchuk:heun,rk4-layer \
 demo: build
 	build/trotter compare $(DEMO) --out out/demo
 	@echo "This repeats, in small, four designs of studies/results/one-layer: 125.9, 122.9, 122.8 and 120.5 there, on the Penn Treebank."
+
+gallery: build
+	@sh studies/scripts/gallery.sh build/trotter studies/scripts/gallery.txt out/gallery
+.PHONY: gallery
 
 lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)

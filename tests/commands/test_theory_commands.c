@@ -160,7 +160,7 @@ TEST(test_rates)
 static int too_wide(const char *file)
 {
     shell_ok(
-        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath}\\begin{document}\\noindent'; cat %s; printf '%%s\\n' '\\end{document}'; } >page.tex",
+        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath,booktabs}\\begin{document}\\noindent'; cat %s; printf '%%s\\n' '\\end{document}'; } >page.tex",
         file);
     shell_ok(
         "pdflatex -halt-on-error -interaction=nonstopmode page.tex >page.txt || { grep -A4 ^! page.txt >&2; false; }");
@@ -181,7 +181,8 @@ TEST(test_fits_a_page)
         {"schemes --out tex", "tex/schemes.tex"},
         {"schemes --structure --scheme rk4,macaron --out tex", "tex/structure.tex"},
         {"stability --scheme rk4,heun --out tex", "tex/limits.tex"},
-        {"order --scheme rk4 --system linear --halvings 5 --out tex", "tex/summary.tex"}};
+        {"order --scheme rk4 --system linear --halvings 5 --out tex", "tex/summary.tex"},
+        {"order --scheme euler,strang-marchuk:heun,rk4 --halvings 5 --out tex", "tex/order.tex"}};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         run_ok(made[i][0]);
         if (too_wide(made[i][1])) fail_msg("%s", made[i][0]);
