@@ -297,7 +297,7 @@ Weighted system_weigh(const System *s, const Table *t)
     Weighted w = {.system = *s, .base = s, .same = s->decoder == (t->colours > 2)};
     for (int op = 0; op < t->colours; op++) {
         w.weight[op] = table_double(t->weight[op]);
-        w.same = w.same && w.weight[op] == 1;
+        w.same = w.same && fabs(w.weight[op] - 1) <= 0x1p-50; /* decimals are rounded */
         w.system.flow[op] = NULL;
     }
     w.system.decoder = t->colours > 2;
