@@ -327,8 +327,9 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     *f = NULL;
     *m = (Terms){0};
     if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
-    if (order >= forest_timed_most(t->colours, timed)) return 0;
-    TRY(forest_timed(order + 1, t->colours, timed, f));
+    int colours = table_tree_colours(t);
+    if (order >= forest_timed_most(colours, timed)) return 0;
+    TRY(forest_timed(order + 1, colours, timed, f));
     int code = terms_new(m, t, s, *f);
     if (code == 0) return 0;
     close_terms(m, *f);

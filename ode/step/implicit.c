@@ -8,27 +8,24 @@
  * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
  * 1996, IV.8).
  *
- * Up to IMPLICIT_DENSE unknowns J_e are matrices by central differences, and are kept as long as the iteration
+ * Up to LU_MOST unknowns J_e are matrices by central differences, and are kept as long as the iteration
  * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond,
  * corrections come from GMRES (krylov.c) with differences along directions. An iteration ends where the error left, the
  * contraction times the last correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no
  * longer fall. */
 #include "ode/step/implicit.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/field/system.h"
 #include "ode/step/krylov.h"
+#include "ode/step/lu.h"
 
 enum { TURNS = 60, RESTARTS = 10 };
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
-static const double difference = 0x1p-17; /* step of a central difference, near eps^(1/3) */
 static const double krylov_tolerance = 1e-5;
 
 typedef struct {
@@ -178,30 +175,6 @@ void implicit_begin(Implicit *m)
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
 }
 
-/* ---- linear systems --------------------------------------------------------------------------------- */
-
-/* Factors A (n, n) = L U with rows exchanged, by GSL. */
-static void factor(size_t n, double *A, size_t *pivot)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_view m = gsl_matrix_view_array(A, n, n);
-    gsl_permutation p = {n, pivot};
-    int sign;
-    gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
-    gsl_set_error_handler(handler);
-}
-
-/* Solves by the factors; a singular matrix leaves x not finite. */
-static void substitute(size_t n, const double *A, const size_t *pivot, double *x)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_const_view m = gsl_matrix_const_view_array(A, n, n);
-    gsl_vector_view v = gsl_vector_view_array(x, n);
-    const gsl_permutation p = {n, (size_t *)(uintptr_t)pivot};
-    if (gsl_linalg_LU_svx(&m.matrix, &p, &v.vector) != GSL_SUCCESS) x[0] = NAN;
-    gsl_set_error_handler(handler);
-}
-
 /* ---- one block ---------------------------------------------------------------------------------------- */
 
 static double *point_of(const Implicit *m, double *x, int e)
@@ -220,7 +193,7 @@ static void derive(Implicit *m, const Block *b)
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         double *y = point_of(m, m->Y, e);
-        for (size_t c = 0; c < N; c++) m->step[c] = difference * fmax(fabs(y[c]), m->scale);
+        for (size_t c = 0; c < N; c++) m->step[c] = lu_difference(y[c], m->scale);
         differentials_jacobian(m->s, m->eval[e].op, m->eval[e].set, m->t + m->node[e] * m->h,
                                m->step, y, m->f, m->J[e]);
         m->count += 2 * N;
@@ -241,7 +214,7 @@ static void assemble(const Implicit *m, Block *b)
                 for (size_t c = 0; c < N; c++)
                     b->matrix[(p * N + r) * n + q * N + c] -= a * m->J[e][r * N + c];
         }
-    factor(n, b->matrix, b->pivot);
+    lu_factor(n, b->matrix, b->pivot);
     b->h = m->h;
 }
 
@@ -260,7 +233,7 @@ static void along(Implicit *m, int e, const double *v)
     }
     memset(m->jd, 0, N * sizeof(double));
     if (!(size > 0)) return;
-    double c = difference * m->scale / size;
+    double c = lu_difference(0, m->scale) / size;
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < N; i++) m->w[i] = y[i] + (side ? -c : c) * v[i];
         m->s->field[m->eval[e].op](m->s, m->eval[e].set, t, m->w, m->f + (size_t)side * N);
@@ -316,7 +289,7 @@ static void correct(Implicit *m, Block *b, const double *k)
     if (b->matrix) {
         if (b->h != m->h) assemble(m, b);
         memcpy(m->d, m->r, n * sizeof(double));
-        substitute(n, b->matrix, b->pivot, m->d);
+        lu_substitute(n, b->matrix, b->pivot, m->d);
     } else {
         m->krylov.n = n;
         m->krylov.apply = apply;

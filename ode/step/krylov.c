@@ -92,7 +92,7 @@ static double cycle(Krylov *k, const double *r, double wanted, double *x)
     return left;
 }
 
-void krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
+int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
 {
     double wanted = tolerance * sqrt(dot(k->n, b, b)), *step = k->image;
     memset(x, 0, k->n * sizeof *x);
@@ -100,8 +100,9 @@ void krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *
         memset(step, 0, k->n * sizeof *step);
         double left = cycle(k, b, wanted, step);
         add(k->n, 1, step, x);
-        if (!(left > wanted) || i == restarts) return;
+        if (left <= wanted || i == restarts || isnan(left)) return left <= wanted;
         k->apply(k->arg, step, k->basis); /* the residual is b - A x again */
         add(k->n, -1, k->basis, b);
     }
+    return 0;
 }

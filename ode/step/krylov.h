@@ -16,7 +16,7 @@ typedef struct {
 
 int krylov_new(Krylov *k, size_t n); /* ERR_MEMORY; the caller sets apply, arg */
 void krylov_free(Krylov *k);
-/* Finds x (n), |b - A x| <= tolerance |b| (RMS) or as near as the restarts come; b is lost. */
-void krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x);
+/* Finds x (n), |b - A x| <= tolerance |b| (RMS), or as near as the restarts come: returns 0 then. b is lost. */
+int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x);
 
 #endif

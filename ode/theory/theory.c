@@ -203,7 +203,7 @@ static int search_colours(const Table *t, int timed, int estimate, Found *out)
     int code = 0, done = 0;
     for (int max = out->searched < 3 ? out->searched : 3; code == 0 && !done; max++) {
         Forest *f;
-        TRY(series_forest(t, max, t->colours, timed, &f));
+        TRY(series_forest(t, max, table_tree_colours(t), timed, &f));
         mpq_t *defect = rationals_new(f->count + 1);
         code = defect ? find_factors(f, t, !estimate, defect, defect[f->count]) : ERR_MEMORY;
         while (code == 0 && out->order < max && !done) {
@@ -230,7 +230,7 @@ static int find_order(const Table *t, int most, int timed, int estimate, Found *
                    .exact = t->exact,
                    .unit = rounding_unit(t)};
     TRY(conditions_new(t, timed, estimate, &c));
-    int trees = forest_timed_most(c ? 1 : t->colours, timed);
+    int trees = forest_timed_most(c ? 1 : table_tree_colours(t), timed);
     out->searched = most < trees ? most : trees;
     int code = c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
     conditions_free(c);

@@ -27,7 +27,7 @@ static int add_term(Expansion *e, int degree, const char *name, const mpq_t c)
 
 static int colours_of(const Expansion *e)
 {
-    return e->one ? 1 : e->table->colours;
+    return e->one ? 1 : table_tree_colours(e->table);
 }
 
 static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
