@@ -287,7 +287,7 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-static void row_time(const Table *t, const Row *r, int op, mpq_t c)
+void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     RATIONAL(w);
     RATIONAL(x);
@@ -306,7 +306,7 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
 /* Sets a point's node by the rule; that of an increment is times the function at 0. */
 static void point_time(const Table *t, Point *p, int op)
 {
-    row_time(t, &p->row, op, p->c[op]);
+    table_row_time(t, &p->row, op, p->c[op]);
     if (p->phi) point_coefficient(p, 0, p->c[op]);
 }
 
@@ -469,7 +469,7 @@ double table_node(const Table *t, const Point *p, int op)
 static int is_elsewhere(const Table *t, const Eval *e)
 {
     RATIONAL(rule);
-    row_time(t, &t->point[e->point].row, e->op, rule);
+    table_row_time(t, &t->point[e->point].row, e->op, rule);
     node_in_steps(t, e->op, rule);
     mpq_sub(rule, rule, t->point[e->point].c[e->op]);
     return t->exact ? mpq_sgn(rule) != 0 : fabs(mpq_get_d(rule)) > 1e-12;
@@ -560,6 +560,15 @@ int table_over(const Table *t, int op)
     if (table_phi(t)) return 0;
     for (size_t i = 0; i < t->stages; i++)
         if (t->stage[i].op != op) return 0;
+    return t->stages > 0;
+}
+
+int table_one_field(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++) {
+        const Point *p = eval_point(t, t->stage[i].eval);
+        if (p->phi ? p->ops != (1 << t->colours) - 1 : t->stage[i].op != OP_H) return 0;
+    }
     return t->stages > 0;
 }
 

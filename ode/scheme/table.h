@@ -169,6 +169,9 @@ void table_value(const Table *t, const Term *term, mpq_t out);
  * no derivative of an f moves a clock; solve(0) = 1. Symbols are at their starting values. */
 void table_times(Table *t);
 
+/* Computes c, a row's total weight on slopes of an operator by this rule. */
+void table_row_time(const Table *t, const Row *r, int op, mpq_t c);
+
 /* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. */
 Table *table_freeze(const Table *t);
 
@@ -215,6 +218,8 @@ void table_weight(const Table *t, int op, int set, mpq_t out);
 
 /* Returns 1 where there are stages, each is of this operator, OP_F .. OP_A, and none is a function of its derivative. */
 int table_over(const Table *t, int op);
+/* Returns 1 where every stage is H, or a function of its derivative, so that one colour stands for the sum of all. */
+int table_one_field(const Table *t);
 
 /* Return whether some stage applies a function of a derivative: any, a phi function, a resolvent; W's resolvent.
  * table_solves: whether a step solves systems, for implicit stages or a resolvent's. */

@@ -358,7 +358,7 @@ int series_slopes(const Forest *f, const Table *t, Series **slope)
 
 int series_one_colour(const Table *t)
 {
-    int one = table_over(t, OP_H);
+    int one = table_one_field(t);
     for (int op = 0; op < t->colours; op++) one &= mpq_cmp_ui(t->weight[op], 1, 1) == 0;
     return one;
 }

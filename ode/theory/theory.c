@@ -210,7 +210,7 @@ static int search_colours(const Table *t, int timed, int estimate, Found *out)
             Level l = level_of(f, out->order + 1, defect);
             if (is_met(&l, out)) continue;
             out->norm2 = norm2(f, out->order + 1, 0, defect);
-            if (table_over(t, OP_H)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
+            if (table_one_field(t)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
             done = 1;
         }
         rationals_free(defect, f->count + 1);
