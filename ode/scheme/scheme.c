@@ -161,15 +161,14 @@ static int check_error(const Parser *p)
 static int check_phi(const Parser *p)
 {
     const Table *t = p->table;
-    const char *what = t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
-                       : t->dense                     ? "reads every slope so far"
-                       : table_implicit(t)            ? "has implicit stages"
-                                                      : NULL;
+    const char *what = t->dense            ? "reads every slope so far"
+                       : table_implicit(t) ? "has implicit stages"
+                                           : NULL;
     if (!what || !table_phi(t)) return 0;
-    return cursor_error(
-        &p->cursor,
-        "expected phi functions or solve in a one-step scheme of explicit stages; scheme '%s' %s",
-        t->name, what);
+    return cursor_error(&p->cursor,
+                        "expected phi functions or solve in a scheme of explicit stages; scheme "
+                        "'%s' %s",
+                        t->name, what);
 }
 
 static int finish(Parser *p)

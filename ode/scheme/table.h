@@ -14,7 +14,7 @@
  * layer. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and are kept to TABLE_DIGITS
  * decimals. A coefficient may carry learned symbols as factors.
  *
- * An exponential stage applies a phi function to an increment r_e, a row of slopes of this step alone:
+ * An exponential stage applies a phi function to an increment r_e, a row of slopes alone:
  *
  *     k_e = phi_J(c h A) r_e,   A = f'(y) of F, G, C or their sum,   phi_0 = exp,  phi_(j+1)(z) = (phi_j(z) - 1/j!) / z
  *

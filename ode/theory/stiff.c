@@ -202,7 +202,7 @@ int stability_stiff(const Table *t, Stiff *out)
     if (t->flows || table_exponential(t)) return 0;
     TRY(implicit_colour(t, &out->colour));
     int past = t->past_y || t->past_k;
-    if (past && table_implicit(t)) return find_with_history(t, out);
+    if (past && table_solves(t)) return find_with_history(t, out);
     if (past) return 0;
     if (!table_solves(t)) { /* a polynomial */
         out->a_stable = out->l_stable = TOLD_NO;

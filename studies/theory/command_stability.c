@@ -12,7 +12,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential"},
+     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
     SELECT_FILE,
     {0},
 };
