@@ -107,12 +107,15 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
 /* ---- rounding ------------------------------------------------------------------------------------- */
 
 /* Raises *unit to 1/q, for a denominator q of at least `least`. */
-static void read_unit(const Row *r, double least, double *unit)
+static void read_unit(const mpq_t c, double least, double *unit)
 {
-    for (size_t i = 0; i < r->terms; i++) {
-        double q = mpz_get_d(mpq_denref(r->term[i].c));
-        if (q >= least) *unit = fmax(*unit, 1 / q);
-    }
+    double q = mpz_get_d(mpq_denref(c));
+    if (q >= least) *unit = fmax(*unit, 1 / q);
+}
+
+static void read_row_unit(const Row *r, double least, double *unit)
+{
+    for (size_t i = 0; i < r->terms; i++) read_unit(r->term[i].c, least, unit);
 }
 
 /* Returns the last digit of the coefficients; 0: they are short, and no roundings. Fractions are at least as far from
@@ -120,12 +123,12 @@ static void read_unit(const Row *r, double least, double *unit)
 static double rounding_unit(const Table *t)
 {
     double unit = 0, least = t->exact ? long_fraction : long_decimal;
-    for (size_t p = 0; p < t->points; p++) read_unit(&t->point[p].row, least, &unit);
-    read_unit(&t->update, least, &unit);
-    for (size_t i = 0; i < t->flows; i++) {
-        double q = mpz_get_d(mpq_denref(t->flow[i].c));
-        if (q >= least) unit = fmax(unit, 1 / q);
+    for (size_t p = 0; p < t->points; p++) {
+        read_row_unit(&t->point[p].row, least, &unit);
+        read_unit(t->point[p].scale, least, &unit);
     }
+    read_row_unit(&t->update, least, &unit);
+    for (size_t i = 0; i < t->flows; i++) read_unit(t->flow[i].c, least, &unit);
     return unit;
 }
 

@@ -230,6 +230,11 @@ TEST(test_autonomous)
         if (!(fabs(y[0] - z[0]) <= 1e-9)) fail_msg("%s: %g", t->name, y[0] - z[0]);
         assert_true(fabs(z[1] - 1) <= 1e-14);
     }
+    OWN_SYSTEM *forced = make("forced");
+    OWN_TABLE *late = frozen("k1 = H(y @ 1/2)\nk2 = solve(1/2 H)(k1)\ny' = y + k2");
+    Theory th = theory_of(late, 6); /* df/dt counts twice */
+    assert_true(th.order == 1 && th.order_autonomous == 2);
+    assert_int_equal(order_verdict(late, forced, 1), VERDICT_AGREE);
 }
 
 /* Factors and GMRES give the same stages. */
