@@ -53,6 +53,7 @@ struct Functions {
     Derivative A;
     double factor;
     size_t count; /* values of fields */
+    int failed;   /* the last system was not solved */
 };
 
 /* ---- making one ----------------------------------------------------------------------------------- */
@@ -255,6 +256,7 @@ size_t functions_apply(Functions *m, const Eval *e, double t, double h, const do
     m->count = 0;
     if (p->phi == PHI_SOLVE) {
         solve(m, e->point, t, h, y, r, k);
+        m->failed = isfinite(r[0]) && !isfinite(k[0]);
     } else {
         m->A = (Derivative){m->s, p->ops, e->set, t, y, m->scratch + 6 * N, m->scratch + 3 * N};
         m->count = derivative_evals(&m->A) * exponential_phi(N, derivative_act, &m->A, 0,
@@ -263,4 +265,9 @@ size_t functions_apply(Functions *m, const Eval *e, double t, double h, const do
     }
     for (size_t i = 0; i < N; i++) k[i] /= h;
     return m->count;
+}
+
+int functions_failed(const Functions *m)
+{
+    return m->failed;
 }

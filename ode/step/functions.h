@@ -18,5 +18,7 @@ void functions_forget(Functions *m, int w);
  * where it was not found. Returns the values of fields taken. */
 size_t functions_apply(Functions *m, const Eval *e, double t, double h, const double *y,
                        const double *r, double *k);
+/* Returns whether the last k of a resolvent was not found, though r was finite. */
+int functions_failed(const Functions *m);
 
 #endif

@@ -444,7 +444,11 @@ static int sub_flow(Stepper *st, int op, int set, double t, double h, double *y)
 
 static int not_finite(const Stepper *st)
 {
-    return error_set(ERR_NUMERIC, "scheme %s: the state is not finite after step %ld",
+    int unsolved = st->functions && functions_failed(st->functions);
+    return error_set(ERR_NUMERIC,
+                     unsolved ? "scheme %s: a linear system of step %ld was not solved: take "
+                                "smaller steps"
+                              : "scheme %s: the state is not finite after step %ld",
                      st->table->name, st->step + 1);
 }
 

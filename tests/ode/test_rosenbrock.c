@@ -263,6 +263,19 @@ TEST(test_paths)
     }
 }
 
+/* A matrix without an inverse is told: 1 - h lambda = 0. */
+TEST(test_singular)
+{
+    OWN_SYSTEM *s = read_system("system a\nn 1\nG = y\ninitial = 1\n", 0, 0);
+    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1 H)(k1)\ny' = y + k2");
+    double y = 1;
+    assert_int_equal(walk(t, s, 0, 1, 1, &y), ERR_NUMERIC);
+    assert_non_null(strstr(error_text(), "a linear system of step 1 was not solved"));
+    y = 1;
+    assert_int_equal(walk(t, s, 0, 0.5, 1, &y), 0);
+    assert_true(fabs(y - 2) <= 1e-9);
+}
+
 /* ---- stiff systems ------------------------------------------------------------------------------------ */
 
 /* Stiff systems take few steps, and errors fall with the tolerance. dormand-prince needs many more. */
