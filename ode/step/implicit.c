@@ -8,7 +8,7 @@
  * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
  * 1996, IV.8).
  *
- * Up to IMPLICIT_DENSE unknowns J_e are matrices by central differences, and are kept as long as the iteration
+ * Up to LU_MOST unknowns J_e are matrices by central differences, and are kept as long as the iteration
  * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond,
  * corrections come from GMRES (krylov.c) with differences along directions; where coordinates see near ones alone the
  * banded matrix (band.c) is its preconditioner, with derivatives that are kept until GMRES takes more vectors. An
@@ -17,10 +17,8 @@
  * longer fall. */
 #include "ode/step/implicit.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -28,11 +26,11 @@
 #include "ode/field/system.h"
 #include "ode/step/band.h"
 #include "ode/step/krylov.h"
+#include "ode/step/lu.h"
 
 enum { TURNS = 60, RESTARTS = 10 };
 enum { SLOWER = 2 }; /* times as many vectors end the use of derivatives */
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
-static const double difference = 0x1p-17; /* step of a central difference, near eps^(1/3) */
 static const double krylov_tolerance = 1e-5;
 
 typedef struct {
@@ -198,30 +196,6 @@ void implicit_begin(Implicit *m)
     m->count = m->probes;
 }
 
-/* ---- linear systems --------------------------------------------------------------------------------- */
-
-/* Factors A (n, n) = L U with rows exchanged, by GSL. */
-static void factor(size_t n, double *A, size_t *pivot)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_view m = gsl_matrix_view_array(A, n, n);
-    gsl_permutation p = {n, pivot};
-    int sign;
-    gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
-    gsl_set_error_handler(handler);
-}
-
-/* Solves by the factors; a singular matrix leaves x not finite. */
-static void substitute(size_t n, const double *A, const size_t *pivot, double *x)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_const_view m = gsl_matrix_const_view_array(A, n, n);
-    gsl_vector_view v = gsl_vector_view_array(x, n);
-    const gsl_permutation p = {n, (size_t *)(uintptr_t)pivot};
-    if (gsl_linalg_LU_svx(&m.matrix, &p, &v.vector) != GSL_SUCCESS) x[0] = NAN;
-    gsl_set_error_handler(handler);
-}
-
 /* ---- one block ---------------------------------------------------------------------------------------- */
 
 static double *point_of(const Implicit *m, double *x, int e)
@@ -246,7 +220,7 @@ static void derive(Implicit *m, Block *b)
         int e = b->eval[i];
         double *y = point_of(m, m->Y, e);
         double t = m->t + m->node[e] * m->h;
-        for (size_t c = 0; c < N; c++) m->step[c] = difference * fmax(fabs(y[c]), m->scale);
+        for (size_t c = 0; c < N; c++) m->step[c] = lu_difference(y[c], m->scale);
         m->count += b->matrix ? 2 * N : band_calls(&b->band);
         if (b->matrix)
             differentials_jacobian(m->s, m->eval[e].op, m->eval[e].set, t, m->step, y, m->f,
@@ -282,7 +256,7 @@ static void assemble_dense(const Implicit *m, Block *b)
                 for (size_t c = 0; c < N; c++)
                     b->matrix[(p * N + r) * n + q * N + c] -= a * m->J[e][r * N + c];
         }
-    factor(n, b->matrix, b->pivot);
+    lu_factor(n, b->matrix, b->pivot);
 }
 
 static void assemble(const Implicit *m, Block *b)
@@ -309,7 +283,7 @@ static void along(Implicit *m, int e, const double *v)
     }
     memset(m->jd, 0, N * sizeof(double));
     if (!(size > 0)) return;
-    double c = difference * m->scale / size;
+    double c = lu_difference(0, m->scale) / size;
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < N; i++) m->w[i] = y[i] + (side ? -c : c) * v[i];
         m->s->field[m->eval[e].op](m->s, m->eval[e].set, t, m->w, m->f + (size_t)side * N);
@@ -371,13 +345,13 @@ static void correct(Implicit *m, Block *b, const double *k)
     if (has_matrix(b) && b->h != m->h) assemble(m, b);
     if (b->matrix) {
         memcpy(m->d, m->r, n * sizeof(double));
-        substitute(n, b->matrix, b->pivot, m->d);
+        lu_substitute(n, b->matrix, b->pivot, m->d);
     } else {
         m->krylov.n = n;
         m->krylov.apply = apply;
         m->krylov.precondition = b->band.wide ? NULL : ease;
         m->krylov.arg = m;
-        b->last = krylov_solve(&m->krylov, m->r, krylov_tolerance, RESTARTS, m->d);
+        b->last = abs(krylov_solve(&m->krylov, m->r, krylov_tolerance, RESTARTS, m->d));
     }
 }
 

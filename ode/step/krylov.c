@@ -110,9 +110,10 @@ int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x
         memset(step, 0, k->n * sizeof *step);
         double left = cycle(k, b, wanted, step, &vectors);
         add(k->n, 1, step, x);
-        if (!(left > wanted) || i == restarts) break;
+        if (left <= wanted) return vectors;
+        if (i == restarts || isnan(left)) break;
         k->apply(k->arg, step, k->basis); /* the residual is b - A x again */
         add(k->n, -1, k->basis, b);
     }
-    return vectors;
+    return -vectors - 1;
 }

@@ -17,8 +17,8 @@ typedef struct {
 
 int krylov_new(Krylov *k, size_t n); /* ERR_MEMORY; the caller sets apply, precondition, arg */
 void krylov_free(Krylov *k);
-/* Finds x (n), |b - A x| <= tolerance |b| (RMS) or as near as the restarts come; b is lost. Returns the
- * vectors that the spaces took. */
+/* Finds x (n), |b - A x| <= tolerance |b| (RMS); b is lost. Returns the vectors that the spaces took, or where x is only
+ * as near as the restarts come a number below 0. */
 int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x);
 
 #endif

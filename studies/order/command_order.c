@@ -14,7 +14,8 @@
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential"},
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...",
+     "names separated by commas, all, exponential or rosenbrock"},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS

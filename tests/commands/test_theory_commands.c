@@ -527,6 +527,19 @@ TEST(test_exponential)
     refuse("schemes --compose etd-rk2,etd-rk2");
 }
 
+TEST(test_rosenbrock)
+{
+    must_say("schemes --scheme rosenbrock --print", "k4 = solve(1/4 H)(");
+    must_say("stability --scheme ros3p", "no         0.7320508");
+    must_say("expand --scheme ros2-w", "W'W'F     -2.914");
+    must_say("expand --scheme ros3p --one-field", "H''(H,H'H)");
+    must_say("order --scheme ros3p,ros34pw2 --system forced --halvings 4 --summary", "agree");
+    must_say("order --adaptive --scheme rodas4 --system robertson --csv", "gsl:bsimp,robertson");
+    must_say("solve --scheme ros3p --system hires --tolerance 1e-5", "done");
+    refuse("train --scheme ros2 --corpus markov:20 --out never");
+    refuse("schemes --adjoint ros2");
+}
+
 TEST(test_hostile)
 {
     static const char *const files[] = {"many", "long", "zero", "cancel"};

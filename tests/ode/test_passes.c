@@ -170,7 +170,8 @@ TEST(test_windows)
             walk_five(t, &whole, b);
             assert_memory_equal(a, b, N * sizeof *a);
             walk_five(t, &two, b);
-            if (!(relative_distance(a, b, N) <= 1e3 * eps)) fail_msg("%s on %s", t->name, s->name);
+            double bound = table_rosenbrock(t) ? 1e-8 : 1e3 * eps; /* GMRES ends at 1e-9 */
+            if (!(relative_distance(a, b, N) <= bound)) fail_msg("%s on %s", t->name, s->name);
         }
         found++;
     }
