@@ -232,25 +232,7 @@ static int draw_loss(const Training *r, const char *what)
     plot_style(p, 1);
     snprintf(nats, sizeof nats, "%s frequencies", unit(r)->word);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), nats);
-    return plot_finish(p);
-}
-
-static int draw_perplexity(const Training *r, const char *what)
-{
-    char title[700], words[32];
-    Plot *p;
-    snprintf(title, sizeof title, "Validation perplexity: %s", what);
-    const char *over = options_text(r->options, "eval-every") ? "step" : "epoch";
-    PlotFrame frame = {"perplexity", title, over, "perplexity", 0};
-    TRY(plot_new(r->dir, &frame, &p));
-    plot_setting(p, "set yrange [0:*]");
-    if (strcmp(over, "epoch") == 0) plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
-              sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
-    plot_style(p, 1);
-    snprintf(words, sizeof words, "%s frequencies", unit(r)->word);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), words);
-    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, r->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }
 
@@ -260,8 +242,7 @@ int tell_plots(const Training *r)
     size_t layers = options_size(r->options, "layers");
     snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
              plot_folder(r->corpus.name));
-    TRY(draw_loss(r, what));
-    return draw_perplexity(r, what);
+    return draw_loss(r, what);
 }
 
 /* Names the weights that the perplexities belong to. */

@@ -77,7 +77,7 @@ int tell_there(Training *r);
 /* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. */
+/* tell_result writes DIR/result.csv; tell_plots draws the losses, whose exp is the perplexity. */
 int tell_result(const Training *r);
 int tell_plots(const Training *r);
 
