@@ -566,30 +566,3 @@ size_t stepper_evals(const Stepper *st)
 {
     return st->evals;
 }
-
-static size_t arrays(const Sum *s)
-{
-    return s->plain ? 0 : s->parts + 1;
-}
-
-/* Counts the arrays a table moves. A pair's slope stays in the nearest cache for its row. */
-static size_t table_arrays(const Stepper *st)
-{
-    const Table *t = st->table;
-    const Sums *p = &st->program[st->depth];
-    size_t moved = arrays(&p->update);
-    for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
-    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;
-    return moved;
-}
-
-size_t stepper_traffic(const Stepper *st)
-{
-    const Table *t = st->table;
-    size_t past_k = (size_t)t->past_k, moved = (size_t)t->past_y + 2;
-    if (st->rows == st->n)
-        moved = t->flows ? 2 * t->flows + 3 : table_arrays(st);
-    else if (past_k) /* slopes that are kept */
-        moved += (past_k + 1) * t->evals;
-    return moved * st->N * sizeof(double);
-}

@@ -72,7 +72,6 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
 extern const Peer bench_field;   /* one evaluation of F + G a step */
-extern const Peer bench_copy;    /* one copy of N numbers a step */
 
 /* ---- the benches ---------------------------------------------------------------------------------- */
 

@@ -465,7 +465,7 @@ static const Kind kinds[] = {
                 "over the ramp.",
                 KIND_MANY},
                {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
-     .plot = {{"loss", "Loss against steps."}, {"perplexity", "Validation perplexity by epoch."}}},
+     .plot = {{"loss", "Loss against steps; perplexity is its exp."}}},
     {0}};
 
 const Command command_train = {

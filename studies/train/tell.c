@@ -243,25 +243,7 @@ static int draw_loss(const Training *r, const char *what)
     plot_style(p, 1);
     snprintf(nats, sizeof nats, "%s frequencies", unit(r)->word);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), nats);
-    return plot_finish(p);
-}
-
-static int draw_perplexity(const Training *r, const char *what)
-{
-    char title[700], words[32];
-    Plot *p;
-    snprintf(title, sizeof title, "Validation perplexity: %s", what);
-    const char *over = options_text(r->options, "eval-every") ? "step" : "epoch";
-    PlotFrame frame = {"perplexity", title, over, "perplexity", 0};
-    TRY(plot_new(r->dir, &frame, &p));
-    plot_setting(p, "set yrange [0:*]");
-    if (strcmp(over, "epoch") == 0) plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
-              sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
-    plot_style(p, 1);
-    snprintf(words, sizeof words, "%s frequencies", unit(r)->word);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), words);
-    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, r->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }
 
@@ -273,7 +255,6 @@ int tell_plots(Training *r)
     snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
              plot_folder(r->corpus.name));
     TRY(draw_loss(r, what));
-    TRY(draw_perplexity(r, what));
     r->drawn = clock_now();
     r->drawing = r->drawn - begun;
     return 0;

@@ -85,8 +85,8 @@ int tell_there(Training *r);
 /* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. tell_report draws them too, in at most a
- * twentieth of the time. */
+/* tell_result writes DIR/result.csv; tell_plots draws the losses, whose exp is the perplexity. tell_report draws them too,
+ * in at most a twentieth of the time. */
 int tell_result(const Training *r);
 int tell_plots(Training *r);
 

@@ -36,7 +36,6 @@ TEST(test_values)
     assert_true(near(rate, 1e6 / (4 * own)));
     assert_true(value("henon.rk4.rate_low", "trotter", "steps/s") <= rate);
     assert_true(value("henon.rk4.rate_high", "trotter", "steps/s") >= rate);
-    assert_true(value("henon.rk4.moved", "trotter", "bytes/step") == 2 * 80000);
     assert_true(value("henon.strang-marchuk:exact.rate", "trotter", "steps/s") > 0);
     assert_false(near(gsl, own * 1.001)); /* controls */
     assert_true(isnan(value("henon.rk4.calls", "trotter", "us")));

@@ -210,6 +210,7 @@ static void draw_models(void)
 {
     static char system[PATH_MAX];
     trotter("train" NET "--scheme transformer --layers 2 --out @model");
+    trotter("plot @model/log.csv @model/log.csv --out @logs");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
             "1 --out @compare");
     trotter("compare" NET
