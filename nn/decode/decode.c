@@ -72,10 +72,7 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
                 .ldq = D,
                 .ldk = 2 * D,
                 .relative = relative ? data(m, o->relative) : NULL,
-                .clip = relative ? c->clip : 0,
-                .span = c->span ? data(m, o->span) : NULL,
-                .longest_span = c->span,
-                .ramp = c->ramp};
+                .clip = relative ? c->clip : 0};
     b->attend(&a, w->out);
     core_factors(m, N, w);
 }

@@ -37,9 +37,9 @@ int heads_check(const ModelConfig *c, const Plan *p)
                                     "asked masked words or classes");
     if (!p->bidirectional)
         return error_set(ERR_MISUSE, "masked words and classes are of a bidirectional plan");
-    if (c->tails || c->span)
-        return error_set(ERR_INPUT, "%s are of language models: an encoder alone has none",
-                         c->span ? "attention spans" : "adaptive embeddings");
+    if (c->tails)
+        return error_set(ERR_INPUT,
+                         "adaptive embeddings are of language models: an encoder alone has none");
     if (c->max_length < (c->segments ? 3 : 2))
         return error_set(
             ERR_INPUT,

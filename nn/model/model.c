@@ -68,9 +68,10 @@ static int check_rates(const ModelConfig *c)
 /* Refuses what an encoder with its decoder cannot have. */
 static int check_sides(const ModelConfig *c, const Plan *p)
 {
-    if (p->sides == 1 || (c->span == 0 && c->tails == 0)) return 0;
-    return error_set(ERR_INPUT, "%s are of language models: an encoder with its decoder has none",
-                     c->span ? "attention spans" : "adaptive embeddings");
+    if (p->sides == 1 || c->tails == 0) return 0;
+    return error_set(
+        ERR_INPUT,
+        "adaptive embeddings are of language models: an encoder with its decoder has none");
 }
 
 static int check_shape(const ModelConfig *c, const Plan *p)
@@ -79,7 +80,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     TRY(check_lists(p));
     TRY(check_sides(c, p));
     TRY(heads_check(c, p));
-    TRY(spans_check(c));
     if (c->classes > SIZE_LIMIT || c->segments > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%zu classes, %zu segments: at most %d", c->classes,
                          c->segments, SIZE_LIMIT);

@@ -430,7 +430,6 @@ static void loss(const Model *m, const Pass *p, int back)
 void pass_gradient(const Model *m, const Pass *p)
 {
     if (!p->more) m->backend->fill(m->grad, 0, m->size);
-    if (!p->more && !p->elsewhere) spans_gradient(m);
     if (p->N) {
         pass_forward(m, p);
         loss(m, p, 1);

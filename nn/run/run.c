@@ -100,9 +100,6 @@ static const struct {
     /* As many numbers as there are tails. */
     {", adaptive ", OF(model.cut), .when = OF(model.tails)},
     {" by ", OF(model.factor), .when = OF(model.tails)},
-    {", span ", OF(model.span), .when = OF(model.span)},
-    {", ramp ", OF(model.ramp), .when = OF(model.span)},
-    {", its loss ", OF(model.span_loss), .when = OF(model.span)},
     {", attention dropout ", OF(model.attention_dropout), .when = OF(model.dropout_apart)},
     {", activation dropout ", OF(model.activation_dropout), .when = OF(model.dropout_apart)},
     {", judged ", OF(judged), .when = OF(judged)},

@@ -26,7 +26,6 @@ static void update(const Model *m, const StepShape *s)
     if (s->decay == 0) adam(m, s, 0, m->size, 0);
     for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
         adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
-    spans_clamp(m);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)
@@ -86,7 +85,6 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
     int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
     if (code != 0 || x->N == 0) *p = (Pass){.m = m, .train = 1};
     p->more = part->part > 0;
-    p->elsewhere = part->ranks && part->ranks->rank > 0;
     p->tokens = part->tokens;
     p->first = part->first[SIDE_TARGET];
     p->source.first = part->first[SIDE_SOURCE];

@@ -75,17 +75,6 @@ static const Option model_options[] = {
     {"adaptive-factor", OPTION_SIZE, NULL, "K",
      "each cluster is K times as narrow as the one before", 1, 65536, .otherwise = "4",
      .needs = "adaptive", .flags = OPTION_MAP, .sets = {TO(model.factor)}},
-    {"span", OPTION_SIZE, NULL, "S",
-     "use adaptive attention spans: each head learns how many tokens back it looks, at most S "
-     "(default: every head sees all tokens)",
-     1, 65536, .sets = {TO(model.span)}},
-    {"span-ramp", OPTION_SIZE, NULL, "R",
-     "number of tokens over which attention fades out behind a span", 2, 65536, .otherwise = "32",
-     .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
-    {"span-loss", OPTION_REAL, NULL, "X",
-     /* Source of these two defaults: Sukhbaatar et al. 2019, section 3. */
-     "add X times the mean span of each attention sublayer's heads to the loss", 0, 1e6,
-     .otherwise = "2e-6", .needs = "span", .sets = {TO(model.span_loss)}},
     {"objective", OPTION_CHOICE, NULL, "next|masked",
      "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
      "a sequence, to predict masked words",

@@ -108,10 +108,8 @@ static int write_scheme(const Training *r, int resume)
 static int drop_result(const Training *r)
 {
     char path[OUTPUT_PATH];
-    TRY(output_path(path, r->dir, "spans.csv"));
-    unlink(path);
     TRY(output_path(path, r->dir, "result.csv"));
-    unlink(path); /* they are written again when the run is done */
+    unlink(path); /* it is written again when the run is done */
     return 0;
 }
 
@@ -389,7 +387,6 @@ static int finish(Training *r, double begun)
 {
     TRY(tell_result(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
-    if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(tell_plots(r));
     tell_end(r, clock_now() - begun);
     return tell_use(r);
@@ -454,10 +451,6 @@ static const Kind kinds[] = {
      .judge = judge,
      .table = {{"result", run_columns, "The trained model.", KIND_ALL},
                {"log", log_columns, "Progress", 0},
-               {"spans", span_columns,
-                "Attention spans that heads learnt, in tokens; behind a span attention fades out "
-                "over the ramp.",
-                KIND_MANY},
                {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
      .plot = {{"loss", "Loss against steps."}, {"perplexity", "Validation perplexity by epoch."}}},
     {0}};

@@ -331,7 +331,7 @@ static const char of_pairs[] =
     "min-length max-length max-ratio max-extra no-repeat no-unknown sentences ";
 static const char of_texts[] =
     " scheme dial contrast controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
-    "adaptive span vocabulary words ";
+    "adaptive vocabulary words ";
 
 /* Each kind of measurement of bench has its options; modest lines use ode's. */
 static const char of_other_benches[] =

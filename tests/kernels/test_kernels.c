@@ -138,8 +138,6 @@ static Reference reference_new(const Op *op, Trial *t)
         for (size_t i = 0; i < r.size[0]; i++)
             if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
                 r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
-    if (op->act & SPAN && (op->ref == attention_ref || op->ref == listed_ref))
-        for (size_t h = 0; h < r.size[2]; h++) r.in[2][h] = (double)(float)span_start(r.in[2][h]);
     r.y = host_new(r.out);
     r.dy = host_random(r.out, 100);
     if (op->uniform)
@@ -588,10 +586,9 @@ TEST(spoiled_references_show)
             int listed = op->ref == listed_ref, wrong;
             if (!listed && op->ref != attention_ref) continue;
             SCOPE;
-            wrong = listed
-                        ? spoil == SPOIL_MASK ? !(op->act & SPAN) : spoil == SPOIL_SIDES && op->act
-                        : spoil == SPOIL_MASK || (spoil == SPOIL_SEQUENCE && op->act & MEMORY) ||
-                              (spoil == SPOIL_SIDES && op->act & ALL && op->act & CLIP);
+            wrong = listed ? spoil == SPOIL_MASK || (spoil == SPOIL_SIDES && op->act)
+                           : spoil == SPOIL_MASK || (spoil == SPOIL_SEQUENCE && op->act & MEMORY) ||
+                                 (spoil == SPOIL_SIDES && op->act & ALL && op->act & CLIP);
             Trial t = trial_of(listed ? large_trials + 3 : small_trials + 2, listed ? 0 : 0.1);
             t.spoil = spoil;
             Reference r = reference_new(op, &t);
@@ -614,7 +611,7 @@ static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *
     size_t q = t->start[s] * t->D, k = keys[s] * t->D;
     void *in[INPUTS], *d[INPUTS];
     for (int a = 0; a < INPUTS; a++) {
-        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 3 ? 2 * k : 0;
+        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 2 ? 2 * k : 0;
         in[a] = backend_at(b, u->in[a], at);
         d[a] = backend_at(b, din[a], at);
     }
@@ -641,7 +638,7 @@ static void run_parts(const Backend *b, const Reference *r, size_t each, uint64_
     for (size_t s = 0; s < r->t->S; s += each) run_part(&u, s, s + each, shift, din);
     y[0] = fetch(b, u.out, r->out);
     y[1] = fetch(b, din[0], r->size[0]);
-    y[2] = fetch(b, din[3], r->size[3]);
+    y[2] = fetch(b, din[2], r->size[2]);
 }
 
 TEST(sequences_are_alone_in_a_batch)
@@ -660,7 +657,7 @@ TEST(sequences_are_alone_in_a_batch)
             run_parts(backends[i], &r, 1, 0, one);
             run_parts(backends[i], &r, 1, 1, other);
             for (int k = 0; k < 3; k++) {
-                size_t n = (size_t[]){r.out, r.size[0], r.size[3]}[k];
+                size_t n = (size_t[]){r.out, r.size[0], r.size[2]}[k];
                 CHECK(same(all[k], one[k], n), op, backends[i], &t, "a batch changes a sequence");
                 CHECK(!n || !same(all[k], other[k], n), op, backends[i], &t, "other masks unseen");
             }
@@ -693,7 +690,7 @@ TEST(large_relative_table)
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
             b->attention_back(&a, out, lse, dout, din, keys_or_values(b, &on, &din, 0),
-                              keys_or_values(b, &on, &din, 1), 0, drel, NULL);
+                              keys_or_values(b, &on, &din, 1), 0, drel);
             sum[k] = fetch(b, backend_at(b, drel, (clip - N) * D), (N + 1) * D);
         }
         assert_true(largest(sum[0], (N + 1) * D) > 0.01);

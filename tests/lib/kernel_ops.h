@@ -151,10 +151,14 @@ static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *
     b->norm_back(t->N, t->D, in[0], in[1], stats, dy, 2, term, din[0], din[1], din[2]);
 }
 
-/* ---- attention: qkv, relative, span (act: CLIP and SPAN or 0); q and k v apart: q, relative, span, kv */
+/* ---- attention: qkv, relative (act: CLIP or 0); q and k v apart: q, relative, kv ----------------- */
 
-enum { CLIP = 3, SPAN = 8, SPAN_LONGEST = 2 };
-enum { ALL = 16 /* not causal */, MEMORY = 32 /* another text, apart */, MORE = 64 /* apart */ };
+enum {
+    CLIP = 3,
+    ALL = 16 /* not causal */,
+    MEMORY = 32 /* another text, apart */,
+    MORE = 64 /* apart */
+};
 static size_t attention_inputs(const Trial *t, int i)
 {
     return i == 0 ? 3 * t->N * t->D : 0;
@@ -163,32 +167,13 @@ static size_t relative_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
 }
-static size_t span_inputs(const Trial *t, int i)
-{
-    return i == 2 ? t->H : attention_inputs(t, i);
-}
-static size_t both_inputs(const Trial *t, int i)
-{
-    return i == 2 ? t->H : relative_inputs(t, i);
-}
 static size_t memory_inputs(const Trial *t, int i)
 {
-    return (size_t[INPUTS]){t->N * t->D, 0, 0, 2 * t->M * t->D}[i];
+    return (size_t[INPUTS]){t->N * t->D, 0, 2 * t->M * t->D}[i];
 }
 static size_t more_inputs(const Trial *t, int i)
 {
-    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 0, 2 * t->N * t->D}[i];
-}
-/* Returns u of a head. It holds 0 < z < 1 at every step of a difference, so that the kinks of m, at whole z, are
- * far. */
-static double span_start(double x)
-{
-    return 0.25 + 0.1 * x;
-}
-/* Returns a ramp so short that some keys are not seen, and in long sequences a whole tile. */
-static size_t span_ramp(const Trial *t)
-{
-    return t->N > 64 ? 20 : 2;
+    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 2 * t->N * t->D}[i];
 }
 static size_t attention_count(const Trial *t)
 {
@@ -207,14 +192,9 @@ static const double *ref_query(const Trial *t, const double *const *in, size_t r
 }
 static const double *ref_keys(const Trial *t, const double *const *in, size_t r)
 {
-    return t->act & (MEMORY | MORE) ? in[3] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
+    return t->act & (MEMORY | MORE) ? in[2] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
 }
-static double attention_mask(const Trial *t, const double *const *in, size_t h, int x)
-{
-    double R = (double)span_ramp(t);
-    return t->act & SPAN ? fmin(fmax((R + SPAN_LONGEST * in[2][h] - x) / R, 0), 1) : 1;
-}
-/* Returns m exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
+/* Returns exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
 static double attention_weight(const Trial *t, const double *const *in, size_t h, size_t i,
                                size_t j, const double *q, const double *k)
 {
@@ -227,7 +207,7 @@ static double attention_weight(const Trial *t, const double *const *in, size_t h
     if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
     for (size_t e = 0; e < E; e++)
         s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
-    return attention_mask(t, in, h, -x) * exp(s / sqrt((double)E));
+    return exp(s / sqrt((double)E));
 }
 /* Returns how many keys row i of a sequence sees, the first so many of `keys`. */
 static size_t attention_sees(const Trial *t, size_t i, size_t keys)
@@ -267,7 +247,7 @@ static void attention_ref(const Trial *t, const double *const *in, double *out)
 static void *keys_or_values(const Backend *b, const Trial *t, void *const *in, size_t v)
 {
     int apart = t->act & (MEMORY | MORE);
-    return backend_at(b, in[apart ? 3 : 0], (v + !apart) * t->D);
+    return backend_at(b, in[apart ? 2 : 0], (v + !apart) * t->D);
 }
 static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
 {
@@ -286,9 +266,6 @@ static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
                        .ldk = (apart ? 2 : 3) * t->D,
                        .relative = t->act & CLIP ? in[1] : NULL,
                        .clip = (size_t)(t->act & CLIP),
-                       .span = t->act & SPAN ? in[2] : NULL,
-                       .longest_span = SPAN_LONGEST,
-                       .ramp = span_ramp(t),
                        .drop = t->drop};
 }
 static void attention_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
@@ -302,20 +279,20 @@ static void attention_dback(const Backend *b, const Trial *t, void *const *in, v
     Attention a = attention_of(b, t, in);
     b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, din, 0),
                       keys_or_values(b, t, din, 1), (t->act & MORE) != 0,
-                      t->act & CLIP ? din[1] : NULL, t->act & SPAN ? din[2] : NULL);
+                      t->act & CLIP ? din[1] : NULL);
 }
 
-/* ---- attention to listed rows: q, relative, span, kv (M, 2 D); act: CLIP and SPAN or 0 ---------- */
+/* ---- attention to listed rows: q, relative, kv (M, 2 D); act: CLIP or 0 ------------------------- */
 
 static size_t listed_inputs(const Trial *t, int i)
 {
-    return i == 1 ? relative_inputs(t, 1) : i == 2 ? t->H : memory_inputs(t, i);
+    return i == 1 ? relative_inputs(t, 1) : memory_inputs(t, i);
 }
 static size_t listed_count(const Trial *t)
 {
     return 2 * (t->D / t->H + LISTED + 16);
 }
-/* A spoiled row does not see the first key, or near keys get the relative row and the mask of keys a token farther. */
+/* A spoiled row does not see the first key, or near keys get the relative row of keys a token farther. */
 static void listed_row(const Trial *t, const double *const *in, size_t h, size_t n, double *out)
 {
     size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(t->act & CLIP);
@@ -323,18 +300,18 @@ static void listed_row(const Trial *t, const double *const *in, size_t h, size_t
     const double *q = in[0] + n * t->D + h * E;
     double sum = 0, w[LISTED];
     for (size_t j = first; j < count; j++) {
-        const double *k = in[3] + (size_t)t->key[n * LISTED + j] * 2 * t->D + h * E;
+        const double *k = in[2] + (size_t)t->key[n * LISTED + j] * 2 * t->D + h * E;
         size_t x = count - 1 - j + (t->spoil == SPOIL_SIDES), row = x < clip ? clip - x : 0;
         double s = 0;
         for (size_t e = 0; e < E; e++) s += q[e] * (k[e] + (clip ? in[1][row * E + e] : 0));
-        w[j] = attention_mask(t, in, h, (int)x) * exp(s / sqrt((double)E));
+        w[j] = exp(s / sqrt((double)E));
         sum += w[j];
     }
     for (size_t e = 0; e < E; e++) {
         out[n * t->D + h * E + e] = 0;
         for (size_t j = first; j < count; j++)
             out[n * t->D + h * E + e] +=
-                w[j] / sum * in[3][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
+                w[j] / sum * in[2][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
     }
 }
 static void listed_ref(const Trial *t, const double *const *in, double *out)
@@ -352,15 +329,12 @@ static void listed_run(const Backend *b, const Trial *t, void *const *in, void *
                 .D = t->D,
                 .H = t->H,
                 .q = in[0],
-                .k = in[3],
-                .v = backend_at(b, in[3], t->D),
+                .k = in[2],
+                .v = backend_at(b, in[2], t->D),
                 .ldq = t->D,
                 .ldk = 2 * t->D,
                 .relative = t->act & CLIP ? in[1] : NULL,
-                .clip = (size_t)(t->act & CLIP),
-                .span = t->act & SPAN ? in[2] : NULL,
-                .longest_span = SPAN_LONGEST,
-                .ramp = span_ramp(t)};
+                .clip = (size_t)(t->act & CLIP)};
     b->attend(&a, out);
 }
 
@@ -669,18 +643,14 @@ static const Op op_table[] = {
      skip_dback},
     {"attention", 0, 1, 0, 0, attention_inputs, ATTENTION},
     {"attention, relative", CLIP, 1, 0, 0, relative_inputs, ATTENTION},
-    {"attention, span", SPAN, 1, 0, 0, span_inputs, ATTENTION},
-    {"attention, span, relative", SPAN | CLIP, 1, 0, 0, both_inputs, ATTENTION},
-    {"attention, more", CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 8},
+    {"attention, more", CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 4},
     {"attention, all", ALL, 1, 0, 0, attention_inputs, ATTENTION},
     {"attention, all, relative", ALL | CLIP, 1, 0, 0, relative_inputs, ATTENTION},
-    {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 8},
-    {"attention, memory", ALL | MEMORY, 9, 0, 0, memory_inputs, ATTENTION},
-    {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, ATTENTION, 8},
+    {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 4},
+    {"attention, memory", ALL | MEMORY, 5, 0, 0, memory_inputs, ATTENTION},
+    {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, ATTENTION, 4},
     {"attend", 0, 0, ~0u, 0, LISTS},
     {"attend, relative", CLIP, 0, ~0u, 0, LISTS},
-    {"attend, span", SPAN, 0, ~0u, 0, LISTS},
-    {"attend, span, relative", SPAN | CLIP, 0, ~0u, 0, LISTS},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, BIAS},
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},

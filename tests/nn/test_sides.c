@@ -215,7 +215,6 @@ TEST(configurations_of_language_models_are_refused)
         ModelConfig config;
         const char *words;
     } row[] = {
-        {TINY_WITH(c.span = 4, c.ramp = 3), "attention spans"},
         {TINY_WITH(c.tails = 1, c.cut[0] = 5, c.factor = 2), "adaptive embeddings"},
         {TINY_WITH(c.max_source = 0), "source"},
         {TINY_WITH(c.max_source_length = 0), "source"},
