@@ -312,7 +312,6 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     if (!r->log) return 0;
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", t.step, t.epoch, t.tokens,
             t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score);
-    TRY(json_row(r, &t, run_has_exact(r)));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -473,6 +472,5 @@ int run_open(Run *r)
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
     if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));
-    TRY(log_open(r));
-    return json_open(r);
+    return log_open(r);
 }

@@ -129,9 +129,7 @@ typedef struct {
     uint64_t eval_every;
     long patience; /* epochs without a better one after which the run ends; 0: never */
     uint64_t seed;
-    const char *out; /* run directory, which is there, or NULL: nothing is written */
-    /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
-    const char *log;
+    const char *out;       /* run directory, which is there, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
     int resume;         /* continue from out/state.safetensors */
@@ -191,10 +189,6 @@ int train_length(const Corpus *c, const TrainConfig *config, uint64_t *steps);
 
 /* Reads the step after which a run's state, DIR/state.safetensors, was saved. ERR_INPUT where the file has none. */
 int train_saved_step(const char *file, uint64_t *step);
-
-/* Returns 0 where TrainConfig.log can be this file: it can be written, and it is a log already, is empty, or is missing
- * (then it is made). Else ERR_INPUT, naming it. */
-int train_log_check(const char *file);
 
 /* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
 

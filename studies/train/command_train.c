@@ -38,9 +38,6 @@ static const Option output_options[] = {
      "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
-    {"log", OPTION_TEXT, NULL, "FILE",
-     "write the rows of DIR/log.csv as JSON lines too, with the seconds of training; with --resume a run "
-     "adds the rows that the file lacks, without it the file begins anew"},
     {"config", OPTION_TEXT, NULL, "FILE",
      "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
     {"resume", OPTION_FLAG, NULL, NULL,
@@ -153,7 +150,6 @@ static int begin_files(Training *r)
     TRY(claim_directory(r));
     r->there = !resume && is_there(r);
     if (r->there) return 0;
-    if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume)
         TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
@@ -271,7 +267,6 @@ static int train(Training *r)
 {
     TrainConfig t = network_training(r->options);
     t.out = r->dir;
-    t.log = options_text(r->options, "log");
     t.meta = r->meta.item;
     t.meta_count = r->meta.count;
     t.resume = r->goes_on;

@@ -250,25 +250,6 @@ TEST(test_one_file)
                 "no single text file");
 }
 
-/* --log writes as many lines as log.csv has rows, at the end of a resumed run too. A file that is something else
- * stays. */
-TEST(test_json_log)
-{
-    run_ok(
-        "train --corpus text --epochs 2 --eval-every 4 --log lines/log.jsonl --out lines" SMALL_TRAINING);
-    run_ok("train --resume --epochs 3 --log lines/log.jsonl --out lines");
-    char *log = file_slurp("lines/log.csv", NULL), *lines = file_slurp("lines/log.jsonl", NULL);
-    assert_int_equal(count_lines(lines), count_lines(log) - 1);
-    assert_int_equal(strncmp(lines, "{\"step\": 1, \"epoch\": 1, \"seconds\": ", 35), 0);
-    assert_true(strstr(lines, "\"valid_ppl\": null,") && !strstr(lines, "nan"));
-    free(log);
-    free(lines);
-    file_text("thesis.txt", "My thesis.\n");
-    must_refuse("train --corpus text --log thesis.txt --out other" SMALL_TRAINING, "thesis.txt: ");
-    must_refuse("train --corpus text --log no/where --out other" SMALL_TRAINING, "no/where: ");
-    assert_true(file_has("thesis.txt", "My thesis.\n"));
-}
-
 /* Two designs are told in 25 lines; all words on request, and in compare.md. */
 TEST(test_compare)
 {
