@@ -219,7 +219,6 @@ struct Model {
     void *zeros; /* (D), for dropout without a bias, or NULL */
     Tails tails;
     Heads heads;
-    Dropped dropped;
 
     /* Lists in backend memory. */
     struct {
@@ -332,11 +331,7 @@ void params_list(Model *m);
 int params_init(Model *m);
 
 /* Places of dropout's masks (sublayer.c). No draw reaches them. */
-enum {
-    PLACE_SOURCE = (1 << DROPOUT_STEP) - 1,
-    PLACE_POOL = PLACE_SOURCE - 1,
-    PLACE_WORDS = PLACE_SOURCE - 2
-};
+enum { PLACE_SOURCE = (1 << DROPOUT_STEP) - 1, PLACE_POOL = PLACE_SOURCE - 1 };
 
 /* fuse.c. Fills m->fuse. */
 void fuse_find(Model *m);

@@ -57,7 +57,6 @@ static int check_rates(const ModelConfig *c)
     } rate[] = {{"dropout", c->dropout},
                 {"dropout of attention", c->dropout_apart ? c->attention_dropout : 0},
                 {"dropout of activations", c->dropout_apart ? c->activation_dropout : 0},
-                {"word dropout", c->word_dropout},
                 {"label smoothing", c->smoothing}};
     for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
         if (!(rate[i].value >= 0 && rate[i].value < 1))
@@ -90,8 +89,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
     TRY(check_rates(c));
-    if (c->word_dropout > 0 && p->sides == 1)
-        return error_set(ERR_INPUT, "word dropout is of a source, which a text alone has not");
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;

@@ -27,10 +27,6 @@ typedef struct {
     /* 1: attention weights and activations have separate rates. */
     int dropout_apart;
     double attention_dropout, activation_dropout;
-    /* Drops whole source words: in training passes a row of the source's embedding is 0 with this probability, before
-     * its position is added, and the others are divided by 1 minus it. Source: Sennrich, Haddow, Birch 2016 (WMT),
-     * section 2.4; as Marian's --dropout-src. */
-    double word_dropout;
     double smoothing;  /* label smoothing E in [0, 1), in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */

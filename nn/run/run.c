@@ -108,7 +108,6 @@ static const struct {
     {", segments ", OF(model.segments), .when = OF(model.segments)},
     {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
     {", no final norm ", OF(model.no_final_norm), .when = OF(model.no_final_norm)},
-    {", word dropout ", OF(model.word_dropout), .when = OF(model.word_dropout)},
     {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
 };
 

@@ -139,10 +139,6 @@ static const Option training_options[] = {
     {"activation-dropout", OPTION_REAL, NULL, "P",
      "dropout of activations of feed-forward networks (default: as --dropout)", 0, 0.99,
      .sets = {TO(model.activation_dropout)}},
-    {"word-dropout", OPTION_REAL, NULL, "P",
-     "for pairs: dropout of whole source words; in training the embedding of such a word is 0 before its "
-     "position is added, and those of the other words are divided by 1 - P (default: 0)",
-     0, 0.99, .sets = {TO(model.word_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
      "target, perplexities never are",

@@ -142,15 +142,6 @@ TEST(smoothed_labels)
     check(tiny_pairs->build(), "pair", config, exact);
 }
 
-/* Dropping whole words of the source keeps the gradient right, with dropout of single numbers and without,
- * with positions and without. */
-TEST(dropped_words)
-{
-    check_list(tiny_pairs, TINY_WITH(c.word_dropout = 0.3), exact);
-    check(tiny_pairs->build(), "pair",
-          TINY_WITH(c.word_dropout = 0.3, c.dropout = 0, c.positions = 0), exact);
-}
-
 /* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {
