@@ -97,13 +97,4 @@ void tell_end(const Training *r, double seconds);
  * is not comparable. */
 int tell_use(const Training *r);
 
-/* The attention spans that the heads of a trained model learnt (nn/model/spans.c). */
-
-/* Prints a line on them; does nothing for a model without spans. */
-int spans_tell(const Model *m);
-
-/* Writes DIR/spans.csv with a row a head, and prints that line. The model has spans. */
-extern const Column span_columns[];
-int spans_write(const Model *m, const char *dir);
-
 #endif
