@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
@@ -24,6 +25,8 @@ static const Option scheme_options[] = {
     {"conditions", OPTION_SIZE, NULL, "P",
      "print the order conditions up to order P as formulas instead, and which hold, for the same schemes",
      1, 12},
+    {"steps", OPTION_FLAG, NULL, NULL,
+     "print instead how each coefficient comes about: stages or flows expanded, put in, what cancels"},
     {0},
 };
 
@@ -174,6 +177,60 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     return code;
 }
 
+/* ---- step by step ------------------------------------------------------------------------------------ */
+
+/* Derives the terms of a scheme; none where it has no expansion, which is told as a warning. */
+static int derive(const Options *o, const Table *scheme, Derivation *d)
+{
+    Expansion e;
+    int basis = options_choice(o, "basis"), one = options_flag(o, "one-field"), code = 0;
+    TRY(expansion_find(scheme, basis, (int)options_size(o, "degree"), one, &e));
+    if (e.warning[0])
+        code = error_set(ERR_ACCURACY, "%s", e.warning);
+    else if (basis == BASIS_BRACKETS)
+        code = derivation_brackets(d, e.table, e.degree);
+    else
+        code = derivation_error(d, e.table, e.degree, one ? 'H' : 0);
+    expansion_free(&e);
+    return code;
+}
+
+/* Prints the derivations; with --out writes DIR/steps.csv, .md, .tex. */
+static int show_steps(const Options *o, const Selection *s)
+{
+    Sheet *r = NULL;
+    Output tex = {0};
+    const char *dir = options_text(o, "out");
+    int csv = options_flag(o, "csv"), latex = options_flag(o, "latex");
+    TRY(sheet_new(derivation_columns, &r));
+    int code = output_open(&tex);
+    for (size_t i = 0; code == 0 && i < s->count; i++) {
+        Derivation d = {0};
+        const char *name = s->scheme[i]->name;
+        code = derive(o, s->scheme[i], &d);
+        if (code == ERR_ACCURACY && scheme_many(options_text(o, "scheme")) >= 0) {
+            notice_warn("%s", error_text());
+            code = 0;
+        }
+        derivation_rows(&d, name, r);
+        if (!latex && !csv) printf("%s%s\n", i ? "\n" : "", name);
+        if (!latex && !csv) derivation_print(&d, 2, stdout);
+        if (latex) derivation_latex(&d, stdout);
+        fprintf(tex.f, "%% %s\n", name);
+        derivation_latex(&d, tex.f);
+        derivation_free(&d);
+    }
+    if (code == 0 && csv) code = sheet_write(r, SHEET_CSV, stdout);
+    if (code == 0 && dir) code = output_directory(dir);
+    if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "steps.csv");
+    if (code == 0 && dir)
+        code = output_put(&tex, 0, dir, "steps.tex");
+    else
+        output_drop(&tex);
+    sheet_free(r);
+    return code;
+}
+
 /* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex. */
 static int show_conditions(const Options *o, const Selection *s)
 {
@@ -195,13 +252,17 @@ static int run(Options *o)
     TRY(options_either(o, "csv", "latex"));
     TRY(options_either(o, "conditions", "modified"));
     TRY(options_either(o, "conditions", "degree"));
+    TRY(options_either(o, "steps", "conditions"));
+    TRY(options_either(o, "steps", "modified"));
     if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
                                     "tells the same of a splitting, less its field");
     TRY(select_open(o, "exact", &s));
     Expansion *e = memory_new(s.count, sizeof *e);
-    int conditions = options_size(o, "conditions") > 0;
-    int code = !e ? ERR_MEMORY : conditions ? show_conditions(o, &s) : expand(o, &s, e);
+    int code = !e                              ? ERR_MEMORY
+               : options_flag(o, "steps")      ? show_steps(o, &s)
+               : options_size(o, "conditions") ? show_conditions(o, &s)
+                                               : expand(o, &s, e);
     memory_free(e);
     select_close(&s);
     return code;
@@ -216,6 +277,8 @@ static const Kind kinds[] = {
          "$[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"conditions", condition_columns, "Order conditions.", KIND_MANY},
+               {"steps", derivation_columns, "How the coefficients come about, line by line.",
+                KIND_ALL},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
          {{"path-*",
