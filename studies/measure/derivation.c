@@ -136,8 +136,8 @@ static void put_series(Pen *pen, const DerivationField *of, const Series *s, int
     if (!p.begun) pen_put(pen, "0");
 }
 
-static void series_line(Derivation *d, const DerivationField *of, const char *left, const Series *s,
-                        int state)
+void derivation_series(Derivation *d, const DerivationField *of, const char *left, const Series *s,
+                       int state)
 {
     Pen p;
     pen_open(&p, d, left);
@@ -382,13 +382,13 @@ static int derive_stage(Stages *s, size_t i)
         int code = series_new(s->of->forest, &D);
         if (code == 0) {
             sum_total(&sum, D);
-            series_line(s->d, s->of, "D =", D, 0);
+            derivation_series(s->d, s->of, "D =", D, 0);
         }
         series_free(D);
         if (code != 0) return code;
     }
     sum_free(&sum);
-    series_line(s->d, s->of, plain && !at_y ? left : "=", s->stage[i], 0);
+    derivation_series(s->d, s->of, plain && !at_y ? left : "=", s->stage[i], 0);
     return 0;
 }
 
@@ -405,7 +405,7 @@ static int derive_history(Stages *s)
         name_term(s->t, x, name);
         snprintf(left, sizeof left, "%s =", name);
         TRY(term_series(s, x, &k));
-        series_line(s->d, s->of, left, k, x->eval == TABLE_STATE);
+        derivation_series(s->d, s->of, left, k, x->eval == TABLE_STATE);
         series_free(k);
     }
     return 0;
@@ -429,7 +429,7 @@ static int derive_stages(Stages *s, Series **step)
         put_products(&p, s, &sum);
         pen_close(&p, "");
     }
-    series_line(s->d, s->of, "=", *step, 1);
+    derivation_series(s->d, s->of, "=", *step, 1);
     sum_free(&sum);
     return 0;
 }
@@ -485,8 +485,8 @@ static int derive_flow(Derivation *d, const DerivationField *of, const Table *t,
         pen_open(&p, d, value);
         put_taylor(&p, table_letters[f->op], of->forest->max - 1);
         pen_close(&p, "D: that point less y");
-        series_line(d, of, "D =", D, 0);
-        series_line(d, of, left, step, 1);
+        derivation_series(d, of, "D =", D, 0);
+        derivation_series(d, of, left, step, 1);
     }
     series_free(own);
     series_free(step);
@@ -521,7 +521,7 @@ int derivation_exact(Derivation *d, const DerivationField *of, const mpq_t theta
     series_exact(*exact, theta, weight);
     derivation_part(d, "exact solution");
     snprintf(left, sizeof left, "y(t + %sh) =", factor_text(of, theta, c));
-    series_line(d, of, left, *exact, 1);
+    derivation_series(d, of, left, *exact, 1);
     return d->code;
 }
 

@@ -20,7 +20,8 @@ typedef struct {
     size_t count;
     DerivationLine *line;
     int code;
-    char part[128]; /* of the lines that are added next */
+    char part[400]; /* of the lines that are added next */
+    const char *of; /* what stands before every part, as "macaron: "; NULL: nothing; borrowed */
 } Derivation;
 
 void derivation_free(Derivation *d);
@@ -38,6 +39,9 @@ int derivation_step(Derivation *d, const DerivationField *of, const Table *t, Se
 /* Adds the exact solution after theta h. */
 int derivation_exact(Derivation *d, const DerivationField *of, const mpq_t theta,
                      mpq_t weight[COLOURS], Series **exact);
+/* Adds a series: left is "y =", with y in it where `state` is set. */
+void derivation_series(Derivation *d, const DerivationField *of, const char *left, const Series *s,
+                       int state);
 /* Adds a - b (NULL: 0) term by term, with what cancels. */
 int derivation_less(Derivation *d, const DerivationField *of, const Series *a, const Series *b);
 /* Adds all of this for a frozen table: step, exact solution, difference, through h^degree. */
@@ -52,8 +56,8 @@ void derivation_part(Derivation *d, const char *format, ...) __attribute__((form
 /* Write the lines for a terminal, behind a margin, and as displays of amsmath that fit an article's page. */
 void derivation_print(const Derivation *d, int margin, FILE *f);
 void derivation_latex(const Derivation *d, FILE *f);
-/* Adds them as rows of steps.csv; `of`: scheme or claim. */
-extern const Column derivation_columns[];
+/* Adds them as rows of steps.csv; `of`: a scheme, or a claim. */
+extern const Column derivation_columns[], derivation_claim_columns[];
 void derivation_rows(const Derivation *d, const char *of, Sheet *r);
 
 /* The notation of formulas, one page: meaning by meaning, a formula and words ended by a NULL. */

@@ -25,7 +25,8 @@ void derivation_part(Derivation *d, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(d->part, sizeof d->part, format, args);
+    snprintf(d->part, sizeof d->part / 2, "%s", d->of ? d->of : "");
+    vsnprintf(d->part + strlen(d->part), sizeof d->part / 2, format, args);
     va_end(args);
 }
 
@@ -141,13 +142,14 @@ typedef struct {
     const char *scheme, *part, *left, *formula, *note;
 } StepRow;
 
-const Column derivation_columns[] = {
-    COLUMN(StepRow, scheme, .words = "scheme or claim"),
-    COLUMN(StepRow, part, .words = "what the line is about"),
-    COLUMN(StepRow, left, .form = SHEET_FORMULA, .words = "left side; the line above goes on"),
-    COLUMN(StepRow, formula, .form = SHEET_FORMULA, .words = "right side"),
-    COLUMN(StepRow, note, .words = "what becomes of the term"),
-    {0}};
+#define LINES_OF(column)                                                                      \
+    FIELD(StepRow, column, scheme), COLUMN(StepRow, part, .words = "what the line is about"), \
+        COLUMN(StepRow, left, .form = SHEET_FORMULA,                                          \
+               .words = "left side; where it is empty, the line above goes on"),              \
+        COLUMN(StepRow, formula, .form = SHEET_FORMULA, .words = "right side"),               \
+        COLUMN(StepRow, note, .words = "what becomes of the term")
+const Column derivation_columns[] = {LINES_OF("scheme"), {0}};
+const Column derivation_claim_columns[] = {LINES_OF("claim"), {0}};
 
 void derivation_rows(const Derivation *d, const char *of, Sheet *r)
 {

@@ -110,6 +110,10 @@ static void latex_term(const char *term, FILE *out)
 
 static void latex_derivation(const Finding *f, FILE *out)
 {
+    if (f->steps.count) {
+        derivation_latex(&f->steps, out);
+        return;
+    }
     for (size_t i = 0, n; i < f->count; i += n) {
         n = run_length(f, i);
         fprintf(out, "\n\\par\\smallskip\\noindent ");
