@@ -1,8 +1,7 @@
 /* derivation.c: derives the expansion of a step. Every series is that of ode/theory (series.c, bracket.c); here its terms
  * are written where they arise. */
-#include "studies/measure/derivation.h"
+#include "studies/measure/derivation_pen.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,157 +9,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/rationals.h"
-
-enum { NUMBER = 64, NAME = 96 };
-
-/* ---- numbers and terms ------------------------------------------------------------------------------- */
-
-static int is_zero(const DerivationField *of, const mpq_t c)
-{
-    return mpq_sgn(c) == 0 || (!of->exact && fabs(mpq_get_d(c)) <= 1e-12);
-}
-
-/* Writes |c|, as a decimal of few digits where the table has decimals or the fraction is long. */
-static const char *size_text(const DerivationField *of, const mpq_t c, char out[NUMBER])
-{
-    RATIONAL(x);
-    mpq_abs(x, c);
-    if (!of->exact || gmp_snprintf(out, NUMBER, "%Qd", x) > 32)
-        snprintf(out, NUMBER, "%.6g", table_double(x));
-    return out;
-}
-
-/* Does the same with the sign, and 0 for rounding. */
-static const char *number_text(const DerivationField *of, const mpq_t c, char out[NUMBER])
-{
-    out[0] = '-';
-    if (is_zero(of, c)) return strcpy(out, "0");
-    size_text(of, c, out + (mpq_sgn(c) < 0));
-    return out;
-}
-
-/* Writes what stands before a term: "1/2 ", "" for 1. */
-static const char *factor_text(const DerivationField *of, const mpq_t c, char out[NUMBER])
-{
-    size_text(of, c, out);
-    return strcmp(out, "1") == 0 ? strcpy(out, "") : strcat(out, " ");
-}
-
-static void name_tree(const DerivationField *of, size_t tree, char out[NAME])
-{
-    tree_name(of->forest, tree, out, NAME);
-    for (char *c = out; of->one && *c; c++)
-        if (*c == 'F') *c = of->one;
-}
-
-/* Computes the factor of a tree's elementary differential. Returns 0 where it is zero, or the differential is. */
-static int find_factor(const DerivationField *of, const Series *s, size_t tree, mpq_t out)
-{
-    mpq_set(out, s->a[tree]);
-    rational_divide(out, of->forest->tree[tree].sigma);
-    return !is_zero(of, out) && !tree_vanishes(of->forest, tree, of->linear);
-}
-
-/* Writes a power of h: "" for h^0, "h ", "h^2 ". */
-static const char *power_text(int power, char out[16])
-{
-    snprintf(out, 16, power == 0 ? "" : power == 1 ? "h " : "h^%d ", power);
-    return out;
-}
-
-/* ---- sums, a line for each power of h --------------------------------------------------------------- */
-
-/* Terms of one power, which stand in brackets where there are several. */
-typedef struct {
-    Pen *pen;
-    int power, terms, open, begun;
-} Powers;
-
-/* Ends the terms of a power. */
-static void powers_end(Powers *p)
-{
-    if (p->open) pen_put(p->pen, ")");
-    p->open = p->terms = 0;
-}
-
-/* Begins those of the next, of which there are `terms`; sign -1: a single one is negative. */
-static void powers_begin(Powers *p, int power, int terms, int sign)
-{
-    char h[16];
-    powers_end(p);
-    if (p->begun) pen_break(p->pen);
-    const char *before = p->begun                 ? (terms == 1 && sign < 0 ? "- " : "+ ")
-                         : terms == 1 && sign < 0 ? "-"
-                                                  : "";
-    power_text(power, h);
-    if (terms > 1) pen_put(p->pen, "%s%s(", before, h);
-    if (terms == 1) pen_put(p->pen, "%s", before);
-    p->open = terms > 1;
-    p->begun = 1;
-    p->power = power;
-}
-
-/* Adds a term of that power. */
-static void powers_add(Powers *p, const char *factor, int negative, const char *name)
-{
-    char h[16] = "";
-    const char *sign = !p->open ? "" : p->terms ? (negative ? " - " : " + ") : negative ? "-" : "";
-    if (!p->open) power_text(p->power, h);
-    pen_put(p->pen, "%s%s%s%s", sign, factor, h, name);
-    p->terms++;
-}
-
-/* Writes the terms of a series. state: y stands before them. */
-static void put_series(Pen *pen, const DerivationField *of, const Series *s, int state)
-{
-    const Forest *f = of->forest;
-    Powers p = {.pen = pen};
-    char number[NUMBER], name[NAME];
-    RATIONAL(c);
-    if (state && mpq_sgn(s->empty) != 0) {
-        pen_put(pen, "%sy", factor_text(of, s->empty, number));
-        p.begun = 1;
-    }
-    for (int n = 1; n <= f->max; n++) {
-        int terms = 0, sign = 1;
-        for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
-            if (find_factor(of, s, i, c)) terms++, sign = mpq_sgn(c);
-        if (terms) powers_begin(&p, n, terms, sign);
-        for (size_t i = f->first[n]; terms && i < f->first[n + 1]; i++) {
-            if (!find_factor(of, s, i, c)) continue;
-            name_tree(of, i, name);
-            powers_add(&p, factor_text(of, c, number), mpq_sgn(c) < 0, name);
-        }
-    }
-    powers_end(&p);
-    if (!p.begun) pen_put(pen, "0");
-}
-
-void derivation_series(Derivation *d, const DerivationField *of, const char *left, const Series *s,
-                       int state)
-{
-    Pen p;
-    pen_open(&p, d, left);
-    put_series(&p, of, s, state);
-    pen_close(&p, "");
-}
-
-/* Writes op(at) by Taylor: "F + F'D + 1/2 F''(D,D)" with derivatives up to `most`. */
-static void put_taylor(Pen *p, char op, int most)
-{
-    unsigned long factorial = 1;
-    pen_put(p, "%c", op);
-    for (int n = 1; n <= most; n++) {
-        char primes[TREE_MAX_1 + 1] = "", list[2 * TREE_MAX_1 + 1] = "";
-        memset(primes, '\'', (size_t)n);
-        for (int k = 0; k < n; k++) strcat(list, k ? ",D" : "D");
-        factorial *= (unsigned long)n;
-        if (n == 1)
-            pen_put(p, " + %c'D", op);
-        else
-            pen_put(p, " + 1/%lu %c%s(%s)", factorial, op, primes, list);
-    }
-}
 
 /* ---- stages ------------------------------------------------------------------------------------------ */
 
@@ -180,25 +28,6 @@ static const char *written(const Stages *s, const char *name)
     snprintf(begin, sizeof begin, "\n%s = ", name);
     const char *at = strstr(s->text, begin);
     return at ? at + strlen(begin) : "";
-}
-
-/* Writes that line: a blank for each '*', few digits of long decimals, broken before + and -. */
-static void put_written(Pen *pen, const char *line)
-{
-    enum { SHOWN = 6 };
-    char piece[256];
-    size_t n = 0, decimals = 0;
-    for (; *line && *line != '\n'; line++) {
-        int ends = *line == ' ' && (line[1] == '+' || line[1] == '-') && line[2] == ' ';
-        decimals = *line == '.' || (decimals && isdigit((unsigned char)*line)) ? decimals + 1 : 0;
-        if (ends || n + 2 > sizeof piece) {
-            pen_put(pen, "%.*s", (int)n, piece);
-            n = 0;
-        }
-        if (decimals <= SHOWN + 1) piece[n++] = *line == '*' ? ' ' : *line;
-        if (ends) piece[n++] = *++line, piece[n++] = *++line;
-    }
-    pen_put(pen, "%.*s", (int)n, piece);
 }
 
 /* Returns the series of what a term reads, new: a state or a stage's slopes, j steps ago on the exact solution. */
@@ -283,10 +112,10 @@ static void products(const Stages *s, const Sum *sum, size_t tree, char *out, si
     size_t n = 0;
     out[0] = '\0';
     for (size_t k = 0; k < sum->count && n + 2 * NUMBER < bytes; k++) {
-        if (!find_factor(s->of, sum->series[k], tree, c)) continue;
+        if (!pen_find(s->of, sum->series[k], tree, c)) continue;
         int minus = (mpq_sgn(c) < 0) != (mpq_sgn(sum->term[k]->c) < 0);
-        size_text(s->of, sum->term[k]->c, a);
-        size_text(s->of, c, b);
+        pen_size(s->of, sum->term[k]->c, a);
+        pen_size(s->of, c, b);
         n += (size_t)snprintf(out + n, bytes - n, "%s%s%s%s",
                               n       ? (minus ? " - " : " + ")
                               : minus ? "-"
@@ -325,7 +154,7 @@ static void put_products(Pen *pen, const Stages *s, const Sum *sum)
                 products(s, sum, i, product, sizeof product);
                 terms += !pass && *product;
                 if (!pass || !*product) continue;
-                name_tree(s->of, i, name);
+                pen_name(s->of, i, name);
                 snprintf(factor, sizeof factor, strpbrk(product, " -·") ? "(%s) " : "%s ", product);
                 if (strcmp(product, "1") == 0) *factor = '\0';
                 powers_add(&p, factor, 0, name);
@@ -368,7 +197,7 @@ static int derive_stage(Stages *s, size_t i)
     Pen p;
     pen_open(&p, s->d, left);
     if (applied) pen_put(&p, "h ");
-    put_written(&p, text);
+    pen_written(&p, text);
     pen_close(&p, "");
     TRY(sum_new(s, &point->row, &sum));
     if (plain && !at_y) {
@@ -376,7 +205,7 @@ static int derive_stage(Stages *s, size_t i)
         Series *D;
         pen_open(&p, s->d, "=");
         pen_put(&p, "h (");
-        put_taylor(&p, op, s->of->forest->max - 1);
+        pen_taylor(&p, op, s->of->forest->max - 1);
         pen_put(&p, ")");
         pen_close(&p, "D: that point less y");
         int code = series_new(s->of->forest, &D);
@@ -420,7 +249,7 @@ static int derive_stages(Stages *s, Series **step)
     derivation_part(s->d, "update");
     Pen p;
     pen_open(&p, s->d, "y' =");
-    put_written(&p, written(s, "y'"));
+    pen_written(&p, written(s, "y'"));
     pen_close(&p, "");
     TRY(series_step(s->of->forest, s->t, step));
     TRY(sum_new(s, &s->t->update, &sum));
@@ -452,10 +281,10 @@ static void put_flow(Pen *pen, const DerivationField *of, const Series *s, const
     RATIONAL(c);
     pen_put(pen, "%s", at);
     for (size_t i = 0; i < of->forest->count; i++) {
-        if (!find_factor(of, s, i, c)) continue;
-        name_tree(of, i, name);
-        pen_put(pen, " %c %s%s%s(%s)", mpq_sgn(c) < 0 ? '-' : '+', factor_text(of, c, number),
-                power_text(of->forest->tree[i].order, h), name, at);
+        if (!pen_find(of, s, i, c)) continue;
+        pen_name(of, i, name);
+        pen_put(pen, " %c %s%s%s(%s)", mpq_sgn(c) < 0 ? '-' : '+', pen_factor(of, c, number),
+                pen_power(of->forest->tree[i].order, h), name, at);
     }
 }
 
@@ -468,7 +297,7 @@ static int derive_flow(Derivation *d, const DerivationField *of, const Table *t,
     if (i) snprintf(at, sizeof at, "Y%zu", i);
     snprintf(left, sizeof left, "Y%zu =", i + 1);
     derivation_part(d, "flow %zu: %s%s%c, from %s", i + 1, mpq_sgn(f->c) < 0 ? "-" : "",
-                    factor_text(of, f->c, c), table_letters[f->op], at);
+                    pen_factor(of, f->c, c), table_letters[f->op], at);
     int code = series_step(of->forest, &alone, &own);
     if (code == 0) code = series_step(of->forest, &all, &step);
     if (code == 0 && i) code = series_step(of->forest, &before, &D);
@@ -483,7 +312,7 @@ static int derive_flow(Derivation *d, const DerivationField *of, const Table *t,
         snprintf(value, sizeof value, "%c(%s) =", table_letters[f->op], at);
         Pen p;
         pen_open(&p, d, value);
-        put_taylor(&p, table_letters[f->op], of->forest->max - 1);
+        pen_taylor(&p, table_letters[f->op], of->forest->max - 1);
         pen_close(&p, "D: that point less y");
         derivation_series(d, of, "D =", D, 0);
         derivation_series(d, of, left, step, 1);
@@ -520,7 +349,7 @@ int derivation_exact(Derivation *d, const DerivationField *of, const mpq_t theta
     TRY(series_new(of->forest, exact));
     series_exact(*exact, theta, weight);
     derivation_part(d, "exact solution");
-    snprintf(left, sizeof left, "y(t + %sh) =", factor_text(of, theta, c));
+    snprintf(left, sizeof left, "y(t + %sh) =", pen_factor(of, theta, c));
     derivation_series(d, of, left, *exact, 1);
     return d->code;
 }
@@ -532,15 +361,15 @@ static void less_term(Derivation *d, const DerivationField *of, const char *left
     char number[3][NUMBER];
     RATIONAL(c);
     mpq_sub(c, a, b);
-    int zero = is_zero(of, c);
+    int zero = pen_zero(of, c);
     Pen p;
     pen_open(&p, d, left);
-    pen_put(&p, "(%s %c %s) %s =", number_text(of, a, number[0]), mpq_sgn(b) < 0 ? '+' : '-',
-            is_zero(of, b) ? "0" : size_text(of, b, number[1]), name);
+    pen_put(&p, "(%s %c %s) %s =", pen_number(of, a, number[0]), mpq_sgn(b) < 0 ? '+' : '-',
+            pen_zero(of, b) ? "0" : pen_size(of, b, number[1]), name);
     if (zero)
         pen_put(&p, " 0");
     else
-        pen_put(&p, " %s%s%s", mpq_sgn(c) < 0 ? "-" : "", factor_text(of, c, number[2]), name);
+        pen_put(&p, " %s%s%s", mpq_sgn(c) < 0 ? "-" : "", pen_factor(of, c, number[2]), name);
     pen_close(&p, zero ? "cancels" : "is left");
 }
 
@@ -557,11 +386,11 @@ int derivation_less(Derivation *d, const DerivationField *of, const Series *a, c
         snprintf(left, sizeof left, n > 1 ? "h^%d:" : "h:", n);
         said = 0;
         for (size_t i = f->first[n]; i < f->first[n + 1]; i++) {
-            int some = find_factor(of, a, i, x);
+            int some = pen_find(of, a, i, x);
             mpq_set_ui(z, 0, 1);
-            if (b) some |= find_factor(of, b, i, z);
+            if (b) some |= pen_find(of, b, i, z);
             if (!some) continue;
-            name_tree(of, i, name);
+            pen_name(of, i, name);
             less_term(d, of, said++ ? "" : left, name, x, z);
         }
     }
@@ -607,7 +436,7 @@ static void put_brackets(Pen *pen, const DerivationField *of, const Brackets *b)
             while (i + (size_t)terms < b->count && x[terms].degree == x->degree) terms++;
             powers_begin(&p, x->degree, terms, mpq_sgn(x->c));
         }
-        powers_add(&p, factor_text(of, x->c, number), mpq_sgn(x->c) < 0, x->name);
+        powers_add(&p, pen_factor(of, x->c, number), mpq_sgn(x->c) < 0, x->name);
     }
     powers_end(&p);
     if (b->count == 0) pen_put(pen, "0");
@@ -628,7 +457,7 @@ static int derive_log(Derivation *d, const DerivationField *of, const Table *t, 
         Pen p;
         pen_open(&p, d, left);
         pen_put(&p, "log(exp(Z) exp(X)), Z = Z%zu, X = %s%sh %c", n, mpq_sgn(f->c) < 0 ? "-" : "",
-                factor_text(of, f->c, c), table_letters[f->op]);
+                pen_factor(of, f->c, c), table_letters[f->op]);
         pen_break(&p);
         pen_put(&p, "= ");
         for (int k = 1; k <= degree && k <= 4; k++) pen_put(&p, "%s", series[k]);

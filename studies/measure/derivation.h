@@ -1,6 +1,6 @@
 /* derivation.h: how the coefficients of a step's expansion come about, line by line, as a paper shows it: what is
  * substituted in each stage or flow, a line for each power of h, which terms cancel against the exact solution, what is
- * left. Lines are texts in the program's notation (notation_words), from which the terminal, LaTeX and the MathML of
+ * left. Lines are texts in the program's notation (studies/tools/notation.h), from which the terminal, LaTeX and the MathML of
  * `trotter report` are made. */
 #ifndef TROTTER_DERIVATION_H
 #define TROTTER_DERIVATION_H
@@ -59,28 +59,5 @@ void derivation_latex(const Derivation *d, FILE *f);
 /* Adds them as rows of steps.csv; `of`: a scheme, or a claim. */
 extern const Column derivation_columns[], derivation_claim_columns[];
 void derivation_rows(const Derivation *d, const char *of, Sheet *r);
-
-/* The notation of formulas, one page: meaning by meaning, a formula and words ended by a NULL. */
-typedef struct {
-    const char *formula, *words;
-} Notation;
-extern const Notation notation[];
-
-/* ---- for derivation.c: lines while they are written (derivation_lines.c) ------------------------- */
-
-typedef struct {
-    Derivation *d;
-    const char *left;
-    FILE *f;
-    char *text;
-    size_t bytes;
-} Pen;
-
-void pen_open(Pen *p, Derivation *d,
-              const char *left); /* p must not move until pen_close; left is borrowed */
-/* Adds a piece that is not broken; where the line is full, it begins the next one. */
-void pen_put(Pen *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void pen_break(Pen *p);                   /* ends the line; the next has no left side */
-void pen_close(Pen *p, const char *note); /* ends the last line */
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "studies/measure/derivation.h"
+#include "studies/measure/derivation_pen.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/utf8.h"
 
@@ -155,6 +155,6 @@ void derivation_rows(const Derivation *d, const char *of, Sheet *r)
 {
     for (size_t i = 0; i < d->count; i++) {
         const DerivationLine *l = &d->line[i];
-        sheet_row(r, &(StepRow){of, l->part, l->left, l->formula, l->note});
+        sheet_row(r, &(StepRow){of, l->part, *l->left ? l->left : "…", l->formula, l->note});
     }
 }

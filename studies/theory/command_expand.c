@@ -8,6 +8,7 @@
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"
+#include "studies/tools/notation.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
@@ -31,6 +32,7 @@ static const Option scheme_options[] = {
 };
 
 static const Option output_options[] = {
+    {"notation", OPTION_FLAG, NULL, NULL, "print what the formulas mean, a page, and nothing else"},
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
@@ -250,6 +252,11 @@ static int run(Options *o)
     Selection s;
     TRY(options_needs(o));
     TRY(options_either(o, "csv", "latex"));
+    TRY(options_either(o, "notation", "csv"));
+    if (options_flag(o, "notation")) {
+        notation_print(options_flag(o, "latex"), stdout);
+        return 0;
+    }
     TRY(options_either(o, "conditions", "modified"));
     TRY(options_either(o, "conditions", "degree"));
     TRY(options_either(o, "steps", "conditions"));

@@ -1,5 +1,6 @@
 /* latex.c: writes texts and numbers in LaTeX's running text, and bounds their width. */
 #include "studies/tools/latex.h"
+#include "studies/tools/notation.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -62,13 +63,29 @@ void latex_number(FILE *f, const char *text)
 /* Words and signs that LaTeX's mathematics has under another name. */
 static const struct {
     const char *text, *latex;
-} signs[] = {{"log", "\\log "},   {"exp", "\\exp "},  {"sum", "\\sum "},
-             {"phi", "\\varphi"}, {"λ", "\\lambda "}, {"ω", "\\omega "},
-             {"φ", "\\varphi "},  {"·", "\\cdot "},   {"−", "-"},
-             {"<=", "\\le "},     {">=", "\\ge "},    {"...", "\\cdots "},
-             {"*", "\\,"},        {"->", "\\to "},    {"%", "\\%"},
-             {"&", "\\&"},        {"#", "\\#"},       {"{", "\\{"},
-             {"}", "\\}"},        {"~", "\\sim "},    {"\\", "\\backslash "},
+} signs[] = {{"log", "\\log "},
+             {"exp", "\\exp "},
+             {"sum", "\\sum "},
+             {"phi", "\\varphi"},
+             {"λ", "\\lambda "},
+             {"ω", "\\omega "},
+             {"σ", "\\sigma "},
+             {"γ", "\\gamma "},
+             {"φ", "\\varphi "},
+             {"·", "\\cdot "},
+             {"−", "-"},
+             {"<=", "\\le "},
+             {">=", "\\ge "},
+             {"...", "\\cdots "},
+             {"*", "\\,"},
+             {"->", "\\to "},
+             {"%", "\\%"},
+             {"&", "\\&"},
+             {"#", "\\#"},
+             {"{", "\\{"},
+             {"}", "\\}"},
+             {"~", "\\sim "},
+             {"\\", "\\backslash "},
              {"$", "\\$"}};
 
 /* Writes the name or sign at s that the table has. Returns its bytes; 0: none. */
@@ -113,7 +130,8 @@ static size_t put_name(FILE *f, const char *s)
     while (isalpha((unsigned char)s[n])) n++;
     if (!sign) fprintf(f, n > 1 ? "\\mathrm{%.*s}" : "%.*s", (int)n, s);
     size_t under = s[n] == '_' && isalnum((unsigned char)s[n + 1]), index = digits(s + n + under);
-    if (under && !index) index = 1;
+    if (under && !index)
+        while (isalpha((unsigned char)s[n + under + index])) index++;
     if (index) fprintf(f, "_{%.*s}", (int)index, s + n + under);
     n += under + index;
     size_t primes = strspn(s + n, "'");
@@ -126,14 +144,16 @@ static size_t put_name(FILE *f, const char *s)
 
 static size_t put_piece(FILE *f, const char *s);
 
-/* Writes the power behind ^: a bracket without its ends, or a signed piece; returns its bytes. */
-static size_t put_power(FILE *f, const char *s)
+/* Writes what ^ or _ before s raises or lowers: what stands in round or curly brackets, or a signed piece; returns its
+ * bytes. */
+static size_t put_script(FILE *f, const char *s)
 {
     size_t n = 0;
-    fputs("^{", f);
-    if (*s == '(') {
-        for (n = 1; s[n] && s[n] != ')';) n += put_piece(f, s + n);
-        n += s[n] == ')';
+    fprintf(f, "%c{", s[-1]);
+    if (*s == '(' || *s == '{') {
+        char end = *s == '(' ? ')' : '}';
+        for (n = 1; s[n] && s[n] != end;) n += put_piece(f, s + n);
+        n += s[n] == end;
     } else {
         if (*s == '-') fputc(s[n++], f);
         if (s[n] && s[n] != ' ') n += put_piece(f, s + n);
@@ -147,7 +167,7 @@ static size_t put_piece(FILE *f, const char *s)
     size_t n;
     if (isdigit((unsigned char)*s)) return put_number(f, s);
     if (isalpha((unsigned char)*s)) return put_name(f, s);
-    if (*s == '^') return 1 + put_power(f, s + 1);
+    if (*s == '^' || (*s == '_' && s[1] == '{')) return 1 + put_script(f, s + 1);
     if ((n = put_sign(f, s))) return n;
     fputs(*s == '_' ? "\\_" : (char[]){*s, '\0'}, f);
     return 1;
@@ -158,23 +178,22 @@ void latex_formula(FILE *f, const char *text)
     while (*text) {
         int number = isdigit((unsigned char)*text);
         text += put_piece(f, text);
-        if (number && *text == ' ' && isalnum((unsigned char)text[1])) fputs("\\,", f);
+        if (number && *text == ' ' && text[1] && !strchr("+-=<>/*", text[1])) fputs("\\,", f);
     }
 }
 
 void latex_words(FILE *f, const char *words)
 {
     char formula[512];
-    for (const char *end; *words; words = end) {
-        if (*words == '$' && (end = strchr(words + 1, '$'))) {
-            snprintf(formula, sizeof formula, "%.*s", (int)(end - words - 1), words + 1);
-            fputc('$', f);
-            latex_formula(f, formula);
-            fputc('$', f);
-            end++;
-        } else {
-            end = words + latex_character(words, f);
-        }
+    for (;;) {
+        NotationPart p = notation_next(words);
+        for (const char *end = words + p.words; words < end;) words += latex_character(words, f);
+        if (!p.bytes) break;
+        snprintf(formula, sizeof formula, "%.*s", (int)p.bytes, p.formula);
+        fputc('$', f);
+        latex_formula(f, formula);
+        fputc('$', f);
+        words = p.behind;
     }
 }
 

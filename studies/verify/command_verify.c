@@ -62,10 +62,10 @@ typedef struct {
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
     COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made, or what it is about"),
-    COLUMN(ClaimRow, claim, .page = 1, .sparse = 1),
+    COLUMN(ClaimRow, claim, .page = 1, .sparse = 1, .form = SHEET_WORDS),
     COLUMN(ClaimRow, expected, .words = "the registered verdict; for a claim of yours: verified"),
     COLUMN(ClaimRow, verdict, .page = 1, .sparse = 1, .words = "what was found"),
-    COLUMN(ClaimRow, evidence, .page = 1, .sparse = 1),
+    COLUMN(ClaimRow, evidence, .page = 1, .sparse = 1, .form = SHEET_WORDS),
     COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
     {0}};
 /* ---- which claims -------------------------------------------------------------------------------------- */

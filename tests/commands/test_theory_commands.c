@@ -104,6 +104,60 @@ TEST(test_modified)
     must_refuse("expand --modified --scheme rk4 --degree 9", "1 to 8");
 }
 
+/* The derivation of Heun's terms as a book has it. For other schemes what is left are the terms that the table has, and a
+ * splitting's brackets come by Baker, Campbell and Hausdorff. */
+TEST(test_steps)
+{
+    static const char heun[] =
+        "heun,stage 2,k2 =,h H(y + k1),\n"
+        "heun,stage 2,=,\"h (H + H'D + 1/2 H''(D,D))\",D: that point less y\n"
+        "heun,stage 2,D =,h H,\n"
+        "heun,stage 2,k2 =,h H,\n"
+        "heun,stage 2,…,+ h^2 H'H,\n"
+        "heun,stage 2,…,\"+ 1/2 h^3 H''(H,H)\",\n"
+        "heun,update,y' =,y + 1/2 k1 + 1/2 k2,\n"
+        "heun,update,=,y,\n"
+        "heun,update,…,+ (1/2 + 1/2) h H,\n"
+        "heun,update,…,+ 1/2 h^2 H'H,\n"
+        "heun,update,…,\"+ (1/2·1/2) h^3 H''(H,H)\",\n";
+    static const char *const same[] = {"rk4 --one-field",
+                                       "macaron",
+                                       "ab3",
+                                       "strang-marchuk",
+                                       "etd-rk2",
+                                       "imex-euler",
+                                       "yoshida4 --basis brackets",
+                                       "heun-layer-decoder"};
+    must_say("expand --steps --scheme heun --one-field --csv", heun);
+    assert_non_null(strstr(out, ",h:,(1 - 1) H = 0,cancels\n"));
+    assert_non_null(strstr(out, ",h^3:,\"(1/4 - 1/6) H''(H,H) = 1/12 H''(H,H)\",is left\n"));
+    assert_non_null(strstr(out, ",…,(0 - 1/6) H'H'H = -1/6 H'H'H,is left\n"));
+    assert_int_equal(count_words(out, ",is left\n"), 2);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        run_ok("expand --scheme %s --csv", same[i]);
+        int terms = count_lines(out) - 1;
+        run_ok("expand --scheme %s --csv --steps", same[i]);
+        assert_true(terms > 0);
+        if (count_words(out, ",is left\n") != terms) fail_msg("%s: not %d terms", same[i], terms);
+    }
+    must_say("expand --steps --scheme lie-trotter --basis brackets",
+             "Z2 =  log(exp(Z) exp(X)), Z = Z1, X = h G\n"
+             "          = Z + X + 1/2 [Z,X]\n"
+             "    Z2 =  h (F + G)\n"
+             "          + 1/2 h^2 [F,G]\n");
+    must_say("expand --steps --scheme lie-trotter --latex",
+             "Y_{2} = &\\ Y_{1} + h G(Y_{1}) + \\tfrac{1}{2}\\, h^{2} G'G(Y_{1}) \\\\\n");
+    run_ok("expand --steps --scheme all --degree 2 --csv");
+    assert_non_null(strstr(err, "warning: no-residual: the state weights"));
+    must_refuse("expand --steps --conditions 3 --scheme rk4", "not both");
+    must_refuse("expand --steps --modified --scheme rk4", "not both");
+    expect(1, "expand --steps --scheme no-residual");
+    /* The page of the notation. */
+    must_say("expand --notation", "[F,G] = G'F - F'G           the commutator of two fields");
+    assert_true(!strchr(out, '$') && count_lines(out) < 45);
+    must_say("expand --notation --latex", "\\item[\\normalfont$F''(F,G)$] the second derivative");
+}
+
 /* --scheme-file reads the text that --compose, --adjoint and --conjugate print. */
 TEST(test_made)
 {
@@ -178,6 +232,8 @@ TEST(test_fits_a_page)
          "tex/expand.tex"},
         {"expand --scheme rk3 --degree 5 --out tex", "tex/expand.tex"},
         {"expand --modified --scheme macaron --degree 4 --out tex", "tex/expand.tex"},
+        {"expand --steps --scheme rk4,ark3,etd-rk2 --out tex", "tex/steps.tex"},
+        {"expand --steps --scheme yoshida4 --basis brackets --out tex", "tex/steps.tex"},
         {"schemes --out tex", "tex/schemes.tex"},
         {"schemes --structure --scheme rk4,macaron --out tex", "tex/structure.tex"},
         {"stability --scheme rk4,heun --out tex", "tex/limits.tex"},
