@@ -24,7 +24,7 @@ static const Option scheme_options[] = {
     {"one-field", OPTION_FLAG, NULL, NULL,
      "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
     {"conditions", OPTION_SIZE, NULL, "P",
-     "print the order conditions up to order P as formulas instead, and which hold, for the same schemes",
+     "print the order conditions up to order P as formulas instead, and which hold; with --out draw their trees",
      1, 12},
     {"steps", OPTION_FLAG, NULL, NULL,
      "print instead how each coefficient comes about: stages or flows expanded, put in, what cancels"},
@@ -37,7 +37,7 @@ static const Option output_options[] = {
     {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
-     ".gp, .svg, .png)"},
+     ".gp, .svg, .png); with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps steps.csv, .tex"},
     PLOT_FIGURE,
     {0},
 };
@@ -233,14 +233,16 @@ static int show_steps(const Options *o, const Selection *s)
     return code;
 }
 
-/* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex. */
+/* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex and the trees. */
 static int show_conditions(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
     int degree = (int)options_size(o, "conditions");
-    if (options_flag(o, "latex")) return conditions_tell(s, degree, NULL, stdout);
+    if (options_flag(o, "latex"))
+        return conditions_tell(s, degree, NULL, stdout, options_text(o, "out"));
     TRY(sheet_new(condition_columns, &r));
-    int csv = options_flag(o, "csv"), code = conditions_tell(s, degree, r, NULL);
+    int csv = options_flag(o, "csv"),
+        code = conditions_tell(s, degree, r, NULL, options_text(o, "out"));
     if (code == 0 && !csv) puts("order conditions: c_i = sum of a_ij, sums over all letters\n");
     if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "conditions");
     sheet_free(r);
@@ -288,7 +290,10 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
-         {{"path-*",
+         {{"trees-*",
+           "The rooted trees of the conditions, with the scheme's coefficient; red: not met. Blue is F, orange G, "
+           "green C."},
+          {"path-*",
            "A splitting as a path in times under F and G; the area between path and chord is the "
            "coefficient of $[F,G]$."}}},
     {0}};
@@ -311,7 +316,8 @@ const Command command_expand = {
         "--modified does backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a\n"
         "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
         "vertices has h^(degree-1), and degree 1 is the field itself.\n"
-        "--conditions 4 prints the order conditions of schemes whose stages are all H, sum b_i c_i a_ij c_j = 1/8.\n"
+        "--conditions 4 prints the order conditions, sum b_i c_i a_ij c_j = 1/8; where not every stage is H,\n"
+        "sum b^F_i c^G_i = 1/2, b^F and c^G the weights of slopes of F and G.\n"
         "\n"
         "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "studies/tools/command.h"
 #include "studies/tools/select.h"
 #include "studies/tools/sheet.h"
 
@@ -17,9 +18,31 @@ int lattice_draw(const Table *t, const char *dir, const char *name);
 /* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
 
 /* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX
- * (align* of amsmath), where latex is not NULL. ERR_INPUT: another than a one-step scheme of stages H. */
+ * (align* of amsmath), where latex is not NULL; with dir (or NULL) it draws the trees, DIR/trees-NAME.svg and .tex.
+ * ERR_INPUT: a scheme with history. */
 extern const Column condition_columns[];
-int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex);
+int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex, const char *dir);
+
+/* What is told of a tree, a row of conditions.csv. */
+typedef struct {
+    const char *scheme, *condition, *left, *right, *tree;
+    int order, holds;
+    size_t symmetry, density;
+    const char *latex; /* the condition for LaTeX */
+} TreeRow;
+
+/* ---- tree_page.c: rooted trees drawn ------------------------------------------------------------- */
+
+typedef struct {
+    Output svg, tex;
+    double x, y, tall; /* where the next tree comes, how tall its line is */
+    int order;
+    size_t drawn;
+} TreePage;
+int tree_page_open(TreePage *p);
+void tree_page_add(TreePage *p, const Forest *f, size_t tree, const TreeRow *row);
+/* Where code is 0, writes DIR/trees-SCHEME.svg and .tex; frees the page in any case. Returns code, or that of writing. */
+int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
 /* ---- phase_plot.c ---------------------------------------------------------------------------- */
 

@@ -331,7 +331,48 @@ TEST(test_conditions)
     must_say("expand --conditions 4 --scheme rk4 --csv", "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
     must_say("expand --conditions 5 --scheme rk4 --latex",
              "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
-    must_refuse("expand --conditions 3 --scheme macaron", "whose stages are all H");
+    /* Two colours: Macaron meets the conditions of F'G and G'F alone of its four of order 2. */
+    run_ok("expand --conditions 2 --scheme macaron,strang-marchuk --csv");
+    assert_non_null(strstr(out, "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n"));
+    assert_non_null(strstr(out, "macaron,2,sum b^G_i c^G_i,1/2,1/4,no,G'G,1,2\n"));
+    assert_non_null(strstr(out, "strang-marchuk,2,,1/2,1/2,yes,G'G,1,2\n"));
+    must_refuse("expand --conditions 3 --scheme ab2", "one-step schemes");
+    must_refuse("expand --conditions 9 --scheme macaron", "1 to 8");
+}
+
+static size_t file_words(const char *file, const char *word)
+{
+    char *text = file_slurp(file, NULL);
+    size_t n = (size_t)count_words(text, word);
+    free(text);
+    return n;
+}
+
+/* The 17 trees up to order 5 have 1 + 2 + 6 + 16 + 45 vertices and 17 fewer edges; rk4 meets 8 of them. In two colours
+ * every vertex is blue or orange as often. */
+TEST(test_trees)
+{
+    run_ok("expand --conditions 5 --scheme rk4 --out trees");
+    assert_int_equal(file_words("trees/trees-rk4.svg", "<circle "), 70);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "<path "), 53);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"n\""), 17);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"v\""), 8);
+    assert_true(file_has("trees/trees-rk4.svg", ">5/24, not 1/5<"));
+    assert_true(file_has("trees/trees-rk4.tex", "\\fill[treeH](0.5,0)"));
+    assert_true(file_has(
+        "trees/trees-rk4.tex",
+        "$H''(H,H'H)$ & 4 & 1 & 8 & $\\sum b_i c_i a_{ij} c_j = \\tfrac{1}{8}$ & $\\tfrac{1}{8}$ & yes"));
+    run_ok("expand --conditions 3 --scheme strang-marchuk:heun --out trees");
+    size_t blue = file_words("trees/trees-strang-marchuk-heun.svg", "#0072B2");
+    assert_true(blue > 20 && blue == file_words("trees/trees-strang-marchuk-heun.svg", "#E69F00"));
+    run_ok("report trees");
+    assert_true(file_has("trees/report.html", "trees-rk4.svg"));
+    need_tool("pdflatex");
+    shell_ok(
+        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath,longtable,tikz}\\begin{document}'; cat trees/trees-*.tex; printf '%%s\\n' '\\end{document}'; } >trees.tex");
+    if (shell("kpsewhich tikz.sty >none") != 0) skip();
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode trees.tex >trees.txt && ! grep Overfull trees.txt");
 }
 
 /* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
