@@ -1,6 +1,5 @@
 /* latex.c: writes texts and numbers in LaTeX's running text, and bounds their width. */
 #include "studies/tools/latex.h"
-#include "studies/tools/notation.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -179,21 +178,6 @@ void latex_formula(FILE *f, const char *text)
         int number = isdigit((unsigned char)*text);
         text += put_piece(f, text);
         if (number && *text == ' ' && text[1] && !strchr("+-=<>/*", text[1])) fputs("\\,", f);
-    }
-}
-
-void latex_words(FILE *f, const char *words)
-{
-    char formula[512];
-    for (;;) {
-        NotationPart p = notation_next(words);
-        for (const char *end = words + p.words; words < end;) words += latex_character(words, f);
-        if (!p.bytes) break;
-        snprintf(formula, sizeof formula, "%.*s", (int)p.bytes, p.formula);
-        fputc('$', f);
-        latex_formula(f, formula);
-        fputc('$', f);
-        words = p.behind;
     }
 }
 

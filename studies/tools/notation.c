@@ -39,40 +39,6 @@ const Notation notation[] = {
     {"R(z)", "the factor of a step on $y' = λ y$, with $z = h λ$"},
     {0}};
 
-void notation_print(int latex, FILE *f)
-{
-    enum { WIDE = 78, AT = 28 };
-    if (latex) fputs("\\begin{description}\n", f);
-    for (const Notation *n = notation; n->formula; n++) {
-        if (latex) {
-            fputs("\\item[\\normalfont$", f);
-            latex_formula(f, n->formula);
-            fputs("$] ", f);
-            latex_words(f, n->words);
-            fputc('\n', f);
-            continue;
-        }
-        size_t column = utf8_columns(n->formula, SIZE_MAX);
-        fprintf(f, "%s%*s", n->formula, column < AT ? (int)(AT - column) : 1, "");
-        column = column < AT ? AT : column + 1;
-        for (const char *at = n->words, *end; *at; at = end) {
-            end = at + strspn(at, " ");
-            end += strcspn(end, " ");
-            size_t wide = utf8_columns(at, (size_t)(end - at));
-            if (column + wide > WIDE) {
-                fprintf(f, "\n%*s", AT, "");
-                column = AT;
-                at += *at == ' ';
-            }
-            for (; at < end; at++)
-                if (*at != '$') fputc(*at, f);
-            column += wide;
-        }
-        fputc('\n', f);
-    }
-    if (latex) fputs("\\end{description}\n", f);
-}
-
 /* ---- formulas in prose ------------------------------------------------------------------------------ */
 
 /* Words of several letters that a formula has. */
@@ -164,4 +130,55 @@ NotationPart notation_next(const char *text)
         at += *at == ' ';
     }
     return (NotationPart){.words = (size_t)(at - text)};
+}
+
+void notation_latex(FILE *f, const char *words)
+{
+    char formula[512];
+    for (;;) {
+        NotationPart p = notation_next(words);
+        for (const char *end = words + p.words; words < end;) words += latex_character(words, f);
+        if (!p.bytes) break;
+        snprintf(formula, sizeof formula, "%.*s", (int)p.bytes, p.formula);
+        fputc('$', f);
+        latex_formula(f, formula);
+        fputc('$', f);
+        words = p.behind;
+    }
+}
+
+/* ---- the page ---------------------------------------------------------------------------------------- */
+
+void notation_print(int latex, FILE *f)
+{
+    enum { WIDE = 78, AT = 28 };
+    if (latex) fputs("\\begin{description}\n", f);
+    for (const Notation *n = notation; n->formula; n++) {
+        if (latex) {
+            fputs("\\item[\\normalfont$", f);
+            latex_formula(f, n->formula);
+            fputs("$] ", f);
+            notation_latex(f, n->words);
+            fputc('\n', f);
+            continue;
+        }
+        size_t column = utf8_columns(n->formula, SIZE_MAX);
+        fprintf(f, "%s%*s", n->formula, column < AT ? (int)(AT - column) : 1, "");
+        column = column < AT ? AT : column + 1;
+        for (const char *at = n->words, *end; *at; at = end) {
+            end = at + strspn(at, " ");
+            end += strcspn(end, " ");
+            size_t wide = utf8_columns(at, (size_t)(end - at));
+            if (column + wide > WIDE) {
+                fprintf(f, "\n%*s", AT, "");
+                column = AT;
+                at += *at == ' ';
+            }
+            for (; at < end; at++)
+                if (*at != '$') fputc(*at, f);
+            column += wide;
+        }
+        fputc('\n', f);
+    }
+    if (latex) fputs("\\end{description}\n", f);
 }

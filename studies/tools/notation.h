@@ -25,5 +25,7 @@ typedef struct {
 /* Finds it: between dollars, or a run of letters, numbers and signs with a power, an index, a derivative or a commutator in
  * it, "numerical - exact = $h^2/2 (G'F - F'G)$". */
 NotationPart notation_next(const char *text);
+/* Writes prose for LaTeX, with its formulas between dollars. */
+void notation_latex(FILE *f, const char *words);
 
 #endif

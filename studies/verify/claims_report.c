@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
 #include "studies/tools/latex.h"
+#include "studies/tools/notation.h"
 
 static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
                               "Macaron paper counts local orders, one more. Error is numerical - "
@@ -124,7 +125,7 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
 int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
 {
     static const Form form = {
-        latex_words,
+        notation_latex,
         latex_derivation,
         "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
         "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
