@@ -402,6 +402,23 @@ TEST(test_rounded_coefficients)
     }
 }
 
+/* A tableau for papers: the upper half of an explicit one is empty, an implicit one is whole, yhat has a row. */
+TEST(test_latex_tableau)
+{
+    must_say("schemes --tableau latex --scheme heun-euler",
+             "\\begin{array}{c|*{2}{c}}\n  0 \\\\\n  1 & 1 \\\\\n  \\hline\n"
+             "   & \\tfrac{1}{2} & \\tfrac{1}{2} \\\\\n   & 1 & 0\n\\end{array}\n");
+    must_say("schemes --tableau latex --scheme implicit-euler",
+             "  1 & 1 \\\\\n  \\hline\n   & 1\n");
+    must_say("schemes --tableau latex --scheme bogacki-shampine,dormand-prince,rk4",
+             "-\\tfrac{2187}{6784}");
+    file_text("tableaus.tex", out);
+    must_refuse("schemes --tableau latex --scheme macaron", "macaron has no tableau");
+    must_refuse("schemes --tableau tex --scheme rk4", "json|drawn|latex");
+    need_tool("pdflatex");
+    assert_false(too_wide("tableaus.tex"));
+}
+
 /* Decoders have a column, which is left out where no scheme has them. */
 TEST(test_decoders)
 {
