@@ -532,6 +532,62 @@ TEST(test_stability)
     shell_ok("test ! -e v/phase.csv");
 }
 
+/* Returns the sectors of an order star: how often the modulus rises above 1 on a circle of this radius, on a grid of 101
+ * points from -1 to 1 that `out` holds. */
+static int sectors(double radius)
+{
+    enum { POINTS = 101, AROUND = 720 };
+    static double modulus[POINTS * POINTS];
+    const char *line = strchr(out, '\n');
+    for (size_t k = 0; k < POINTS * POINTS; k++, line = strchr(line + 1, '\n'))
+        assert_int_equal(sscanf(line + 1, "%*[^,],%*[^,],%*[^,],%lf", &modulus[k]), 1);
+    int rises = 0, before = -1, first = -1;
+    for (int i = 0; i <= AROUND; i++) {
+        double angle = 2 * acos(-1) * (i + .5) / AROUND;
+        long x = lround(50 + 50 * radius * cos(angle)), y = lround(50 + 50 * radius * sin(angle));
+        int above = modulus[y * POINTS + x] > 1;
+        if (first < 0) first = above;
+        rises += before == 0 && above;
+        before = above;
+    }
+    return rises;
+}
+
+/* An order star has p + 1 sectors at 0. */
+TEST(test_order_star)
+{
+    static const struct {
+        const char *scheme;
+        int order;
+    } row[] = {{"euler", 1},  {"heun", 2},       {"rk4", 4},
+               {"gauss4", 4}, {"radau-iia3", 3}, {"macaron", 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run_ok("stability --order-star --scheme %s --box=-1,1,-1,1 --points 101 --csv",
+               row[i].scheme);
+        assert_int_equal(sectors(.8), row[i].order + 1);
+    }
+    run_ok("stability --scheme rk4 --box=-1,1,-1,1 --points 101 --csv");
+    assert_int_equal(sectors(.8), 1); /* control: |R| itself is above 1 on one side */
+    run_ok("stability --order-star --scheme rk4,heun --points 21 --out star");
+    shell_ok("test -s star/order-star.gp && grep -q ^rk4,0, star/order-star-contours.csv");
+    must_refuse("stability --order-star --split --scheme rk4", "not both");
+}
+
+/* The embedded method's region is a dashed line in its pair's colour: that of heun-euler is Euler's. */
+TEST(test_embedded_region)
+{
+    run_ok("stability --scheme euler,heun-euler,rk4 --points 11 --out pair");
+    shell_ok(
+        "for s in euler: heun-euler:embedded; do grep \"^${s%%:},\" pair/stability.csv | cut -d, -f2- >$s.txt; done; test -s euler:.txt && cmp euler:.txt heun-euler:embedded.txt");
+    shell_ok("test $(grep -c '^pair' pair/limits.csv) = 0 && test $(wc -l <pair/limits.csv) = 4");
+    assert_true(file_has("pair/stability.gp", "title 'heun-euler:embedded'"));
+    assert_true(
+        file_has("pair/stability-inside.csv", ",3\n")); /* schemes, not their embedded ones */
+    assert_false(file_has("pair/stability-inside.csv", ",4\n"));
+    run_ok("stability --scheme heun-euler --points 11 --out pair1");
+    assert_true(file_has("pair1/stability.gp", "every ::1::121 using"));
+}
+
 /* Returns Euler's largest stable step on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k /
  * |lambda_k|^2. An excess of 10^-9 is taken for rounding, which moves h by 10^-9 / (h |Re lambda_k|) < 10^-5. */
 static double euler_on_ring(int n, double nu)
