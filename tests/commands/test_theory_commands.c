@@ -195,6 +195,21 @@ TEST(test_one_field)
     must_refuse("expand --scheme strang-marchuk --basis brackets --one-field", "stages are all H");
 }
 
+/* The constant of Gauss's method of order 6 is predicted as it is measured. */
+TEST(test_constant_of_order_six)
+{
+    file_text("gauss6.scheme", "scheme gauss6\nlet r = sqrt(15)\n"
+                               "k1 = H(y + 5/36*k1 + (2/9 - r/15)*k2 + (5/36 - r/30)*k3)\n"
+                               "k2 = H(y + (5/36 + r/24)*k1 + 2/9*k2 + (5/36 - r/24)*k3)\n"
+                               "k3 = H(y + (5/36 + r/30)*k1 + (2/9 + r/15)*k2 + 5/36*k3)\n"
+                               "y' = y + 5/18*k1 + 4/9*k2 + 5/18*k3\n");
+    run_ok("order --scheme-file gauss6.scheme --scheme gauss6 --system attention --halvings 6 "
+           "--summary --csv");
+    assert_string_equal(out_cell(1, "expected"), "6");
+    assert_string_equal(out_cell(1, "match"), "agree");
+    assert_true(fabs(out_number(1, "predicted") / out_number(1, "constant") - 1) < .05);
+}
+
 /* A rate is the slope between two neighbours; the first row has none. */
 TEST(test_rates)
 {
