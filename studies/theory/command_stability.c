@@ -385,7 +385,7 @@ const Command command_stability = {
         "800 steps stand beside it; they do not see growth that is slower than the decay of other waves.\n"
         "F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: they say how\n"
         "stiff F is, and whether it is dissipative.\n",
-    .often = "scheme scheme-file split imaginary box system csv out figure",
+    .often = "scheme scheme-file split imaginary order-star box system csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .groups = groups,
     .kinds = kinds,

@@ -227,8 +227,8 @@ TEST(bash_completes)
         {"schemes --scheme yo", "yoshida4"},
         {"schemes --scheme rk4,yo", "rk4,yoshida4"},
         {"stability --positions ''",
-         "--scheme --scheme-file --split --imaginary --box --points --system --peclet --particles "
-         "--csv --out --figure --help"},
+         "--scheme --scheme-file --split --imaginary --order-star --box --points --system --peclet "
+         "--particles --csv --out --figure --help"},
     };
     char line[8192];
     need_tool("bash");
