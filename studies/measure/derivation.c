@@ -81,6 +81,8 @@ static void sum_free(Sum *s)
     memory_free(s->series);
 }
 
+#define SUM(s) __attribute__((cleanup(sum_free))) Sum s = {0}
+
 static int sum_new(const Stages *s, const Row *row, Sum *out)
 {
     *out = (Sum){.term = memory_new(row->terms, sizeof *out->term),
@@ -187,7 +189,7 @@ static int derive_stage(Stages *s, size_t i)
     char name[24], left[32];
     const Stage *stage = &s->t->stage[i];
     const Point *point = eval_point(s->t, stage->eval);
-    Sum sum;
+    SUM(sum);
     snprintf(name, sizeof name, "k%zu", i + 1);
     snprintf(left, sizeof left, "%s =", name);
     const char *text = written(s, name);
@@ -216,7 +218,6 @@ static int derive_stage(Stages *s, size_t i)
         series_free(D);
         if (code != 0) return code;
     }
-    sum_free(&sum);
     derivation_series(s->d, s->of, plain && !at_y ? left : "=", s->stage[i], 0);
     return 0;
 }
@@ -233,16 +234,17 @@ static int derive_history(Stages *s)
         if (past == 0 || x->past == 0 || !speaks(s->t, x)) continue;
         name_term(s->t, x, name);
         snprintf(left, sizeof left, "%s =", name);
-        TRY(term_series(s, x, &k));
-        derivation_series(s->d, s->of, left, k, x->eval == TABLE_STATE);
+        int code = term_series(s, x, &k);
+        if (code == 0) derivation_series(s->d, s->of, left, k, x->eval == TABLE_STATE);
         series_free(k);
+        TRY(code);
     }
     return 0;
 }
 
 static int derive_stages(Stages *s, Series **step)
 {
-    Sum sum;
+    SUM(sum);
     TRY(collect_stages(s));
     for (size_t i = 0; i < s->t->stages; i++) TRY(derive_stage(s, i));
     TRY(derive_history(s));
@@ -259,7 +261,6 @@ static int derive_stages(Stages *s, Series **step)
         pen_close(&p, "");
     }
     derivation_series(s->d, s->of, "=", *step, 1);
-    sum_free(&sum);
     return 0;
 }
 

@@ -2,10 +2,12 @@
  * that any text is safe. */
 #include "tests/lib/test.h"
 
+#include "studies/measure/derivation.h"
 #include "studies/report/report.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/notation.h"
 #include "tests/lib/html.h"
+#include "tests/lib/schemes.h"
 
 static char html[1 << 16];
 
@@ -132,4 +134,19 @@ TEST(prose)
         assert_string_equal(marked(row[i][0]), row[i][1] ? row[i][1] : row[i][0]);
 }
 
-TEST_MAIN(NULL, NULL)
+/* Memory that fails at any place leaves nothing behind. */
+TEST(derivation_starves)
+{
+    static const char *const name[] = {"heun", "ab2", "strang-marchuk"};
+    for (size_t i = 0; i < 3; i++) {
+        OWN_TABLE *t = scheme(name[i]);
+        Derivation d = {0};
+        STARVE(20, derivation_error(&d, t, 2, 0), derivation_free(&d));
+        derivation_free(&d);
+        if (i < 2) continue;
+        STARVE(20, derivation_brackets(&d, t, 3), derivation_free(&d));
+        derivation_free(&d);
+    }
+}
+
+TEST_MAIN(zoo_begin, zoo_end)
