@@ -6,7 +6,9 @@
 #include "ode/field/field.h"
 
 enum { PAIRS = 5 };
-enum { ORDER_MAX = 6 }; /* highest order of trees evaluated */
+enum {
+    ORDER_MAX = 8
+}; /* highest order of trees evaluated: derivatives of 7, which PAIRS of values still tell */
 
 typedef struct {
     const System *s;

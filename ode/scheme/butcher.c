@@ -511,13 +511,42 @@ static void draw(const Tableau *b, const Table *t, FILE *f)
     for (size_t i = n; i < rows; i++) draw_row(b, i, n, width, f);
 }
 
+/* Writes an entry for LaTeX: -1/2 as -\tfrac{1}{2}, 1e-07 as 1\cdot10^{-07}. */
+static void put_entry_latex(const char *x, FILE *f)
+{
+    size_t minus = *x == '-', n = strcspn(x, "/e");
+    if (x[n] == '/')
+        fprintf(f, "%.*s\\tfrac{%.*s}{%s}", (int)minus, x, (int)(n - minus), x + minus, x + n + 1);
+    else
+        fprintf(f, x[n] ? "%.*s\\cdot10^{%s}" : "%.*s", (int)n, x, x + n + 1);
+}
+
+/* Writes a display of one array, a rule right of the nodes and one above the weights; those of yhat come last. */
+static void print_latex(const Tableau *b, const Table *t, FILE *f)
+{
+    size_t n = b->stages, rows = n + (b->pair ? HAT : WEIGHTS) + 1;
+    int implicit = table_implicit(t);
+    fprintf(f, "%% %s\n\\[\n\\renewcommand{\\arraystretch}{1.25}\n\\begin{array}{c|*{%zu}{c}}\n",
+            t->name, n);
+    for (size_t i = 0; i < rows; i++) {
+        fputs(i == n ? "  \\hline\n  " : "  ", f);
+        if (i < n) put_entry_latex(row_of(b, n + NODES)[i], f);
+        for (size_t j = 0; j < (i < n && !implicit ? i : n); j++) {
+            fputs(" & ", f);
+            put_entry_latex(row_of(b, i)[j], f);
+        }
+        fputs(i + 1 < rows ? " \\\\\n" : "\n", f);
+    }
+    fputs("\\end{array}\n\\]\n", f);
+}
+
 int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_whole(written);
     Tableau b = {.file = t->name};
     TRY(check_table(t));
     TRY(fill(&b, t));
-    (form == BUTCHER_JSON ? print_json : draw)(&b, t, f);
+    (form == BUTCHER_JSON ? print_json : form == BUTCHER_LATEX ? print_latex : draw)(&b, t, f);
     memory_free(b.entry);
     return 0;
 }

@@ -82,8 +82,8 @@ int butcher_is(const char *text, size_t bytes);
 /* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms. A c that is
  * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
-/* Prints a one-step table of stages H, in a form that reads back as it. ERR_INPUT: another table. */
-enum { BUTCHER_JSON, BUTCHER_DRAWN };
+/* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX. ERR_INPUT: another table. */
+enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX };
 int butcher_print(const Table *t, int form, FILE *f);
 
 /* ---- over.c: a scheme over another operator ----------------------------------------------------- */

@@ -301,12 +301,12 @@ int trotter_scheme_conditions(const TrotterScheme *s, int degree, TrotterConditi
     *conditions = NULL;
     *count = 0;
     GIVEN(s);
-    TRY(conditions_each(s->table, degree, 0, copy_condition, &c));
+    TRY(conditions_each(s->table, degree, copy_condition, &c));
     size_t rows = c.count * sizeof *c.row;
     if (!(c.row = memory_new(rows + c.bytes, 1))) return ERR_MEMORY;
     c.text = (char *)c.row + rows;
     c.count = 0;
-    int code = conditions_each(s->table, degree, 0, copy_condition, &c);
+    int code = conditions_each(s->table, degree, copy_condition, &c);
     if (code != 0) {
         memory_free(c.row);
         return code;

@@ -2,24 +2,24 @@
 #ifndef TROTTER_CONDITIONS_H
 #define TROTTER_CONDITIONS_H
 
-#include <stdio.h>
+#include <stddef.h>
 
-#include "studies/tools/select.h"
-#include "studies/tools/sheet.h"
+#include "ode/ode.h"
 
+/* The condition of a rooted tree. */
 typedef struct {
-    const char *scheme, *condition, *left, *right;
+    const char *scheme, *condition, *left, *right, *tree; /* tree: as an elementary differential */
     int order, holds;
+    size_t symmetry, density;
+    const char *latex; /* the condition for LaTeX */
+    const Forest *forest;
+    size_t index; /* of the tree in it */
 } ConditionRow;
 
-/* Calls `take` with the row of each condition of order 1 .. degree, whose texts live as long as the call; latex: the
- * condition is for LaTeX. ERR_INPUT: another than a one-step scheme of stages H. */
+/* Calls `take` with the row of each condition of order 1 .. degree, whose texts live as long as the call. A scheme whose
+ * stages are all H has the trees of one colour, others those of two or three. ERR_INPUT: a scheme with history or with
+ * functions of derivatives. */
 typedef int ConditionTaker(void *to, const ConditionRow *row);
-int conditions_each(const Table *t, int degree, int latex, ConditionTaker *take, void *to);
-
-/* Adds a row of condition_columns for each condition and each scheme, or writes them as LaTeX (align* of amsmath), where
- * latex is not NULL. */
-extern const Column condition_columns[];
-int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex);
+int conditions_each(const Table *t, int degree, ConditionTaker *take, void *to);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/latex.h"
 
 /* ---- terms ----------------------------------------------------------------------------------------- */
 
@@ -191,20 +192,6 @@ enum {
     SPACE = 17
 };
 
-/* Writes F''''(F,F,F,G) as F^{(4)}(F,F,F,G); up to three primes stay. */
-static void latex_name(const char *name, FILE *f)
-{
-    while (*name) {
-        size_t primes = strspn(name, "'");
-        if (primes > 3)
-            fprintf(f, "^{(%zu)}", primes);
-        else
-            fprintf(f, "%.*s", (int)primes, name);
-        name += primes;
-        if (*name) fputc(*name++, f);
-    }
-}
-
 static int name_width(const char *name)
 {
     int width = 0;
@@ -219,7 +206,7 @@ static int name_width(const char *name)
 }
 
 /* Writes |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
-static void latex_number(const Table *t, const mpq_t c, FILE *f)
+static void latex_coefficient(const Table *t, const mpq_t c, FILE *f)
 {
     if (!t->exact) {
         char text[32], *e;
@@ -281,8 +268,8 @@ static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
             fprintf(f, n ? " - " : "-");
         else
             fprintf(f, n ? " + " : "");
-        latex_number(e->table, x->c, f);
-        latex_name(x->name, f);
+        latex_coefficient(e->table, x->c, f);
+        latex_formula(f, x->name);
     }
     fprintf(f, "\\bigr)");
 }

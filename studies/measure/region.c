@@ -64,7 +64,22 @@ static const Plane planes[] = {
      "Im z"},
     SPLIT("h λ_F (real)", "h λ_G (real)"),
     SPLIT("Im h λ_F (real part 0)", "Im h λ_G (real part 0)"),
+    {"order-star",
+     "order-star-contours.csv",
+     region_grid,
+     region_lines,
+     region_inside,
+     {"re", "im"},
+     "Order stars: |R(z) exp(−z)| = 1",
+     "Re z,  z = hλ",
+     "Im z"},
 };
+
+/* Returns whether the i-th table is the embedded method of the one before. */
+static int is_embedded(const Region *u, size_t i)
+{
+    return u->of && u->of[i] < 0;
+}
 
 static double *scheme_values(const Region *u, size_t i)
 {
@@ -100,10 +115,18 @@ static void split_point(int plane, int colours, double x, double y, double z[COL
     for (int op = 0; op < colours; op++) {
         z[op][0] = x / colours;
         z[op][1] = y / colours;
-        if (plane == PLANE_LAMBDA) continue;
+        if (plane == PLANE_LAMBDA || plane == PLANE_STAR) continue;
         z[op][part] = op == OP_G ? y : x / attention;
         z[op][!part] = 0;
     }
+}
+
+/* Returns |exp| of the exact flow of a table's field. */
+static double exact_factor(const Table *t, double z[COLOURS][2])
+{
+    double sum = 0;
+    for (int op = 0; op < t->colours; op++) sum += table_double(t->weight[op]) * z[op][0];
+    return exp(sum);
 }
 
 static int fill_scheme(const Region *u, size_t i)
@@ -117,7 +140,8 @@ static int fill_scheme(const Region *u, size_t i)
         for (size_t column = 0; column < u->points; column++) {
             split_point(u->plane, u->table[i]->colours, u->origin[0] + u->step[0] * (double)column,
                         u->origin[1] + u->step[1] * (double)row, z);
-            *v++ = stability_at(s, (const double(*)[2])z);
+            *v++ = stability_at(s, (const double(*)[2])z) /
+                   (u->plane == PLANE_STAR ? exact_factor(u->table[i], z) : 1);
         }
     }
     stability_free(s);
@@ -174,11 +198,13 @@ static void add_point(void *context, size_t line, double x, double y)
 /* Adds a line for a region that is a part of the imaginary axis alone, as it has no contour. */
 static void add_segment(const Region *u, size_t i, Lines *l)
 {
-    if (u->plane != PLANE_LAMBDA || !u->real || u->real[i] != 0 || !(u->imag[i] > 0)) return;
+    if (u->plane != PLANE_LAMBDA || !u->real || is_embedded(u, i)) return;
+    size_t k = u->of ? (size_t)u->of[i] : i;
+    if (u->real[k] != 0 || !(u->imag[k] > 0)) return;
     double top = u->origin[1] + u->step[1] * (double)(u->points - 1);
     size_t line = l->lines;
-    add_point(l, line, 0, fmax(-u->imag[i], u->origin[1]));
-    add_point(l, line, 0, fmin(u->imag[i], top));
+    add_point(l, line, 0, fmax(-u->imag[k], u->origin[1]));
+    add_point(l, line, 0, fmin(u->imag[k], top));
 }
 
 /* ---- plots ------------------------------------------------------------------------------------------ */
@@ -190,9 +216,10 @@ static const char *side_words(const Region *u, size_t i)
 {
     size_t stable = 0, all = u->points * u->points;
     for (size_t k = 0; k < all; k++) stable += scheme_values(u, i)[k] <= level;
-    return stable == all ? " (stable all over)"
-           : stable      ? " (no boundary here)"
-                         : " (stable nowhere)";
+    return u->plane == PLANE_STAR ? " (no boundary here)"
+           : stable == all        ? " (stable all over)"
+           : stable               ? " (no boundary here)"
+                                  : " (stable nowhere)";
 }
 
 /* Adds the lines of scheme `first` of all, the i-th of the plot. */
@@ -266,16 +293,29 @@ static void shade_modulus(Plot *p, const Region *u)
     char file[64];
     int modulus = sheet_column(plane->grid, "modulus");
     snprintf(file, sizeof file, "%s.csv", plane->name);
+    if (u->plane == PLANE_STAR) {
+        plot_setting(p, "set palette defined (0 '#ffffff', 1 '#f7cf9a')\nset cbrange [0:1]\n"
+                        "unset colorbox");
+        plot_note(p, "shaded: |R(z)| is above |exp(z)|; p + 1 sectors meet at 0");
+        plot_item(p, file, "using %d:%d:($%d > %.17g) with image notitle",
+                  sheet_column(plane->grid, plane->column[0]),
+                  sheet_column(plane->grid, plane->column[1]), modulus, level);
+        add_axes(p, u, file);
+        return;
+    }
     plot_setting(p, "set palette defined (0 '#2166ac', 0.6 '#92c5de', 1 '#d1e5f0')\n"
                     "set cbrange [0:1]\nset cbtics 0.5\nset cblabel '|R|'\n"
                     "set colorbox user origin graph 1.05, graph 0.05 size graph 0.04, graph 0.5");
-    plot_item(p, file, "using %d:%d:($%d <= %.17g ? ($%d < 1 ? $%d : 1) : NaN) with image notitle",
+    plot_item(p, file,
+              "every ::1::%zu using %d:%d:($%d <= %.17g ? ($%d < 1 ? $%d : 1) : NaN) with image "
+              "notitle",
+              u->points * u->points, /* of the scheme alone, not of its embedded method */
               sheet_column(plane->grid, plane->column[0]),
               sheet_column(plane->grid, plane->column[1]), modulus, level, modulus, modulus);
     add_axes(p, u, file);
 }
 
-/* Shades how many of several schemes are stable, darker for more. Lines alone do not show their sides: on a split
+/* Shades how many of several schemes are stable (of an order star: are above the exact factor), darker for more. Lines alone do not show their sides: on a split
  * plane they run through it. */
 static int shade_counts(Plot *p, const Region *u, const char *name, size_t first, size_t count,
                         const char *dir)
@@ -283,12 +323,16 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
     const Plane *plane = &planes[u->plane];
     char file[80];
     Sheet *s;
+    size_t mains = count;
+    int star = u->plane == PLANE_STAR;
+    for (size_t i = first; i < first + count; i++) mains -= (size_t)is_embedded(u, i);
     snprintf(file, sizeof file, "%s-inside.csv", name);
     TRY(sheet_new(plane->inside, &s));
     for (size_t k = 0; k < u->points * u->points; k++) {
         InsideRow row = {u->origin[0] + u->step[0] * (double)(k % u->points),
-                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, count};
-        for (size_t i = 0; i < count; i++) row.stable += scheme_values(u, first + i)[k] <= level;
+                         u->origin[1] + u->step[1] * (double)(k / u->points), 0, mains};
+        for (size_t i = first; i < first + count; i++)
+            row.stable += !is_embedded(u, i) && (scheme_values(u, i)[k] <= level) != star;
         sheet_row(s, &row);
     }
     int code = output_sheet(s, SHEET_CSV, dir, file);
@@ -297,8 +341,9 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
     plot_setting(p,
                  "set palette defined (0 '#ffffff', 1 '#b8b8b8')\nset cbrange [0:%zu]\n"
                  "unset colorbox",
-                 count);
-    plot_note(p, "the darker, the more of these schemes are stable (|R| ≤ 1)");
+                 mains);
+    plot_note(p, star ? "the darker, the more of these schemes have |R(z)| above |exp(z)|"
+                      : "the darker, the more of these schemes are stable (|R| ≤ 1)");
     plot_item(p, file, "using %d:%d:%d with image notitle",
               sheet_column(plane->inside, plane->column[0]),
               sheet_column(plane->inside, plane->column[1]), sheet_column(plane->inside, "stable"));
@@ -315,27 +360,30 @@ static void set_frame(Plot *p, const Region *u)
                  plot_step(y, 6));
 }
 
-/* Draws schemes first .. first + PLOT_SCHEMES - 1, as NAME, NAME-2, ... */
-static int draw(const Region *u, const Lines *l, size_t first, const char *dir)
+/* Draws schemes first .. last - 1 of PLOT_SCHEMES and their embedded methods, as NAME, NAME-2, ... */
+static int draw(const Region *u, const Lines *l, size_t number, size_t first, size_t last,
+                const char *dir)
 {
     const Plane *plane = &planes[u->plane];
     char name[64];
     snprintf(name, sizeof name, "%s", plane->name);
-    if (first) snprintf(name, sizeof name, "%s-%zu", plane->name, first / PLOT_SCHEMES + 1);
+    if (number > 1) snprintf(name, sizeof name, "%s-%zu", plane->name, number);
     PlotFrame frame = {name, plane->title, plane->x, plane->y, PLOT_EQUAL};
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     set_frame(p, u);
-    size_t count = u->count - first < PLOT_SCHEMES ? u->count - first : PLOT_SCHEMES;
-    int code = 0;
-    if (u->count == 1) {
+    int code = 0, dashed = 0;
+    for (size_t i = first; i < last; i++) dashed |= is_embedded(u, i);
+    if (u->count == 1 || (u->count == 2 && dashed)) {
         shade_modulus(p, u);
         plot_aside(p, 6);
     } else {
-        code = shade_counts(p, u, name, first, count, dir);
+        code = shade_counts(p, u, name, first, last - first, dir);
     }
-    for (size_t i = 0; code == 0 && i < count; i++)
-        add_lines(p, u, &l[first + i], plane->contours, first + i, i);
+    for (size_t i = first, look = 0; code == 0 && i < last; i++) {
+        size_t style = is_embedded(u, i) ? plot_again(look - 1, PLOT_SCHEMES, 1) : look++;
+        add_lines(p, u, &l[i], plane->contours, i, style);
+    }
     if (code == 0) return plot_finish(p);
     plot_drop(p);
     return code;
@@ -350,7 +398,11 @@ int region_save(const Region *u, const char *dir)
     TRY(output_put(&o, region_write(u, o.f), dir, name));
     Lines *l = memory_new(u->count, sizeof *l);
     int code = l ? write_lines(u, l, dir, planes[u->plane].contours) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->count; i += PLOT_SCHEMES) code = draw(u, l, i, dir);
+    for (size_t first = 0, last = 0, number = 1; code == 0 && first < u->count; first = last) {
+        for (size_t mains = 0; last < u->count && (mains < PLOT_SCHEMES || is_embedded(u, last));)
+            mains += !is_embedded(u, last++);
+        code = draw(u, l, number++, first, last, dir);
+    }
     memory_free(l);
     return code;
 }

@@ -10,8 +10,9 @@
 #include "studies/tools/sheet.h"
 
 /* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,
- * both real or both imaginary. */
-enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG };
+ * both real or both imaginary. PLANE_STAR is that of z again, with |R(z) e^-z| in the place of |R|: the order star, whose
+ * p + 1 sectors at 0 tell the order p (Wanner, Hairer, Norsett 1978). */
+enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG, PLANE_STAR };
 
 typedef struct {
     Table *const *table; /* frozen, (count), borrowed */
@@ -19,6 +20,9 @@ typedef struct {
     /* (count), borrowed: ends of the stability intervals from 0; NULL: a region that is a part of the imaginary axis
      * alone has no line */
     const double *real, *imag;
+    /* (count), borrowed: place in real and imag; -1: the embedded method of the pair before it, whose line is dashed;
+     * NULL: each has its own place */
+    const int *of;
     int plane;
     size_t points;
     double origin[2],
@@ -30,7 +34,8 @@ typedef struct {
 int region_fill(Region *u);
 /* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
 int region_write(const Region *u, FILE *f);
-/* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots. */
+/* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots;
+ * for order stars order-star.csv, order-star-contours.csv and plots. */
 int region_save(const Region *u, const char *dir);
 
 /* Writes DIR/FILE, the lines of all schemes (columns region_lines, or region_split_lines), and adds them to a plot. */

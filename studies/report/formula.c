@@ -114,7 +114,13 @@ static void put_letter(FILE *f, const char *s, const char *name, const char *ind
     fputs(index > name ? "<msub>" : "", f);
     put(f, name - s == 1 || (unsigned char)*s >= 0x80 ? "mi" : "mtext", s, name);
     if (index > name) {
-        put(f, isalpha((unsigned char)index[-1]) ? "mi" : "mn", name + (*name == '_'), index);
+        if (index[-1] == '}') {
+            fputs("<mrow>", f);
+            put_row(f, (Span){name + 2, index - 1});
+            fputs("</mrow>", f);
+        } else {
+            put(f, isalpha((unsigned char)index[-1]) ? "mi" : "mn", name + (*name == '_'), index);
+        }
         fputs("</msub>", f);
     }
     for (size_t n = (size_t)(end - index), most; n > 0; n -= most) {
@@ -152,6 +158,10 @@ static const char *piece(FILE *f, const char *s, const char *end)
         index = skip_digits(name, end);
         if (index == name && name + 1 < end && *name == '_' && is_letter(name + 1, end))
             for (index = name + 2; is_letter(index, end);) index++;
+        if (index == name && name + 1 < end && *name == '_' && name[1] == '{') {
+            const char *close = memchr(name, '}', (size_t)(end - name));
+            if (close) index = close + 1;
+        }
         for (to = index; to < end && *to == '\'';) to++;
         if (f) put_letter(f, s, name, index, to);
         return to;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "studies/tools/notation.h"
 #include "studies/tools/output.h"
 
 __asm__(".pushsection .rodata\n"
@@ -52,15 +53,14 @@ void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt)
 
 void page_words(FILE *f, const char *words)
 {
-    char formula[FORMULA_MOST + 1];
-    for (int inside = 0; *words; inside = !inside) {
-        size_t n = strcspn(words, "$");
-        snprintf(formula, sizeof formula, "%.*s", (int)n, words);
-        if (inside)
-            formula_put(f, formula);
-        else
-            html_bytes(f, words, n);
-        words += n + (words[n] == '$');
+    char formula[FORMULA_MOST + 2];
+    for (;;) {
+        NotationPart p = notation_next(words);
+        html_bytes(f, words, p.words);
+        if (p.bytes == 0) return;
+        snprintf(formula, sizeof formula, "%.*s", (int)p.bytes, p.formula);
+        formula_put(f, formula);
+        words = p.behind;
     }
 }
 
@@ -206,6 +206,8 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
         fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
     else if (k->column->form == SHEET_FORMULA && k->column->type == SHEET_TEXT)
         formula_put(f, text);
+    else if (k->column->form == SHEET_WORDS)
+        page_words(f, text);
     else
         put_number(f, k->column, text);
     if (*text && k->low >= 0 && k->high >= 0) put_interval(f, c, row, k);

@@ -68,7 +68,7 @@ void page_end(FILE *f);
  * text for a screen reader. */
 void page_drawing(FILE *f, const char *svg, size_t bytes, const char *alt);
 
-/* Writes the program's words as text; parts between dollars become formulas. */
+/* Writes words as text; the formulas in them, those between dollars too, become MathML (notation_next). */
 void page_words(FILE *f, const char *words);
 /* Writes HTML with values in it: %s a text, escaped; %w the program's words (page_words); %r HTML; %u a size_t. */
 void page_print(FILE *f, const char *format, ...);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "studies/tools/command.h"
+#include "studies/tools/notation.h"
 
 /* ---- a study's verdict --------------------------------------------------------------------------- */
 
@@ -223,6 +224,29 @@ static void put_left(Summary *s)
     fputs("</ul>\n</section>\n", s->f);
 }
 
+/* Returns whether some study's tables hold formulas. */
+static int formulas(const Found *found)
+{
+    int some = 0;
+    for (const Study *study = found->study; study < found->study + found->studies; study++)
+        for (const KindTable *k = study->kind->table; k->file; k++)
+            for (const Column *c = k->columns; c->name || c->head; c++)
+                some |= c->form == SHEET_FORMULA || c->form == SHEET_WORDS;
+    return some;
+}
+
+/* Tells what the formulas mean. */
+static void put_notation(Summary *s)
+{
+    fputs("<section id=\"notation\">\n<h2>Notation</h2>\n<dl class=\"terms notation\">\n", s->f);
+    for (const Notation *n = notation; n->formula; n++) {
+        fputs("<dt>", s->f);
+        formula_put(s->f, n->formula);
+        page_print(s->f, "</dt><dd>%w</dd>\n", n->words);
+    }
+    fputs("</dl>\n</section>\n", s->f);
+}
+
 static void put_head(Summary *s, const char *title)
 {
     page_begin(s->f, title);
@@ -258,6 +282,7 @@ int summary_write(Summary *s, const char *title)
         for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
         if (!own) summary_words(s, "README.md", 1);
         for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
+        if (formulas(s->found)) put_notation(s);
         put_left(s);
         fputs("</main>\n", s->f);
         put_foot(s);

@@ -3,11 +3,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "studies/measure/conditions.h"
+#include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"
+#include "studies/tools/notation.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
@@ -23,17 +24,20 @@ static const Option scheme_options[] = {
     {"one-field", OPTION_FLAG, NULL, NULL,
      "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
     {"conditions", OPTION_SIZE, NULL, "P",
-     "print the order conditions up to order P as formulas instead, and which hold, for the same schemes",
+     "print the order conditions up to order P as formulas instead, and which hold; with --out draw their trees",
      1, 12},
+    {"steps", OPTION_FLAG, NULL, NULL,
+     "print instead how each coefficient comes about: stages or flows expanded, put in, what cancels"},
     {0},
 };
 
 static const Option output_options[] = {
+    {"notation", OPTION_FLAG, NULL, NULL, "print what the formulas mean, a page, and nothing else"},
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
-     ".gp, .svg, .png)"},
+     ".gp, .svg, .png); with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps steps.csv, .tex"},
     PLOT_FIGURE,
     {0},
 };
@@ -175,14 +179,70 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     return code;
 }
 
-/* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex. */
+/* ---- step by step ------------------------------------------------------------------------------------ */
+
+/* Derives the terms of a scheme; none where it has no expansion, which is told as a warning. */
+static int derive(const Options *o, const Table *scheme, Derivation *d)
+{
+    Expansion e;
+    int basis = options_choice(o, "basis"), one = options_flag(o, "one-field"), code = 0;
+    TRY(expansion_find(scheme, basis, (int)options_size(o, "degree"), one, &e));
+    if (e.warning[0])
+        code = error_set(ERR_ACCURACY, "%s", e.warning);
+    else if (basis == BASIS_BRACKETS)
+        code = derivation_brackets(d, e.table, e.degree);
+    else
+        code = derivation_error(d, e.table, e.degree, one ? 'H' : 0);
+    expansion_free(&e);
+    return code;
+}
+
+/* Prints the derivations; with --out writes DIR/steps.csv, .md, .tex. */
+static int show_steps(const Options *o, const Selection *s)
+{
+    Sheet *r = NULL;
+    Output tex = {0};
+    const char *dir = options_text(o, "out");
+    int csv = options_flag(o, "csv"), latex = options_flag(o, "latex");
+    TRY(sheet_new(derivation_columns, &r));
+    int code = output_open(&tex);
+    for (size_t i = 0; code == 0 && i < s->count; i++) {
+        Derivation d = {0};
+        const char *name = s->scheme[i]->name;
+        code = derive(o, s->scheme[i], &d);
+        if (code == ERR_ACCURACY && scheme_many(options_text(o, "scheme")) >= 0) {
+            notice_warn("%s", error_text());
+            code = 0;
+        }
+        derivation_rows(&d, name, r);
+        if (!latex && !csv) printf("%s%s\n", i ? "\n" : "", name);
+        if (!latex && !csv) derivation_print(&d, 2, stdout);
+        if (latex) derivation_latex(&d, stdout);
+        fprintf(tex.f, "%% %s\n", name);
+        derivation_latex(&d, tex.f);
+        derivation_free(&d);
+    }
+    if (code == 0 && csv) code = sheet_write(r, SHEET_CSV, stdout);
+    if (code == 0 && dir) code = output_directory(dir);
+    if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "steps.csv");
+    if (code == 0 && dir)
+        code = output_put(&tex, 0, dir, "steps.tex");
+    else
+        output_drop(&tex);
+    sheet_free(r);
+    return code;
+}
+
+/* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex and the trees. */
 static int show_conditions(const Options *o, const Selection *s)
 {
     Sheet *r = NULL;
     int degree = (int)options_size(o, "conditions");
-    if (options_flag(o, "latex")) return conditions_tell(s, degree, NULL, stdout);
+    if (options_flag(o, "latex"))
+        return conditions_tell(s, degree, NULL, stdout, options_text(o, "out"));
     TRY(sheet_new(condition_columns, &r));
-    int csv = options_flag(o, "csv"), code = conditions_tell(s, degree, r, NULL);
+    int csv = options_flag(o, "csv"),
+        code = conditions_tell(s, degree, r, NULL, options_text(o, "out"));
     if (code == 0 && !csv) puts("order conditions: c_i = sum of a_ij, sums over all letters\n");
     if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "conditions");
     sheet_free(r);
@@ -194,15 +254,24 @@ static int run(Options *o)
     Selection s;
     TRY(options_needs(o));
     TRY(options_either(o, "csv", "latex"));
+    TRY(options_either(o, "notation", "csv"));
+    if (options_flag(o, "notation")) {
+        notation_print(options_flag(o, "latex"), stdout);
+        return 0;
+    }
     TRY(options_either(o, "conditions", "modified"));
     TRY(options_either(o, "conditions", "degree"));
+    TRY(options_either(o, "steps", "conditions"));
+    TRY(options_either(o, "steps", "modified"));
     if (options_flag(o, "modified") && options_choice(o, "basis") == BASIS_BRACKETS)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
                                     "tells the same of a splitting, less its field");
     TRY(select_open(o, "exact", &s));
     Expansion *e = memory_new(s.count, sizeof *e);
-    int conditions = options_size(o, "conditions") > 0;
-    int code = !e ? ERR_MEMORY : conditions ? show_conditions(o, &s) : expand(o, &s, e);
+    int code = !e                              ? ERR_MEMORY
+               : options_flag(o, "steps")      ? show_steps(o, &s)
+               : options_size(o, "conditions") ? show_conditions(o, &s)
+                                               : expand(o, &s, e);
     memory_free(e);
     select_close(&s);
     return code;
@@ -217,9 +286,14 @@ static const Kind kinds[] = {
          "$[F,G] = G'F − F'G$. " KIND_ORDERS,
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"conditions", condition_columns, "Order conditions.", KIND_MANY},
+               {"steps", derivation_columns, "How the coefficients come about, line by line.",
+                KIND_ALL},
                {"*", lattice_columns, "A splitting's path", 0}},
      .plot =
-         {{"path-*",
+         {{"trees-*",
+           "The rooted trees of the conditions, with the scheme's coefficient; red: not met. Blue is F, orange G, "
+           "green C."},
+          {"path-*",
            "A splitting as a path in times under F and G; the area between path and chord is the "
            "coefficient of $[F,G]$."}}},
     {0}};
@@ -242,7 +316,8 @@ const Command command_expand = {
         "--modified does backward error analysis (Hairer, Lubich, Wanner 2006, chapter IX). The step of a\n"
         "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
         "vertices has h^(degree-1), and degree 1 is the field itself.\n"
-        "--conditions 4 prints the order conditions of schemes whose stages are all H, sum b_i c_i a_ij c_j = 1/8.\n"
+        "--conditions 4 prints the order conditions, sum b_i c_i a_ij c_j = 1/8; where not every stage is H,\n"
+        "sum b^F_i c^G_i = 1/2, b^F and c^G the weights of slopes of F and G.\n"
         "\n"
         "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",

@@ -18,9 +18,8 @@ static const Option output_options[] = {
      "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: 6 unless given)",
      2, TREE_MAX_1},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
-    {"tableau", OPTION_CHOICE, NULL, "json|drawn",
-     "print the Butcher tableau of each Runge-Kutta scheme instead, in a form that --scheme-file "
-     "reads"},
+    {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
+     "print the Butcher tableau of each Runge-Kutta scheme instead; --scheme-file reads json and drawn"},
     {"dense", OPTION_FLAG, NULL, NULL,
      "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
     {"structure", OPTION_FLAG, NULL, NULL,
@@ -253,7 +252,7 @@ static int show(const Options *o, const Selection *s)
 {
     if (options_flag(o, "print")) return print_texts(s, -1);
     if (options_text(o, "tableau"))
-        return print_texts(s, options_choice(o, "tableau") ? BUTCHER_DRAWN : BUTCHER_JSON);
+        return print_texts(s, options_choice(o, "tableau")); /* BUTCHER_* in this order */
     if (options_flag(o, "dense")) return print_dense(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
     Sheet *r = NULL;

@@ -21,6 +21,8 @@ static const Option plane_options[] = {
     {"split", OPTION_FLAG, NULL, NULL,
      "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
     {"imaginary", OPTION_FLAG, NULL, NULL, "make both imaginary, with --split", .needs = "split"},
+    {"order-star", OPTION_FLAG, NULL, NULL,
+     "tell |R(z) e^-z| in place of |R|: where it is above 1 is the order star"},
     {"box", OPTION_TEXT, NULL, "A,B,C,D",
      "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)"},
     {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001},
@@ -40,7 +42,7 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid, or the steps, as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
-     ".png); with --split: limits, split.csv, split-contours.csv and the plot; for several schemes "
+     ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
      "stability-inside.csv or split-inside.csv too; with --system: steps.csv, .md, .tex and the plot against --peclet"},
     PLOT_FIGURE,
     {0},
@@ -96,6 +98,9 @@ typedef struct {
     Selection schemes;
     Table **table; /* frozen, (count) */
     double *real, *imag;
+    Table **
+        drawn; /* (2 count) tables of the region: borrowed, each with its embedded method, owned, behind it */
+    int *of;                /* (2 count) as in Region */
     const char **curveless; /* (count) reason why it has no curve of dispersion; NULL: it has one */
     Region region;
     Sheet *limits;
@@ -179,14 +184,18 @@ bad:
 /* Chooses a box around the farthest finite limit. */
 static void default_box(const Study *u, double box[4])
 {
-    static const double shape[][4] = {
-        {-1.25, 0.5, -1.25, 1.25}, {-1.25, 0.25, -1.25, 0.25}, {-1.25, 1.25, -1.25, 1.25}};
+    static const double shape[][4] = {{-1.25, 0.5, -1.25, 1.25},
+                                      {-1.25, 0.25, -1.25, 0.25},
+                                      {-1.25, 1.25, -1.25, 1.25},
+                                      {-5, 5, -5, 5}};
     double far = 0;
     for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->imag[i])) far = fmax(far, u->imag[i]);
     for (size_t i = 0; i < u->schemes.count && (u->region.plane != PLANE_IMAG || far == 0); i++)
         if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
     if (!(far > 0)) far = 3;
+    if (u->region.plane == PLANE_STAR)
+        far = 1; /* zeros and poles of usual orders are nearer than 5 */
     for (int k = 0; k < 4; k++) box[k] = far * shape[u->region.plane][k];
 }
 
@@ -200,6 +209,33 @@ static int choose_box(Study *u, const char *text)
     for (int k = 0; k < 2; k++) {
         u->region.origin[k] = box[2 * k];
         u->region.step[k] = (box[2 * k + 1] - box[2 * k]) / (double)(u->region.points - 1);
+    }
+    return 0;
+}
+
+/* Puts the embedded methods of pairs behind them, dashed lines of the plot of --out. */
+static int add_embedded(Study *u)
+{
+    size_t n = 0;
+    u->drawn = memory_new(2 * u->schemes.count, sizeof *u->drawn);
+    u->of = memory_new(2 * u->schemes.count, sizeof *u->of);
+    if (!u->drawn || !u->of) return ERR_MEMORY;
+    u->region.table = u->drawn;
+    u->region.of = u->of;
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        char name[TABLE_NAME + 16];
+        u->of[n] = (int)i;
+        u->drawn[n++] = u->table[i];
+        u->region.count = n;
+        Table *hat = u->schemes.scheme[i]->pair ? table_embedded(u->schemes.scheme[i]) : NULL;
+        if (!hat) continue;
+        u->of[n] = -1;
+        u->drawn[n] = table_freeze(hat);
+        table_free(hat);
+        if (!u->drawn[n]) return ERR_MEMORY;
+        snprintf(name, sizeof name, "%s:embedded", u->table[i]->name);
+        table_rename(u->drawn[n++], name);
+        u->region.count = n;
     }
     return 0;
 }
@@ -221,6 +257,7 @@ static int study(const Options *o, Study *u)
     int csv = options_flag(o, "csv");
     TRY(find_limits(u));
     TRY(choose_box(u, options_text(o, "box")));
+    if (dir && u->region.plane != PLANE_STAR) TRY(add_embedded(u));
     if (csv || dir) TRY(region_fill(&u->region));
     progress_clear();
     if (csv) {
@@ -243,6 +280,10 @@ static int study(const Options *o, Study *u)
 static void study_free(Study *u)
 {
     for (size_t i = 0; u->table && i < u->schemes.count; i++) table_free(u->table[i]);
+    for (size_t i = 0; u->of && i < u->region.count; i++)
+        if (u->of[i] < 0) table_free(u->drawn[i]);
+    memory_free(u->drawn);
+    memory_free(u->of);
     memory_free(u->table);
     memory_free(u->real);
     memory_free(u->imag);
@@ -257,7 +298,12 @@ static int run(Options *o)
     Study u = {.region.points = options_size(o, "points")};
     int split = options_flag(o, "split"), imaginary = options_flag(o, "imaginary");
     TRY(options_needs(o));
-    u.region.plane = !split ? PLANE_LAMBDA : imaginary ? PLANE_IMAG : PLANE_REAL;
+    u.region.plane = options_flag(o, "order-star") ? PLANE_STAR
+                     : !split                      ? PLANE_LAMBDA
+                     : imaginary                   ? PLANE_IMAG
+                                                   : PLANE_REAL;
+    TRY(options_either(o, "order-star", "split"));
+    TRY(options_either(o, "order-star", "system"));
     TRY(options_either(o, "system", "split"));
     TRY(options_either(o, "system", "box"));
     TRY(select_open(o, "exact", &u.schemes));
@@ -293,8 +339,10 @@ static const Kind kinds[] = {
                {"phase", phase_columns, "Dispersion and dissipation of a step on y' = iωy.", 0},
                {"*", region_inside, "How many schemes are stable", 0},
                {"*", region_split_inside, "How many schemes are stable", 0}},
-     .plot = {{"stability*", "Boundaries |R| = 1 of the regions of stability."},
+     .plot = {{"stability*",
+               "Boundaries |R| = 1 of the regions of stability; dashed: embedded methods."},
               {"phase*", "Errors of phase and amplitude of a step on y' = iωy."},
+              {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
               {"split*", "Boundaries |R| = 1 on the split test equation."}}},
     {.command = "stability --system",
      .title = "Largest stable steps",
@@ -314,7 +362,9 @@ const Command command_stability = {
         "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary parts (real\n"
         "parts 0). For a decoder's scheme each of F, C and G has lambda/3; with --split F and C share the axis\n"
         "of lambda_F, half of it each. The plot overlays the boundaries |R| = 1 and shades where more or fewer\n"
-        "of the schemes are stable; for a single scheme it shades |R| inside.\n"
+        "of the schemes are stable; for a single scheme it shades |R| inside. The embedded method of a pair has a\n"
+        "dashed line (NAME:embedded in the files). --order-star draws |R(z) e^-z| > 1, with p + 1 sectors at 0\n"
+        "for order p; with history R is the largest factor.\n"
         "\n"
         "Dispersion and dissipation (van der Houwen, Sommeijer 1987) are errors on y' = i omega y, with nu =\n"
         "omega h and R the factor that is 1 at nu = 0. The phase error nu - arg R(i nu) = dispersion_constant\n"
@@ -335,7 +385,7 @@ const Command command_stability = {
         "800 steps stand beside it; they do not see growth that is slower than the decay of other waves.\n"
         "F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: they say how\n"
         "stiff F is, and whether it is dissipative.\n",
-    .often = "scheme scheme-file split imaginary box system csv out figure",
+    .often = "scheme scheme-file split imaginary order-star box system csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .groups = groups,
     .kinds = kinds,

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "studies/measure/conditions.h"
+#include "studies/tools/command.h"
 #include "studies/tools/select.h"
 #include "studies/tools/sheet.h"
 
@@ -13,6 +15,27 @@
  * them is shaded by sign; its size and the brackets of degree 3 stand beside it. */
 extern const Column lattice_columns[]; /* columns of the CSV */
 int lattice_draw(const Table *t, const char *dir, const char *name);
+
+/* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
+
+/* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX
+ * (align* of amsmath), where latex is not NULL; with dir (or NULL) it draws the trees, DIR/trees-NAME.svg and .tex.
+ * ERR_INPUT: a scheme with history. */
+extern const Column condition_columns[];
+int conditions_tell(const Selection *s, int degree, Sheet *r, FILE *latex, const char *dir);
+
+/* ---- tree_page.c: rooted trees drawn ------------------------------------------------------------- */
+
+typedef struct {
+    Output svg, tex;
+    double x, y, tall; /* where the next tree comes, how tall its line is */
+    int order;
+    size_t drawn;
+} TreePage;
+int tree_page_open(TreePage *p);
+void tree_page_add(TreePage *p, const ConditionRow *row);
+/* Where code is 0, writes DIR/trees-SCHEME.svg and .tex; frees the page in any case. Returns code, or that of writing. */
+int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
 /* ---- phase_plot.c ---------------------------------------------------------------------------- */
 

@@ -57,6 +57,132 @@ void latex_number(FILE *f, const char *text)
         latex_text(f, text);
 }
 
+/* ---- formulas --------------------------------------------------------------------------------------- */
+
+/* Words and signs that LaTeX's mathematics has under another name. */
+static const struct {
+    const char *text, *latex;
+} signs[] = {{"log", "\\log "},
+             {"exp", "\\exp "},
+             {"sum", "\\sum "},
+             {"phi", "\\varphi"},
+             {"λ", "\\lambda "},
+             {"ω", "\\omega "},
+             {"σ", "\\sigma "},
+             {"γ", "\\gamma "},
+             {"φ", "\\varphi "},
+             {"·", "\\cdot "},
+             {"−", "-"},
+             {"<=", "\\le "},
+             {">=", "\\ge "},
+             {"...", "\\cdots "},
+             {"*", "\\,"},
+             {"->", "\\to "},
+             {"%", "\\%"},
+             {"&", "\\&"},
+             {"#", "\\#"},
+             {"{", "\\{"},
+             {"}", "\\}"},
+             {"~", "\\sim "},
+             {"\\", "\\backslash "},
+             {"$", "\\$"}};
+
+/* Writes the name or sign at s that the table has. Returns its bytes; 0: none. */
+static size_t put_sign(FILE *f, const char *s)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t n = strlen(signs[i].text);
+        if (strncmp(s, signs[i].text, n) != 0) continue;
+        if (isalpha((unsigned char)*s) && isalpha((unsigned char)s[n])) continue;
+        fputs(signs[i].latex, f);
+        return n;
+    }
+    return 0;
+}
+
+static size_t digits(const char *s)
+{
+    return strspn(s, "0123456789");
+}
+
+/* Writes a number or a fraction of whole numbers at s; returns its bytes. */
+static size_t put_number(FILE *f, const char *s)
+{
+    size_t n = digits(s), below = s[n] == '/' ? digits(s + n + 1) : 0;
+    if (below) {
+        fprintf(f, "\\tfrac{%.*s}{%.*s}", (int)n, s, (int)below, s + n + 1);
+        return n + 1 + below;
+    }
+    if (s[n] == '.' && digits(s + n + 1)) n += 1 + digits(s + n + 1);
+    fprintf(f, "%.*s", (int)n, s);
+    size_t sign = s[n] == 'e' && (s[n + 1] == '-' || s[n + 1] == '+'),
+           power = s[n] == 'e' ? digits(s + n + 1 + sign) : 0;
+    if (!power) return n;
+    fprintf(f, "\\cdot10^{%d}", atoi(s + n + 1));
+    return n + 1 + sign + power;
+}
+
+/* Writes a letter or word at s with its index and primes; returns its bytes. */
+static size_t put_name(FILE *f, const char *s)
+{
+    size_t n = 0, sign = put_sign(f, s);
+    while (isalpha((unsigned char)s[n])) n++;
+    if (!sign) fprintf(f, n > 1 ? "\\mathrm{%.*s}" : "%.*s", (int)n, s);
+    size_t under = s[n] == '_' && isalnum((unsigned char)s[n + 1]), index = digits(s + n + under);
+    if (under && !index)
+        while (isalpha((unsigned char)s[n + under + index])) index++;
+    if (index) fprintf(f, "_{%.*s}", (int)index, s + n + under);
+    n += under + index;
+    size_t primes = strspn(s + n, "'");
+    if (primes > 3)
+        fprintf(f, "^{(%zu)}", primes);
+    else
+        fprintf(f, "%.*s", (int)primes, s + n);
+    return n + primes;
+}
+
+static size_t put_piece(FILE *f, const char *s);
+
+/* Writes what ^ or _ before s raises or lowers: what stands in round or curly brackets, or a signed piece; returns its
+ * bytes. */
+static size_t put_script(FILE *f, const char *s)
+{
+    size_t n = 0;
+    fprintf(f, "%c{", s[-1]);
+    if (*s == '(' || *s == '{') {
+        char end = *s == '(' ? ')' : '}';
+        for (n = 1; s[n] && s[n] != end;) n += put_piece(f, s + n);
+        n += s[n] == end;
+    } else {
+        if (*s == '-') fputc(s[n++], f);
+        if (s[n] && s[n] != ' ') n += put_piece(f, s + n);
+    }
+    fputc('}', f);
+    return n;
+}
+
+static size_t put_piece(FILE *f, const char *s)
+{
+    size_t n;
+    if (isdigit((unsigned char)*s)) return put_number(f, s);
+    if (isalpha((unsigned char)*s)) return put_name(f, s);
+    if (*s == '^' || (*s == '_' && s[1] == '{')) return 1 + put_script(f, s + 1);
+    if ((n = put_sign(f, s))) return n;
+    fputs(*s == '_' ? "\\_" : (char[]){*s, '\0'}, f);
+    return 1;
+}
+
+void latex_formula(FILE *f, const char *text)
+{
+    while (*text) {
+        int number = isdigit((unsigned char)*text);
+        text += put_piece(f, text);
+        if (number && *text == ' ' && text[1] && !strchr("+-=<>/*", text[1])) fputs("\\,", f);
+    }
+}
+
+/* ---- widths ----------------------------------------------------------------------------------------- */
+
 /* Widths of characters in thousandths of the font's size, rounded up. Source: Knuth 1986, cmr10 (its metrics, cmr10.tfm). */
 static const struct {
     const char *characters;

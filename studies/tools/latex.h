@@ -13,6 +13,9 @@ void latex_text(FILE *f, const char *text);
 /* Writes a number as papers set it: -1.5e-07 with a minus sign and a power of ten, inf as a sign; other texts as
  * latex_text does. */
 void latex_number(FILE *f, const char *text);
+/* Writes a formula in the program's notation (formula_put of `trotter report` has it) for LaTeX's mathematics: "1/2 h^2
+ * F''(F,G)" as \tfrac{1}{2} h^{2} F''(F,G). */
+void latex_formula(FILE *f, const char *text);
 /* Returns an upper bound of the width of a text or a number, in thousandths of the font's size, for 10 points of
  * Computer Modern. */
 size_t latex_width(const char *text, int number);

@@ -29,8 +29,9 @@ typedef struct Sheet Sheet;
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
 /* What digits count: significant digits; digits behind the point; nothing (yes, no). SHEET_FORMULA is a text that holds
- * a formula in the program's notation, which `trotter report` typesets. SHEET_SCIENTIFIC: 1.23e-4, digits as FIXED. */
-enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA, SHEET_SCIENTIFIC };
+ * a formula in the program's notation, which `trotter report` typesets; SHEET_WORDS is prose with formulas in it.
+ * SHEET_SCIENTIFIC: 1.23e-4, digits as FIXED. */
+enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA, SHEET_WORDS, SHEET_SCIENTIFIC };
 
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */

@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "bridge/bridge.h"
+#include "studies/measure/derivation.h"
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };
 /* Origin of a claim: a paper says it in words or formulas; a reader would conclude it from what a paper says; released
@@ -40,6 +41,8 @@ typedef struct {
     size_t bytes;
     size_t count;
     Derived *derived;
+    int stepwise;     /* 1: `steps` is wanted */
+    Derivation steps; /* of series and brackets, line by line */
 } Finding;
 
 typedef int ClaimCheck(const Zoo *z, const char *const *arg, Finding *f);
@@ -77,8 +80,8 @@ int claim_own(const char *text, size_t number, OwnClaim *out);
 
 /* ---- claims_run.c ----------------------------------------------------------------------------- */
 
-/* Runs a claim, or its mutant. *out is empty after an error. Caller: finding_free. */
-int claim_run(const Claim *c, const Zoo *z, int mutant, Finding *out);
+/* Runs a claim, or its mutant. steps: derives its series line by line too. *out is empty after an error. Caller: finding_free. */
+int claim_run(const Claim *c, const Zoo *z, int mutant, int steps, Finding *out);
 int finding_verdict(const Finding *f); /* CLAIM_* */
 void finding_free(Finding *f);
 
@@ -248,7 +251,8 @@ int expansion_is_zero(const mpq_t q);                  /* or only rounding, for 
 int expansion_met(const Expansion *x, int order, mpq_t *want);
 int expansion_as_wanted(const Expansion *x);
 
-/* Adds all non-zero terms through the degree, or else those of the first order after it, to the derivation. */
+/* Adds all non-zero terms through the degree, or else those of the first order after it, to the derivation; where steps
+ * are wanted, line by line too: the parts of both maps, what they make together, what cancels. */
 int expansion_derive(const Expansion *x, const char *map, Finding *f);
 /* Writes have - want in words: the lowest order that has any, at most eight terms. */
 void expansion_say(const Expansion *x, Finding *f);

@@ -160,9 +160,62 @@ static int derive_order(const Expansion *x, const char *map, int order, Finding 
     return 0;
 }
 
+/* Derives a map part by part, then what the parts make one after another. */
+static int derive_map(const Map *m, const DerivationField *of, Derivation *d, Series **out)
+{
+    *out = NULL;
+    for (size_t i = 0; i < m->parts; i++) {
+        const Table *t = m->part[i].table;
+        Series *next = NULL, *both = NULL;
+        int code = t ? derivation_step(d, of, t, &next)
+                     : derivation_exact(d, of, m->part[i].theta, ((Map *)m)->weight, &next);
+        if (code == 0 && *out) code = series_new(of->forest, &both);
+        if (both) {
+            series_compose(both, *out, next);
+            derivation_part(d, "together, part %zu after the others", i + 1);
+            derivation_series(d, of, "y' =", both, 1);
+            series_free(next);
+            next = both;
+        }
+        series_free(*out);
+        *out = next;
+        TRY(code);
+    }
+    return 0;
+}
+
+static int derive_steps(const Expansion *x, const char *map, Finding *f)
+{
+    char of[180];
+    Forest *own;
+    Series *a = NULL, *b = NULL;
+    if (!f->stepwise || !x->expands) return 0;
+    int most = 1, exact = 1;
+    while (most <= x->degree && expansion_met(x, most, NULL)) most++;
+    if (most < x->degree) most = x->degree;
+    for (size_t i = 0; i < x->map.parts; i++)
+        if (x->map.part[i].table) exact &= x->map.part[i].table->exact;
+    TRY(forest_new(most, x->one_field ? 1 : x->map.colours, &own));
+    const DerivationField field = {own, x->one_field ? x->letters[0] : '\0', 0, exact};
+    snprintf(of, sizeof of, "%.170s: ", map);
+    for (char *c = of; *c; c++)
+        if (*c == '\n') *c = ';';
+    if (f->steps.count) f->steps.of = of; /* the first map's name stands above all */
+    int code = derive_map(&x->map, &field, &f->steps, &a);
+    f->steps.of = "less: ";
+    if (code == 0 && x->has_minus) code = derive_map(&x->minus, &field, &f->steps, &b);
+    f->steps.of = NULL;
+    if (code == 0) code = derivation_less(&f->steps, &field, a, b);
+    series_free(a);
+    series_free(b);
+    forest_free(own);
+    return code;
+}
+
 int expansion_derive(const Expansion *x, const char *map, Finding *f)
 {
     size_t before = f->count;
+    TRY(derive_steps(x, map, f));
     if (!expansion_is_zero(x->have_y)) TRY(finding_derive(f, map, "y", x->have_y));
     for (int n = 1; n <= x->degree; n++) TRY(derive_order(x, map, n, f));
     return f->count > before ? 0 : derive_order(x, map, x->degree + 1, f);

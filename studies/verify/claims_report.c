@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
 #include "studies/tools/latex.h"
+#include "studies/tools/notation.h"
 
 static const char reading[] = "Order p means local error O(h^(p+1)), global error O(h^p); the "
                               "Macaron paper counts local orders, one more. Error is numerical - "
@@ -32,7 +33,7 @@ static int power(const Derived *d)
 /* ---- Markdown ------------------------------------------------------------------------------------------ */
 
 /* Writes text with a backslash before characters that are special in Markdown or a table. */
-static void markdown_text(const char *s, FILE *out)
+static void markdown_text(FILE *out, const char *s)
 {
     for (; *s; s++) {
         if (strchr("|*_[]<>`\\", *s)) putc('\\', out);
@@ -45,7 +46,7 @@ static void markdown_derivation(const Finding *f, FILE *out)
     for (size_t i = 0, n; i < f->count; i += n) {
         n = run_length(f, i);
         fprintf(out, "\n| ");
-        markdown_text(f->derived[i].map, out);
+        markdown_text(out, f->derived[i].map);
         fprintf(out, " | power of h | coefficient |\n|---|---|---|\n");
         for (size_t k = i; k < i + n; k++)
             fprintf(out, "| `%s` | %d | %s |\n", f->derived[k].term, power(&f->derived[k]),
@@ -55,73 +56,26 @@ static void markdown_derivation(const Finding *f, FILE *out)
 
 /* ---- LaTeX --------------------------------------------------------------------------------------------- */
 
-/* Returns the length of what ^ or _ raises or lowers: {..}, (..), a number, or one letter, braces included.
- * 0: no part of a formula. */
-static size_t script_length(const char *s)
-{
-    static const char plain[] =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-*/=<>,. ";
-    const char *end = *s == '{' ? "}" : *s == '(' ? ")" : NULL;
-    if (end) {
-        size_t n = strspn(s + 1, plain);
-        return n && s[n + 1] == *end ? n + 2 : 0;
-    }
-    size_t sign = *s == '-', n = strspn(s + sign, "0123456789.");
-    if (n && s[sign + n - 1] == '.') n--;
-    return n ? sign + n : isalpha((unsigned char)*s) != 0;
-}
-
-/* Writes text, with ^2 as $^{2}$. */
-static void put_text(const char *s, FILE *out)
-{
-    while (*s) {
-        size_t n = *s == '^' || *s == '_' ? script_length(s + 1) : 0, braces = n && s[1] == '{';
-        if (n) {
-            fprintf(out, "$%c{%.*s}$", *s, (int)(n - 2 * braces), s + 1 + braces);
-            s += n + 1;
-        } else if (*s == '\'' || *s == '"') {
-            fputs(*s++ == '"' ? "\\textquotedbl{}" : "\\textquotesingle{}", out);
-        } else {
-            s += latex_character(s, out);
-        }
-    }
-}
-
-/* Writes one rational, "-1/12" as -\tfrac{1}{12}, and anything longer in parentheses. */
-static void put_number(const char *c, FILE *out)
-{
-    const char *slash = strchr(c, '/');
-    if (strchr(c, ' ')) {
-        fprintf(out, "(%s)", c);
-        return;
-    }
-    if (*c == '-') putc(*c++, out);
-    if (slash)
-        fprintf(out, "\\tfrac{%.*s}{%s}", (int)(slash - c), c, slash + 1);
-    else
-        fputs(c, out);
-}
-
-/* Writes a term as the formula it is: F''(F,G), [F,[F,G]]; a colour's number becomes an index. */
-static void latex_term(const char *term, FILE *out)
-{
-    for (; *term; term++) fprintf(out, isdigit((unsigned char)*term) ? "_{%c}" : "%c", *term);
-}
-
 static void latex_derivation(const Finding *f, FILE *out)
 {
+    if (f->steps.count) {
+        derivation_latex(&f->steps, out);
+        return;
+    }
     for (size_t i = 0, n; i < f->count; i += n) {
         n = run_length(f, i);
         fprintf(out, "\n\\par\\smallskip\\noindent ");
-        put_text(f->derived[i].map, out);
+        latex_text(out, f->derived[i].map);
         fprintf(out, ": $");
         for (size_t k = i; k < i + n; k++) {
             const Derived *d = &f->derived[k];
             int minus = d->coefficient[0] == '-' && !strchr(d->coefficient, ' ');
+            char formula[160];
+            snprintf(formula, sizeof formula,
+                     strchr(d->coefficient, ' ') ? "(%s) h^%d %s" : "%s h^%d %s", d->coefficient,
+                     power(d), d->term);
             if (k > i) fprintf(out, "\\allowbreak %s", minus ? "" : "+");
-            put_number(d->coefficient, out);
-            fprintf(out, "\\,h^{%d}", power(d));
-            latex_term(d->term, out);
+            latex_formula(out, formula);
         }
         fprintf(out, "$\n");
     }
@@ -131,7 +85,7 @@ static void latex_derivation(const Finding *f, FILE *out)
 
 /* What stands before a claim's id, source, origin, statement, verdict and evidence, and around all claims. */
 typedef struct {
-    void (*text)(const char *s, FILE *out);
+    void (*text)(FILE *out, const char *s);
     void (*derivation)(const Finding *f, FILE *out);
     const char *begin, *before[6], *end;
 } Form;
@@ -140,7 +94,7 @@ static int report(const Form *o, const Claim *const *c, const Finding *f, size_t
 {
     char verdict[512];
     fputs(o->begin, out);
-    o->text(reading, out);
+    o->text(out, reading);
     fputs("\n", out);
     for (size_t i = 0; i < count; i++) {
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
@@ -149,7 +103,7 @@ static int report(const Form *o, const Claim *const *c, const Finding *f, size_t
                               c[i]->statement, verdict,      f[i].text};
         for (int k = 0; k < 6; k++) {
             fputs(o->before[k], out);
-            o->text(part[k], out);
+            o->text(out, part[k]);
         }
         fputs(".\n", out);
         o->derivation(&f[i], out);
@@ -171,7 +125,7 @@ int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE 
 int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
 {
     static const Form form = {
-        put_text,
+        notation_latex,
         latex_derivation,
         "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
         "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"

@@ -8,12 +8,12 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
-int claim_run(const Claim *c, const Zoo *z, int mutant, Finding *out)
+int claim_run(const Claim *c, const Zoo *z, int mutant, int steps, Finding *out)
 {
     const char *arg[CLAIM_ARGS];
     memcpy(arg, c->arg, sizeof arg);
     if (mutant) arg[c->mutant.arg] = c->mutant.text;
-    *out = (Finding){.sound = 1};
+    *out = (Finding){.sound = 1, .stepwise = steps};
     out->words = open_memstream(&out->text, &out->bytes);
     if (!out->words) return error_set(ERR_MEMORY, "out of memory");
     int code = c->check(z, arg, out);
@@ -34,6 +34,7 @@ void finding_free(Finding *f)
 {
     free(f->text);
     memory_free(f->derived);
+    derivation_free(&f->steps);
     *f = (Finding){0};
 }
 

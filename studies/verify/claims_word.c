@@ -56,6 +56,7 @@ static int compare_brackets(const Zoo *z, const char *const *arg, const Table *t
     TRY(local_slope(z, arg[0], &slope));
     for (size_t i = 0; i < have->count; i++)
         TRY(finding_derive(f, "log(step)/h", have->bracket[i].name, have->bracket[i].c));
+    if (f->stepwise) TRY(derivation_brackets(&f->steps, t, degree));
     f->holds = bracket_equal(t, have, want);
     f->sound = f->sound && slope_agrees(have, degree, slope);
     finding_say(f, "log(step)/h - (%s) = ", t->colours == 2 ? "F+G" : "F+C+G");

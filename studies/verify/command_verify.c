@@ -23,7 +23,7 @@ static const Option claim_options[] = {
 
 static const Option output_options[] = {
     {"steps", OPTION_FLAG, NULL, NULL,
-     "print the derivation of each claim too: the terms of every map in it"},
+     "print the derivation of each claim too: stages or flows expanded, put in, what cancels"},
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too"},
     {0},
@@ -62,10 +62,10 @@ typedef struct {
 static const Column columns[] = {
     COLUMN(ClaimRow, id, .page = 1),
     COLUMN(ClaimRow, source, .page = 1, .words = "where the claim is made, or what it is about"),
-    COLUMN(ClaimRow, claim, .page = 1, .sparse = 1),
+    COLUMN(ClaimRow, claim, .page = 1, .sparse = 1, .form = SHEET_WORDS),
     COLUMN(ClaimRow, expected, .words = "the registered verdict; for a claim of yours: verified"),
     COLUMN(ClaimRow, verdict, .page = 1, .sparse = 1, .words = "what was found"),
-    COLUMN(ClaimRow, evidence, .page = 1, .sparse = 1),
+    COLUMN(ClaimRow, evidence, .page = 1, .sparse = 1, .form = SHEET_WORDS),
     COLUMN(ClaimRow, origin, .page = 1, .words = ORIGINS),
     {0}};
 /* ---- which claims -------------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ static int run_claims(Verification *v)
     while (code == 0 && v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
-        code = name_own(c, claim_run(c, &z, v->mutants, &v->finding[v->done]));
+        code = name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done]));
         if (code != 0) break;
         tell(v, v->done++);
     }
@@ -182,9 +182,14 @@ static void wrap(const char *label, const char *text)
     printf("\n");
 }
 
-/* Prints the terms of every compared map, one map after another. */
+/* Prints the derivation, or the terms of every compared map, one map after another. */
 static void print_steps(const Finding *f)
 {
+    if (f->steps.count) {
+        wrap("steps", f->derived ? f->derived[0].map : "");
+        derivation_print(&f->steps, 4, stdout);
+        return;
+    }
     for (size_t i = 0; i < f->count; i++) {
         const Derived *d = &f->derived[i];
         if (i == 0 || strcmp(d->map, d[-1].map) != 0) wrap("steps", d->map);
@@ -255,6 +260,16 @@ static int list_claims(const Verification *v, int csv)
     return code;
 }
 
+static int save_steps(const Verification *v, const char *dir)
+{
+    Sheet *r;
+    TRY(sheet_new(derivation_claim_columns, &r));
+    for (size_t i = 0; i < v->done; i++) derivation_rows(&v->finding[i].steps, v->claim[i]->id, r);
+    int code = output_sheet(r, SHEET_CSV, dir, "steps.csv");
+    sheet_free(r);
+    return code;
+}
+
 static int save(const Verification *v, const Sheet *r, const char *dir)
 {
     Output o;
@@ -262,6 +277,7 @@ static int save(const Verification *v, const Sheet *r, const char *dir)
     TRY(output_sheet(r, SHEET_CSV, dir, "verify.csv"));
     TRY(output_open(&o));
     TRY(output_put(&o, claims_markdown(v->claim, v->finding, v->done, o.f), dir, "verify.md"));
+    if (v->steps) TRY(save_steps(v, dir));
     TRY(output_open(&o));
     return output_put(&o, claims_latex(v->claim, v->finding, v->done, o.f), dir, "verify.tex");
 }
@@ -354,7 +370,9 @@ static const Kind kinds[] = {
      .about = "Each claim is checked exactly where it can be, and by numbers with a negative "
               "control. $[F,G] = G'F − F'G$. " KIND_ORDERS,
      .judge = judge,
-     .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL}}},
+     .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL},
+               {"steps", derivation_claim_columns, "The claims' derivations, line by line.",
+                KIND_ALL}}},
     {0}};
 
 const Command command_verify = {

@@ -104,6 +104,60 @@ TEST(test_modified)
     must_refuse("expand --modified --scheme rk4 --degree 9", "1 to 8");
 }
 
+/* The derivation of Heun's terms as a book has it. For other schemes what is left are the terms that the table has, and a
+ * splitting's brackets come by Baker, Campbell and Hausdorff. */
+TEST(test_steps)
+{
+    static const char heun[] =
+        "heun,stage 2,k2 =,h H(y + k1),\n"
+        "heun,stage 2,=,\"h (H + H'D + 1/2 H''(D,D))\",D: that point less y\n"
+        "heun,stage 2,D =,h H,\n"
+        "heun,stage 2,k2 =,h H,\n"
+        "heun,stage 2,…,+ h^2 H'H,\n"
+        "heun,stage 2,…,\"+ 1/2 h^3 H''(H,H)\",\n"
+        "heun,update,y' =,y + 1/2 k1 + 1/2 k2,\n"
+        "heun,update,=,y,\n"
+        "heun,update,…,+ (1/2 + 1/2) h H,\n"
+        "heun,update,…,+ 1/2 h^2 H'H,\n"
+        "heun,update,…,\"+ (1/2·1/2) h^3 H''(H,H)\",\n";
+    static const char *const same[] = {"rk4 --one-field",
+                                       "macaron",
+                                       "ab3",
+                                       "strang-marchuk",
+                                       "etd-rk2",
+                                       "imex-euler",
+                                       "yoshida4 --basis brackets",
+                                       "heun-layer-decoder"};
+    must_say("expand --steps --scheme heun --one-field --csv", heun);
+    assert_non_null(strstr(out, ",h:,(1 - 1) H = 0,cancels\n"));
+    assert_non_null(strstr(out, ",h^3:,\"(1/4 - 1/6) H''(H,H) = 1/12 H''(H,H)\",is left\n"));
+    assert_non_null(strstr(out, ",…,(0 - 1/6) H'H'H = -1/6 H'H'H,is left\n"));
+    assert_int_equal(count_words(out, ",is left\n"), 2);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        run_ok("expand --scheme %s --csv", same[i]);
+        int terms = count_lines(out) - 1;
+        run_ok("expand --scheme %s --csv --steps", same[i]);
+        assert_true(terms > 0);
+        if (count_words(out, ",is left\n") != terms) fail_msg("%s: not %d terms", same[i], terms);
+    }
+    must_say("expand --steps --scheme lie-trotter --basis brackets",
+             "Z2 =  log(exp(Z) exp(X)), Z = Z1, X = h G\n"
+             "          = Z + X + 1/2 [Z,X]\n"
+             "    Z2 =  h (F + G)\n"
+             "          + 1/2 h^2 [F,G]\n");
+    must_say("expand --steps --scheme lie-trotter --latex",
+             "Y_{2} = &\\ Y_{1} + h G(Y_{1}) + \\tfrac{1}{2}\\, h^{2} G'G(Y_{1}) \\\\\n");
+    run_ok("expand --steps --scheme all --degree 2 --csv");
+    assert_non_null(strstr(err, "warning: no-residual: the state weights"));
+    must_refuse("expand --steps --conditions 3 --scheme rk4", "not both");
+    must_refuse("expand --steps --modified --scheme rk4", "not both");
+    expect(1, "expand --steps --scheme no-residual");
+    /* The page of the notation. */
+    must_say("expand --notation", "[F,G] = G'F - F'G           the commutator of two fields");
+    assert_true(!strchr(out, '$') && count_lines(out) < 45);
+    must_say("expand --notation --latex", "\\item[\\normalfont$F''(F,G)$] the second derivative");
+}
+
 /* --scheme-file reads the text that --compose, --adjoint and --conjugate print. */
 TEST(test_made)
 {
@@ -139,6 +193,21 @@ TEST(test_one_field)
     assert_non_null(strstr(out, "rk4,5,F'F'F'F'F,-1/120,"));
     must_refuse("expand --scheme macaron --one-field", "stages are all H");
     must_refuse("expand --scheme strang-marchuk --basis brackets --one-field", "stages are all H");
+}
+
+/* The constant of Gauss's method of order 6 is predicted as it is measured. */
+TEST(test_constant_of_order_six)
+{
+    file_text("gauss6.scheme", "scheme gauss6\nlet r = sqrt(15)\n"
+                               "k1 = H(y + 5/36*k1 + (2/9 - r/15)*k2 + (5/36 - r/30)*k3)\n"
+                               "k2 = H(y + (5/36 + r/24)*k1 + 2/9*k2 + (5/36 - r/24)*k3)\n"
+                               "k3 = H(y + (5/36 + r/30)*k1 + (2/9 + r/15)*k2 + 5/36*k3)\n"
+                               "y' = y + 5/18*k1 + 4/9*k2 + 5/18*k3\n");
+    run_ok("order --scheme-file gauss6.scheme --scheme gauss6 --system attention --halvings 6 "
+           "--summary --csv");
+    assert_string_equal(out_cell(1, "expected"), "6");
+    assert_string_equal(out_cell(1, "match"), "agree");
+    assert_true(fabs(out_number(1, "predicted") / out_number(1, "constant") - 1) < .05);
 }
 
 /* A rate is the slope between two neighbours; the first row has none. */
@@ -178,6 +247,8 @@ TEST(test_fits_a_page)
          "tex/expand.tex"},
         {"expand --scheme rk3 --degree 5 --out tex", "tex/expand.tex"},
         {"expand --modified --scheme macaron --degree 4 --out tex", "tex/expand.tex"},
+        {"expand --steps --scheme rk4,ark3,etd-rk2 --out tex", "tex/steps.tex"},
+        {"expand --steps --scheme yoshida4 --basis brackets --out tex", "tex/steps.tex"},
         {"schemes --out tex", "tex/schemes.tex"},
         {"schemes --structure --scheme rk4,macaron --out tex", "tex/structure.tex"},
         {"stability --scheme rk4,heun --out tex", "tex/limits.tex"},
@@ -276,7 +347,48 @@ TEST(test_conditions)
     must_say("expand --conditions 4 --scheme rk4 --csv", "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
     must_say("expand --conditions 5 --scheme rk4 --latex",
              "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
-    must_refuse("expand --conditions 3 --scheme macaron", "whose stages are all H");
+    /* Two colours: Macaron meets the conditions of F'G and G'F alone of its four of order 2. */
+    run_ok("expand --conditions 2 --scheme macaron,strang-marchuk --csv");
+    assert_non_null(strstr(out, "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n"));
+    assert_non_null(strstr(out, "macaron,2,sum b^G_i c^G_i,1/2,1/4,no,G'G,1,2\n"));
+    assert_non_null(strstr(out, "strang-marchuk,2,,1/2,1/2,yes,G'G,1,2\n"));
+    must_refuse("expand --conditions 3 --scheme ab2", "one-step schemes");
+    must_refuse("expand --conditions 9 --scheme macaron", "1 to 8");
+}
+
+static size_t file_words(const char *file, const char *word)
+{
+    char *text = file_slurp(file, NULL);
+    size_t n = (size_t)count_words(text, word);
+    free(text);
+    return n;
+}
+
+/* The 17 trees up to order 5 have 1 + 2 + 6 + 16 + 45 vertices and 17 fewer edges; rk4 meets 8 of them. In two colours
+ * every vertex is blue or orange as often. */
+TEST(test_trees)
+{
+    run_ok("expand --conditions 5 --scheme rk4 --out trees");
+    assert_int_equal(file_words("trees/trees-rk4.svg", "<circle "), 70);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "<path "), 53);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"n\""), 17);
+    assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"v\""), 8);
+    assert_true(file_has("trees/trees-rk4.svg", ">5/24, not 1/5<"));
+    assert_true(file_has("trees/trees-rk4.tex", "\\fill[treeH](0.5,0)"));
+    assert_true(file_has(
+        "trees/trees-rk4.tex",
+        "$H''(H,H'H)$ & 4 & 1 & 8 & $\\sum b_i c_i a_{ij} c_j = \\tfrac{1}{8}$ & $\\tfrac{1}{8}$ & yes"));
+    run_ok("expand --conditions 3 --scheme strang-marchuk:heun --out trees");
+    size_t blue = file_words("trees/trees-strang-marchuk-heun.svg", "#0072B2");
+    assert_true(blue > 20 && blue == file_words("trees/trees-strang-marchuk-heun.svg", "#E69F00"));
+    run_ok("report trees");
+    assert_true(file_has("trees/report.html", "trees-rk4.svg"));
+    need_tool("pdflatex");
+    shell_ok(
+        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath,longtable,tikz}\\begin{document}'; cat trees/trees-*.tex; printf '%%s\\n' '\\end{document}'; } >trees.tex");
+    if (shell("kpsewhich tikz.sty >none") != 0) skip();
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode trees.tex >trees.txt && ! grep Overfull trees.txt");
 }
 
 /* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
@@ -304,6 +416,23 @@ TEST(test_rounded_coefficients)
         run_ok("schemes --scheme-file third.scheme --scheme third --csv");
         assert_string_equal(out_cell(1, "order"), row[i].order);
     }
+}
+
+/* A tableau for papers: the upper half of an explicit one is empty, an implicit one is whole, yhat has a row. */
+TEST(test_latex_tableau)
+{
+    must_say("schemes --tableau latex --scheme heun-euler",
+             "\\begin{array}{c|*{2}{c}}\n  0 \\\\\n  1 & 1 \\\\\n  \\hline\n"
+             "   & \\tfrac{1}{2} & \\tfrac{1}{2} \\\\\n   & 1 & 0\n\\end{array}\n");
+    must_say("schemes --tableau latex --scheme implicit-euler",
+             "  1 & 1 \\\\\n  \\hline\n   & 1\n");
+    must_say("schemes --tableau latex --scheme bogacki-shampine,dormand-prince,rk4",
+             "-\\tfrac{2187}{6784}");
+    file_text("tableaus.tex", out);
+    must_refuse("schemes --tableau latex --scheme macaron", "macaron has no tableau");
+    must_refuse("schemes --tableau tex --scheme rk4", "json|drawn|latex");
+    need_tool("pdflatex");
+    assert_false(too_wide("tableaus.tex"));
 }
 
 /* Decoders have a column, which is left out where no scheme has them. */
@@ -417,6 +546,62 @@ TEST(test_stability)
     shell_ok("test -s t/phase.csv && test ! -e t/phase.gp"); /* no curve */
     must_say("stability --scheme rk4 --split --points 21 --out v", "1/144");
     shell_ok("test ! -e v/phase.csv");
+}
+
+/* Returns the sectors of an order star: how often the modulus rises above 1 on a circle of this radius, on a grid of 101
+ * points from -1 to 1 that `out` holds. */
+static int sectors(double radius)
+{
+    enum { POINTS = 101, AROUND = 720 };
+    static double modulus[POINTS * POINTS];
+    const char *line = strchr(out, '\n');
+    for (size_t k = 0; k < POINTS * POINTS; k++, line = strchr(line + 1, '\n'))
+        assert_int_equal(sscanf(line + 1, "%*[^,],%*[^,],%*[^,],%lf", &modulus[k]), 1);
+    int rises = 0, before = -1, first = -1;
+    for (int i = 0; i <= AROUND; i++) {
+        double angle = 2 * acos(-1) * (i + .5) / AROUND;
+        long x = lround(50 + 50 * radius * cos(angle)), y = lround(50 + 50 * radius * sin(angle));
+        int above = modulus[y * POINTS + x] > 1;
+        if (first < 0) first = above;
+        rises += before == 0 && above;
+        before = above;
+    }
+    return rises;
+}
+
+/* An order star has p + 1 sectors at 0. */
+TEST(test_order_star)
+{
+    static const struct {
+        const char *scheme;
+        int order;
+    } row[] = {{"euler", 1},  {"heun", 2},       {"rk4", 4},
+               {"gauss4", 4}, {"radau-iia3", 3}, {"macaron", 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run_ok("stability --order-star --scheme %s --box=-1,1,-1,1 --points 101 --csv",
+               row[i].scheme);
+        assert_int_equal(sectors(.8), row[i].order + 1);
+    }
+    run_ok("stability --scheme rk4 --box=-1,1,-1,1 --points 101 --csv");
+    assert_int_equal(sectors(.8), 1); /* control: |R| itself is above 1 on one side */
+    run_ok("stability --order-star --scheme rk4,heun --points 21 --out star");
+    shell_ok("test -s star/order-star.gp && grep -q ^rk4,0, star/order-star-contours.csv");
+    must_refuse("stability --order-star --split --scheme rk4", "not both");
+}
+
+/* The embedded method's region is a dashed line in its pair's colour: that of heun-euler is Euler's. */
+TEST(test_embedded_region)
+{
+    run_ok("stability --scheme euler,heun-euler,rk4 --points 11 --out pair");
+    shell_ok(
+        "for s in euler: heun-euler:embedded; do grep \"^${s%%:},\" pair/stability.csv | cut -d, -f2- >$s.txt; done; test -s euler:.txt && cmp euler:.txt heun-euler:embedded.txt");
+    shell_ok("test $(grep -c '^pair' pair/limits.csv) = 0 && test $(wc -l <pair/limits.csv) = 4");
+    assert_true(file_has("pair/stability.gp", "title 'heun-euler:embedded'"));
+    assert_true(
+        file_has("pair/stability-inside.csv", ",3\n")); /* schemes, not their embedded ones */
+    assert_false(file_has("pair/stability-inside.csv", ",4\n"));
+    run_ok("stability --scheme heun-euler --points 11 --out pair1");
+    assert_true(file_has("pair1/stability.gp", "every ::1::121 using"));
 }
 
 /* Returns Euler's largest stable step on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k /

@@ -153,22 +153,35 @@ TEST(test_own)
     run_ok("verify --scheme-file gill.scheme --own \"mine order 2\" --claim lie-leading --csv");
     assert_int_equal(count_lines(out), 3);
     run_ok("verify --own \"lie-trotter error 2: -1/2 F'G; 1/2 G'F\" --steps");
-    assert_non_null(strstr(out, "-1/2  F'G\n"));
+    assert_non_null(strstr(out, "(0 - 1/2) F'G = -1/2 F'G   is left\n"));
+    assert_non_null(strstr(out, "(1/2 - 1/2) G'G = 0   cancels\n"));
     run_ok("verify --own \"heun error 3: 1/12 H''(H,H) - 1/6 H'H'H\" --steps");
-    assert_non_null(strstr(out, "-1/6  H'H'H\n"));
+    assert_non_null(strstr(out, "k2 =  h H(y + k1)\n"));
+    assert_non_null(strstr(out, "(0 - 1/6) H'H'H = -1/6 H'H'H   is left\n"));
 }
 
-/* A derivation has every term that `expand` has, however many. */
+/* A derivation leaves every term that `expand` has, however many. With --out it is a table and compiles; the report has
+ * it, and the claims' formulas, as MathML. */
 TEST(test_all_steps)
 {
     run_ok("expand --scheme strang-marchuk --degree 4 --csv");
     size_t terms = (size_t)count_lines(out) - 1;
-    run_ok("verify --claim strang-odd --steps");
-    size_t shown = 0;
-    for (const char *at = strstr(out, "  steps"); (at = strchr(at, '\n')) && at[1] == ' '; at++)
-        shown++;
+    run_ok("verify --claim strang-odd,strang-leading,proof-combination --steps --out steps");
     assert_true(terms > 24);
-    if (shown != terms) fail_msg("%zu of %zu terms: %s", shown, terms, out);
+    shell_ok("test $(grep -c 'strang-odd.*is left$' steps/steps.csv) = %zu", terms);
+    shell_ok(
+        "grep -q '^strang-leading,.*,\"(1/12 - 0) \\[F,\\[F,G\\]\\] = 1/12 \\[F,\\[F,G\\]\\]\",is left' steps/steps.csv");
+    assert_non_null(strstr(out, "together, part 2 after the others\n"));
+    assert_true(file_has("steps/verify.tex", "Z_{2} = &\\ h (F + \\tfrac{1}{2}\\, G)"));
+    assert_true(file_has("steps/verify.tex", "begins with $h^{2} (\\tfrac{1}{12}\\, [F,[F,G]]"));
+    run_ok("report steps");
+    assert_true(file_has("steps/report.html", "alttext=\"h^2 (1/12 [F,[F,G]] - 1/24 [G,[G,F]])\""));
+    assert_true(file_has("steps/report.html", "alttext=\"(1/12 - 0) [F,[F,G]] = 1/12 [F,[F,G]]\""));
+    assert_true(file_has("steps/report.html", "<h2>Notation</h2>"));
+    if (has_tool("pdflatex"))
+        shell_ok(
+            "cd steps && pdflatex -halt-on-error -interaction=nonstopmode verify.tex >tex.txt 2>&1 "
+            "&& ! grep Overfull..hbox tex.txt");
 }
 
 /* A text that is no claim is refused in a line, with the place of the mistake. */
@@ -251,8 +264,9 @@ TEST(test_reports)
         snprintf(heading, sizeof heading, "\\subsection*{%s}\n", id);
         if (!strstr(tex, heading)) fail_msg("%s is not in the LaTeX", id);
     }
-    assert_non_null(strstr(tex, "\\tfrac{1}{2}\\,h^{2}F'G\\allowbreak -\\tfrac{1}{2}\\,h^{2}G'F"));
-    assert_non_null(strstr(tex, "(1 - h F)$^{-1}$ y"));
+    assert_non_null(
+        strstr(tex, "\\tfrac{1}{2}\\, h^{2} F'G\\allowbreak -\\tfrac{1}{2}\\, h^{2} G'F"));
+    assert_non_null(strstr(tex, "$(1 - h F)^{-1} y$"));
     assert_non_null(strstr(tex, "of order \\textgreater{}= 2"));
     assert_non_null(strstr(tex, "\\end{document}\n"));
     assert_true(is_balanced(tex));

@@ -2,8 +2,12 @@
  * that any text is safe. */
 #include "tests/lib/test.h"
 
+#include "studies/measure/derivation.h"
 #include "studies/report/report.h"
+#include "studies/tools/latex.h"
+#include "studies/tools/notation.h"
 #include "tests/lib/html.h"
+#include "tests/lib/schemes.h"
 
 static char html[1 << 16];
 
@@ -43,10 +47,11 @@ static const struct {
     {"F'G1", F "<mo>′</mo><msub>" G "<mn>1</mn></msub>"},
     {"h·λ_F", "<mi>h</mi><mo>·</mo><msub><mi>λ</mi>" F "</msub>"},
     {"G'F − F'G", G "<mo>′</mo>" F "<mo>−</mo>" F "<mo>′</mo>" G},
+    {"y_{k+1}", "<msub><mi>y</mi><mrow><mi>k</mi><mo>+</mo><mn>1</mn></mrow></msub>"},
     {"", ""},
 };
 
-TEST(notation)
+TEST(mathml)
 {
     char expected[1024];
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
@@ -77,4 +82,71 @@ TEST(any_text_is_safe)
     assert_string_equal(math(nested), nested);
 }
 
-TEST_MAIN(NULL, NULL)
+/* The same notation for LaTeX. */
+TEST(latex)
+{
+    static const char *const row[][2] = {
+        {"1/2 h^2 F''(F,G)", "\\tfrac{1}{2}\\, h^{2} F''(F,G)"},
+        {"F''''(F,F,F,G)", "F^{(4)}(F,F,F,G)"},
+        {"-1.5e-07 G2'F", "-1.5\\cdot10^{-7}\\, G_{2}'F"},
+        {"(1/3·1/8 - 1/24) [F,[F,G]]",
+         "(\\tfrac{1}{3}\\cdot \\tfrac{1}{8} - \\tfrac{1}{24}) [F,[F,G]]"},
+        {"O(h^(p+1)) <= y_{k+1}", "O(h^{p+1}) \\le  y_{k+1}"},
+        {"phi2(1/2 F)(k1 + k2[-1])", "\\varphi_{2}(\\tfrac{1}{2}\\, F)(k_{1} + k_{2}[-1])"},
+        {"log(exp(Z) exp(X))", "\\log (\\exp (Z) \\exp (X))"},
+        {"x_% & \\ {#} $", "x\\_\\% \\& \\backslash  \\{\\#\\} \\$"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        FILE *f = fmemopen(html, sizeof html, "w");
+        latex_formula(f, row[i][0]);
+        fclose(f);
+        assert_string_equal(html, row[i][1]);
+    }
+}
+
+/* Marks each formula of a text by << and >>. */
+static const char *marked(const char *text)
+{
+    FILE *f = fmemopen(html, sizeof html, "w");
+    for (NotationPart p; fprintf(f, "%.*s", (int)(p = notation_next(text)).words, text), p.bytes;
+         text = p.behind)
+        fprintf(f, "<<%.*s>>", (int)p.bytes, p.formula);
+    fclose(f);
+    return html;
+}
+
+/* Formulas are found in prose, and prose is left alone. */
+TEST(prose)
+{
+    static const char *const row[][2] = {
+        {"exact - numerical = h^2/2 (F'G - G'F) + O(h^3). This is",
+         "exact - numerical <<= h^2/2 (F'G - G'F) + O(h^3)>>. This is"},
+        {"(Its error: -h^2/2 F'F + O(h^3).)", "(Its error: <<-h^2/2 F'F + O(h^3)>>.)"},
+        {"begins with h 1/2 [F,G], [F,G] = G'F - F'G.",
+         "begins with <<h 1/2 [F,G]>>, <<[F,G] = G'F - F'G>>."},
+        {"as h^2 (1/4 [F, C - G] + 1/8 [G,C]) says",
+         "as <<h^2 (1/4 [F, C - G] + 1/8 [G,C])>> says"},
+        {"as printed, y_{n+1} = y_n + W_n F(y_n): no",
+         "as printed, <<y_{n+1} = y_n + W_n F(y_n)>>: no"},
+        {"as (11) has them, for (2), y' = F(y, theta(t)).", NULL},
+        {"Lie-Trotter's layer, F's part, a word of 3F + 3G (2 of 3); G/2 F G/2", NULL},
+        {"a step of $h = 1$, $λ$", "a step of <<h = 1>>, <<λ>>"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_string_equal(marked(row[i][0]), row[i][1] ? row[i][1] : row[i][0]);
+}
+
+/* Memory that fails at any place leaves nothing behind. */
+TEST(derivation_starves)
+{
+    static const char *const name[] = {"heun", "ab2", "strang-marchuk"};
+    for (size_t i = 0; i < 3; i++) {
+        OWN_TABLE *t = scheme(name[i]);
+        Derivation d = {0};
+        STARVE(20, derivation_error(&d, t, 2, 0), derivation_free(&d));
+        derivation_free(&d);
+        if (i < 2) continue;
+        STARVE(20, derivation_brackets(&d, t, 3), derivation_free(&d));
+        derivation_free(&d);
+    }
+}
+
+TEST_MAIN(zoo_begin, zoo_end)

@@ -1,0 +1,160 @@
+/* derivation_lines.c: the lines of a derivation, broken so that they fit an article's page, and how they are written. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "studies/measure/derivation_pen.h"
+#include "studies/tools/latex.h"
+#include "studies/tools/utf8.h"
+
+void derivation_free(Derivation *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        memory_free(d->line[i].part);
+        memory_free(d->line[i].left);
+        memory_free(d->line[i].note);
+        free(d->line[i].formula);
+    }
+    memory_free(d->line);
+    *d = (Derivation){0};
+}
+
+void derivation_part(Derivation *d, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    snprintf(d->part, sizeof d->part / 2, "%s", d->of ? d->of : "");
+    vsnprintf(d->part + strlen(d->part), sizeof d->part / 2, format, args);
+    va_end(args);
+}
+
+/* Adds a line; owns the formula. */
+static void add_line(Derivation *d, const char *left, char *formula, const char *note)
+{
+    if (d->code == 0) d->code = memory_more(&d->line, d->count, sizeof *d->line);
+    if (d->code != 0) {
+        free(formula);
+        return;
+    }
+    DerivationLine *l = &d->line[d->count++];
+    *l =
+        (DerivationLine){memory_string(d->part), memory_string(left), formula, memory_string(note)};
+    if (!l->part || !l->left || !l->note) d->code = ERR_MEMORY;
+}
+
+void pen_open(Pen *p, Derivation *d, const char *left)
+{
+    *p = (Pen){.d = d, .left = left};
+    if (d->code == 0 && !(p->f = open_memstream(&p->text, &p->bytes)))
+        d->code = error_set(ERR_MEMORY, "out of memory: a derivation");
+    if (p->f) fflush(p->f); /* sets text */
+}
+
+void pen_close(Pen *p, const char *note)
+{
+    if (!p->f) return;
+    if (fclose(p->f) == 0)
+        add_line(p->d, p->left, p->text, note);
+    else
+        p->d->code = error_set(ERR_MEMORY, "out of memory: a derivation");
+    p->f = NULL;
+}
+
+void pen_break(Pen *p)
+{
+    pen_close(p, "");
+    pen_open(p, p->d, "");
+}
+
+/* Returns the width of a formula in hundredths of an em, of Computer Modern; an article's line has 3450 at 10 pt. */
+static size_t width_of(const char *s)
+{
+    static const char *const class[] = {"' ", "()[]/^|0123456789", ",ehky", "+-="};
+    static const size_t wide[] = {28, 39, 50, 130};
+    size_t width = 0;
+    for (; *s; s++) {
+        int k = 0;
+        while (k < 4 && !strchr(class[k], *s)) k++;
+        width += k < 4 ? wide[k] : 75;
+    }
+    return width;
+}
+enum { LINE = 2700 };
+
+void pen_put(Pen *p, const char *format, ...)
+{
+    char piece[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    if (!p->f) return;
+    if (*p->text && width_of(p->text) + width_of(piece) > LINE) pen_break(p);
+    if (!p->f) return;
+    fputs(piece + (*p->text == '\0' && *piece == ' '), p->f);
+    fflush(p->f);
+}
+
+/* ---- plain ------------------------------------------------------------------------------------------ */
+
+void derivation_print(const Derivation *d, int margin, FILE *f)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        size_t n = utf8_columns(d->line[i].left, SIZE_MAX);
+        if (n > left) left = n;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        const DerivationLine *l = &d->line[i];
+        int pad = (int)(left - utf8_columns(l->left, SIZE_MAX));
+        if (i == 0 || strcmp(l->part, l[-1].part) != 0) fprintf(f, "%*s%s\n", margin, "", l->part);
+        fprintf(f, "%*s%*s%s  %s%s%s\n", margin + 2, "", pad, "", l->left, l->formula,
+                *l->note ? "   " : "", l->note);
+    }
+}
+
+/* ---- LaTeX ------------------------------------------------------------------------------------------ */
+
+void derivation_latex(const Derivation *d, FILE *f)
+{
+    enum { LINES = 40 }; /* in one display: TeX has no room for many more */
+    for (size_t i = 0, n; i < d->count; i += n) {
+        const DerivationLine *l = &d->line[i];
+        fputs("\n\\noindent ", f);
+        latex_text(f, l->part);
+        fputs("\n{\\allowdisplaybreaks\n\\begin{align*}\n", f);
+        for (n = 0; i + n < d->count && n < LINES && strcmp(l[n].part, l->part) == 0; n++) {
+            fputs(n ? " \\\\\n  " : "  ", f);
+            latex_formula(f, l[n].left);
+            fputs(" &\\ ", f);
+            latex_formula(f, l[n].formula);
+            if (*l[n].note) fputs(" \\quad\\text{", f), latex_text(f, l[n].note), fputc('}', f);
+        }
+        fputs("\n\\end{align*}}\n", f);
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *scheme, *part, *left, *formula, *note;
+} StepRow;
+
+#define LINES_OF(column)                                                                      \
+    FIELD(StepRow, column, scheme), COLUMN(StepRow, part, .words = "what the line is about"), \
+        COLUMN(StepRow, left, .form = SHEET_FORMULA,                                          \
+               .words = "left side; where it is empty, the line above goes on"),              \
+        COLUMN(StepRow, formula, .form = SHEET_FORMULA, .words = "right side"),               \
+        COLUMN(StepRow, note, .words = "what becomes of the term")
+const Column derivation_columns[] = {LINES_OF("scheme"), {0}};
+const Column derivation_claim_columns[] = {LINES_OF("claim"), {0}};
+
+void derivation_rows(const Derivation *d, const char *of, Sheet *r)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const DerivationLine *l = &d->line[i];
+        sheet_row(r, &(StepRow){of, l->part, *l->left ? l->left : "…", l->formula, l->note});
+    }
+}
