@@ -167,7 +167,7 @@ static int begin_files(Training *r)
     return drop_result(r);
 }
 
-static int end_files(const Training *r, int code)
+static int end_files(Training *r, int code)
 {
     if (code != 0 && code != ERR_INTERRUPTED) return code;
     char words[900];
@@ -175,6 +175,7 @@ static int end_files(const Training *r, int code)
     if (r->goes_on) TRY(write_config(r));
     if (code == 0) return 0;
     TRY(drop_result(r));
+    if (r->validated) tell_plots(r);
     return error_set(code, "%s", words);
 }
 

@@ -56,9 +56,11 @@ typedef struct {
     Model *model;
     Metadata meta;
     TrainResult result;
-    Share *shares; /* (ranks) what each rank did; on the first rank */
-    FILE *log;     /* DIR/log.csv while it is copied to stdout; NULL: not wanted */
-    Judge *judge;  /* judge of --best bleu, else NULL */
+    Share *shares;         /* (ranks) what each rank did; on the first rank */
+    FILE *log;             /* DIR/log.csv while it is copied to stdout; NULL: not wanted */
+    Judge *judge;          /* judge of --best bleu, else NULL */
+    double drawn, drawing; /* when its plots were drawn last, or the run began; seconds that took */
+    int validated;         /* 1: this process has validated */
     Asking ask[SPLITS];
 } Training;
 
@@ -77,9 +79,10 @@ int tell_there(Training *r);
 /* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. */
+/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. tell_report draws them too, in at most a
+ * twentieth of the time. */
 int tell_result(const Training *r);
-int tell_plots(const Training *r);
+int tell_plots(Training *r);
 
 /* Writes the last line. */
 void tell_end(const Training *r, double seconds);
