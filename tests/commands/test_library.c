@@ -228,19 +228,19 @@ TEST(what_python_computes)
 {
     need_numpy();
     run_ok(
-        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out told");
+        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
     run_ok("expand --scheme rk4 --conditions 5 --csv");
-    file_text("told/conditions.csv", out);
+    file_text("numbers/conditions.csv", out);
     for (int bare = 0; bare < 2; bare++)
-        if (shell(PYTHON "%s/tests/python/cases.py told %s", root, python, root,
+        if (shell(PYTHON "%s/tests/python/cases.py numbers %s", root, python, root,
                   bare ? "bare" : "") != 0)
             fail_msg("%s", err);
     shell_ok(
-        "mkdir spoilt && cp told/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' told/solve.csv >spoilt/solve.csv && "
-        "sed 's/yes$/no/' told/conditions.csv >spoilt/conditions.csv");
+        "mkdir spoilt && cp numbers/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' numbers/solve.csv >spoilt/solve.csv && "
+        "sed 's/yes$/no/' numbers/conditions.csv >spoilt/conditions.csv");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     assert_non_null(strstr(err, "by_tolerance"));
-    shell_ok("cp told/solve.csv spoilt");
+    shell_ok("cp numbers/solve.csv spoilt");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     assert_non_null(strstr(err, "in theory"));
 }
