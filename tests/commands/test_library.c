@@ -54,7 +54,9 @@ TEST(nothing_else_is_exported)
     shell_ok("cmp exported told");
     shell_ok("test $(wc -l <told) -gt 30");
     shell_ok("readelf -d usr/lib/libtrotter.so.0 | grep -q 'SONAME.*libtrotter.so.0'");
-    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0$'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve_path@@TROTTER_0.3$'");
+    shell_ok("test $(nm -D usr/lib/libtrotter.so.0 | grep -c '@TROTTER_0.3$') = 8");
 }
 
 /* The release is hardened, program and library; a plain program is not. */

@@ -1,6 +1,7 @@
 """What the module computes, beside closed forms, the program's own numbers and its own C functions. `python3 cases.py
 DIRECTORY-WITH-CSV bare` runs the same without NumPy."""
 import csv
+import importlib.util
 import math
 import os
 import re
@@ -138,6 +139,11 @@ def pictures():
     assert len({c.colour for c in (up + up + up).curves}) == 3
     assert picture(trotter.solve("rk4", decay).picture(), 2) == trotter.solve("rk4", decay)._repr_svg_()
     assert picture(trotter.Picture("one point", "x", "y", [trotter.Curve("a", [2], [2])], log=True), 1)
+    if np and importlib.util.find_spec("matplotlib"):
+        drawn = trotter.region("rk4").draw()
+        assert len(drawn.lines) == 3 and drawn.get_xlabel() == "Re z,  z = hλ" and len(trotter.solve("rk4", decay).picture().draw().lines) == 2
+        (trotter.solve("rk4", decay).phase() + trotter.solve("euler", decay).phase()).save("phase.png")
+        assert os.path.getsize("phase.png") > 5000
     trotter.solve("rk4", "lorenz", h=0.01).phase(0, 2).save("lorenz.svg")
     assert os.path.getsize("lorenz.svg") > 1000
 
