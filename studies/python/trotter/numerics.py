@@ -10,7 +10,7 @@ from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run,
                       shaped, table, take_rows, take_text, text_bytes, whole)
 from .pictures import Curve, Picture
 
-SchemeLike = Union["Scheme", str, None]
+SchemeLike = Union["Scheme", str]
 SystemLike = Union["System", str]
 
 # ---- schemes --------------------------------------------------------------------------------------
