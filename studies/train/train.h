@@ -21,6 +21,12 @@ int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Jud
 int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
 
+/* ---- begin.c --------------------------------------------------------------------------------- */
+
+/* Sets what the model of --from has in common with m, whose words are v: tensors by name, rows of words by word. Tells how
+ * many. ERR_INPUT where tensors have other shapes, heads differ, or nothing is common. */
+int train_begin(const Options *o, const Vocab *v, Model *m);
+
 /* ---- tell.c: tells how a training goes and what came of it ----------------------------------- */
 
 /* One rank's part since this process began. */
