@@ -3,6 +3,7 @@
 #   make build              build/trotter, optimised
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on the King James text, at most 5 minutes on 2 cores -> out/demo
+#   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium and pdflatex
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
@@ -245,8 +246,8 @@ $(B)/tests/cuda/%.o: kernels/cuda/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs some in two orders of threads.
-VARIED   = kernels/test_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
-           nn/test_spans nn/test_share nn/test_sides nn/test_heads nn/test_filled nn/test_decode bridge/test_decode_plans commands/test_gpus
+VARIED   = kernels/test_kernels kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
+           nn/test_share nn/test_sides nn/test_heads nn/test_filled nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 define VARIANT_RULE
@@ -425,6 +426,10 @@ DEMO = --scheme transformer,looped:2,strang-marchuk:heun,rk4-layer \
 demo: build
 	build/trotter compare $(DEMO) --out out/demo
 	@echo "This repeats, in small, four designs of studies/results/one-layer: 125.9, 122.9, 122.8 and 120.5 there, on the Penn Treebank."
+
+gallery: build
+	@sh studies/scripts/gallery.sh build/trotter studies/scripts/gallery.txt out/gallery
+.PHONY: gallery
 
 lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)

@@ -84,8 +84,7 @@ static int copy_weights(Model *from, Model *to)
     size_t n = model_params(to, &list);
     for (size_t i = 0; i < n; i++) {
         const Param *p = model_find(from, list[i].name);
-        if (!p || p->size != list[i].size)
-            return error_set(ERR_MISUSE, "no %s to copy", list[i].name);
+        NEED(p && p->size == list[i].size);
         double *x = memory_new(p->size, sizeof *x);
         if (!x) return ERR_MEMORY;
         b->get(x, backend_at(b, model_data(from), p->offset), p->size);

@@ -17,8 +17,7 @@ static int learned(Model *m, int side, int layer, const char *name, const char *
     snprintf(full, sizeof full, "%slayers.%d.scheme.%s%s", plan_prefix(model_plan(m), side), layer,
              name, suffix);
     const Param *p = model_find(m, full);
-    if (!p || p->size < first + n)
-        return error_set(ERR_MISUSE, "the model has no %s of %zu numbers", full, first + n);
+    NEED(p && p->size >= first + n);
     b->get(out, backend_at(b, model_data(m), p->offset + first), n);
     return 0;
 }

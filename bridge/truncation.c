@@ -50,10 +50,8 @@ static void forget_sentence(Truncator *u)
 int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out)
 {
     *out = NULL;
-    if (model_backend(m)->size != sizeof(double))
-        return error_set(ERR_MISUSE, "truncation errors need a model in double precision");
-    if ((model_plan(m)->sides > 1) != (o->other != NULL) || o->side >= model_plan(m)->sides)
-        return error_set(ERR_MISUSE, "side %d of a model of %d", o->side, model_plan(m)->sides);
+    NEED(model_backend(m)->size == sizeof(double));
+    NEED((model_plan(m)->sides > 1) == (o->other != NULL) && o->side < model_plan(m)->sides);
     int halvings = o->halvings ? o->halvings : 6;
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
         return error_set(ERR_INPUT, "%d halvings: expected 1 to %d", halvings,
@@ -332,8 +330,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
 int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *out)
 {
     const Scheme *s;
-    if (!u->field || layer < 0 || (size_t)layer >= u->layers)
-        return error_set(ERR_MISUSE, "no layer %d of a sentence", layer);
+    NEED(u->field && layer >= 0 && (size_t)layer < u->layers);
     if (layer != u->layer) forget_layer(u);
     u->layer = layer;
     TRY(scheme_find(u, scheme, &s));

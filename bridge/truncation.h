@@ -183,14 +183,9 @@ typedef struct {
 int truncation_summary(Model *m, const Table *trained, const Table *scheme, const Sentences *s,
                        const TruncationOptions *o, TruncationSummary *out);
 
-/* ---- truncation_flow.c: the exact path ------------------------------------------------------------------------- */
-
 /* Returns the states (layers + 1, n d) that enter each layer of the sentence, and the last layer's output, by the
  * network's own steps. They are borrowed until the next sentence. */
 const double *truncator_states(const Truncator *u);
-/* Computes the exact flow from the embedding, with weights piecewise constant in depth-time: path (layers * parts + 1,
- * n d) out, at times i / parts. */
-int truncator_path(Truncator *u, size_t parts, double *path);
 
 /* ---- jacobian.c: frozen Jacobians --------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/field/reference.c),
  * kept for all schemes that need the same flow. With weights piecewise in depth, each layer's stretch is
- * solved by itself from the end of the one before: no integrator steps across the jump. At the end, the exact path of a
- * sentence through the depth of a network. */
+ * solved by itself from the end of the one before: no integrator steps across the jump. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -165,31 +164,7 @@ int flow_find(Truncator *u, const double weight[COLOURS], int history, const Exa
     return code;
 }
 
-/* ---- through all layers --------------------------------------------------------------------------- */
-
 const double *truncator_states(const Truncator *u)
 {
     return u->state;
-}
-
-/* Goes layer by layer: each has parts + 1 states, the last of which is the first of the next. */
-int truncator_path(Truncator *u, size_t parts, double *path)
-{
-    static const double weight[COLOURS] = {1, 1, 1};
-    System *s = flow_system(u, weight);
-    double apart, *t = memory_new(parts + 1, sizeof *t);
-    double *y = memory_new(parts + 1, u->N * sizeof *y);
-    int code = t && y ? 0 : ERR_MEMORY;
-    for (size_t i = 0; t && i <= parts; i++) t[i] = (double)i / (double)parts;
-    for (size_t i = 0; code == 0 && i < u->N; i++) path[i] = u->state[i];
-    for (size_t l = 0; l < u->layers && code == 0; l++) {
-        double *at = path + l * parts * u->N;
-        u->field->pin = (int)l;
-        s->initial = at;
-        code = reference_within(s, 1e-9, t, parts + 1, y, &apart);
-        for (size_t i = u->N; code == 0 && i < (parts + 1) * u->N; i++) at[i] = y[i];
-    }
-    memory_free(t);
-    memory_free(y);
-    return code;
 }

@@ -93,16 +93,13 @@ typedef struct {
  * those of its own sequence with j <= i where causal, else all keys of its own sequence or, with
  * `memory`, of the sequence of the same number of another text.
  *     s_ij = q_i . (k_j + r_{clip + clamp(j-i, -clip, clip)}) / sqrt(E)
- *     a_ij = m_h(i-j) exp(s_ij) / sum_k m_h(i-k) exp(s_ik),   out_i = sum_j drop(a_ij) v_j
- *     m_h(x) = clamp((R + z_h - x) / R, 0, 1),  z_h = longest_span u_h, R = ramp;  m = 1 without span
+ *     a_ij = exp(s_ij) / sum_k exp(s_ik),   out_i = sum_j drop(a_ij) v_j
  * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4 (causal rows
- * meet rows 0 .. clip of it alone); the mask m of a head's span z: Sukhbaatar, Grave, Bojanowski,
- * Joulin 2019. Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
+ * meet rows 0 .. clip of it alone). Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
  *
  * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
  * k = q + D, v = q + 2D. Every length is at least 1. Models must refuse what is not defined: causal or relative with
- * memory, and a span without causal. The results for a sequence, except drelative and dspan, do not depend on the other
- * sequences in its batch, to the bit. */
+ * memory. The results for a sequence, except drelative, do not depend on the other sequences in its batch, to the bit. */
 typedef struct {
     size_t S;             /* sequences */
     const size_t *start;  /* (S+1) rows of queries */
@@ -116,17 +113,14 @@ typedef struct {
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
-    const void *span;     /* (H) u, or NULL; below 0 it counts as 0, above 1 as 1 */
-    size_t longest_span;  /* z for u = 1 */
-    size_t ramp;          /* R >= 1 with span */
     Dropout drop;         /* dropout of the weights a_ij */
 } Attention;
 
 /* Attention of single queries to listed rows, for decoding a token at a time: query n sees the rows key[n * ld + j], j <
  * count[n], of k and v, in this order. The query is at the last place, so that key j is count[n] - 1 - j places before
  * it:
- *     s_j = q_n . (k_j + r_{clip - min(count-1-j, clip)}) / sqrt(E),  out_n = sum_j m_h(count-1-j) exp(s_j) v_j / sum_k m_h exp(s_k)
- * with r and m as above. Lists may share rows. A query's output does not depend on other queries, to the bit. */
+ *     s_j = q_n . (k_j + r_{clip - min(count-1-j, clip)}) / sqrt(E),  out_n = sum_j exp(s_j) v_j / sum_k exp(s_k)
+ * with r as above. Lists may share rows. A query's output does not depend on other queries, to the bit. */
 typedef struct {
     size_t N;             /* queries */
     const int32_t *count; /* (N) each at least 1 */
@@ -138,8 +132,6 @@ typedef struct {
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are read */
     size_t clip;          /* 0 with NULL */
-    const void *span;     /* (H) u, or NULL */
-    size_t longest_span, ramp;
 } Listed;
 
 typedef struct Recording Recording; /* calls that can be run again */
@@ -177,7 +169,7 @@ struct Backend {
     /* Copy host doubles to the element type and back; exact for what the type can hold. */
     void (*put)(void *x, const double *host, size_t n);
     void (*get)(double *host, const void *x, size_t n);
-    /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy, clamp and adam write.
+    /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy and adam write.
      * The backend keeps them also in `twin` (n * twin_size bytes), in the form its products want, until either is
      * released. ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
     int (*weights)(const void *x, size_t n, void *twin);
@@ -196,8 +188,6 @@ struct Backend {
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
-    /* x_i = min(max(x_i, low), high); NaN stays NaN. */
-    void (*clamp)(size_t n, void *x, double low, double high);
 
     /* C (m, n) = alpha op(A) op(B) + beta C; op(A) (m, k), op(B) (k, n); ta, tb: 1 = transposed.
      * lda, ldb, ldc: row strides as stored. beta = 0 never reads C. */
@@ -217,10 +207,9 @@ struct Backend {
     void (*attention)(const Attention *a, void *out, void *lse);
     /* out, lse as forward left them; dout (N, D) in. dq (N, D), row stride ldq, is *written*; dk and dv
      * (M, D), row stride ldk, are written too (more = 0) or accumulate (1: others read the same keys
-     * and values); none of the three is NULL. drelative as `relative` accumulates (NULL with it), and so
-     * does dspan (H): that of u, from the keys with 0 < m < 1 alone, m having kinks at both ends. */
+     * and values); none of the three is NULL. drelative as `relative` accumulates (NULL with it). */
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
-                           void *dq, void *dk, void *dv, int more, void *drelative, void *dspan);
+                           void *dq, void *dk, void *dv, int more, void *drelative);
 
     /* out (N, D). */
     void (*attend)(const Listed *a, void *out);
@@ -292,7 +281,7 @@ struct Backend {
 /* The members of a table from `fill` on: the functions of these names behind a prefix, but for the three given. */
 /* clang-format off */
 #define BACKEND_KERNELS(prefix, gemm_, attention_, attention_back_)                                     \
-    .fill = prefix##fill, .copy = prefix##copy, .clamp = prefix##clamp, .gemm = gemm_,                  \
+    .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_,                  \
     .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
     .attention_back = attention_back_, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
     .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \

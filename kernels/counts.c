@@ -152,11 +152,6 @@ static void copy(void *y, const void *x, size_t n)
     if (n) add_bytes(COUNT_SET, kernels, (size_of(x) + size_of(y)) * (double)n, (double)n);
 }
 
-static void clamp(size_t n, void *x, double low, double high)
-{
-    if (n) add_numbers(COUNT_SET, 1 + (size_t)is_weight(x), 2 * (double)n);
-}
-
 /* ---- products ----------------------------------------------------------------------------------- */
 
 /* Returns a factor's bytes; it is rounded first if plain without a twin, or with rows not aligned. */
@@ -217,7 +212,7 @@ static double seen(const Attention *a)
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && !a->span;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative;
 }
 
 static double attention_rate(const Attention *a)
@@ -233,7 +228,7 @@ static void attention(const Attention *a, void *out, void *lse)
 
 /* Counts backward of attention. Sequences longer than a tile have one kernel for keys and one for queries. */
 static void attention_back(const Attention *a, const void *out, const void *lse, const void *dout,
-                           void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
+                           void *dq, void *dk, void *dv, int more, void *drelative)
 {
     enum { SIDE = 64 };
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
@@ -241,7 +236,6 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
     size_t kernels = attention_keys(a) <= tile && (matrix || (!a->memory && !more)) ? 2 : 3;
     if (a->relative && drelative) kernels++;
-    if (a->span && dspan) kernels++;
     add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
 }
 

@@ -48,6 +48,13 @@ int error_status(int code);
         if (try_code_ != 0) return try_code_; \
     } while (0)
 
+/* Refuses what a caller in C may not do: ERR_MISUSE, and the condition as its words. */
+#define NEED(condition)                                                                     \
+    do {                                                                                    \
+        if (!(condition))                                                                   \
+            return error_set(ERR_MISUSE, "%s: it is not so that %s", __func__, #condition); \
+    } while (0)
+
 #ifdef __cplusplus
 }
 #endif

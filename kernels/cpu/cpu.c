@@ -71,12 +71,6 @@ static void cpu_copy(void *y, const void *x, size_t n)
     for (size_t i = 0; i < n; i++) ((real *)y)[i] = ((const real *)x)[i];
 }
 
-static void cpu_clamp(size_t n, void *x_, double low, double high)
-{
-    real *x = x_, lo = (real)low, hi = (real)high;
-    for (size_t i = 0; i < n; i++) x[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
-}
-
 /* A step of Adam: m, v running means of g, g^2, unbiased when divided by 1 - beta^step. */
 static void cpu_adam(size_t n, void *p_, const void *g_, void *m_, void *v_, double beta1,
                      double beta2, double eps, double clip, double decay, const Step *s)

@@ -19,11 +19,6 @@
  * The relative term of a tile meets at most 2 BLOCK - 1 distances: B = scale q r^T is one product
  * with the rows lo .. hi of `relative`, and is spread over the tile by distance; backward gathers dS
  * by distance into W (same shape as B), and dq += scale W r, dr += scale W^T q.
- *
- * A span's mask is a term of the scores: m exp(s) = exp(s + log m). So maximum, denominator and lse come from the keys
- * that are seen, however large the other scores are; a row sees its own key (m(0) = 1). Keys with m = 0 are UNSEEN, and
- * tiles that have only such keys are not made. With log m = log((R + z - x) / R), dz = sum over i, j with 0 < m < 1 of
- * dS_ij / (R + z - x).
  */
 #ifndef TROTTER_CPU_ATTENTION_H
 #define TROTTER_CPU_ATTENTION_H
@@ -41,49 +36,25 @@ typedef struct {
     size_t first, T, key, M, E, ldq, ldk, head;
     const real *q, *k, *v;
     real scale;
-    double z, end; /* a span, infinite without; z + R */
-    size_t reach;  /* distances 0 .. reach-1 have m > 0 */
 } Head;
-
-static void set_span(Head *p)
-{
-    const Attention *a = p->a;
-    double u = a->span ? (double)((const real *)a->span)[p->head] : 1;
-    p->z = a->span ? (double)a->longest_span * fmin(fmax(u, 0), 1) : INFINITY;
-    p->end = p->z + (double)a->ramp;
-    p->reach = p->end < (double)p->T ? (size_t)ceil(p->end) : p->T;
-}
 
 static Head head_of(const Attention *a, size_t item)
 {
     size_t s = item / a->H, h = item % a->H, E = a->D / a->H;
     const size_t *keys = a->memory ? a->memory : a->start;
-    Head p = {.a = a,
-              .first = a->start[s],
-              .T = a->start[s + 1] - a->start[s],
-              .key = keys[s],
-              .M = keys[s + 1] - keys[s],
-              .E = E,
-              .ldq = a->ldq,
-              .ldk = a->ldk,
-              .head = h,
-              .q = (const real *)a->q + a->start[s] * a->ldq + h * E,
-              .k = (const real *)a->k + keys[s] * a->ldk + h * E,
-              .v = (const real *)a->v + keys[s] * a->ldk + h * E,
-              .scale = (real)(1 / sqrt((double)E))};
-    set_span(&p);
-    return p;
-}
-
-/* Return the first key that row i sees, and the tile that has it. */
-static inline size_t first_key(const Head *p, size_t i)
-{
-    return i < p->reach ? 0 : i + 1 - p->reach;
-}
-
-static inline size_t first_tile(const Head *p, size_t i0)
-{
-    return first_key(p, i0) / BLOCK * BLOCK;
+    return (Head){.a = a,
+                  .first = a->start[s],
+                  .T = a->start[s + 1] - a->start[s],
+                  .key = keys[s],
+                  .M = keys[s + 1] - keys[s],
+                  .E = E,
+                  .ldq = a->ldq,
+                  .ldk = a->ldk,
+                  .head = h,
+                  .q = (const real *)a->q + a->start[s] * a->ldq + h * E,
+                  .k = (const real *)a->k + keys[s] * a->ldk + h * E,
+                  .v = (const real *)a->v + keys[s] * a->ldk + h * E,
+                  .scale = (real)(1 / sqrt((double)E))};
 }
 
 /* Returns the last key that row i sees. */
@@ -112,16 +83,10 @@ static Tile tile_of(const Head *p, size_t i0, size_t j0)
     return t;
 }
 
-/* Bound the columns of the tile that row i may see: unseen .. seen-1. */
+/* Returns how many columns of the tile row i may see. */
 static inline size_t seen(const Tile *t, size_t i)
 {
     return least(t->n, t->last + i + 1 - t->j0);
-}
-
-static inline size_t unseen(const Head *p, const Tile *t, size_t i)
-{
-    size_t first = first_key(p, t->i0 + i);
-    return first > t->j0 ? least(t->n, first - t->j0) : 0;
 }
 
 /* Return the rows of the strip that begins at row i, and the columns that its last row may see. */
@@ -178,45 +143,6 @@ static void combine_columns(const Tile *t, size_t E, real c, const real *S, cons
     }
 }
 
-/* Return the distances near .. far between rows and columns of a causal tile. */
-static inline size_t near_of(const Tile *t)
-{
-    return t->i0 - least(t->i0, t->j0 + t->n - 1);
-}
-
-static inline size_t far_of(const Tile *t)
-{
-    return t->i0 + t->m - 1 - t->j0;
-}
-
-/* Adds log m to S. */
-static void mask_scores(const Head *p, const Tile *t, real *S)
-{
-    real log_m[BAND];
-    double ramp = (double)p->a->ramp;
-    size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
-    if (!p->a->span || (double)far_of(t) <= p->z) return;
-    for (size_t x = near; x < far; x++)
-        log_m[x - near] = (real)log(fmin(1, (p->end - (double)x) / ramp));
-    for (size_t i = 0; i < t->m; i++)
-        for (size_t j = unseen(p, t, i), n = seen(t, i); j < n; j++)
-            S[i * BLOCK + j] += log_m[t->i0 + i - t->j0 - j - near];
-}
-
-/* Returns dz of one tile, from dS. */
-static real span_back(const Head *p, const Tile *t, const real *dS)
-{
-    double sum[BAND] = {0}, dz = 0;
-    size_t near = near_of(t), far = least(far_of(t) + 1, p->reach);
-    if (!p->a->span || (double)far_of(t) <= p->z) return 0;
-    for (size_t i = 0; i < t->m; i++)
-        for (size_t j = unseen(p, t, i), n = seen(t, i); j < n; j++)
-            sum[t->i0 + i - t->j0 - j - near] += (double)dS[i * BLOCK + j];
-    for (size_t x = near; x < far; x++)
-        if ((double)x > p->z) dz += sum[x - near] / (p->end - (double)x);
-    return (real)dz;
-}
-
 /* The columns 0 .. end-1 of a tile that its row i may see, grouped by the rows of `relative` that they meet: those
  * before `near` all meet the tile's first row, those from `far` on its last, and those between meet one row after
  * another, from its row `row` on. */
@@ -256,7 +182,6 @@ static void scores(const Head *p, const Tile *t, real *S)
     const real *q = p->q + t->i0 * p->ldq;
     products_of_rows(t, p->E, p->scale, q, p->ldq, p->k + t->j0 * p->ldk, p->ldk, S);
     if (p->a->relative) add_relative(p, t, q, S);
-    mask_scores(p, t, S);
 }
 
 /* Prepares a row of scores for strips of STRIP, without remainder: keys not seen become UNSEEN,
@@ -268,7 +193,6 @@ static size_t open_row(const Head *p, const Tile *t, size_t i, real *S, real *ke
     size_t n = seen(t, i), end = (n + STRIP - 1) / STRIP * STRIP;
     uint64_t row = p->first + t->i0 + i;
     keep_fill(&p->a->drop, (row * p->a->H + p->head) * p->a->longest + t->j0, end, keep);
-    for (size_t j = 0, first = unseen(p, t, i); j < first; j++) S[j] = UNSEEN, keep[j] = 0;
     for (size_t j = n; j < end; j++) S[j] = UNSEEN, keep[j] = 0;
     return end;
 }
@@ -316,16 +240,15 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
     for (size_t i = 0; i < m; i++) max[i] = UNSEEN;
-    size_t first = first_tile(p, i0);
-    for (size_t j0 = first; j0 <= last_key(p, i0); j0 += BLOCK) {
+    for (size_t j0 = 0; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         scores(p, &t, S);
         for (size_t i = 0; i < m; i++) {
             size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
-            if (j0 > first) scale_row(p->E, shrink, out + i * D);
+            if (j0 > 0) scale_row(p->E, shrink, out + i * D);
         }
-        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > first, out, D);
+        combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > 0, out, D);
     }
     for (size_t i = 0; i < m; i++) {
         scale_row(p->E, 1 / sum[i], out + i * D);
@@ -346,10 +269,10 @@ static void cpu_attention(const Attention *a, void *out, void *lse)
 }
 
 /* Windows for backward of a head (before head_back: of all heads): out, lse, dout and dq, dk, dv, and the places where
- * dr and du accumulate; more: dk and dv accumulate too. */
+ * dr accumulates; more: dk and dv accumulate too. */
 typedef struct {
     const real *out, *lse, *dout;
-    real *dq, *dk, *dv, *drelative, *dspan;
+    real *dq, *dk, *dv, *drelative;
     int more;
 } HeadBack;
 
@@ -369,7 +292,6 @@ static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const rea
                 g[l] = e * (keep[l] * g[l] - d);
             }
         for (size_t j = end; j < BLOCK; j++) s[j] = 0;
-        for (size_t j = 0, first = unseen(p, t, i); j < first; j++) g[j] = 0;
         for (size_t j = seen(t, i); j < BLOCK; j++) g[j] = 0;
     }
 }
@@ -401,9 +323,8 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
     size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E;
     const real *dout = b->dout + i0 * D, *q = p->q + i0 * p->ldq;
     real P[BLOCK * BLOCK], G[BLOCK * BLOCK], delta[BLOCK], *dq = b->dq + i0 * p->ldq;
-    size_t first = first_tile(p, i0);
     for (size_t i = 0; i < m; i++) delta[i] = dot(E, dout + i * D, b->out + (i0 + i) * D);
-    for (size_t j0 = first; j0 <= last_key(p, i0); j0 += BLOCK) {
+    for (size_t j0 = 0; j0 <= last_key(p, i0); j0 += BLOCK) {
         Tile t = tile_of(p, i0, j0);
         int add = b->more || i0 > (p->a->causal ? j0 : 0);
         scores(p, &t, P);
@@ -411,9 +332,8 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
         tile_back(p, &t, b, delta, P, G);
         combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ldk, ldk);
         combine_columns(&t, E, p->scale, G, q, p->ldq, add, b->dk + j0 * ldk, ldk);
-        combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > first, dq, p->ldq);
+        combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > 0, dq, p->ldq);
         if (p->a->relative) relative_back(p, &t, b, G);
-        if (b->dspan) *b->dspan += (real)p->a->longest_span * span_back(p, &t, G);
     }
 }
 
@@ -429,36 +349,30 @@ static void head_back(const Attention *a, size_t item, const HeadBack *all)
                   .dk = all->dk + k,
                   .dv = all->dv + k,
                   .drelative = all->drelative,
-                  .dspan = all->dspan ? all->dspan + p.head : NULL,
                   .more = all->more};
     for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
 }
 
-/* Runs backward. Threads take every `panels`-th item; each sums dr and du of its items on its stack, and the sums are
+/* Runs backward. Threads take every `panels`-th item; each sums dr of its items on its stack, and the sums are
  * added in order. If a table of relative positions is too large for that, one thread sums it. */
 static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
                                const void *dout, void *dq, void *dk, void *dv, int more,
-                               void *drelative, void *dspan)
+                               void *drelative)
 {
-    size_t items = a->S * a->H, E = a->D / a->H, spans = dspan ? a->H : 0;
+    size_t items = a->S * a->H, E = a->D / a->H;
     size_t rows = (a->causal ? 1 : 2) * a->clip + 1, relative = drelative ? rows * E : 0;
-    size_t size = relative + spans;
-    size_t panels = size > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
+    size_t panels = relative > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
 #pragma omp parallel for ordered schedule(static, 1)
     for (size_t t = 0; t < panels; t++) {
         real sum[RELATIVE_MAX];
-        HeadBack all = {out, lse, dout, dq, dk, dv, drelative, dspan, more};
+        HeadBack all = {out, lse, dout, dq, dk, dv, drelative, more};
         if (panels > 1) {
-            memset(sum, 0, size * sizeof *sum);
+            memset(sum, 0, relative * sizeof *sum);
             all.drelative = relative ? sum : NULL;
-            all.dspan = spans ? sum + relative : NULL;
         }
         for (size_t item = t; item < items; item += panels) head_back(a, item, &all);
 #pragma omp ordered
-        if (panels > 1) {
-            add_scaled(relative, 1, sum, drelative);
-            add_scaled(spans, 1, sum + relative, dspan);
-        }
+        if (panels > 1) add_scaled(relative, 1, sum, drelative);
     }
 }
 

@@ -8,34 +8,23 @@
 
 /* ---- attention to listed rows ------------------------------------------------------------------- */
 
-/* Returns log m of a key that is x tokens back; end = z + R. */
-static inline real listed_mask(double end, double ramp, size_t x)
-{
-    double m = (end - (double)x) / ramp;
-    return m < 1 ? (real)log(m) : 0;
-}
-
-/* Computes head h of query n, BLOCK keys at a time, with a running maximum and denominator as in attend_rows. Keys that
- * are not seen are all at the list's beginning. */
+/* Computes head h of query n, BLOCK keys at a time, with a running maximum and denominator as in attend_rows. */
 static void attend_listed(const Listed *a, size_t n, size_t h, real *out)
 {
-    size_t E = a->D / a->H, count = (size_t)a->count[n], at = h * E, first = 0;
+    size_t E = a->D / a->H, count = (size_t)a->count[n], at = h * E;
     const int32_t *key = a->key + n * a->ld;
-    const real *q = (const real *)a->q + n * a->ldq + at, *k = a->k, *v = a->v, *u = a->span;
+    const real *q = (const real *)a->q + n * a->ldq + at, *k = a->k, *v = a->v;
     real S[BLOCK], keep[BLOCK], max = UNSEEN, sum = 0, scale = (real)(1 / sqrt((double)E));
-    double ramp = (double)a->ramp, end = ramp;
-    if (u) end += (double)a->longest_span * fmin(fmax((double)u[h], 0), 1);
-    if (u && end < (double)count) first = count - (size_t)ceil(end);
     for (size_t j = 0; j < BLOCK; j++) keep[j] = 1;
     for (size_t e = 0; e < E; e++) out[e] = 0;
-    for (size_t j0 = first; j0 < count; j0 += BLOCK) {
+    for (size_t j0 = 0; j0 < count; j0 += BLOCK) {
         size_t m = least(BLOCK, count - j0), whole = (m + STRIP - 1) / STRIP * STRIP;
         for (size_t j = 0; j < m; j++) {
             size_t x = count - 1 - j0 - j;
             real s = dot(E, q, k + (size_t)key[j0 + j] * a->ldk + at);
             if (a->relative)
                 s += dot(E, q, (const real *)a->relative + (a->clip - least(x, a->clip)) * E);
-            S[j] = scale * s + (u ? listed_mask(end, ramp, x) : 0);
+            S[j] = scale * s;
         }
         for (size_t j = m; j < whole; j++) S[j] = UNSEEN;
         scale_row(E, softmax_row(whole, keep, S, &max, &sum), out);

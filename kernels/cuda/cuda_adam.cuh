@@ -1,4 +1,4 @@
-/* cuda_adam.cuh: Adam over all tensors in one launch, and their twins in bf16; copy, fill and clamp. Part of cuda.cu. Formulas: cpu.c. */
+/* cuda_adam.cuh: Adam over all tensors in one launch, and their twins in bf16; copy and fill. Part of cuda.cu. Formulas: cpu.c. */
 #ifndef TROTTER_CUDA_ADAM_CUH
 #define TROTTER_CUDA_ADAM_CUH
 
@@ -87,23 +87,6 @@ static void cuda_fill(void *x, double value, size_t n)
         each_flat(n, wide(0, x), Fill{(float *)x, (float)value});
     else if (n && cuda.failed == cudaSuccess)
         cuda_check(cudaMemsetAsync(x, 0, n * sizeof(float), cuda.stream), __func__);
-    twin_written(x, n * sizeof(float));
-}
-
-struct Clamp {
-    float *x, low, high;
-    __device__ void begin() {}
-    template <int W> __device__ void at(size_t, size_t i) const
-    {
-        Pack<W> v = load<W>(x + i);
-        for (int k = 0; k < W; k++) v.x[k] = v.x[k] < low ? low : v.x[k] > high ? high : v.x[k];
-        store(x + i, v);
-    }
-};
-
-static void cuda_clamp(size_t n, void *x, double low, double high)
-{
-    each_flat(n, wide(0, x), Clamp{(float *)x, (float)low, (float)high});
     twin_written(x, n * sizeof(float));
 }
 

@@ -10,7 +10,7 @@
  * (Milakov, Gimelshein 2018; Dao et al. 2022, algorithm 1). Backward: first delta_i = dout_i . out_i, which waits in
  * dq_i's first number; then a block takes SIDE columns, walks down the rows and sums dk and dv; then a block takes SIDE
  * rows, reads its delta and sums dq. Where one tile holds queries and keys of every sequence, the first of the two
- * kernels does all. Each block sums dr in a slice of scratch, each warp sums du (of a head's span) in one, and the
+ * kernels does all. Each block sums dr in a slice of scratch, and the
  * slices are added in order (cuda_scores.cuh). No two blocks add to the same number, so the bits are the same each
  * time.
  */
@@ -33,7 +33,6 @@ typedef struct {
     float *dq, *dk, *dv;
     int more;      /* dk, dv accumulate */
     float *slices; /* (blocks, rows, E) or NULL: shares of dr */
-    float *spans;  /* (blocks, TILE_WARPS, H) or NULL: shares of du */
 } HeadsBack;
 
 /* ---- forward ------------------------------------------------------------------------------------- */
@@ -61,8 +60,7 @@ static __device__ inline void softmax_tile(float (*s)[COLS], const Heads *p, con
         float top = max[r], add = 0;
         for (int c = 0; c < COLS; c++) {
             int sees = row_sees(h, i0 + my_row() + r, j0 + my_column() + c);
-            int x = i0 + my_row() + r - j0 - my_column() - c;
-            s[r][c] = sees ? s[r][c] * p->scale + log_mask(p, h, x) : -INFINITY;
+            s[r][c] = sees ? s[r][c] * p->scale : -INFINITY;
             top = fmaxf(top, s[r][c]);
         }
         top = row_max(top);
@@ -83,16 +81,16 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
                                           float *out, float *lse)
 {
     float acc[ROWS][COLS], s[ROWS][COLS], max[ROWS], sum[ROWS], shrink[ROWS];
-    int held = -1, left = h->T - i0, begin = first_tile(h, i0);
+    int held = -1, left = h->T - i0;
     Rows y = {out + (h->first + (size_t)i0) * p->D + h->head * (size_t)p->E, p->D, left};
     for (int r = 0; r < ROWS; r++)
         max[r] = -FLT_MAX, sum[r] = 0; /* a row may see nothing of a tile */
-    for (int j0 = begin; j0 <= last_column(h, i0); j0 += SIDE) {
+    for (int j0 = 0; j0 <= last_column(h, i0); j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &held);
         softmax_tile(s, p, h, i0, j0, max, sum, shrink);
         tile_write_turned(m, s);
         combine<KEPT>(acc, m, h->v + (size_t)j0 * p->ldk, p->ldk, min(SIDE, h->M - j0), p->E,
-                      p->wide, j0 > begin, shrink, y);
+                      p->wide, j0 > 0, shrink, y);
     }
     for (int r = 0; r < ROWS; r++) {
         sum[r] = row_sum(sum[r]);
@@ -178,7 +176,7 @@ static __device__ inline void weights(float (*s)[COLS], const Heads *p, const On
         for (int c = 0; c < COLS; c++) {
             int i = i0 + my_row() + r, j = j0 + my_column() + c;
             int sees = row_sees(h, i, j) && i < h->T;
-            s[r][c] = sees ? expf(s[r][c] * p->scale + log_mask(p, h, i - j) - lse[r]) : 0;
+            s[r][c] = sees ? expf(s[r][c] * p->scale - lse[r]) : 0;
         }
 }
 
@@ -203,21 +201,6 @@ static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
     float *slice = b->slices + blockIdx.x * n;
     for (size_t x = threadIdx.x; x < n; x += TILE_THREADS) slice[x] = 0;
     return slice;
-}
-
-/* Returns a warp's share of a block's du, cleared; only its first thread adds to it. */
-static __device__ inline float *span_slice(const Heads *p, const HeadsBack *b)
-{
-    if (!b->spans) return NULL;
-    float *slice = b->spans + (blockIdx.x * (size_t)TILE_WARPS + threadIdx.x / WARP) * p->H;
-    for (size_t x = 0; threadIdx.x % WARP == 0 && x < p->H; x++) slice[x] = 0;
-    return slice;
-}
-
-static __device__ inline void span_add(const Heads *p, const OneHead *h, float *slice, float dz)
-{
-    dz = warp_sum(dz);
-    if (threadIdx.x % WARP == 0) slice[h->head] += p->longest_span * dz;
 }
 
 static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
@@ -255,13 +238,13 @@ static __device__ inline void rows_alone(float (*s)[COLS], const Heads *p, const
  * then it computes dq too, and nothing is KEPT because nothing is added to. */
 template <int KEPT, int ALONE>
 static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, const OneHead *h,
-                                           const Room *m, int j0, float *slice, float *spans)
+                                           const Room *m, int j0, float *slice)
 {
     float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
     size_t at = (h->key + (size_t)j0) * p->ldk + h->head * (size_t)p->E;
     int begin = first_row(h, j0);
     Rows yk = {b->dk + at, p->ldk, h->M - j0}, yv = {b->dv + at, p->ldk, h->M - j0};
-    for (int i0 = begin; i0 < h->T && tile_seen(h, i0, j0); i0 += SIDE) {
+    for (int i0 = begin; i0 < h->T; i0 += SIDE) {
         int held = -1, n = min(SIDE, h->T - i0);
         int begun = !ALONE && (i0 > begin || (!KEPT && b->more));
         row_numbers(p, b, h, i0, lse, delta);
@@ -276,7 +259,6 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
         tile_write(m, s);
         combine<KEPT>(dk, m, h->q + (size_t)i0 * p->ldq, p->ldq, n, p->E, p->wide, begun, NULL, yk);
-        if (ALONE && spans) span_add(p, h, spans, span_back(s, p, h, i0, j0));
         if (ALONE) rows_alone(s, p, b, h, m, slice);
     }
     if (!KEPT) return;
@@ -290,36 +272,34 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(He
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
-    float *slice = ALONE ? slice_of(&p, &b) : NULL, *spans = ALONE ? span_slice(&p, &b) : NULL;
+    float *slice = ALONE ? slice_of(&p, &b) : NULL;
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.M; j0 += p.tiles * SIDE)
-            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice, spans);
+            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice);
     }
 }
 
 /* Computes dq of rows i0 .. of a head. */
 template <int KEPT>
 static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
-                                        const Room *m, int i0, float *slice, float *spans)
+                                        const Room *m, int i0, float *slice)
 {
-    float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS], dz = 0;
-    int near = -1, far = -1, begin = first_tile(h, i0);
+    float dq[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
+    int near = -1, far = -1;
     Rows y = {dq_of(p, b, h, i0), p->ldq, h->T - i0};
     row_numbers(p, b, h, i0, lse, delta); /* before dq is written, a barrier later */
-    for (int j0 = begin; j0 <= last_column(h, i0); j0 += SIDE) {
+    for (int j0 = 0; j0 <= last_column(h, i0); j0 += SIDE) {
         scores(s, p, h, m, i0, j0, &near);
         weights(s, p, h, i0, j0, lse);
         score_adjoints(s, p, b, h, m, i0, j0, keep_tile(p, h, i0, j0), delta);
-        if (spans) dz += span_back(s, p, h, i0, j0);
         tile_write_turned(m, s);
         combine<KEPT>(dq, m, h->k + (size_t)j0 * p->ldk, p->ldk, min(SIDE, h->M - j0), p->E,
-                      p->wide, j0 > begin, NULL, y);
+                      p->wide, j0 > 0, NULL, y);
         if (p->relative) relative_back<KEPT>(dq, p, h, m, i0, j0, slice, y, &far);
     }
     if (p->relative) far_spread<KEPT>(dq, p, h, m, i0, far, slice, y);
     if (KEPT) write_rows(dq, y.at, y.ld, y.rows, 0, p->E, p->wide);
-    if (spans) span_add(p, h, spans, dz);
 }
 
 template <int KEPT>
@@ -327,12 +307,12 @@ static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
-    float *slice = slice_of(&p, &b), *spans = span_slice(&p, &b);
+    float *slice = slice_of(&p, &b);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = tile * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
-            rows_back<KEPT>(&p, &b, &h, &m, i0, slice, spans);
+            rows_back<KEPT>(&p, &b, &h, &m, i0, slice);
     }
 }
 
@@ -357,7 +337,6 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
                (const float *)a->k,
                (const float *)a->v,
                (const float *)a->relative,
-               (const float *)a->span,
                a->ldq,
                a->ldk,
                a->H,
@@ -372,8 +351,6 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
                a->causal,
                0,
                0,
-               (float)a->longest_span,
-               (float)a->ramp,
                keep_of(&a->drop)};
     p.tiles = (int)least(least(blocks_for(length, side), TILES_MOST), most);
     p.lanes = p.tiles ? least(p.heads, most / (size_t)p.tiles) : 0;
@@ -391,7 +368,6 @@ static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, 
                        (float *)dk,
                        (float *)dv,
                        more,
-                       NULL,
                        NULL};
 }
 
@@ -426,21 +402,18 @@ static void sum_slices(size_t n, size_t size, const float *slices, void *d)
 
 static void cuda_attention_back(const Attention *a, const void *out, const void *lse,
                                 const void *dout, void *dq, void *dk, void *dv, int more,
-                                void *drelative, void *dspan)
+                                void *drelative)
 {
     size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
-    size_t warps = a->span && dspan ? TILE_WARPS : 0, each = size + warps * a->H;
-    size_t most = each ? SLICES_MOST / each : (size_t)BLOCKS_MOST;
+    size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
     size_t T = attention_rows(a) > attention_keys(a) ? attention_rows(a) : attention_keys(a);
     Heads all = heads_of(a, BLOCKS_MOST, T, SIDE), sliced = heads_of(a, most ? most : 1, T, SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);
     size_t slices = blocks_of(&sliced);
-    if (each && slices) {
-        float *scratch = (float *)cuda_scratch(slices * each * sizeof *scratch);
-        if (!scratch) return;
-        if (size) b.slices = scratch;
-        if (warps) b.spans = scratch + slices * size;
+    if (size && slices) {
+        b.slices = (float *)cuda_scratch(slices * size * sizeof *b.slices);
+        if (!b.slices) return;
     }
     RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
     if (T <= SIDE && !a->memory && !more)
@@ -450,7 +423,6 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     else
         attend_tiles_back<0>(&all, &sliced, b);
     if (b.slices) sum_slices(slices, size, b.slices, drelative);
-    if (b.spans) sum_slices(slices * warps, a->H, b.spans, dspan);
 }
 
 #endif

@@ -15,15 +15,13 @@ static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
     size_t item = blockIdx.x * (size_t)(BLOCK_THREADS / WARP) + threadIdx.x / WARP;
     if (item >= a.N * a.H) return; /* this holds for the whole warp */
     size_t n = item / a.H, h = item % a.H, E = a.D / a.H, lane = threadIdx.x % WARP;
-    size_t count = (size_t)a.count[n], first = 0;
+    size_t count = (size_t)a.count[n];
     const int32_t *key = a.key + n * a.ld;
-    const float *q = (const float *)a.q + n * a.ldq + h * E, *u = (const float *)a.span;
+    const float *q = (const float *)a.q + n * a.ldq + h * E;
     const float *k = (const float *)a.k + h * E, *v = (const float *)a.v + h * E;
     const float *relative = (const float *)a.relative;
-    float *y = out + n * a.D + h * E, top = -INFINITY, sum = 0, ramp = (float)a.ramp, end = ramp;
-    if (u) end += (float)a.longest_span * fminf(fmaxf(u[h], 0), 1);
-    if (u && end < (float)count) first = count - (size_t)ceilf(end); /* those before have m = 0 */
-    for (size_t j0 = first; j0 < count; j0 += WARP) {
+    float *y = out + n * a.D + h * E, top = -INFINITY, sum = 0;
+    for (size_t j0 = 0; j0 < count; j0 += WARP) {
         size_t j = j0 + lane, m = least(WARP, count - j0);
         float s = -INFINITY;
         if (j < count) {
@@ -33,15 +31,13 @@ static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
             s = 0;
             for (size_t e = 0; e < E; e++) s += q[e] * (row[e] + (r ? r[e] : 0));
             s *= scale;
-            float seen = u ? (end - (float)x) / ramp : 1;
-            if (seen < 1) s += logf(seen);
         }
         float now = fmaxf(top, warp_max(s)), shrink = expf(top - now), w = expf(s - now);
         sum = sum * shrink + warp_sum(w);
         top = now;
         for (size_t e0 = 0; e0 < E; e0 += WARP) {
             size_t e = e0 + lane;
-            float add = j0 > first && e < E ? y[e] * shrink : 0;
+            float add = j0 > 0 && e < E ? y[e] * shrink : 0;
             for (size_t i = 0; i < m; i++) {
                 float weight = __shfl_sync(ALL_LANES, w, (int)i);
                 if (e < E) add += weight * v[(size_t)key[j0 + i] * a.ldk + e];

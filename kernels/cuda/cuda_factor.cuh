@@ -6,7 +6,7 @@
  * writes to an Out and reads from an In, which may be either of the two.
  *
  * Weights are kept in both forms: their twin has an element for every number, at the same place. Adam writes both. After
- * any other write to weights (put, send, fill, copy, clamp) the numbers are rounded again, on the same stream. So a
+ * any other write to weights (put, send, fill, copy) the numbers are rounded again, on the same stream. So a
  * product reads the same bits as if it rounded the weights itself.
  */
 #ifndef TROTTER_CUDA_FACTOR_CUH

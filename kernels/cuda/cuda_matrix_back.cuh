@@ -447,12 +447,12 @@ template <int E> static void matrix_back(const Attention *a, HeadsBack b)
 
 static void cuda_attention_matrix_back(const Attention *a, const void *out, const void *lse,
                                        const void *dout, void *dq, void *dk, void *dv, int more,
-                                       void *drelative, void *dspan)
+                                       void *drelative)
 {
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
-        cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative, dspan);
+        cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative);
         return;
     }
     RUN(attend_delta<Rounded>, blocks_of(&p), TILE_THREADS, 0, p, b, (const float *)out);

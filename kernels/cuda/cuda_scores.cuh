@@ -1,4 +1,4 @@
-/* cuda_scores.cuh: shared by the kernels of attention: heads, scores with relative positions and spans and
+/* cuda_scores.cuh: shared by the kernels of attention: heads, scores with relative positions and
  * their adjoint, dropout of a tile. Part of cuda.cu.
  *
  * Relative positions: the rows of `relative` that a tile meets are taken GROUP at a time. near = q r^T
@@ -14,14 +14,13 @@
 /* Arguments of a kernel. Distances of q, k, v in memory are counted in floats. */
 typedef struct {
     const size_t *start, *keys; /* first rows of queries, and of keys and values */
-    const float *q, *k, *v, *relative, *span;
+    const float *q, *k, *v, *relative;
     size_t ldq, ldk, H, D, longest, heads; /* heads: S H */
     size_t lanes;                          /* heads that have separate blocks */
     int tiles;                             /* blocks of a head */
     int E, clip, rows, causal;             /* rows: those of `relative` that are read */
     int wide;                              /* rows can be read four numbers at a time */
     float scale;
-    float longest_span, ramp;
     Keep keep;
 } Heads;
 
@@ -31,8 +30,6 @@ typedef struct {
     int T, M, causal;
     const float *q, *k, *v;
     uint64_t stream;
-    float end; /* z + R: m > 0 at distances below it */
-    int reach; /* these distances are 0 .. reach-1 */
 } OneHead;
 
 static __device__ inline OneHead head_of(const Heads *p, size_t item)
@@ -42,10 +39,7 @@ static __device__ inline OneHead head_of(const Heads *p, size_t item)
     int T = (int)(p->start[s + 1] - first), M = (int)(p->keys[s + 1] - key);
     const float *q = p->q + first * p->ldq + at;
     const float *k = p->k + key * p->ldk + at, *v = p->v + key * p->ldk + at;
-    OneHead h = {first, key, head, T, M, p->causal, q, k, v, keep_stream(&p->keep), 0, T};
-    if (!p->span) return h;
-    h.end = p->ramp + p->longest_span * fminf(fmaxf(p->span[head], 0), 1);
-    if (h.end < (float)T) h.reach = (int)ceilf(h.end);
+    OneHead h = {first, key, head, T, M, p->causal, q, k, v, keep_stream(&p->keep)};
     return h;
 }
 
@@ -66,44 +60,6 @@ static __device__ inline int row_sees(const OneHead *h, int i, int j)
 static __device__ inline int first_row(const OneHead *h, int j0)
 {
     return h->causal ? j0 : 0;
-}
-
-/* ---- spans ----------------------------------------------------------------------------------------- */
-
-/* Returns the first tile of columns that rows i0 .. see. */
-static __device__ inline int first_tile(const OneHead *h, int i0)
-{
-    int first = i0 + 1 - h->reach;
-    return first > 0 ? first / SIDE * SIDE : 0;
-}
-
-/* Tells whether rows i0 .. see columns of the tile at j0. */
-static __device__ inline int tile_seen(const OneHead *h, int i0, int j0)
-{
-    return i0 - (j0 + SIDE - 1) < h->reach;
-}
-
-/* Returns log m at a distance x >= 0, see kernels/cpu/cpu_attention.h. */
-static __device__ inline float log_mask(const Heads *p, const OneHead *h, int x)
-{
-    if (!p->span) return 0;
-    if (x >= h->reach) return -INFINITY;
-    float m = (h->end - (float)x) / p->ramp;
-    return m < 1 ? logf(m) : 0;
-}
-
-/* Returns this thread's share of dz of tile (i0, j0); s is scale dS, 0 where a row may not see. */
-static __device__ inline float span_back(float (*s)[COLS], const Heads *p, const OneHead *h, int i0,
-                                         int j0)
-{
-    float sum = 0;
-    for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < COLS; c++) {
-            int x = i0 + my_row() + r - j0 - my_column() - c;
-            float left = h->end - (float)x;
-            if (x >= 0 && x < h->reach && left < p->ramp) sum += s[r][c] / left;
-        }
-    return sum / p->scale;
 }
 
 /* ---- relative positions -------------------------------------------------------------------------- */

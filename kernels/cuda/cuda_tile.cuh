@@ -19,7 +19,6 @@ enum {
     COLS = 4,
     LANES = SIDE / COLS, /* threads that share a row */
     TILE_THREADS = SIDE * SIDE / (ROWS * COLS),
-    TILE_WARPS = TILE_THREADS / WARP,
     GROUP = 16,
     PITCH = GROUP + 1 /* row stride of near and far */
 };

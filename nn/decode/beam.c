@@ -381,9 +381,7 @@ static size_t longest_of(const Beam *b, const Batch *x, size_t s)
 
 int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg)
 {
-    if (x->S < 1 || x->S > b->c.sentences)
-        return error_set(ERR_MISUSE, "beam search: %zu sentences, where there is room for %zu",
-                         x->S, b->c.sentences);
+    NEED(x->S >= 1 && x->S <= b->c.sentences);
     TRY(decoding_begin(b->d, b->pairs ? x : NULL));
     for (size_t s = 0; s < x->S; s++) {
         size_t most = longest_of(b, x, s);

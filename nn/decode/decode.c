@@ -72,10 +72,7 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
                 .ldq = D,
                 .ldk = 2 * D,
                 .relative = relative ? data(m, o->relative) : NULL,
-                .clip = relative ? c->clip : 0,
-                .span = c->span ? data(m, o->span) : NULL,
-                .longest_span = c->span,
-                .ramp = c->ramp};
+                .clip = relative ? c->clip : 0};
     b->attend(&a, w->out);
     core_factors(m, N, w);
 }
@@ -186,12 +183,8 @@ static int allocate(Decoding *d)
 int decoding_new(Model *m, size_t rows, size_t length, size_t best, Decoding **out)
 {
     const ModelConfig *c = &m->config;
-    if (m->training) return error_set(ERR_MISUSE, "decoding: a model built for training");
-    if (rows < 1 || rows > c->max_tokens || length < 1 || length > c->max_length || best > c->vocab)
-        return error_set(ERR_MISUSE,
-                         "decoding: %zu hypotheses of %zu tokens, the best %zu, in a model for "
-                         "%zu, %zu, %zu",
-                         rows, length, best, c->max_tokens, c->max_length, c->vocab);
+    NEED(!m->training && best <= c->vocab);
+    NEED(rows >= 1 && rows <= c->max_tokens && length >= 1 && length <= c->max_length);
     Decoding *d = memory_new(1, sizeof *d);
     if (!d) return ERR_MEMORY;
     d->m = m;
@@ -227,17 +220,13 @@ int decoding_begin(Decoding *d, const Batch *x)
 {
     const Model *m = d->m;
     int pairs = m->plan->sides > 1;
-    if (pairs && (!x || x->S < 1 || x->S > d->rows))
-        return error_set(ERR_MISUSE, "decoding: %zu sources for at most %zu hypotheses",
-                         x ? x->S : 0, d->rows);
+    NEED(!pairs || (x && x->S >= 1 && x->S <= d->rows));
     d->pass = (Pass){.m = m, .context = d};
     d->used = d->sentences = 0;
     if (!pairs) return 0;
     for (size_t s = 0; s < x->S; s++)
-        if (x->source.start[s] >= x->source.start[s + 1] ||
-            x->source.start[s + 1] - x->source.start[s] > m->config.max_source_length)
-            return error_set(ERR_MISUSE, "decoding: source %zu has not 1 to %zu tokens", s + 1,
-                             m->config.max_source_length);
+        NEED(x->source.start[s] < x->source.start[s + 1] &&
+             x->source.start[s + 1] - x->source.start[s] <= m->config.max_source_length);
     TRY(pass_source(m, x));
     d->pass.S = d->sentences = x->S;
     d->pass.source.N = x->source.N;
@@ -251,16 +240,14 @@ static int check_step(const Decoding *d, size_t N, const int32_t *token, const i
 {
     const Model *m = d->m;
     int pairs = m->plan->sides > 1;
-    if (N < 1 || N > d->rows || N > cells(d) - d->used)
-        return error_set(ERR_MISUSE, "decoding: %zu hypotheses, where %zu of %zu tokens are there",
-                         N, d->used, cells(d));
+    NEED(N >= 1 && N <= d->rows && N <= cells(d) - d->used);
+    NEED(batch_below(N, token, m->config.vocab));
+    NEED(!pairs || batch_below(N, sentence, d->sentences));
     for (size_t n = 0; n < N; n++) {
         int32_t p = parent[n];
-        if (token[n] < 0 || (size_t)token[n] >= m->config.vocab || p < -1 ||
-            (p >= 0 && (size_t)p >= d->pass.N) || (p >= 0 && (size_t)d->count[0][p] >= d->length) ||
-            (pairs && (sentence[n] < 0 || (size_t)sentence[n] >= d->sentences)) ||
-            (pairs && p >= 0 && sentence[n] != d->sentence[0][p]))
-            return error_set(ERR_MISUSE, "decoding: hypothesis %zu is outside the model", n);
+        NEED(p == -1 || (p >= 0 && (size_t)p < d->pass.N));
+        NEED(p < 0 || (size_t)d->count[0][p] < d->length);
+        NEED(p < 0 || !pairs || sentence[n] == d->sentence[0][p]);
     }
     return 0;
 }
@@ -377,7 +364,7 @@ int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const in
     const Model *m = d->m;
     const Backend *b = m->backend;
     size_t N = d->pass.N, V = m->config.vocab;
-    if (K > d->most) return error_set(ERR_MISUSE, "decoding: the best %zu of %zu", K, d->most);
+    NEED(K <= d->most);
     if (only && !m->config.tails) b->send(m->batch.target, only, N * sizeof *only);
     for (size_t at = 0, n; at < N; at += n) {
         n = ends_logits(m, &d->pass, at);

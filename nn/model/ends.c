@@ -52,51 +52,6 @@ void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, cons
                            m->adjoint[side], dE);
 }
 
-/* ---- words of a source that are dropped -------------------------------------------------------------- */
-
-static int drops_words(const Model *m, const Pass *p, int side)
-{
-    return side == SIDE_SOURCE && p->train && m->config.word_dropout > 0;
-}
-
-/* Returns a term whose row i is kept[i] x_i. */
-static LinTerm kept_rows(const Model *m, const void *x)
-{
-    LinTerm t = {.c = 1, .x = x, .factors = 1};
-    t.factor[0].p = m->dropped.kept;
-    t.factor[0].stride = 1;
-    return t;
-}
-
-/* Makes the source's register = drop(kept sqrt(D) E[word] + position). */
-static void embed_dropped(const Model *m, const Pass *p)
-{
-    const Backend *b = m->backend;
-    const Dropped *d = &m->dropped;
-    size_t D = m->config.width, M = p->source.N;
-    const LinTerm term[] = {kept_rows(m, d->words), {.c = 1, .x = d->place}};
-    b->fill(d->kept, 1, M);
-    b->bias_drop(M, 1, d->kept, m->zeros,
-                 drop(p, SIDE_SOURCE, m->config.word_dropout, PLACE_WORDS, 1));
-    b->embed(M, D, m->batch.source, NULL, data(m, m->embed), ends_scale(m), NULL, no_drop,
-             d->words);
-    if (m->positions) ends_gather(m, M, D, m->batch.place, m->positions, d->place);
-    b->lin(M, D, m->positions ? 2 : 1, term, m->state[SIDE_SOURCE]);
-    b->bias_drop(M, D, m->state[SIDE_SOURCE], m->zeros, ends_drop(m, p, SIDE_SOURCE));
-}
-
-static void embed_dropped_back(const Model *m, const Pass *p)
-{
-    const Backend *b = m->backend;
-    size_t D = m->config.width, M = p->source.N;
-    void *dx = m->adjoint[SIDE_SOURCE];
-    const LinTerm term = kept_rows(m, dx);
-    b->bias_drop_back(M, D, 1, &(LinTerm){.c = 1, .x = dx}, ends_drop(m, p, SIDE_SOURCE), dx, NULL);
-    b->lin(M, D, 1, &term, m->dropped.dwords);
-    b->embed_back(M, D, m->config.vocab, m->batch.source, ends_scale(m), no_drop, m->dropped.dwords,
-                  grad(m, m->embed));
-}
-
 /* ---- a loss -------------------------------------------------------------------------------------- */
 
 /* Returns the rows of out.asked from `at` on. */
@@ -163,21 +118,15 @@ static void send(const Model *m, const Batch *x, Pass *p)
 
 static void embed(const Model *m, const Pass *p, int side)
 {
-    if (drops_words(m, p, side))
-        embed_dropped(m, p);
-    else
-        ends_embed(m, p, side, side == SIDE_SOURCE ? m->batch.source : m->batch.input,
-                   data(m, m->embed));
+    ends_embed(m, p, side, side == SIDE_SOURCE ? m->batch.source : m->batch.input,
+               data(m, m->embed));
 }
 
 static void embed_back(const Model *m, const Pass *p)
 {
     size_t V = m->config.vocab;
     ends_embed_back(m, p, SIDE_TARGET, V, m->batch.input, grad(m, m->embed));
-    if (m->plan->sides == 1) return;
-    if (drops_words(m, p, SIDE_SOURCE))
-        embed_dropped_back(m, p);
-    else
+    if (m->plan->sides > 1)
         ends_embed_back(m, p, SIDE_SOURCE, V, m->batch.source, grad(m, m->embed));
 }
 

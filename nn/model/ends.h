@@ -86,13 +86,6 @@ typedef struct {
     void *dact;                 /* (n, D), training */
 } Head;
 
-/* Buffers for dropping words of the source (ends.c). */
-typedef struct {
-    void *kept;          /* (M) 0 or 1 / (1 - rate) of each row */
-    void *words, *place; /* (M, D) embeddings, positions */
-    void *dwords;        /* (M, D), training */
-} Dropped;
-
 /* Both ends of an encoder alone (heads.c). */
 typedef struct {
     Head words, label;

@@ -2,7 +2,6 @@
  *
  *   params.c     tensors: names, shapes, starting values
  *   ends.h       words in, a loss out
- *   spans.c      attention spans: their term of the loss
  *   lists.c      host lists
  *   layout.c     memory, sized once from the plan
  *   fuse.c       instructions that are done in one pass over memory
@@ -43,9 +42,7 @@ typedef struct {
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t keys_w, keys_b; /* (2D, D), (2D), for cross-attention */
     size_t relative;       /* (2*clip+1, D/H), if any */
-    /* (H), if any; outside the slot's window, beside the spans of all slots. */
-    size_t span;
-    /* End of the slot's window, which begins with norm_w and lacks the span. */
+    /* End of the slot's window, which begins with norm_w. */
     size_t end;
     /* First instruction of the slot; once backward is behind it, all its gradients are complete. */
     size_t first;
@@ -96,7 +93,6 @@ struct Pass {
     int train;      /* dropout on */
     int whole;      /* instructions are fused (fuse.c), as none is run apart */
     int more;       /* gradients are added to those there, not to zeros */
-    int elsewhere;  /* another rank adds the loss's term of spans */
     size_t tokens;  /* the loss is the sum over the rows divided by this */
     size_t first;   /* rows of the batch before these, which other ranks have */
     size_t longest; /* bound on the length of this batch's sequences; 0: unknown */
@@ -197,9 +193,6 @@ struct Model {
     size_t *scalar;   /* (plan->scalars) offsets */
     GateParams *gate; /* (plan->gates) */
     size_t embed;
-    struct {
-        size_t first, count;
-    } spans; /* first number of all spans, and their count */
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
     size_t buffers, bytes[MEMORY_KINDS];
@@ -226,7 +219,6 @@ struct Model {
     void *zeros; /* (D), for dropout without a bias, or NULL */
     Tails tails;
     Heads heads;
-    Dropped dropped;
 
     /* Lists in backend memory. */
     struct {
@@ -339,17 +331,7 @@ void params_list(Model *m);
 int params_init(Model *m);
 
 /* Places of dropout's masks (sublayer.c). No draw reaches them. */
-enum {
-    PLACE_SOURCE = (1 << DROPOUT_STEP) - 1,
-    PLACE_POOL = PLACE_SOURCE - 1,
-    PLACE_WORDS = PLACE_SOURCE - 2
-};
-
-/* spans.c: these do nothing in a model without spans. They check a configuration; write the gradient of the loss's term
- * over zeros; put u back into 0 .. 1 after a step. */
-int spans_check(const ModelConfig *c);
-void spans_gradient(const Model *m);
-void spans_clamp(const Model *m);
+enum { PLACE_SOURCE = (1 << DROPOUT_STEP) - 1, PLACE_POOL = PLACE_SOURCE - 1 };
 
 /* fuse.c. Fills m->fuse. */
 void fuse_find(Model *m);

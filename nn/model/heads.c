@@ -35,11 +35,10 @@ int heads_check(const ModelConfig *c, const Plan *p)
     if (!is_asked(c))
         return error_set(ERR_INPUT, "a bidirectional network sees the word it is to say: let it be "
                                     "asked masked words or classes");
-    if (!p->bidirectional)
-        return error_set(ERR_MISUSE, "masked words and classes are of a bidirectional plan");
-    if (c->tails || c->span)
-        return error_set(ERR_INPUT, "%s are of language models: an encoder alone has none",
-                         c->span ? "attention spans" : "adaptive embeddings");
+    NEED(p->bidirectional);
+    if (c->tails)
+        return error_set(ERR_INPUT,
+                         "adaptive embeddings are of language models: an encoder alone has none");
     if (c->max_length < (c->segments ? 3 : 2))
         return error_set(
             ERR_INPUT,
@@ -53,33 +52,16 @@ int heads_check(const ModelConfig *c, const Plan *p)
 
 /* ---- a batch ------------------------------------------------------------------------------------ */
 
-static int check_words(const Model *m, const Batch *x)
-{
-    int32_t V = (int32_t)m->config.vocab;
-    if (x->asked.count > x->N)
-        return error_set(ERR_MISUSE, "a batch of %zu rows has %zu masked words", x->N,
-                         x->asked.count);
-    for (size_t i = 0; i < x->asked.count; i++)
-        if (x->asked.row[i] < 0 || (size_t)x->asked.row[i] >= x->N || x->asked.word[i] < 0 ||
-            x->asked.word[i] >= V)
-            return error_set(ERR_MISUSE, "masked word %zu of a batch is outside the model", i);
-    return 0;
-}
-
 int heads_batch(const Model *m, const Batch *x)
 {
     const ModelConfig *c = &m->config;
-    int32_t C = (int32_t)c->classes, segments = (int32_t)c->segments;
-    if (x->asked.masked != c->masked || (x->asked.count && !c->masked) ||
-        (x->asked.label && C < 2) || (x->asked.value && C != 1))
-        return error_set(ERR_MISUSE, "a batch asks what a model has no head for");
-    for (size_t i = 0; x->asked.segment && i < x->N; i++)
-        if (x->asked.segment[i] < 0 || x->asked.segment[i] >= segments)
-            return error_set(ERR_MISUSE, "row %zu of a batch has no segment of the model", i);
-    for (size_t s = 0; x->asked.label && s < x->S; s++)
-        if (x->asked.label[s] < 0 || x->asked.label[s] >= C)
-            return error_set(ERR_MISUSE, "sequence %zu of a batch has no class of the model", s);
-    return check_words(m, x);
+    NEED(x->asked.masked == c->masked && (c->masked || !x->asked.count));
+    NEED((!x->asked.label || c->classes > 1) && (!x->asked.value || c->classes == 1));
+    NEED(!x->asked.segment || batch_below(x->N, x->asked.segment, c->segments));
+    NEED(!x->asked.label || batch_below(x->S, x->asked.label, c->classes));
+    NEED(x->asked.count <= x->N && batch_below(x->asked.count, x->asked.row, x->N));
+    NEED(batch_below(x->asked.count, x->asked.word, c->vocab));
+    return 0;
 }
 
 /* Sends y as numbers of the backend; `room`: on the host, (n) of f32. */

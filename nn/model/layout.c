@@ -317,17 +317,6 @@ static void need_heads(Pieces *o)
     need(o, &h->off, rows_of(m, SIDE_TARGET, 1), now, now, MEMORY_ACTIVATIONS);
 }
 
-static void need_dropped(Pieces *o)
-{
-    Model *m = o->m;
-    Dropped *d = &m->dropped;
-    size_t wide = rows_of(m, SIDE_SOURCE, m->config.width);
-    int back = time_back(m->plan, -1);
-    need(o, &d->words, wide, 0, 0, MEMORY_WORKSPACE);
-    need(o, &d->place, wide, 0, 0, MEMORY_WORKSPACE);
-    if (m->training) need(o, &d->dwords, wide, back, back, MEMORY_WORKSPACE);
-}
-
 static void need_mixes(Pieces *o)
 {
     Model *m = o->m;
@@ -357,7 +346,6 @@ static void need_all(Pieces *o, int *written, int *end)
     }
     need_loss(o);
     if (m->config.tails) need_mixes(o);
-    if (m->config.word_dropout > 0) need_dropped(o);
     need_heads(o);
     need(o, &m->gates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;
@@ -473,7 +461,6 @@ static int lay_flat(Model *m)
     size_t M = m->config.max_source, words = m->config.masked ? N : 0;
     size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
-    size_t dropped = m->config.word_dropout > 0 ? M : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
     const struct {
         void **p;
@@ -506,8 +493,7 @@ static int lay_flat(Model *m)
         {(void **)&m->heads.label_of, labels * sizeof *m->heads.label_of, MEMORY_WORKSPACE},
         {&m->heads.value, m->config.classes == 1 ? N * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->heads.segment, segments * sizeof *m->heads.segment, MEMORY_WORKSPACE},
-        {&m->zeros, segments || dropped ? m->config.width * e : 0, MEMORY_WORKSPACE},
-        {&m->dropped.kept, dropped * e, MEMORY_WORKSPACE}};
+        {&m->zeros, segments ? m->config.width * e : 0, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;

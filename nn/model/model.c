@@ -57,7 +57,6 @@ static int check_rates(const ModelConfig *c)
     } rate[] = {{"dropout", c->dropout},
                 {"dropout of attention", c->dropout_apart ? c->attention_dropout : 0},
                 {"dropout of activations", c->dropout_apart ? c->activation_dropout : 0},
-                {"word dropout", c->word_dropout},
                 {"label smoothing", c->smoothing}};
     for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
         if (!(rate[i].value >= 0 && rate[i].value < 1))
@@ -68,9 +67,10 @@ static int check_rates(const ModelConfig *c)
 /* Refuses what an encoder with its decoder cannot have. */
 static int check_sides(const ModelConfig *c, const Plan *p)
 {
-    if (p->sides == 1 || (c->span == 0 && c->tails == 0)) return 0;
-    return error_set(ERR_INPUT, "%s are of language models: an encoder with its decoder has none",
-                     c->span ? "attention spans" : "adaptive embeddings");
+    if (p->sides == 1 || c->tails == 0) return 0;
+    return error_set(
+        ERR_INPUT,
+        "adaptive embeddings are of language models: an encoder with its decoder has none");
 }
 
 static int check_shape(const ModelConfig *c, const Plan *p)
@@ -79,7 +79,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     TRY(check_lists(p));
     TRY(check_sides(c, p));
     TRY(heads_check(c, p));
-    TRY(spans_check(c));
     if (c->classes > SIZE_LIMIT || c->segments > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%zu classes, %zu segments: at most %d", c->classes,
                          c->segments, SIZE_LIMIT);
@@ -90,8 +89,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
     TRY(check_rates(c));
-    if (c->word_dropout > 0 && p->sides == 1)
-        return error_set(ERR_INPUT, "word dropout is of a source, which a text alone has not");
     if (c->act != ACT_RELU && c->act != ACT_GELU)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
     return 0;

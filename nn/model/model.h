@@ -27,10 +27,6 @@ typedef struct {
     /* 1: attention weights and activations have separate rates. */
     int dropout_apart;
     double attention_dropout, activation_dropout;
-    /* Drops whole source words: in training passes a row of the source's embedding is 0 with this probability, before
-     * its position is added, and the others are divided by 1 minus it. Source: Sennrich, Haddow, Birch 2016 (WMT),
-     * section 2.4; as Marian's --dropout-src. */
-    double word_dropout;
     double smoothing;  /* label smoothing E in [0, 1), in training passes */
     size_t max_tokens; /* most rows N of a batch */
     size_t max_length; /* longest sequence */
@@ -41,10 +37,6 @@ typedef struct {
      * on to V. The cuts rise; the first is > 0, the last < V. */
     size_t tails, cut[TAILS_MOST];
     size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
-    /* Adaptive attention spans (spans.c): S, the longest span in tokens, 0 without; R >= 1, the width over which the
-     * mask falls to 0; lambda >= 0, the factor of their term in the loss. */
-    size_t span, ramp;
-    double span_loss;
     /* Keep only what EVALs read and make the rest again in backward: the same bits. */
     int recompute;
     /* Asks an encoder alone (heads.c) in a bidirectional plan. masked 1: the words at a batch's places; classes C > 0:
@@ -66,7 +58,7 @@ typedef struct {
 typedef struct Model Model;
 
 /* Builds a model of a checked plan and initialises it (names and shapes of tensors: params.c; those of tails:
- * adaptive.c; those of spans: spans.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
+ * adaptive.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
  * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform. A parameter's draws
  * depend on (seed, its name) only, so two schemes share the values of the tensors they have in common. training 0: no
  * gradient or optimiser memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */
@@ -116,10 +108,6 @@ void *model_moment(Model *m, int which); /* 0: m, 1: v */
  * (embedding, output) go by word (V of m): the number of each word in `from`, or SIZE_MAX, whose rows stay. *taken out:
  * the number of tensors. ERR_INPUT for a tensor of another shape and for adaptive ends of other words, m untouched. */
 int model_begin(Model *m, Model *from, const size_t *word, size_t *taken);
-
-/* spans.c. For a model with spans, gives z (A, H) host out, the spans in tokens of the A attention slots in plan order;
- * *loss (may be NULL) = their term in the loss. */
-void model_spans(const Model *m, double *z, double *loss);
 
 /* ---- store_model.c: safetensors ------------------------------------------------------------------ */
 

@@ -144,19 +144,6 @@ static void add_heads(Model *m)
     if (c->masked) m->out.bias = add(m, m->out.rows, 0, START_VALUE, 0, "output.bias");
 }
 
-/* Adds all spans one behind another, so that one call clamps them. */
-static void add_spans(Model *m)
-{
-    m->spans.first = m->size;
-    for (size_t i = 0; i < m->plan->slots; i++) {
-        const PlanSlot *s = &m->plan->slot[i];
-        if (s->kind == SLOT_ATTENTION)
-            m->slot[i].span = add(m, m->config.heads, 0, START_VALUE, 0,
-                                  "layers.%d.attn.%d.span.weight", s->layer, s->set);
-    }
-    m->spans.count = m->size - m->spans.first;
-}
-
 int model_decays(const Param *p)
 {
     return p->rows > 1 && p->cols > 0;
@@ -195,7 +182,6 @@ void params_list(Model *m)
                            plan_prefix(p, s->side), s->layer, s->name);
     }
     add_tails(m);
-    if (m->config.span) add_spans(m);
     add_heads(m);
     list_stretches(m);
 }

@@ -211,7 +211,13 @@ const char *plan_kind_name(int kind)
 
 /* ---- checking ----------------------------------------------------------------------------------- */
 
-#define BAD(...) error_set(ERR_MISUSE, "plan: " __VA_ARGS__)
+/* As NEED, for an item of the plan. */
+#define NEED_OF(item, i, condition)                                                               \
+    do {                                                                                          \
+        if (!(condition))                                                                         \
+            return error_set(ERR_MISUSE, "plan, " item " %zu: it is not so that %s", (size_t)(i), \
+                             #condition);                                                         \
+    } while (0)
 
 static int inside(int i, size_t count)
 {
@@ -222,19 +228,12 @@ static int check_slots(const Plan *p)
 {
     for (size_t i = 0; i < p->slots; i++) {
         const PlanSlot *s = &p->slot[i];
-        if (!inside(s->kind, SLOT_KINDS)) return BAD("slot %zu is of no kind (%d)", i, s->kind);
-        if (!inside(s->side, (size_t)p->sides))
-            return BAD("slot %zu is of side %d, which is none", i, s->side);
-        if (s->kind == SLOT_CROSS && (p->sides == 1 || s->side != SIDE_TARGET))
-            return BAD("slot %zu is cross-attention, which a target has beside a source", i);
-        if (!inside(s->layer, p->layers[s->side])) return BAD("slot %zu has layer %d", i, s->layer);
-        if (s->set < 1) return BAD("slot %zu has set %d, sets count from 1", i, s->set);
-        if (s->kind == SLOT_NORM && (s->layer != 0 || s->set != 1))
-            return BAD("slot %zu is a side's norm, of layer %d and set %d", i, s->layer, s->set);
-        if ((s->kind == SLOT_FEEDFORWARD) != (s->inner > 0))
-            return BAD("slot %zu has inner width %zu", i, s->inner);
-        int first = plan_find_slot(p, s->side, s->kind, s->layer, s->set);
-        if (first < (int)i) return BAD("slots %d and %zu have one name", first, i);
+        NEED_OF("slot", i, inside(s->kind, SLOT_KINDS) && inside(s->side, (size_t)p->sides));
+        NEED_OF("slot", i, s->kind != SLOT_CROSS || (p->sides == 2 && s->side == SIDE_TARGET));
+        NEED_OF("slot", i, inside(s->layer, p->layers[s->side]) && s->set >= 1);
+        NEED_OF("slot", i, s->kind != SLOT_NORM || (s->layer == 0 && s->set == 1));
+        NEED_OF("slot", i, (s->kind == SLOT_FEEDFORWARD) == (s->inner > 0));
+        NEED_OF("slot", i, plan_find_slot(p, s->side, s->kind, s->layer, s->set) == (int)i);
     }
     return 0;
 }
@@ -247,36 +246,26 @@ static const char *learned(const Plan *p, size_t i, int *side, int *layer)
     return i < p->scalars ? p->scalar[i].name : p->gate[g].name;
 }
 
-static int check_names(const Plan *p)
+/* Checks scalars and gates, in this order. */
+static int check_learned(const Plan *p)
 {
+    for (size_t i = 0; i < p->scalars; i++)
+        NEED_OF("scalar", i, p->scalar[i].size > 0 && isfinite(p->scalar[i].init));
+    for (size_t i = 0; i < p->gates; i++) {
+        const PlanGate *g = &p->gate[i];
+        NEED_OF("gate", i, (g->act == ACT_SIGMOID || g->act == ACT_TANH) && g->inputs > 0);
+    }
     for (size_t i = 0; i < p->scalars + p->gates; i++) {
         int side, layer, its_side, its_layer;
         const char *name = learned(p, i, &side, &layer);
-        if (!*name || strchr(name, '.')) return BAD("'%s' cannot be a learned name", name);
-        if (!inside(side, (size_t)p->sides) || !inside(layer, p->layers[side]))
-            return BAD("learned '%s' has layer %d", name, layer);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(learned(p, j, &its_side, &its_layer), name) == 0 && its_side == side &&
-                its_layer == layer)
-                return BAD("learned name '%s' occurs twice in layer %d", name, layer);
+        NEED_OF("learned", i, *name && !strchr(name, '.'));
+        NEED_OF("learned", i, inside(side, (size_t)p->sides) && inside(layer, p->layers[side]));
+        for (size_t j = 0; j < i; j++) {
+            const char *other = learned(p, j, &its_side, &its_layer);
+            NEED_OF("learned", i, strcmp(other, name) || its_side != side || its_layer != layer);
+        }
     }
     return 0;
-}
-
-static int check_learned(const Plan *p)
-{
-    for (size_t i = 0; i < p->scalars; i++) {
-        const PlanScalar *s = &p->scalar[i];
-        if (s->size == 0 || !isfinite(s->init))
-            return BAD("scalar '%s' is empty or starts from no finite number", s->name);
-    }
-    for (size_t i = 0; i < p->gates; i++) {
-        const PlanGate *g = &p->gate[i];
-        if (g->act != ACT_SIGMOID && g->act != ACT_TANH)
-            return BAD("gate '%s' has no activation of a gate (%d)", g->name, g->act);
-        if (g->inputs == 0) return BAD("gate '%s' reads nothing", g->name);
-    }
-    return check_names(p);
 }
 
 enum { SEEN_EVAL = 1, SEEN_NORM = 2, SEEN_KEYS = 4 };
@@ -288,60 +277,35 @@ typedef struct {
     char *gate;    /* (gates) 1: computed, 2: computed and used */
 } Seen;
 
-static int check_source(const Plan *p, const Seen *seen, size_t i, int x)
-{
-    if (!inside(x, p->registers)) return BAD("instruction %zu reads r%d, which is none", i, x);
-    if (!seen->written[x]) return BAD("instruction %zu reads r%d before it is written", i, x);
-    return 0;
-}
-
 /* Checks a factor. A learned number belongs to the side whose rows it multiplies. */
 static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f)
 {
-    int side = p->reg[p->instr[i].term[0].x].side;
-    if (f->kind == FACTOR_SCALAR) {
-        if (!inside(f->index, p->scalars) || f->element >= p->scalar[f->index].size)
-            return BAD("instruction %zu: no scalar %d[%zu]", i, f->index, f->element);
-        if (p->scalar[f->index].side != side)
-            return BAD("instruction %zu: scalar %d is of the other side", i, f->index);
-        return 0;
-    }
-    if (f->kind != FACTOR_GATE) return BAD("instruction %zu: factor of no kind (%d)", i, f->kind);
-    if (!inside(f->index, p->gates)) return BAD("instruction %zu: no gate %d", i, f->index);
-    if (!seen->gate[f->index])
-        return BAD("instruction %zu uses gate %d before it is computed", i, f->index);
-    if (p->gate[f->index].side != side)
-        return BAD("instruction %zu: gate %d is of the other side", i, f->index);
-    seen->gate[f->index] = 2;
+    int side = p->reg[p->instr[i].term[0].x].side, scalar = f->kind == FACTOR_SCALAR;
+    NEED_OF("instruction", i, scalar || f->kind == FACTOR_GATE);
+    NEED_OF("instruction", i, inside(f->index, scalar ? p->scalars : p->gates));
+    NEED_OF("instruction", i, !scalar || f->element < p->scalar[f->index].size);
+    NEED_OF("instruction", i, side == (scalar ? p->scalar[f->index].side : p->gate[f->index].side));
+    NEED_OF("instruction", i, scalar || seen->gate[f->index]);
+    if (!scalar) seen->gate[f->index] = 2;
     return 0;
 }
 
-/* Checks the side of a register read by instruction i, and whether it is keys: of the slot. */
-static int check_side(const Plan *p, size_t i, size_t k)
-{
-    const PlanInstr *in = &p->instr[i];
-    int x = in->term[k].x, of = plan_of_slot(in), keys = of && in->op == PLAN_EVAL && k == 1;
-    int side = keys || in->op == PLAN_KEYS ? SIDE_SOURCE
-               : of                        ? p->slot[in->slot].side
-                                           : p->reg[in->term[0].x].side;
-    if (p->reg[x].side != side)
-        return BAD("instruction %zu reads r%d, which is of the other side", i, x);
-    if (p->reg[x].keys != keys || (keys && plan_find_keys(p, in->slot) != x))
-        return BAD("instruction %zu reads r%d, and keys are read by EVALs of their slot alone", i,
-                   x);
-    return 0;
-}
-
+/* Checks what instruction i reads. Keys are read by EVALs of their slot alone. */
 static int check_terms(const Plan *p, Seen *seen, size_t i)
 {
     const PlanInstr *in = &p->instr[i];
     for (size_t k = 0; k < in->terms; k++) {
         const PlanTerm *t = &in->term[k];
-        TRY(check_source(p, seen, i, t->x));
-        TRY(check_side(p, i, k));
-        if (!isfinite(t->c)) return BAD("instruction %zu: term %zu is not finite", i, k);
-        if (t->factors < 0 || t->factors > PLAN_FACTORS || (t->factors && in->op != PLAN_LIN))
-            return BAD("instruction %zu: term %zu has %d factors", i, k, t->factors);
+        NEED_OF("instruction", i, inside(t->x, p->registers) && seen->written[t->x]);
+        int keys = in->op == PLAN_EVAL && k == 1;
+        int side = keys || in->op == PLAN_KEYS ? SIDE_SOURCE
+                   : plan_of_slot(in)          ? p->slot[in->slot].side
+                                               : p->reg[in->term[0].x].side;
+        NEED_OF("instruction", i, p->reg[t->x].side == side && p->reg[t->x].keys == keys);
+        NEED_OF("instruction", i, !keys || plan_find_keys(p, in->slot) == t->x);
+        NEED_OF("instruction", i, isfinite(t->c));
+        NEED_OF("instruction", i,
+                t->factors >= 0 && t->factors <= (in->op == PLAN_LIN ? PLAN_FACTORS : 0));
         for (int f = 0; f < t->factors; f++) TRY(check_factor(p, seen, i, &t->factor[f]));
     }
     return 0;
@@ -352,18 +316,13 @@ static int check_of_slot(const Plan *p, Seen *seen, size_t i)
     static const char bit[PLAN_OPS] = {
         [PLAN_EVAL] = SEEN_EVAL, [PLAN_NORM] = SEEN_NORM, [PLAN_KEYS] = SEEN_KEYS};
     const PlanInstr *in = &p->instr[i];
-    if (!inside(in->slot, p->slots)) return BAD("instruction %zu: no slot %d", i, in->slot);
+    NEED_OF("instruction", i, inside(in->slot, p->slots) && in->draw >= 0);
     int kind = p->slot[in->slot].kind, cross = kind == SLOT_CROSS, keys = in->op == PLAN_KEYS;
     size_t reads = in->op == PLAN_EVAL && cross ? 2 : 1;
-    if (in->draw < 0) return BAD("instruction %zu: draw %d is negative", i, in->draw);
-    if (in->op == PLAN_NORM && !p->post && kind != SLOT_NORM)
-        return BAD("instruction %zu is a norm, which is inside the sublayers of this plan", i);
-    if (in->op != PLAN_NORM && kind == SLOT_NORM)
-        return BAD("instruction %zu is of slot %d, which is a norm alone", i, in->slot);
-    if (keys && (!cross || seen->slot[in->slot] & SEEN_KEYS))
-        return BAD("instruction %zu: KEYS are made once, of cross-attention", i);
-    if (in->terms != reads)
-        return BAD("instruction %zu reads %zu registers, not %zu", i, in->terms, reads);
+    NEED_OF("instruction", i,
+            in->op == PLAN_NORM ? p->post || kind == SLOT_NORM : kind != SLOT_NORM);
+    NEED_OF("instruction", i, !keys || (cross && !(seen->slot[in->slot] & SEEN_KEYS)));
+    NEED_OF("instruction", i, in->terms == reads);
     seen->slot[in->slot] |= bit[in->op];
     return 0;
 }
@@ -373,18 +332,11 @@ static int check_out(const Plan *p, Seen *seen, size_t i)
     const PlanInstr *in = &p->instr[i];
     int gate = in->op == PLAN_GATE;
     char *done = gate ? seen->gate : seen->written;
-    if (!inside(in->out, gate ? p->gates : p->registers))
-        return BAD("instruction %zu writes %c%d, which is none", i, "rg"[gate], in -> out);
-    if (done[in->out])
-        return BAD("instruction %zu writes %c%d a second time", i, "rg"[gate], in -> out);
-    if (gate && in->terms != p->gate[in->out].inputs)
-        return BAD("instruction %zu: gate %d reads %zu registers, not %zu", i, in->out, in->terms,
-                   p->gate[in->out].inputs);
+    NEED_OF("instruction", i, inside(in->out, gate ? p->gates : p->registers) && !done[in->out]);
+    NEED_OF("instruction", i, !gate || in->terms == p->gate[in->out].inputs);
     PlanRegister w = written_by(p, in);
-    if (gate ? p->gate[in->out].side != w.side
-             : p->reg[in->out].side != w.side || p->reg[in->out].keys != w.keys)
-        return BAD("instruction %zu writes %c%d, which is of another side, or keys", i, "rg"[gate],
-                   in -> out);
+    NEED_OF("instruction", i, w.side == (gate ? p->gate[in->out].side : p->reg[in->out].side));
+    NEED_OF("instruction", i, gate || w.keys == p->reg[in->out].keys);
     done[in->out] = 1;
     return 0;
 }
@@ -393,10 +345,9 @@ static int check_instrs(const Plan *p, Seen *seen)
 {
     for (int side = 0; side < p->sides; side++) seen->written[side] = 1;
     for (size_t i = 0; i < p->instrs; i++) {
-        int op = p->instr[i].op;
-        if (op != PLAN_LIN && op != PLAN_GATE && !plan_of_slot(&p->instr[i]))
-            return BAD("instruction %zu is none (%d)", i, op);
-        if (plan_of_slot(&p->instr[i])) TRY(check_of_slot(p, seen, i));
+        int op = p->instr[i].op, of_slot = plan_of_slot(&p->instr[i]);
+        NEED_OF("instruction", i, op == PLAN_LIN || op == PLAN_GATE || of_slot);
+        if (of_slot) TRY(check_of_slot(p, seen, i));
         TRY(check_terms(p, seen, i));
         TRY(check_out(p, seen, i));
     }
@@ -405,39 +356,34 @@ static int check_instrs(const Plan *p, Seen *seen)
 
 static int check_all_used(const Plan *p, const Seen *seen)
 {
-    for (size_t r = 0; r < p->registers; r++)
-        if (!seen->written[r]) return BAD("r%zu is never written", r);
-    for (size_t s = 0; s < p->slots; s++)
-        if (p->slot[s].kind != SLOT_NORM && !(seen->slot[s] & SEEN_EVAL))
-            return BAD("slot %zu is never evaluated", s);
-    for (size_t s = 0; s < p->slots; s++)
-        if ((p->post || p->slot[s].kind == SLOT_NORM) && !(seen->slot[s] & SEEN_NORM))
-            return BAD("slot %zu is never normed", s);
-    for (size_t g = 0; g < p->gates; g++)
-        if (seen->gate[g] != 2) return BAD("gate '%s' is never used", p->gate[g].name);
-    if (!inside(p->output, p->registers)) return BAD("output r%d is none", p->output);
+    for (size_t r = 0; r < p->registers; r++) NEED_OF("register", r, seen->written[r]);
+    for (size_t s = 0; s < p->slots; s++) {
+        int norm = p->slot[s].kind == SLOT_NORM;
+        NEED_OF("slot", s, norm || seen->slot[s] & SEEN_EVAL);
+        NEED_OF("slot", s, !(p->post || norm) || seen->slot[s] & SEEN_NORM);
+    }
+    for (size_t g = 0; g < p->gates; g++) NEED_OF("gate", g, seen->gate[g] == 2);
     return 0;
 }
 
 static int check_output(const Plan *p)
 {
-    if (p->reg[p->output].side != SIDE_TARGET || p->reg[p->output].keys)
-        return BAD("output r%d is no state of the target", p->output);
-    for (size_t i = 0; p->post && i < p->instrs; i++)
-        if (p->instr[i].op == PLAN_NORM && p->instr[i].out == p->output) return 0;
-    return p->post ? BAD("output r%d is no norm's", p->output) : 0;
+    int r = p->output, normed = !p->post;
+    for (size_t i = 0; i < p->instrs; i++)
+        normed |= p->instr[i].op == PLAN_NORM && p->instr[i].out == r;
+    NEED_OF("output", r, normed && inside(r, p->registers));
+    NEED_OF("output", r, p->reg[r].side == SIDE_TARGET && !p->reg[r].keys);
+    return 0;
 }
 
 int plan_check(const Plan *p)
 {
-    if (p->sides < 1 || p->sides > SIDES) return BAD("%d sides", p->sides);
-    if (p->layers[SIDE_TARGET] == 0 || p->registers < (size_t)p->sides ||
-        (p->sides == 2) != (p->layers[SIDE_SOURCE] > 0))
-        return BAD("no layers or no registers");
-    if (p->bidirectional && p->sides == 2) return BAD("a decoder that sees later tokens");
+    NEED_OF("sides", p->sides, p->sides >= 1 && p->sides <= SIDES);
+    NEED_OF("sides", p->sides, p->layers[SIDE_TARGET] > 0 && p->registers >= (size_t)p->sides);
+    NEED_OF("sides", p->sides, (p->sides == 2) == (p->layers[SIDE_SOURCE] > 0));
+    NEED_OF("sides", p->sides, !p->bidirectional || p->sides == 1);
     for (int side = 0; side < p->sides; side++)
-        if (p->reg[side].side != side || p->reg[side].keys)
-            return BAD("r%d is no embedding of side %d", side, side);
+        NEED_OF("register", side, p->reg[side].side == side && !p->reg[side].keys);
     TRY(check_slots(p));
     TRY(check_learned(p));
     char *flags = memory_new(p->registers + p->slots + p->gates, 1);

@@ -57,8 +57,7 @@ static int list_tensors(const Model *m, int buffers, Listing *l)
 
 static int check_buffers(const Model *m, int buffers)
 {
-    for (int i = 0; i < buffers; i++)
-        if (!buffer(m, i)) return error_set(ERR_MISUSE, "the model is not built for training");
+    for (int i = 0; i < buffers; i++) NEED(buffer(m, i) != NULL);
     return 0;
 }
 

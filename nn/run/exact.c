@@ -44,7 +44,7 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 
 static int classes(Model *m, const Batch *x, double *z, double *mean)
 {
-    if (!m->config.classes) return error_set(ERR_MISUSE, "a model without classes");
+    NEED(m->config.classes > 0);
     TRY(model_forward(m, x, 0, 0, NULL, mean));
     m->backend->get(z, m->heads.z, x->S * m->config.classes);
     return m->backend->wait();
@@ -70,7 +70,7 @@ static size_t count_right(const Batch *x, size_t C, const double *z)
 int model_right(Model *m, const Batch *x, double *mean, size_t *right)
 {
     size_t C = m->config.classes;
-    if (!x->asked.label) return error_set(ERR_MISUSE, "a batch without labels");
+    NEED(x->asked.label != NULL);
     double *z = memory_new(x->S * C, sizeof *z);
     int code = z ? classes(m, x, z, mean) : ERR_MEMORY;
     if (code == 0) *right = count_right(x, C, z);

@@ -8,25 +8,22 @@
 static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
 {
     size_t begins[2] = {0, N}, source[2] = {0, M};
-    if (N < 1 || N > m->config.max_tokens)
-        return error_set(ERR_MISUSE, "%zu rows in a model for %zu", N, m->config.max_tokens);
+    NEED(N >= 1 && N <= m->config.max_tokens);
     m->backend->send(m->batch.begins, begins, sizeof begins);
     *p = (Pass){.m = m, .N = N, .S = 1};
     if (m->plan->sides == 1) return 0;
-    if (M < 1 || M > m->config.max_source)
-        return error_set(ERR_MISUSE, "%zu source rows in a model for %zu", M, m->config.max_source);
+    NEED(M >= 1 && M <= m->config.max_source);
     p->source.N = M;
     m->backend->send(m->batch.source_begins, source, sizeof source);
     return 0;
 }
 
-/* Returns the first instruction of a slot that has this op; NULL with words where there is none. */
+/* Returns the first instruction of a slot that has this op; NULL: there is none. */
 static const PlanInstr *find_instr(const Model *m, int slot, int op)
 {
     const Plan *p = m->plan;
     for (size_t i = 0; i < p->instrs; i++)
         if (p->instr[i].op == op && p->instr[i].slot == slot) return &p->instr[i];
-    error_set(ERR_MISUSE, "no slot %d of this kind", slot);
     return NULL;
 }
 
@@ -37,12 +34,11 @@ int model_sublayer(Model *m, int slot, size_t N, const double *x, size_t M, cons
     size_t D = m->config.width;
     int kind = slot >= 0 && (size_t)slot < m->plan->slots ? m->plan->slot[slot].kind : SLOT_KINDS;
     int cross = kind == SLOT_CROSS;
-    if ((memory != NULL) != cross)
-        return error_set(ERR_MISUSE, "slot %d reads %s", slot, cross ? "two texts" : "one text");
+    NEED((memory != NULL) == cross);
     TRY(begin_rows(m, N, cross ? M : N, &p));
     const PlanInstr *in = find_instr(m, slot, kind == SLOT_NORM ? PLAN_NORM : PLAN_EVAL);
     const PlanInstr *keys = cross ? find_instr(m, slot, PLAN_KEYS) : NULL;
-    if (!in || (cross && !keys)) return ERR_MISUSE;
+    NEED(in && (!cross || keys));
     if (cross) {
         m->backend->put(m->state[keys->term[0].x], memory, M * D);
         TRY(pass_op[PLAN_KEYS](&p, keys));

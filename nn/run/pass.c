@@ -317,33 +317,29 @@ static void final_norm_back(const Model *m, const Pass *p)
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
+/* Positions are rows of the sinusoids, where there are any. */
+static size_t positions(const Model *m, size_t most)
+{
+    return m->positions ? most : SIZE_MAX;
+}
+
 static int check_target(const Model *m, const Batch *x)
 {
-    int32_t V = (int32_t)m->config.vocab, T = (int32_t)m->config.max_length;
-    if (x->N < 1 || x->N > m->config.max_tokens || x->longest > m->config.max_length)
-        return error_set(ERR_MISUSE, "a batch of %zu tokens, longest %zu, in a model for %zu, %zu",
-                         x->N, x->longest, m->config.max_tokens, m->config.max_length);
-    int next = m->ends != &ends_heads; /* it has targets */
-    for (size_t i = 0; i < x->N; i++)
-        if (x->input[i] < 0 || x->input[i] >= V ||
-            (next && (x->target[i] < 0 || x->target[i] >= V)) || x->position[i] < 0 ||
-            (m->positions && x->position[i] >= T))
-            return error_set(ERR_MISUSE, "row %zu of a batch is outside the model", i);
+    const ModelConfig *c = &m->config;
+    NEED(x->N >= 1 && x->N <= c->max_tokens && x->longest <= c->max_length);
+    NEED(batch_below(x->N, x->input, c->vocab));
+    NEED(batch_below(x->N, x->position, positions(m, c->max_length)));
+    NEED(m->ends == &ends_heads || batch_below(x->N, x->target, c->vocab));
     return heads_batch(m, x);
 }
 
 static int check_source(const Model *m, const Batch *x)
 {
-    int32_t V = (int32_t)m->config.vocab, T = (int32_t)m->config.max_source_length;
-    if ((x->source.N > 0) != (m->plan->sides > 1) || x->source.N > m->config.max_source ||
-        x->source.longest > m->config.max_source_length)
-        return error_set(
-            ERR_MISUSE, "a batch of %zu source tokens, longest %zu, in a model for %zu, %zu",
-            x->source.N, x->source.longest, m->config.max_source, m->config.max_source_length);
-    for (size_t i = 0; i < x->source.N; i++)
-        if (x->source.input[i] < 0 || x->source.input[i] >= V || x->source.position[i] < 0 ||
-            (m->positions && x->source.position[i] >= T))
-            return error_set(ERR_MISUSE, "source row %zu of a batch is outside the model", i);
+    const ModelConfig *c = &m->config;
+    NEED((x->source.N > 0) == (m->plan->sides > 1) && x->source.N <= c->max_source);
+    NEED(x->source.longest <= c->max_source_length);
+    NEED(batch_below(x->source.N, x->source.input, c->vocab));
+    NEED(batch_below(x->source.N, x->source.position, positions(m, c->max_source_length)));
     return 0;
 }
 
@@ -430,7 +426,6 @@ static void loss(const Model *m, const Pass *p, int back)
 void pass_gradient(const Model *m, const Pass *p)
 {
     if (!p->more) m->backend->fill(m->grad, 0, m->size);
-    if (!p->more && !p->elsewhere) spans_gradient(m);
     if (p->N) {
         pass_forward(m, p);
         loss(m, p, 1);

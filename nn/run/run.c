@@ -100,9 +100,6 @@ static const struct {
     /* As many numbers as there are tails. */
     {", adaptive ", OF(model.cut), .when = OF(model.tails)},
     {" by ", OF(model.factor), .when = OF(model.tails)},
-    {", span ", OF(model.span), .when = OF(model.span)},
-    {", ramp ", OF(model.ramp), .when = OF(model.span)},
-    {", its loss ", OF(model.span_loss), .when = OF(model.span)},
     {", attention dropout ", OF(model.attention_dropout), .when = OF(model.dropout_apart)},
     {", activation dropout ", OF(model.activation_dropout), .when = OF(model.dropout_apart)},
     {", judged ", OF(judged), .when = OF(judged)},
@@ -111,7 +108,6 @@ static const struct {
     {", segments ", OF(model.segments), .when = OF(model.segments)},
     {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
     {", no final norm ", OF(model.no_final_norm), .when = OF(model.no_final_norm)},
-    {", word dropout ", OF(model.word_dropout), .when = OF(model.word_dropout)},
     {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
 };
 
@@ -315,7 +311,6 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     if (!r->log) return 0;
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", t.step, t.epoch, t.tokens,
             t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score);
-    TRY(json_row(r, &t, run_has_exact(r)));
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -476,6 +471,5 @@ int run_open(Run *r)
     }
     TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
     if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));
-    TRY(log_open(r));
-    return json_open(r);
+    return log_open(r);
 }

@@ -36,7 +36,7 @@ typedef struct {
     Progress p;
     Batches *train, *valid;
     void *best;            /* weights of the best epoch, where no directory keeps them */
-    FILE *log, *json;      /* log.csv; t->log */
+    FILE *log;             /* log.csv */
     char *file;            /* room for a file name in the run directory */
     char recipe[RUN_LINE]; /* a resumed run must agree in it */
     uint64_t steps;        /* steps of the whole run */
@@ -88,10 +88,6 @@ int run_save(Run *r);
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. valid_exact (NaN: not known) is
  * a column in the log of a run on pairs alone, valid_score in that of a run with a judge. */
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
-
-/* json_log.c. json_open opens t->log, where there is one, at the end of what the state knows; json_row writes a row. */
-int json_open(Run *r);
-int json_row(Run *r, const TrainReport *t, int exact); /* exact: the row has valid_exact */
 
 /* evaluate.c. Gets batch i, or this rank's share of it; first[side] rows of the batch come before the share. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);

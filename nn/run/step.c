@@ -26,7 +26,6 @@ static void update(const Model *m, const StepShape *s)
     if (s->decay == 0) adam(m, s, 0, m->size, 0);
     for (size_t i = 0; s->decay != 0 && i < m->stretches; i++)
         adam(m, s, m->stretch[i].offset, m->stretch[i].size, m->stretch[i].decays ? s->decay : 0);
-    spans_clamp(m);
 }
 
 static StepShape shape(const Pass *p, const AdamConfig *a, int role)
@@ -74,9 +73,8 @@ static int run_recorded(Model *m, Pass *p, const StepShape *s, Ranks *ranks)
 static int check_part(const Batch *x, const StepPart *part)
 {
     size_t asked = batch_asked(x);
-    if (part->part < part->parts && part->parts <= part->most && part->tokens >= asked) return 0;
-    return error_set(ERR_MISUSE, "part %zu of %zu (most %zu) with %zu of %zu tokens", part->part,
-                     part->parts, part->most, asked, part->tokens);
+    NEED(part->part < part->parts && part->parts <= part->most && part->tokens >= asked);
+    return 0;
 }
 
 /* Begins a part. A rank that has no rows, or cannot take them, still does what the others do, who would wait
@@ -86,7 +84,6 @@ static int begin(const Model *m, const Batch *x, const StepPart *part, Pass *p)
     int code = x->N || !part->ranks ? pass_begin(m, x, 1, p) : 0;
     if (code != 0 || x->N == 0) *p = (Pass){.m = m, .train = 1};
     p->more = part->part > 0;
-    p->elsewhere = part->ranks && part->ranks->rank > 0;
     p->tokens = part->tokens;
     p->first = part->first[SIDE_TARGET];
     p->source.first = part->first[SIDE_SOURCE];
@@ -98,7 +95,7 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
 {
     const Backend *b = m->backend;
     Pass p;
-    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
+    NEED(m->training);
     TRY(check_part(x, part));
     if (b->pack) b->pack(1);
     int code = begin(m, x, part, &p);
@@ -145,7 +142,7 @@ int model_gradient(Model *m, const Batch *x, uint64_t step, double *mean)
 {
     Pass p;
     Step s;
-    if (!m->training) return error_set(ERR_MISUSE, "the model was built without gradients");
+    NEED(m->training);
     TRY(pass_begin(m, x, 1, &p));
     pass_step(&p, step, 0);
     pass_gradient(m, &p);

@@ -48,9 +48,6 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .ldk = keys,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
                        .clip = relative ? c->clip : 0,
-                       .span = c->span ? data(m, m->slot[in->slot].span) : NULL,
-                       .longest_span = c->span,
-                       .ramp = c->ramp,
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
 }
 
@@ -76,9 +73,9 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     const SlotParams *o = &m->slot[in->slot];
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
     void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->dqkv, a.D);
-    m->backend->attention_back(
-        &a, w->out, w->lse, w->dcore, w->dqkv, dk, backend_at(m->backend, dk, a.D), cross,
-        a.relative ? grad(m, o->relative) : NULL, a.span ? grad(m, o->span) : NULL);
+    m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
+                               backend_at(m->backend, dk, a.D), cross,
+                               a.relative ? grad(m, o->relative) : NULL);
     m->backend->bias_drop_back(instr_rows(p, in), o->I, 1, &(LinTerm){.c = 1, .x = w->dqkv},
                                no_drop, w->din, grad(m, o->in_b));
 }

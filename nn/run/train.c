@@ -445,7 +445,6 @@ static int finish(Run *r, TrainResult *result)
 static void close_run(Run *r)
 {
     if (r->log) fclose(r->log);
-    if (r->json) fclose(r->json);
     if (r->best) model_backend(r->m)->release(r->best);
     batches_free(r->train);
     batches_free(r->valid);

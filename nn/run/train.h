@@ -15,8 +15,7 @@
  * 2016, section 7. (Others, such as fairseq's label_smoothed_cross_entropy now, give E / (V - 1) to each word but the
  * target; their E is ours times (V - 1) / V.) train 0 switches both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
-/* Runs forward and backward: model_grad is zeroed and filled with d (mean + term of spans) / d parameter. No reported
- * loss has that term (model_spans gives it). With masked words and labels the gradient is that of the sum of both means
+/* Runs forward and backward: model_grad is zeroed and filled with d mean / d parameter. With masked words and labels the gradient is that of the sum of both means
  * (heads.c), and *mean is that of the words. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
 /* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors of
@@ -69,7 +68,7 @@ int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
 /* weights.c. Writes the attention weights of every self-attention sublayer on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION), in the order of evaluation. Row i holds
  * a_i0 .. a_ii, sum 1, and zeros behind; in a bidirectional plan a_i0 .. a_i,N-1. They are those of kernels/backend.h,
- * with relative positions and spans. Tokens as model_embed. Allocates (N, 3 D) numbers. */
+ * with relative positions. Tokens as model_embed. Allocates (N, 3 D) numbers. */
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
 
 /* share.c. share_batch gives a rank of `size` ranks its share of a batch: consecutive whole sequences, cut where the
@@ -130,9 +129,7 @@ typedef struct {
     uint64_t eval_every;
     long patience; /* epochs without a better one after which the run ends; 0: never */
     uint64_t seed;
-    const char *out; /* run directory, which is there, or NULL: nothing is written */
-    /* NULL, or a file that has log.csv's rows as JSON lines (json_log.c); needs out */
-    const char *log;
+    const char *out;       /* run directory, which is there, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
     int resume;         /* continue from out/state.safetensors */
@@ -192,10 +189,6 @@ int train_length(const Corpus *c, const TrainConfig *config, uint64_t *steps);
 
 /* Reads the step after which a run's state, DIR/state.safetensors, was saved. ERR_INPUT where the file has none. */
 int train_saved_step(const char *file, uint64_t *step);
-
-/* Returns 0 where TrainConfig.log can be this file: it can be written, and it is a log already, is empty, or is missing
- * (then it is made). Else ERR_INPUT, naming it. */
-int train_log_check(const char *file);
 
 /* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
 

@@ -12,7 +12,6 @@
 typedef struct {
     double *qkv;      /* (N, 3 D) one evaluation */
     double *relative; /* (2 clip + 1, E) its slot's */
-    double *span;     /* (H) its slot's */
     double *next;     /* weights of the next evaluation, (H, N, N) */
 } Watch;
 
@@ -33,13 +32,6 @@ static void softmax(double *a, size_t n)
     for (size_t j = 0; j < n; j++) a[j] /= sum;
 }
 
-/* Returns log m at a distance under a head's span (spans.c). */
-static double log_mask(const ModelConfig *c, double u, size_t distance)
-{
-    double R = (double)c->ramp, z = (double)c->span * fmin(fmax(u, 0), 1);
-    return log(fmin(fmax((R + z - (double)distance) / R, 0), 1));
-}
-
 /* Computes w (N, N), the weights of head h of x->qkv. The key at distance j - i uses the relative row of that
  * distance (kernels/backend.h). */
 static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
@@ -56,7 +48,6 @@ static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, dou
             size_t row = clip + (ahead < clip ? ahead : clip) - (back < clip ? back : clip);
             const double *r = relative ? x->relative + row * E : NULL;
             w[i * N + j] = score(q, x->qkv + j * 3 * D + D + h * E, r, E);
-            if (m->config.span) w[i * N + j] += log_mask(&m->config, x->span[h], i - j);
         }
         softmax(w + i * N, seen);
     }
@@ -73,8 +64,6 @@ static void see(const Pass *p, size_t i, void *context)
     if (m->config.positions & POSITIONS_RELATIVE)
         b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
                (2 * m->config.clip + 1) * m->E);
-    if (m->config.span)
-        b->get(x->span, backend_at(b, m->data, m->slot[in->slot].span), m->config.heads);
     for (size_t h = 0; h < m->config.heads; h++, x->next += p->N * p->N)
         head_weights(m, x, p->N, h, x->next);
 }
@@ -84,9 +73,8 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
     Pass p;
     TRY(pass_tokens(m, N, token, &p));
     Watch x = {memory_new(N * 3, m->config.width * sizeof(double)),
-               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)),
-               memory_new(m->config.heads, sizeof(double)), weights};
-    int code = x.qkv && x.relative && x.span ? 0 : ERR_MEMORY;
+               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)), weights};
+    int code = x.qkv && x.relative ? 0 : ERR_MEMORY;
     if (code == 0) {
         p.see = see;
         p.context = &x;
@@ -95,6 +83,5 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
     }
     memory_free(x.qkv);
     memory_free(x.relative);
-    memory_free(x.span);
     return code;
 }

@@ -186,6 +186,14 @@ static inline size_t batch_asked(const Batch *x)
     return x->asked.masked ? x->asked.count : labelled ? x->S : 0;
 }
 
+/* Tells whether all of x (n) are from 0 to below `end`. */
+static inline int batch_below(size_t n, const int32_t *x, size_t end)
+{
+    size_t i = 0;
+    while (i < n && x[i] >= 0 && (size_t)x[i] < end) i++;
+    return i == n;
+}
+
 /* Batches of a text. Their order is a function of (seed, epoch) alone. Evaluation (epoch < 0) goes in order and
  * predicts every token exactly once.
  *   stream, training: the text, begun with one <eos>, cut in blocks of T tokens, the first cut drawn

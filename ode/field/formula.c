@@ -24,11 +24,15 @@ enum { DEPTH_LIMIT = 64 };
     (BIT(GET_OWN) | BIT(GET_NEXT) | BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME))
 #define BITS_START (BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_UNIFORM) | BIT(GET_NORMAL))
 static const unsigned allowed[RULES] = {
-    [RULE_F] = BITS_PAIR,       [RULE_G] = BITS_NEXT,
-    [RULE_C] = BITS_PAIR,       [RULE_INITIAL] = BITS_START,
-    [RULE_MEMORY] = BITS_START, [RULE_EXACT] = BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
+    [RULE_F] = BITS_PAIR,
+    [RULE_G] = BITS_NEXT,
+    [RULE_C] = BITS_PAIR,
+    [RULE_INITIAL] = BITS_START,
+    [RULE_MEMORY] = BITS_START,
+    [RULE_EXACT] = BIT(GET_INDEX_I) | BIT(GET_INDEX_C) | BIT(GET_TIME),
+    [RULE_ENERGY] = BIT(GET_OWN) | BIT(GET_NEXT) | BIT(GET_INDEX_I),
 };
-const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory", "exact"};
+const char *const formula_rules[RULES] = {"F", "G", "C", "initial", "memory", "exact", "energy"};
 
 static const struct {
     const char *name;
@@ -82,17 +86,31 @@ static int parse_number(Reader *p)
     return emit(p, GET_CONSTANT, 0, value);
 }
 
+/* Returns the coordinates of a particle, without its velocities. */
+static size_t positions(const Reader *p)
+{
+    return p->formulas->second ? p->formulas->second : p->d;
+}
+
 static int known_constant(const Reader *p, const char *word, double *value)
 {
     const struct {
         const char *name;
         double value;
-    } fixed[] = {{"pi", 3.14159265358979323846}, {"n", (double)p->n}, {"d", (double)p->d}};
+    } fixed[] = {{"pi", 3.14159265358979323846}, {"n", (double)p->n}, {"d", (double)positions(p)}};
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(word, fixed[k].name) == 0) return *value = fixed[k].value, 1;
     for (int k = 0; k < p->params; k++)
-        if (strcmp(word, p->param[k].name) == 0) return *value = p->param[k].value, 1;
+        if (!p->param[k].count && strcmp(word, p->param[k].name) == 0)
+            return *value = p->param[k].value, 1;
     return 0;
+}
+
+static const Param *find_vector(const Reader *p, const char *word)
+{
+    for (int k = 0; k < p->params; k++)
+        if (p->param[k].count && strcmp(word, p->param[k].name) == 0) return &p->param[k];
+    return NULL;
 }
 
 /* Returns the number of a component: 3 for y3; 0: there is none. */
@@ -121,7 +139,7 @@ int formula_reserved(const Reader *p, const char *word)
     double value;
     for (size_t f = 0; f < PROGRAM_FUNCTIONS; f++)
         if (strcmp(word, program_functions[f].name) == 0) return 1;
-    return find_leaf(word, &code, &k) || known_constant(p, word, &value);
+    return find_leaf(word, &code, &k) || known_constant(p, word, &value) || find_vector(p, word);
 }
 
 static int parse_call(Reader *p, const char *word, int *found)
@@ -150,6 +168,49 @@ static int parse_neighbour(Reader *p, double *by)
     return cursor_expect(c, "]");
 }
 
+/* Reads "[i]", "[j]", "[c]" or "[3]" behind a vector's name. */
+static int parse_vector(Reader *p, const Param *v)
+{
+    Cursor *c = &p->cursor;
+    char word[WORD_MAX];
+    size_t most = p->n;
+    long number;
+    int code = GET_CONSTANT, k;
+    TRY(cursor_expect(c, "["));
+    Cursor before = *c;
+    if (!cursor_word(c, word, sizeof word)) {
+        TRY(cursor_integer(c, 65536, &number));
+        if (number < 1 || number > v->count)
+            return cursor_error(&before, "'%s' has the numbers 1 to %d", v->name, v->count);
+        TRY(cursor_expect(c, "]"));
+        return emit(p, code, 0, p->formulas->vector[v->first + number - 1]);
+    }
+    if (find_leaf(word, &code, &k) && code == GET_INDEX_C) most = positions(p);
+    if (code == GET_INDEX_J && p->place == formula_rules[RULE_C]) most = p->memory;
+    if ((code != GET_INDEX_I && code != GET_INDEX_J && code != GET_INDEX_C) ||
+        !(p->allowed & BIT(code)))
+        return cursor_error(&before, "'%s[%s]' has no meaning in %s", v->name, word, p->place);
+    if (most != (size_t)v->count)
+        return cursor_error(&before, "'%s' has %d numbers, and '%s' goes to %zu", v->name, v->count,
+                            word, most);
+    TRY(cursor_expect(c, "]"));
+    return emit(p, GET_VECTOR, v->first, code);
+}
+
+/* Makes a coordinate that of the velocity where y' or z' stands. */
+static int parse_prime(Reader *p, int code, int *k)
+{
+    Cursor before = p->cursor;
+    if ((code != GET_OWN && code != GET_OTHER && code != GET_NEXT) || !cursor_take(&p->cursor, "'"))
+        return 0;
+    if (!p->formulas->second)
+        return cursor_error(&before,
+                            "a velocity y' is known where the system says y'' = ... first");
+    p->moved = 1;
+    *k = *k == THIS ? VELOCITY : *k + (int)p->formulas->second;
+    return 0;
+}
+
 static int parse_word(Reader *p, const char *word, const char *at)
 {
     double value;
@@ -157,6 +218,8 @@ static int parse_word(Reader *p, const char *word, const char *at)
     TRY(parse_call(p, word, &found));
     if (found) return 0;
     if (known_constant(p, word, &value)) return emit(p, GET_CONSTANT, 0, value);
+    const Param *vector = find_vector(p, word);
+    if (vector) return parse_vector(p, vector);
     int is_leaf = find_leaf(word, &code, &k);
     Cursor here = p->cursor;
     here.at = at;
@@ -172,8 +235,9 @@ static int parse_word(Reader *p, const char *word, const char *at)
     }
     if (!(p->allowed & BIT(code)))
         return cursor_error(&here, "'%s' has no meaning in %s", word, p->place);
-    if (k >= (int)p->d)
-        return cursor_error(&here, "'%s': a particle has %zu coordinates", word, p->d);
+    if (k >= (int)positions(p))
+        return cursor_error(&here, "'%s': a particle has %zu coordinates", word, positions(p));
+    TRY(parse_prime(p, code, &k));
     p->timed |= code == GET_TIME;
     return emit(p, code, k, by);
 }
@@ -258,14 +322,14 @@ static int parse(Reader *p, unsigned leaves_allowed, const char *place, Program 
 
 int formula_neighbours(Reader *p, Program *out)
 {
-    return parse(p, BITS_NEXT, "F of neighbours", out);
+    return parse(p, BITS_NEXT, p->formulas->second ? "y''" : "F of neighbours", out);
 }
 
 int formula_read(Reader *p, int which, Program *out)
 {
-    int timed = p->timed;
+    int timed = p->timed, moved = p->moved;
     TRY(parse(p, allowed[which], formula_rules[which], out));
-    if (which >= RULE_INITIAL) p->timed = timed; /* no field */
+    if (which >= RULE_INITIAL) p->timed = timed, p->moved = moved; /* no field */
     return 0;
 }
 

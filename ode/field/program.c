@@ -18,16 +18,28 @@ enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
 typedef struct {
     const Formulas *formulas;
     const double *y, *z;
-    size_t n, d, i, di, j, count, c;
+    size_t n, d, i, di, j, count, c; /* c: of y'' the position's */
     double t;
     uint64_t seed, stream;
 } Lanes;
+
+/* Returns the coordinates that distances have: velocities are none. */
+static size_t positions(const Lanes *l)
+{
+    return l->formulas->second ? l->formulas->second : l->d;
+}
+
+/* Returns the coordinate in hand of a rule: the accelerations of y'' are those of the positions. */
+static size_t coordinate(const Formulas *f, int which, size_t c)
+{
+    return which == RULE_F && f->second && c >= f->second ? c - f->second : c;
+}
 
 static double distance2(const Lanes *l, size_t m)
 {
     const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
     double sum = 0;
-    for (size_t k = 0; k < l->d; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
+    for (size_t k = 0; k < positions(l); k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
     return sum;
 }
 
@@ -35,7 +47,7 @@ static double product(const Lanes *l, size_t m)
 {
     const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
     double sum = 0;
-    for (size_t k = 0; k < l->d; k++) sum += a[k] * b[k];
+    for (size_t k = 0; k < positions(l); k++) sum += a[k] * b[k];
     return sum;
 }
 
@@ -48,7 +60,10 @@ static double neighbour(const Lanes *l, size_t i, long by, size_t k)
 
 static double leaf(const Lanes *l, const Op *op, size_t m)
 {
-    size_t k = op->k == THIS ? l->c : (size_t)op->k, i = l->i + m * l->di;
+    size_t k = op->k == THIS       ? l->c
+               : op->k == VELOCITY ? l->c + l->formulas->second
+                                   : (size_t)op->k;
+    size_t i = l->i + m * l->di;
     switch (op->code) {
     case GET_OWN: return l->y[i * l->d + k];
     case GET_OTHER: return l->z[(l->j + m) * l->d + k];
@@ -62,6 +77,9 @@ static double leaf(const Lanes *l, const Op *op, size_t m)
     case GET_DOT: return product(l, m);
     case GET_UNIFORM: return random_uniform(l->seed, l->stream, i * l->d + l->c);
     case GET_NORMAL: return random_normal(l->seed, l->stream + 1, i * l->d + l->c);
+    case GET_VECTOR:
+        i = op->value == GET_INDEX_I ? i : op->value == GET_INDEX_J ? l->j + m : l->c;
+        return l->formulas->vector[(size_t)op->k + i];
     default: return op->value;
     }
 }
@@ -239,7 +257,13 @@ static void interact(const System *s, int which, double t, const double *y, size
     for (size_t c = 0; c < d; c++) {
         const Rule *r = &formulas->rule[which][c];
         if (r->kind == OTHERS_NEXT) continue;
-        Lanes l = {.formulas = formulas, .y = y, .z = z, .d = d, .i = i, .c = c, .t = t};
+        Lanes l = {.formulas = formulas,
+                   .y = y,
+                   .z = z,
+                   .d = d,
+                   .i = i,
+                   .c = coordinate(formulas, which, c),
+                   .t = t};
         dy[i * d + c] = !r->line                    ? 0
                         : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
                                                     : add_others(&l, r, n);
@@ -276,7 +300,7 @@ static void each(const System *s, int which, size_t n, double t, const double *y
                        .d = s->d,
                        .i = i,
                        .di = 1,
-                       .c = c,
+                       .c = coordinate(formulas, which, c),
                        .t = t,
                        .seed = seed,
                        .stream = which == RULE_MEMORY ? STREAM_MEMORY : STREAM_INITIAL,
@@ -322,4 +346,37 @@ void program_memory(const System *s, uint64_t seed, double *out)
 void program_exact(const System *s, double t, double *y)
 {
     each(s, RULE_EXACT, s->n, t, y, 0, y);
+}
+
+double program_energy(const System *s, const double *y)
+{
+    const Formulas *formulas = s->context;
+    double v[PROGRAM_LANES], sum = 0;
+    for (size_t i = 0; i < s->n; i += PROGRAM_LANES) {
+        Lanes l = {.formulas = formulas, .y = y, .n = s->n, .d = s->d, .i = i, .di = 1};
+        l.count = at_most(PROGRAM_LANES, s->n - i);
+        run_program(&l, &formulas->rule[RULE_ENERGY][0].value, v);
+        for (size_t m = 0; m < l.count; m++) sum += v[m];
+    }
+    return sum;
+}
+
+/* Adds h times a field that does not change along its own flow. */
+static void shift(const System *s, int op, double t, double h, double *y)
+{
+    double *dy = s->param;
+    s->field[op](s, 1, t, y, dy);
+    for (size_t k = 0; k < s->n * s->d; k++) y[k] += h * dy[k];
+}
+
+void program_kick(const System *s, int set, double t, double h, double *y)
+{
+    (void)set;
+    shift(s, OP_F, t, h, y);
+}
+
+void program_coast(const System *s, int set, double t, double h, double *y)
+{
+    (void)set;
+    shift(s, OP_G, t, h, y);
 }

@@ -12,7 +12,7 @@
 #include "ode/field/field.h"
 
 enum { SYSTEM_D_MAX = 32, PROGRAM_OPS = 8192, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
-enum { PARAMS_MAX = 64, WORD_MAX = 64 };
+enum { PARAMS_MAX = 64, WORD_MAX = 64, VECTORS_MAX = 1024 };
 
 /* Operations that push a value; then those that take two operands; then those that take one. */
 enum {
@@ -29,6 +29,7 @@ enum {
     GET_DOT,
     GET_UNIFORM,
     GET_NORMAL,
+    GET_VECTOR, /* k: the vector's first number; value: GET_INDEX_I, _J or _C */
     DO_ADD,
     DO_SUB,
     DO_MUL,
@@ -38,7 +39,7 @@ enum {
     DO_NEG,
     DO_CALL
 };
-enum { THIS = -1 }; /* component of a bare y or z: the one in hand */
+enum { THIS = -1, VELOCITY = -2 }; /* component of a bare y or z: the one in hand; of y' */
 
 typedef struct {
     int code, k; /* k: component, function, or exponent of DO_POWI */
@@ -59,7 +60,16 @@ typedef struct {
 } Rule;
 
 /* Those of fields have the numbers of their colours. */
-enum { RULE_F = OP_F, RULE_G = OP_G, RULE_C = OP_C, RULE_INITIAL, RULE_MEMORY, RULE_EXACT, RULES };
+enum {
+    RULE_F = OP_F,
+    RULE_G = OP_G,
+    RULE_C = OP_C,
+    RULE_INITIAL,
+    RULE_MEMORY,
+    RULE_EXACT,
+    RULE_ENERGY,
+    RULES
+};
 
 /* System.context of a system read from a file. */
 typedef struct {
@@ -67,8 +77,13 @@ typedef struct {
     int ops;
     Op op[PROGRAM_OPS];
     Rule rule[RULES][SYSTEM_D_MAX];
-    int ring;      /* 1: particle 1 follows the last */
-    double ends;   /* else: the value of neighbours that there are not */
+    /* Of y'' = ...: coordinates that are positions; as many velocities follow. F is the accelerations, G the velocities.
+     * 0: a system of first order. */
+    size_t second;
+    int vectors;
+    double vector[VECTORS_MAX]; /* the numbers of all vectors */
+    int ring;                   /* 1: particle 1 follows the last */
+    double ends;                /* else: the value of neighbours that there are not */
     size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
 } Formulas;
 
@@ -96,15 +111,28 @@ void program_memory(const System *s, uint64_t seed, double *out);
 /* This is System.solution by RULE_EXACT. */
 void program_exact(const System *s, double t, double *y);
 
+/* This is System.energy: the sum of RULE_ENERGY over the particles. */
+double program_energy(const System *s, const double *y);
+/* These are System.flow of y'' = f(y): the kick, velocities by h f, and the drift, positions by h times the velocities. */
+void program_kick(const System *s, int set, double t, double h, double *y);
+void program_coast(const System *s, int set, double t, double h, double *y);
+
 /* Returns 1 where the rule of F, G or C is A y + b in all of its d components, and free of time. It judges by the
  * operations, so 0 may be wrong and 1 never is. */
 int program_linear(const Formulas *f, int which, size_t d);
+
+/* ---- system_start.c -------------------------------------------------------------------------------- */
+
+/* Fills in the initial state and the memory. ERR_INPUT where a value there is not finite, RULE_EXACT does not solve
+ * y' = F + G or begins elsewhere, or RULE_ENERGY changes. `file` begins the messages. */
+int program_start(System *s, const char *file, uint64_t seed);
 
 /* ---- formula.c ------------------------------------------------------------------------------------ */
 
 typedef struct {
     char name[WORD_MAX];
     double value;
+    int first, count; /* of a vector: its numbers in Formulas.vector; count 0: a number */
 } Param;
 
 /* A system file being read. */
@@ -115,6 +143,7 @@ typedef struct {
     size_t memory;
     double t_end, h0;
     int begun, timed; /* an expression was read; t stands in a field */
+    int moved;        /* a velocity stands in y'' */
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */
@@ -123,7 +152,8 @@ typedef struct {
     int depth, stack;
 } Reader;
 
-extern const char *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory", "exact" */
+extern const char
+    *const formula_rules[RULES]; /* "F", "G", "C", "initial", "memory", "exact", "energy" */
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);

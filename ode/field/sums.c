@@ -50,7 +50,6 @@ int sums_new(const Table *t, const int *joined, Sums *p)
         TRY(sum_compile(&t->point[i].row, joined, &p->point[i]));
         for (int op = 0; op < t->colours; op++)
             p->point[i].node[op] = table_node(t, &t->point[i], op);
-        p->point[i].scale = table_double(t->point[i].scale);
     }
     TRY(sum_compile(&t->error, joined, &p->error));
     return sum_compile(&t->update, joined, &p->update);

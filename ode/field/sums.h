@@ -17,7 +17,6 @@ typedef struct {
     SumPart *part;
     double node[COLOURS];
     int plain;
-    double scale; /* scale of an exponential stage */
 } Sum;
 
 /* The sums of a table. */

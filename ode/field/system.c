@@ -235,7 +235,7 @@ int system_takes(const System *s, const Table *t)
                          t->name, s->name);
     if (t->linear & ~s->linear_ops) return not_linear(s, t);
     for (size_t i = 0; s->timed && i < t->points; i++)
-        if (t->point[i].ops & ~s->linear_ops)
+        if (t->point[i].phi != PHI_SOLVE && t->point[i].ops & ~s->linear_ops)
             return error_set(ERR_INPUT,
                              "scheme %s takes the derivative of a field by y and not by time, on "
                              "which a part of system %s depends; give a system without time",
@@ -297,7 +297,7 @@ Weighted system_weigh(const System *s, const Table *t)
     Weighted w = {.system = *s, .base = s, .same = s->decoder == (t->colours > 2)};
     for (int op = 0; op < t->colours; op++) {
         w.weight[op] = table_double(t->weight[op]);
-        w.same = w.same && w.weight[op] == 1;
+        w.same = w.same && fabs(w.weight[op] - 1) <= 0x1p-50; /* decimals are rounded */
         w.system.flow[op] = NULL;
     }
     w.system.decoder = t->colours > 2;

@@ -21,6 +21,12 @@
  *     F  = k*(y[i+1] - 2*y + y[i-1])    neighbours on a grid, in G too; beyond its ends they are 0, or x by a line `ends x`;
  *                      a line `ring` joins the ends
  *
+ *     y'' = -y                     second order, before F, G and initial: the state is positions y and as many velocities y',
+ *                      F the kick y'' and G the drift y'. y1'' = ... is one coordinate's; sum, mean and neighbours are as in F.
+ *                      `initial` has the positions, or positions and velocities; without y' and t both flows are closed
+ *     energy = y'^2/2 + y^2/2      an invariant, summed over the particles, for `order --invariant`
+ *     param m = 1, 2, 3            a vector: m[i], m[j] of a particle, m[c] of a coordinate, m[2]
+ *
  * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
  * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
  * memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c: numbers of the
@@ -125,19 +131,42 @@ static int check_options(const Reader *p)
     char list[512] = "";
     for (int i = 0; i < p->params; i++) {
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, " %s", p->param[i].name);
+        if (!p->param[i].count) snprintf(list + used, sizeof list - used, " %s", p->param[i].name);
     }
     for (const char *at = p->options; at && *at; at += strcspn(at, ":")) {
         size_t n = strcspn(++at, "=:");
         int i = 0;
-        while (i < p->params &&
-               (strlen(p->param[i].name) != n || strncmp(p->param[i].name, at, n) != 0))
+        while (i < p->params && (p->param[i].count || strlen(p->param[i].name) != n ||
+                                 strncmp(p->param[i].name, at, n) != 0))
             i++;
         if (i == p->params || at[n] != '=')
             return error_set(
                 ERR_INPUT, "system %s: expected NAME=NUMBER behind a colon, NAME of%s; not '%.*s'",
                 p->cursor.file, *list ? list : " none", (int)strcspn(at, ":"), at);
     }
+    return 0;
+}
+
+/* Keeps the value in hand as a vector's next number. */
+static int keep_number(Reader *p, Param *a)
+{
+    Formulas *f = p->formulas;
+    if (f->vectors == VECTORS_MAX)
+        return cursor_error(&p->cursor, "expected at most %d numbers in vectors", VECTORS_MAX);
+    f->vector[f->vectors++] = a->value;
+    a->count++;
+    return 0;
+}
+
+/* Reads the numbers behind the first of `param m = 1, 2, 3`. */
+static int read_vector(Reader *p, Param *a)
+{
+    a->first = p->formulas->vectors;
+    TRY(keep_number(p, a));
+    do {
+        TRY(formula_constant(p, "a vector", &a->value));
+        TRY(keep_number(p, a));
+    } while (cursor_take(&p->cursor, ","));
     return 0;
 }
 
@@ -153,7 +182,7 @@ static int read_param(Reader *p)
     TRY(cursor_expect(&p->cursor, "="));
     TRY(formula_constant(p, "a parameter", &a->value));
     p->params++;
-    return take_option(p, a);
+    return cursor_take(&p->cursor, ",") ? read_vector(p, a) : take_option(p, a);
 }
 
 static int read_interaction(Reader *p, Rule *r, int which)
@@ -166,7 +195,8 @@ static int read_interaction(Reader *p, Rule *r, int which)
         if (strcmp(word, kinds[k]) == 0) r->kind = k;
     if (r->kind == OTHERS_NONE) {
         r->kind = OTHERS_NEXT;
-        if (which == RULE_F && memchr(before.at, '[', (size_t)(before.end - before.at))) {
+        if (p->formulas->second ||
+            (which == RULE_F && memchr(before.at, '[', (size_t)(before.end - before.at)))) {
             p->cursor = before;
             return formula_neighbours(p, &r->value);
         }
@@ -197,30 +227,75 @@ static int read_list(Reader *p, int which)
         TRY(formula_read(p, which, &next.value));
         if (values < p->d) rule[values] = next;
     }
-    if (values == 1 || values == p->d) return 0;
+    int at_rest = which == RULE_INITIAL && values == p->formulas->second;
+    if (values == 1 || values == p->d || at_rest) return 0;
     return cursor_error(&p->cursor,
                         "expected 1 value of %s, or %zu, one a coordinate; there are %zu",
                         formula_rules[which], p->d, values);
 }
 
-/* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one. */
+/* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one; y'' is the F of the velocities, and one value
+ * of `initial` is that of positions. */
 static int read_rules(Reader *p, int which, const char *number)
 {
     Rule rule = {.line = p->cursor.line};
-    size_t first = 0, end = p->d;
+    size_t second = p->formulas->second, first = which == RULE_F ? second : 0, end = p->d;
+    if (second && which == RULE_INITIAL) end = second;
+    if (which == RULE_ENERGY) end = 1;
     if (*number) {
-        first = strtoul(number, NULL, 10) - 1; /* 0 wraps */
+        size_t k = strtoul(number, NULL, 10), most = which == RULE_ENERGY ? 0 : p->d - first;
+        if (k < 1 || k > most)
+            return most ? cursor_error(&p->cursor, "expected a coordinate of 1 to %zu", most)
+                        : cursor_error(&p->cursor, "expected 'energy = ...'");
+        first += k - 1;
         end = first + 1;
-        if (first >= p->d)
-            return cursor_error(&p->cursor, "expected a coordinate of 1 to %zu", p->d);
     }
     for (size_t c = first; c < end; c++)
         if (p->formulas->rule[which][c].line)
-            return cursor_error(&p->cursor, "coordinate %zu has its rule in line %zu", c + 1,
+            return cursor_error(&p->cursor, "coordinate %zu has its rule in line %zu",
+                                c + 1 - (which == RULE_F ? second : 0),
                                 p->formulas->rule[which][c].line);
     TRY(read_rule(p, which, &rule));
     for (size_t c = first; c < end; c++) p->formulas->rule[which][c] = rule;
     return (which == RULE_INITIAL || which == RULE_EXACT) && !*number ? read_list(p, which) : 0;
+}
+
+static int has_rule(const Formulas *m, int which, size_t d)
+{
+    for (size_t c = 0; c < d; c++)
+        if (m->rule[which][c].line) return 1;
+    return 0;
+}
+
+/* Makes the state positions and velocities, of which G is the drift. */
+static int begin_second(Reader *p)
+{
+    Formulas *f = p->formulas;
+    for (int k = 0; k < RULES; k++)
+        if (has_rule(f, k, p->d))
+            return cursor_error(&p->cursor, "expected y'' before F, G, C, initial and exact");
+    if (2 * p->d > SYSTEM_D_MAX)
+        return cursor_error(&p->cursor, "expected d of at most %d beside y''", SYSTEM_D_MAX / 2);
+    f->second = p->d;
+    p->d *= 2;
+    Rule drift = {.value = {f->ops, 1}, .line = p->cursor.line};
+    f->op[f->ops++] = (Op){.code = GET_OWN, .k = VELOCITY}; /* there is room: it is the first */
+    for (size_t c = 0; c < f->second; c++) f->rule[RULE_G][c] = drift;
+    return 0;
+}
+
+/* Reads `y'' = ...` or `y1'' = ...`, where the word of n bytes at the cursor is its y; *known = 0: it is not. */
+static int read_second(Reader *p, const char *word, size_t n, int *known)
+{
+    Cursor behind = p->cursor;
+    behind.at += n;
+    *known = *word == 'y' && strspn(word + 1, "0123456789") == n - 1 && n <= 5 &&
+             cursor_take(&behind, "'") && cursor_take(&behind, "'");
+    if (!*known) return 0;
+    if (!p->formulas->second) TRY(begin_second(p));
+    p->cursor = behind;
+    TRY(read_rules(p, RULE_F, word + 1));
+    return cursor_end(&p->cursor, "an operator or the end of the line");
 }
 
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
@@ -285,17 +360,22 @@ static int read_statement(Reader *p)
         if (known) return cursor_end(c, "the end of the line");
         *c = before;
     }
-    for (int k = 0; k < RULES; k++) {
+    int second;
+    TRY(read_second(p, word, n, &second));
+    for (int k = 0; k < RULES && !second; k++) {
         size_t length = strlen(formula_rules[k]);
         if (strncmp(word, formula_rules[k], length) != 0) continue;
         if (strspn(word + length, "0123456789") != n - length || n - length > 4) continue;
+        if (p->formulas->second && k <= RULE_MEMORY && k != RULE_INITIAL)
+            return cursor_error(c, "%s has no meaning beside y''", formula_rules[k]);
         c->at += n;
         TRY(read_rules(p, k, word + length));
         return cursor_end(c, "an operator or the end of the line");
     }
+    if (second) return 0;
     return cursor_error(
         c,
-        "expected system, title, source, n, d, param, F, G, C, memory, initial, exact, ring, ends, t-end or h0");
+        "expected system, title, source, n, d, param, F, G, C, y'', memory, initial, exact, energy, ring, ends, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -316,13 +396,6 @@ static int read_lines(Reader *p, const char *text, size_t bytes)
         TRY(read_statement(p));
         at = stop + 1;
     }
-    return 0;
-}
-
-static int has_rule(const Formulas *m, int which, size_t d)
-{
-    for (size_t c = 0; c < d; c++)
-        if (m->rule[which][c].line) return 1;
     return 0;
 }
 
@@ -350,78 +423,10 @@ static int check(const Reader *p)
     return 0;
 }
 
-static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
-{
-    const Formulas *m = s->context;
-    for (size_t k = 0; k < n * s->d; k++)
-        if (!isfinite(x[k]))
-            return error_set(
-                ERR_INPUT, "%s:%zu: %s of particle %zu, coordinate %zu is not finite%s", file,
-                m->rule[which][k % s->d].line, formula_rules[which], k / s->d + 1, k % s->d + 1,
-                which == RULE_INITIAL || which == RULE_MEMORY ? "" : " at the initial state");
-    return 0;
-}
-
-/* Sets the error for a solution that is not one. */
-static int not_exact(const System *s, const char *file, size_t k, double t, const char *what,
-                     double is, double expected)
-{
-    const Formulas *m = s->context;
-    return error_set(ERR_INPUT,
-                     "%s:%zu: exact%s is %g at t = %g, and %s %g (particle %zu, "
-                     "coordinate %zu)",
-                     file, m->rule[RULE_EXACT][k % s->d].line, t > 0 ? "'" : "", is, t, what,
-                     expected, k / s->d + 1, k % s->d + 1);
-}
-
-/* Checks that the solution begins at the initial state and has the derivative F + G: by a central difference of relative
- * error 1e-7, a third of the way to t-end. */
-static int check_exact(const System *s, const char *file)
-{
-    size_t N = s->n * s->d;
-    double t = s->t_end / 3, e = 1e-5 * s->t_end;
-    double *y = memory_new(5, N * sizeof *y);
-    if (!y) return ERR_MEMORY;
-    double *before = y + N, *behind = y + 2 * N, *F = y + 3 * N, *G = y + 4 * N;
-    int code = 0;
-    s->solution(s, 0, y);
-    for (size_t k = 0; k < N && code == 0; k++)
-        if (!(fabs(y[k] - s->initial[k]) <= 1e-12 * (1 + fabs(y[k]))))
-            code = not_exact(s, file, k, 0, "initial is", y[k], s->initial[k]);
-    s->solution(s, t, y);
-    s->solution(s, t - e, before);
-    s->solution(s, t + e, behind);
-    s->field[OP_F](s, 1, t, y, F);
-    s->field[OP_G](s, 1, t, y, G);
-    for (size_t k = 0; k < N && code == 0; k++) {
-        double slope = (behind[k] - before[k]) / (2 * e), field = F[k] + G[k];
-        if (!(fabs(slope - field) <= 1e-4 * (1 + fabs(field))))
-            code = not_exact(s, file, k, t, "F + G is", slope, field);
-    }
-    memory_free(y);
-    return code;
-}
-
-static int start(System *s, const char *file, uint64_t seed)
-{
-    const Formulas *m = s->context;
-    double *dy = s->param, *memory = s->param + s->n * s->d;
-    program_initial(s, seed, s->initial);
-    TRY(check_finite(s, file, RULE_INITIAL, s->n, s->initial));
-    if (s->solution) TRY(check_exact(s, file));
-    program_memory(s, seed, memory);
-    TRY(check_finite(s, file, RULE_MEMORY, m->memory, memory));
-    for (int op = 0; op < COLOURS; op++) {
-        if (!s->field[op]) continue;
-        s->field[op](s, 1, 0, s->initial, dy);
-        TRY(check_finite(s, file, op, s->n, dy));
-    }
-    return 0;
-}
-
 static int build(Reader *p, uint64_t seed, System **out)
 {
     System *s = memory_new(1, sizeof *s);
+    int flows = p->formulas->second > 0 && !p->timed;
     if (!s) return ERR_MEMORY;
     *s = (System){.name = p->formulas->name,
                   .title = p->formulas->title,
@@ -429,7 +434,9 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .n = p->n,
                   .d = p->d,
                   .field = {program_interact, program_drift, p->memory ? program_remember : NULL},
+                  .flow = {flows && !p->moved ? program_kick : NULL, flows ? program_coast : NULL},
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
+                  .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .timed = p->timed};
@@ -449,7 +456,7 @@ static int build(Reader *p, uint64_t seed, System **out)
         }
     s->context = p->formulas;
     p->formulas = NULL;
-    int code = start(s, p->cursor.file, seed);
+    int code = program_start(s, p->cursor.file, seed);
     if (code != 0)
         system_free(s);
     else

@@ -84,7 +84,7 @@ static double root_slope(const Table *t)
 static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)
 {
     *m = (Terms){.order = f->max, .root = root_slope(t)};
-    TRY(differ_new(&m->d, s, f, table_over(t, OP_H)));
+    TRY(differ_new(&m->d, s, f, table_one_field(t)));
     if (!(m->defect = memory_new(f->count, sizeof(double)))) return ERR_MEMORY;
     for (int op = 0; op < t->colours; op++) {
         m->part[op] = table_double(t->weight[op]);
@@ -326,9 +326,10 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     int timed = s->timed && table_written(t);
     *f = NULL;
     *m = (Terms){0};
-    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
-    if (order >= forest_timed_most(t->colours, timed)) return 0;
-    TRY(forest_timed(order + 1, t->colours, timed, f));
+    if (order < 0 || order >= ORDER_MAX || !(t_end > 0) || table_w(t)) return 0;
+    int colours = table_tree_colours(t);
+    if (order >= forest_timed_most(colours, timed)) return 0;
+    TRY(forest_timed(order + 1, colours, timed, f));
     int code = terms_new(m, t, s, *f);
     if (code == 0) return 0;
     close_terms(m, *f);

@@ -32,9 +32,10 @@ static int check_substep(const Table *t, const Table *first)
                          t->name);
     if (table_phi(t))
         return error_set(ERR_INPUT,
-                         "'%s' is exponential: its phi functions are taken at the beginning of a "
-                         "step, so it does not compose",
-                         t->name);
+                         "'%s' is %s are taken at the beginning of a step, so it does not compose",
+                         t->name,
+                         table_exponential(t) ? "exponential: its phi functions"
+                                              : "a Rosenbrock method: its matrices");
     if (t->symbols)
         return error_set(
             ERR_INPUT, "'%s' has learned names: give a text with numbers in their place", t->name);

@@ -31,10 +31,9 @@ static int check(const Table *t, int op, const char *name)
 {
     int from = only_operator(t);
     if (table_phi(t))
-        return error_set(ERR_INPUT,
-                         "'%s': an exponential scheme has no form over other operators; write its "
-                         "text with them",
-                         name);
+        return error_set(
+            ERR_INPUT, "'%s': %s has no form over other operators; write its text with them", name,
+            table_exponential(t) ? "an exponential scheme" : "a Rosenbrock method");
     if (op == OP_A && t->colours == 2) return 0;
     if (op == OP_A)
         return error_set(ERR_INPUT, "'%s': '%s' is a decoder's scheme already", name, t->name);

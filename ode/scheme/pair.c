@@ -111,12 +111,11 @@ Table *table_estimate(const Table *t)
 
 double table_error_sum(const Table *t)
 {
-    double sum[COLOURS] = {0}, largest = 0;
-    const Row *r = &t->pair->error;
-    for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != TABLE_STATE)
-            sum[t->pair->eval[r->term[i].eval].op] += table_double(r->term[i].c);
-    for (int op = 0; op < COLOURS; op++)
-        if (fabs(sum[op]) > fabs(largest)) largest = sum[op];
+    double largest = 0;
+    RATIONAL(sum);
+    for (int op = 0; op < COLOURS; op++) {
+        table_row_time(t->pair, &t->pair->error, op, sum);
+        if (fabs(table_double(sum)) > fabs(largest)) largest = table_double(sum);
+    }
     return largest;
 }

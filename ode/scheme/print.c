@@ -140,22 +140,25 @@ static void print_operator(const Pen *pen, int op, int set)
     if (set != 1) fprintf(pen->f, "%d", set);
 }
 
-static void print_scaled(const Pen *pen, mpq_srcptr c, int op, int set, int marked)
+/* Prints the coefficient before an operator, if it is not 1. */
+static void print_factor(const Pen *pen, mpq_srcptr c, int marked)
 {
-    if (mpq_cmp_ui(c, 1, 1) != 0 || marked) {
-        if (mpq_sgn(c) < 0) fputc('-', pen->f);
-        if (marked) fprintf(pen->f, "1.0*");
-        print_number(pen, c);
-        fputc(' ', pen->f);
-    }
-    print_operator(pen, op, set);
+    if (mpq_cmp_ui(c, 1, 1) == 0 && !marked) return;
+    if (mpq_sgn(c) < 0) fputc('-', pen->f);
+    if (marked) fprintf(pen->f, "1.0*");
+    print_number(pen, c);
+    fputc(' ', pen->f);
 }
 
 static void print_head(const Pen *pen, const Stage *s, const Point *p)
 {
     if (p->phi) {
-        fprintf(pen->f, "phi%d(", p->phi - 1);
-        print_scaled(pen, p->scale, p->ops == 1 << s->op ? s->op : OP_H, s->set, 0);
+        fprintf(pen->f, p->phi == PHI_SOLVE ? "solve(" : "phi%d(", p->phi - 1);
+        print_factor(pen, p->scale, 0);
+        if (p->ops != point_fields(pen->t, p))
+            fputc('W', pen->f);
+        else
+            print_operator(pen, p->ops == 1 << s->op ? s->op : OP_H, s->set);
         fputc(')', pen->f);
     } else {
         print_operator(pen, s->op, s->set);
@@ -246,7 +249,8 @@ void print_flows(const Pen *pen)
         int both = pen->to == OP_A && s->op == OP_F;
         for (int k = 0; k <= both; k++) {
             fprintf(pen->f, "flow ");
-            print_scaled(pen, s->c, k ? OP_C : s->op, s->set, i == 0 && is_marked(pen));
+            print_factor(pen, s->c, i == 0 && is_marked(pen));
+            print_operator(pen, k ? OP_C : s->op, s->set);
             fputc('\n', pen->f);
         }
     }

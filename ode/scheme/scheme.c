@@ -8,6 +8,7 @@
  *   kN = OP[set](sum [@ number])      OP: F G H L, of a decoder C A too      y' = sum
  *                                     sum of y, y[-j], kM, kM[-j]; implicit where M >= N
  *   kN = phiJ([coefficient] OP[set])(sum)   phi_J(c h OP'(y)) of slopes of this step: OP: F G H C, J: 0 .. 4
+ *   kN = solve([coefficient] OP[set])(sum)  (1 - c h OP'(y))^-1 of slopes of this step: a Rosenbrock method's; W-method: W
  *   linear OP                         the scheme is for fields whose OP is linear
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
@@ -83,7 +84,8 @@ int scheme_named(const char *name)
 
 int scheme_many(const char *name)
 {
-    static const char *const group[SCHEMES_GROUPS] = {"all", "decoders", "implicit", "exponential"};
+    static const char *const group[SCHEMES_GROUPS] = {"all", "decoders", "implicit", "exponential",
+                                                      "rosenbrock"};
     for (int i = 0; i < SCHEMES_GROUPS; i++)
         if (strcmp(name, group[i]) == 0) return i;
     return -1;
@@ -155,19 +157,18 @@ static int check_error(const Parser *p)
                         t->name, what);
 }
 
-/* Refuses exponential stages in other schemes: phi_J(h A) takes A at y, where the step begins. */
+/* Refuses functions of derivatives in other schemes: phi_J(h A) takes A at y, where the step begins. */
 static int check_phi(const Parser *p)
 {
     const Table *t = p->table;
-    const char *what = t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
-                       : t->dense                     ? "reads every slope so far"
-                       : table_implicit(t)            ? "has implicit stages"
-                                                      : NULL;
+    const char *what = t->dense            ? "reads every slope so far"
+                       : table_implicit(t) ? "has implicit stages"
+                                           : NULL;
     if (!what || !table_phi(t)) return 0;
-    return cursor_error(
-        &p->cursor,
-        "expected exponential stages in a one-step scheme of explicit ones; scheme '%s' %s",
-        t->name, what);
+    return cursor_error(&p->cursor,
+                        "expected phi functions or solve in a scheme of explicit stages; scheme "
+                        "'%s' %s",
+                        t->name, what);
 }
 
 static int finish(Parser *p)

@@ -20,9 +20,16 @@ int scheme_is_remark(const char *line, const char *stop);
 /* Returns 1 where a scheme can have this name: 1 to TABLE_NAME - 1 letters, digits and - _ . +, or ':' and '/' as in
  * made names. */
 int scheme_named(const char *name);
-/* Returns SCHEMES_* of a name, or -1. "all", "decoders", "implicit" and "exponential" stand for many schemes
- * (zoo_list), and no scheme can have such a name. */
-enum { SCHEMES_ALL, SCHEMES_DECODERS, SCHEMES_IMPLICIT, SCHEMES_EXPONENTIAL, SCHEMES_GROUPS };
+/* Returns SCHEMES_* of a name, or -1. "all", "decoders", "implicit", "exponential" and "rosenbrock" stand for many
+ * schemes (zoo_list), and no scheme can have such a name. */
+enum {
+    SCHEMES_ALL,
+    SCHEMES_DECODERS,
+    SCHEMES_IMPLICIT,
+    SCHEMES_EXPONENTIAL,
+    SCHEMES_ROSENBROCK,
+    SCHEMES_GROUPS
+};
 int scheme_many(const char *name);
 
 /* ---- zoo.c: schemes by name -------------------------------------------------------------------- */
@@ -65,7 +72,7 @@ int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table *
 /* Finds every name of "A, B,..." in order, with or without blanks around names. "all" has the stored schemes of two
  * colours and their -layer (except of embedded pairs), "decoders" has these as decoders and the stored ones of three,
  * all of explicit stages or flows; "implicit" has the stored schemes with implicit stages, "exponential" those with phi
- * functions. Caller frees both levels. */
+ * functions, "rosenbrock" those with solve. Caller frees both levels. */
 int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, size_t *count);
 
 /* ---- butcher.c: tableaus of Runge-Kutta methods --------------------------------------------------- */

@@ -48,24 +48,49 @@ size_t statement_stage_head(Cursor *c)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The part before a stage's argument: OP[set], or phiJ([coefficient] OP[set]), where `ops` are the colours of OP and op
- * is the first of them. */
+/* The part before a stage's argument: OP[set], phiJ([coefficient] OP[set]) or solve([coefficient] OP[set]), where `ops`
+ * are the colours of OP and op is the first of them. */
 typedef struct {
     int op, set, phi, ops;
     mpq_ptr scale;
 } Head;
 
-static int parse_phi(Parser *p, Head *h)
+/* Takes a function's name, and for phi its J; 0: none stands there. */
+static int take_function(Cursor *c, int *phi)
+{
+    long J = 0;
+    *phi = cursor_take(c, "solve") ? PHI_SOLVE : cursor_take(c, "phi");
+    if (*phi != 1) return 0;
+    TRY(cursor_integer(c, PHI_MOST, &J));
+    *phi += (int)J;
+    return 0;
+}
+
+/* Returns whether W) stands at the cursor; a coefficient may have the name W. */
+static int w_stands(Cursor c)
+{
+    return cursor_take(&c, "W") && cursor_take(&c, ")");
+}
+
+/* Takes W, which is OP_C where the scheme has no C; it stands for the derivative of all fields. */
+static int parse_w(Parser *p, Head *h)
+{
+    cursor_take(&p->cursor, "W");
+    if (h->phi != PHI_SOLVE || p->table->colours > OP_C)
+        return cursor_error(&p->cursor, "expected W in solve(c W)(...) of a scheme of F and G");
+    h->ops = 1 << OP_C;
+    h->op = OP_F;
+    h->set = 1;
+    mpq_set_ui(p->table->weight[OP_C], 0, 1);
+    return 0;
+}
+
+static int parse_derivative(Parser *p, Head *h)
 {
     Cursor *c = &p->cursor;
-    long J;
-    TRY(cursor_integer(c, PHI_MOST, &J));
-    TRY(cursor_expect(c, "("));
-    cursor_blanks(c);
-    mpq_set_ui(h->scale, 1, 1);
-    if (!operator_stands(c)) TRY(expression_number(p, h->scale));
     cursor_blanks(c);
     const char *at = c->at;
+    if (w_stands(*c)) return parse_w(p, h);
     TRY(parse_operator(p, OPS, &h->op, &h->set));
     const Parts *parts = stage_parts(p->table, h->op);
     for (int k = 0; k < parts->count; k++) h->ops |= 1 << parts->colour[k];
@@ -74,14 +99,24 @@ static int parse_phi(Parser *p, Head *h)
         return cursor_error(c, "expected F, G or H, of a decoder C too: fields with a derivative");
     }
     h->op = parts->colour[0];
-    h->phi = (int)J + 1;
+    return 0;
+}
+
+static int parse_function(Parser *p, Head *h)
+{
+    Cursor *c = &p->cursor;
+    TRY(cursor_expect(c, "("));
+    cursor_blanks(c);
+    mpq_set_ui(h->scale, 1, 1);
+    if (!operator_stands(c) && !w_stands(*c)) TRY(expression_number(p, h->scale));
+    TRY(parse_derivative(p, h));
     return cursor_expect(c, ")");
 }
 
 static int parse_head(Parser *p, Head *h)
 {
-    return cursor_take(&p->cursor, "phi") ? parse_phi(p, h)
-                                          : parse_operator(p, OPS, &h->op, &h->set);
+    TRY(take_function(&p->cursor, &h->phi));
+    return h->phi ? parse_function(p, h) : parse_operator(p, OPS, &h->op, &h->set);
 }
 
 static int add_point(Table *t, const Row *row, const Head *h, const mpq_t at, int timed)
@@ -124,8 +159,11 @@ int statement_declare(Parser *p)
 {
     Table *t = p->table;
     int op = OP_F,
-        set = 1; /* read_stage reads those of an exponential stage, which has one evaluation */
-    if (!cursor_take(&p->cursor, "phi")) TRY(parse_operator(p, OPS, &op, &set));
+        set =
+            1; /* read_stage reads those of a function of a derivative, which has one evaluation */
+    int phi;
+    TRY(take_function(&p->cursor, &phi));
+    if (!phi) TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
     TRY(memory_more(&t->stage, p->declared, sizeof(Stage)));
@@ -157,15 +195,16 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
-/* Checks the increment of an exponential stage, and gives its evaluation the operator. */
+/* Checks the increment of a function of a derivative, and gives its evaluation the operator. */
 static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 {
     Table *t = p->table;
     Stage *s = &t->stage[t->stages];
     for (size_t i = 0; i < r->terms; i++)
-        if (timed || r->term[i].eval < 0 || r->term[i].past)
-            return cursor_error(&p->cursor, "expected slopes k1, k2, ... of this step in an "
-                                            "exponential stage, and no state, past or '@'");
+        if (timed || r->term[i].eval < 0 || r->term[i].eval >= s->eval)
+            return cursor_error(&p->cursor,
+                                "expected slopes of stages before it in a stage of a phi function "
+                                "or solve, and no state or '@'");
     s->op = t->eval[s->eval].op = h->op;
     s->set = t->eval[s->eval].set = h->set;
     return 0;

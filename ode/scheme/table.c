@@ -287,7 +287,7 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-static void row_time(const Table *t, const Row *r, int op, mpq_t c)
+void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     RATIONAL(w);
     RATIONAL(x);
@@ -303,13 +303,11 @@ static void row_time(const Table *t, const Row *r, int op, mpq_t c)
     }
 }
 
-/* Sets a point's node by the rule; that of an increment is over J!. */
+/* Sets a point's node by the rule; that of an increment is times the function at 0. */
 static void point_time(const Table *t, Point *p, int op)
 {
-    row_time(t, &p->row, op, p->c[op]);
-    for (int j = 2; j < p->phi; j++) {
-        rational_divide(p->c[op], (unsigned)j);
-    }
+    table_row_time(t, &p->row, op, p->c[op]);
+    if (p->phi) point_coefficient(p, 0, p->c[op]);
 }
 
 void table_times(Table *t)
@@ -471,7 +469,7 @@ double table_node(const Table *t, const Point *p, int op)
 static int is_elsewhere(const Table *t, const Eval *e)
 {
     RATIONAL(rule);
-    row_time(t, &t->point[e->point].row, e->op, rule);
+    table_row_time(t, &t->point[e->point].row, e->op, rule);
     node_in_steps(t, e->op, rule);
     mpq_sub(rule, rule, t->point[e->point].c[e->op]);
     return t->exact ? mpq_sgn(rule) != 0 : fabs(mpq_get_d(rule)) > 1e-12;
@@ -489,11 +487,72 @@ const Point *eval_point(const Table *t, int eval)
     return &t->point[t->eval[eval].point];
 }
 
-int table_phi(const Table *t)
+int point_fields(const Table *t, const Point *p)
+{
+    int own = (1 << t->colours) - 1;
+    return p->ops & ~own ? own : p->ops;
+}
+
+void point_coefficient(const Point *p, unsigned n, mpq_t c)
+{
+    unsigned J = p->phi == PHI_SOLVE ? 0 : (unsigned)p->phi - 1;
+    for (unsigned j = n ? n + J : 2; p->phi != PHI_SOLVE && j <= n + J; j++) {
+        rational_divide(c, j);
+    }
+}
+
+/* Returns whether some point has a function of this kind. */
+static int has_function(const Table *t, int (*is)(const Table *t, const Point *p))
 {
     for (size_t i = 0; i < t->points; i++)
-        if (t->point[i].phi) return 1;
+        if (t->point[i].phi && (!is || is(t, &t->point[i]))) return 1;
     return 0;
+}
+
+static int is_resolvent(const Table *t, const Point *p)
+{
+    (void)t;
+    return p->phi == PHI_SOLVE;
+}
+
+static int is_exponential(const Table *t, const Point *p)
+{
+    return !is_resolvent(t, p);
+}
+
+static int is_of_w(const Table *t, const Point *p)
+{
+    return p->ops != point_fields(t, p);
+}
+
+int table_phi(const Table *t)
+{
+    return has_function(t, NULL);
+}
+
+int table_exponential(const Table *t)
+{
+    return has_function(t, is_exponential);
+}
+
+int table_rosenbrock(const Table *t)
+{
+    return has_function(t, is_resolvent);
+}
+
+int table_w(const Table *t)
+{
+    return has_function(t, is_of_w);
+}
+
+int table_solves(const Table *t)
+{
+    return table_implicit(t) || table_rosenbrock(t);
+}
+
+int table_tree_colours(const Table *t)
+{
+    return t->colours + table_w(t);
 }
 
 int table_over(const Table *t, int op)
@@ -501,6 +560,15 @@ int table_over(const Table *t, int op)
     if (table_phi(t)) return 0;
     for (size_t i = 0; i < t->stages; i++)
         if (t->stage[i].op != op) return 0;
+    return t->stages > 0;
+}
+
+int table_one_field(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++) {
+        const Point *p = eval_point(t, t->stage[i].eval);
+        if (p->phi ? p->ops != (1 << t->colours) - 1 : t->stage[i].op != OP_H) return 0;
+    }
     return t->stages > 0;
 }
 

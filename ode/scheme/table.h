@@ -14,11 +14,17 @@
  * layer. Coefficients are exact rationals; decimals, roots and broken powers clear `exact` and are kept to TABLE_DIGITS
  * decimals. A coefficient may carry learned symbols as factors.
  *
- * An exponential stage applies a phi function to an increment r_e, a row of slopes of this step alone:
+ * An exponential stage applies a phi function to an increment r_e, a row of slopes alone:
  *
  *     k_e = phi_J(c h A) r_e,   A = f'(y) of F, G, C or their sum,   phi_0 = exp,  phi_(j+1)(z) = (phi_j(z) - 1/j!) / z
  *
  * so exp(c h A) y - y is phi_1(c h A) (c h A y), and no row mixes states with exponentials (Hochbruck, Ostermann 2010).
+ * A stage of a Rosenbrock method applies the resolvent in its place (Hairer, Wanner 1996, IV.7, equation 7.25):
+ *
+ *     k_e = (1 - c h A)^-1 r_e,   solve(z) = 1 / (1 - z) = 1 + z + z^2 + ...
+ *
+ * Where A is W, any matrix near f'(y), it is a stage of a W-method (Steihaug, Wolfbrandt 1979). In the trees of theory W
+ * is a colour of its own, whose field is 0: that of C, which such a scheme does not have.
  *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (split.c) turns it into the points and
  * evaluations above once a sub-flow solver is chosen.
@@ -57,14 +63,15 @@ typedef struct {
     Row row;
     mpq_t c[COLOURS]; /* time node of a colour: t + c h; by the rule of rows unless `timed` */
     int timed;        /* written by @ */
-    /* In an exponential stage phi is J + 1, else 0. The row is then the increment r, and its one evaluation is
-     * phi_J(scale h A) r. A is the derivative at y of the sum of the colours in `ops`, bits 1 << OP_F and so on; c is
-     * what the evaluation adds to the time nodes of rows that read it. */
+    /* In an exponential stage phi is J + 1, in one of a Rosenbrock method PHI_SOLVE, else 0. The row is then the
+     * increment r, and its one evaluation is phi_J(scale h A) r, or solve(scale h A) r. A is the derivative at y of the
+     * sum of the colours in `ops`, bits 1 << OP_F and so on; for W it is 1 << OP_C in a table of two colours. c is what
+     * the evaluation adds to the time nodes of rows that read it. */
     int phi, ops;
     mpq_t scale;
 } Point;
 
-enum { PHI_MOST = 4 }; /* largest J */
+enum { PHI_MOST = 4, PHI_SOLVE = PHI_MOST + 2 }; /* PHI_MOST: largest J */
 
 typedef struct {
     int op;    /* a colour */
@@ -159,8 +166,11 @@ void table_value(const Table *t, const Term *term, mpq_t out);
 
 /* Sets the time nodes of the points that no '@' sets, by the rule of rows: a colour's node is the row's total weight on
  * its slopes. A state y[-j] counts -j. A slope of phi_J counts what its row does, over J!, because phi_J(0) = 1/J! and
- * no derivative of an f moves a clock. Symbols are at their starting values. */
+ * no derivative of an f moves a clock; solve(0) = 1. Symbols are at their starting values. */
 void table_times(Table *t);
+
+/* Computes c, a row's total weight on slopes of an operator by this rule. */
+void table_row_time(const Table *t, const Row *r, int op, mpq_t c);
 
 /* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. */
 Table *table_freeze(const Table *t);
@@ -196,22 +206,36 @@ int table_expand(const Table *t, const Table *solver, Table **out);
 
 /* ---- table.c ---- */
 
-/* Counts an operator's evaluations in a step: a flow is one, an exponential stage none. */
+/* Counts an operator's evaluations in a step: a flow is one, a function of a derivative none. */
 size_t table_evals(const Table *t, int op);
 
 /* Returns the number of parameter sets of an operator, which is the largest set used. */
 int table_sets(const Table *t, int op);
 
 /* Computes the update's total weight on slopes of (op, set), at starting values. Past slopes count; those of
- * exponential stages do not. For flows it is the sum of their fractions. */
+ * functions of derivatives do not. For flows it is the sum of their fractions. */
 void table_weight(const Table *t, int op, int set, mpq_t out);
 
-/* Returns 1 where there are stages, each is of this operator, OP_F .. OP_A, and none is exponential. */
+/* Returns 1 where there are stages, each is of this operator, OP_F .. OP_A, and none is a function of its derivative. */
 int table_over(const Table *t, int op);
+/* Returns 1 where every stage is H, or a function of its derivative, so that one colour stands for the sum of all. */
+int table_one_field(const Table *t);
 
-/* table_phi: whether some stage is exponential. eval_point: the point of an evaluation. */
+/* Return whether some stage applies a function of a derivative: any, a phi function, a resolvent; W's resolvent.
+ * table_solves: whether a step solves systems, for implicit stages or a resolvent's. */
 int table_phi(const Table *t);
+int table_exponential(const Table *t);
+int table_rosenbrock(const Table *t);
+int table_w(const Table *t);
+int table_solves(const Table *t);
+/* Returns the colours of the table's trees: its own, and W. */
+int table_tree_colours(const Table *t);
+/* eval_point: the point of an evaluation. point_fields: the colours of A at a function's point; W stands for all. */
 const Point *eval_point(const Table *t, int eval);
+int point_fields(const Table *t, const Point *p);
+/* Makes c, coefficient n - 1 of the powers of z in the function at a point, the n-th: that of phi_J is 1/(n + J)!, that
+ * of solve is 1. For n = 0 it is 1 before. */
+void point_coefficient(const Point *p, unsigned n, mpq_t c);
 
 /* Computes where a point of a frozen table stands on an operator's clock, in steps: the node that @ writes, or the sum
  * by the rule of rows in units of the colour's weight in the field. */

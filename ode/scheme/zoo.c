@@ -334,7 +334,8 @@ static const struct {
 } group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {NULL, 2},
                            [SCHEMES_DECODERS] = {NULL, 3},
                            [SCHEMES_IMPLICIT] = {table_implicit, 2},
-                           [SCHEMES_EXPONENTIAL] = {table_phi, 2}};
+                           [SCHEMES_EXPONENTIAL] = {table_exponential, 2},
+                           [SCHEMES_ROSENBROCK] = {table_rosenbrock, 2}};
 
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
@@ -365,8 +366,8 @@ int zoo_list(const Zoo *z, const char *names, const char *solver, Table ***out, 
         if (n == 0)
             code = error_set(
                 ERR_INPUT,
-                "expected scheme names separated by commas, 'all', 'decoders', 'implicit' or "
-                "'exponential': '%.60s'",
+                "expected scheme names separated by commas, 'all', 'decoders', 'implicit', "
+                "'exponential' or 'rosenbrock': '%.60s'",
                 names);
         else if (n >= TABLE_NAME)
             code = made_too_long(at);

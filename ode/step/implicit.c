@@ -8,27 +8,29 @@
  * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
  * 1996, IV.8).
  *
- * Up to IMPLICIT_DENSE unknowns J_e are matrices by central differences, and are kept as long as the iteration
+ * Up to LU_MOST unknowns J_e are matrices by central differences, and are kept as long as the iteration
  * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond,
- * corrections come from GMRES (krylov.c) with differences along directions. An iteration ends where the error left, the
+ * corrections come from GMRES (krylov.c) with differences along directions; where coordinates see near ones alone the
+ * banded matrix (band.c) is its preconditioner, with derivatives that are kept until GMRES takes more vectors. An
+ * iteration ends where the error left, the
  * contraction times the last correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no
  * longer fall. */
 #include "ode/step/implicit.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/field/system.h"
+#include "ode/step/band.h"
 #include "ode/step/krylov.h"
+#include "ode/step/lu.h"
 
 enum { TURNS = 60, RESTARTS = 10 };
+enum { SLOWER = 2 }; /* times as many vectors end the use of derivatives */
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
-static const double difference = 0x1p-17; /* step of a central difference, near eps^(1/3) */
 static const double krylov_tolerance = 1e-5;
 
 typedef struct {
@@ -37,7 +39,9 @@ typedef struct {
     int solved;
     double *matrix; /* (points N)^2 factored; NULL: not dense */
     size_t *pivot;
-    double h; /* the matrix is of this step; 0: of none */
+    Band band;       /* without a dense matrix */
+    int first, last; /* vectors that GMRES took with derivatives just found, and the last time */
+    double h;        /* the matrix is of this step; 0: of none */
 } Block;
 
 struct Implicit {
@@ -53,9 +57,9 @@ struct Implicit {
     double *Y, *base, *r, *d;  /* (largest, N) */
     double *step, *f, *w, *jd; /* (N), (2, N), (N), (N) scratch */
     Krylov krylov;
-    size_t count; /* values of fields */
+    size_t count, probes; /* values of fields; those of finding bands */
     /* The action of the matrix reads these. */
-    const Block *now;
+    Block *now;
     double t, h, scale;
 };
 
@@ -110,6 +114,18 @@ static int make_dense(Implicit *m)
     return 0;
 }
 
+static int make_bands(Implicit *m)
+{
+    for (size_t b = 0; b < m->blocks; b++) {
+        Block *x = &m->block[b];
+        x->band.wide = 1;
+        if (!x->solved) continue;
+        TRY(band_new(&x->band, m->s, m->eval, x->eval, x->evals, x->points, m->step));
+        m->probes += x->band.probes;
+    }
+    return krylov_new(&m->krylov, m->largest * m->N);
+}
+
 /* dense: most unknowns of a block that are solved for by matrices. */
 static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
 {
@@ -136,7 +152,7 @@ static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
     m->f = m->step + m->N;
     m->w = m->f + 2 * m->N;
     m->jd = m->w + m->N;
-    return unknowns * m->N > dense ? krylov_new(&m->krylov, n) : make_dense(m);
+    return unknowns * m->N > dense ? make_bands(m) : make_dense(m);
 }
 
 int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out)
@@ -165,6 +181,7 @@ void implicit_free(Implicit *m)
         memory_free(m->block[b].eval);
         memory_free(m->block[b].matrix);
         memory_free(m->block[b].pivot);
+        band_free(&m->block[b].band);
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
     krylov_free(&m->krylov);
@@ -176,30 +193,7 @@ void implicit_free(Implicit *m)
 void implicit_begin(Implicit *m)
 {
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
-}
-
-/* ---- linear systems --------------------------------------------------------------------------------- */
-
-/* Factors A (n, n) = L U with rows exchanged, by GSL. */
-static void factor(size_t n, double *A, size_t *pivot)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_view m = gsl_matrix_view_array(A, n, n);
-    gsl_permutation p = {n, pivot};
-    int sign;
-    gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
-    gsl_set_error_handler(handler);
-}
-
-/* Solves by the factors; a singular matrix leaves x not finite. */
-static void substitute(size_t n, const double *A, const size_t *pivot, double *x)
-{
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_const_view m = gsl_matrix_const_view_array(A, n, n);
-    gsl_vector_view v = gsl_vector_view_array(x, n);
-    const gsl_permutation p = {n, (size_t *)(uintptr_t)pivot};
-    if (gsl_linalg_LU_svx(&m.matrix, &p, &v.vector) != GSL_SUCCESS) x[0] = NAN;
-    gsl_set_error_handler(handler);
+    m->count = m->probes;
 }
 
 /* ---- one block ---------------------------------------------------------------------------------------- */
@@ -209,25 +203,46 @@ static double *point_of(const Implicit *m, double *x, int e)
     return x + (size_t)m->place[m->eval[e].point] * m->N;
 }
 
+static int has_matrix(const Block *b)
+{
+    return b->matrix || !b->band.wide;
+}
+
 static double weight(const Implicit *m, int p, int e)
 {
     return m->a[(size_t)p * m->evals + (size_t)e];
 }
 
-static void derive(Implicit *m, const Block *b)
+static void derive(Implicit *m, Block *b)
 {
     size_t N = m->N;
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         double *y = point_of(m, m->Y, e);
-        for (size_t c = 0; c < N; c++) m->step[c] = difference * fmax(fabs(y[c]), m->scale);
-        differentials_jacobian(m->s, m->eval[e].op, m->eval[e].set, m->t + m->node[e] * m->h,
-                               m->step, y, m->f, m->J[e]);
-        m->count += 2 * N;
+        double t = m->t + m->node[e] * m->h;
+        for (size_t c = 0; c < N; c++) m->step[c] = lu_difference(y[c], m->scale);
+        m->count += b->matrix ? 2 * N : band_calls(&b->band);
+        if (b->matrix)
+            differentials_jacobian(m->s, m->eval[e].op, m->eval[e].set, t, m->step, y, m->f,
+                                   m->J[e]);
+        else
+            band_derive(&b->band, i, m->s, &m->eval[e], t, m->step, y, m->f);
     }
 }
 
-static void assemble(const Implicit *m, Block *b)
+static void assemble_band(const Implicit *m, Block *b)
+{
+    band_clear(&b->band);
+    for (size_t p = 0; p < b->points; p++)
+        for (size_t i = 0; i < b->evals; i++) {
+            double a = m->h * weight(m, b->point[p], b->eval[i]);
+            size_t q = (size_t)m->place[m->eval[b->eval[i]].point];
+            if (a != 0) band_take(&b->band, i, p, q, a);
+        }
+    band_factor(&b->band);
+}
+
+static void assemble_dense(const Implicit *m, Block *b)
 {
     size_t N = m->N, n = b->points * N;
     memset(b->matrix, 0, n * n * sizeof(double));
@@ -241,7 +256,15 @@ static void assemble(const Implicit *m, Block *b)
                 for (size_t c = 0; c < N; c++)
                     b->matrix[(p * N + r) * n + q * N + c] -= a * m->J[e][r * N + c];
         }
-    factor(n, b->matrix, b->pivot);
+    lu_factor(n, b->matrix, b->pivot);
+}
+
+static void assemble(const Implicit *m, Block *b)
+{
+    if (b->matrix)
+        assemble_dense(m, b);
+    else
+        assemble_band(m, b);
     b->h = m->h;
 }
 
@@ -260,7 +283,7 @@ static void along(Implicit *m, int e, const double *v)
     }
     memset(m->jd, 0, N * sizeof(double));
     if (!(size > 0)) return;
-    double c = difference * m->scale / size;
+    double c = lu_difference(0, m->scale) / size;
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < N; i++) m->w[i] = y[i] + (side ? -c : c) * v[i];
         m->s->field[m->eval[e].op](m->s, m->eval[e].set, t, m->w, m->f + (size_t)side * N);
@@ -283,6 +306,12 @@ static void apply(void *arg, const double *x, double *Ax)
             for (size_t c = 0; c < m->N && a != 0; c++) Ax[p * m->N + c] -= a * m->jd[c];
         }
     }
+}
+
+static void ease(void *arg, double *x)
+{
+    const Implicit *m = arg;
+    band_solve(&m->now->band, x);
 }
 
 /* Adds h sum of a_pe k_e over some evaluations to out (N). */
@@ -313,15 +342,16 @@ static void correct(Implicit *m, Block *b, const double *k)
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
     for (size_t i = 0; i < n; i++) m->r[i] -= m->Y[i];
+    if (has_matrix(b) && b->h != m->h) assemble(m, b);
     if (b->matrix) {
-        if (b->h != m->h) assemble(m, b);
         memcpy(m->d, m->r, n * sizeof(double));
-        substitute(n, b->matrix, b->pivot, m->d);
+        lu_substitute(n, b->matrix, b->pivot, m->d);
     } else {
         m->krylov.n = n;
         m->krylov.apply = apply;
+        m->krylov.precondition = b->band.wide ? NULL : ease;
         m->krylov.arg = m;
-        krylov_solve(&m->krylov, m->r, krylov_tolerance, RESTARTS, m->d);
+        b->last = abs(krylov_solve(&m->krylov, m->r, krylov_tolerance, RESTARTS, m->d));
     }
 }
 
@@ -345,8 +375,10 @@ static int iterate(Implicit *m, Block *b, double *k)
         double length = fmax(system_rms(n, m->Y, NULL), system_rms(n, m->base, NULL));
         m->scale = length > 0 ? length : 1;
         evaluate(m, b, k);
-        if (b->matrix && b->h == 0) derive(m, b), fresh = 1;
+        if (has_matrix(b) && b->h == 0) derive(m, b), fresh = 1;
         correct(m, b, k);
+        if (fresh) b->first = b->last;
+        if (b->last > SLOWER * (b->first + 1)) b->h = 0;
         size = system_rms(n, m->d, NULL) / m->scale;
         if (!isfinite(size)) return -1;
         double rate = size / last;
@@ -400,8 +432,8 @@ int implicit_solve(Implicit *m, double t, double h, const double *known, double 
     int code = 0;
     m->t = t;
     m->h = h;
-    m->count = 0;
     for (size_t b = 0; b < m->blocks && code == 0; b++) code = solve(m, &m->block[b], known, k);
     *evals += m->count;
+    m->count = 0;
     return code;
 }

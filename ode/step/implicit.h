@@ -6,10 +6,8 @@
 
 typedef struct Implicit Implicit;
 
-/* Unknowns, points of a block times coordinates, up to which systems are solved densely. */
-enum { IMPLICIT_DENSE = 600 };
-/* Prepares for a frozen table (read here alone) on a system (borrowed). dense: the same limit; beyond it large systems
- * are solved by their action alone. Nothing is allocated after this. */
+/* Prepares for a frozen table (read here alone) on a system (borrowed). dense: unknowns, points of a block times
+ * coordinates, up to which systems are solved by factors; beyond they are by their action alone. Nothing is allocated after this. */
 int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out);
 void implicit_free(Implicit *m);
 /* Forgets derivatives kept from earlier steps, so that a run does not depend on what was run before. */

@@ -1,6 +1,6 @@
 /* krylov.c: GMRES with restarts: the least residual b - A x with x in the span of r, A r, A^2 r, ..., whose basis is
- * made orthonormal as it grows; the small least squares problem is kept triangular by rotations. It has no
- * preconditioner.
+ * made orthonormal as it grows; the small least squares problem is kept triangular by rotations. A
+ * preconditioner M stands on the right: the space is that of A M^-1, and the residual stays that of A x = b.
  * Source: Saad, Schultz 1986. */
 #include "ode/step/krylov.h"
 
@@ -15,9 +15,10 @@ enum { M = KRYLOV_SPACE };
 int krylov_new(Krylov *k, size_t n)
 {
     *k = (Krylov){.n = n};
-    k->basis = memory_new(M + 2, n * sizeof(double));
+    k->basis = memory_new(M + 3, n * sizeof(double));
     if (!k->basis) return ERR_MEMORY;
     k->image = k->basis + (M + 1) * n;
+    k->eased = k->image + n;
     return 0;
 }
 
@@ -48,8 +49,14 @@ static void rotate(double c, double s, double *x, double *y)
 /* Makes the image of basis vector j orthogonal to those before, and column j of H (M + 1). */
 static void extend(Krylov *k, int j, double *H)
 {
+    const double *last = k->basis + (size_t)j * k->n;
     double *next = k->basis + (size_t)(j + 1) * k->n;
-    k->apply(k->arg, k->basis + (size_t)j * k->n, next);
+    if (k->precondition) {
+        memcpy(k->eased, last, k->n * sizeof *last);
+        k->precondition(k->arg, k->eased);
+        last = k->eased;
+    }
+    k->apply(k->arg, last, next);
     for (int i = 0; i <= j; i++) {
         const double *q = k->basis + (size_t)i * k->n;
         H[i] = dot(k->n, q, next);
@@ -69,8 +76,8 @@ static void take(const Krylov *k, int count, double H[M][M + 1], double *g, doub
     }
 }
 
-/* Improves x by one space grown from the residual r, which is lost; returns what is left of it. */
-static double cycle(Krylov *k, const double *r, double wanted, double *x)
+/* Finds x, 0 before, in one space grown from the residual r, which is lost; returns what is left of it. *vectors grows. */
+static double cycle(Krylov *k, const double *r, double wanted, double *x, int *vectors)
 {
     double H[M][M + 1], c[M], s[M], g[M + 1] = {0};
     int j = 0;
@@ -89,19 +96,24 @@ static double cycle(Krylov *k, const double *r, double wanted, double *x)
     }
     double left = fabs(g[j]);
     take(k, j, H, g, x);
+    if (k->precondition) k->precondition(k->arg, x);
+    *vectors += j;
     return left;
 }
 
-void krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
+int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
 {
     double wanted = tolerance * sqrt(dot(k->n, b, b)), *step = k->image;
+    int vectors = 0;
     memset(x, 0, k->n * sizeof *x);
     for (int i = 0; i <= restarts; i++) {
         memset(step, 0, k->n * sizeof *step);
-        double left = cycle(k, b, wanted, step);
+        double left = cycle(k, b, wanted, step, &vectors);
         add(k->n, 1, step, x);
-        if (!(left > wanted) || i == restarts) return;
+        if (left <= wanted) return vectors;
+        if (i == restarts || isnan(left)) break;
         k->apply(k->arg, step, k->basis); /* the residual is b - A x again */
         add(k->n, -1, k->basis, b);
     }
+    return -vectors - 1;
 }

@@ -19,9 +19,9 @@
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
  * state an accepted one too (first same as last).
  *
- * The row of an exponential stage is an increment, to which exponential.c applies its function; the derivative is that at y and
- * t, and each of its actions counts as evaluations. implicit.c solves for stages that name themselves or later ones; it
- * gets the rows without slopes of this step.
+ * The row of a function of a derivative is an increment, to which functions.c applies it; the derivative is that at y
+ * and t, and each of its values and actions counts as evaluations. implicit.c solves for stages that name themselves or
+ * later ones; it gets the rows without slopes of this step.
  *
  * Time and words: each operator has its own clock. A table whose field is a F + b G (+ c C) evaluates F over a h and G
  * over b h a step, in which the clocks advance by h: nodes are divided by a and b, and a timed sub-flow with weight
@@ -34,6 +34,8 @@
 
 #include "ode/field/combine.h"
 #include "ode/step/implicit.h"
+#include "ode/step/lu.h"
+#include "ode/step/functions.h"
 #include "ode/field/sums.h"
 
 #include "kernels/error.h"
@@ -62,16 +64,16 @@ struct Stepper {
     double *argument; /* (2, rows, d) */
     const double **x; /* (longest row) sources and weights of one pass */
     double *c;
-    /* (6 + COLOURS, N) scratch, offsets: of exponential stages; NULL: there are none */
-    double *phi;
+    Functions *functions; /* of derivatives; NULL: there are none */
     int start, state_at, slope_at;
     double t0, h;
     long step;
     size_t evals;
-    /* Evaluations a step, except those of exponential and implicit stages, which count their own */
+    /* Evaluations a step, except those of functions of derivatives and implicit stages, which count their own */
     size_t counted;
     double *error;       /* (N) of the last try; NULL: the table is no pair */
     size_t first;        /* evaluations at y and t itself, which stand first */
+    int tried;           /* a try was not accepted */
     int same;            /* the last evaluations are the first ones of the next step */
     size_t ready;        /* evaluations that need not be done again */
     Implicit **implicit; /* (depth + 1) as program; NULL: no stage names itself or a later one */
@@ -91,7 +93,7 @@ static int compile_tables(Stepper *st, Table **start)
     }
     for (int i = 0; i < programs; i++) TRY(sums_new(start[i], st->pair, &st->program[i]));
     for (int i = 0; st->implicit && i < programs; i++) {
-        TRY(implicit_new(start[i], &st->system, IMPLICIT_DENSE, &st->implicit[i]));
+        TRY(implicit_new(start[i], &st->system, LU_MOST, &st->implicit[i]));
         for (size_t p = 0; p < st->program[i].points; p++) sum_known(&st->program[i].point[p]);
     }
     return 0;
@@ -179,11 +181,7 @@ static int make(Stepper *st)
     if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
-    if (table_phi(t)) {
-        st->phi = memory_new(6 + COLOURS, N * sizeof(double));
-        if (!st->phi) return ERR_MEMORY;
-        derivative_offsets(&st->system, st->phi, st->phi + 6 * N);
-    }
+    if (table_phi(t)) TRY(functions_new(t, &st->system, LU_MOST, &st->functions));
     if (!t->error.terms) return 0;
     survey_pair(st);
     st->error = memory_new(N, sizeof(double));
@@ -220,8 +218,9 @@ void stepper_free(Stepper *st)
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
-    void *owned[] = {st->program, st->pair, st->fraction, st->state, st->slope,    st->argument,
-                     st->phi,     st->x,    st->c,        st->error, st->implicit, st->known};
+    functions_free(st->functions);
+    void *owned[] = {st->program, st->pair, st->fraction, st->state,    st->slope, st->argument,
+                     st->x,       st->c,    st->error,    st->implicit, st->known};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(st);
 }
@@ -259,18 +258,6 @@ static void gather(const Stepper *st, const Sum *s)
     }
 }
 
-/* Computes k = phi_J(scale h A) x / h, A the derivative where the step begins. */
-static void apply_phi(Stepper *st, const Eval *e, double t, const double *x, double *k)
-{
-    const Point *p = &st->table->point[e->point];
-    double scale = st->program[st->depth].point[e->point].scale;
-    size_t N = st->N;
-    Derivative A = {&st->system, p->ops, e->set, t, state(st, 0), st->phi + 6 * N, st->phi + 3 * N};
-    st->evals += derivative_evals(&A) * exponential_phi(N, derivative_act, &A, 0, scale * st->h,
-                                                        p->phi - 1, x, k, st->phi);
-    for (size_t i = 0; i < N; i++) k[i] /= st->h;
-}
-
 /* Evaluates slope e at x, time t, and forms the next row (NULL: none) in out, block by block where
  * F + G is one, so that a slope is still in the cache. With `check`: returns 1 where out is finite. */
 static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *next, double *out,
@@ -287,7 +274,7 @@ static int advance(Stepper *st, size_t e, double t, const double *x, const Sum *
         if (st->pair[e])
             s->both(s, eval->set, t, x, first, count, k);
         else if (eval_point(st->table, (int)e)->phi)
-            apply_phi(st, eval, t, x, k);
+            st->evals += functions_apply(st->functions, eval, t, st->h, state(st, 0), x, k);
         else
             s->field[eval->op](s, eval->set, t, x, k);
         if (next && check)
@@ -375,6 +362,7 @@ static void shift_slopes(Stepper *st)
 static void shift_state(Stepper *st)
 {
     st->state_at = (st->state_at + 1) % (st->table->past_y + 2);
+    if (st->functions) functions_forget(st->functions, 0);
 }
 
 static void push_state(Stepper *st, const double *y)
@@ -425,7 +413,9 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     st->step = 0;
     st->ready = 0;
     st->start = start;
+    st->tried = 0;
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_begin(st->implicit[i]);
+    if (st->functions) functions_forget(st->functions, 1);
     if (start == START_GIVEN && stepper_history(st) > 0) {
         if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
         TRY(begin_given(st, past));
@@ -454,7 +444,11 @@ static int sub_flow(Stepper *st, int op, int set, double t, double h, double *y)
 
 static int not_finite(const Stepper *st)
 {
-    return error_set(ERR_NUMERIC, "scheme %s: the state is not finite after step %ld",
+    int unsolved = st->functions && functions_failed(st->functions);
+    return error_set(ERR_NUMERIC,
+                     unsolved ? "scheme %s: a linear system of step %ld was not solved: take "
+                                "smaller steps"
+                              : "scheme %s: the state is not finite after step %ld",
                      st->table->name, st->step + 1);
 }
 
@@ -523,6 +517,8 @@ static size_t count_ready(const Stepper *st)
 int stepper_try(Stepper *st, double h)
 {
     st->h = h;
+    if (st->functions && st->tried) functions_forget(st->functions, 1);
+    st->tried = 1;
     if (!st->implicit) st->evals += st->counted - count_ready(st);
     TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
     st->ready = st->first;
@@ -535,6 +531,7 @@ void stepper_accept(Stepper *st)
     for (size_t i = 0; st->same && i < st->first; i++)
         memcpy(slope(st, (int)i, 0), slope(st, (int)(from + i), 0), st->N * sizeof(double));
     st->ready = st->same ? st->first : 0;
+    st->tried = 0;
     st->t0 += st->h;
     shift_state(st);
     st->step++;
@@ -568,31 +565,4 @@ const double *stepper_state(const Stepper *st)
 size_t stepper_evals(const Stepper *st)
 {
     return st->evals;
-}
-
-static size_t arrays(const Sum *s)
-{
-    return s->plain ? 0 : s->parts + 1;
-}
-
-/* Counts the arrays a table moves. A pair's slope stays in the nearest cache for its row. */
-static size_t table_arrays(const Stepper *st)
-{
-    const Table *t = st->table;
-    const Sums *p = &st->program[st->depth];
-    size_t moved = arrays(&p->update);
-    for (size_t i = 0; i < t->points; i++) moved += arrays(&p->point[i]);
-    for (size_t e = 0; e < t->evals; e += 1 + (size_t)st->pair[e]) moved += st->pair[e] ? 1 : 2;
-    return moved;
-}
-
-size_t stepper_traffic(const Stepper *st)
-{
-    const Table *t = st->table;
-    size_t past_k = (size_t)t->past_k, moved = (size_t)t->past_y + 2;
-    if (st->rows == st->n)
-        moved = t->flows ? 2 * t->flows + 3 : table_arrays(st);
-    else if (past_k) /* slopes that are kept */
-        moved += (past_k + 1) * t->evals;
-    return moved * st->N * sizeof(double);
 }

@@ -37,9 +37,6 @@ const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
 /* Returns the evaluations of F and G so far. A flow counts one. With implicit stages every value of F, G or C that
  * solving for them took counts, those of derivatives by differences too. */
 size_t stepper_evals(const Stepper *st);
-/* Returns the bytes a step moves at least behind the nearest cache: arrays that a field, row or
- * flow reads or writes; with `apart` states and kept slopes. */
-size_t stepper_traffic(const Stepper *st);
 
 /* stepper_h returns the step tried last. stepper_slope returns the value of evaluation e (n, d) in it, borrowed until
  * the next try, or NULL where evaluation e - 1, the other operator at its point, has both. */

@@ -24,6 +24,8 @@ static const struct {
      "Prothero, Robinson 1974",
      "n 1\nd 1\nparam lambda = -10\nG = lambda*(y - cos(t)) - sin(t)\ninitial = 1\n"
      "exact = cos(t)\nt-end 3\nh0 1/8\n"},
+    {"pendulum", "y'' = -sin y: kick F and drift G", "Hairer, Lubich, Wanner 2006, I.1",
+     "n 1\nd 1\ny'' = -sin(y)\nenergy = y'^2/2 - cos(y)\ninitial = 2\nt-end 8\nh0 1/4\n"},
     {"lotka-volterra", "prey and predators", "Lotka 1925; Volterra 1926",
      "n 1\nd 2\nG1 = y1*(2/3 - 4/3*y2)\nG2 = y2*(y1 - 1)\ninitial = 9/5, 9/5\nt-end 10\nh0 1/4\n"},
     {"van-der-pol", "y'' = mu (1 - y^2) y' - y", "van der Pol 1926; HW IV.10",
@@ -56,6 +58,10 @@ static const struct {
     {"oregonator", "the Belousov-Zhabotinsky reaction", "Field, Noyes 1974; HW IV.10",
      "n 1\nd 3\nG1 = 77.27*(y2 + y1*(1 - 8.375e-6*y1 - y2))\nG2 = (y3 - (1 + y1)*y2)/77.27\n"
      "G3 = 0.161*(y1 - y3)\ninitial = 1, 2, 3\nt-end 5\nh0 1/4096\n"},
+    {"e5", "four reactions that end at once or never", "Enright, Hull, Lindberg 1975; HW IV.10",
+     "n 1\nd 4\nparam a = 7.89e-10\nparam b = 1.1e7\nparam k = 1.13e3\nparam mk = 1e6*k\n"
+     "G1 = -a*y1 - b*y1*y3\nG2 = a*y1 - mk*y2*y3\nG3 = a*y1 - b*y1*y3 - mk*y2*y3 + k*y4\n"
+     "G4 = b*y1*y3 - k*y4\ninitial = 1.76e-3, 0, 0, 0\nt-end 1/10\nh0 1/65536\n"},
     {"heat", "the heat equation between ends at 0, on a grid", "Fourier 1822",
      "n 15\nd 1\nparam nu = 1\nparam k = nu*(n + 1)^2\nF = k*(y[i+1] - 2*y + y[i-1])\n"
      "initial = sin(pi*i/(n + 1))\n"

@@ -6,7 +6,7 @@
  *     AMP_COS, AMP_SIN, AMP_ATAN                   functions of AMP_REAL
  *
  * On y' = (sum of lambda_op) y with h lambda_op = z[op] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
- * then a multiple (in exponential stages: by phi_J(scale h lambda)) of y and of the slopes q that some stage reads from the past, by
+ * then a multiple (in exponential stages: by phi_J(scale h lambda), in a resolvent's by 1 / (1 - scale h lambda)) of y and of the slopes q that some stage reads from the past, by
  * forward substitution or, where stages are implicit, from a linear system; with the update and q = k(y, q) there remains a small
  * matrix M(w), and
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
@@ -218,15 +218,16 @@ static AMP_COMPLEX amp_phi(int J, AMP_COMPLEX z)
     return sum;
 }
 
-/* Returns the factor of a slope over its row: h lambda, or phi_J. */
+/* Returns the factor of a slope over its row: h lambda, or the function's. */
 static AMP_COMPLEX amp_factor(const Amplifier *a, const Eval *e)
 {
     const Point *p = &a->t->point[e->point];
     AMP_COMPLEX z = 0;
     if (!p->phi) return a->z[e->op];
     for (int op = 0; op < a->t->colours; op++)
-        if (p->ops >> op & 1) z += a->z[op];
-    return amp_phi(p->phi - 1, a->scale[e->point] * z);
+        if (point_fields(a->t, p) >> op & 1) z += a->z[op];
+    z *= a->scale[e->point];
+    return p->phi == PHI_SOLVE ? 1 / (1 - z) : amp_phi(p->phi - 1, z);
 }
 
 /* Solves in place: m's left part (n, n) is lost, its right (n, columns) becomes the solution. */

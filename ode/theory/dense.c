@@ -230,7 +230,7 @@ static int try_order(Search *s, Dense *out)
 {
     Forest *f;
     Series *exact = NULL, **slope = memory_new(s->t->evals, sizeof *slope);
-    TRY(forest_trees(s->q, s->one ? 1 : s->t->colours, 0, &f));
+    TRY(forest_trees(s->q, s->one ? 1 : table_tree_colours(s->t), 0, &f));
     s->wide = s->n + (size_t)s->q;
     s->m = rationals_new(f->count * s->wide);
     int code = slope && s->m ? series_slopes(f, s->t, slope) : ERR_MEMORY;
@@ -251,7 +251,7 @@ static int try_order(Search *s, Dense *out)
 /* Returns whether there are values between the ends: one step, stages, y + slopes. */
 static int has_dense(const Table *t)
 {
-    return !t->flows && !t->past_y && !t->past_k && t->evals && !table_phi(t) &&
+    return !t->flows && !t->past_y && !t->past_k && t->evals && !table_exponential(t) &&
            row_plain(&t->update);
 }
 

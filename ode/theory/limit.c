@@ -85,7 +85,7 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     Ratio r;
     *done = 0;
-    if (t->past_y || t->past_k || t->points > 128 || table_phi(t)) return 0;
+    if (t->past_y || t->past_k || t->points > 128 || table_exponential(t)) return 0;
     TRY(ratio_new(t, -1, &r, done));
     if (!*done) return 0;
     int code = 0;

@@ -50,9 +50,9 @@ static int principal_new(Principal *p, const Table *t)
     /* R = P / Q has degrees of `points` at most, so |R(i nu)|^2 - 1 is a polynomial of no more powers than this over
      * |Q|^2. If all of them vanish it is 0. */
     size_t powers = 2 * t->points + 2;
-    p->terms = p->depth || table_phi(t) ? TERMS_HISTORY
-               : powers < TERMS_MAX     ? (int)powers
-                                        : TERMS_MAX;
+    p->terms = p->depth || table_exponential(t) ? TERMS_HISTORY
+               : powers < TERMS_MAX             ? (int)powers
+                                                : TERMS_MAX;
     size_t n = (size_t)p->terms + 1;
     if (!(p->list = rationals_new(principal_size(p)))) return ERR_MEMORY;
     mpq_inits(p->share, p->descent, NULL);
@@ -129,25 +129,22 @@ static void logarithm(Principal *p, int n)
     mpq_clears(x, j, NULL);
 }
 
-/* Computes K[n] of an exponential stage from its row's coefficients Y up to n. The factor is the sum over j of (scale
- * n_A z / colours)^j / (j + J)!, n_A the number of fields in A. */
+/* Computes K[n] of a function of A from its row's coefficients Y up to n. The factor is the function at scale n_A z /
+ * colours, n_A the number of fields in A. */
 static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
 {
     mpq_t factor, x;
-    unsigned fields = 0, J = (unsigned)at->phi - 1;
+    unsigned fields = (unsigned)__builtin_popcount((unsigned)point_fields(p->t, at));
     mpq_inits(factor, x, NULL);
-    for (int op = 0; op < p->t->colours; op++) fields += at->ops >> op & 1;
+    mpq_set_ui(x, fields, 1);
+    mpq_mul(x, x, p->share);
+    mpq_mul(x, x, at->scale);
     mpq_set_ui(factor, 1, 1);
     mpq_set_ui(K, 0, 1);
-    for (unsigned j = 1; j <= J + (unsigned)n + 1; j++) {
-        if (j > J) { /* factor = (scale n_A / colours)^(j-1-J) / (j-1)! */
-            rational_add(K, factor, Y[n - (int)(j - 1 - J)]);
-            mpq_set_ui(x, fields, 1);
-            mpq_mul(x, x, p->share);
-            mpq_mul(x, x, at->scale);
-            mpq_mul(factor, factor, x);
-        }
-        rational_divide(factor, j);
+    for (int j = 0; j <= n; j++) {
+        if (j > 0) mpq_mul(factor, factor, x);
+        point_coefficient(at, (unsigned)j, factor);
+        rational_add(K, factor, Y[n - j]);
     }
     mpq_clears(factor, x, NULL);
 }
@@ -231,7 +228,7 @@ static int find_neutral(const Principal *p, Phase *out)
 {
     const Table *t = p->t;
     Structure s;
-    int neutral = t->exact && !table_phi(t) && (size_t)p->terms >= 2 * t->points;
+    int neutral = t->exact && !table_exponential(t) && (size_t)p->terms >= 2 * t->points;
     if (p->depth) {
         TRY(structure_find(t, 1, &s));
         neutral = s.symmetric == TOLD_YES;

@@ -6,7 +6,8 @@
  *
  *     P = v Q + sum over k = 1 .. n of (b x_k) z^k,     M_1 = 1,  c_k = -trace(A M_k) / k,  M_(k+1) = A M_k + c_k,
  *
- * the method of Faddeev and LeVerrier (Faddeev, Faddeeva 1963), exact in rationals. */
+ * the method of Faddeev and LeVerrier (Faddeev, Faddeeva 1963), exact in rationals. The slope of a resolvent's stage is a
+ * Y of its own, Y_p = r_p + c s z Y_p with share s of z in its A and scale c; rows that read it take that sum. */
 #include "ode/theory/ratio.h"
 
 #include <math.h>
@@ -27,8 +28,10 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
         mpq_set_ui(out, t->eval[e].op == colour, 1);
 }
 
-/* Adds a row's weight on y and, times shares of z, those on its slopes' points to at (points). */
-static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_t *at)
+/* Adds a row's weight on y and, times shares of z, those on its slopes' points to at (points). u (points), A (points,
+ * points): the rows before, which slopes of resolvents stand for. */
+static void read_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *A, mpq_t state,
+                     mpq_t *at)
 {
     mpq_t x;
     mpq_init(x);
@@ -38,11 +41,28 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t state, mpq_
             mpq_add(state, state, s->c);
             continue;
         }
-        mpq_ptr to = at[t->eval[s->eval].point];
-        share_of(t, colour, s->eval, x);
-        rational_add(to, x, s->c);
+        size_t q = (size_t)t->eval[s->eval].point;
+        if (!t->point[q].phi) {
+            share_of(t, colour, s->eval, x);
+            rational_add(at[q], x, s->c);
+            continue;
+        }
+        rational_add(state, u[q], s->c);
+        for (size_t j = 0; j < t->points; j++) rational_add(at[j], A[q * t->points + j], s->c);
     }
     mpq_clear(x);
+}
+
+/* Adds c s of a resolvent's stage to its place in its row. */
+static void read_resolvent(const Table *t, int colour, const Point *p, mpq_t at)
+{
+    int fields = point_fields(t, p), n = __builtin_popcount((unsigned)fields);
+    mpq_t share;
+    mpq_init(share);
+    mpq_set_si(share, colour < 0 ? n : fields >> colour & 1, colour < 0 ? (unsigned)t->colours : 1);
+    mpq_canonicalize(share);
+    rational_add(at, share, p->scale);
+    mpq_clear(share);
 }
 
 /* Sets a sum to 0 where it is an inexact table's rounding; size: that of its terms. */
@@ -81,7 +101,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out)
         Poly *to = p < t->points ? &Y[p] : &out->P;
         mpq_set_ui(state, 0, 1);
         for (size_t q = 0; q < t->points; q++) mpq_set_ui(at[q], 0, 1);
-        read_row(t, colour, p < t->points ? &t->point[p].row : &t->update, state, at);
+        read_row(t, colour, p < t->points ? &t->point[p].row : &t->update, NULL, NULL, state, at);
         code = poly_new(to, (int)p);
         if (code == 0) substitute(t, state, at, Y, to);
     }
@@ -185,8 +205,12 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
     int code = poly_new(&out->P, (int)n);
     if (code == 0) code = poly_new(&out->Q, (int)n);
     if (code == 0) {
-        for (size_t p = 0; p < n; p++) read_row(t, colour, &t->point[p].row, w.u[p], w.A + p * n);
-        read_row(t, colour, &t->update, w.v, w.b);
+        for (size_t p = 0; p < n; p++) {
+            const Point *at = &t->point[p];
+            read_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
+            if (at->phi) read_resolvent(t, colour, at, w.A[p * n + p]);
+        }
+        read_row(t, colour, &t->update, w.u, w.A, w.v, w.b);
         find_ratio(t, &w, out);
     }
     rationals_free(list, 3 * n * n + 3 * n);
@@ -249,7 +273,7 @@ static int reduce(Ratio *r)
 
 int ratio_new(const Table *t, int colour, Ratio *out, int *told)
 {
-    int implicit = table_implicit(t);
+    int implicit = table_solves(t);
     *out = (Ratio){0};
     *told = !implicit || t->points <= IMPLICIT_POINTS;
     if (!*told) return 0;

@@ -6,7 +6,8 @@
  *     Y_p(t) = sum u_pj E_-j(t) + sum a_pe K_e(t) + sum a_pej S_ej(t)
  * and for a child that is a clock Y is the evaluation's node.
  * An exponential stage has K_e(t) = sum over j of c^j / (j + J)! r(t_j), r its row, t_0 = t and t_(j+1) the only child of t_j,
- * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root.
+ * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root. A
+ * resolvent has 1 in place of 1 / (j + J)!, and its A acts on time too: a clock is the node of the row.
  * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
@@ -244,24 +245,24 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
     }
 }
 
-/* Computes K = phi_J(scale h A) Y at tree i, from Y at tree i and smaller ones. */
+/* Computes K = phi_J(scale h A) Y, or solve's, at tree i, from Y at tree i and smaller ones. */
 static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
 {
     const Tree *t = &w->forest->tree[i];
-    mpq_t factor;
-    mpq_init(factor);
+    mpq_t factor, node;
+    mpq_inits(factor, node, NULL);
     mpq_set_ui(factor, 1, 1);
-    for (unsigned j = 2; j < (unsigned)p->phi; j++) { /* 1 / J! */
-        rational_divide(factor, j);
-    }
+    point_coefficient(p, 0, factor);
     mpq_mul(K, factor, Y[i]);
-    for (unsigned j = (unsigned)p->phi; t->children == 1 && p->ops >> t->colour & 1; j++) {
-        rational_divide(factor, j);
+    for (unsigned n = 1; t->children == 1 && p->ops >> t->colour & 1; n++) {
+        int child = t->child[0], clock = tree_is_clock(w->forest, (size_t)child);
+        point_coefficient(p, n, factor);
         mpq_mul(factor, factor, p->scale);
-        rational_add(K, factor, Y[t->child[0]]);
-        t = &w->forest->tree[t->child[0]];
+        if (clock && p->phi == PHI_SOLVE) table_time(w->table, p, t->colour, node);
+        rational_add(K, factor, clock ? node : Y[child]);
+        t = &w->forest->tree[child];
     }
-    mpq_clear(factor);
+    mpq_clears(factor, node, NULL);
 }
 
 static void evaluate_at(Work *w, size_t i)
@@ -357,7 +358,7 @@ int series_slopes(const Forest *f, const Table *t, Series **slope)
 
 int series_one_colour(const Table *t)
 {
-    int one = table_over(t, OP_H);
+    int one = table_one_field(t);
     for (int op = 0; op < t->colours; op++) one &= mpq_cmp_ui(t->weight[op], 1, 1) == 0;
     return one;
 }

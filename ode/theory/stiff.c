@@ -1,4 +1,4 @@
-/* stiff.c: A-stability and stiff decay of implicit tables, decided exactly where R = P / Q is (ratio.c).
+/* stiff.c: A-stability and stiff decay of implicit tables and Rosenbrock methods, decided exactly where R = P / Q is (ratio.c).
  *
  * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle):
  * Q(-s) has its roots where Re s < 0, decided by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, decided by
@@ -27,9 +27,14 @@ static int implicit_colour(const Table *t, int *colour)
     int code = table_blocks(t, of, of + t->points, &blocks);
     *colour = -1;
     for (size_t e = 0; code == 0 && e < t->evals; e++) {
-        if (!of[t->points + (size_t)of[t->eval[e].point]]) continue;
-        several |= *colour >= 0 && *colour != t->eval[e].op;
-        *colour = t->eval[e].op;
+        const Point *p = eval_point(t, (int)e);
+        int solved = of[t->points + (size_t)of[t->eval[e].point]];
+        int ops = p->phi ? point_fields(t, p) : solved ? 1 << t->eval[e].op : 0;
+        for (int op = 0; op < t->colours; op++) {
+            if (!(ops >> op & 1)) continue;
+            several |= *colour >= 0 && *colour != op;
+            *colour = op;
+        }
     }
     if (several) *colour = -1;
     memory_free(of);
@@ -194,12 +199,12 @@ int stability_stiff(const Table *t, Stiff *out)
     Ratio r;
     int told;
     *out = (Stiff){TOLD_NOT, TOLD_NOT, NAN, NAN, -1};
-    if (t->flows || table_phi(t)) return 0;
+    if (t->flows || table_exponential(t)) return 0;
     TRY(implicit_colour(t, &out->colour));
     int past = t->past_y || t->past_k;
-    if (past && table_implicit(t)) return find_with_history(t, out);
+    if (past && table_solves(t)) return find_with_history(t, out);
     if (past) return 0;
-    if (!table_implicit(t)) { /* a polynomial */
+    if (!table_solves(t)) { /* a polynomial */
         out->a_stable = out->l_stable = TOLD_NO;
         out->r_infinity = INFINITY;
         return 0;

@@ -135,7 +135,7 @@ static int find_symmetry(const Table *t, Structure *out)
     int all = 0, separable = 0, code = 0;
     for (int max = out->searched < 3 ? out->searched : 3; code == 0; max++) {
         Forest *f;
-        code = forest_new(max, t->colours, &f);
+        code = forest_new(max, table_tree_colours(t), &f);
         if (code == 0) code = first_defects(t, f, &all, &separable);
         forest_free(f);
         if ((all && separable) || max >= out->searched) break;
@@ -409,7 +409,8 @@ int structure_find(const Table *t, int searched, Structure *out)
     if (searched < 1 || searched > TREE_MAX)
         return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX,
                          searched);
-    if (searched > forest_most(t->colours)) out->searched = forest_most(t->colours);
+    if (searched > forest_most(table_tree_colours(t)))
+        out->searched = forest_most(table_tree_colours(t));
     mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
     int code = t->flows ? find_flows(t, out) : 0;
     if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);

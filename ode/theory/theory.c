@@ -107,12 +107,15 @@ int theory_terms(const Forest *f, const Table *t, int order, double *coefficient
 /* ---- rounding ------------------------------------------------------------------------------------- */
 
 /* Raises *unit to 1/q, for a denominator q of at least `least`. */
-static void read_unit(const Row *r, double least, double *unit)
+static void read_unit(const mpq_t c, double least, double *unit)
 {
-    for (size_t i = 0; i < r->terms; i++) {
-        double q = mpz_get_d(mpq_denref(r->term[i].c));
-        if (q >= least) *unit = fmax(*unit, 1 / q);
-    }
+    double q = mpz_get_d(mpq_denref(c));
+    if (q >= least) *unit = fmax(*unit, 1 / q);
+}
+
+static void read_row_unit(const Row *r, double least, double *unit)
+{
+    for (size_t i = 0; i < r->terms; i++) read_unit(r->term[i].c, least, unit);
 }
 
 /* Returns the last digit of the coefficients; 0: they are short, and no roundings. Fractions are at least as far from
@@ -120,12 +123,12 @@ static void read_unit(const Row *r, double least, double *unit)
 static double rounding_unit(const Table *t)
 {
     double unit = 0, least = t->exact ? long_fraction : long_decimal;
-    for (size_t p = 0; p < t->points; p++) read_unit(&t->point[p].row, least, &unit);
-    read_unit(&t->update, least, &unit);
-    for (size_t i = 0; i < t->flows; i++) {
-        double q = mpz_get_d(mpq_denref(t->flow[i].c));
-        if (q >= least) unit = fmax(unit, 1 / q);
+    for (size_t p = 0; p < t->points; p++) {
+        read_row_unit(&t->point[p].row, least, &unit);
+        read_unit(t->point[p].scale, least, &unit);
     }
+    read_row_unit(&t->update, least, &unit);
+    for (size_t i = 0; i < t->flows; i++) read_unit(t->flow[i].c, least, &unit);
     return unit;
 }
 
@@ -203,14 +206,14 @@ static int search_colours(const Table *t, int timed, int estimate, Found *out)
     int code = 0, done = 0;
     for (int max = out->searched < 3 ? out->searched : 3; code == 0 && !done; max++) {
         Forest *f;
-        TRY(series_forest(t, max, t->colours, timed, &f));
+        TRY(series_forest(t, max, table_tree_colours(t), timed, &f));
         mpq_t *defect = rationals_new(f->count + 1);
         code = defect ? find_factors(f, t, !estimate, defect, defect[f->count]) : ERR_MEMORY;
         while (code == 0 && out->order < max && !done) {
             Level l = level_of(f, out->order + 1, defect);
             if (is_met(&l, out)) continue;
             out->norm2 = norm2(f, out->order + 1, 0, defect);
-            if (table_over(t, OP_H)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
+            if (table_one_field(t)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
             done = 1;
         }
         rationals_free(defect, f->count + 1);
@@ -230,7 +233,7 @@ static int find_order(const Table *t, int most, int timed, int estimate, Found *
                    .exact = t->exact,
                    .unit = rounding_unit(t)};
     TRY(conditions_new(t, timed, estimate, &c));
-    int trees = forest_timed_most(c ? 1 : t->colours, timed);
+    int trees = forest_timed_most(c ? 1 : table_tree_colours(t), timed);
     out->searched = most < trees ? most : trees;
     int code = c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
     conditions_free(c);

@@ -48,6 +48,7 @@ typedef struct {
 typedef struct {
     int max, colours;
     int timed; /* with clocks */
+    int w;     /* the third colour is W, a matrix, in names */
     size_t count;
     Tree *tree;
     size_t first[TREE_MAX_1 + 2]; /* first[p]: index of the first tree of order p */

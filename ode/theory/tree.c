@@ -187,7 +187,7 @@ int forest_trees(int max, int colours, int timed, Forest **out)
     *out = NULL;
     if (max < 1 || max > most)
         return error_set(ERR_INPUT, "expected an order of 1 to %d%s%s; %d is asked for", most,
-                         colours < 3 ? "" : " of a decoder's scheme",
+                         colours < 3 ? "" : " in three colours",
                          timed ? " with time nodes of its own" : "", max);
     Forest *f = memory_new(1, sizeof(Forest));
     if (!f) return ERR_MEMORY;
@@ -248,7 +248,8 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     for (int i = 0; i < t->children; i++)
         tree_name(f, (size_t)t->child[i], child[i], sizeof child[i]);
     qsort(child, (size_t)t->children, sizeof child[0], compare_names);
-    name[n++] = t->colour < COLOURS ? table_letters[t->colour] : 't';
+    int w = f->w && t->colour == OP_C;
+    name[n++] = w ? 'W' : t->colour < COLOURS ? table_letters[t->colour] : 't';
     for (int i = 0; i < t->children; i++) name[n++] = '\'';
     name[n] = 0;
     for (int i = 0; i < t->children; i++)

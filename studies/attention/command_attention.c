@@ -30,8 +30,8 @@ static const Option study_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write attention.csv (pairs), sublayers.csv (pairs, sublayer by sublayer), schemes.csv, "
-     ".md; and for each model maps.csv with pictures"},
+     "write attention.csv (pairs), schemes.csv, .md;"
+     " and for each model maps.csv with pictures"},
     {"sentences", OPTION_SIZE, "1", "N", "draw pictures of the first N lines of the text; 0: none",
      0, 1000},
     {"longest", OPTION_SIZE, "20", "T", "tokens of such a line at most", 1, 64},
@@ -51,13 +51,6 @@ typedef struct {
     size_t tokens;
     double distance, matched_once;
 } PairRow;
-
-/* The same for each sublayer. */
-typedef struct {
-    const char *model_a, *model_b;
-    size_t sublayer;
-    double distance, matched_once;
-} SublayerRow;
 
 /* A row for all pairs of models of two schemes. */
 typedef struct {
@@ -81,14 +74,6 @@ static const Column pair_columns[] = {
     COLUMN(PairRow, tokens, .words = "tokens that the models read"),
     COLUMN(PairRow, distance, .digits = 5, .words = DISTANCE ", mean over tokens and sublayers"),
     COLUMN(PairRow, matched_once, .digits = 5, .words = ONCE),
-    {0}};
-
-static const Column sublayer_columns[] = {
-    COLUMN(SublayerRow, model_a, .words = MODEL_A),
-    COLUMN(SublayerRow, model_b, .words = MODEL_B),
-    COLUMN(SublayerRow, sublayer, .words = "number of the attention sublayer, from 1"),
-    COLUMN(SublayerRow, distance, .digits = 5, .words = DISTANCE ", mean over tokens"),
-    COLUMN(SublayerRow, matched_once, .digits = 5, .words = ONCE),
     {0}};
 
 static const Column scheme_columns[] = {
@@ -116,7 +101,7 @@ typedef struct {
     Text text;
     size_t pairs;
     HeadSums *sum; /* (pairs): 0-1, 0-2, .., 1-2, .. */
-    Sheet *pair, *sublayer, *scheme;
+    Sheet *pair, *scheme;
 } Study;
 
 /* ---- the models ---------------------------------------------------------------------------------- */
@@ -195,7 +180,6 @@ static int make_room(Study *u)
         if (!(u->weights[k] = memory_new(u->A * u->H * u->T, u->T * sizeof(double))))
             return ERR_MEMORY;
     TRY(sheet_new(pair_columns, &u->pair));
-    TRY(sheet_new(sublayer_columns, &u->sublayer));
     return sheet_new(scheme_columns, &u->scheme);
 }
 
@@ -209,7 +193,6 @@ static void close_study(Study *u)
     memory_free(u->sum);
     text_free(&u->text);
     sheet_free(u->pair);
-    sheet_free(u->sublayer);
     sheet_free(u->scheme);
 }
 
@@ -291,10 +274,6 @@ static void add_pair(Study *u, size_t a, size_t b)
     HeadDistance d = head_sums_mean(s, u->A);
     sheet_row(u->pair, &(PairRow){u->name[a], u->name[b], scheme(u, a), scheme(u, b), s->tokens,
                                   d.token, d.once});
-    for (size_t l = 0; l < u->A; l++) {
-        d = head_sums_mean(s, l);
-        sheet_row(u->sublayer, &(SublayerRow){u->name[a], u->name[b], l + 1, d.token, d.once});
-    }
 }
 
 /* Finds p: are the models of two schemes farther apart than those of one? */
@@ -390,7 +369,6 @@ static int show(const Study *u)
     if (!dir) return 0;
     TRY(output_directory(dir));
     TRY(output_sheet(u->pair, SHEET_CSV, dir, "attention.csv"));
-    TRY(output_sheet(u->sublayer, SHEET_CSV, dir, "sublayers.csv"));
     TRY(output_sheet(u->scheme, SHEET_CSV, dir, "schemes.csv"));
     TRY(output_open(&o));
     print_words(u, o.f);
@@ -447,8 +425,7 @@ static const Kind kinds[] = {
                 "Means over pairs of models. Brackets hold 95 % intervals, which are too narrow "
                 "where pairs share models.",
                 KIND_ALL},
-               {"attention", pair_columns, "Pairs of models.", KIND_MANY},
-               {"sublayers", sublayer_columns, "Pairs by sublayer", 0}}},
+               {"attention", pair_columns, "Pairs of models.", KIND_MANY}}},
     {.command = "attention",
      .title = "Where models look",
      .about =

@@ -46,13 +46,6 @@ void sample_close(Sample *s)
         s->q[i] = s->n ? gsl_stats_quantile_from_sorted_data(s->x, 1, s->n, 0.25 * (i + 1)) : NAN;
 }
 
-double bench_power(double before[2], double seconds, double at)
-{
-    double power = log(seconds / before[0]) / log(at / before[1]);
-    before[0] = seconds, before[1] = at;
-    return power;
-}
-
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -61,10 +61,6 @@ void bench_figures(BenchReport *b, const char *variant, const char *prefix, size
 /* With --csv: prints the rows that were added since the last call. */
 int bench_stream(const Options *o, const BenchReport *out);
 
-/* Returns the power by which the time grew along an axis since the point before; NaN at the first. before: that point's
- * seconds and place, {NAN, NAN} at the first; this one's afterwards. */
-double bench_power(double before[2], double seconds, double at);
-
 /* Runs a bench: `list` has the columns of the table for people, and `fill` adds the rows, between rows with the
  * machine's load. Writes both forms as the options ask, under --out as bench-NAME.csv and .md. */
 int bench_tell(const Options *o, const char *name, const Column *list,
@@ -76,12 +72,10 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 extern const Peer bench_trotter; /* methods: schemes */
 extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
 extern const Peer bench_field;   /* one evaluation of F + G a step */
-extern const Peer bench_copy;    /* one copy of N numbers a step */
 
 /* ---- the benches ---------------------------------------------------------------------------------- */
 
-int bench_ode(const Options *o); /* bench_growth.c with --growth */
-int bench_growth(const Options *o);
+int bench_ode(const Options *o);
 int bench_train(const Options *o);
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
@@ -155,7 +149,7 @@ int lengths_write(const Batch *x, size_t count, char **file);
 enum { BLOCK_BATCHES = 8 };
 
 typedef struct {
-    const char *name; /* name in the rows: the width, or an axis of growth */
+    const char *name; /* name in the rows: the width */
     /* layers: of one side. T: tokens of every sequence; largest number for pairs. N: tokens of a batch;
      * largest number for pairs. */
     size_t layers, D, M, H, V, T, N;
@@ -186,7 +180,6 @@ typedef struct {
     Batch batch[BLOCK_BATCHES];
     char *lengths; /* file with the pairs' lengths, for a peer */
     uint64_t steps;
-    void *square; /* (3, n, n) matrices for the GEMM rate */
     double memory, peak;
     double macs,
         flops;      /* for one target token: multiply-adds of a forward pass; flops of the floor */
@@ -194,7 +187,6 @@ typedef struct {
     Recording *products; /* recording of the floor, on a device */
     /* Seconds per target token. The floor's are those of the batch whose products it repeats. */
     Sample step, floor;
-    Sample gemm; /* seconds */
     ScriptSpeed peer;
 } Block;
 
@@ -207,10 +199,9 @@ typedef struct {
     const char *backend, *size, *scheme;
     double tokens, low, high; /* per second, of the target where there are two sides */
     double source;            /* source tokens per second; NaN: one side */
-    double flop, rate;        /* model operations per token, and per second; NaN: two sides */
+    double flop;              /* model operations per token; NaN: two sides */
     double floor, share;      /* tokens/s of the products alone; the step's share of that */
     double floor_flop;        /* FLOP of the floor per token */
-    double gemm, of_gemm;     /* FLOP/s */
     double peak;              /* bytes */
     double peer, best;        /* the peer as it stands, and in its fastest way */
     double to_peer, to_best;

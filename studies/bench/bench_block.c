@@ -1,8 +1,7 @@
 /* bench_block.c: times training steps of a network beside their bounds and a peer.
  *
  * These take turns: some steps; the floor (the matrix products that a step asks for, alone, through the same backend:
- * bench_products.c); the GEMM rate (one large square product); and the peer's script in all its ways. On a device,
- * where the script takes long, the peer comes last. One thread is timed by its processor time, several threads and a
+ * bench_products.c); and the peer's script in all its ways. On a device, where the script takes long, the peer comes last. One thread is timed by its processor time, several threads and a
  * device by the clock. On a device the floor is recorded and replayed as the step is, memory is what the device has in
  * use, and a product of cuda-bf16 includes the rounding of its factors.
  */
@@ -21,7 +20,6 @@
 #include "studies/tools/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
-enum { GEMM = 1024, DEVICE_GEMM = 16384 };          /* rows of the square product; on a device */
 static const double dropout = 0.1, smoothing = 0.1; /* smoothing: for pairs */
 
 /* The names of the same blocks in PyTorch's peer. */
@@ -31,12 +29,6 @@ static const struct {
              {"macaron", "macaron2"},
              {"heun-layer", "rk2"},
              {"rk4-layer", "rk4"}};
-
-/* Returns the rows of the square product that gives the GEMM rate. */
-static size_t block_square(const Block *b)
-{
-    return bench_on_device(b->backend) ? DEVICE_GEMM : GEMM;
-}
 
 /* Makes a batch. Words have probability about 1/(1 + rank), as those of a text do. */
 static int new_batch(const BlockSize *s, uint64_t stream, Batch *b)
@@ -102,7 +94,6 @@ void block_close(Block *b)
     if (b->lengths) unlink(b->lengths);
     memory_free(b->lengths);
     if (b->products) b->backend->recording_free(b->products);
-    b->backend->release(b->square);
     model_free(b->m);
     products_free();
 }
@@ -184,20 +175,6 @@ static int time_floor(Block *b)
     return 0;
 }
 
-static int time_gemm(Block *b)
-{
-    size_t n = block_square(b);
-    void *A = b->square, *B = backend_at(b->backend, A, n * n),
-         *C = backend_at(b->backend, B, n * n);
-    for (int i = 0; i < PIECE; i++) {
-        double start = bench_time(b->backend);
-        b->backend->gemm(0, 0, n, n, n, 1, A, n, B, n, 0, C, n);
-        TRY(b->backend->wait());
-        sample_add(&b->gemm, bench_time(b->backend) - start);
-    }
-    return 0;
-}
-
 static void run_peer(Block *b, const char *name)
 {
     const BlockSize *s = b->size;
@@ -239,9 +216,6 @@ static void time_peer(Block *b)
     if (options_text(b->o, "peer") && name) run_peer(b, name);
 }
 
-static int (*const contenders[])(Block *b) = {time_steps, time_floor, time_gemm};
-enum { CONTENDERS = sizeof contenders / sizeof *contenders };
-
 /* Makes the floor one recording, on a device. */
 static int record_products(Block *b)
 {
@@ -258,8 +232,6 @@ static int warm(Block *b)
     Step s;
     reset_peak();
     TRY(block_open(b));
-    b->square = b->backend->alloc(3 * block_square(b) * block_square(b));
-    if (!b->square) return ERR_MEMORY;
     TRY(block_step(b));
     products_begin();
     int code = block_step(b); /* on batch NOTED */
@@ -282,17 +254,17 @@ int block_measure(Block *b)
     for (size_t r = 0; r < most; r++) {
         if (r >= LEAST_ROUNDS && clock_now() - start > budget) break;
         progress_show("%s at %s, round %zu", b->scheme->name, b->size->name, r + 1);
-        for (int i = 0; i < CONTENDERS; i++) TRY(contenders[i](b));
+        TRY(time_steps(b));
+        TRY(time_floor(b));
         if (!bench_on_device(b->backend)) time_peer(b);
     }
-    Sample *all[] = {&b->step, &b->floor, &b->gemm};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) sample_close(all[i]);
+    sample_close(&b->step);
+    sample_close(&b->floor);
     return 0;
 }
 
 BlockFigures block_figures(const Block *b)
 {
-    double n = (double)block_square(b);
     BlockFigures f = {.backend = b->backend->name,
                       .size = b->size->name,
                       .scheme = b->scheme->name,
@@ -304,13 +276,10 @@ BlockFigures block_figures(const Block *b)
                       .floor = 1 / b->floor.q[1],
                       .floor_flop = b->flops,
                       .share = b->floor.q[1] / b->step.q[1],
-                      .gemm = 2 * n * n * n / b->gemm.q[1],
                       .peak = b->peak,
                       .peer = script_plain(&b->peer, b->backend),
                       .way = ""};
     f.best = script_best(&b->peer, &f.way);
-    f.rate = f.tokens * f.flop;
-    f.of_gemm = f.rate / f.gemm;
     f.to_peer = f.tokens / f.peer;
     f.to_best = f.tokens / f.best;
     return f;
@@ -329,8 +298,6 @@ static void put_block(const Block *b, const char *prefix, const char *variant)
                                   {"floor", unit, f.floor},
                                   {"floor.flop_per_token", "FLOP", f.floor_flop},
                                   {"floor.share", "of floor", f.share},
-                                  {"gemm", "GFLOP/s", 1e-9 * f.gemm},
-                                  {"gemm.share", "of gemm", f.of_gemm},
                                   {"memory", "bytes", b->memory},
                                   {"memory.peak", "bytes", f.peak}};
     bench_figures(b->out, variant, prefix, sizeof figure / sizeof *figure, figure);

@@ -1,11 +1,9 @@
-/* bench_ode.c: `trotter bench ode`: times steppers side by side on one field, beside their bounds.
+/* bench_ode.c: `trotter bench ode`: times steppers side by side on one field, beside the field alone.
  *
  * Two cheap systems have 10,000 coordinates, one whose particles do not see each other and one where
  * they do; they are bound by the cache they stream through. `attention` is bound by its matrix products.
  * Every library steps F + G of the same system through the same function (peers_field). Steppers are
- * compared per counted evaluation of F + G: GSL's rk4 takes a whole step and two half ones. Bytes are
- * those that Trotter's step has to move (stepper_traffic); their share is that of a copy that streams
- * through as much memory as an rk4 step touches.
+ * compared per counted evaluation of F + G: GSL's rk4 takes a whole step and two half ones.
  */
 #include <math.h>
 #include <omp.h>
@@ -43,7 +41,6 @@ static const Entry entries[] = {
     {"rk4", "boost-classic", NULL, "rk4-classic"},
     {"strang-marchuk:exact", "trotter", &bench_trotter, "strang-marchuk:exact"},
     {"field", "F+G", &bench_field, ""},
-    {"copy", "memcpy", &bench_copy, ""},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
@@ -54,7 +51,6 @@ typedef struct {
     void *run;
     size_t count; /* steps in a piece */
     double calls; /* evaluations of F + G in a step; 0: none */
-    double moved; /* bytes in a step; 0: unknown */
     Sample time;  /* seconds a step */
 } Contender;
 
@@ -97,7 +93,7 @@ static int warm(const Bench *b, Contender *c)
     if (!c->run) return error_set(ERR_MISUSE, "%s cannot run %s", c->peer->name, c->entry->method);
     TRY(c->peer->steps(c->run, 1));
     c->calls = (double)(f->calls - before);
-    if (c->peer->tell) c->peer->tell(c->run, &c->calls, &c->moved);
+    if (c->peer->tell) c->peer->tell(c->run, &c->calls);
     for (c->count = 1;; c->count *= 2) {
         TRY(piece(b, c, &seconds));
         if (!(seconds < least)) return 0;
@@ -135,7 +131,6 @@ typedef struct {
     const char *system, *stepper, *by;
     double rate, rate_low, rate_high; /* steps a second */
     double calls, evaluation, ratio;  /* evaluations a step; microseconds each; over Trotter's */
-    double moved, bandwidth, of_copy; /* bytes a step; GB a second; over that of a copy */
 } Speed;
 
 static const Column speed_columns[] = {COLUMN(Speed, system),
@@ -147,9 +142,6 @@ static const Column speed_columns[] = {COLUMN(Speed, system),
                                        FIELD(Speed, "evals", calls, .digits = 3),
                                        FIELD(Speed, "us/eval", evaluation, .digits = 4),
                                        COLUMN(Speed, ratio, .digits = 3),
-                                       FIELD(Speed, "bytes/step", moved, .digits = 7),
-                                       FIELD(Speed, "GB/s", bandwidth, .digits = 3),
-                                       FIELD(Speed, "of copy", of_copy, .digits = 2),
                                        {0}};
 
 static const Contender *find(const Bench *b, const char *what)
@@ -165,20 +157,9 @@ static double per_call(const Contender *c)
     return c->calls > 0 ? c->time.q[1] / c->calls : NAN;
 }
 
-static double positive(double x)
-{
-    return x > 0 ? x : NAN;
-}
-
-static double rate_of_bytes(const Contender *c)
-{
-    return positive(c->moved) / c->time.q[1];
-}
-
 static void put_contender(const Bench *b, const Contender *c)
 {
     char name[64], prefix[64];
-    double bytes = rate_of_bytes(c);
     const char *what = c->entry->what;
     const Contender *own = find(b, what); /* Trotter's */
     snprintf(name, sizeof name, "%s %zux%zu", b->load->system, b->load->n, b->load->d);
@@ -189,18 +170,13 @@ static void put_contender(const Bench *b, const Contender *c)
                .rate = 1 / c->time.q[1],
                .rate_low = 1 / c->time.q[2],
                .rate_high = 1 / c->time.q[0],
-               .calls = positive(c->calls),
+               .calls = c->calls > 0 ? c->calls : NAN,
                .evaluation = 1e6 * per_call(c),
-               .ratio = own == c ? NAN : per_call(c) / per_call(own),
-               .moved = positive(c->moved),
-               .bandwidth = bytes * 1e-9,
-               .of_copy = bytes / rate_of_bytes(find(b, "copy"))};
+               .ratio = own == c ? NAN : per_call(c) / per_call(own)};
     const BenchFigure figure[] = {
         {"rate", "steps/s", s.rate},           {"rate_low", "steps/s", s.rate_low},
         {"rate_high", "steps/s", s.rate_high}, {"calls", "evaluations/step", s.calls},
-        {"evaluation", "us", s.evaluation},    {"ratio", "x", s.ratio},
-        {"moved", "bytes/step", s.moved},      {"bandwidth", "GB/s", s.bandwidth},
-        {"share", "of copy", s.of_copy}};
+        {"evaluation", "us", s.evaluation},    {"ratio", "x", s.ratio}};
     bench_figures(b->out, s.by, prefix, sizeof figure / sizeof *figure, figure);
     sheet_row(b->out->table, &s);
 }
@@ -256,7 +232,6 @@ static int fill(const Options *o, BenchReport *out)
 
 int bench_ode(const Options *o)
 {
-    if (options_flag(o, "growth")) return bench_growth(o);
     TRY(bench_tell(o, "ode", speed_columns, fill));
     if (!options_flag(o, "csv"))
         printf("\nmedians, from the lower to the upper quartile; ratio: time per evaluation of "

@@ -1,5 +1,5 @@
-/* bench_peers.c: the contenders of `trotter bench ode`: Trotter's stepper, GSL's odeiv2, the field
- * alone, and a copy that bounds them. Boost's steppers are in measure/peers.c.
+/* bench_peers.c: the contenders of `trotter bench ode`: Trotter's stepper, GSL's odeiv2, and the field
+ * alone. Boost's steppers are in measure/peers.c.
  */
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
@@ -58,12 +58,10 @@ static int own_steps(void *run, size_t count)
     return 0;
 }
 
-/* Reports calls and bytes. F and G each are half an evaluation of F + G; sub-flows count as none. */
-static void own_tell(void *run, double *calls, double *moved)
+/* F and G each are half an evaluation of F + G; sub-flows count as none. */
+static void own_tell(void *run, double *calls)
 {
-    const Own *o = run;
-    *calls = (double)o->table->evals / 2;
-    *moved = (double)stepper_traffic(o->stepper);
+    *calls = (double)((const Own *)run)->table->evals / 2;
 }
 
 const Peer bench_trotter = {"trotter", own_open, own_steps, own_close, own_tell};
@@ -171,49 +169,3 @@ static int alone_steps(void *run, size_t count)
 }
 
 const Peer bench_field = {"field", alone_open, alone_steps, alone_close, NULL};
-
-/* ---- the memory's rate --------------------------------------------------------------------------- */
-
-/* Arrays in a ring, each copied to the next: as many as an rk4 step touches. */
-enum { RING = 7 };
-typedef struct {
-    size_t N, at;
-    double *x; /* (RING, N) */
-} Copy;
-
-static void copy_close(void *run)
-{
-    memory_free(((Copy *)run)->x);
-    memory_free(run);
-}
-
-static void *copy_open(const char *method, const PeerProblem *p)
-{
-    Copy *c = memory_new(1, sizeof *c);
-    (void)method;
-    if (!c) return NULL;
-    c->N = p->N;
-    c->x = memory_new(RING * c->N, sizeof(double));
-    if (c->x) return c;
-    copy_close(c);
-    return NULL;
-}
-
-static int copy_steps(void *run, size_t count)
-{
-    Copy *c = run;
-    for (; count; count--) {
-        size_t next = (c->at + 1) % RING;
-        memcpy(c->x + next * c->N, c->x + c->at * c->N, c->N * sizeof *c->x);
-        c->at = next;
-    }
-    return 0;
-}
-
-static void copy_tell(void *run, double *calls, double *moved)
-{
-    *calls = 0;
-    *moved = 2 * (double)((Copy *)run)->N * sizeof(double);
-}
-
-const Peer bench_copy = {"memcpy", copy_open, copy_steps, copy_close, copy_tell};

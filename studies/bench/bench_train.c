@@ -1,4 +1,4 @@
-/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c), and the growth of their cost;
+/* bench_train.c: `trotter bench train`: times blocks side by side (bench_block.c);
  * `trotter bench pairs`: the same of an encoder and a decoder, on pairs of sentences as long as those of Multi30k
  * (bench_lengths.c).
  *
@@ -76,7 +76,6 @@ static const Column figure_columns[] = {
     FIELD(BlockFigures, "source tokens/s", source, .form = SHEET_FIXED, .sparse = 1),
     FIELD(BlockFigures, "MFLOP/token", flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2,
           .sparse = 1),
-    FIELD(BlockFigures, "of GEMM", of_gemm, .form = SHEET_FIXED, .digits = 2, .sparse = 1),
     COLUMN(BlockFigures, floor, .form = SHEET_FIXED),
     COLUMN(BlockFigures, share, .form = SHEET_FIXED, .digits = 3),
     FIELD(BlockFigures, "its MFLOP/token", floor_flop, .scale = 1e-6, .form = SHEET_FIXED,
@@ -109,81 +108,6 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
                                        .out = out},
                               "train", s.scheme[k]->name);
     select_close(&s);
-    return code;
-}
-
-/* ---- growth ----------------------------------------------------------------------------------------- */
-
-/* An axis: one number of the size 128 changes, and what depends on it, or the scheme. */
-enum { POINTS = 6 };
-typedef struct {
-    const char *axis, *scheme; /* stages: a list of schemes of 1, 2, 3, 4 stages */
-    size_t member;             /* offset of the number in a BlockSize */
-    size_t at[POINTS];
-} Axis;
-
-static const Axis axes[] = {
-    {"layers", "transformer", offsetof(BlockSize, layers), {1, 2, 4, 8}},
-    {"width", "transformer", offsetof(BlockSize, D), {64, 128, 256, 512}},
-    {"sequence", "transformer", offsetof(BlockSize, T), {32, 64, 128, 256, 512, 1024}},
-    {"batch", "transformer", offsetof(BlockSize, N), {512, 1024, 2048, 4096, 8192}},
-    {"stages", "transformer,heun-layer,rk3-layer,rk4-layer", 0, {1, 2, 3, 4}},
-};
-
-typedef struct {
-    const char *axis;
-    double at, seconds, power; /* local power of a step's time; 1: linear */
-    BlockFigures f;
-} Growth;
-
-static const Column growth_columns[] = {
-    COLUMN(Growth, axis),
-    COLUMN(Growth, at, .form = SHEET_FIXED),
-    FIELD(Growth, "tokens/s", f.tokens, .form = SHEET_FIXED),
-    FIELD(Growth, "ms/step", seconds, .scale = 1e3, .form = SHEET_FIXED, .digits = 1),
-    FIELD(Growth, "MFLOP/token", f.flop, .scale = 1e-6, .form = SHEET_FIXED, .digits = 2),
-    FIELD(Growth, "GFLOP/s", f.rate, .scale = 1e-9, .form = SHEET_FIXED, .digits = 1),
-    COLUMN(Growth, power, .form = SHEET_FIXED, .digits = 2),
-    {0}};
-
-/* Adds a point. before: seconds and place of the point before it on the axis, NAN at the first. */
-static int put_point(Block *b, const Axis *a, double place, double before[2])
-{
-    TRY(block_measure(b));
-    script_close(&b->peer);
-    double seconds = b->step.q[1] * (double)b->size->N;
-    Growth g = {a->axis, place, seconds, bench_power(before, seconds, place), block_figures(b)};
-    sheet_row(b->out->table, &g);
-    char at[32];
-    sheet_number(place, at);
-    bench_value(b->out, at, g.f.tokens, "tokens/s", "growth.%s.%s", b->backend->name, a->axis);
-    bench_value(b->out, at, g.f.flop, "FLOP/token", "growth.%s.%s.flop", b->backend->name, a->axis);
-    return bench_stream(b->o, b->out);
-}
-
-static int run_axis(const Options *o, const Backend *backend, const Axis *a, BenchReport *out)
-{
-    Zoo z;
-    Table **scheme = NULL;
-    size_t count = 0;
-    double before[2] = {NAN, NAN};
-    TRY(zoo_open(&z));
-    int code = zoo_list(&z, a->scheme, "euler", &scheme, &count);
-    Block *b = memory_new(1, sizeof *b);
-    if (!b && code == 0) code = ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < POINTS && a->at[i] > 0; i++) {
-        BlockSize size = block_sizes[1];
-        if (count == 1) memcpy((char *)&size + a->member, &a->at[i], sizeof a->at[i]);
-        size.name = "growth", size.M = 4 * size.D, size.H = size.D / 32;
-        *b = (Block){.o = o, .backend = backend, .size = &size, .out = out};
-        b->scheme = scheme[count > 1 ? i : 0];
-        code = put_point(b, a, (double)a->at[i], before);
-        block_close(b);
-    }
-    memory_free(b);
-    for (size_t i = 0; i < count; i++) table_free(scheme[i]);
-    memory_free(scheme);
-    zoo_close(&z);
     return code;
 }
 
@@ -258,16 +182,12 @@ static int fill(const Options *o, BenchReport *out)
     const Backend *b;
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    if (!options_flag(o, "growth")) TRY(run_blocks(o, b, out));
-    for (size_t i = 0; options_flag(o, "growth") && i < sizeof axes / sizeof *axes; i++)
-        TRY(run_axis(o, b, &axes[i], out));
-    return 0;
+    return run_blocks(o, b, out);
 }
 
 int bench_train(const Options *o)
 {
-    return bench_tell(o, "train", options_flag(o, "growth") ? growth_columns : figure_columns,
-                      fill);
+    return bench_tell(o, "train", figure_columns, fill);
 }
 
 int bench_pairs(const Options *o)

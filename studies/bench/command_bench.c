@@ -21,62 +21,48 @@ static const Option ode_options[] = {
     {0},
 };
 
-static const Option growth_options[] = {
-    {"growth", OPTION_FLAG, NULL, NULL,
-     "measure growth instead of peers; ode: cost of fields and steps with particles; train: "
-     "speed with layers, width, sequence length, batch and stages"},
-    {0},
-};
-
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too (ode --growth: ode-growth)"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too"},
     {0},
 };
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup growth_group = {"Growth", 1, growth_options};
 static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {
-    &bench_group,           &ode_group,        &bench_train_group,
-    &growth_group,          &bench_size_group, &bench_pairs_group,
-    &bench_translate_group, &bench_peer_group, &bench_model_group,
-    &network_machine_group, &output_group,     NULL};
-static const OptionGroup *const for_ode[] = {&bench_group, &ode_group, &growth_group, &output_group,
-                                             NULL};
-static const OptionGroup *const for_theory[] = {&bench_group, &output_group, NULL};
-static const OptionGroup *const for_train[] = {
-    &bench_group,           &bench_train_group, &growth_group, &bench_peer_group,
-    &network_machine_group, &output_group,      NULL};
-static const OptionGroup *const for_pairs[] = {&bench_group,
-                                               &bench_size_group,
-                                               &bench_pairs_group,
-                                               &bench_peer_group,
-                                               &network_machine_group,
-                                               &output_group,
-                                               NULL};
-static const OptionGroup *const for_translate[] = {&bench_group,
-                                                   &bench_size_group,
-                                                   &bench_translate_group,
-                                                   &bench_peer_group,
-                                                   &network_machine_group,
-                                                   &output_group,
-                                                   NULL};
-
-static const OptionGroup *const for_model[] = {&bench_group,       &bench_train_group,
-                                               &bench_model_group, &network_machine_group,
-                                               &output_group,      NULL};
-
+static const OptionGroup *const groups[] = {&bench_group,
+                                            &ode_group,
+                                            &bench_train_group,
+                                            &bench_size_group,
+                                            &bench_pairs_group,
+                                            &bench_translate_group,
+                                            &bench_peer_group,
+                                            &bench_model_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
+enum { BENCH_GROUPS = 7 };
 static const struct {
     const char *title;
     int (*run)(const Options *o);
-    const OptionGroup *const *groups;
+    const OptionGroup *groups[BENCH_GROUPS];
 } benches[] = {
-    {"bench ode", bench_ode, for_ode},       {"bench train", bench_train, for_train},
-    {"bench pairs", bench_pairs, for_pairs}, {"bench translate", bench_translate, for_translate},
-    {"bench model", bench_model, for_model}, {"bench theory", bench_theory, for_theory}};
+    {"bench ode", bench_ode, {&bench_group, &ode_group, &output_group}},
+    {"bench train",
+     bench_train,
+     {&bench_group, &bench_train_group, &bench_peer_group, &network_machine_group, &output_group}},
+    {"bench pairs",
+     bench_pairs,
+     {&bench_group, &bench_size_group, &bench_pairs_group, &bench_peer_group,
+      &network_machine_group, &output_group}},
+    {"bench translate",
+     bench_translate,
+     {&bench_group, &bench_size_group, &bench_translate_group, &bench_peer_group,
+      &network_machine_group, &output_group}},
+    {"bench model",
+     bench_model,
+     {&bench_group, &bench_train_group, &bench_model_group, &network_machine_group, &output_group}},
+    {"bench theory", bench_theory, {&bench_group, &output_group}}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -111,15 +97,13 @@ const Command command_bench = {
         "bench ode measures steps per second of euler, rk4 and strang-marchuk:exact on two cheap systems (one\n"
         "thread, processor time) and on attention (all threads, time on the clock; with OMP_NUM_THREADS=1\n"
         "processor time). GSL's odeiv2 (rk4) and Boost.odeint (euler, rk4; `make peers` builds it) stand beside\n"
-        "them, compared by the time per evaluation of F + G. The table has the bytes that a step moves and their\n"
-        "share of a copy.\n"
+        "them, compared by the time per evaluation of F + G.\n"
         "\n"
         "bench theory measures the time to find orders, of schemes with more and more stages and of higher order.\n"
         "\n"
         "bench train measures tokens per second of whole training steps (forward, backward, clipping, Adam;\n"
         "vocabulary 10,000, random tokens, dropout 0.1). In turns with them it times the floor, which is the\n"
-        "step's own matrix products alone, without attention's; the GEMM rate, of 1024 rows (on a device 16384);\n"
-        "and --peer's script. The script is called as studies/bench/peer/torch_lm.py, with --scheme\n"
+        "step's own matrix products alone, without attention's, and --peer's script. The script is called as studies/bench/peer/torch_lm.py, with --scheme\n"
         "standard|macaron2|rk2|rk4 --d --ffn --heads --layers --vocab --batch --seq --threads --steps --warmup\n"
         "and, for the same work, --dropout --attention-dropout --activation-dropout. Its last line is JSON and\n"
         "has tokens_per_s.\n"
@@ -152,7 +136,7 @@ const Command command_bench = {
         "numbers: --bandwidth, --product-rate and --vector-rate (an H100 SXM's, by NVIDIA's data sheet, dense)\n"
         "and --launch (assumed). The measured time stands beside the estimate where there is a device, and `not\n"
         "measured` where there is none.\n",
-    .often = "what repeats budget growth system scheme width size stacks peer device csv out",
+    .often = "what repeats budget system scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .groups = groups,
     .kinds = kinds,

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "studies/design/design.h"
-#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
-enum { DEGREE = 6, SERIES = 8 }; /* degree of the trees compared; lines of the plot */
+enum { DEGREE = 6 }; /* of the trees compared */
 
 #define BESIDE "euler,heun,looped:2,fgfg2"
 
@@ -40,9 +39,7 @@ static const Option output_options[] = {
     {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none"},
     {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone"},
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write result.scheme, design.csv, .md, .tex, search.csv and a plot"},
-    PLOT_FIGURE,
+    {"out", OPTION_TEXT, NULL, "DIR", "write result.scheme, design.csv, .md, .tex"},
     {0},
 };
 
@@ -105,12 +102,6 @@ static const Column design_columns[] = {
     COLUMN(DesignRow, evals_C, .sparse = 1),
     {0}};
 
-static const Column search_columns[] = {
-    COLUMN(SearchPoint, start, .words = "number of the start; 0: the form's own values"),
-    COLUMN(SearchPoint, evaluation, .words = "evaluations of the objective so far, of all starts"),
-    COLUMN(SearchPoint, best, .words = "best figure of this start so far"),
-    {0}};
-
 typedef struct {
     Selection schemes; /* the form, then the schemes beside it */
     SearchOptions options;
@@ -118,7 +109,7 @@ typedef struct {
     Fields fields;
     Search search;
     Table *start, *optimum, *result;
-    Sheet *sheet, *gains;
+    Sheet *sheet;
 } Study;
 
 /* ---- the search --------------------------------------------------------------------------------------- */
@@ -258,35 +249,10 @@ static int fill(Study *u)
     TRY(add_row(u, "optimum", u->optimum));
     TRY(add_row(u, "result", u->result));
     for (size_t i = 1; i < u->schemes.count; i++) TRY(add_row(u, "beside", u->schemes.scheme[i]));
-    TRY(sheet_new(search_columns, &u->gains));
-    for (size_t i = 0; i < u->search.points; i++) sheet_row(u->gains, &u->search.point[i]);
     return 0;
 }
 
 /* ---- output ------------------------------------------------------------------------------------------- */
-
-static int draw(const Study *u, const char *dir)
-{
-    const Objective *objective = u->options.objective;
-    PlotFrame frame = {"search", "Search for coefficients", "evaluations of the objective",
-                       objective->words, 0};
-    Plot *p;
-    TRY(plot_new(dir, &frame, &p));
-    size_t drawn = 0, last = SIZE_MAX;
-    for (size_t i = 0; i < u->search.points && drawn < SERIES; i++) {
-        size_t start = u->search.point[i].start;
-        char value[32], title[64];
-        if (start == last) continue;
-        snprintf(value, sizeof value, "%zu", start);
-        snprintf(title, sizeof title, start ? "start %zu" : "own values", start + 1);
-        plot_series(p, "search.csv", sheet_column(search_columns, "start"), value,
-                    sheet_column(search_columns, "evaluation"),
-                    sheet_column(search_columns, "best"), title);
-        last = start;
-        drawn++;
-    }
-    return plot_finish(p);
-}
 
 static int save(const Study *u, const char *dir)
 {
@@ -294,9 +260,7 @@ static int save(const Study *u, const char *dir)
     TRY(output_directory(dir));
     TRY(output_open(&o));
     TRY(output_put(&o, table_print(u->result, o.f), dir, "result.scheme"));
-    TRY(output_table(u->sheet, dir, "design"));
-    TRY(output_sheet(u->gains, SHEET_CSV, dir, "search.csv"));
-    return draw(u, dir);
+    return output_table(u->sheet, dir, "design");
 }
 
 static int show(const Options *o, const Study *u)
@@ -355,7 +319,6 @@ static int run(Options *o)
     table_free(u.optimum);
     table_free(u.result);
     sheet_free(u.sheet);
-    sheet_free(u.gains);
     select_close(&u.schemes);
     return code;
 }
@@ -366,9 +329,7 @@ static const Kind kinds[] = {
      .about =
          "The search finds coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
      .table = {{"design", design_columns, "The form, what was found, and schemes for comparison.",
-                KIND_ALL},
-               {"search", search_columns, "Gains of the search, as drawn", 0}},
-     .plot = {{"search", "Best figure of each start against evaluations of the objective."}}},
+                KIND_ALL}}},
     {0}};
 
 const Command command_design = {

@@ -131,7 +131,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *words; /* the axis of a plot */
+    const char *words; /* for people */
     double sign;       /* -1: the search minimises the negative figure */
     /* Gives the figure of a table without learned names. */
     int (*figure)(const Against *a, const Table *t, double *figure);
@@ -164,21 +164,13 @@ typedef struct {
     const volatile int *stop; /* set by a signal handler: ends with the best so far; NULL: none */
 } SearchOptions;
 
-/* One improvement within a start. */
-typedef struct {
-    size_t start, evaluation; /* from 0; from 1, of all starts */
-    double best;              /* figure of the objective, the best of this start so far */
-} SearchPoint;
-
 typedef struct {
     double *x;                 /* (n) the best point; the order conditions hold to 1e-13 */
     double figure;             /* figure of the objective there */
     size_t start, evaluations; /* start of the best point; all evaluations */
     size_t searched;           /* evaluations before rounding */
-    size_t points;
-    SearchPoint *point;
-    mpq_t *rounded; /* (n) */
-    int decimal;    /* 1: some of these are decimals, as no fraction was found */
+    mpq_t *rounded;            /* (n) */
+    int decimal;               /* 1: some of these are decimals, as no fraction was found */
     size_t n;
 } Search;
 
@@ -197,13 +189,13 @@ void search_free(Search *s);
 typedef struct {
     Form *form; /* borrowed, as the next two */
     const SearchOptions *options;
-    Search *search;             /* counts evaluations and keeps the gains */
+    Search *search;             /* counts evaluations */
     unsigned char *fixed;       /* (n) 1: stays at x */
     double *x;                  /* (n) in: where to begin; out: the best point */
     double *at, *asked, *least; /* (n) work */
     double best;                /* sign * figure at the best point; INFINITY: none yet */
     size_t start;
-    int told; /* 1: gains are kept and shown */
+    int told; /* 1: gains are shown */
     int code; /* a failure within the simplex */
 } Simplex;
 

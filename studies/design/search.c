@@ -32,19 +32,6 @@ int search_stopped(const SearchOptions *o)
     return o->stop && *o->stop;
 }
 
-/* Keeps a gain of this start for the plot. */
-static int keep(Simplex *u, double value)
-{
-    Search *s = u->search;
-    if (!(value < u->best)) return 0;
-    u->best = value;
-    if (!u->told) return 0;
-    TRY(memory_more(&s->point, s->points, sizeof *s->point));
-    s->point[s->points++] =
-        (SearchPoint){u->start, s->evaluations, u->options->objective->sign * value};
-    return 0;
-}
-
 /* Evaluates the objective at the simplex's point, after moving it to where the conditions hold. Points that move to the
  * same place differ by their distances from it, so that the simplex shrinks onto it. */
 static double evaluate(const gsl_vector *free, void *data)
@@ -60,9 +47,10 @@ static double evaluate(const gsl_vector *free, void *data)
     if (code == 0) code = objective_at(u->form, u->options, u->at, &figure);
     if (code == ERR_ACCURACY) return refused;
     double value = u->options->objective->sign * figure;
-    double before = u->best;
-    if (code == 0) code = keep(u, value);
-    if (code == 0 && u->best < before) memcpy(u->least, u->at, u->form->n * sizeof *u->at);
+    if (code == 0 && value < u->best) {
+        u->best = value;
+        memcpy(u->least, u->at, u->form->n * sizeof *u->at);
+    }
     u->code = code;
     for (size_t i = 0; i < u->form->n; i++)
         away += (u->asked[i] - u->at[i]) * (u->asked[i] - u->at[i]);
@@ -187,6 +175,5 @@ void search_free(Search *s)
     for (size_t i = 0; s->rounded && i < s->n; i++) mpq_clear(s->rounded[i]);
     memory_free(s->rounded);
     memory_free(s->x);
-    memory_free(s->point);
     *s = (Search){0};
 }

@@ -187,9 +187,13 @@ void manual_completion(const Command *const *table, FILE *f)
           f);
     for (const Command *const *c = table; *c; c++) fprintf(f, " %s", (*c)->name);
     fputs("' ;;\n"
-          "    *' --scheme')\n"
-          "        words=$(\"${COMP_WORDS[0]}\" schemes --print 2>/dev/null | sed -n 's/^scheme "
-          "*//p')\n"
+          "    *' --scheme' | *' --system' | *' --claim')\n"
+          "        case $before in\n"
+          "        --scheme) words='schemes --print' lead='s/^scheme *//p' ;;\n"
+          "        --system) words='order --systems --csv' lead='/^network/d; 2,$s/,.*//p' ;;\n"
+          "        --claim) words='verify --list --csv' lead='2,$s/,.*//p' ;;\n"
+          "        esac\n"
+          "        words=$(\"${COMP_WORDS[0]}\" $words 2>/dev/null | sed -n \"$lead\") lead=\n"
           "        [ \"${word%,*}\" = \"$word\" ] || lead=${word%,*},\n"
           "        ;;\n",
           f);

@@ -88,19 +88,11 @@ void orders_judge(const Csv *c, Verdict *v)
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
-static double find_rate(const OrderStudy *s, size_t i)
-{
-    if (i == 0) return NAN;
-    const OrderPoint *a = &s->point[i - 1], *b = &s->point[i];
-    double rate = log(a->error / b->error) / log(a->h / b->h);
-    return isfinite(rate) ? rate : NAN;
-}
-
 static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
 {
     u->diverging += s->verdict == VERDICT_DIVERGES;
     for (size_t i = 0; i < s->points; i++) {
-        const PointRow row = {t->name, u->system->name, s->point[i], find_rate(s, i)};
+        const PointRow row = {t->name, u->system->name, s->point[i], convergence_rate(s->point, i)};
         sheet_row(u->points, &row);
         sheet_row(u->work, &row);
         if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
@@ -223,6 +215,8 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
         c->slope = s.slope, c->low = s.low, c->high = s.high;
         c->verdict = s.verdict;
         c->solved = t->flows && !s.closed_flows;
+        c->points = s.points, c->point = s.point;
+        s.point = NULL;
     }
     order_free(&s);
     table_free(t);
@@ -293,7 +287,8 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
     TRY(sheet_new(order_points, &u->points));
     TRY(sheet_new(order_work, &u->work));
     TRY(sheet_new(order_summary, &u->summary));
-    return choose_blame(system, measure_all(u, s));
+    TRY(choose_blame(system, measure_all(u, s)));
+    return convergence_rates(u, s);
 }
 
 void convergence_free(ConvergenceStudy *u)
@@ -301,6 +296,9 @@ void convergence_free(ConvergenceStudy *u)
     sheet_free(u->points);
     sheet_free(u->work);
     sheet_free(u->summary);
+    sheet_free(u->rates);
+    memory_free(u->columns);
+    for (size_t i = 0; u->scheme && i < u->count; i++) memory_free(u->scheme[i].point);
     memory_free(u->scheme);
     system_free(u->system);
     network_free(&u->network);
@@ -396,7 +394,9 @@ static int remove_work(const char *dir)
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
-    TRY(output_table(u->points, dir, "order"));
+    TRY(output_sheet(u->points, SHEET_CSV, dir, "order.csv"));
+    TRY(output_sheet(u->rates, SHEET_MARKDOWN, dir, "order.md"));
+    TRY(output_sheet(u->rates, SHEET_LATEX, dir, "order.tex"));
     if (u->options.local) {
         TRY(remove_work(dir));
     } else {

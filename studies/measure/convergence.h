@@ -17,7 +17,9 @@ typedef struct {
     int verdict;
     int solved;           /* some sub-flow came from the reference integrator */
     int constant_verdict; /* VERDICT_AGREE or VERDICT_DISAGREE; -1: not compared */
-} Convergence;            /* of one scheme */
+    size_t points;
+    OrderPoint *point; /* (points), coarsest first, without their vectors; owned */
+} Convergence;         /* of one scheme */
 
 typedef struct {
     System *system;
@@ -26,6 +28,8 @@ typedef struct {
     size_t count;
     Convergence *scheme;                 /* (count) */
     Sheet *points, *work, *summary;      /* of order_points, order_work, order_summary */
+    Sheet *rates;                        /* for people: a row a step, columns grouped by scheme */
+    Column *columns;                     /* of rates */
     double guide[CONVERGENCE_TREES + 1]; /* largest error constant of an order that was met */
     double top;                          /* largest error of a scheme that does not diverge */
     double coarsest, finest;             /* steps */
@@ -34,8 +38,8 @@ typedef struct {
     double floor;                        /* largest error that is rounding; 0: none is */
 } ConvergenceStudy;
 
-/* Columns of order.csv, work.csv, summary.csv. */
-extern const Column order_points[], order_work[], order_summary[];
+/* Columns of order.csv, work.csv, summary.csv, and those of each scheme in the table of convergence. */
+extern const Column order_points[], order_work[], order_summary[], order_cells[];
 /* Counts how often each verdict, and each match of a constant or remainder, occurs; bad: "disagree" or "inconsistent"
  * is among them. */
 void orders_judge(const Csv *c, Verdict *v);
@@ -50,7 +54,14 @@ size_t convergence_disagree(const ConvergenceStudy *u);
 /* Returns the number of schemes whose exact order is 0. */
 size_t convergence_inconsistent(const ConvergenceStudy *u);
 
-/* Writes DIR/order.csv, order.md, order.tex, summary.csv, summary.md and the plot order; for global errors also
+/* rates.c: makes the table of convergence of what was measured: h, and for each scheme error, rate, steps, evals and
+ * seconds, of which people see the first two unless sheet_choose says otherwise. */
+int convergence_rates(ConvergenceStudy *u, const Selection *s);
+/* Returns log of the quotient of the error before and this one, over log of that of their steps: log2 where h was halved.
+ * NaN: there is none. */
+double convergence_rate(const OrderPoint *point, size_t i);
+
+/* Writes DIR/order.csv, the table of convergence as order.md and order.tex, summary.csv, summary.md and the plot order; for global errors also
  * work.csv and the plots work and time. */
 int convergence_save(const ConvergenceStudy *u, const Selection *s, const char *dir);
 

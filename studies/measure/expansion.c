@@ -27,7 +27,7 @@ static int add_term(Expansion *e, int degree, const char *name, const mpq_t c)
 
 static int colours_of(const Expansion *e)
 {
-    return e->one ? 1 : e->table->colours;
+    return e->one ? 1 : table_tree_colours(e->table);
 }
 
 static int add_trees(Expansion *e, const Forest *f, mpq_t *defect)
@@ -73,6 +73,7 @@ static int find_trees(Expansion *e)
         TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
     else
         TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
+    f->w = table_w(e->table);
     mpq_t *defect = memory_new(f->count, sizeof *defect);
     int code = defect ? 0 : ERR_MEMORY;
     mpq_init(empty);
@@ -119,7 +120,7 @@ int expansion_find(const Table *scheme, int basis, int degree, int one, Expansio
     if (basis == BASIS_BRACKETS && !scheme->flows)
         code =
             error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
-    if (code == 0 && one && (basis == BASIS_BRACKETS || !table_over(scheme, OP_H)))
+    if (code == 0 && one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))
         code = error_set(ERR_INPUT,
                          "%s: terms of one field are those of a scheme whose stages are all H",
                          scheme->name);

@@ -24,8 +24,7 @@ typedef struct {
     void *(*open)(const char *method, const PeerProblem *p);
     int (*steps)(void *run, size_t count); /* 0, or a code as in kernels/error.h */
     void (*close)(void *run);
-    void (*tell)(void *run, double *calls,
-                 double *moved); /* as in Contender (bench_ode.c); or NULL */
+    void (*tell)(void *run, double *calls); /* as in Contender (bench_ode.c); or NULL */
 } Peer;
 
 /* A run by tolerance, from the initial state at time 0. The library compares steps with absolute + relative |y|, in its
@@ -42,7 +41,7 @@ typedef struct {
 } PeerRun;
 
 /* The record that build/peers/boost_ode.so exports; dlsym finds it. */
-enum { PEER_VERSION = 2 };
+enum { PEER_VERSION = 3 };
 typedef struct {
     int version;
     Peer peer;

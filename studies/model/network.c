@@ -75,17 +75,6 @@ static const Option model_options[] = {
     {"adaptive-factor", OPTION_SIZE, NULL, "K",
      "each cluster is K times as narrow as the one before", 1, 65536, .otherwise = "4",
      .needs = "adaptive", .flags = OPTION_MAP, .sets = {TO(model.factor)}},
-    {"span", OPTION_SIZE, NULL, "S",
-     "use adaptive attention spans: each head learns how many tokens back it looks, at most S "
-     "(default: every head sees all tokens)",
-     1, 65536, .sets = {TO(model.span)}},
-    {"span-ramp", OPTION_SIZE, NULL, "R",
-     "number of tokens over which attention fades out behind a span", 2, 65536, .otherwise = "32",
-     .needs = "span", .flags = OPTION_MAP, .sets = {TO(model.ramp)}},
-    {"span-loss", OPTION_REAL, NULL, "X",
-     /* Source of these two defaults: Sukhbaatar et al. 2019, section 3. */
-     "add X times the mean span of each attention sublayer's heads to the loss", 0, 1e6,
-     .otherwise = "2e-6", .needs = "span", .sets = {TO(model.span_loss)}},
     {"objective", OPTION_CHOICE, NULL, "next|masked",
      "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
      "a sequence, to predict masked words",
@@ -150,10 +139,6 @@ static const Option training_options[] = {
     {"activation-dropout", OPTION_REAL, NULL, "P",
      "dropout of activations of feed-forward networks (default: as --dropout)", 0, 0.99,
      .sets = {TO(model.activation_dropout)}},
-    {"word-dropout", OPTION_REAL, NULL, "P",
-     "for pairs: dropout of whole source words; in training the embedding of such a word is 0 before its "
-     "position is added, and those of the other words are divided by 1 - P (default: 0)",
-     0, 0.99, .sets = {TO(model.word_dropout)}},
     {"label-smoothing", OPTION_REAL, NULL, "E",
      "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
      "target, perplexities never are",

@@ -14,7 +14,8 @@
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
 static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...", "names separated by commas, all, or exponential"},
+    {"scheme", OPTION_TEXT, USUAL, "A,B,...",
+     "names separated by commas, all, exponential or rosenbrock"},
     SELECT_FILE,
     {"system", OPTION_TEXT, NULL, "P",
      "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
@@ -47,9 +48,14 @@ static const Option study_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
     {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+    {"columns", OPTION_TEXT, NULL, "A,B,...",
+     "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
+     "error,rate); with --summary those of its CSV"},
+    {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
+     "print the table alone, in this form (LaTeX: package booktabs)"},
     {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
+     "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
      "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
     PLOT_FIGURE,
     {0},
@@ -59,16 +65,42 @@ static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
+/* Shows people the columns of --columns; in the table of convergence behind h. */
+static int choose_columns(const Options *o, const ConvergenceStudy *u)
+{
+    char names[512];
+    const char *given = options_text(o, "columns");
+    int summary = options_flag(o, "summary");
+    if (!given) return 0;
+    snprintf(names, sizeof names, "%s%s", summary ? "" : "h,", given);
+    return sheet_choose(summary ? u->summary : u->rates, names);
+}
+
+/* Checks --columns before anything is measured. */
+static int check_columns(const Options *o)
+{
+    Sheet *s;
+    if (!options_text(o, "columns")) return 0;
+    TRY(sheet_new(options_flag(o, "summary") ? order_summary : order_cells, &s));
+    int code = sheet_choose(s, options_text(o, "columns"));
+    sheet_free(s);
+    return code;
+}
+
 static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
 {
     int summary = options_flag(o, "summary");
-    if (!options_flag(o, "csv")) {
+    TRY(choose_columns(o, u));
+    if (options_text(o, "format")) {
+        TRY(sheet_write(summary ? u->summary : u->rates, SHEET_PLAIN + options_choice(o, "format"),
+                        stdout));
+    } else if (!options_flag(o, "csv")) {
         choose_tell(u->system);
         printf("; error: RMS over coordinates %s\n"
                "order p means local error h^(p+1), global error h^p\n\n",
                u->options.local ? "after one step" : "at the end");
         if (!summary) {
-            TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
+            TRY(sheet_write(u->rates, SHEET_PLAIN, stdout));
             putchar('\n');
         }
         TRY(sheet_write(u->summary, SHEET_PLAIN, stdout));
@@ -165,6 +197,12 @@ static int run(Options *o)
     TRY(options_either(o, "adaptive", "invariant"));
     TRY(options_either(o, "adaptive", "local"));
     TRY(options_either(o, "invariant", "local"));
+    TRY(options_either(o, "csv", "format"));
+    TRY(options_either(o, "csv", "columns"));
+    for (size_t i = 0; i < 6; i++)
+        TRY(options_either(o, i % 2 ? "columns" : "format",
+                           (const char *[]){"invariant", "adaptive", "frames"}[i / 2]));
+    TRY(check_columns(o));
     if (invariant && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --invariant: give --h0");
     if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
@@ -241,23 +279,21 @@ const Command command_order = {
         "schemes take their history from the reference solution: before t = 0 or, where a stiff one grows\n"
         "back in time, at their first steps.\n"
         "\n"
-        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest of them. They\n"
+        "Steps too large for a scheme's stability are left out; `unstable_from` is the finest. They\n"
         "err by more than the whole way of the exact solution, and halving them changes the result by more\n"
-        "than that again. If too few stable steps are left, the verdict is `unstable`: take a smaller --h0,\n"
-        "more --halvings or a shorter --t-end.\n"
+        "than that again. If too few are left, the verdict is `unstable`: take a smaller --h0, more\n"
+        "--halvings or a shorter --t-end.\n"
         "\n"
-        "`constant` is the factor c of error = c h^p as h -> 0; `constant_low` and `constant_high` are the\n"
-        "ends of its interval. `predicted` is c by the theory: the elementary differentials of order p + 1,\n"
-        "carried along the solution (0: the leading term vanishes on this system). `match` compares the two\n"
-        "as vectors, so the sign counts. It is empty where c is known to no better than 15 %. Exit status\n"
-        "1: a scheme disagrees or, named by --scheme, is not consistent.\n"
+        "`constant` is the factor c of error = c h^p as h -> 0. `predicted` is c by the theory: the elementary\n"
+        "differentials of order p + 1, carried along the solution (0: the leading term vanishes here).\n"
+        "`match` compares the two as vectors, so the sign counts. It is empty where c is known to 15 % at\n"
+        "best. Exit status 1: a scheme disagrees or, named by --scheme, is not consistent.\n"
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
-        "gives the first step unless --h0 does. The other libraries begin with the same step, but have their\n"
-        "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
-        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
-        "scheme did not come to t-end.\n"
+        "gives the first step unless --h0 does. The other libraries have their own norms and controllers. A\n"
+        "pair of order p whose estimate is O(h^(q+1)) has an error that goes like tolerance^(p/(q+1)). That\n"
+        "power is `expected`; the fitted one is `slope`. Exit status 1: a scheme did not come to t-end.\n"
         "\n"
         "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"
         "\n"
@@ -283,8 +319,10 @@ const Command command_order = {
         "uniform in (0, 1) and normal. A rule not written is 0.\n"
         "\n"
         "F = k*(y[i+1] - 2*y + y[i-1]) has neighbours on a grid, as G may; beyond its ends they are 0, or x by\n"
-        "a line `ends x`; a line `ring` joins the ends. `exact = cos(t), -sin(t)` is the solution, where it is\n"
-        "known: the reference. Parameters of the texts that --systems lists are options: van-der-pol:mu=10.\n"
+        "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n"
+        "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"
+        "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"
+        "Parameters of the texts that --systems lists are options: van-der-pol:mu=10.\n"
         "\n"
         "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"

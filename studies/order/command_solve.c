@@ -88,8 +88,9 @@ typedef struct {
 typedef struct {
     const Options *options;
     System *system;
-    Network network; /* network of a trained system, else empty */
-    Weighted word;   /* the field of the schemes */
+    Network network;      /* network of a trained system, else empty */
+    Weighted word;        /* the field of the schemes */
+    const System *solved; /* the same, in closed form where it is the system's own */
     size_t N, rows;
     double t_end, agreement, h; /* h 0: by tolerance */
     size_t steps, stride;       /* of steps of one length; a row each `stride` steps */
@@ -167,8 +168,7 @@ static int begin(const Study *u, Stepper *st)
                       *times = memory_new(history, sizeof *times);
     int code = past && times ? 0 : ERR_MEMORY;
     for (size_t j = 0; code == 0 && j < history; j++) times[j] = -(double)(j + 1) * u->h;
-    if (code == 0 && history)
-        code = reference_solve(&u->word.system, times, history, past, &agreement);
+    if (code == 0 && history) code = reference_solve(u->solved, times, history, past, &agreement);
     if (code == 0) code = stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, past);
     memory_free(past);
     memory_free(times);
@@ -262,7 +262,7 @@ static int find_exact(Study *u)
 {
     double size = 0;
     progress_show("reference solution of %s", u->system->name);
-    int code = reference_solve(&u->word.system, u->t, u->rows, u->exact, &u->agreement);
+    int code = reference_solve(u->solved, u->t, u->rows, u->exact, &u->agreement);
     progress_clear();
     if (code != 0 && code != ERR_ACCURACY && code != ERR_NUMERIC) return code;
     if (code != 0) notice_warn("the errors are left out: %s", error_text());
@@ -420,6 +420,7 @@ static int study(Study *u, Selection *s)
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
     u->word = system_weigh(u->system, s->scheme[0]);
+    u->solved = u->word.same ? u->system : &u->word.system;
     u->N = u->system->n * u->system->d;
     TRY(set_times(u));
     TRY(make_columns(u));

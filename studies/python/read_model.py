@@ -17,8 +17,8 @@ def load(file):
 
 def read(file):
     told, w = load(file)
-    if told["norm"] != "pre" or any(re.match(r"embed\.(?!weight)|.*\.span\.", name) for name in w):
-        raise ValueError(file + ": norms behind sublayers, clusters of words and spans are not read here")
+    if told["norm"] != "pre" or any(re.match(r"embed\.(?!weight)", name) for name in w):
+        raise ValueError(file + ": norms behind sublayers and clusters of words are not read here")
     if any(re.search(r"^[^#]*[\[@]|^flow", statements(told, side), re.M) for side in ("", "encoder.")):
         raise ValueError(file + ": schemes that read earlier layers or times are not read here")
     return told, w

@@ -120,8 +120,7 @@ void summary_text(Summary *s, const char *path, const char *title);
  * (memory_free). ERR_INPUT, ERR_MEMORY. */
 int summary_drawing(const Summary *s, const char *file, char **text, size_t *bytes);
 /* Shows the beginning of a Markdown file, without its tables where `tables` is 0; does nothing where the file is
- * missing. Its links and raw HTML are shown as text, and so are images of other things than drawings below the
- * directory that was searched. */
+ * missing. Its links, images and raw HTML are shown as text. */
 void summary_words(Summary *s, const char *path, int tables);
 /* Shows the commands recorded for a study, and how they ended. */
 void summary_commands(Summary *s, const Study *study);

@@ -86,14 +86,6 @@ int summary_drawing(const Summary *s, const char *file, char **text, size_t *byt
 
 /* ---- notes --------------------------------------------------------------------------------------- */
 
-/* A Markdown file that is shown. */
-typedef struct {
-    const Summary *s;
-    const char *path;
-    int tables;  /* 0: without its tables */
-    size_t room; /* bytes of drawings that it may still show: the library holds them in memory */
-} Words;
-
 static void replace(cmark_node *node, cmark_node_type type, const char *text)
 {
     cmark_node *in = cmark_node_new(type);
@@ -118,91 +110,6 @@ static void unlink_address(cmark_node *node)
     replace(node, CMARK_NODE_CODE, url);
 }
 
-/* Does a section of this folder have the drawing as a figure? */
-static int is_figure(const Found *found, const char *dir, const char *path)
-{
-    for (size_t i = 0; i < found->studies; i++) {
-        const Study *study = &found->study[i];
-        if (strcmp(study->dir, dir) != 0) continue;
-        for (size_t j = 0; j < study->files; j++)
-            if (study->file[j].plot && strcmp(study->file[j].path, path) == 0) return 1;
-    }
-    return 0;
-}
-
-/* Finds the file that an image names, relative to its text. Writes its path below the directory that was searched.
- * Returns 0 where there is none, links followed, or where the section of the text's folder shows it as a figure. */
-static int find_picture(Words *w, const char *url, char path[OUTPUT_PATH])
-{
-    char dir[OUTPUT_PATH], beside[OUTPUT_PATH], full[OUTPUT_PATH];
-    struct stat st;
-    const char *slash = strrchr(w->path, '/');
-    if (*url == '/' || strchr(url, ':')) return 0;
-    snprintf(dir, sizeof dir, "%.*s", (int)(slash ? slash - w->path : 0), w->path);
-    /* A path that is cut off here is too long for `full`, too. */
-    snprintf(beside, sizeof beside, "%.*s%s", (int)(slash ? slash - w->path + 1 : 0), w->path, url);
-    if (output_path(full, w->s->found->root, "%s", beside) != 0) return 0;
-    char *root = realpath(w->s->found->root, NULL), *file = realpath(full, NULL);
-    size_t n = root ? strlen(root) : 0;
-    int there = root && file && strncmp(file, root, n) == 0 && file[n] == '/' &&
-                stat(file, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size <= w->room;
-    if (there) snprintf(path, OUTPUT_PATH, "%s", file + n + 1);
-    free(root);
-    free(file);
-    if (!there || is_figure(w->s->found, dir, path)) return 0;
-    w->room -= (size_t)st.st_size;
-    return 1;
-}
-
-/* Writes the words of an image. */
-static void put_alt(FILE *f, cmark_node *image)
-{
-    cmark_iter *iter = cmark_iter_new(image);
-    while (cmark_iter_next(iter) != CMARK_EVENT_DONE) {
-        cmark_node *node = cmark_iter_get_node(iter);
-        cmark_node_type type = cmark_node_get_type(node);
-        const char *words = cmark_node_get_literal(node);
-        if (words) fputs(words, f);
-        if (type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK) fputc(' ', f);
-    }
-    cmark_iter_free(iter);
-}
-
-/* Tells whether an image may become HTML: the library allows none of ours in a table's cell, and the words of another
- * image become an attribute. */
-static int may_be_picture(cmark_node *node)
-{
-    while ((node = cmark_node_parent(node)))
-        if (cmark_node_get_type(node) == CMARK_NODE_IMAGE ||
-            strcmp(cmark_node_get_type_string(node), "table_cell") == 0)
-            return 0;
-    return 1;
-}
-
-/* Replaces an image by the drawing that it names. Returns 0, and leaves it, where the page cannot show that. */
-static int put_picture(Words *w, cmark_node *image)
-{
-    char path[OUTPUT_PATH], *svg;
-    size_t bytes;
-    Output alt = {0}, html = {0};
-    if (!may_be_picture(image) || !find_picture(w, cmark_node_get_url(image), path) ||
-        summary_drawing(w->s, path, &svg, &bytes) != 0)
-        return 0;
-    int made = output_open(&alt) == 0 && output_open(&html) == 0;
-    if (made) put_alt(alt.f, image);
-    if (made && (made = fflush(alt.f) == 0)) page_drawing(html.f, svg, bytes, alt.text);
-    if (made && (made = fflush(html.f) == 0)) {
-        cmark_node *in = cmark_node_new(CMARK_NODE_CUSTOM_INLINE);
-        cmark_node_set_on_enter(in, html.text);
-        cmark_node_replace(image, in);
-        cmark_node_free(image);
-    }
-    output_drop(&alt);
-    output_drop(&html);
-    memory_free(svg);
-    return made;
-}
-
 /* Puts a table in a frame, as the page's other tables are. */
 static void frame_table(cmark_node *table)
 {
@@ -215,7 +122,7 @@ static void frame_table(cmark_node *table)
 
 /* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown as text, and headings
  * rank below the section's. Without tables the text is a command's, whose lines end where sentences do. */
-static void fit_node(Words *w, cmark_node *node, int leaving)
+static void fit_node(cmark_node *node, int leaving, int tables)
 {
     int level;
     cmark_node *before;
@@ -230,14 +137,12 @@ static void fit_node(Words *w, cmark_node *node, int leaving)
     case CMARK_NODE_SOFTBREAK:
         before = cmark_node_previous(node);
         words = before ? cmark_node_get_literal(before) : NULL;
-        if (!w->tables && words && *words && words[strlen(words) - 1] == '.')
+        if (!tables && words && *words && words[strlen(words) - 1] == '.')
             replace(node, CMARK_NODE_LINEBREAK, NULL);
         return;
     case CMARK_NODE_LINK:
-        if (leaving) unlink_address(node);
-        return;
     case CMARK_NODE_IMAGE:
-        if (leaving && !put_picture(w, node)) unlink_address(node);
+        if (leaving) unlink_address(node);
         return;
     case CMARK_NODE_HEADING:
         level = cmark_node_get_heading_level(node);
@@ -246,7 +151,7 @@ static void fit_node(Words *w, cmark_node *node, int leaving)
     default:
         if (!leaving || strcmp(cmark_node_get_type_string(node), "table") != 0) return;
     }
-    if (w->tables)
+    if (tables)
         frame_table(node);
     else
         cmark_node_free(node);
@@ -264,7 +169,7 @@ static int has_wide_row(const char *text, size_t n)
 }
 
 /* Writes Markdown as HTML. The library ends the program when memory is short, so its input is bounded. */
-static void put_markdown(Words *w, const char *text, size_t n)
+static void put_markdown(FILE *f, const char *text, size_t n, int tables)
 {
     cmark_gfm_core_extensions_ensure_registered();
     cmark_parser *parser = cmark_parser_new(CMARK_OPT_VALIDATE_UTF8);
@@ -273,10 +178,10 @@ static void put_markdown(Words *w, const char *text, size_t n)
     cmark_node *root = cmark_parser_finish(parser);
     cmark_iter *iter = cmark_iter_new(root);
     for (cmark_event_type e; (e = cmark_iter_next(iter)) != CMARK_EVENT_DONE;)
-        fit_node(w, cmark_iter_get_node(iter), e == CMARK_EVENT_EXIT);
+        fit_node(cmark_iter_get_node(iter), e == CMARK_EVENT_EXIT, tables);
     char *html = cmark_render_html(root, CMARK_OPT_TABLE_PREFER_STYLE_ATTRIBUTES,
                                    cmark_parser_get_syntax_extensions(parser));
-    fputs(html, w->s->f);
+    fputs(html, f);
     free(html);
     cmark_iter_free(iter);
     cmark_node_free(root);
@@ -293,7 +198,7 @@ void summary_words(Summary *s, const char *path, int tables)
     if (wide)
         html_bytes(s->f, text, n);
     else
-        put_markdown(&(Words){s, path, tables, DRAWING_MOST}, text, n);
+        put_markdown(s->f, text, n, tables);
     fputs(wide ? "</pre>\n" : "</div>\n", s->f);
     put_more(s, text + n);
     memory_free(text);

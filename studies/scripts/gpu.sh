@@ -99,7 +99,7 @@ smoke() {
 }
 
 # `make bundle` reads this line.
-device_tests='kernels/test_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device nn/test_model nn/test_store_model nn/test_train nn/test_twin commands/test_gpus'
+device_tests='kernels/test_kernels kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device nn/test_model nn/test_store_model nn/test_train nn/test_twin commands/test_gpus'
 
 # run.sh counts a program that dies, or is not there, as failed. Here a skipped test has failed too, unless it needs several
 # GPUs.

@@ -11,7 +11,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "transformer", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential"},
+     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
     SELECT_FILE,
     {"degree", OPTION_SIZE, NULL, "N",
      "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field (default: one more than each scheme's order)",

@@ -8,7 +8,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "all", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential"},
+     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
     SELECT_FILE,
     {0},
 };
@@ -262,10 +262,11 @@ static int show(const Options *o, const Selection *s)
     for (size_t i = 0; i < s->count && code == 0; i++)
         code = add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv);
     progress_clear();
-    int pairs = 0, exponentials = 0;
+    int pairs = 0, linear = 0, functions = 0;
     for (size_t i = 0; i < s->count; i++) {
         pairs |= s->scheme[i]->pair != 0;
-        exponentials |= table_phi(s->scheme[i]) || s->scheme[i]->linear;
+        linear |= s->scheme[i]->linear;
+        functions |= table_phi(s->scheme[i]);
     }
     if (code == 0 && !csv) {
         printf(
@@ -282,10 +283,12 @@ static int show(const Options *o, const Selection *s)
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
-        if (exponentials)
+        if (linear)
             printf(
                 "linear: operators that the scheme takes to be linear and free of time; its order "
-                "is that on such\nfields. Phi functions are not counted as evaluations\n");
+                "is that on such\nfields\n");
+        if (functions)
+            printf("phi functions, and systems that are solved, are not counted as evaluations\n");
         putchar('\n');
     }
     if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "schemes");
@@ -404,6 +407,8 @@ const Command command_schemes = {
         "'exponential' selects the exponential integrators. Their stages phiJ(c F)(...) apply a phi function of\n"
         "c h F'(y), and `linear F` says that the order is that on fields whose F is linear. Their stability\n"
         "limits are searched in double precision, up to 2^20 times the size at which the factor begins to move.\n"
+        "'rosenbrock' selects Rosenbrock methods and W-methods: solve(c H)(...) applies (1 - c h H'(y))^-1, and W in\n"
+        "place of H is any matrix, which has a letter of its own in error terms.\n"
         "\n"
         "--compose, --adjoint and --conjugate make a scheme from one-step schemes (flows, or stages) and print\n"
         "a text that --scheme-file reads. Explicit stages have an implicit adjoint and inverse.\n"

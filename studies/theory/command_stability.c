@@ -12,7 +12,7 @@
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, decoders, implicit or exponential"},
+     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
     SELECT_FILE,
     {0},
 };
@@ -120,7 +120,7 @@ static int add_stiff(const Table *t, LimitRow *row)
     Stiff s;
     row->a_stable = row->l_stable = -1;
     row->r_infinity = row->alpha = NAN;
-    if (!table_implicit(t)) return 0;
+    if (!table_solves(t)) return 0;
     TRY(stability_stiff(t, &s));
     if (s.a_stable != TOLD_NOT) row->a_stable = s.a_stable == TOLD_YES;
     if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;

@@ -86,7 +86,6 @@ static const struct {
     const char *name, *words;
 } common[] = {
     {"row", "row of the paper's table"},
-    {"measure", "quantity that the paper's figure measures"},
     {"published", "the paper's figure"},
     {"valid", "figure of the validation text, in the unit of the measure"},
     {"test", "figure of the test text, in the unit of the measure"},
@@ -101,7 +100,6 @@ static const struct {
     {"size", "size of these models"},
     {"note", "spread, and what the paper does not say"},
     {"word", "sublayers from input to output: s attention, f feed-forward"},
-    {"corpus", "text that a model was trained on"},
     {"scheme", "integrator by its name; 'trotter schemes --print' has its text"},
     {"system", "particle system"},
     {"layers", "blocks, each one step of the scheme"},

@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "studies/tools/nearest.h"
 #include "studies/tools/sheet_cells.h"
 
 /* Chooses the columns that people see: those with a place in the order of their places, or all where none
@@ -54,8 +55,10 @@ int sheet_new(const Column *list, Sheet **out)
     TRY(make(n, out));
     Slot *s = (*out)->slot;
     for (const Column *c = list; c->name || c->head; c++) {
-        *s++ = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse};
-        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse};
+        *s = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, ""};
+        if (c->group) snprintf(s->whole, sizeof s->whole, "%s %s", c->group, s->head);
+        s++;
+        if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse, ""};
     }
     choose_view(*out);
     return 0;
@@ -97,9 +100,16 @@ void sheet_number(double x, char out[32])
 
 void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
 {
-    int fixed = c->form == SHEET_FIXED, digits = c->digits || fixed ? c->digits : 6;
+    int fixed = c->form == SHEET_FIXED, scientific = c->form == SHEET_SCIENTIFIC;
+    int digits = c->digits || fixed || scientific ? c->digits : 6;
     double y = c->scale != 0 ? x * c->scale : x;
-    snprintf(out, SHEET_SHOWN, fixed && fabs(y) < 1e12 ? "%.*f" : "%.*g", digits, y);
+    snprintf(out, SHEET_SHOWN,
+             scientific                ? "%.*e"
+             : fixed && fabs(y) < 1e12 ? "%.*f"
+                                       : "%.*g",
+             digits, y);
+    char *e = scientific ? strchr(out, 'e') : NULL;
+    if (e) snprintf(e + 1, 8, "%d", atoi(e + 1)); /* e-4 in place of e-04 */
     if (fixed && *out == '-' && strspn(out, "-0.") == strlen(out))
         memmove(out, out + 1, strlen(out));
 }
@@ -175,6 +185,52 @@ void sheet_bound(Sheet *s, const char *first, const char *const *name, const dou
 size_t sheet_rows(const Sheet *r)
 {
     return r->cells / r->columns;
+}
+
+/* Shows the column of this name and group (NULL: none) too. Returns whether any group has such a column. */
+static int take_named(Sheet *r, const char *name, const char *group)
+{
+    int known = 0;
+    for (size_t j = 0; j < r->columns; j++) {
+        const Slot *s = &r->slot[j];
+        const char *own = s->column->group;
+        size_t seen = 0;
+        if (!s->name || strcmp(s->name, name) != 0) continue;
+        known = 1;
+        while (seen < r->shown && r->view[seen] != j) seen++;
+        int here = own && group ? strcmp(own, group) == 0 : own == group;
+        if (here && !s->absent && seen == r->shown) r->view[r->shown++] = j;
+    }
+    return known;
+}
+
+/* Shows the columns of a group that are named. */
+static int take_group(Sheet *r, const char *names, const char *group)
+{
+    char name[64];
+    for (size_t n; *names; names += n + (names[n] == ',')) {
+        n = strcspn(names, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        if (take_named(r, name, group)) continue;
+        const char *known[64];
+        size_t count = 0;
+        for (size_t j = 0; j < r->columns && count < 64; j++)
+            if (r->slot[j].name) known[count++] = r->slot[j].name;
+        const char *near = nearest_name(name, known, count);
+        return error_set(ERR_INPUT, "--columns: there is no column '%s'%s%s", name,
+                         near ? "; the nearest is " : "", near ? near : "");
+    }
+    return 0;
+}
+
+int sheet_choose(Sheet *r, const char *names)
+{
+    r->shown = 0;
+    TRY(take_group(r, names, NULL));
+    for (size_t j = 0; j < r->columns; j++)
+        if (r->slot[j].column->group && (j == 0 || !sheet_together(r, j - 1, j)))
+            TRY(take_group(r, names, r->slot[j].column->group));
+    return r->shown ? 0 : error_set(ERR_INPUT, "--columns: expected names of columns");
 }
 
 int sheet_column(const Column *list, const char *name)

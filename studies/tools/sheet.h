@@ -29,8 +29,8 @@ typedef struct Sheet Sheet;
  */
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
 /* What digits count: significant digits; digits behind the point; nothing (yes, no). SHEET_FORMULA is a text that holds
- * a formula in the program's notation, which `trotter report` typesets. */
-enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA };
+ * a formula in the program's notation, which `trotter report` typesets. SHEET_SCIENTIFIC: 1.23e-4, digits as FIXED. */
+enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA, SHEET_SCIENTIFIC };
 
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
@@ -40,7 +40,9 @@ typedef struct {
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
     /* In tables for people: head of a column behind it with the distance to that interval's upper end. */
     const char *half;
-    size_t at;    /* offset of the member in the record */
+    const char
+        *group; /* in tables for people: the common head of columns beside each other; NULL: none */
+    size_t at;  /* offset of the member in the record */
     double scale; /* people see this multiple of the number; 0: 1 */
     /* Place in tables for people, from 1, left to right; 0: not there; all 0: all in order. */
     short place;
@@ -78,12 +80,17 @@ void sheet_names(const Column *list, FILE *f);
 /* Returns the number, from 1, of a column in CSV; the list must have a column of that name. */
 int sheet_column(const Column *list, const char *name);
 
+/* Shows people the columns `names`, separated by commas, in this order, in place of those with a place: first those
+ * without a group, then these of each group. Borrows nothing. ERR_INPUT for a name that no column has. Rows
+ * are added before. */
+int sheet_choose(Sheet *r, const char *names);
+
 void sheet_free(Sheet *r);
 size_t sheet_rows(const Sheet *r);
 
 /* Writes the table. For people: header, rule, rows. A SHEET_PLAIN wider than the terminal has its long texts in several
- * lines, or is written in parts one below the other, each with the columns that name a row. LaTeX: a tabular that needs
- * no package, or several where it is too wide or long. CSV: as in RFC 4180, lines ended by LF. */
+ * lines, or is written in parts one below the other, each with the columns that name a row. LaTeX: a tabular with the
+ * rules of the package booktabs, or several where it is too wide or long. CSV: as in RFC 4180, lines ended by LF. */
 int sheet_write(const Sheet *r, int form, FILE *f);
 /* Writes CSV for the rows added since the last call (and the header before the first): for logs on stdout. */
 int sheet_stream(Sheet *r, FILE *f);

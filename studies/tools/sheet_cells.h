@@ -2,6 +2,8 @@
 #ifndef TROTTER_SHEET_CELLS_H
 #define TROTTER_SHEET_CELLS_H
 
+#include <string.h>
+
 #include "studies/tools/sheet.h"
 
 typedef struct {
@@ -17,6 +19,7 @@ typedef struct {
     const char *head; /* for people */
     int half;         /* 1: half of the column's interval */
     int absent;       /* a sparse column that no row has so far, or its half */
+    char whole[96];   /* its group's head and its own, for Markdown; "": it has no group */
 } Slot;
 
 struct Sheet {
@@ -29,6 +32,13 @@ struct Sheet {
     int header;      /* written by sheet_stream */
     int code;
 };
+
+/* Returns 1 where two columns stand under one head. */
+static inline int sheet_together(const Sheet *r, size_t a, size_t b)
+{
+    const char *x = r->slot[a].column->group, *y = r->slot[b].column->group;
+    return x && y && strcmp(x, y) == 0;
+}
 
 /* Returns what people read in the j-th shown column: its head, or the cell of the row that begins at `first`. */
 static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)

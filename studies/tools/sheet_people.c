@@ -33,11 +33,35 @@ typedef struct {
     size_t least; /* the width below which the column does not shrink */
 } Shape;
 
+/* Returns whether the j-th shown column and the one before stand under one head. */
+static int goes_on(const Sheet *r, size_t j)
+{
+    return j > 0 && j < r->shown && sheet_together(r, r->view[j - 1], r->view[j]);
+}
+
+/* Returns the head of the j-th shown column. Markdown has one line of heads, so that of a group stands in each. */
+static const char *head(const Sheet *r, size_t j, int form)
+{
+    const Slot *s = &r->slot[r->view[j]];
+    return form == SHEET_MARKDOWN && *s->whole ? s->whole : s->head;
+}
+
+/* Widens the first column of each group whose head is wider than its columns. */
+static void widen_groups(const Sheet *r, int form, Shape *s)
+{
+    for (size_t j = 0, end; j < r->shown; j = end) {
+        const char *group = r->slot[r->view[j]].column->group;
+        size_t width = s[j].width;
+        for (end = j + 1; goes_on(r, end); end++) width += s[end].width;
+        size_t need = group ? cell_width(group, SIZE_MAX, form, 0) : 0;
+        if (need > width) s[j].width += need - width;
+    }
+}
+
 static void shapes(const Sheet *r, int form, Shape *s)
 {
     for (size_t j = 0; j < r->shown; j++) {
-        s[j] = (Shape){cell_width(sheet_seen(r, SIZE_MAX, j), SIZE_MAX, form, 0),
-                       is_right(r, r->view[j]), 0};
+        s[j] = (Shape){cell_width(head(r, j, form), SIZE_MAX, form, 0), is_right(r, r->view[j]), 0};
         for (size_t i = 0; i < r->cells; i += r->columns) {
             size_t w =
                 cell_width(sheet_seen(r, i, j), SIZE_MAX, form, r->cell[i + r->view[j]].number);
@@ -45,6 +69,7 @@ static void shapes(const Sheet *r, int form, Shape *s)
         }
         if (s[j].width < 3) s[j].width = 3; /* Markdown wants three dashes */
     }
+    if (form != SHEET_MARKDOWN) widen_groups(r, form, s);
 }
 
 /* A line: its length, and how much of it a character and the space between two columns take. */
@@ -93,7 +118,8 @@ static size_t count_names(const Sheet *r, const Shape *s, const Line *l)
 }
 
 /* Fills the part that begins with column `from`: as many columns as fit, after the name columns. Returns the first
- * column that does not fit. Half of an interval, which has no column of its own in CSV, stays with its number. */
+ * column that does not fit. Half of an interval, which has no column of its own in CSV, stays with its number, and columns
+ * under one head stay together where they fit. */
 static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t names, size_t from,
                         Part *p)
 {
@@ -106,7 +132,8 @@ static size_t take_part(const Sheet *r, const Shape *s, const Line *l, size_t na
     }
     for (; j < r->shown && width + line_width(l, &s[j]) <= l->length; j++) {
         width += line_width(l, &s[j]);
-        if (j + 1 == r->shown || !r->slot[r->view[j + 1]].half) whole = j + 1;
+        if (j + 1 == r->shown || (!r->slot[r->view[j + 1]].half && !goes_on(r, j + 1)))
+            whole = j + 1;
     }
     size_t to = whole > from ? whole : j > from ? j : from + 1;
     for (j = from; j < to; j++) p->column[p->count++] = j;
@@ -139,16 +166,53 @@ static void latex_row(const Sheet *r, size_t first, const Part *p, FILE *f)
     fputs(" \\\\\n", f);
 }
 
+/* Returns whether a part has columns under a common head. */
+static int has_groups(const Sheet *r, const Part *p)
+{
+    for (size_t k = 0; k < p->count; k++)
+        if (r->slot[r->view[p->column[k]]].column->group) return 1;
+    return 0;
+}
+
+/* Gives the columns of a part, from the k-th on, that stand under one head: its text, "" without one. Returns their end. */
+static size_t next_group(const Sheet *r, const Part *p, size_t k, const char **text)
+{
+    *text = r->slot[r->view[p->column[k]]].column->group;
+    if (!*text) *text = "";
+    while (++k < p->count && goes_on(r, p->column[k])) {}
+    return k;
+}
+
+/* Writes the line of common heads, and a rule below each. */
+static void latex_groups(const Sheet *r, const Part *p, FILE *f)
+{
+    const char *text;
+    for (size_t k = 0, end; k < p->count; k = end) {
+        end = next_group(r, p, k, &text);
+        fputs(k ? " & " : "", f);
+        if (!*text && end - k == 1) continue;
+        fprintf(f, "\\multicolumn{%zu}{c}{", end - k);
+        latex_text(f, text);
+        fputc('}', f);
+    }
+    fputs(" \\\\\n", f);
+    for (size_t k = 0, end; k < p->count; k = end) {
+        end = next_group(r, p, k, &text);
+        if (*text) fprintf(f, "\\cmidrule(lr){%zu-%zu}\n", k + 1, end);
+    }
+}
+
 static void latex_table(const Sheet *r, const Shape *s, const Part *p, size_t row, FILE *f)
 {
     size_t end = row + LATEX_ROWS * r->columns;
     fputs("\\begin{tabular}{", f);
     for (size_t k = 0; k < p->count; k++) fputc(s[p->column[k]].right ? 'r' : 'l', f);
-    fputs("}\n\\hline\n", f);
+    fputs("}\n\\toprule\n", f);
+    if (has_groups(r, p)) latex_groups(r, p, f);
     latex_row(r, SIZE_MAX, p, f);
-    fputs("\\hline\n", f);
+    fputs("\\midrule\n", f);
     for (size_t i = row; i < r->cells && i < end; i += r->columns) latex_row(r, i, p, f);
-    fputs("\\hline\n\\end{tabular}\n", f);
+    fputs("\\bottomrule\n\\end{tabular}\n", f);
 }
 
 static void write_latex(const Sheet *r, const Shape *s, Part *p, FILE *f)
@@ -278,8 +342,30 @@ static int put_texts(const Shape *s, const Part *p, int form, const char **text,
 static void put_row(const Sheet *r, const Shape *s, const Part *p, int form, size_t first,
                     const char **text, FILE *f)
 {
-    for (size_t k = 0; k < p->count; k++) text[k] = sheet_seen(r, first, p->column[k]);
+    for (size_t k = 0; k < p->count; k++)
+        text[k] =
+            first == SIZE_MAX ? head(r, p->column[k], form) : sheet_seen(r, first, p->column[k]);
     while (put_texts(s, p, form, text, f)) {}
+}
+
+/* Writes the line of common heads, each in the middle of its columns. */
+static void put_groups(const Sheet *r, const Shape *s, const Part *p, FILE *f)
+{
+    const char *text;
+    size_t owed = 0; /* blanks, which no line ends with */
+    for (size_t k = 0, end; k < p->count; k = end) {
+        end = next_group(r, p, k, &text);
+        size_t wide = utf8_columns(text, SIZE_MAX), width = (end - k - 1) * 2;
+        for (size_t j = k; j < end; j++) width += s[p->column[j]].width;
+        size_t before = (width - (wide < width ? wide : width) + 1) / 2;
+        if (wide) {
+            put_blanks(f, owed + before);
+            fputs(text, f);
+            owed = 0;
+        }
+        owed += (wide ? width - before - wide : width) + 2;
+    }
+    fputc('\n', f);
 }
 
 static void put_rule(const Shape *s, const Part *p, int form, FILE *f)
@@ -308,6 +394,7 @@ static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char *
     for (size_t from = 0, to; from < r->shown; from = to) {
         to = take_part(r, s, &line, names, from, p);
         if (from) fputc('\n', f);
+        if (form == SHEET_PLAIN && has_groups(r, p)) put_groups(r, s, p, f);
         put_row(r, s, p, form, SIZE_MAX, text, f);
         put_rule(s, p, form, f);
         for (size_t i = 0; i < r->cells; i += r->columns) put_row(r, s, p, form, i, text, f);

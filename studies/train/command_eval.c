@@ -164,7 +164,6 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     texts_tell(t);
     texts_tell(source);
     TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
-    TRY(spans_tell(n->model));
     TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));
     return logits ? save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")) : 0;
 }

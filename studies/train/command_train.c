@@ -41,9 +41,6 @@ static const Option output_options[] = {
      "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
-    {"log", OPTION_TEXT, NULL, "FILE",
-     "write the rows of DIR/log.csv as JSON lines too, with the seconds of training; with --resume a run "
-     "adds the rows that the file lacks, without it the file begins anew"},
     {"config", OPTION_TEXT, NULL, "FILE",
      "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
     {"resume", OPTION_FLAG, NULL, NULL,
@@ -111,10 +108,8 @@ static int write_scheme(const Training *r, int resume)
 static int drop_result(const Training *r)
 {
     char path[OUTPUT_PATH];
-    TRY(output_path(path, r->dir, "spans.csv"));
-    unlink(path);
     TRY(output_path(path, r->dir, "result.csv"));
-    unlink(path); /* they are written again when the run is done */
+    unlink(path); /* it is written again when the run is done */
     return 0;
 }
 
@@ -158,7 +153,6 @@ static int begin_files(Training *r)
     TRY(claim_directory(r));
     r->there = !resume && is_there(r);
     if (r->there) return 0;
-    if (options_text(r->options, "log")) TRY(train_log_check(options_text(r->options, "log")));
     r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume)
         TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
@@ -279,7 +273,6 @@ static int train(Training *r)
 {
     TrainConfig t = network_training(r->options);
     t.out = r->dir;
-    t.log = options_text(r->options, "log");
     t.meta = r->meta.item;
     t.meta_count = r->meta.count;
     t.resume = r->goes_on;
@@ -395,7 +388,6 @@ static int finish(Training *r, double begun)
 {
     TRY(tell_result(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
-    if (model_config(r->model)->span) TRY(spans_write(r->model, r->dir));
     TRY(tell_plots(r));
     tell_end(r, clock_now() - begun);
     return tell_use(r);
@@ -460,12 +452,8 @@ static const Kind kinds[] = {
      .judge = judge,
      .table = {{"result", run_columns, "The trained model.", KIND_ALL},
                {"log", log_columns, "Progress", 0},
-               {"spans", span_columns,
-                "Attention spans that heads learnt, in tokens; behind a span attention fades out "
-                "over the ramp.",
-                KIND_MANY},
                {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
-     .plot = {{"loss", "Loss against steps."}, {"perplexity", "Validation perplexity by epoch."}}},
+     .plot = {{"loss", "Loss against steps; perplexity is its exp."}}},
     {0}};
 
 const Command command_train = {

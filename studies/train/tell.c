@@ -1,4 +1,4 @@
-/* tell.c: tells how a training goes and what came of it, what each rank did, and the spans that were learnt. */
+/* tell.c: tells how a training goes and what came of it, and what each rank did. */
 #include "studies/train/train.h"
 
 #include <math.h>
@@ -243,25 +243,7 @@ static int draw_loss(const Training *r, const char *what)
     plot_style(p, 1);
     snprintf(nats, sizeof nats, "%s frequencies", unit(r)->word);
     plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), nats);
-    return plot_finish(p);
-}
-
-static int draw_perplexity(const Training *r, const char *what)
-{
-    char title[700], words[32];
-    Plot *p;
-    snprintf(title, sizeof title, "Validation perplexity: %s", what);
-    const char *over = options_text(r->options, "eval-every") ? "step" : "epoch";
-    PlotFrame frame = {"perplexity", title, over, "perplexity", 0};
-    TRY(plot_new(r->dir, &frame, &p));
-    plot_setting(p, "set yrange [0:*]");
-    if (strcmp(over, "epoch") == 0) plot_count(p, options_size(r->options, "epochs"));
-    plot_item(p, "log.csv", "using %d:%d title 'validation' noenhanced",
-              sheet_column(log_columns, over), sheet_column(log_columns, "valid_ppl"));
-    plot_style(p, 1);
-    snprintf(words, sizeof words, "%s frequencies", unit(r)->word);
-    plot_level(p, corpus_unigram(&r->corpus, SPLIT_VALID), words);
-    if (!isnan(r->corpus.entropy_rate)) plot_level(p, exp(r->corpus.entropy_rate), "entropy rate");
+    if (!isnan(r->corpus.entropy_rate)) plot_level(p, r->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }
 
@@ -273,7 +255,6 @@ int tell_plots(Training *r)
     snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
              plot_folder(r->corpus.name));
     TRY(draw_loss(r, what));
-    TRY(draw_perplexity(r, what));
     r->drawn = clock_now();
     r->drawing = r->drawn - begun;
     return 0;
@@ -410,80 +391,5 @@ int shares_write(const Ranks *r, const Share *share, const char *dir)
     int code = output_sheet(t, SHEET_CSV, dir, "ranks.csv");
     sheet_free(t);
     tell_shares(r, share);
-    return code;
-}
-
-/* ---- spans --------------------------------------------------------------------------------------- */
-
-/* Reads the spans: z (A, H); *count = A H. Caller: memory_free. */
-static int read_spans(const Model *m, double **z, size_t *count)
-{
-    const Plan *p = model_plan(m);
-    *count = 0;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == SLOT_ATTENTION) *count += model_config(m)->heads;
-    *z = memory_new(*count, sizeof **z);
-    if (!*z) return ERR_MEMORY;
-    model_spans(m, *z, NULL);
-    return 0;
-}
-
-static void tell_spans(const Model *m, const double *z, size_t count)
-{
-    const ModelConfig *c = model_config(m);
-    double most = 0, sum = 0;
-    for (size_t i = 0; i < count; i++) most = z[i] > most ? z[i] : most, sum += z[i];
-    progress_note("spans in tokens, of %zu at most and a ramp of %zu behind each: mean %.1f, "
-                  "longest %.1f",
-                  c->span, c->ramp, count ? sum / (double)count : 0, most);
-}
-
-int spans_tell(const Model *m)
-{
-    double *z;
-    size_t count;
-    if (model_config(m)->span == 0) return 0;
-    TRY(read_spans(m, &z, &count));
-    tell_spans(m, z, count);
-    memory_free(z);
-    return 0;
-}
-
-typedef struct {
-    size_t layer, set, head;
-    double span;
-} SpanRow;
-
-const Column span_columns[] = {
-    COLUMN(SpanRow, layer),
-    COLUMN(SpanRow, set, .words = "parameter set of the attention sublayer"),
-    COLUMN(SpanRow, head, .words = "number of the attention head, from 0"),
-    COLUMN(SpanRow, span, .form = SHEET_FIXED, .digits = 2,
-           .words = "tokens back that the head sees in full"),
-    {0}};
-
-static void add_rows(Sheet *t, const Model *m, const double *z)
-{
-    const Plan *p = model_plan(m);
-    for (size_t i = 0; i < p->slots; i++)
-        for (size_t h = 0; p->slot[i].kind == SLOT_ATTENTION && h < model_config(m)->heads; h++) {
-            sheet_row(t, &(SpanRow){(size_t)p->slot[i].layer, (size_t)p->slot[i].set, h, *z++});
-        }
-}
-
-int spans_write(const Model *m, const char *dir)
-{
-    Sheet *t;
-    double *z;
-    size_t count;
-    TRY(sheet_new(span_columns, &t));
-    int code = read_spans(m, &z, &count);
-    if (code == 0) {
-        add_rows(t, m, z);
-        code = output_sheet(t, SHEET_CSV, dir, "spans.csv");
-        tell_spans(m, z, count);
-    }
-    memory_free(z);
-    sheet_free(t);
     return code;
 }

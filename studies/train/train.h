@@ -85,8 +85,8 @@ int tell_there(Training *r);
 /* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. tell_report draws them too, in at most a
- * twentieth of the time. */
+/* tell_result writes DIR/result.csv; tell_plots draws the losses, whose exp is the perplexity. tell_report draws them too,
+ * in at most a twentieth of the time. */
 int tell_result(const Training *r);
 int tell_plots(Training *r);
 
@@ -96,14 +96,5 @@ void tell_end(const Training *r, double seconds);
 /* Checks that the model is better than word frequencies, as compare does: ERR_CHECK. Masked words pass: their perplexity
  * is not comparable. */
 int tell_use(const Training *r);
-
-/* The attention spans that the heads of a trained model learnt (nn/model/spans.c). */
-
-/* Prints a line on them; does nothing for a model without spans. */
-int spans_tell(const Model *m);
-
-/* Writes DIR/spans.csv with a row a head, and prints that line. The model has spans. */
-extern const Column span_columns[];
-int spans_write(const Model *m, const char *dir);
 
 #endif

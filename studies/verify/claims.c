@@ -149,10 +149,6 @@ static const Claim claims[] = {
      "their own.",
      VERIFIED(check_layer, "strang-marchuk:euler", "macaron"),
      {0, MACARON_LAYER "k3", "the last half step at full weight"}},
-    {PAPER("macaron-times", MACARON "(14)-(16)"),
-     "The scheme asks G at t, F at t, G at t + h/2: each operator keeps a clock of its own.",
-     VERIFIED(check_times, "strang-marchuk:euler", "G@0 F@0 G@0.5"),
-     {1, "G@0 F@0.5 G@0.5", "F asked at t + h/2"}},
     {PAPER("macaron-order",
            MACARON "section 3.3, theorem 1 and the scheme that \"reads as\" (14)-(16)"),
      "The Strang-Marchuk scheme as printed there, by Euler sub-steps, has a third-order local "
@@ -331,21 +327,6 @@ static const Claim claims[] = {
          "1/6*k1 + 1/3*k2 + 1/3*k3 + 1/6*k4",
          "forced", "4", "rk4", "attention"),
      {0, "rk4", "each stage at its own time"}},
-    {PAPER("rk2-depth", ODE "section 5, table 5"),
-     "A language model of one RK2 block has a lower perplexity than two residual blocks.",
-     VERIFIED(check_published, "ODE Transformer (Li et al. 2022), table 5", "heun-layer", "1",
-              "transformer", "2"),
-     {1, "transformer", "one residual block"}},
-    {PAPER("rk2-memory", ODE "section 3.3, table 6"),
-     "An RK2 block takes more memory in training than a residual block, and less than the two "
-     "residual blocks that have its cost.",
-     VERIFIED(check_memory, "heun-layer", "2"),
-     {1, "1", "beside a residual net of its own depth"}},
-    {PAPER("rk4-memory", ODE "section 3.3, table 6"),
-     "An RK4 block takes more memory in training than a residual block, and less than the four "
-     "residual blocks that have its cost.",
-     VERIFIED(check_memory, "rk4-layer", "4"),
-     {1, "1", "beside a residual net of its own depth"}},
     {INFERENCE("perplexity-error", ODE "section 5, \"quantization of the truncation error\""),
      "The perplexity between a single layer's output and the ground truth can be regarded as its "
      "truncation error (so far the paper): so it falls with the step as that error does.",
@@ -436,16 +417,6 @@ static const Claim claims[] = {
      {0, "rk3", "y - k1 + 2 k2, as Kutta has it"}},
 
     /* ---- Sandwich Transformer: words -------------------------------------------------------------- */
-    {PAPER("permutations", SANDWICH "section 3.1, table 1"),
-     "7 of 20 random permutations of 16 s and 16 f have a lower perplexity than the mean of the "
-     "interleaved word, the best 18.19.",
-     VERIFIED(check_draw, "permutation", "7", "18.19"),
-     {0, "random", "the words of table 2"}},
-    {PAPER("unbalanced-words", SANDWICH "section 3.2, table 2"),
-     "4 of 20 random words of as many parameters have a lower perplexity than the mean of the "
-     "interleaved word, the best 18.12.",
-     VERIFIED(check_draw, "random", "4", "18.12"),
-     {0, "permutation", "the words of table 1"}},
     {INFERENCE("permutations-better",
                SANDWICH "section 3.1, \"a better ordering than interleaving probably exists\""),
      "The best of the 20 permutations is better than the luck of seeds explains: the best of 20 more "

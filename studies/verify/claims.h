@@ -173,7 +173,6 @@ ClaimCheck check_family; /* statements with K, order, values, values if or NULL,
 
 /* claims_error.c */
 ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is smaller, on every field */
-ClaimCheck check_times;  /* scheme, nodes of F and G */
 ClaimCheck check_global; /* scheme, system, order of the global error; scheme if, system if */
 
 /* claims_diffusion.c */
@@ -183,12 +182,7 @@ ClaimCheck check_diffusion; /* interaction as in a system file; interaction if *
 ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, maps */
 
 /* claims_figures.c */
-ClaimCheck
-    check_published; /* table, scheme, layers, scheme, layers: the first figure is the lower */
-ClaimCheck
-    check_draw; /* words drawn at random: how many are better than the interleaved word, the best */
-ClaimCheck check_luck;   /* the same words: best or worst, which seeds alone do not explain */
-ClaimCheck check_memory; /* scheme, evaluations: as a residual net of that many times its depth */
+ClaimCheck check_luck; /* words drawn at random: best or worst, which seeds alone do not explain */
 ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
 
 /* claims_word.c */

@@ -1,4 +1,4 @@
-/* claims_error.c: claims about the size of errors, about time nodes, and about global errors. */
+/* claims_error.c: claims about the size of errors and about global errors. */
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -79,53 +79,6 @@ int check_norms(const Zoo *z, const char *const *arg, Finding *f)
                 "of the local errors %.3g, below 1 on %d",
                 sqrt(norm2[0] / norm2[1]), FIELDS, median, below);
     return 0;
-}
-
-/* ---- check: time nodes --------------------------------------------------------------------------------------- */
-
-/* A field that writes the times it is asked at. */
-static void note_F(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)y;
-    fprintf(s->context, " F@%g", t);
-    *dy = 1;
-}
-
-static void note_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)y;
-    fprintf(s->context, " G@%g", t);
-    *dy = 1;
-}
-
-int check_times(const Zoo *z, const char *const *arg, Finding *f)
-{
-    Table *t;
-    Stepper *st = NULL;
-    double y = 0;
-    char table[256] = "", *seen = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&seen, &bytes);
-    System s = {
-        .name = "clock", .n = 1, .d = 1, .field = {note_F, note_G}, .initial = &y, .context = to};
-    int code = to ? map_table(z, arg[0], &t) : ERR_MEMORY;
-    if (code == 0) {
-        code = stepper_new(t, &s, &st);
-        if (code == 0) code = stepper_begin(st, 0, 1, &y, START_GIVEN, NULL);
-        if (code == 0) code = stepper_step(st);
-        for (size_t e = 0; e < t->evals; e++)
-            snprintf(table + strlen(table), 32, " %c@%g", table_letters[t->eval[e].op],
-                     table_node(t, &t->point[t->eval[e].point], t->eval[e].op));
-        stepper_free(st);
-        table_free(t);
-    }
-    if (to) fclose(to);
-    f->holds = code == 0 && strcmp(table + 1, arg[1]) == 0;
-    f->sound = f->sound && code == 0 && strcmp(seen, table) == 0;
-    finding_say(f, "nodes of the table:%s; times a field was asked at in a step of 1:%s", table,
-                seen);
-    free(seen);
-    return code;
 }
 
 /* ---- check: global order ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* claims_figures.c: claims about perplexities: the papers' published figures, and the meaning of perplexity. */
+/* claims_figures.c: claims about perplexities: what seeds alone explain, and the meaning of perplexity. */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,34 +8,6 @@
 #include "bridge/truncation.h"
 #include "studies/runs/published.h"
 #include "studies/verify/claims.h"
-
-/* ---- published figures ---------------------------------------------------------------------------- */
-
-static const Published *find_figure(const char *source, const char *scheme, const char *layers)
-{
-    for (size_t i = 0; i < published_count; i++)
-        if (strcmp(published[i].source, source) == 0 && strcmp(published[i].scheme, scheme) == 0 &&
-            published[i].layers == (size_t)atoi(layers))
-            return &published[i];
-    return NULL;
-}
-
-int check_published(const Zoo *z, const char *const *arg, Finding *f)
-{
-    (void)z;
-    const Published *a = find_figure(arg[0], arg[1], arg[2]),
-                    *b = find_figure(arg[0], arg[3], arg[4]);
-    if (!a || !b) return error_set(ERR_MISUSE, "no such figures in %s", arg[0]);
-    f->holds = a->figure < b->figure;
-    f->sound = f->sound && a != b && !(b->figure < b->figure);
-    finding_say(
-        f,
-        "as published: %s, %s layer%s %.2f; %s, %s layers %.2f (%s; no spread over trainings is "
-        "told)",
-        a->row, arg[2], atoi(arg[2]) > 1 ? "s" : "", a->figure, b->row, arg[4], b->figure,
-        published_measures[a->measure].words);
-    return 0;
-}
 
 /* ---- words drawn at random --------------------------------------------------------------------------- */
 
@@ -53,26 +25,6 @@ static void range(const double *x, size_t n, double *best, double *worst)
         *best = fmin(*best, x[i]);
         *worst = fmax(*worst, x[i]);
     }
-}
-
-int check_draw(const Zoo *z, const char *const *arg, Finding *f)
-{
-    (void)z;
-    const PublishedDraw *d = find_draw(arg[0]);
-    if (!d) return error_set(ERR_MISUSE, "no such words: %s", arg[0]);
-    Interval words = statistics_mean(d->word, 1, PUBLISHED_DRAWN), seeds = published_interleaved();
-    double best, worst;
-    range(d->word, PUBLISHED_DRAWN, &best, &worst);
-    size_t better = published_better(d);
-    f->holds = better == (size_t)atoi(arg[1]) && best == atof(arg[2]);
-    /* The paper's text also states the mean and the sd of the interleaved word. */
-    f->sound = f->sound && fabs(seeds.mean - 18.65) < 0.005 && fabs(seeds.sd - 0.34) < 0.005;
-    finding_say(f,
-                "as published, %s: %zu of %d words are better than the mean of the interleaved "
-                "(%.2f, sd %.2f over %zu seeds), the best %.2f; all words %.2f, sd %.2f",
-                d->source, better, PUBLISHED_DRAWN, seeds.mean, seeds.sd, seeds.n, best, words.mean,
-                words.sd);
-    return 0;
 }
 
 /* Tests whether seeds alone explain the best or the worst word. The probability that one of as many trainings of the
@@ -98,68 +50,6 @@ int check_luck(const Zoo *z, const char *const *arg, Finding *f)
                 "seeds: one of %d more seeds of it would be as %s with probability %.2g to %.2g",
                 d->source, arg[1], PUBLISHED_DRAWN, is_best ? best : worst, seeds.mean, seeds.sd,
                 seeds.n, PUBLISHED_DRAWN, is_best ? "good" : "bad", p, most);
-    return 0;
-}
-
-/* ---- memory in training ---------------------------------------------------------------------------------- */
-
-enum {
-    MEMORY_WIDTH = 512,
-    MEMORY_TOKENS = 4096,
-    MEMORY_LENGTH = 64,
-    MEMORY_VOCAB = 10000,
-    MEMORY_DEPTH = 6
-};
-
-/* Counts the bytes of a training in this program: the paper's base size, one batch of its tokens. */
-static int training_bytes(const Zoo *z, const char *scheme, size_t layers, size_t *bytes)
-{
-    BridgeOptions o = {
-        .layers = layers, .width = MEMORY_WIDTH, .inner = 4 * MEMORY_WIDTH, .match = MATCH_NONE};
-    ModelConfig c = {.vocab = MEMORY_VOCAB,
-                     .width = MEMORY_WIDTH,
-                     .heads = 8,
-                     .act = ACT_RELU,
-                     .max_tokens = MEMORY_TOKENS,
-                     .max_length = MEMORY_LENGTH};
-    const Backend *b;
-    Table *t;
-    Plan *plan;
-    size_t numbers;
-    TRY(backend_find("cpu-f32", NULL, &b));
-    TRY(map_table(z, scheme, &t));
-    int code = bridge_plan(t, &o, &plan);
-    if (code == 0) code = model_count(&c, plan, b, 1, bytes, &numbers);
-    table_free(t);
-    return code;
-}
-
-int check_memory(const Zoo *z, const char *const *arg, Finding *f)
-{
-    static const char table[] = "ODE Transformer (Li et al. 2022), table 6";
-    char deep[24];
-    size_t times = (size_t)atoi(arg[1]), bytes[3];
-    snprintf(deep, sizeof deep, "%zu", MEMORY_DEPTH * times);
-    const Published *of[3] = {find_figure(table, "transformer", "6"),
-                              find_figure(table, arg[0], "6"),
-                              find_figure(table, "transformer", deep)};
-    if (!of[0] || !of[1] || !of[2]) return error_set(ERR_MISUSE, "no such figures in %s", table);
-    int ours = 1, theirs = 1;
-    for (int i = 0; i < 3; i++) {
-        TRY(training_bytes(z, of[i]->scheme, of[i]->layers, &bytes[i]));
-        ours = ours && (i == 0 || bytes[i] > bytes[i - 1]);
-        theirs = theirs && (i == 0 || of[i]->figure > of[i - 1]->figure);
-    }
-    f->holds = ours;
-    f->sound = f->sound && ours == theirs;
-    finding_say(
-        f,
-        "%s, %d layers, stands between residual blocks of as many layers and of %zu, which have "
-        "its cost: as published %.1f < %.1f < %.1f G (%s); by this program's count of a language "
-        "model of that size, f32, %d tokens a step, %.2f, %.2f and %.2f GB",
-        of[1]->row, MEMORY_DEPTH, of[2]->layers, of[0]->figure, of[1]->figure, of[2]->figure,
-        of[1]->source, MEMORY_TOKENS, (double)bytes[0] / 1e9, (double)bytes[1] / 1e9,
-        (double)bytes[2] / 1e9);
     return 0;
 }
 

@@ -36,7 +36,6 @@ TEST(test_values)
     assert_true(near(rate, 1e6 / (4 * own)));
     assert_true(value("henon.rk4.rate_low", "trotter", "steps/s") <= rate);
     assert_true(value("henon.rk4.rate_high", "trotter", "steps/s") >= rate);
-    assert_true(value("henon.rk4.moved", "trotter", "bytes/step") == 2 * 80000);
     assert_true(value("henon.strang-marchuk:exact.rate", "trotter", "steps/s") > 0);
     assert_false(near(gsl, own * 1.001)); /* controls */
     assert_true(isnan(value("henon.rk4.calls", "trotter", "us")));
@@ -54,20 +53,6 @@ TEST(test_theory)
     assert_true(value("theory.rk4-composed", "64", "ms") > value("theory.rk4-composed", "4", "ms"));
     assert_true(value("theory.euler-extrapolated", "67", "ms") >
                 value("theory.euler-extrapolated", "46", "ms"));
-}
-
-/* A field that sees all particles costs more than twice as much with twice as many; a grid costs about twice as
- * much. */
-TEST(test_growth)
-{
-    run_ok("bench ode --growth --repeats 3 --csv");
-    double attention =
-        value("growth.attention", "2048", "us") / value("growth.attention", "512", "us");
-    double grid = value("growth.grid", "4096", "us") / value("growth.grid", "1024", "us");
-    print_message("# four times the particles: attention %.1f, grid %.1f times the time\n",
-                  attention, grid);
-    assert_true(attention > 1 && grid > 1);
-    assert_true(isnan(value("growth.grid", "1000", "us"))); /* control */
 }
 
 #define PAIRS "bench pairs --size tiny --repeats 3 --budget 0 --threads 1 --csv "

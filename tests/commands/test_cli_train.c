@@ -43,8 +43,6 @@ TEST(test_train_variants)
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
         "--adaptive 3,6 --adaptive-factor 2 --untied",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
-        "--span 5 --span-ramp 2 --span-loss 0.01 --positions both --recompute",
-        "--span 40 --context sentence --scheme heun --accumulate 2",
     };
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {
         run_ok("train --corpus text --out kind" SMALL_NETWORK "%s%s%s", variant[i],
@@ -61,15 +59,14 @@ TEST(test_train_variants)
  * elsewhere. */
 TEST(test_defaults_told)
 {
-    static const char *const given[] = {"", " --span-ramp 8 --adaptive-factor 2"};
-    static const char *const told[2][3] = {
-        {"\"span-ramp\":\"32\"", "\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
-        {"\"span-ramp\":\"8\"", "\"adaptive-factor\":\"2\"", "\"gelu\":\"tanh\""}};
+    static const char *const given[] = {"", " --adaptive-factor 2"};
+    static const char *const told[2][2] = {{"\"adaptive-factor\":\"4\"", "\"gelu\":\"tanh\""},
+                                           {"\"adaptive-factor\":\"2\"", "\"gelu\":\"tanh\""}};
     for (int i = 0; i < 2; i++) {
-        run_ok("train --corpus text --epochs 1 --activation gelu --span 5 --adaptive 4%s --out "
+        run_ok("train --corpus text --epochs 1 --activation gelu --adaptive 4%s --out "
                "told%d" SMALL_TRAINING,
                given[i], i);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 2; k++)
             assert_true(
                 file_has(i ? "told1/model.safetensors" : "told0/model.safetensors", told[i][k]));
     }
@@ -198,36 +195,6 @@ TEST(test_eval_tokens)
     must_refuse("train --resume --eval-tokens 9 --out of-part", "(--eval-tokens 8, now 9)");
 }
 
-/* Learnt spans are a row a head in spans.csv, which train and eval report and a run without spans removes. A run that
- * stops and resumes has the spans of one that does not. The term of the loss makes them shorter. */
-TEST(test_spans)
-{
-#define SPANS " --span 12 --span-ramp 4 --layers 2 --dropout 0.1" SMALL_TRAINING
-    run_ok("train --corpus text --epochs 4 --span-loss 0 --out once" SPANS);
-    run_ok("train --corpus text --epochs 2 --span-loss 0 --out twice" SPANS);
-    run_ok("train --resume --epochs 4 --out twice");
-    assert_true(same_files("once/spans.csv", "twice/spans.csv"));
-    shell_ok("for d in once twice; do tail -n 1 $d/log.csv | cut -d, -f1-7 >$d/row; done; "
-             "cmp once/row twice/row"); /* all but the speed */
-    char *free_spans = file_slurp("once/spans.csv", NULL);
-    double sum = 0;
-    assert_int_equal(strncmp(free_spans, "layer,set,head,span\n", 20), 0);
-    assert_int_equal(count_lines(free_spans), 1 + 4); /* 2 layers of 2 heads */
-    for (int row = 1; row <= 4; row++) sum += strtod(cell_of(free_spans, row, "span"), NULL);
-    assert_true(sum > 0);
-    free(free_spans);
-    run_ok("eval --model once --text text/test.txt --csv");
-    assert_non_null(strstr(err, "of 12 at most"));
-    expect(2, "train --resume --epochs 5 --span-loss 1 --out twice");
-    run_ok("train --corpus text --epochs 4 --span-loss 100 --out short" SPANS);
-    assert_true(
-        file_has("short/spans.csv", "layer,set,head,span\n0,1,0,0\n0,1,1,0\n1,1,0,0\n1,1,1,0\n"));
-    forget_result("--out short"); /* a finished run would be spared */
-    run_ok("train --corpus text --epochs 1 --out short" SMALL_TRAINING);
-    assert_false(file_exists("short/spans.csv"));
-#undef SPANS
-}
-
 TEST(test_train_csv)
 {
     run_ok("train --corpus text --epochs 2 --csv --out rows" SMALL_TRAINING);
@@ -281,25 +248,6 @@ TEST(test_one_file)
     must_refuse("train --corpus one.txt --parts 8,1,0 --out other" SMALL_TRAINING, "--parts: ");
     must_refuse("train --corpus text --parts 8,1,1 --out other" SMALL_TRAINING,
                 "no single text file");
-}
-
-/* --log writes as many lines as log.csv has rows, at the end of a resumed run too. A file that is something else
- * stays. */
-TEST(test_json_log)
-{
-    run_ok(
-        "train --corpus text --epochs 2 --eval-every 4 --log lines/log.jsonl --out lines" SMALL_TRAINING);
-    run_ok("train --resume --epochs 3 --log lines/log.jsonl --out lines");
-    char *log = file_slurp("lines/log.csv", NULL), *lines = file_slurp("lines/log.jsonl", NULL);
-    assert_int_equal(count_lines(lines), count_lines(log) - 1);
-    assert_int_equal(strncmp(lines, "{\"step\": 1, \"epoch\": 1, \"seconds\": ", 35), 0);
-    assert_true(strstr(lines, "\"valid_ppl\": null,") && !strstr(lines, "nan"));
-    free(log);
-    free(lines);
-    file_text("thesis.txt", "My thesis.\n");
-    must_refuse("train --corpus text --log thesis.txt --out other" SMALL_TRAINING, "thesis.txt: ");
-    must_refuse("train --corpus text --log no/where --out other" SMALL_TRAINING, "no/where: ");
-    assert_true(file_has("thesis.txt", "My thesis.\n"));
 }
 
 /* Two designs are told in 25 lines; all words on request, and in compare.md. */

@@ -357,7 +357,7 @@ TEST(encoders_by_numpy)
         "    a = trotter.load(d).logits([1, 2, 3])\n"
         "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
         "    assert abs(a - b).max() < 1e-12 * abs(a).max(), d\n"
-        "for d in ('post', 'span', 'leapfrog'):\n"
+        "for d in ('post', 'leapfrog'):\n"
         "    try: read_model.read(d + '/model.safetensors')\n"
         "    except ValueError as e: assert 'not read here' in str(e)\n"
         "    else: raise SystemExit(d + ' is read')\n";
@@ -366,7 +366,6 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --scheme rk2-gate --out gate");
     run_ok(OTHER " --scheme looped-learn --out learn");
     run_ok(OTHER " --norm post --out post");
-    run_ok(OTHER " --span 4 --out span");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
     file_text("encoders.py", code);
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);

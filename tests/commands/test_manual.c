@@ -226,6 +226,8 @@ TEST(bash_completes)
         {"plot order.c", ""},
         {"schemes --scheme yo", "yoshida4"},
         {"schemes --scheme rk4,yo", "rk4,yoshida4"},
+        {"solve --system = pro", "prothero-robinson"},
+        {"verify --claim lie-error,strang-le", "lie-error,strang-leading"},
         {"stability --positions ''",
          "--scheme --scheme-file --split --imaginary --box --points --system --peclet --particles "
          "--csv --out --figure --help"},

@@ -244,8 +244,6 @@ TEST(what_is_refused)
 {
     static const char *const row[][2] = {
         {TRAIN " --adaptive 4 --out no", "adaptive embeddings are of language models"},
-        {TRAIN " --word-dropout 0.1 --out no", "word dropout is of a source"},
-        {TRAIN " --span 8 --out no", "attention spans are of language models"},
         {"train --next-sentence --out no", "without --objective"},
         {"train --objective next --next-sentence --out no", "of --objective masked"},
         {"train --objective masked --corpus reverse:5 --out no", "has pairs"},

@@ -51,9 +51,7 @@ static const char *const runs[] = {
     RUN "--threads 1 --width 32 --inner 64 --batch-tokens 512",
     RUN "--threads 1 --width 128 --inner 512 --batch-tokens 1024",
     RUN "--threads 2 --width 128 --inner 512 --batch-tokens 1024 --scheme macaron",
-    RUN
-    "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer --recompute --span "
-    "32",
+    RUN "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer --recompute",
     RUN "--threads 1 --width 128 --inner 512 --batch-tokens 1024 --scheme rk4-layer",
     RUN
     "--threads 1 --width 128 --inner 512 --batch-tokens 512 --scheme heun --precision f64 --untied",

@@ -150,7 +150,6 @@ TEST(what_pairs_cannot_is_told_first)
         {PAIRS " --scheme heun", "--scheme heun: corpus reverse:6 has pairs: write --encoder heun"},
         {PAIRS " --scheme transformer", "write --encoder transformer or --decoder transformer"},
         {PAIRS " --context stream", "--context stream: corpus reverse:6 has pairs"},
-        {PAIRS " --span 5", "attention spans are of language models"},
         {PAIRS " --adaptive 3", "adaptive embeddings are of language models"},
         {PAIRS " --encoder transformer-decoder", "an encoder takes a scheme of F and G"},
         {PAIRS " --encoder word:scf", "an encoder takes a scheme of F and G"},

@@ -176,7 +176,7 @@ TEST(test_unstable)
  * well. */
 TEST(test_summary)
 {
-    static const char errors[] = "  steps  ", verdicts[] = "  expected  ";
+    static const char errors[] = "  rate\n", verdicts[] = "  expected  ";
     run_ok("order --system linear --scheme heun");
     assert_true(strstr(out, errors) && strstr(out, verdicts));
     run_ok("order --system linear --scheme heun --summary");

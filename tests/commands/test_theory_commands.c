@@ -160,7 +160,7 @@ TEST(test_rates)
 static int too_wide(const char *file)
 {
     shell_ok(
-        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath}\\begin{document}\\noindent'; cat %s; printf '%%s\\n' '\\end{document}'; } >page.tex",
+        "{ printf '%%s\\n' '\\documentclass{article}\\usepackage{amsmath,booktabs}\\begin{document}\\noindent'; cat %s; printf '%%s\\n' '\\end{document}'; } >page.tex",
         file);
     shell_ok(
         "pdflatex -halt-on-error -interaction=nonstopmode page.tex >page.txt || { grep -A4 ^! page.txt >&2; false; }");
@@ -181,7 +181,8 @@ TEST(test_fits_a_page)
         {"schemes --out tex", "tex/schemes.tex"},
         {"schemes --structure --scheme rk4,macaron --out tex", "tex/structure.tex"},
         {"stability --scheme rk4,heun --out tex", "tex/limits.tex"},
-        {"order --scheme rk4 --system linear --halvings 5 --out tex", "tex/summary.tex"}};
+        {"order --scheme rk4 --system linear --halvings 5 --out tex", "tex/summary.tex"},
+        {"order --scheme euler,strang-marchuk:heun,rk4 --halvings 5 --out tex", "tex/order.tex"}};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         run_ok(made[i][0]);
         if (too_wide(made[i][1])) fail_msg("%s", made[i][0]);
@@ -524,6 +525,19 @@ TEST(test_exponential)
         "order --scheme rk4,etd-rk2 --system attention --particles 2048 --halvings 20"); /* at once */
     refuse("train --scheme etd-rk2 --corpus markov:20 --out never");
     refuse("schemes --compose etd-rk2,etd-rk2");
+}
+
+TEST(test_rosenbrock)
+{
+    must_say("schemes --scheme rosenbrock --print", "k4 = solve(1/4 H)(");
+    must_say("stability --scheme ros3p", "no         0.7320508");
+    must_say("expand --scheme ros2-w", "W'W'F     -2.914");
+    must_say("expand --scheme ros3p --one-field", "H''(H,H'H)");
+    must_say("order --scheme ros3p,ros34pw2 --system forced --halvings 4 --summary", "agree");
+    must_say("order --adaptive --scheme rodas4 --system robertson --csv", "gsl:bsimp,robertson");
+    must_say("solve --scheme ros3p --system hires --tolerance 1e-5", "done");
+    refuse("train --scheme ros2 --corpus markov:20 --out never");
+    refuse("schemes --adjoint ros2");
 }
 
 TEST(test_hostile)

@@ -39,10 +39,10 @@ void attention_forward(const Attention *a, void *out, void *lse)
 }
 
 void attention_backward(const Attention *a, const void *out, const void *lse, const void *dout,
-                        void *dq, void *dk, void *dv, int more, void *drelative, void *dspan)
+                        void *dq, void *dk, void *dv, int more, void *drelative)
 {
     (matrix ? cuda_attention_matrix_back : cuda_attention_back)(a, out, lse, dout, dq, dk, dv, more,
-                                                                drelative, dspan);
+                                                                drelative);
 }
 
 int attention_failed(void)

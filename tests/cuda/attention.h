@@ -12,7 +12,7 @@ extern "C" {
 /* These take the arguments of Backend's members of these names. */
 void attention_forward(const Attention *a, void *out, void *lse);
 void attention_backward(const Attention *a, const void *out, const void *lse, const void *dout,
-                        void *dq, void *dk, void *dv, int more, void *drelative, void *dspan);
+                        void *dq, void *dk, void *dv, int more, void *drelative);
 /* Tells whether one of them has failed since the last call. */
 int attention_failed(void);
 

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "tests/cuda/cublas_v2.h"
-#include "tests/cuda/bf16.h"
-#include "tests/cuda/heap.h"
+#include "tests/cuda/vector.h"
 #include "tests/cuda/runtime.h"
 
 struct CublasHost {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "tests/cuda/cublas_v2.h"
-#include "tests/cuda/heap.h"
+#include "tests/cuda/runtime.h"
 #include "tests/cuda/host.h"
 
 static size_t kernels, products;

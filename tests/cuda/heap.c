@@ -1,9 +1,9 @@
-/* heap.c: see heap.h. One large range is reserved without access; an allocation takes its next pages
+/* heap.c: see runtime.h. One large range is reserved without access; an allocation takes its next pages
  * and one page more, which stays inaccessible. Addresses are never given twice, so that a use after
  * cudaFree meets an inaccessible page too. The bytes between the end of an allocation and its page's,
  * and those before its start, hold 0xff and are checked after each kernel; under AddressSanitizer they
  * are poisoned instead. */
-#include "tests/cuda/heap.h"
+#include "tests/cuda/runtime.h"
 
 #include <stdint.h>
 #include <stdio.h>

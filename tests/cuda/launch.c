@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "tests/cuda/block.h"
-#include "tests/cuda/heap.h"
 #include "tests/cuda/runtime.h"
 
 static const char behind[] = "bytes behind dynamic shared memory were written to";

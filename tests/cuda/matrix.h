@@ -4,7 +4,7 @@
 #ifndef TROTTER_CUDA_HOST_MATRIX_H
 #define TROTTER_CUDA_HOST_MATRIX_H
 
-#include "tests/cuda/bf16.h"
+#include "tests/cuda/vector.h"
 
 typedef struct {
     uint32_t a[4], b[2];

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cuda/heap.h"
 #include "tests/cuda/runtime.h"
 
 typedef struct Pinned Pinned;

@@ -21,7 +21,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/cuda/heap.h"
 #include "tests/cuda/runtime.h"
 
 enum { RANKS = 8, PIECE = 1 << 14 }; /* numbers a piece */

@@ -42,7 +42,6 @@
 #include <string.h>
 
 #include "tests/cuda/block.h"
-#include "tests/cuda/heap.h"
 
 static cudaError_t last, sticky, injected;
 static char fault[600];

@@ -6,7 +6,7 @@
 
 #include "kernels/random.h"
 #include "tests/cuda/cublas_v2.h"
-#include "tests/cuda/bf16.h"
+#include "tests/cuda/vector.h"
 
 enum { M_ = 5, N_ = 7, K_ = 9, LD = 11, ROOM = LD * LD };
 

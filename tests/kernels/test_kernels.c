@@ -15,213 +15,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/distance.h"
-#include "tests/lib/kernel_buffers.h"
-#include "tests/lib/kernel_ops.h"
-
-#define CHECK(condition, op, b, t, what)                                                \
-    do {                                                                                \
-        if (!(condition))                                                               \
-            fail_msg("%s, %s %s: %s (N %zu, D %zu, dropout %g)", (op)->name, (b)->name, \
-                     (b)->kernel, what, (t)->N, (t)->D, (t)->drop.rate);                \
-    } while (0)
-
-/* ---- trials ---------------------------------------------------------------------------------------- */
-
-static const Trial small_trials[] = {
-    {.S = 1, .length = {1}, .D = 1, .H = 1, .V = 2},
-    {.S = 1, .length = {3}, .D = 6, .H = 2, .V = 5},
-    {.S = 3, .length = {1, 4, 2}, .D = 9, .H = 3, .V = 19},
-};
-/* Sizes beyond a block of attention, a tile of columns, all columns summed at a time, 32 bits of the dropout index;
- * sizes that are multiples of 4, and more rows than a block of a device has threads. */
-static const Trial large_trials[] = {
-    {.S = 3, .length = {70, 130, 1}, .D = 20, .H = 2, .V = 37, .longest = (size_t)1 << 34},
-    {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
-    {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
-    {.S = 2, .length = {9, 24}, .D = 132, .H = 3, .V = 1032},
-    {.S = 4, .length = {100, 3, 64, 133}, .D = 4, .H = 2, .V = 8},
-};
-static const double rates[] = {0, 0.1, 0.5};
-
-static Trial trial_of(const Trial *plain, double rate)
-{
-    Trial t = *plain;
-    size_t longest = 0;
-    for (size_t s = 0; s < t.S; s++) { /* the other text has its longest sequences elsewhere */
-        size_t n = 1 + (t.length[t.S - 1 - s] - 1) * 5 / 3;
-        t.start[s + 1] = t.start[s] + t.length[s];
-        t.memory[s + 1] = t.memory[s] + n;
-        longest = longest < t.length[s] ? t.length[s] : longest;
-        longest = longest < n ? n : longest;
-    }
-    t.N = t.start[t.S], t.M = t.memory[t.S];
-    if (!t.longest) t.longest = longest;
-    t.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 3 * t.D};
-    t.token = host_bytes((4 + LISTED) * t.N, sizeof *t.token);
-    t.position = t.token + t.N, t.target = t.position + t.N;
-    t.count = t.target + t.N, t.key = t.count + t.N;
-    for (size_t r = 0; r < 3 * t.N; r++) t.token[r] = (int32_t)random_below(9, 9, r, t.V);
-    t.target[0] = (int32_t)t.V - 1;
-    for (size_t r = 0; r < t.N; r++)
-        t.count[r] = (int32_t[]){1, LISTED, (int32_t)(1 + random_below(9, 10, r, LISTED))}[r % 3];
-    for (size_t r = 0; r < t.N * LISTED; r++) t.key[r] = (int32_t)random_below(9, 11, r, t.M);
-    return t;
-}
-
-/* ---- reference: values and gradients --------------------------------------------------------------- */
-
-typedef struct {
-    const Op *op;
-    const Trial *t;
-    size_t size[INPUTS], out;
-    double *in[INPUTS], *grad[INPUTS], *y, *dy;
-    double fd_error; /* error of a difference quotient */
-} Reference;
-
-static double objective(const Reference *r, double *work)
-{
-    r->op->ref(r->t, (const double *const *)r->in, work);
-    double sum = 0;
-    for (size_t i = 0; i < r->out; i++) sum += r->dy[i] * work[i];
-    return sum;
-}
-
-static const double step = 1.0 / 256;
-
-/* Returns d/ds of the objective at in + s v: (45 d1 - 9 d2 + d3) / 60 h, d_k = f(k h) - f(-k h). */
-static double difference(Reference *r, double *const v[INPUTS], double *work)
-{
-    static const double weight[] = {-1, 9, -45, 0, 45, -9, 1};
-    double sum = 0, *keep[INPUTS];
-    memcpy(keep, r->in, sizeof keep);
-    for (int k = -3; k <= 3; k++) {
-        SCOPE;
-        if (k == 0) continue;
-        for (int a = 0; a < INPUTS; a++) {
-            r->in[a] = host_new(r->size[a]);
-            for (size_t i = 0; i < r->size[a]; i++)
-                r->in[a][i] = keep[a][i] + k * step * (v[a] ? v[a][i] : 0);
-        }
-        sum += weight[k + 3] * objective(r, work);
-        memcpy(r->in, keep, sizeof keep);
-    }
-    return sum / (60 * step);
-}
-
-static void reference_gradient(Reference *r)
-{
-    double *work = host_new(r->out);
-    for (int a = 0; a < INPUTS; a++) {
-        if (!r->size[a]) continue;
-        r->grad[a] = host_new(r->size[a]);
-        double *v[INPUTS] = {0};
-        v[a] = host_new(r->size[a]);
-        for (size_t i = 0; i < r->size[a]; i++) {
-            v[a][i] = 1;
-            r->grad[a][i] = difference(r, v, work);
-            v[a][i] = 0;
-        }
-    }
-}
-
-/* Makes the reference of an op, which the trial is of from now on. */
-static Reference reference_new(const Op *op, Trial *t)
-{
-    t->act = op->act;
-    Reference r = {.op = op, .t = t, .out = op->output(t)};
-    for (int a = 0; a < INPUTS; a++) {
-        r.size[a] = op->inputs(t, a);
-        r.in[a] = host_random(r.size[a], (uint64_t)a);
-    }
-    if (op->act == ACT_RELU && op->ref == bias_ref) /* keep off the kink */
-        for (size_t i = 0; i < r.size[0]; i++)
-            if (fabs(r.in[0][i] + r.in[1][i % t->D]) < 0.1)
-                r.in[0][i] = (double)(float)(r.in[0][i] + 0.25);
-    if (op->act & SPAN && (op->ref == attention_ref || op->ref == listed_ref))
-        for (size_t h = 0; h < r.size[2]; h++) r.in[2][h] = (double)(float)span_start(r.in[2][h]);
-    r.y = host_new(r.out);
-    r.dy = host_random(r.out, 100);
-    if (op->uniform)
-        for (size_t i = 0; i < r.out; i++) r.dy[i] = -0.625;
-    op->ref(t, (const double *const *)r.in, r.y);
-    double A = 0;
-    for (size_t i = 0; i < r.out; i++) A += fabs(r.y[i] * r.dy[i]);
-    r.fd_error = 1e-12 + 1.84 * (double)op->count(t) * DBL_EPSILON * A / step;
-    return r;
-}
-
-/* ---- one backend on one reference ------------------------------------------------------------------- */
-
-typedef struct {
-    const Backend *b;
-    const Reference *r;
-    Trial on; /* r->t, with arrays in the backend's memory */
-    void *in[INPUTS], *din[INPUTS], *out, *kept, *dy;
-    double *base[INPUTS]; /* earlier content of din */
-} Run;
-
-/* Returns the trial with arrays in the backend's memory. */
-static Trial trial_on(const Backend *b, const Trial *t)
-{
-    Trial on = *t;
-    size_t bytes = t->N * sizeof *t->token;
-    on.token = sent(b, t->token, bytes);
-    on.position = sent(b, t->position, bytes);
-    on.target = sent(b, t->target, bytes);
-    on.count = sent(b, t->count, bytes);
-    on.key = sent(b, t->key, bytes * LISTED);
-    on.grad = sent(b, &(double){0}, sizeof *on.grad);
-    on.begins = sent(b, t->start, (t->S + 1) * sizeof *t->start);
-    on.remembers = sent(b, t->memory, (t->S + 1) * sizeof *t->memory);
-    return on;
-}
-
-static Run run_new(const Backend *b, const Reference *r)
-{
-    Run u = {.b = b, .r = r, .on = trial_on(b, r->t)};
-    for (int a = 0; a < INPUTS; a++) {
-        u.in[a] = buffer_new(b, r->size[a], r->in[a]);
-        if (r->op->fixed >> a & 1 || !r->size[a]) continue;
-        u.base[a] = r->op->written >> a & 1 ? NULL : host_random(r->size[a], 200 + (uint64_t)a);
-        u.din[a] = buffer_new(b, r->size[a], u.base[a]);
-    }
-    u.out = buffer_new(b, r->out, NULL);
-    u.kept = buffer_new(b, r->op->kept(r->t), NULL);
-    u.dy = buffer_new(b, r->out, r->dy);
-    return u;
-}
-
-static void check_inputs(const Run *u)
-{
-    SCOPE;
-    for (int a = 0; a < INPUTS; a++) {
-        double *x = fetch(u->b, u->in[a], u->r->size[a]);
-        CHECK(same(x, u->r->in[a], u->r->size[a]), u->r->op, u->b, u->r->t, "an input was changed");
-    }
-}
-
-static void run_forward(Run *u)
-{
-    const Op *op = u->r->op;
-    size_t calls = memory_calls();
-    op->run(u->b, &u->on, u->in, u->out, u->kept);
-    assert_int_equal(memory_calls(), calls);
-}
-
-static void run_backward(Run *u, void *const *din)
-{
-    const Op *op = u->r->op;
-    size_t calls = memory_calls();
-    op->back(u->b, &u->on, u->in, u->out, u->kept, u->dy, din);
-    assert_int_equal(memory_calls(), calls);
-}
-
-static double forward_tolerance(const Run *u)
-{
-    const Reference *r = u->r;
-    return 4 * (double)r->op->count(r->t) * eps_of(u->b) * (1 + largest(r->y, r->out));
-}
+#include "tests/lib/kernel_runs.h"
 
 static void check_forward(Run *u)
 {
@@ -588,10 +382,9 @@ TEST(spoiled_references_show)
             int listed = op->ref == listed_ref, wrong;
             if (!listed && op->ref != attention_ref) continue;
             SCOPE;
-            wrong = listed
-                        ? spoil == SPOIL_MASK ? !(op->act & SPAN) : spoil == SPOIL_SIDES && op->act
-                        : spoil == SPOIL_MASK || (spoil == SPOIL_SEQUENCE && op->act & MEMORY) ||
-                              (spoil == SPOIL_SIDES && op->act & ALL && op->act & CLIP);
+            wrong = listed ? spoil == SPOIL_MASK || (spoil == SPOIL_SIDES && op->act)
+                           : spoil == SPOIL_MASK || (spoil == SPOIL_SEQUENCE && op->act & MEMORY) ||
+                                 (spoil == SPOIL_SIDES && op->act & ALL && op->act & CLIP);
             Trial t = trial_of(listed ? large_trials + 3 : small_trials + 2, listed ? 0 : 0.1);
             t.spoil = spoil;
             Reference r = reference_new(op, &t);
@@ -614,7 +407,7 @@ static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *
     size_t q = t->start[s] * t->D, k = keys[s] * t->D;
     void *in[INPUTS], *d[INPUTS];
     for (int a = 0; a < INPUTS; a++) {
-        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 3 ? 2 * k : 0;
+        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 2 ? 2 * k : 0;
         in[a] = backend_at(b, u->in[a], at);
         d[a] = backend_at(b, din[a], at);
     }
@@ -641,7 +434,7 @@ static void run_parts(const Backend *b, const Reference *r, size_t each, uint64_
     for (size_t s = 0; s < r->t->S; s += each) run_part(&u, s, s + each, shift, din);
     y[0] = fetch(b, u.out, r->out);
     y[1] = fetch(b, din[0], r->size[0]);
-    y[2] = fetch(b, din[3], r->size[3]);
+    y[2] = fetch(b, din[2], r->size[2]);
 }
 
 TEST(sequences_are_alone_in_a_batch)
@@ -660,7 +453,7 @@ TEST(sequences_are_alone_in_a_batch)
             run_parts(backends[i], &r, 1, 0, one);
             run_parts(backends[i], &r, 1, 1, other);
             for (int k = 0; k < 3; k++) {
-                size_t n = (size_t[]){r.out, r.size[0], r.size[3]}[k];
+                size_t n = (size_t[]){r.out, r.size[0], r.size[2]}[k];
                 CHECK(same(all[k], one[k], n), op, backends[i], &t, "a batch changes a sequence");
                 CHECK(!n || !same(all[k], other[k], n), op, backends[i], &t, "other masks unseen");
             }
@@ -693,7 +486,7 @@ TEST(large_relative_table)
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
             b->attention_back(&a, out, lse, dout, din, keys_or_values(b, &on, &din, 0),
-                              keys_or_values(b, &on, &din, 1), 0, drel, NULL);
+                              keys_or_values(b, &on, &din, 1), 0, drel);
             sum[k] = fetch(b, backend_at(b, drel, (clip - N) * D), (N + 1) * D);
         }
         assert_true(largest(sum[0], (N + 1) * D) > 0.01);
@@ -701,156 +494,9 @@ TEST(large_relative_table)
     }
 }
 
-/* ---- decoding -------------------------------------------------------------------------------------- */
-
-/* Runs a kernel without backward on the rows of a trial in parts of `each`. The results must be those of run_forward on
- * all rows at once. */
-static void check_alone(const Op *op, const Trial *t, const Reference *r, const Backend *b,
-                        size_t each)
-{
-    SCOPE;
-    Run u = run_new(b, r);
-    run_forward(&u);
-    double *all = fetch(b, u.out, r->out), *part;
-    size_t kept = op->kept(t);
-    int32_t *columns = host_bytes(kept + 1, sizeof *columns),
-            *other = host_bytes(kept + 1, sizeof *other);
-    if (kept) b->receive(columns, u.kept, kept * sizeof *columns);
-    b->fill(u.out, NAN, r->out);
-    for (size_t n = 0; n < t->N; n += each) {
-        Trial on = u.on;
-        void *in[INPUTS];
-        memcpy(in, u.in, sizeof in);
-        on.N = t->N - n < each ? t->N - n : each;
-        on.count += n, on.key += n * LISTED;
-        in[0] = backend_at(b, in[0], n * (r->size[0] / t->N));
-        op->run(b, &on, in, backend_at(b, u.out, n * (r->out / t->N)),
-                (int32_t *)u.kept + n * (kept / t->N));
-    }
-    part = fetch(b, u.out, r->out);
-    if (kept) b->receive(other, u.kept, kept * sizeof *other);
-    CHECK(same(all, part, r->out), op, b, t, "a row depends on others");
-    assert_memory_equal(columns, other, kept * sizeof *columns);
-}
-
-TEST(rows_of_decoding_are_alone)
-{
-    for (size_t k = 0; k < 2; k++) {
-        SCOPE;
-        Trial t = trial_of(k ? large_trials + 3 : small_trials + 2, 0);
-        for (size_t o = 0; o < OPS; o++) {
-            if (op_table[o].back) continue;
-            SCOPE;
-            Reference r = reference_new(op_table + o, &t);
-            for (size_t i = 0; i < backend_count; i++)
-                for (size_t each = 1; each < 6; each += 4)
-                    check_alone(op_table + o, &t, &r, backends[i], each);
-        }
-    }
-}
-
-typedef struct {
-    double z;
-    int32_t i;
-} Column;
-
-static int by_column(const void *a, const void *b)
-{
-    const Column *x = a, *y = b;
-    return x->z < y->z ? 1 : x->z > y->z ? -1 : (x->i > y->i) - (x->i < y->i);
-}
-
-/* Checks the columns and their order for every K, where most numbers are equal to others (levels of them), and far
- * apart. */
-static void check_best(const Backend *b, size_t V, size_t levels, double scale)
-{
-    enum { ROWS = 4 };
-    SCOPE;
-    double *z = host_new(ROWS * V);
-    Column *sorted = host_bytes(V, sizeof *sorted);
-    int32_t *index = host_bytes(ROWS * V, sizeof *index);
-    for (size_t i = 0; i < ROWS * V; i++)
-        z[i] = scale * ((double)random_below(1, 2, i, levels) - (double)levels / 2);
-    if (levels == 1) /* already in order, and the other way */
-        for (size_t i = 0; i < 2 * V; i++) z[i] = i < V ? (double)i : -(double)i;
-    void *x = buffer_new(b, ROWS * V, z), *value = buffer_new(b, ROWS * V, NULL);
-    int32_t *on = sent(b, index, ROWS * V * sizeof *index);
-    for (size_t K = 1; K <= V; K += K < 20 || K == V - 1 ? 1 : V - 1 - K < 50 ? V - 1 - K : 50) {
-        SCOPE;
-        b->best(ROWS, V, K, x, on, value);
-        b->receive(index, on, ROWS * K * sizeof *index);
-        double *log_p = fetch(b, value, ROWS * K);
-        for (size_t r = 0; r < ROWS; r++) {
-            double sum = 0;
-            for (size_t i = 0; i < V; i++) sorted[i] = (Column){z[r * V + i], (int32_t)i};
-            qsort(sorted, V, sizeof *sorted, by_column);
-            for (size_t i = 0; i < V; i++) sum += exp(z[r * V + i] - sorted[0].z);
-            for (size_t k = 0; k < K; k++) {
-                double want = sorted[k].z - sorted[0].z - log(sum);
-                assert_int_equal(index[r * K + k], sorted[k].i);
-                assert_true(fabs(log_p[r * K + k] - want) <= 64 * eps_of(b) * (1 + fabs(want)));
-            }
-        }
-    }
-}
-
-TEST(best_columns)
-{
-    static const size_t size[] = {1, 2, 15, 16, 17, 63, 300, 1031};
-    for (size_t i = 0; i < backend_count; i++)
-        for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
-            if (size[k] > 300 && backends[i]->record)
-                continue; /* a device makes K passes: minutes here */
-            check_best(backends[i], size[k], 1, 0);
-            check_best(backends[i], size[k], 3, 1);
-            check_best(backends[i], size[k], 4 * size[k], 0.125);
-            check_best(backends[i], size[k], 5, 1e4);
-        }
-}
-
-/* A number that is not finite, in any column, spoils its row and no other. The columns that come out exist. */
-TEST(best_of_what_is_no_number)
-{
-    enum { V = 70, K = 5 };
-    for (size_t i = 0; i < backend_count; i++)
-        for (int bad = 0; bad < 2 * V + 1; bad++) {
-            SCOPE;
-            const Backend *b = backends[i];
-            double z[2 * V], log_p[2 * K];
-            int32_t index[2 * K];
-            for (int k = 0; k < 2 * V; k++) z[k] = k % 9;
-            for (int k = 0; k < V; k++)
-                if (bad == 2 * V || k == bad / 2) z[k] = bad % 2 ? INFINITY : NAN;
-            void *x = buffer_new(b, 2 * V, z), *value = buffer_new(b, 2 * K, NULL);
-            int32_t *on = sent(b, index, sizeof index);
-            b->best(2, V, K, x, on, value);
-            b->receive(index, on, sizeof index);
-            b->get(log_p, value, 2 * K);
-            for (int k = 0; k < 2 * K; k++) {
-                assert_true(index[k] >= 0 && index[k] < V);
-                assert_int_equal(!!isfinite(log_p[k]), k >= K);
-            }
-        }
-}
-
 TEST(nothing_leaks)
 {
     assert_int_equal(memory_live(), 0);
-}
-
-/* Backends that differ in their matrix product alone have the same kernels: the first stands for all.
- * test_attention_kernels.c has cuda-bf16's attention of heads whose width is a multiple of 16. */
-static int find_kernels(void **state)
-{
-    size_t n = 0;
-    if (find_backends(state) != 0) return 1;
-    for (size_t i = 0; i < backend_count; i++) {
-        int known = 0;
-        for (size_t k = 0; k < n; k++) known |= backends[k]->norm == backends[i]->norm;
-        if (!known) backends[n++] = backends[i];
-    }
-    backend_count = n;
-    return 0;
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

@@ -18,13 +18,12 @@ typedef struct {
 } Case;
 
 /* DQ holds dk and dv too where they are packed; DKV holds those of another text. */
-enum { OUT, LSE, DQ, DKV, DRELATIVE, DSPAN, RESULTS };
-enum { LONGEST_SPAN = 10, RAMP = 17 };
+enum { OUT, LSE, DQ, DKV, DRELATIVE, RESULTS };
 
-/* Kinds of attention: causal, with spans, or to every key of the own or of another text. */
-enum { CAUSAL, SPANS, ALL, KINDS };
+/* Kinds of attention: causal, or to every key of the own or of another text. */
+enum { CAUSAL, ALL, KINDS };
 
-static const char *const result_names[] = {"out", "lse", "dq", "dkv", "drelative", "dspan"};
+static const char *const result_names[] = {"out", "lse", "dq", "dkv", "drelative"};
 
 /* A case with its numbers. */
 typedef struct {
@@ -32,7 +31,7 @@ typedef struct {
     size_t S, N, M, rows, start[SEQUENCES + 1], memory[SEQUENCES + 1], size[RESULTS];
     Attention a; /* without the arrays of backend memory */
     int more;    /* dk, dv accumulate */
-    double *q, *kv, *relative, *span, *dout;
+    double *q, *kv, *relative, *dout;
 } Problem;
 
 /* Start of the results that accumulate. */
@@ -51,7 +50,7 @@ static inline void *keys_at(const Problem *p, void *q, void *kv, size_t v, size_
 /* Inputs, results and dout in backend memory. */
 typedef struct {
     size_t *start, *memory;
-    void *q, *kv, *relative, *span, *dout, *y[RESULTS];
+    void *q, *kv, *relative, *dout, *y[RESULTS];
 } Arrays;
 
 static inline Attention with(const Problem *p, const Arrays *x, size_t bytes)
@@ -61,7 +60,6 @@ static inline Attention with(const Problem *p, const Arrays *x, size_t bytes)
     a.q = x->q, a.k = keys_at(p, x->q, x->kv, 0, bytes), a.v = keys_at(p, x->q, x->kv, 1, bytes);
     a.ldq = (p->M ? 1 : 3) * a.D, a.ldk = (p->M ? 2 : 3) * a.D;
     a.relative = a.clip ? x->relative : NULL;
-    a.span = a.ramp ? x->span : NULL;
     return a;
 }
 
@@ -71,8 +69,7 @@ static inline int foreign(const Case *c, int kind)
     return c->keys[0] && kind != ALL;
 }
 
-/* Makes a case's numbers. Spans: z is 2.5, and 1.25 more in the next head, so keys beyond 20 are
- * not seen; of 130 keys this is a whole tile. */
+/* Makes a case's numbers. */
 static inline Problem problem_new(const Case *c, double rate, int kind)
 {
     Problem p = {.c = c, .more = rate > 0 && c->keys[0]};
@@ -91,11 +88,8 @@ static inline Problem problem_new(const Case *c, double rate, int kind)
     p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
     memcpy(p.size,
            (size_t[RESULTS]){p.N * c->D, p.N * c->H, (p.M ? 1 : 3) * p.N * c->D, 2 * p.M * c->D,
-                             p.rows * c->D / c->H, c->H},
+                             p.rows * c->D / c->H},
            sizeof p.size);
-    if (kind == SPANS) p.a.longest_span = LONGEST_SPAN, p.a.ramp = RAMP;
-    p.span = host_new(c->H);
-    for (size_t h = 0; h < c->H; h++) p.span[h] = 0.25 + 0.125 * (double)h;
     p.q = host_random(p.size[DQ], 1);
     p.relative = host_random(p.size[DRELATIVE], 2);
     p.dout = host_random(p.size[OUT], 3);
@@ -122,7 +116,6 @@ static inline Arrays arrays_on(const Backend *b, const Problem *p)
     Arrays x = {.q = array_on(b, p, p->size[DQ], p->q, 0),
                 .kv = array_on(b, p, p->size[DKV], p->kv, 0),
                 .relative = array_on(b, p, p->size[DRELATIVE], p->relative, 0),
-                .span = array_on(b, p, p->size[DSPAN], p->span, 0),
                 .dout = array_on(b, p, p->size[OUT], p->dout, 0),
                 .start = sent(b, p->start, sizeof p->start),
                 .memory = sent(b, p->memory, sizeof p->memory)};
@@ -135,10 +128,9 @@ static inline void run_arrays(const Backend *b, const Problem *p, const Arrays *
 {
     Attention a = with(p, x, b->size);
     b->attention(&a, x->y[OUT], x->y[LSE]);
-    b->attention_back(&a, x->y[OUT], x->y[LSE], x->dout, x->y[DQ],
-                      keys_at(p, x->y[DQ], x->y[DKV], 0, b->size),
-                      keys_at(p, x->y[DQ], x->y[DKV], 1, b->size), p->more,
-                      a.clip ? x->y[DRELATIVE] : NULL, a.span ? x->y[DSPAN] : NULL);
+    b->attention_back(
+        &a, x->y[OUT], x->y[LSE], x->dout, x->y[DQ], keys_at(p, x->y[DQ], x->y[DKV], 0, b->size),
+        keys_at(p, x->y[DQ], x->y[DKV], 1, b->size), p->more, a.clip ? x->y[DRELATIVE] : NULL);
 }
 
 static inline void run_on(const Backend *b, const Problem *p, double *y[RESULTS])
@@ -148,7 +140,7 @@ static inline void run_on(const Backend *b, const Problem *p, double *y[RESULTS]
     for (int k = 0; k < RESULTS; k++) y[k] = fetch(b, x.y[k], p->size[k]);
 }
 
-/* Runs the twin; relative positions and spans have none. */
+/* Runs the twin; relative positions have none. */
 static inline void run_twin(const Problem *p, int rounds, double *y[RESULTS])
 {
     for (int k = 0; k < RESULTS; k++) {

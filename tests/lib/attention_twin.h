@@ -18,7 +18,7 @@ enum {
 #define TWIN_FAR 0x1p-11
 
 /* These are as Backend's members of these names, but all arrays lie in the host's memory and hold doubles; relative,
- * span and drop.step are NULL. backward takes out and lse of forward. */
+ * drop.step is NULL. backward takes out and lse of forward. */
 void twin_attention(const Attention *a, int rounds, double *out, double *lse);
 void twin_attention_back(const Attention *a, int rounds, const double *out, const double *lse,
                          const double *dout, double *dq, double *dk, double *dv, int more);

@@ -20,9 +20,11 @@ static char missing[512];     /* why there are no ranks here; "" where there are
 static inline const char *ranks_line(int ranks, const char *arguments)
 {
     static char line[5 * PATH_MAX + 256];
-    char start[96] = "";
+    char start[128] = "";
     if (ranks > 1)
-        snprintf(start, sizeof start, "mpirun --oversubscribe --allow-run-as-root -n %d ", ranks);
+        snprintf(start, sizeof start, /* waiting ranks give their processor to those that work */
+                 "mpirun --mca mpi_yield_when_idle 1 --oversubscribe --allow-run-as-root -n %d ",
+                 ranks);
     snprintf(line, sizeof line, "%s%s %s%s", start, program, arguments, corpus);
     return line;
 }

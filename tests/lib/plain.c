@@ -1,6 +1,6 @@
 /* plain.c: the definitions of a language model, an encoder alone, and an encoder with its decoder, a layer each, in plain
  * loops (plain.h). Sources: Vaswani et al. 2017, section 3; Shaw, Uszkoreit, Vaswani 2018, eq. 4, for the relative rows,
- * in self-attention alone; Sukhbaatar, Grave, Bojanowski, Joulin 2019 for spans. */
+ * in self-attention alone. */
 #include "tests/lib/plain.h"
 
 #include <math.h>
@@ -63,7 +63,6 @@ enum {
     KV_W,
     KV_B,
     RELATIVE,
-    SPAN,
     UP_W,
     UP_B,
     OUT_W,
@@ -79,9 +78,9 @@ typedef struct {
 static Sublayer sublayer(Model *m, const char *name)
 {
     static const char *const end[TENSORS] = {
-        "norm.weight", "norm.bias", "qkv.weight",      "qkv.bias",    "q.weight",  "q.bias",
-        "kv.weight",   "kv.bias",   "relative.weight", "span.weight", "up.weight", "up.bias",
-        "out.weight",  "out.bias",  "down.weight",     "down.bias"};
+        "norm.weight", "norm.bias",  "qkv.weight", "qkv.bias",        "q.weight",
+        "q.bias",      "kv.weight",  "kv.bias",    "relative.weight", "up.weight",
+        "up.bias",     "out.weight", "out.bias",   "down.weight",     "down.bias"};
     Sublayer s;
     char whole[64];
     for (int i = 0; i < TENSORS; i++) {
@@ -102,23 +101,17 @@ static void normed(const Sublayer *s, int n, double (*x)[D], double (*y)[D])
     for (int i = 0; i < n; i++) plain_norm(s->t[NORM_W], s->t[NORM_B], x[i], y[i]);
 }
 
-/* The keys that a row sees, j <= i + ahead, and the relative rows and the spans that it meets. */
+/* The keys that a row sees, j <= i + ahead, and the relative rows that it meets. */
 typedef struct {
     const double *relative; /* (2 clip + 1, E) or NULL */
-    const double *span;     /* (heads), shares of `longest`, or NULL */
-    double longest, ramp;
-    int clip, right; /* j - i from -clip to right */
+    int clip, right;        /* j - i from -clip to right */
     int ahead;
 } Sight;
 
 static Sight sight_of(const Model *m, int ahead)
 {
     const ModelConfig *c = model_config(m);
-    return (Sight){.longest = (double)c->span,
-                   .ramp = (double)c->ramp,
-                   .clip = (int)c->clip,
-                   .right = (int)c->clip,
-                   .ahead = ahead};
+    return (Sight){.clip = (int)c->clip, .right = (int)c->clip, .ahead = ahead};
 }
 
 static double score(const double *q, const double *k, const Sight *s, int apart)
@@ -136,9 +129,7 @@ static void weigh(const double *q, int i, int n, double (*kv)[2 * D], const Sigh
 {
     double sum = 0;
     for (int j = 0; j < n; j++) {
-        double z = s->span ? (s->ramp + s->longest * s->span[h] - (i - j)) / s->ramp : 1;
-        a[j] = fmin(fmax(z, 0), 1) * exp(score(q + h * E, kv[j] + h * E, s, j - i));
-        sum += a[j] = j <= i + s->ahead ? a[j] : 0;
+        sum += a[j] = j <= i + s->ahead ? exp(score(q + h * E, kv[j] + h * E, s, j - i)) : 0;
     }
     for (int j = 0; j < n; j++) a[j] /= sum;
 }
@@ -222,7 +213,6 @@ static void advance(Model *m, const char *name, int op, int n, double (*y)[D], c
     Sight own = sight ? *sight : (Sight){0};
     double x[T][D], k[T][D];
     own.relative = s.t[RELATIVE];
-    own.span = s.t[SPAN];
     memcpy(x, y, (size_t)n * sizeof *x);
     if (!model_plan(m)->post) normed(&s, n, y, x);
     if (op == F) self(&s, n, x, &own, k);
@@ -295,7 +285,6 @@ void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
     Sublayer s = sublayer(m, "layers.0.attn.1");
     Sight sight = sight_of(m, model_plan(m)->bidirectional ? T : 0);
     sight.relative = s.t[RELATIVE];
-    sight.span = s.t[SPAN];
     plain_embed(emb, (int)n, token, y);
     normed(&s, (int)n, y, x);
     project(&s, (int)n, x, q, kv);

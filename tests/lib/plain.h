@@ -7,7 +7,7 @@
 #include "tests/lib/tiny.h"
 
 /* Computes z (N, V), the logits of a batch under a model of tiny_residual with the tiny sizes, sinusoids, relative
- * positions and, if any, spans. It has no dropout. */
+ * positions. It has no dropout. */
 void plain_logits(Model *m, const Batch *b, double *z);
 
 /* Computes a (heads, n, n), which the caller has zeroed: the attention's weights on n tokens from position 0. */

@@ -496,6 +496,13 @@ static inline OrderStudy measured(const Table *t, const System *s, OrderOptions 
     return m;
 }
 
+/* Returns how the measured order of seven steps agrees with this one. */
+static inline int order_verdict(const Table *t, const System *s, int expected)
+{
+    OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, expected, 1);
+    return m.verdict;
+}
+
 /* Predicts the error constants. vector (2, N): the local error, the global one; NULL: not wanted. */
 static inline Prediction predict(const Table *t, const System *s, double t_end, double *vector)
 {

@@ -446,21 +446,6 @@ double *tiny_tensor(Model *m, const char *name)
     return p ? tiny_get(m, model_data(m), p->offset, p->size) : NULL;
 }
 
-void tiny_spans(Model *m)
-{
-    const Param *list;
-    size_t params = model_params(m, &list);
-    for (size_t k = 0; k < params; k++) {
-        if (!strstr(list[k].name, ".span.")) continue;
-        for (size_t h = 0; h < list[k].size; h++) {
-            double z = (double)((k + h) % 4) + 0.35 + 0.1 * (double)h;
-            double u = z / (double)model_config(m)->span;
-            const Backend *b = model_backend(m);
-            b->put(backend_at(b, model_data(m), list[k].offset + h), &u, 1);
-        }
-    }
-}
-
 void tiny_shake(Model *m, uint64_t seed)
 {
     size_t n = model_size(m);

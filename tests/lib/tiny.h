@@ -111,9 +111,6 @@ Batch tiny_one(const Batch *b, size_t s, size_t start[2 * SIDES]);
 /* Adds 0.3 N(0, 1) to every parameter, so that none is at a special value. */
 void tiny_shake(Model *m, uint64_t seed);
 
-/* Gives every head a span of 0.35 to 3.45 tokens, away from whole ones, where masks have kinks. */
-void tiny_spans(Model *m);
-
 /* Returns n numbers of a device buffer, from element `at`, as host doubles. Caller: memory_free. */
 double *tiny_get(const Model *m, const void *x, size_t at, size_t n);
 

@@ -1,4 +1,4 @@
-/* test_decode.c: decoding a token at a time: every kind of instruction; hypotheses that fork, end and begin; spans and
+/* test_decode.c: decoding a token at a time: every kind of instruction; hypotheses that fork, end and begin;
  * narrow rare words; the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
  * scheme. */
 #include "tests/lib/test.h"
@@ -29,15 +29,10 @@ TEST(logits_are_those_of_a_pass)
 
 #define NARROW(k, first) (c.tails = (k), c.factor = 2, c.cut[0] = (first), c.cut[1] = 7)
 
-TEST(spans_and_narrow_words)
+TEST(narrow_words)
 {
     for (Each e = {.plans = tiny_plans}; each_next(&e);)
-        for (int v = 0; v < 3; v++) {
-            Model *m = each_twin(
-                &e, TINY_WITH(c.span = v != 1 ? 4 : 0, c.ramp = 2, NARROW(v ? 2u : 0, 4)), 0);
-            tiny_spans(m);
-            check(m, e.plan->name);
-        }
+        check(each_twin(&e, TINY_WITH(NARROW(2, 4)), 0), e.plan->name);
 }
 
 /* ---- hypotheses ------------------------------------------------------------------------------------- */

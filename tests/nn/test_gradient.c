@@ -20,14 +20,6 @@ typedef struct {
     double *data, *grad; /* host copies */
 } Probe;
 
-/* Returns the loss's term of spans. */
-static double span_loss(const Model *m)
-{
-    double z[8], loss = 0;
-    if (model_config(m)->span) model_spans(m, z, &loss);
-    return loss;
-}
-
 /* Returns the mean loss over the labels, for an encoder that is asked words and labels. */
 static double label_loss(const Batch *x, const double *nll)
 {
@@ -46,7 +38,7 @@ static double loss_at(Probe *p, const Param *t, const double *v, double h)
     for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
     b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
     assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, nll, &mean), 0);
-    mean += span_loss(p->m) + label_loss(&p->batch, nll);
+    mean += label_loss(&p->batch, nll);
     b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
     return mean;
 }
@@ -115,7 +107,6 @@ static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
     OWN_MODEL *m = shaken("cpu-f64", config, plan, 1);
     Probe p = {.h = s.h, .m = m, .batch = tiny_batch_of(m)};
-    if (config.span) tiny_spans(p.m);
     probe_model(&p, name, s.tol);
 }
 
@@ -151,15 +142,6 @@ TEST(smoothed_labels)
     check(tiny_pairs->build(), "pair", config, exact);
 }
 
-/* Dropping whole words of the source keeps the gradient right, with dropout of single numbers and without,
- * with positions and without. */
-TEST(dropped_words)
-{
-    check_list(tiny_pairs, TINY_WITH(c.word_dropout = 0.3), exact);
-    check(tiny_pairs->build(), "pair",
-          TINY_WITH(c.word_dropout = 0.3, c.dropout = 0, c.positions = 0), exact);
-}
-
 /* The batch has words of the head and of both tails as inputs and as targets. */
 TEST(adaptive_softmax)
 {
@@ -171,15 +153,6 @@ TEST(adaptive_softmax)
     config.recompute = 1;
     config.positions = 0;
     check(tiny_plans[1].build(), "recomputed", config, smooth);
-}
-
-/* Spans have the right gradient with and without the loss's term. The latter shows a gradient with a wrong
- * sign or scale. */
-TEST(spans)
-{
-    check_list(tiny_plans, TINY_WITH(c.span = 4, c.ramp = 3, c.span_loss = 0.02), smooth);
-    check(tiny_residual(), "recomputed", TINY_WITH(c.span = 4, c.ramp = 3, c.recompute = 1),
-          smooth);
 }
 
 /* Every plan as an encoder alone has the right gradient, with every task; masked words also with smoothing, an untied

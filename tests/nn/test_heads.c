@@ -167,7 +167,6 @@ TEST(networks_that_are_none)
 {
     refuse_model(tiny_config(), bidirectional, ERR_INPUT, ""); /* it would see the next word */
     refuse_model(TINY_WITH(c.masked = 1), tiny_residual, ERR_MISUSE, "");
-    refuse_model(TINY_WITH(c.masked = 1, c.span = 4, c.ramp = 2), bidirectional, ERR_INPUT, "");
     refuse_model(TINY_WITH(c.masked = 1, c.tails = 1, c.cut[0] = 3, c.factor = 2), bidirectional,
                  ERR_INPUT, "");
     refuse_model(TINY_WITH(c.classes = 2, c.untied = 1), bidirectional, ERR_INPUT, "");

@@ -24,7 +24,6 @@ static const Shape adaptive[] = {{"weight", 4, D},
 static const Shape attn[] = {
     {"norm.weight", D, 0}, {"norm.bias", D, 0}, {"qkv.weight", 3 * D, D},  {"qkv.bias", 3 * D, 0},
     {"out.weight", D, D},  {"out.bias", D, 0},  {"relative.weight", 5, E}, {0}};
-static const Shape span[] = {{"span.weight", TINY_HEADS, 0}, {0}};
 static const Shape cross[] = {{"norm.weight", D, 0},   {"norm.bias", D, 0},   {"q.weight", D, D},
                               {"q.bias", D, 0},        {"out.weight", D, D},  {"out.bias", D, 0},
                               {"kv.weight", 2 * D, D}, {"kv.bias", 2 * D, 0}, {0}};
@@ -48,7 +47,6 @@ static const struct {
              {1, "output.", adaptive},
              {1, "output.", entry},
              {1, "layers.0.attn.1.", attn},
-             {1, "layers.0.attn.1.", span},
              {1, "layers.0.ffn.1.", ffn},
              {1, "layers.0.ffn.2.", ffn},
              {1, "layers.0.scheme.a", two},
@@ -66,11 +64,11 @@ static const struct {
              {2, "decoder.layers.1.cross.1.", cross},
              {2, "decoder.layers.1.scheme.v.", gate}};
 
-/* A model has the tensors of its parts, and no other. The one of one side has all that can be: spans, and untied
+/* A model has the tensors of its parts, and no other. The one of one side has all that can be: untied
  * adaptive ends, whose embedding has no entries. */
 TEST(tensors_are_named_and_shaped)
 {
-    ModelConfig full = TINY_WITH(c.untied = 1, c.span = 9, c.ramp = 4);
+    ModelConfig full = TINY_WITH(c.untied = 1);
     full.tails = 2, full.cut[0] = 4, full.cut[1] = 7, full.factor = 2;
     for (int sides = 1; sides <= SIDES; sides++) {
         OWN_MODEL *m = model("cpu-f32", sides == 1 ? full : tiny_config(),
@@ -115,7 +113,7 @@ static void moments_of(Model *m, const char *name, double *mean, double *deviati
 TEST(starting_values_are_as_promised)
 {
     ModelConfig c = tiny_config();
-    c.width = 64, c.vocab = 1000, c.heads = 4, c.span = 9, c.ramp = 4;
+    c.width = 64, c.vocab = 1000, c.heads = 4;
     OWN_MODEL *m = model("cpu-f32", c, tiny_residual(), 0);
     double mean, deviation, most, limit = sqrt(6 / (4.0 * 64));
     moments_of(m, "embed.weight", &mean, &deviation, &most);
@@ -124,8 +122,6 @@ TEST(starting_values_are_as_promised)
     assert_true(fabs(mean) <= 0.05 * limit && fabs(deviation / limit * sqrt(3) - 1) <= 0.03);
     assert_true(most <= limit && most > 0.99 * limit);
     moments_of(m, "layers.0.attn.1.qkv.bias", &mean, &deviation, &most);
-    assert_true(most == 0);
-    moments_of(m, "layers.0.attn.1.span.weight", &mean, &deviation, &most);
     assert_true(most == 0);
     moments_of(m, "final_norm.weight", &mean, &deviation, &most);
     assert_true(mean == 1 && most == 1);

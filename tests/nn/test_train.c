@@ -2,7 +2,6 @@
 #include "tests/lib/test.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 
 #include "tests/lib/backends.h"
 #include "tests/lib/toy.h"
@@ -375,76 +374,6 @@ TEST(patience_counts_epochs)
     assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
     double mean = evaluated(m, SPLIT_VALID, CONTEXT_STREAM).mean;
     assert_true(fabs(exp(mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
-}
-
-/* ---- JSON lines ------------------------------------------------------------------------------------ */
-
-/* Checks that every line except its times, as jansson reads it, has the numbers of the row of log.csv, and null where a
- * cell is empty. */
-static void assert_json_of_log(const char *lines, const char *directory)
-{
-    static const char *const name[] = {"step",      "epoch", "tokens",   "train_loss",
-                                       "valid_ppl", "rate",  "grad_norm"};
-    char *text = file_slurp(lines, NULL), *log = log_of(directory), *row = log, *line = text;
-    double seconds = 0;
-    for (row = strchr(row, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
-        char *end = strchr(line, '\n'), *cell = row;
-        assert_non_null(end);
-        json_t *o = json_loadb(line, (size_t)(end - line), 0, NULL);
-        assert_int_equal(json_object_size(o), 9);
-        for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-            json_t *x = json_object_get(o, name[i]);
-            if (*cell == ',')
-                assert_true(json_is_null(x));
-            else
-                assert_true(json_is_number(x) && json_number_value(x) == strtod(cell, NULL));
-            cell += strcspn(cell, ",") + 1;
-        }
-        double now = json_number_value(json_object_get(o, "seconds"));
-        assert_true(now >= seconds && json_number_value(json_object_get(o, "tokens_per_s")) > 0);
-        seconds = now;
-        json_decref(o);
-        line = end + 1;
-    }
-    assert_int_equal(*line, '\0');
-    free(log);
-    free(text);
-}
-
-/* A run that was stopped after any of these steps has the lines of one without a stop, also where another process wrote
- * lines that its state does not know. */
-TEST(json_lines_are_the_log)
-{
-    static const uint64_t stops[] = {0, 5, 8, 9, 24};
-    char lines[PATH], file[PATH];
-    for (size_t i = 0; i < 2 * sizeof stops / sizeof *stops; i++) {
-        Trial a;
-        char name[32];
-        uint64_t stop = stops[i / 2];
-        snprintf(name, sizeof name, "json%zu", i);
-        trial_init(&a, name, CONTEXT_STREAM);
-        a.t.eval_every = 3;
-        a.t.log = path(lines, "", "lines.jsonl");
-        a.stop_at = stop;
-        assert_int_equal(train_log_check(a.t.log), 0);
-        assert_int_equal(run(&a), stop ? ERR_INTERRUPTED : 0);
-        if (i % 2) { /* as after a crash */
-            FILE *f = fopen(lines, "a");
-            for (int step = (int)stop + 1; step < 20; step++)
-                fprintf(f, "{\"step\": %d, \"epoch\": 1}\n", step);
-            fputs("{\"step\": 20", f);
-            fclose(f);
-        }
-        a.stop = 0;
-        a.stop_at = 0;
-        a.t.resume = 1;
-        if (stop) assert_int_equal(run(&a), 0);
-        if (stop || i % 2 == 0) assert_json_of_log("lines.jsonl", name);
-    }
-    file_text("words", "My thesis.\n");
-    assert_int_equal(train_log_check(path(file, "", "words")), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "no log of a training"));
-    assert_int_equal(train_log_check(path(file, "missing", "x")), ERR_INPUT);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */

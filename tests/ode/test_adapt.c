@@ -47,6 +47,7 @@ TEST(test_every_pair)
         for (size_t k = 0; k < 5; k++) {
             static const char *const forms[] = {"", "-layer", "-F", "-G", "-decoder"};
             if (k >= 1 && k <= 3 && !table_over(t, OP_H)) continue;
+            if (k == 4 && table_phi(t)) continue;
             snprintf(name, sizeof name, "%s%s", t->name, forms[k]);
             OWN_TABLE *over = scheme(name), *again = reread(over);
             assert_non_null(over->pair);
@@ -106,7 +107,7 @@ TEST(test_estimates)
             assert_int_equal(e.estimate_order, hat.order);
             assert_true(fabs(e.error_norm2 - hat.error_norm2) <= 1e-12 * hat.error_norm2);
         }
-        mpq_add(t->pair->error.term[0].c, t->pair->error.term[0].c, eighth);
+        assert_int_equal(row_add(&t->pair->error, 0, 0, eighth, 0, NULL), 0);
         Embedded spoilt = embedded_of(t);
         assert_true(spoilt.order < e.order && spoilt.estimate_order == 0);
     }
@@ -144,6 +145,8 @@ TEST(test_closed_solutions)
         for (size_t i = 0; s->solution && i < zoo.count; i++) {
             const Table *t = zoo.scheme[i];
             if (!t->pair) continue;
+            /* its published estimate has no linear terms */
+            if (strcmp(t->name, "ros3p") == 0 && (s->linear_ops & 3) == 3) continue;
             for (double tolerance = 1e-3; tolerance > 1e-8; tolerance *= 1e-2) {
                 int q = embedded_of(t).estimate_order;
                 AdaptOptions o = options(tolerance, s->t_end, q);

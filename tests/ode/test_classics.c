@@ -35,7 +35,7 @@ static int end(void **state)
 /* Returns whether a term is a slope of the other's stage and step: those of H = F + G have one coefficient. */
 static int same_slope(const Table *t, const Term *a, const Term *b)
 {
-    return a == b || (table_over(t, OP_H) && a->eval >= 0 && b->eval >= 0 && a->past == b->past &&
+    return a == b || (table_one_field(t) && a->eval >= 0 && b->eval >= 0 && a->past == b->past &&
                       t->eval[a->eval].stage == t->eval[b->eval].stage);
 }
 

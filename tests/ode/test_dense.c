@@ -52,7 +52,7 @@ static int order_at(const Table *whole, const Dense *d, double theta, int most)
     Series **slope = memory_new(whole->evals, sizeof *slope), *exact;
     mpq_t q;
     int order = most;
-    OWN_FOREST *f = forest_of(most, whole->colours);
+    OWN_FOREST *f = forest_of(most, table_tree_colours(whole));
     assert_int_equal(series_slopes(f, whole, slope), 0);
     assert_int_equal(series_new(f, &exact), 0);
     mpq_init(q);
@@ -76,7 +76,7 @@ static int order_at(const Table *whole, const Dense *d, double theta, int most)
 
 static int is_plain(const Table *t)
 {
-    return !t->flows && !t->past_y && !t->past_k && !table_phi(t);
+    return !t->flows && !t->past_y && !t->past_k && !table_exponential(t);
 }
 
 /* Every one-step scheme of stages has the stated order at any place, and its values at the ends are those of the

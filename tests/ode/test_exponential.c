@@ -172,12 +172,6 @@ TEST(test_runge_kutta_without_F)
     }
 }
 
-static int verdict(const Table *t, const System *s, int expected)
-{
-    OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, expected, 1);
-    return m.verdict;
-}
-
 /* F has a constant part, F(0) != 0, and G depends on time. The nodes of G are those of its points, through phi
  * functions too. The control has a G that stands at the step's beginning. */
 TEST(test_times)
@@ -191,15 +185,15 @@ TEST(test_times)
     for (size_t k = 0; k < SCHEMES; k++) {
         OWN_TABLE *t = frozen(zoo_schemes[k].name);
         if (t->linear) /* the others differentiate G */
-            assert_int_equal(verdict(t, s, zoo_schemes[k].order), VERDICT_AGREE);
+            assert_int_equal(order_verdict(t, s, zoo_schemes[k].order), VERDICT_AGREE);
         else
             assert_int_equal(system_takes(s, t), ERR_INPUT);
     }
     OWN_TABLE *t =
         frozen("linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(F)(k1 + k2)\nk4 = G(y + k3 @ 0)\n"
                "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5");
-    assert_int_equal(verdict(t, s, 2), VERDICT_DISAGREE);
-    assert_int_equal(verdict(t, s, 1), VERDICT_AGREE);
+    assert_int_equal(order_verdict(t, s, 2), VERDICT_DISAGREE);
+    assert_int_equal(order_verdict(t, s, 1), VERDICT_AGREE);
 }
 
 /* G has nodes 1/2 for a and b and 1 for c in ETD-RK4 (Cox, Matthews 2002). F(a) stands where a does. */

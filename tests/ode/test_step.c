@@ -175,51 +175,6 @@ TEST(test_nilpotent3)
     oracle("macaron", s, exact, 0, 1);
 }
 
-/* On 4x4 G/2 F G/2 gives -T h^2/6 y4, and F/2 G F/2 gives +T h^2/12 y4. On the swapped system each gives the
- * other's. */
-TEST(test_nilpotent4)
-{
-    OWN_SYSTEM *s = make("nilpotent:4");
-    double exact[4];
-    s->solution(s, 1, exact);
-    const double *y = s->initial;
-    assert_true(exact[0] == y[0] + y[1] + y[2] / 2 + y[3] / 6);
-    oracle("strang-marchuk", s, exact, -y[3] / 6, 2);
-    oracle("strang-marchuk-fgf", s, exact, y[3] / 12, 2);
-    void (*flow)(const System *, int, double, double, double *) = s->flow[OP_F];
-    s->flow[OP_F] = s->flow[OP_G]; /* F = E23, G = E12 + E34 */
-    s->flow[OP_G] = flow;
-    oracle("strang-marchuk", s, exact, y[3] / 12, 2);
-    oracle("strang-marchuk-fgf", s, exact, -y[3] / 6, 2);
-}
-
-FIELD(jordan)
-{
-    dy[0] = y[1];
-    dy[1] = y[2];
-    dy[2] = 0;
-}
-
-FIELD(nothing)
-{
-    dy[0] = dy[1] = dy[2] = 0;
-}
-
-/* The Macaron layer on J = E12 + E23 has component 1 off by -T h/2 y3 for F = J, -T h/4 y3 for G = J, and -3/4 T h y3
- * for both. */
-TEST(test_macaron)
-{
-    double y0[3] = {1, -2, 8};
-    System s = {.name = "jordan", .n = 1, .d = 3, .initial = y0, .field = {jordan, nothing}};
-    double once[3] = {1 - 2 + 4, -2 + 8, 8}, twice[3] = {1 - 4 + 16, -2 + 16, 8};
-    oracle("macaron", &s, once, -4, 1);
-    s.field[OP_F] = nothing;
-    s.field[OP_G] = jordan;
-    oracle("macaron", &s, once, -2, 1);
-    s.field[OP_F] = jordan;
-    oracle("macaron", &s, twice, -6, 1);
-}
-
 /* ---- clocks -------------------------------------------------------------------------------------- */
 
 static char seen[1024]; /* operators, times in steps of 1/2 after 3/2, and steps of flows */

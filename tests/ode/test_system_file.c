@@ -291,6 +291,26 @@ TEST(test_bad)
         {"system x\nG = y\ninitial = 1\nexact = 2*exp(t)\n", "test:4: exact is 2 at t = 0"},
         {"system x\nG = -y\ninitial = 1\nexact = exp(-2*t)\n", "test:4: exact' is -1.0"},
         {"system x\nC = y\n", "test:2:5: "},
+        {"system x\nG = y'\n", "test:2:6: a velocity y' is known where"},
+        {"system x\ninitial = 1\ny'' = -y\n", "test:3:1: expected y'' before"},
+        {"system x\nd 17\ny'' = -y\n", "test:3:1: expected d of at most 16"},
+        {"system x\ny'' = -y2\n", "test:2:8: 'y2': a particle has 1"},
+        {"system x\ny2'' = -y\n", "test:2:5: expected a coordinate of 1 to 1"},
+        {"system x\ny'' = -y\ny1'' = y\n", "test:3:5: coordinate 1 has its rule in line 2"},
+        {"system x\ny'' = -y\nG = y\n", "test:3:1: G has no meaning beside y''"},
+        {"system x\ny'' = -y\ninitial = 1, 2, 3\n", "test:3:18: expected 1 value of initial, or 2"},
+        {"system x\nn 1\ny'' = -y\nenergy = y^2\ninitial = 1, 1\n",
+         "test:4: energy is no invariant"},
+        {"system x\nenergy1 = 1\n", "test:2:8: expected 'energy = ...'"},
+        {"system x\nparam m = 1, 2,\n", "test:2:16: "},
+        {"system x\nn 2\nparam m = 1, 2, 3\nG = m[i]\n",
+         "test:4:7: 'm' has 3 numbers, and 'i' goes to 2"},
+        {"system x\nn 2\nparam m = 1, 2\nG = m[j]\n", "test:4:7: 'm[j]' has no meaning in G"},
+        {"system x\nparam m = 1, 2\nG = m[t]\n", "test:3:7: 'm[t]' has no meaning"},
+        {"system x\nparam m = 1, 2\nG = m[3]\n", "test:3:7: 'm' has the numbers 1 to 2"},
+        {"system x\nparam m = 1, 2\nG = m\n", "test:3:6: "},
+        {"system x\nparam m = 1, 2\nparam m = 1\n", "test:3:7: 'm' is taken"},
+        {"system x\nn 3\nmemory 2\nparam m = 1, 2, 3\nC = sum m[j]*z\n", "test:5:11: 'm' has 3"},
         {"system x\nmemory = y\n", "test:2:10: "},
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
         {"system x\nG = y\nC = sum 1/r\nmemory 1\nmemory = 1\ninitial = 1\n", "test:3: "},
@@ -357,6 +377,43 @@ TEST(test_neighbours)
     double dy[10];
     s->field[OP_G](s, 1, 0, s->initial, dy);
     assert_true(dy[0] == 24 && dy[4] == 21);
+}
+
+/* Second order: Kepler's problem as a text has kick, drift and their flows of the built-in one; a vector of masses those of
+ * a formula in j; a velocity in y'' leaves the drift's flow alone. */
+TEST(test_second_order)
+{
+    OWN_SYSTEM *s = read_system("system k\ny'' = -y/(y1^2 + y2^2)^1.5\n"
+                                "energy = (y1'^2 + y2'^2)/2 - 1/sqrt(y1^2 + y2^2)\n"
+                                "initial = i, c, 1/2, -i/3\n",
+                                4, 2),
+               *kepler = sized("kepler", 4, 4, 1);
+    double *y[2] = {s->initial, kepler->initial};
+    assert_int_equal(s->d, 4);
+    memcpy(y[1], y[0], 16 * sizeof **y);
+    assert_true(fabs(s->energy(s, y[0]) - kepler->energy(kepler, y[0])) <= 1e-14);
+    for (int op = OP_F; op <= OP_G; op++) {
+        compare(s, op, kepler, op);
+        s->flow[op](s, 1, 0, 0.25, y[0]);
+        kepler->flow[op](kepler, 1, 0, 0.25, y[1]);
+        assert_true(distance(y[0], y[1], 16) <= 1e-14);
+    }
+    OWN_SYSTEM *m = read_system("system m\nparam m = 1, 1/2, 1/3\nparam k = 2, 3\n"
+                                "y'' = sum k[c]*m[j]*m[i]*(z - y)/r^3 + 0*m[2]\ninitial = i, i^2\n",
+                                3, 2),
+               *f = read_system(
+                   "system f\nF3 = sum 2/j/i*(z1 - y1)/((z1 - y1)^2 + (z2 - y2)^2)^1.5\n"
+                   "F4 = sum 3/j/i*(z2 - y2)/((z1 - y1)^2 + (z2 - y2)^2)^1.5\n"
+                   "G1 = y3\nG2 = y4\ninitial = i, i^2, 0, 0\n",
+                   3, 4);
+    assert_memory_equal(m->initial, f->initial, 12 * sizeof *m->initial);
+    for (int op = OP_F; op <= OP_G; op++) compare(m, op, f, op);
+    OWN_SYSTEM *v = read_system("system v\ny'' = (1 - y^2)*y' - y + y[i+1]'\ninitial = 2\n", 2, 1),
+               *w = read_system(
+                   "system w\nF2 = (1 - y1^2)*y2 - y1 + y2[i+1]\nG1 = y2\ninitial = 2, 0\n", 2, 2);
+    for (int op = OP_F; op <= OP_G; op++) compare(v, op, w, op);
+    assert_memory_equal(v->initial, w->initial, 4 * sizeof *v->initial);
+    assert_true(!v->flow[OP_F] && v->flow[OP_G] && !w->flow[OP_G]);
 }
 
 /* Huge texts are refused in bounded time and memory. */

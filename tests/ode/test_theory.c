@@ -164,7 +164,7 @@ TEST(test_norms)
     for (size_t i = 0; i < zoo.count; i++) {
         OWN_TABLE *t = table_freeze(zoo.scheme[i]);
         Theory th = theory_of(t, 6);
-        OWN_FOREST *f = forest_of(th.order + 1, t->colours);
+        OWN_FOREST *f = forest_of(th.order + 1, table_tree_colours(t));
         OWN_REALS *c = numbers(f->count);
         double sum = 0;
         if (th.expands) {
@@ -174,7 +174,7 @@ TEST(test_norms)
                 fail_msg("%s: %.17g, not %.17g", t->name, th.error_norm2, sum);
         }
         int one = !isnan(th.error_norm2_one_colour);
-        assert_int_equal(one, th.expands && table_over(t, OP_H));
+        assert_int_equal(one, th.expands && table_one_field(t));
         if (one) assert_true(th.error_norm2_one_colour < th.error_norm2);
     }
 }

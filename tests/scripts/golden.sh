@@ -68,7 +68,6 @@ say verify-out verify --out verify
 say data data --corpus kjv
 say data-csv data --corpus markov:64 --csv
 say train train --scheme macaron $tiny --max-steps 12 --out train/macaron --csv
-say train-span train --scheme transformer $tiny --max-steps 12 --span 8 --out train/span
 say train-adaptive train --scheme rk2-gate $tiny --max-steps 12 --corpus kjv --vocabulary 300 --adaptive 100,200 --out train/adaptive
 say train-resume train --scheme macaron $tiny --max-steps 20 --resume --out train/macaron
 say train-refused train --scheme macaron $tiny --max-steps 12 --rate 2e-2 --out train/macaron

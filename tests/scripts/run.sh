@@ -42,7 +42,7 @@ trap 'exit 130' INT TERM
 # the latter.
 for program in "$@"; do
     case $(basename "$program") in
-    cuda_test_kernels | cuda_test_attention_kernels | cuda_test_backend) orders='1 7' ;;
+    cuda_test_kernels | cuda_test_decode_kernels | cuda_test_attention_kernels | cuda_test_backend) orders='1 7' ;;
     cuda_*) orders=7 ;;
     *) orders=- ;;
     esac

@@ -266,8 +266,6 @@ TEST(test_command)
         assert_true(fabs(told - apart / 3.0) <= 1e-12);
         assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "p_apart"), "");
     }
-    file_read("a/sublayers.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 6 * 2);
 }
 
 /* Returns the largest |sum of a row's weights - 1| of DIR/maps.csv, and counts weights of keys ahead of the query;

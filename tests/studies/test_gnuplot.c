@@ -1,4 +1,4 @@
-/* test_gnuplot.c: strangers' texts in plots, and in LaTeX. Every plot of every command is made from names, paths and
+/* test_gnuplot.c: strangers' texts in plots (test_plot_texts.c: in a script's strings, and in LaTeX). Every plot of every command is made from names, paths and
  * tokens that try to end a string of gnuplot and to run a command. A stand-in for gnuplot judges each script
  * (tests/lib/gnuplot.h), and gnuplot itself draws it. The stand-in is this program under the name gnuplot. */
 #include "tests/lib/test.h"
@@ -11,10 +11,8 @@
 
 #include "kernels/error.h"
 #include "studies/plot/gnuplot.h"
-#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/tools/kind.h"
-#include "studies/tools/sheet.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
@@ -212,6 +210,7 @@ static void draw_models(void)
 {
     static char system[PATH_MAX];
     trotter("train" NET "--scheme transformer --layers 2 --out @model");
+    trotter("plot @model/log.csv @model/log.csv --out @logs");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
             "1 --out @compare");
     trotter("compare" NET
@@ -434,158 +433,6 @@ TEST(test_filter)
     assert_int_equal(errno, ENOENT);
     setenv("PATH", path, 1);
     free(path);
-}
-
-/* ---- plot.h -------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *text, *shown;
-} shown[] = {
-    {"a_b^c {x} \\ \"q\" it's `x`", "a_b^c {x} \\ \"q\" it's `x`"},
-    {"é λ 中 \xf0\x9f\x99\x82", "é λ 中 \xf0\x9f\x99\x82"},
-    {"a\nb\r\t\x1b\x7f", "a�b����"},
-    {"\xc2\x80\xc2\x9f\xc2\xa0", "��\xc2\xa0"},
-    {"\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae\xe2\x81\xa6", "\xe2\x80\xa7����"},
-    {"\xff|\xc0\x8a|\xe2\x82|\xed\xa0\x80|\xf4\x90\x80\x80", "�|��|��|���|����"},
-    {"\xef\xbb\xbfx\xef\xbf\xbf", "�x�"},
-    {"\xe2\x82", "��"},
-    {"", ""},
-};
-
-TEST(test_shown)
-{
-    char text[128];
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        plot_text(shown[i].text, text, sizeof text);
-        assert_string_equal(text, shown[i].shown);
-    }
-    plot_text("aé中", text, 6);
-    assert_string_equal(text, "aé"); /* no half a character */
-    plot_text("aé中", text, 7);
-    assert_string_equal(text, "aé中");
-    plot_text("a\nb", text, 4);
-    assert_string_equal(text, "a");
-}
-
-/* Checks that the script has the string `text` and only draws. */
-static void must_hold(const char *script, const char *text)
-{
-    int has;
-    const char *fault = gnuplot_judge(script, text, &has);
-    if (fault || !has) fail_msg("%s: %s: %s", text, fault ? fault : "is not there", script);
-}
-
-static char *script_of(Plot *p)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    assert_int_equal(plot_script(p, f), 0);
-    fclose(f);
-    plot_drop(p);
-    return text;
-}
-
-TEST(test_strings)
-{
-    static const char *const held[] = {"title_^{$1}", "across \"x\"", "up \\",   "key:1",
-                                       "series @x",   "numbered #",   "guide ;", "level {",
-                                       "50%% of %%s", "it’s ‘x‘",     "%d %s",   "./< touch P",
-                                       "a.csv",       "50%",          "#d55e00"};
-    PlotFrame frame = {"x", held[0], held[1], held[2], 0};
-    Plot *p;
-    assert_int_equal(plot_new(".", &frame, &p), 0);
-    plot_series(p, "a.csv", 1, held[3], 2, 3, held[4]);
-    plot_numbered(p, "b.csv", 7, 2, 3, held[5]);
-    plot_guide(p, 1, 2, 1, held[6]);
-    plot_level(p, 1, held[7]);
-    plot_tic(p, 3, "50% of %s");
-    plot_setting(p, "set cblabel %s", "it's `x`");
-    plot_item(p, "< touch P", "using %d:(%zu%+.3g) title %s", 1, (size_t)2, 0.5, "%d %s");
-    plot_item(p, NULL, "x title '50%%'");
-    plot_more(p, "lc rgb %s", plot_colour(1));
-    char *script = script_of(p);
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++) must_hold(script, held[i]);
-    assert_non_null(strstr(script, "using 1:(2+0.5) title '%d %s'"));
-    assert_non_null(strstr(script, "set ytics add ('50%% of %%s' 3)"));
-    free(script);
-}
-
-TEST(test_names)
-{
-    static const char *const bad[] = {
-        "",     "-x",
-        ".x",   "|x",
-        "a b",  "a/b",
-        "a\nb", "a'b",
-        "é",    "0123456789012345678901234567890123456789012345678901234567890"};
-    Plot *p;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        PlotFrame frame = {bad[i], "", "", "", 0};
-        assert_int_equal(plot_new(".", &frame, &p), ERR_MISUSE);
-    }
-    PlotFrame frame = {"path-a.b_c+1", "", "", "", 0};
-    assert_int_equal(plot_new(".", &frame, &p), 0);
-    plot_drop(p);
-}
-
-/* ---- LaTeX ----------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *text, *latex;
-} cells[] = {
-    {"order > 0", "order \\textgreater{} 0"},
-    {"a<b|c", "a\\textless{}b\\textbar{}c"},
-    {"\\input{x}", "\\textbackslash{}input\\{x\\}"},
-    {"50 % & $1 #2_i", "50 \\% \\& \\$1 \\#2\\_i"},
-    {"x^2~y", "x\\textasciicircum{}2\\textasciitilde{}y"},
-    {"?`\"it's\"", "?\\textasciigrave{}''it's''"},
-    {"--out---", "-{}-out-{}-{}-"},
-    {"1 ± é", "1 $\\pm$ é"},
-    {"a\n\nb\x1b", "a  b "},
-    {"[F,G]", "{}[F,G]"},
-    {"*", "{}*"},
-};
-
-/* Returns a table as LaTeX; the caller frees it. */
-static char *latex_of(const Column *list, const void *rows, size_t count, size_t size)
-{
-    char *text = NULL;
-    size_t bytes;
-    Sheet *r;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_int_equal(sheet_new(list, &r), 0);
-    for (size_t i = 0; i < count; i++) sheet_row(r, (const char *)rows + i * size);
-    assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
-    fclose(f);
-    sheet_free(r);
-    return text;
-}
-
-/* Numbers have a minus sign and a power of ten; texts that look like numbers keep their hyphens. */
-TEST(test_latex)
-{
-    typedef struct {
-        const char *name;
-        double x;
-    } Row;
-    static const Column texts[] = {FIELD(Row, "a_b > c", name), {0}},
-                        list[] = {COLUMN(Row, name), COLUMN(Row, x, .digits = 4), {0}};
-    static const Row rows[] = {{"a-1e-05", -2.5e-7}, {"b", 1e12}, {"c", -0.5}, {"d", -INFINITY}};
-    char want[128];
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        char *text = latex_of(texts, &(Row){cells[i].text, 0}, 1, sizeof(Row));
-        snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
-        if (!strstr(text, want)) fail_msg("%s: %s", want, text);
-        assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
-        free(text);
-    }
-    char *text = latex_of(list, rows, 4, sizeof *rows);
-    assert_non_null(strstr(text,
-                           "\na-1e-05 & $-$2.5$\\cdot10^{-7}$ \\\\\nb & 1$\\cdot10^{12}$ \\\\\nc & "
-                           "$-$0.5 \\\\\nd & $-$$\\infty$ \\\\\n"));
-    free(text);
 }
 
 /* ---- a model of a stranger ----------------------------------------------------------------------------------- */

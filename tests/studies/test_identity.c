@@ -186,8 +186,9 @@ TEST(runs_are_known_by_values)
         {"", "seed", "1", RERUN_SAME},
         {"rate = 1e-2\n", "rate", "0.01", RERUN_SAME},
         {"scheme-file = there\n", "scheme-file", "here", RERUN_SAME},
-        {"span = 8\nspan-ramp = 32\n", "span", "8", RERUN_SAME}, /* the value without it */
-        {"span = 8\n", "span", "9", RERUN_OTHER},
+        {"adaptive = 8\nadaptive-factor = 4\n", "adaptive", "8",
+         RERUN_SAME}, /* the value without it */
+        {"adaptive = 8\n", "adaptive", "9", RERUN_OTHER},
         {"rate = 1e-2\n", "rate", "0.02", RERUN_OTHER},
         {"threads = 2\n", "threads", "3", RERUN_OTHER},
         {"epochs = 2\n", "epochs", "3", RERUN_SHORTER},

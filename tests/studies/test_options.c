@@ -375,29 +375,6 @@ TEST(ranks_share_batches)
     options_free(o);
 }
 
-/* Every head's span is one more number of the layer to learn, and needs its own upper limit. */
-TEST(spans_have_defaults)
-{
-    static const char *const of_span[] = {"span-ramp", "span-loss"};
-    size_t plain, same, bytes;
-    for (int i = 0; i < 2; i++) {
-        Options *o = saved_options();
-        set(o, of_span[i], "2");
-        expect(of_span[i], network_check(o), ERR_INPUT, "has no meaning without --span");
-        options_free(o);
-    }
-    Options *o = saved_options();
-    assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
-    set(o, "span", "64");
-    assert_int_equal(count_for(o, "transformer", 1, 0, &plain), 0);
-    assert_true(plain > bytes);
-    set(o, "span-ramp", "32");
-    set(o, "span-loss", "2e-6");
-    assert_int_equal(count_for(o, "transformer", 1, 0, &same), 0);
-    assert_int_equal(same, plain);
-    options_free(o);
-}
-
 /* ---- options against options -------------------------------------------------------------------------- */
 
 static const OptionGroup group_all[] = {{"One", 1, one}, {"Two", 1, two}};

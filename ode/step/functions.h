@@ -1,0 +1,24 @@
+/* functions.h: functions of derivatives in steps: phi functions of exponential integrators, the resolvents of Rosenbrock
+ * methods and W-methods. Private to ode/ (step.c). */
+#ifndef TROTTER_FUNCTIONS_H
+#define TROTTER_FUNCTIONS_H
+
+#include "ode/step/steps.h"
+
+typedef struct Functions Functions;
+
+/* Prepares for the stages phiJ(c A) and solve(c A) of a frozen table on a system; both are borrowed. dense: unknowns up
+ * to which systems are solved by factors; beyond, by their action. Nothing is allocated after this. */
+int functions_new(const Table *t, const System *s, size_t dense, Functions **out);
+void functions_free(Functions *m);
+/* Forgets the derivatives of fields, or with w those that W stands for, so that they are taken anew where asked for. */
+void functions_forget(Functions *m, int w);
+/* Computes k (N) = phi_J(c h A) r / h, or (1 - c h A)^-1 (r + c h^2 sum of tau_op df_op/dt) / h, of evaluation e; r (N).
+ * A and df/dt are those at (t, y), y (N), unless W is kept; tau_op is the row's node. For W there is no df/dt. k is NaN
+ * where it was not found. Returns the values of fields taken. */
+size_t functions_apply(Functions *m, const Eval *e, double t, double h, const double *y,
+                       const double *r, double *k);
+/* Returns whether the last k of a resolvent was not found, though r was finite. */
+int functions_failed(const Functions *m);
+
+#endif

@@ -1,0 +1,274 @@
+/* kernel_attention_ops.h: an op of kernel_ops.h, and those of attention. */
+#ifndef TROTTER_TESTS_KERNEL_ATTENTION_OPS_H
+#define TROTTER_TESTS_KERNEL_ATTENTION_OPS_H
+
+#include "kernels/backend.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS = 6, SEQUENCES = 4, LISTED = 150 /* beyond two tiles */ };
+
+/* Errors in the reference of attention, which the checks must see: rows see a key more (causal) or less, or the keys
+ * of the next sequence of another text, or later keys get the row of `relative` of the key at the same position. */
+enum { SPOIL_MASK = 1, SPOIL_SEQUENCE, SPOIL_SIDES, SPOILS };
+
+/* Sizes of one trial. */
+typedef struct {
+    size_t S, length[SEQUENCES];
+    size_t D, H, V, longest;
+    size_t start[SEQUENCES + 1], N;
+    size_t memory[SEQUENCES + 1], M; /* rows of another text, for attention to it */
+    Dropout drop;
+    int32_t *token, *position, *target; /* (N) */
+    const size_t *begins, *remembers;   /* start, memory, where `run` and `back` read them */
+    int32_t *count, *key; /* (N), (N, LISTED): rows of the other text, for listed rows */
+    double *grad;         /* (1) factor of a loss's adjoint, in the backend's memory alone */
+    int spoil;
+    int act; /* of the op that is tried */
+} Trial;
+
+typedef struct {
+    const char *name;
+    int act;
+    unsigned written, fixed; /* bits: din written, not accumulated; input without an adjoint */
+    int uniform;             /* dout must be one number */
+    /* Counts of numbers in input i (0: there is none), in the output, and in what forward keeps. */
+    size_t (*inputs)(const Trial *t, int i);
+    size_t (*output)(const Trial *t);
+    size_t (*kept)(const Trial *t);
+    /* Largest number of roundings in one number of the output. */
+    size_t (*count)(const Trial *t);
+    void (*ref)(const Trial *t, const double *const *in, double *out);
+    /* These work on the trial's arrays in the backend's memory. */
+    void (*run)(const Backend *b, const Trial *t, void *const *in, void *out, void *kept);
+    void (*back)(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                 const void *dout, void *const *din);
+    unsigned needed; /* bits: din accumulated that may not be left out */
+} Op;                /* back NULL: the kernel has no backward pass, and every input is fixed */
+
+static double ref_keep(const Dropout *d, uint64_t i)
+{
+    uint32_t w[4];
+    if (d->rate <= 0) return 1;
+    i += d->first;
+    random_words(d->seed, d->stream, i / 4, w);
+    return (double)w[i % 4] >= d->rate * 4294967296.0 ? 1 / (1 - d->rate) : 0;
+}
+
+static size_t size_ND(const Trial *t)
+{
+    return t->N * t->D;
+}
+static size_t size_N(const Trial *t)
+{
+    return t->N;
+}
+static size_t size_none(const Trial *t)
+{
+    (void)t;
+    return 0;
+}
+static size_t size_2N(const Trial *t)
+{
+    return 2 * t->N;
+}
+static size_t size_NH(const Trial *t)
+{
+    return t->N * t->H;
+}
+static size_t size_NV(const Trial *t)
+{
+    return t->N * t->V;
+}
+
+/* ---- attention: qkv, relative (act: CLIP or 0); q and k v apart: q, relative, kv ----------------- */
+
+enum {
+    CLIP = 3,
+    ALL = 16 /* not causal */,
+    MEMORY = 32 /* another text, apart */,
+    MORE = 64 /* apart */
+};
+static size_t attention_inputs(const Trial *t, int i)
+{
+    return i == 0 ? 3 * t->N * t->D : 0;
+}
+static size_t relative_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
+}
+static size_t memory_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, 0, 2 * t->M * t->D}[i];
+}
+static size_t more_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 2 * t->N * t->D}[i];
+}
+static size_t attention_count(const Trial *t)
+{
+    size_t longest = 0;
+    for (size_t s = 0; s < t->S; s++) {
+        size_t n = t->memory[s + 1] - t->memory[s];
+        longest = longest < t->length[s] ? t->length[s] : longest;
+        longest = longest < n ? n : longest;
+    }
+    return 2 * (t->D / t->H + longest + 16);
+}
+/* These return row r of q, and of k, which v follows. */
+static const double *ref_query(const Trial *t, const double *const *in, size_t r)
+{
+    return in[0] + r * t->D * (t->act & (MEMORY | MORE) ? 1 : 3);
+}
+static const double *ref_keys(const Trial *t, const double *const *in, size_t r)
+{
+    return t->act & (MEMORY | MORE) ? in[2] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
+}
+/* Returns exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
+static double attention_weight(const Trial *t, const double *const *in, size_t h, size_t i,
+                               size_t j, const double *q, const double *k)
+{
+    size_t E = t->D / t->H;
+    int clip = t->act & CLIP, x = (int)j - (int)i,
+        row = clip + (x < -clip  ? -clip
+                      : x > clip ? clip
+                                 : x);
+    double s = 0;
+    if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
+    for (size_t e = 0; e < E; e++)
+        s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
+    return exp(s / sqrt((double)E));
+}
+/* Returns how many keys row i of a sequence sees, the first so many of `keys`. */
+static size_t attention_sees(const Trial *t, size_t i, size_t keys)
+{
+    size_t n = t->act & ALL ? keys : i + 1;
+    if (t->spoil == SPOIL_MASK && t->act & ALL) return n > 1 ? n - 1 : n;
+    if (t->spoil == SPOIL_MASK) return n < keys ? n + 1 : n;
+    return n;
+}
+static void attention_row(const Trial *t, const double *const *in, size_t h, size_t s, size_t r,
+                          double *out)
+{
+    const size_t *start = t->act & MEMORY ? t->memory : t->start;
+    size_t E = t->D / t->H, i = r - t->start[s];
+    if (t->spoil == SPOIL_SEQUENCE && t->act & MEMORY) s = (s + 1) % t->S;
+    size_t n = attention_sees(t, i, start[s + 1] - start[s]);
+    const double *q = ref_query(t, in, r), *k = ref_keys(t, in, start[s]);
+    size_t ld = (size_t)(ref_keys(t, in, 1) - ref_keys(t, in, 0));
+    double sum = 0;
+    for (size_t j = 0; j < n; j++) sum += attention_weight(t, in, h, i, j, q, k + j * ld);
+    for (size_t e = 0; e < E; e++) out[r * t->D + h * E + e] = 0;
+    for (size_t j = 0; j < n; j++) {
+        double a = attention_weight(t, in, h, i, j, q, k + j * ld) / sum;
+        a *= ref_keep(&t->drop, (r * t->H + h) * t->longest + j);
+        for (size_t e = 0; e < E; e++)
+            out[r * t->D + h * E + e] += a * k[j * ld + t->D + h * E + e];
+    }
+}
+static void attention_ref(const Trial *t, const double *const *in, double *out)
+{
+    for (size_t s = 0; s < t->S; s++)
+        for (size_t r = t->start[s]; r < t->start[s + 1]; r++)
+            for (size_t h = 0; h < t->H; h++) attention_row(t, in, h, s, r, out);
+}
+/* Returns k, or v where v is 1, in the backend's memory: packed with q or apart. It does the same for their
+ * adjoints. */
+static void *keys_or_values(const Backend *b, const Trial *t, void *const *in, size_t v)
+{
+    int apart = t->act & (MEMORY | MORE);
+    return backend_at(b, in[apart ? 2 : 0], (v + !apart) * t->D);
+}
+static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
+{
+    int apart = t->act & (MEMORY | MORE);
+    return (Attention){.S = t->S,
+                       .start = t->begins,
+                       .memory = t->act & MEMORY ? t->remembers : NULL,
+                       .causal = !(t->act & ALL),
+                       .longest = t->longest,
+                       .D = t->D,
+                       .H = t->H,
+                       .q = in[0],
+                       .k = keys_or_values(b, t, in, 0),
+                       .v = keys_or_values(b, t, in, 1),
+                       .ldq = (apart ? 1 : 3) * t->D,
+                       .ldk = (apart ? 2 : 3) * t->D,
+                       .relative = t->act & CLIP ? in[1] : NULL,
+                       .clip = (size_t)(t->act & CLIP),
+                       .drop = t->drop};
+}
+static void attention_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    Attention a = attention_of(b, t, in);
+    b->attention(&a, out, kept);
+}
+static void attention_dback(const Backend *b, const Trial *t, void *const *in, void *out,
+                            void *kept, const void *dout, void *const *din)
+{
+    Attention a = attention_of(b, t, in);
+    b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, din, 0),
+                      keys_or_values(b, t, din, 1), (t->act & MORE) != 0,
+                      t->act & CLIP ? din[1] : NULL);
+}
+
+/* ---- attention to listed rows: q, relative, kv (M, 2 D); act: CLIP or 0 ------------------------- */
+
+static size_t listed_inputs(const Trial *t, int i)
+{
+    return i == 1 ? relative_inputs(t, 1) : memory_inputs(t, i);
+}
+static size_t listed_count(const Trial *t)
+{
+    return 2 * (t->D / t->H + LISTED + 16);
+}
+/* A spoiled row does not see the first key, or near keys get the relative row of keys a token farther. */
+static void listed_row(const Trial *t, const double *const *in, size_t h, size_t n, double *out)
+{
+    size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(t->act & CLIP);
+    size_t first = t->spoil == SPOIL_MASK && count > 1;
+    const double *q = in[0] + n * t->D + h * E;
+    double sum = 0, w[LISTED];
+    for (size_t j = first; j < count; j++) {
+        const double *k = in[2] + (size_t)t->key[n * LISTED + j] * 2 * t->D + h * E;
+        size_t x = count - 1 - j + (t->spoil == SPOIL_SIDES), row = x < clip ? clip - x : 0;
+        double s = 0;
+        for (size_t e = 0; e < E; e++) s += q[e] * (k[e] + (clip ? in[1][row * E + e] : 0));
+        w[j] = exp(s / sqrt((double)E));
+        sum += w[j];
+    }
+    for (size_t e = 0; e < E; e++) {
+        out[n * t->D + h * E + e] = 0;
+        for (size_t j = first; j < count; j++)
+            out[n * t->D + h * E + e] +=
+                w[j] / sum * in[2][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
+    }
+}
+static void listed_ref(const Trial *t, const double *const *in, double *out)
+{
+    for (size_t n = 0; n < t->N; n++)
+        for (size_t h = 0; h < t->H; h++) listed_row(t, in, h, n, out);
+}
+static void listed_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    (void)kept;
+    Listed a = {.N = t->N,
+                .count = t->count,
+                .key = t->key,
+                .ld = LISTED,
+                .D = t->D,
+                .H = t->H,
+                .q = in[0],
+                .k = in[2],
+                .v = backend_at(b, in[2], t->D),
+                .ldq = t->D,
+                .ldk = 2 * t->D,
+                .relative = t->act & CLIP ? in[1] : NULL,
+                .clip = (size_t)(t->act & CLIP)};
+    b->attend(&a, out);
+}
+
+#endif

@@ -1,0 +1,395 @@
+/* test_rosenbrock.c: Rosenbrock methods and W-methods: orders and stability as published, steps against closed factors and
+ * autonomous forms, stiff systems by tolerance, the language. */
+#include "tests/lib/test.h"
+
+#include <complex.h>
+
+#include "ode/step/functions.h"
+#include "tests/lib/distance.h"
+#include "tests/lib/schemes.h"
+
+/* ---- orders and stability ---------------------------------------------------------------------------- */
+
+/* As published; the factor of a method of s stages and order >= its numerator's degree is the numerator of (1 - g z)^s
+ * e^z, cut there, over (1 - g z)^s (Hairer, Wanner 1996, IV.6, equation 6.4 with IV.7). */
+static const struct {
+    const char *name;
+    int order, embedded, w, l_stable, stages, degree;
+    double gamma, infinity;
+} known[] = {{"ros2", 2, 1, 0, 1, 2, 1, 1.7071067811865475, 0},
+             {"ros2-w", 2, 1, 1, 1, 2, 1, 1.7071067811865475, 0},
+             {"ros3p", 3, 2, 0, 0, 3, 3, 0.78867513459481288, 0.73205080756887729},
+             {"rodas4", 4, 3, 0, 1, 6, 0, 0.25, 0},
+             {"ros34pw2", 3, 2, 1, 1, 4, 3, 0.435866521508459, 0}};
+enum { KNOWN = sizeof known / sizeof *known };
+
+TEST(test_known)
+{
+    OWN_TABLES list = listed("rosenbrock", "exact");
+    assert_int_equal(list.count, KNOWN); /* the list above forgets none */
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_TABLE *t = freeze(list.table[i]);
+        Stiff s;
+        double real, imag;
+        assert_string_equal(t->name, known[i].name);
+        assert_int_equal(order_of(t), known[i].order);
+        Embedded e = embedded_of(list.table[i]);
+        assert_true(e.order == known[i].embedded && e.estimate_order == known[i].embedded);
+        assert_true(fabs(table_error_sum(list.table[i])) < 1e-14);
+        assert_int_equal(table_w(t), known[i].w);
+        assert_int_equal(stability_stiff(t, &s), 0);
+        assert_true(s.a_stable == TOLD_YES && s.l_stable == known[i].l_stable && s.colour == -1);
+        assert_true(fabs(s.r_infinity - known[i].infinity) <= 1e-14);
+        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        assert_true(real == -INFINITY && imag == INFINITY);
+    }
+}
+
+/* Adds c to the coefficients of one stage or state in a row: those of F and G are one number of the text. */
+static void spoil(const Table *t, Row *r, size_t first, mpq_srcptr c)
+{
+    for (size_t k = first; k < r->terms; k++) {
+        int e = r->term[k].eval, e0 = r->term[first].eval;
+        if (k == first || (e0 >= 0 && t->eval[e].stage == t->eval[e0].stage))
+            mpq_add(r->term[k].c, r->term[k].c, c);
+    }
+}
+
+/* A spoilt coefficient loses the order. The last slope of rodas4 is its estimate, O(h^4), so that its matrix enters with
+ * h^5. */
+TEST(test_spoilt)
+{
+    OWN_RATIONAL little, back;
+    mpq_init(little);
+    mpq_init(back);
+    mpq_set_si(little, 1, 1000);
+    mpq_neg(back, little);
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_TABLE *t = frozen(known[i].name);
+        for (size_t p = 0; p <= t->points; p++) {
+            Row *r = p < t->points ? &t->point[p].row : &t->update;
+            for (size_t k = 0; k < r->terms; k++) {
+                int e = r->term[k].eval;
+                if (e >= 0 && t->stage[t->eval[e].stage].eval != e) continue;
+                spoil(t, r, k, little);
+                if (order_of(t) >= known[i].order) fail_msg("%s: point %zu, %zu", t->name, p, k);
+                spoil(t, r, k, back);
+            }
+            if (p == t->points || !t->point[p].phi) continue;
+            if (p + 1 == t->points && strcmp(t->name, "rodas4") == 0) continue;
+            mpq_add(t->point[p].scale, t->point[p].scale, little);
+            if (order_of(t) >= known[i].order) fail_msg("%s: scale %zu", t->name, p);
+            mpq_sub(t->point[p].scale, t->point[p].scale, little);
+        }
+        assert_int_equal(order_of(t), known[i].order);
+    }
+}
+
+/* Makes every derivative W, or the other way. */
+static void exchange(Table *t)
+{
+    for (size_t p = 0; p < t->points; p++)
+        if (t->point[p].phi) t->point[p].ops ^= 3 | 1 << OP_C;
+    mpq_set_ui(t->weight[OP_C], 0, 1);
+}
+
+/* Orders with any matrix: ROS2's is 2 (Verwer et al. 1999), the others' conditions hold for the Jacobian alone. A W-method
+ * is a Rosenbrock method too, and its terms without W are those of the explicit method left at W = 0. */
+TEST(test_any_matrix)
+{
+    static const int order[KNOWN] = {2, 2, 1, 1, 3};
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_TABLE *t = frozen(known[i].name);
+        if (!known[i].w) exchange(t);
+        assert_int_equal(order_of(t), order[i]);
+        exchange(t);
+        assert_int_equal(order_of(t), known[i].order);
+    }
+    OWN_TABLE *t = frozen("ros2-w"), *heun = frozen("heun");
+    OWN_SUM b = defect_of(heun, 4);
+    OWN_FOREST *f = forest_of(4, 3);
+    OWN_SERIES *s = series_of(f, t), *exact = series_zero(f);
+    OWN_RATIONAL defect;
+    char name[64];
+    size_t found = 0;
+    mpq_init(defect);
+    series_exact(exact, rational_one, t->weight);
+    for (size_t i = 0; i < f->count; i++) {
+        f->w = 1;
+        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
+        size_t at = strchr(name, 'W') ? b.f->count : tree_named(b.f, name);
+        if (at == b.f->count) continue;
+        mpq_sub(defect, s->a[i], exact->a[i]);
+        rational_divide(defect, f->tree[i].sigma);
+        assert_true(mpq_equal(defect, b.c[at]));
+        found++;
+    }
+    assert_int_equal(found, b.f->count);
+}
+
+static double complex known_factor(size_t i, double complex z)
+{
+    double complex P = 0, power = 1, below = 1;
+    for (int j = 0; j <= known[i].degree; j++, power *= z) {
+        double c = 0, binomial = 1; /* of z^j in (1 - g z)^s e^z */
+        for (int k = 0; k <= j; k++) {
+            c += binomial * pow(-known[i].gamma, k) / tgamma(j - k + 1);
+            binomial *= (double)(known[i].stages - k) / (k + 1);
+        }
+        P += c * power;
+    }
+    for (int k = 0; k < known[i].stages; k++) below *= 1 - known[i].gamma * z;
+    return P / below;
+}
+
+TEST(test_amplification)
+{
+    static const double complex point[] = {-3, -50 + 2 * I, 4 * I, -0.3 - 0.8 * I, -1e3, 1e-3};
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (!known[i].degree) continue; /* rodas4's is of a higher degree than its order */
+        OWN_TABLE *t = frozen(known[i].name);
+        for (size_t k = 0; k < sizeof point / sizeof *point; k++) {
+            double m = cabs(known_factor(i, point[k]));
+            assert_true(fabs(modulus(t, point[k] / 2, point[k] / 2) - m) <= 1e-12 * (1 + m));
+        }
+    }
+    OWN_TABLE *parts = frozen("k1 = H(y)\nk2 = solve(1/2 F)(k1)\ny' = y + k2");
+    double complex m = 1 + (-2.0 + 0.7 * I) / (1 - -2.0 / 2); /* F = -2, G = 0.7 i */
+    assert_true(fabs(modulus(parts, -2, 0.7 * I) - cabs(m)) <= 1e-15);
+    Stiff s;
+    assert_int_equal(stability_stiff(parts, &s), 0);
+    assert_true(s.colour == OP_F && s.a_stable == TOLD_YES && s.l_stable == TOLD_NO);
+    assert_true(s.r_infinity == 1);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------- */
+
+static size_t counted;
+
+FIELD(counting_F)
+{
+    const System *base = s->context;
+    counted++;
+    base->field[OP_F](base, set, t, y, dy);
+}
+
+FIELD(counting_G)
+{
+    const System *base = s->context;
+    counted++;
+    base->field[OP_G](base, set, t, y, dy);
+}
+
+/* Measured orders and constants are the exact ones, W's at the derivative where the run begins; on fields that depend on
+ * time too. The evaluations are all told. */
+TEST(test_measured)
+{
+    static const char *const systems[] = {"attention", "forced"};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < KNOWN; i++) {
+            OWN_SYSTEM *base = make(systems[k]);
+            OWN_TABLE *t = frozen(known[i].name);
+            System s = *base;
+            double y[64];
+            assert_true(s.n * s.d <= 64);
+            assert_int_equal(order_verdict(t, base, known[i].order), VERDICT_AGREE);
+            s.both = NULL;
+            s.context = base;
+            s.field[OP_F] = counting_F;
+            s.field[OP_G] = counting_G;
+            OWN_STEPPER *st = stepper(t, &s);
+            assert_int_equal(stepper_begin(st, 0, 0.1, s.initial, START_GIVEN, NULL), 0);
+            counted = 0;
+            for (int n = 0; n < 3; n++) assert_int_equal(stepper_step(st), 0);
+            assert_int_equal(stepper_evals(st), counted);
+            memcpy(y, stepper_state(st), s.n * s.d * sizeof *y);
+            assert_true(isfinite(y[0]));
+        }
+    OWN_SYSTEM *s = make("attention");
+    OWN_TABLE *t = frozen("ros3p");
+    exchange(t); /* control: of order 1 where W is no Jacobian */
+    assert_int_equal(order_verdict(t, s, 3), VERDICT_DISAGREE);
+}
+
+/* A field that depends on time takes the steps that it takes with time as a coordinate. */
+TEST(test_autonomous)
+{
+    OWN_SYSTEM *s = read_system("system a\nn 1\nd 1\nG = cos(3*t) - y^2*t - sin(y)\n"
+                                "initial = 0.7\n",
+                                0, 0);
+    OWN_SYSTEM *whole = read_system("system a\nn 1\nd 2\nG1 = cos(3*y2) - y1^2*y2 - sin(y1)\n"
+                                    "G2 = 1\ninitial = 0.7, 0\n",
+                                    0, 0);
+    assert_true(s->timed && !whole->timed);
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_TABLE *t = frozen(known[i].name);
+        double y[1], z[2];
+        if (known[i].w) exchange(t); /* with the Jacobian */
+        walk_on(t, s, 0.2, 5, y);
+        walk_on(t, whole, 0.2, 5, z);
+        if (!(fabs(y[0] - z[0]) <= 1e-9)) fail_msg("%s: %g", t->name, y[0] - z[0]);
+        assert_true(fabs(z[1] - 1) <= 1e-14);
+    }
+    OWN_SYSTEM *forced = make("forced");
+    OWN_TABLE *late = frozen("k1 = H(y @ 1/2)\nk2 = solve(1/2 H)(k1)\ny' = y + k2");
+    Theory th = theory_of(late, 6); /* df/dt counts twice */
+    assert_true(th.order == 1 && th.order_autonomous == 2);
+    assert_int_equal(order_verdict(late, forced, 1), VERDICT_AGREE);
+}
+
+/* Factors and GMRES give the same stages. */
+TEST(test_paths)
+{
+    static const char *const systems[] = {"attention", "linear", "fisher", "forced", "vortex"};
+    for (size_t i = 0; i < 5; i++) {
+        OWN_SYSTEM *s = make(systems[i]);
+        OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1/3 H)(k1)\nk3 = solve(2 F)(k2)\n"
+                              "k4 = phi1(1/2 F)(k3)\ny' = y + k4");
+        size_t N = s->n * s->d;
+        OWN_REALS *r = numbers(3 * N);
+        for (int krylov = 0; krylov < 2; krylov++) {
+            double *x = r + (1 + (size_t)krylov) * N;
+            Functions *m;
+            assert_int_equal(functions_new(t, s, krylov ? 0 : SIZE_MAX, &m), 0);
+            for (size_t c = 0; c < N; c++) r[c] = 1 + (double)(c % 5);
+            for (size_t e = 2; e < t->evals - 1; e++) {
+                functions_apply(m, &t->eval[e], 0.3, 0.1, s->initial, r, x);
+                memcpy(r, x, N * sizeof *r);
+            }
+            functions_free(m);
+        }
+        double off = relative_distance(r + 2 * N, r + N, N);
+        if (!(off <= 1e-7)) fail_msg("%s: %g", s->name, off);
+    }
+}
+
+/* A matrix without an inverse is told: 1 - h lambda = 0. */
+TEST(test_singular)
+{
+    OWN_SYSTEM *s = read_system("system a\nn 1\nG = y\ninitial = 1\n", 0, 0);
+    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1 H)(k1)\ny' = y + k2");
+    double y = 1;
+    assert_int_equal(walk(t, s, 0, 1, 1, &y), ERR_NUMERIC);
+    assert_non_null(strstr(error_text(), "a linear system of step 1 was not solved"));
+    y = 1;
+    assert_int_equal(walk(t, s, 0, 0.5, 1, &y), 0);
+    assert_true(fabs(y - 2) <= 1e-9);
+}
+
+/* ---- stiff systems ------------------------------------------------------------------------------------ */
+
+/* Stiff systems take few steps, and errors fall with the tolerance. dormand-prince needs many more. */
+TEST(test_stiff)
+{
+    static const struct {
+        const char *system, *scheme;
+        double bound; /* of the error, over the tolerance */
+    } run[] = {{"van-der-pol:mu=1000", "rodas4", 1},
+               {"robertson", "rodas4", 1},
+               {"hires", "rodas4", 1},
+               {"van-der-pol:mu=1000", "ros3p", 1},
+               {"robertson", "ros3p", 1},
+               {"robertson", "ros2-w", 100},
+               {"robertson", "ros34pw2", 100}};
+    for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
+        OWN_SYSTEM *s = make(run[i].system);
+        OWN_TABLE *t = scheme(run[i].scheme), *explicit = scheme("dormand-prince");
+        double y[8], exact[8], agreement;
+        AdaptRun r, other;
+        AdaptOptions o = {.absolute = 1e-6,
+                          .relative = 1e-6,
+                          .t_end = s->t_end,
+                          .estimate_order = embedded_of(t).estimate_order,
+                          .most = 100000};
+        assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
+        assert_int_equal(adapt_run(t, s, &o, y, &r), 0);
+        double error = distance(y, exact, s->n * s->d);
+        if (r.outcome != ADAPT_DONE || !(error <= run[i].bound * 1e-6) || r.steps > 2000)
+            fail_msg("%s on %s: %zu steps, error %g", t->name, s->name, r.steps, error);
+        o.estimate_order = 4;
+        assert_int_equal(adapt_run(explicit, s, &o, y, &other), 0);
+        if (strcmp(run[i].scheme, "rodas4") == 0) assert_true(other.steps > 5 * r.steps);
+    }
+}
+
+/* ---- the language, and elsewhere ------------------------------------------------------------------------ */
+
+TEST(test_language)
+{
+    static const char *const texts[] = {
+        "k1 = H(y)\nlet W = 1/3\nk2 = solve(W H)(k1)\nk3 = solve( -W W )( k1 - k2 )\ny' = y + k3",
+        "k1 = H(y)\nk2 = solve(0.3 F)(k1)\nk3 = phi2(G)(k2)\ny' = y + k3 + sqrt(2)*k2",
+        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2",
+        "ros2",
+        "ros34pw2",
+        "rodas4"};
+    OWN_TABLE *t = scheme(texts[0]);
+    assert_true(t->point[1].phi == PHI_SOLVE && t->point[1].ops == 3);
+    assert_true(t->point[2].ops == 1 << OP_C && mpq_cmp_si(t->point[2].scale, -1, 3) == 0);
+    assert_true(t->colours == 2 && table_tree_colours(t) == 3 && !table_one_field(t));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        OWN_TABLE *a = scheme(texts[i]), *again = reread(a);
+        if (!table_equal(a, again)) fail_msg("%s", texts[i]);
+        again->point[1].phi = 2; /* control: phi1 */
+        assert_false(table_equal(a, again));
+    }
+}
+
+TEST(test_refused)
+{
+    OWN_TABLE *out = NULL;
+    OWN_RATIONAL total;
+    mpq_init(total);
+    assert_refused(zoo_compose(&zoo, "ros2,ros2", total, &out), "ros2,ros2", "a Rosenbrock method");
+    refuse_name("ros2-layer", "a Rosenbrock method has no form over other operators");
+    refuse_name("ros2:fixed-point-2", "no implicit stage");
+}
+
+/* Exponential methods of two and three steps (Norsett 1969; Cox, Matthews 2002) have their orders; with another weight they
+ * do not. */
+TEST(test_multistep)
+{
+    static const char start[] = "linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(F)(k1 + k2)\n";
+    static const struct {
+        const char *rest;
+        int order;
+    } row[] = {{"k4 = phi2(F)(k2 - k2[-1])\ny' = y + k3 + k4", 2},
+               {"k4 = phi1(F)(k2 - k2[-1])\ny' = y + k3 + k4", 1},
+               {"k4 = phi2(F)(3/2*k2 - 2*k2[-1] + 1/2*k2[-2])\n"
+                "k5 = phi3(F)(k2 - 2*k2[-1] + k2[-2])\ny' = y + k3 + k4 + k5",
+                3}};
+    OWN_SYSTEM *s = make("fisher");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s%s", start, row[i].rest);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(order_of(t), row[i].order);
+        assert_int_equal(order_verdict(t, s, row[i].order), VERDICT_AGREE);
+    }
+}
+
+/* Goes from the text to a step. */
+static int whole_way(const System *s)
+{
+    static const char text[] =
+        "scheme a\nk1 = H(y)\nk2 = solve(1/2 H)(k1)\nk3 = solve(1/2 W)(k2)\ny' = y + k3\n";
+    OWN_TABLES list = {0};
+    OWN_TABLE *t = NULL;
+    OWN_STEPPER *st = NULL;
+    Stiff stiff;
+    TRY(scheme_parse("a", text, sizeof text - 1, &list.table, &list.count));
+    if (!(t = table_freeze(list.table[0]))) return ERR_MEMORY;
+    TRY(stability_stiff(t, &stiff));
+    TRY(stepper_new(t, s, &st));
+    TRY(stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL));
+    return stepper_step(st);
+}
+
+/* Every allocation on the way fails once, and nothing is left over. */
+TEST(test_failing_allocations)
+{
+    OWN_SYSTEM *s = make("forced");
+    STARVE(20, whole_way(s), );
+}
+
+TEST_MAIN(zoo_begin, zoo_end)

@@ -1,0 +1,371 @@
+/* test_metrics_drawn.c: BLEU, chrF2 and ROUGE of drawn texts against a slow reader that shares no line of code with them.
+ * The slow reader makes mistakes on purpose, and each of them must be seen. */
+#include "tests/lib/test.h"
+
+#include <regex.h>
+
+#include "tests/lib/metric_texts.h"
+
+/* ---- the slow reader ------------------------------------------------------------------------------- */
+
+/* The slow reader works on texts of one byte a character: bytes above 0x80 stand for characters beyond ASCII, and the
+ * texts for the metrics are written with those. Tokenisations are the regular expressions of mteval-v13a and v14, by
+ * the C library. */
+#define WIDE_P "\x81"     /* « */
+#define WIDE_S "\x82"     /* € */
+#define WIDE_N "\x83\x87" /* ½ and the Arabic 3 */
+static const char *const wide[] = {"", "«", "€", "½", "ä", "Ä", "\u00a0", "\u0663"};
+
+static const char letters[] = "aabbAB  ..,,--55&;'+<\t\x81\x82\x83\x84\x85\x86\x87";
+
+enum { SLOW_LINE = 512, SLOW_WORDS = 128, SLOW_LINES = 4 };
+
+typedef struct {
+    size_t lines;
+    char line[SLOW_LINES][SLOW_LINE];
+} SlowText;
+
+/* Mistakes that the slow reader makes on purpose. */
+enum {
+    NO_MISTAKE,
+    NO_CLIP,
+    NO_BREVITY,
+    LONGER_REFERENCE,
+    FIRST_REFERENCE,
+    LINE_MEAN,
+    KEEP_CASE,
+    NO_TOKENS,
+    MISTAKES
+};
+
+/* Replaces every match of a pattern of one or two groups, from left to right, by `to`, in which 1 and 2 are the
+ * groups. */
+static void substitute(char *line, const char *pattern, const char *to)
+{
+    char out[SLOW_LINE];
+    size_t n = 0, at = 0;
+    regex_t re;
+    regmatch_t m[3];
+    assert_int_equal(regcomp(&re, pattern, REG_EXTENDED), 0);
+    while (line[at] && regexec(&re, line + at, 3, m, 0) == 0) {
+        for (regoff_t i = 0; i < m[0].rm_so; i++) out[n++] = line[at + (size_t)i];
+        for (const char *t = to; *t; t++) {
+            int k = *t - '0';
+            if (k != 1 && k != 2) out[n++] = *t;
+            for (regoff_t i = m[k == 2 ? 2 : 1].rm_so; (k == 1 || k == 2) && i < m[k].rm_eo; i++)
+                out[n++] = line[at + (size_t)i];
+            assert_true(n < SLOW_LINE / 2);
+        }
+        at += (size_t)m[0].rm_eo;
+    }
+    strcpy(out + n, line + at);
+    strcpy(line, out);
+    regfree(&re);
+}
+
+static int slow_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\x86';
+}
+
+static void slow_tokenise(int how, int lowercase, const char *line, char *out)
+{
+    strcpy(out, line);
+    for (char *c = out; lowercase && *c; c++) {
+        if (*c == 'A' || *c == 'B') *c = (char)(*c + 'a' - 'A');
+        if (*c == '\x85') *c = '\x84';
+    }
+    for (size_t n = strlen(out); n && slow_blank(out[n - 1]);) out[--n] = '\0';
+    if (how == TOKENIZE_13A) {
+        memmove(out + 1, out, strlen(out) + 1);
+        out[0] = ' ';
+        strcat(out, " ");
+        substitute(out, "([{-~[-` -&(-+:-@/])", " 1 ");
+        substitute(out, "([^0-9])([.,])", "1 2 ");
+        substitute(out, "([.,])([^0-9])", " 1 2");
+        substitute(out, "([0-9])(-)", "1 2 ");
+    }
+    if (how == TOKENIZE_INTL) {
+        substitute(out, "([^0-9" WIDE_N "])([.,&;'" WIDE_P "-])", "1 2 ");
+        substitute(out, "([.,&;'" WIDE_P "-])([^0-9" WIDE_N "])", " 1 2");
+        substitute(out, "([+<" WIDE_S "])", " 1 ");
+    }
+}
+
+/* A line as words, or as characters without blanks; each is a text. */
+typedef struct {
+    size_t n;
+    char word[SLOW_WORDS][SLOW_LINE / 8];
+} SlowWords;
+
+static void slow_words(const char *line, int characters, SlowWords *w)
+{
+    size_t length = 0;
+    memset(w, 0, sizeof *w);
+    for (const char *c = line; *c; c++) {
+        if (!slow_blank(*c)) w->word[w->n][length++] = *c;
+        int ends = !c[1] || slow_blank(c[1]) || characters;
+        if (length && ends) length = 0, w->n++;
+        assert_true(w->n < SLOW_WORDS && length < SLOW_LINE / 8);
+    }
+}
+
+static int same_gram(const SlowWords *a, size_t i, const SlowWords *b, size_t j, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(a->word[i + k], b->word[j + k]) != 0) return 0;
+    return 1;
+}
+
+/* Counts how often the n-gram at i of a stands in b before `end`. */
+static size_t slow_count(const SlowWords *a, size_t i, const SlowWords *b, size_t end, size_t n)
+{
+    size_t count = 0;
+    for (size_t j = 0; j + n <= b->n && j < end; j++) count += (size_t)same_gram(a, i, b, j, n);
+    return count;
+}
+
+/* Counts the n-grams of a that match: fewer of the same stand before them than some reference has. */
+static double slow_matches(const SlowWords *a, const SlowWords *b, size_t references, size_t n,
+                           int mistake)
+{
+    double matches = 0;
+    for (size_t i = 0; i + n <= a->n; i++) {
+        size_t most = 0;
+        for (size_t r = 0; r < references; r++) {
+            size_t here = slow_count(a, i, &b[r], SIZE_MAX, n);
+            if (here > most) most = here;
+        }
+        matches += mistake == NO_CLIP ? most > 0 : slow_count(a, i, a, i, n) < most;
+    }
+    return matches;
+}
+
+typedef struct {
+    double c, r, matches[4], totals[4];
+} SlowBleu;
+
+static double slow_bleu_score(const SlowBleu *s, const MetricOptions *o, int mistake)
+{
+    double product = 1, fallen = 1;
+    double value = isnan(o->smooth_value) ? (o->smooth == SMOOTH_FLOOR ? .1 : 1) : o->smooth_value;
+    if (s->matches[0] == 0) return 0;
+    for (int n = 0; n < 4; n++) {
+        double m = s->matches[n], t = s->totals[n];
+        if (o->smooth == SMOOTH_ADD_K && n) m += value, t += value;
+        if (t == 0) return 0;
+        if (m == 0 && o->smooth == SMOOTH_EXP) m = pow(2, -fallen++);
+        if (m == 0 && o->smooth == SMOOTH_FLOOR) m = value;
+        product *= m / t;
+    }
+    double brevity = s->c < s->r && mistake != NO_BREVITY ? exp(1 - s->r / s->c) : 1;
+    return 100 * brevity * pow(product, .25);
+}
+
+static double slow_bleu(const MetricOptions *o, const SlowText *h, const SlowText *r,
+                        size_t references, int mistake)
+{
+    static SlowWords a, b[REFERENCES];
+    SlowBleu sum = {0};
+    double mean = 0;
+    char line[SLOW_LINE];
+    int how = mistake == NO_TOKENS ? TOKENIZE_NONE : o->tokenize;
+    int lower = mistake == KEEP_CASE ? 0 : o->lowercase;
+    for (size_t i = 0; i < h->lines; i++) {
+        if (mistake == LINE_MEAN) sum = (SlowBleu){0};
+        slow_tokenise(how, lower, h->line[i], line);
+        slow_words(line, 0, &a);
+        double closest = INFINITY;
+        for (size_t k = 0; k < references; k++) {
+            slow_tokenise(how, lower, r[k].line[i], line);
+            slow_words(line, 0, &b[k]);
+            double n = (double)b[k].n, c = (double)a.n;
+            double prefer = mistake == LONGER_REFERENCE ? -1e-3 : 1e-3;
+            if (fabs(n - c) + prefer * n < fabs(closest - c) + prefer * closest || isinf(closest))
+                closest = n;
+            if (mistake == FIRST_REFERENCE) closest = (double)b[0].n;
+        }
+        sum.c += (double)a.n;
+        sum.r += closest;
+        for (size_t n = 1; n <= 4; n++) {
+            sum.matches[n - 1] += slow_matches(&a, b, references, n, mistake);
+            sum.totals[n - 1] += a.n >= n ? (double)(a.n - n + 1) : 0;
+        }
+        mean += slow_bleu_score(&sum, o, mistake) / (double)h->lines;
+    }
+    return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, o, mistake);
+}
+
+/* Returns chrF from the counts of n-grams: hypothesis, reference, matches for each order. */
+static double slow_chrf_score(double count[6][3])
+{
+    double P = 0, R = 0;
+    int orders = 0;
+    for (int n = 0; n < 6; n++)
+        if (count[n][0] > 0 && count[n][1] > 0) {
+            P += count[n][2] / count[n][0];
+            R += count[n][2] / count[n][1];
+            orders++;
+        }
+    return P > 0 ? 100 * 5 * (P / orders) * (R / orders) / (4 * P / orders + R / orders) : 0;
+}
+
+static double slow_chrf(const MetricOptions *o, const SlowText *h, const SlowText *r,
+                        size_t references, int mistake)
+{
+    static SlowWords a, b;
+    double sum[6][3] = {{0}};
+    char line[SLOW_LINE];
+    int lower = mistake == KEEP_CASE ? 0 : o->lowercase;
+    for (size_t i = 0; i < h->lines; i++) {
+        double best[6][3], most = -1;
+        slow_tokenise(TOKENIZE_NONE, lower, h->line[i], line);
+        slow_words(line, 1, &a);
+        for (size_t k = 0; k < (mistake == FIRST_REFERENCE ? 1 : references); k++) {
+            double here[6][3];
+            slow_tokenise(TOKENIZE_NONE, lower, r[k].line[i], line);
+            slow_words(line, 1, &b);
+            for (size_t n = 1; n <= 6; n++) {
+                here[n - 1][1] = b.n >= n ? (double)(b.n - n + 1) : 0;
+                here[n - 1][0] = b.n >= n && a.n >= n ? (double)(a.n - n + 1) : 0;
+                here[n - 1][2] = slow_matches(&a, &b, 1, n, mistake);
+            }
+            double score = slow_chrf_score(here);
+            if (score > most) most = score, memcpy(best, here, sizeof best);
+        }
+        for (int n = 0; n < 6; n++)
+            for (int k = 0; k < 3; k++) sum[n][k] += best[n][k];
+    }
+    return slow_chrf_score(sum);
+}
+
+/* Returns the length of the longest common subsequence by its definition: equal words are both in it; of two others one
+ * is not. */
+static size_t slow_common(const SlowWords *a, size_t i, const SlowWords *b, size_t j)
+{
+    if (i == a->n || j == b->n) return 0;
+    if (strcmp(a->word[i], b->word[j]) == 0) return 1 + slow_common(a, i + 1, b, j + 1);
+    size_t x = slow_common(a, i + 1, b, j), y = slow_common(a, i, b, j + 1);
+    return x > y ? x : y;
+}
+
+/* Computes ROUGE-1 and ROUGE-2; order 0 means ROUGE-L. */
+static double slow_rouge(size_t order, const MetricOptions *o, const SlowText *h, const SlowText *r,
+                         size_t references, int mistake)
+{
+    static SlowWords a, b;
+    char line[SLOW_LINE];
+    double sum = 0;
+    size_t n = order ? order : 1;
+    for (size_t i = 0; i < h->lines; i++) {
+        double best = 0;
+        slow_tokenise(TOKENIZE_NONE, mistake == KEEP_CASE ? 0 : o->lowercase, h->line[i], line);
+        slow_words(line, 0, &a);
+        for (size_t k = 0; k < (mistake == FIRST_REFERENCE ? 1 : references); k++) {
+            slow_tokenise(TOKENIZE_NONE, mistake == KEEP_CASE ? 0 : o->lowercase, r[k].line[i],
+                          line);
+            slow_words(line, 0, &b);
+            double m =
+                order ? slow_matches(&a, &b, 1, n, mistake) : (double)slow_common(&a, 0, &b, 0);
+            double both =
+                (double)(a.n >= n ? a.n - n + 1 : 0) + (double)(b.n >= n ? b.n - n + 1 : 0);
+            if (m > 0) best = fmax(best, 2 * m / both); /* 2PR / (P + R) */
+        }
+        sum += best / (double)h->lines;
+    }
+    return 100 * sum;
+}
+
+/* ---- random texts -------------------------------------------------------------------------------- */
+
+/* Draws a line of up to 24 characters, or changes some of an earlier one. */
+static void draw_line(const char *before, char *line)
+{
+    size_t n = below(25), changes = below(4);
+    if (before && below(4)) {
+        strcpy(line, before);
+        for (size_t length = strlen(line); length && changes; changes--)
+            line[below(length)] = letters[below(sizeof letters - 1)];
+        return;
+    }
+    for (size_t i = 0; i < n; i++) line[i] = letters[below(sizeof letters - 1)];
+    line[n] = '\0';
+}
+
+/* Returns the text in UTF-8; the caller frees it. */
+static char *wide_text(const SlowText *t)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    assert_non_null(f);
+    for (size_t i = 0; i < t->lines; i++) {
+        for (const char *c = t->line[i]; *c; c++) {
+            unsigned char byte = (unsigned char)*c;
+            if (byte < 0x80)
+                fputc(byte, f);
+            else
+                fputs(wide[byte - 0x80], f);
+        }
+        fputc('\n', f);
+    }
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+static double slow_score(int metric, const MetricOptions *o, const SlowText *h, const SlowText *r,
+                         size_t references, int mistake)
+{
+    if (metric == METRIC_BLEU) return slow_bleu(o, h, r, references, mistake);
+    if (metric == METRIC_CHRF) return slow_chrf(o, h, r, references, mistake);
+    size_t order = metric == METRIC_ROUGE_1 ? 1 : metric == METRIC_ROUGE_2 ? 2 : 0;
+    return slow_rouge(order, o, h, r, references, mistake);
+}
+
+/* The slow reader agrees to rounding on texts with all options, and each of its mistakes is seen in some texts. */
+TEST(slow_reader)
+{
+    static SlowText h, r[REFERENCES];
+    size_t seen[MISTAKES] = {0}, scored[METRICS] = {0};
+    for (drawing.stream = 0; drawing.stream < 600; drawing.stream++) {
+        char *text[REFERENCES + 1] = {NULL}, *hypothesis;
+        double sums[METRIC_WIDTH];
+        drawing.index = 0;
+        size_t references = 1 + below(REFERENCES);
+        h.lines = 1 + below(SLOW_LINES);
+        MetricOptions o = {(int)below(3), (int)below(2), (int)below(4), NAN};
+        if (below(2) && (o.smooth == SMOOTH_FLOOR || o.smooth == SMOOTH_ADD_K))
+            o.smooth_value = .25 * (double)(1 + below(8));
+        for (size_t i = 0; i < h.lines; i++) {
+            for (size_t k = 0; k < references; k++)
+                draw_line(k ? r[0].line[i] : NULL, r[k].line[i]);
+            draw_line(r[0].line[i], h.line[i]);
+        }
+        for (size_t k = 0; k < references; k++) {
+            r[k].lines = h.lines;
+            text[k] = wide_text(&r[k]);
+        }
+        hypothesis = wide_text(&h);
+        for (int m = 0; m < METRICS; m++) {
+            sums_of(m, &o, hypothesis, (const char *const *)text, sums);
+            double got = metric_score(m, &o, sums);
+            double want = slow_score(m, &o, &h, r, references, NO_MISTAKE);
+            if (!(fabs(got - want) <= 1e-9))
+                fail_msg(
+                    "%s, draw %zu: %.12g, not %.12g; tokenisation %d, lower case %d, smoothing "
+                    "%d, of\n%sagainst\n%s",
+                    metric_name(m), (size_t)drawing.stream, got, want, o.tokenize, o.lowercase,
+                    o.smooth, hypothesis, text[0]);
+            scored[m] += want > 0;
+            for (int k = 1; k < MISTAKES; k++)
+                seen[k] += fabs(slow_score(m, &o, &h, r, references, k) - got) > 1e-6;
+        }
+        for (size_t k = 0; k < references; k++) free(text[k]);
+        free(hypothesis);
+    }
+    for (int k = 1; k < MISTAKES; k++)
+        if (seen[k] < 10) fail_msg("mistake %d is seen in %zu scores alone", k, seen[k]);
+    for (int m = 0; m < METRICS; m++) assert_true(scored[m] > 200);
+}
+
+TEST_MAIN(NULL, NULL)
