@@ -43,21 +43,36 @@ def library():
         os.remove(LIBRARY + ".stripped")
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """Writes the wheel and returns its name. The version is the program's, which stands in one place."""
+def described():
+    """The name of the wheel without its end, that of its folder of metadata, and the files there. The version is the
+    program's, which stands in one place."""
     version = re.search(r'define TROTTER_VERSION "([0-9.]+)', read(ROOT, "studies", "tools", "command.h").decode()).group(1)
     tag = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    info = "trotter-%s.dist-info/" % version
-    files = {"trotter/" + name: read(HERE, "trotter", name)
-             for name in sorted(os.listdir(os.path.join(HERE, "trotter"))) if name.endswith(".py")}
-    files.update({"trotter/libtrotter.so": library(), info + "METADATA": (METADATA % version).encode(),
-                  info + "WHEEL": (WHEEL % tag).encode(), info + "LICENSE": read(ROOT, "LICENSE")})
-    name = "trotter-%s-%s.whl" % (version, tag)
-    with zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
+    files = {"METADATA": (METADATA % version).encode(), "WHEEL": (WHEEL % tag).encode(), "LICENSE": read(ROOT, "LICENSE")}
+    return "trotter-%s-%s" % (version, tag), "trotter-%s.dist-info" % version, files
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    _, info, files = described()
+    os.makedirs(os.path.join(metadata_directory, info))
+    for name, content in files.items():
+        with open(os.path.join(metadata_directory, info, name), "wb") as f:
+            f.write(content)
+    return info
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Writes the wheel and returns its name."""
+    name, info, described_by = described()
+    files = {"trotter/" + module: read(HERE, "trotter", module)
+             for module in sorted(os.listdir(os.path.join(HERE, "trotter"))) if module.endswith(".py")}
+    files["trotter/libtrotter.so"] = library()
+    files.update({"%s/%s" % (info, file): content for file, content in described_by.items()})
+    with zipfile.ZipFile(os.path.join(wheel_directory, name + ".whl"), "w", zipfile.ZIP_DEFLATED) as wheel:
         record = ""
         for path, content in files.items():
             wheel.writestr(path, content)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             record += "%s,sha256=%s,%d\n" % (path, digest, len(content))
-        wheel.writestr(info + "RECORD", record + info + "RECORD,,\n")
-    return name
+        wheel.writestr(info + "/RECORD", record + info + "/RECORD,,\n")
+    return name + ".whl"

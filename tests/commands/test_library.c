@@ -54,7 +54,9 @@ TEST(nothing_else_is_exported)
     shell_ok("cmp exported told");
     shell_ok("test $(wc -l <told) -gt 30");
     shell_ok("readelf -d usr/lib/libtrotter.so.0 | grep -q 'SONAME.*libtrotter.so.0'");
-    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0$'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve_path@@TROTTER_0.3$'");
+    shell_ok("test $(nm -D usr/lib/libtrotter.so.0 | grep -c '@TROTTER_0.3$') = 8");
 }
 
 /* The release is hardened, program and library; a plain program is not. */
@@ -228,19 +230,19 @@ TEST(what_python_computes)
 {
     need_numpy();
     run_ok(
-        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out told");
+        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
     run_ok("expand --scheme rk4 --conditions 5 --csv");
-    file_text("told/conditions.csv", out);
+    file_text("numbers/conditions.csv", out);
     for (int bare = 0; bare < 2; bare++)
-        if (shell(PYTHON "%s/tests/python/cases.py told %s", root, python, root,
+        if (shell(PYTHON "%s/tests/python/cases.py numbers %s", root, python, root,
                   bare ? "bare" : "") != 0)
             fail_msg("%s", err);
     shell_ok(
-        "mkdir spoilt && cp told/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' told/solve.csv >spoilt/solve.csv && "
-        "sed 's/yes$/no/' told/conditions.csv >spoilt/conditions.csv");
+        "mkdir spoilt && cp numbers/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' numbers/solve.csv >spoilt/solve.csv && "
+        "sed 's/yes$/no/' numbers/conditions.csv >spoilt/conditions.csv");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     assert_non_null(strstr(err, "by_tolerance"));
-    shell_ok("cp told/solve.csv spoilt");
+    shell_ok("cp numbers/solve.csv spoilt");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     assert_non_null(strstr(err, "in theory"));
 }

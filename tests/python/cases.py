@@ -1,6 +1,7 @@
 """What the module computes, beside closed forms, the program's own numbers and its own C functions. `python3 cases.py
 DIRECTORY-WITH-CSV bare` runs the same without NumPy."""
 import csv
+import importlib.util
 import math
 import os
 import re
@@ -73,7 +74,7 @@ def by_tolerance():
     s = trotter.solve("dormand-prince", "arenstorf", tolerance=1e-7, times=20)
     assert (s.steps, s.rejected, s.evaluations) == tuple(int(run[k]) for k in ("steps", "rejected", "evals"))
     own = [r for r in own if r["scheme"] == "dormand-prince"]
-    assert len(own) == len(s.t) == 21 and all(near(s.y[k][0][i], float(r["y%d" % (i + 1)]), 1e-9) for k, r in enumerate(own) for i in range(4))
+    assert len(own) == len(s.t) == 21 and all(near(s.y[k][i], float(r["y%d" % (i + 1)]), 1e-9) for k, r in enumerate(own) for i in range(4))
     assert near(s.error[-1], float(run["error"]), 1e-9)
     assert s.steps < trotter.solve("dormand-prince", "arenstorf", tolerance=(1e-9, 1e-9), times=[17.0]).steps
     assert "estimate" in raises(trotter.solve, "rk4", decay, tolerance=1e-3)[1]
@@ -116,6 +117,9 @@ def converging():
         mine = [r for r in study.table if r.scheme == o.scheme]
         assert o.expected == p and o.verdict == "agree" and abs(mine[-1].rate - p) < 0.1 and math.isnan(mine[0].rate)
         assert all(near(b.rate, math.log2(a.error / b.error)) for a, b in zip(mine, mine[1:]))
+    points = trotter.library.table([("h", "f8"), ("error", "f8"), ("evaluations", "i8")], [(h, 5 * h ** 3, 1) for h in (1, 0.8, 0.5)])
+    uneven = trotter.Convergence([study[0]._replace(points=points)])  # steps need not be halves
+    assert all(near(r.rate, 3) for r in uneven.table[1:])
     lines = str(study).split("\n")
     assert lines[0].split() == ["h", "heun", "rate", "rk4", "rate"] and lines[2].split()[1] == "%.3e" % study.table[1].error
     assert study.latex().count(r"\\") == len(lines) and r"\cdot 10^{-" in study.latex()
@@ -138,6 +142,11 @@ def pictures():
     assert len({c.colour for c in (up + up + up).curves}) == 3
     assert picture(trotter.solve("rk4", decay).picture(), 2) == trotter.solve("rk4", decay)._repr_svg_()
     assert picture(trotter.Picture("one point", "x", "y", [trotter.Curve("a", [2], [2])], log=True), 1)
+    if np and importlib.util.find_spec("matplotlib"):
+        drawn = trotter.region("rk4").draw()
+        assert len(drawn.lines) == 3 and drawn.get_xlabel() == "Re z,  z = hλ" and len(trotter.solve("rk4", decay).picture().draw().lines) == 2
+        (trotter.solve("rk4", decay).phase() + trotter.solve("euler", decay).phase()).save("phase.png")
+        assert os.path.getsize("phase.png") > 5000
     trotter.solve("rk4", "lorenz", h=0.01).phase(0, 2).save("lorenz.svg")
     assert os.path.getsize("lorenz.svg") > 1000
 

@@ -3,14 +3,14 @@
 import re
 from ctypes import byref, c_double, c_void_p
 from fractions import Fraction
-from math import ceil, log2, nan, prod, sqrt
+from math import ceil, inf, log, nan, prod, sqrt
 from typing import Callable, NamedTuple, Union
 
 from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, np,
                       shaped, table, take_rows, take_text, text_bytes, whole)
 from .pictures import Curve, Picture
 
-SchemeLike = Union["Scheme", str, None]
+SchemeLike = Union["Scheme", str]
 SystemLike = Union["System", str]
 
 # ---- schemes --------------------------------------------------------------------------------------
@@ -243,12 +243,14 @@ class System(Handle):
 
         System(F=f, initial=[1, 0], t_end=10)     f(t, y) gives dy/dt, an array of y's shape, that of `initial`
 
-    With NumPy y is an array, else a list. Schemes of one field take F + G; splittings need both. particles, dimension:
+    or System(f, initial=...). With NumPy y is an array, else a list. Schemes of one field take F + G; splittings need both. particles, dimension:
     0 for the system's own; seed: of its numbers. t_end: where studies end. An exception in a function is raised again."""
     _free = staticmethod(c.system_free)
 
     def __init__(self, system: str = None, particles: int = 0, dimension: int = 0, seed: int = 1, F: Callable = None,
                  G: Callable = None, initial=None, t_end: float = None):
+        if callable(system):
+            system, F = None, system
         self._at, self._failed, self.own = c_void_p(), [], system is None
         if self.own:
             if not (callable(F) or callable(G)) or initial is None:
@@ -258,7 +260,8 @@ class System(Handle):
             text = text_bytes(system)
             sizes = whole(particles, "particles"), whole(dimension, "coordinates"), whole(seed, "a seed of")
             (c.system_parse if b"\n" in text else c.system_find)(text, *sizes, byref(self._at))
-            self.shape = c.system_particles(self._at), c.system_dimension(self._at)
+            n, d = c.system_particles(self._at), c.system_dimension(self._at)
+            self.shape = (n, d) if n > 1 else (d,)
         self.name = "own system" if self.own or "\n" in system else system
         self.t_end = float(t_end or c.system_end(self._at))
 
@@ -281,7 +284,7 @@ class System(Handle):
 
     @property
     def initial(self):
-        """The state at time 0, of shape .shape: (n, d), n particles of d coordinates, or that of one's own."""
+        """The state at time 0, of shape .shape: (n, d), n particles of d coordinates, (d) of one particle, or that of one's own."""
         at = c.system_initial(self._at)
         return shaped((c_double * prod(self.shape))(*at[:prod(self.shape)]), self.shape)
 
@@ -440,14 +443,16 @@ class Convergence(list):
 
     @property
     def table(self):
-        """A row a scheme and step: scheme, h, error, rate = log2 of the error before over it, evaluations."""
+        """A row a scheme and step: scheme, h, error, rate = log(error before / error) / log(h before / h), evaluations."""
         rows = []
         for o in self:
-            last = nan
+            before, rate = None, nan
             for p in o.points:
-                rate = log2(last / p.error) if last > 0 and p.error > 0 and last < float("inf") > p.error else nan
+                if before:
+                    both = before.error > 0 < p.error and max(before.error, p.error) < inf
+                    rate = log(before.error / p.error) / log(before.h / p.h) if both else nan
                 rows.append((o.scheme, p.h, p.error, rate, p.evaluations))
-                last = p.error
+                before = p
         return table([("scheme", "U64"), ("h", "f8"), ("error", "f8"), ("rate", "f8"), ("evaluations", "i8")], rows)
 
     def _cells(self, say):
