@@ -3,6 +3,7 @@
 # libraries are found by name. Maintainer: $DEBFULLNAME, $DEBEMAIL.
 set -eu
 dir=$1 version=$2 soname=$3
+revision=0upstream1 # comes before Debian's own
 arch=$(dpkg --print-architecture)
 who="${DEBFULLNAME:-Trotter authors} <${DEBEMAIL:-trotter@packages.debian.org}>"
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(stat -c %Y CHANGES.md)}"
@@ -13,7 +14,7 @@ control() {
     cat >"$dir/$1/DEBIAN/control" <<END
 Package: $1
 Source: trotter
-Version: $version-1
+Version: $version-$revision
 Architecture: $arch
 Section: $2
 Priority: optional
@@ -55,8 +56,8 @@ License: GPL-3.0-or-later
  is in /usr/share/common-licenses/GPL-3. Any later version may be used too.
 $(sed 's/^/Comment: /;1!s/^Comment: / /;s/^ *$/ ./' nn/kjv/copyright)
 END
-    printf 'trotter (%s-1) unstable; urgency=medium\n\n  * Version %s; its changes are in changelog.gz.\n\n -- %s  %s\n' \
-        "$version" "$version" "$who" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$doc/changelog.Debian.gz"
+    printf 'trotter (%s-%s) unstable; urgency=medium\n\n  * Version %s; its changes are in changelog.gz.\n\n -- %s  %s\n' \
+        "$version" "$revision" "$version" "$who" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$doc/changelog.Debian.gz"
     gzip -9nc CHANGES.md >"$doc/changelog.gz"
     find "$root/usr" -path '*/man/*' -type f -exec gzip -9n {} +
     find "$root" -type d -exec chmod 755 {} +
@@ -64,8 +65,8 @@ END
 
 finish() {
     (cd "$dir/$1" && find usr -type f -exec md5sum {} + >DEBIAN/md5sums)
-    dpkg-deb --root-owner-group --build "$dir/$1" "out/${1}_$version-1_$arch.deb" >/dev/null
-    echo "out/${1}_$version-1_$arch.deb"
+    dpkg-deb --root-owner-group --build "$dir/$1" "out/${1}_$version-$revision_$arch.deb" >/dev/null
+    echo "out/${1}_$version-$revision_$arch.deb"
 }
 
 libdir=lib/$(basename "$(dirname "$(find "$dir/all/usr/lib" -name "$soname")")")
@@ -93,7 +94,7 @@ echo "activate-noawait ldconfig" >"$dir/libtrotter0/DEBIAN/triggers"
 finish libtrotter0
 
 begin libtrotter-dev include/trotter.h "$libdir/libtrotter.so" "$libdir/pkgconfig" share/man/man3
-control libtrotter-dev libdevel "libtrotter0 (= $version-1)" "integrators as texts (development)" <<END
+control libtrotter-dev libdevel "libtrotter0 (= $version-$revision)" "integrators as texts (development)" <<END
  Exact orders, error terms and stability of integrators, particle systems and
  trained models, for programs in C. This package has the header, the file for
  pkg-config and the man pages.
