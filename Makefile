@@ -28,7 +28,8 @@
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make dist               out/trotter-VERSION.tar.xz: what is committed, to build from
 #   make deb                out/*.deb for Debian 12: trotter, libtrotter0, libtrotter-dev (dpkg-dev)
-#   make peers              Boost.odeint as a peer of `trotter bench ode` and `order --adaptive` (g++ and libboost-dev)
+#   make peers              Boost.odeint and ARKODE as peers of `trotter bench ode` and `order --adaptive`, each where it is
+#                           (g++ and libboost-dev; libsundials-dev, 300 MB, which nothing else needs)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
@@ -438,8 +439,16 @@ bundle: deps
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.
-peers: build/peers/boost_ode.so
+peers:
+	@$(MAKE) --no-print-directory -k build/peers/boost_ode.so build/peers/arkode.so
 .PHONY: peers
+
+build/peers/arkode.so: studies/bench/peer/arkode.c studies/measure/peer.h
+	@echo '#include <arkode/arkode_erkstep.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	    { echo "make peers: skipped: ARKODE is missing (apt-get install libsundials-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -O3 -march=native -I. -Wall -Wextra -fPIC -shared -o $@ $< -lsundials_arkode -lsundials_nvecserial \
+	    -lsundials_sunlinsoldense -lsundials_sunmatrixdense -lsundials_generic
 
 build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/measure/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }

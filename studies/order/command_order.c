@@ -36,7 +36,7 @@ static const Option study_options[] = {
      "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
     {"adaptive", OPTION_FLAG, NULL, NULL,
      "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
-     "them), beside GSL's and Boost's; --h0 is the first step"},
+     "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
      "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
@@ -211,8 +211,8 @@ static const Kind kinds[] = {
     {.command = "order --adaptive",
      .title = "Steps by tolerance",
      .about =
-         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL and "
-         "Boost, with their own controllers, stand beside them. A pair of order p with an estimate "
+         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL, Boost "
+         "and ARKODE, with their own controllers, stand beside them. A pair of order p with an estimate "
          "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
      .table = {{"tolerance", tolerance_columns,
                 "Powers of the tolerance that errors follow; in brackets their 95 % intervals.",
