@@ -28,7 +28,10 @@
 #   make wheel              build/wheel/trotter-*.whl, the library from Python, for pip on systems like this one
 #   make bundle             out/trotter-gpu.tar.xz: what studies/scripts/gpu.sh needs on a machine with a GPU and nothing to
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
-#   make peers              Boost.odeint as a peer of `trotter bench ode` and `order --adaptive` (g++ and libboost-dev)
+#   make dist               out/trotter-VERSION.tar.xz: what is committed, to build from
+#   make deb                out/*.deb for Debian 12: trotter, libtrotter0, libtrotter-dev (dpkg-dev)
+#   make peers              Boost.odeint and ARKODE as peers of `trotter bench ode` and `order --adaptive`, each where it is
+#                           (g++ and libboost-dev; libsundials-dev, 300 MB, which nothing else needs)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
@@ -447,8 +450,16 @@ bundle: deps
 
 # ---- peers of the benchmark ----------------------------------------------------------------------
 # Only timed against; nothing else needs them. As fast as their users can have them.
-peers: build/peers/boost_ode.so
+peers:
+	@$(MAKE) --no-print-directory -k build/peers/boost_ode.so build/peers/arkode.so
 .PHONY: peers
+
+build/peers/arkode.so: studies/bench/peer/arkode.c studies/measure/peer.h
+	@echo '#include <arkode/arkode_erkstep.h>' | $(CC) -E - >/dev/null 2>&1 || \
+	    { echo "make peers: skipped: ARKODE is missing (apt-get install libsundials-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -O3 -march=native -I. -Wall -Wextra -fPIC -shared -o $@ $< -lsundials_arkode -lsundials_nvecserial \
+	    -lsundials_sunlinsoldense -lsundials_sunmatrixdense -lsundials_generic
 
 build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/measure/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
@@ -469,6 +480,9 @@ debug: deps
 man: build
 	@rm -rf build/man
 	build/trotter manual --out build/man
+	awk -v version=$(VERSION) -f studies/manual/schemes.awk ode/README.md >build/man/trotter-schemes.5
+	awk -v version=$(VERSION) -f studies/library/man.awk studies/library/trotter.h >build/man/trotter.3
+	awk -v version=$(VERSION) -v dir=build/man -f studies/library/functions.awk studies/library/trotter.h
 
 SHARE      = $(DESTDIR)$(PREFIX)/share
 COMPLETION = $(SHARE)/bash-completion/completions/trotter
@@ -478,17 +492,36 @@ install: man shared
 	install -D -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libtrotter.so'
 	install -D -m 644 studies/library/trotter.h '$(DESTDIR)$(PREFIX)/include/trotter.h'
-	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man3'
+	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man1' '$(SHARE)/man/man3' '$(SHARE)/man/man5'
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' studies/library/trotter.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
-	awk -v version=$(VERSION) -f studies/library/man.awk studies/library/trotter.h >'$(SHARE)/man/man3/trotter.3'
-	install -d '$(SHARE)/man/man1'
-	install -m 644 build/man/*.1 '$(SHARE)/man/man1'
+	for n in 1 3 5; do install -m 644 build/man/*.$$n '$(SHARE)/man/man'$$n || exit; done
 	install -D -m 644 build/man/trotter.bash '$(COMPLETION)'
 
 uninstall:
 	rm -f '$(DESTDIR)$(LIBDIR)/libtrotter.so' '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(PREFIX)/include/trotter.h' \
-	    '$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc' '$(SHARE)/man/man3/trotter.3'
-	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter' '$(SHARE)/man/man1/trotter.1' '$(SHARE)/man/man1/trotter-'*.1 '$(COMPLETION)'
+	    '$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/trotter' '$(SHARE)/man/man1/trotter'[.-]* '$(SHARE)/man/man3/trotter'[._]* '$(SHARE)/man/man5/trotter-'* '$(COMPLETION)'
+
+# ---- releases --------------------------------------------------------------------------------------
+dist:
+	@mkdir -p out
+	git archive --prefix=trotter-$(VERSION)/ HEAD | xz >out/trotter-$(VERSION).tar.xz
+
+# Debian has one OpenBLAS by name; which of its builds that is, the package's dependency says, and not a path.
+PLAIN = $(filter-out -Wl$(comma)-rpath%,$(LDLIBS))
+build/deb/trotter: $(B)/trotter
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $(B)/studies/main.o $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a $(PLAIN) $(CUDALIBS)
+build/deb/$(SONAME): $(SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=studies/library/trotter.map -Wl,-z,defs -o $@ $(LIBRARYOBJ) $(CUDAOBJ) \
+	    $(B)/libstudies.a $(B)/libtrotter.a $(PLAIN) $(CUDALIBS)
+
+deb: man shared
+	@$(MAKE) --no-print-directory build/deb/trotter build/deb/$(SONAME)
+	@$(MAKE) --no-print-directory install DESTDIR=build/deb/all PREFIX=/usr LIBDIR=/usr/lib/$(shell $(CC) -print-multiarch)
+	@sh studies/scripts/deb.sh build/deb $(VERSION) $(SONAME)
+.PHONY: dist deb
 
 # One entry for every .c that the program and its tests are compiled of.
 compile_commands.json: FORCE

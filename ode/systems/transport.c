@@ -26,7 +26,7 @@
 
 static const double pi = 3.14159265358979323846;
 static const double lengthy =
-    1 << 16; /* h |F + G|, from where `contour` takes less time and as much accuracy */
+    1 << 13; /* h |F + G|, from where `contour` takes less time and as much accuracy */
 
 enum { PECLET, WAVE, PERIODIC, OPTIONS };
 static const SystemOption options[] = {

@@ -219,7 +219,7 @@ static int run_load(const Load *load, const Options *o, const Peer *boost, Bench
 
 static int fill(const Options *o, BenchReport *out)
 {
-    const PeerLibrary *library = peers_boost();
+    const PeerLibrary *library = peers_library(PEERS_BOOST);
     const Peer *boost = library ? &library->peer : NULL;
     int chosen = options_choice(o, "system"); /* all, or a load */
     if (!boost)

@@ -3,26 +3,30 @@
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/man", "DIR",
-     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, and DIR/trotter.bash"},
+     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, DIR/trotter-systems.5, and "
+     "DIR/trotter.bash"},
     {0},
 };
 
 static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&output_group, NULL};
 
-/* Writes text i of the table: completion, overview, then a page of each command. */
+/* Writes text i: completion, overview, language of systems, then a page of each command. */
 static int write_text(const char *dir, size_t i)
 {
     char path[OUTPUT_PATH];
     Output o;
-    const Command *c = i < 2 ? NULL : command_table[i - 2];
+    const Command *c = i < 3 ? NULL : command_table[i - 3];
+    static const char *const name[] = {".bash", ".1", "-systems.5"};
     TRY(output_path(path, dir, "trotter%s%s%s", c ? "-" : "", c ? c->name : "",
-                    i ? ".1" : ".bash"));
+                    c ? ".1" : name[i]));
     TRY(output_open(&o));
     if (i == 0)
         manual_completion(command_table, o.f);
     else if (i == 1)
         manual_overview(command_table, o.f);
+    else if (i == 2)
+        manual_systems(o.f);
     else
         manual_page(c, command_table, o.f);
     return output_close(&o, path);
@@ -32,7 +36,7 @@ static int run(Options *o)
 {
     const char *dir = options_text(o, "out");
     TRY(output_directory(dir));
-    for (size_t i = 0; i < 2 || command_table[i - 2]; i++) TRY(write_text(dir, i));
+    for (size_t i = 0; i < 3 || command_table[i - 3]; i++) TRY(write_text(dir, i));
     return 0;
 }
 

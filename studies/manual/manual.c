@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "studies/tools/help.h"
+#include "studies/tools/systems.h"
 
 /* ---- roff ---------------------------------------------------------------------------------------- */
 
@@ -76,17 +77,19 @@ static void put_group(FILE *f, const OptionGroup *g)
     for (const Option *p = g->option; p->name; p++) put_option(f, p);
 }
 
-/* Writes the head of a page, whose name is `trotter` or `trotter-NAME`. Names of schemes and files are not hyphenated,
+/* Writes the head of a page, whose name is `trotter` or `trotter-NAME`. usage: what follows `trotter NAME`; NULL: no
+ * command. Names of schemes and files are not hyphenated,
  * and lines are not stretched. */
 static void put_head(FILE *f, const char *name, const char *purpose, const char *usage)
 {
     const char *dash = *name ? "\\-" : "";
     fputs(".\\\" Written by 'trotter manual' from the tables that --help prints.\n", f);
-    fprintf(f, ".nr HY 0\n.TH trotter%s%s 1 \"\" \"trotter ", dash, name);
+    fprintf(f, ".nr HY 0\n.TH trotter%s%s %d \"\" \"trotter ", dash, name, usage ? 1 : 5);
     put_text(f, TROTTER_VERSION);
     fprintf(f, "\" \"Trotter\"\n.ad l\n.ss 12 0\n.SH NAME\ntrotter%s%s \\- ", dash, name);
     put_text(f, purpose);
-    fprintf(f, "\n.SH SYNOPSIS\n.B trotter %s\n%s\n.SH DESCRIPTION\n", name, usage);
+    if (usage) fprintf(f, "\n.SH SYNOPSIS\n.B trotter %s\n%s", name, usage);
+    fputs("\n.SH DESCRIPTION\n", f);
 }
 
 /* Writes the exit status. c: the page's command; NULL: any. */
@@ -129,6 +132,15 @@ void manual_overview(const Command *const *table, FILE *f)
         fputc('\n', f);
     }
     put_status(NULL, f);
+}
+
+void manual_systems(FILE *f)
+{
+    put_head(f, "systems", "texts of particle systems", NULL);
+    put_paragraphs(f, LANGUAGE_OF_SYSTEMS);
+    fputs(".SH SEE ALSO\n.BR trotter\\-order (1),\n.BR trotter\\-solve (1),\n"
+          ".BR trotter\\-schemes (5)\n",
+          f);
 }
 
 /* ---- bash ---------------------------------------------------------------------------------------- */

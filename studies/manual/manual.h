@@ -13,6 +13,9 @@ void manual_overview(const Command *const *table, FILE *f);
  * mentions stand under SEE ALSO. */
 void manual_page(const Command *c, const Command *const *table, FILE *f);
 
+/* Writes trotter-systems(5): the language of system files. */
+void manual_systems(FILE *f);
+
 /* Writes a script for bash: commands, a command's options, an option's values where the table has them. */
 void manual_completion(const Command *const *table, FILE *f);
 

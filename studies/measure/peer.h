@@ -40,12 +40,13 @@ typedef struct {
     size_t steps, rejected;
 } PeerRun;
 
-/* The record that build/peers/boost_ode.so exports; dlsym finds it. */
+/* The record that build/peers/boost_ode.so and arkode.so export; dlsym finds it. */
 enum { PEER_VERSION = 3 };
 typedef struct {
     int version;
     Peer peer;
-    /* Runs a method; y (N) out. Returns 0, or a code as in kernels/error.h. Methods: cash-karp, dopri5, fehlberg78. */
+    /* Runs a method; y (N) out. Returns 0, or a code as in kernels/error.h. Methods of Boost: cash-karp, dopri5,
+     * fehlberg78; of ARKODE: erk, dirk. */
     int (*adapt)(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
                  PeerRun *out);
 } PeerLibrary;

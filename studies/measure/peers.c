@@ -26,12 +26,13 @@ void peers_field(double t, const double *y, double *dy, void *field)
 }
 
 /* The library stays loaded until the program ends. */
-const PeerLibrary *peers_boost(void)
+const PeerLibrary *peers_library(int which)
 {
+    static const char *const name[] = {[PEERS_BOOST] = "boost_ode", [PEERS_ARKODE] = "arkode"};
     char file[OUTPUT_PATH];
     const char *program = command_program(), *slash = strrchr(program, '/');
-    snprintf(file, sizeof file, "%.*s/peers/boost_ode.so", slash ? (int)(slash - program) : 0,
-             program);
+    snprintf(file, sizeof file, "%.*s/peers/%s.so", slash ? (int)(slash - program) : 0, program,
+             name[which]);
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     const PeerLibrary *found = library ? dlsym(library, PEER_SYMBOL) : NULL;
     if (!library) error_set(ERR_INPUT, "%s", dlerror());
@@ -41,10 +42,16 @@ const PeerLibrary *peers_boost(void)
 }
 
 static const PeerPair pairs[] = {
-    {"gsl:rkf45", "rkf45", 0, 5, 4},     {"gsl:rkck", "rkck", 0, 5, 4},
-    {"gsl:rk8pd", "rk8pd", 0, 8, 7},     {"gsl:msbdf", "msbdf", 0, -1, -1},
-    {"gsl:bsimp", "bsimp", 0, -1, -1},   {"boost:cash-karp", "cash-karp", 1, 5, 4},
-    {"boost:dopri5", "dopri5", 1, 5, 4}, {"boost:fehlberg78", "fehlberg78", 1, 8, 7},
+    {"gsl:rkf45", "rkf45", PEERS_GSL, 5, 4, 0},
+    {"gsl:rkck", "rkck", PEERS_GSL, 5, 4, 0},
+    {"gsl:rk8pd", "rk8pd", PEERS_GSL, 8, 7, 0},
+    {"gsl:msbdf", "msbdf", PEERS_GSL, -1, -1, 1},
+    {"gsl:bsimp", "bsimp", PEERS_GSL, -1, -1, 1},
+    {"boost:cash-karp", "cash-karp", PEERS_BOOST, 5, 4, 0},
+    {"boost:dopri5", "dopri5", PEERS_BOOST, 5, 4, 0},
+    {"boost:fehlberg78", "fehlberg78", PEERS_BOOST, 8, 7, 0},
+    {"arkode:erk", "erk", PEERS_ARKODE, 4, 3, 0},   /* Zonneveld 1963 */
+    {"arkode:dirk", "dirk", PEERS_ARKODE, 4, 3, 1}, /* Hairer, Wanner 1996, SDIRK of 5 stages */
 };
 
 const PeerPair *peers_pair(size_t i)
@@ -130,15 +137,15 @@ int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, do
                 AdaptRun *out)
 {
     static const int outcomes[] = {ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS};
-    const PeerLibrary *boost = pair->boost ? peers_boost() : NULL;
+    const PeerLibrary *library = pair->library ? peers_library(pair->library) : NULL;
     *out = (AdaptRun){0};
-    if (pair->boost && !boost) return ERR_INPUT;
+    if (pair->library && !library) return ERR_INPUT;
     PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
     if (!field.scratch) return ERR_MEMORY;
     const PeerProblem p = {s->n * s->d, s->initial, o->first, peers_field, &field};
     const PeerTolerance tolerance = {o->absolute, o->relative, o->t_end, o->first, o->most};
     PeerRun run;
-    int code = (pair->boost ? boost->adapt : gsl_adapt)(pair->method, &p, &tolerance, y, &run);
+    int code = (library ? library->adapt : gsl_adapt)(pair->method, &p, &tolerance, y, &run);
     memory_free(field.scratch);
     TRY(code);
     *out = (AdaptRun){.outcome = outcomes[run.outcome],

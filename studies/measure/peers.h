@@ -1,5 +1,5 @@
-/* peers.h: integrators of other libraries on the field of a particle system: GSL's odeiv2, and Boost's odeint where
- * `make peers` has built it. */
+/* peers.h: integrators of other libraries on the field of a particle system: GSL's odeiv2, and Boost's odeint and
+ * SUNDIALS' ARKODE where `make peers` has built them. */
 #ifndef TROTTER_PEERS_H
 #define TROTTER_PEERS_H
 
@@ -17,21 +17,23 @@ typedef struct {
  * by parts and a sum. */
 void peers_field(double t, const double *y, double *dy, void *field);
 
-/* Returns Boost's library, from peers/boost_ode.so beside the program; NULL, with a reason in error_text, where `make
+enum { PEERS_GSL, PEERS_BOOST, PEERS_ARKODE };
+/* Returns Boost's library or ARKODE's, from peers/ beside the program; NULL, with a reason in error_text, where `make
  * peers` was not run or built another version. */
-const PeerLibrary *peers_boost(void);
+const PeerLibrary *peers_library(int which);
 
 /* A pair of another library with its controller. */
 typedef struct {
     const char *name, *method; /* its name in tables; its name in the library */
-    int boost;                 /* 0: GSL's */
+    int library;
     int order,
         estimate_order; /* of the solution it continues, and q as in theory_embedded; -1: they vary */
+    int dense;          /* it takes a matrix with a row for each coordinate */
 } PeerPair;
 const PeerPair *peers_pair(size_t i); /* NULL past the end; GSL's come first */
 
 /* Works as adapt_run, by the peer's own norm and controller; o->first must be given. evals counts the field's operators
- * as adapt_run does. ERR_INPUT for a pair of Boost's without its library. */
+ * as adapt_run does. ERR_INPUT for a pair without its library. */
 int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, double *y,
                 AdaptRun *out);
 

@@ -1,5 +1,5 @@
-/* adaptive.c: runs adapt_run for every pair of a selection and every tolerance, beside GSL's and
- * Boost's pairs; tables, plots.
+/* adaptive.c: runs adapt_run for every pair of a selection and every tolerance, beside GSL's,
+ * Boost's and ARKODE's pairs; tables, plots.
  *
  * A step's error is compared with tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like
  * tolerance^(1/(q+1)), so the error at the end, O(h^p), goes like tolerance^(p/(q+1)): this is the expected slope. It
@@ -294,13 +294,19 @@ static int run_schemes(Study *u, const Selection *s)
 /* Runs the peers. They begin with the first step of our last scheme, as they have no rule for it. */
 static int run_peers(Study *u)
 {
-    int boost = peers_boost() != NULL;
+    static const char *const name[] = {
+        [PEERS_GSL] = "GSL", [PEERS_BOOST] = "Boost", [PEERS_ARKODE] = "ARKODE"};
+    int there[] = {[PEERS_GSL] = 1, [PEERS_BOOST] = 0, [PEERS_ARKODE] = 0};
     const PeerPair *p;
-    if (!boost)
-        progress_note("Boost's rows are left out: %s (`make peers` builds them)", error_text());
+    for (int i = PEERS_BOOST; i <= PEERS_ARKODE; i++) {
+        there[i] = peers_library(i) != NULL;
+        if (!there[i])
+            progress_note("%s's rows are left out: %s (`make peers` builds them)", name[i],
+                          error_text());
+    }
     for (size_t i = 0; (p = peers_pair(i)); i++) {
-        if (p->boost && !boost) continue;
-        if (p->order < 0 && u->system->n * u->system->d > STIFF_MOST) {
+        if (!there[p->library]) continue;
+        if (p->dense && u->system->n * u->system->d > STIFF_MOST) {
             progress_note("%s is left out: its matrix has a row for each of %zu coordinates",
                           p->name, u->system->n * u->system->d);
             continue;

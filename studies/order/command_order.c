@@ -8,6 +8,7 @@
 #include "studies/order/order.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
+#include "studies/tools/systems.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
 /* The usual schemes that a model with one set of each operator can take. */
@@ -36,7 +37,7 @@ static const Option study_options[] = {
      "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
     {"adaptive", OPTION_FLAG, NULL, NULL,
      "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
-     "them), beside GSL's and Boost's; --h0 is the first step"},
+     "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
      "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
     {"frames", OPTION_SIZE, NULL, "N",
@@ -248,8 +249,8 @@ static const Kind kinds[] = {
     {.command = "order --adaptive",
      .title = "Steps by tolerance",
      .about =
-         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL and "
-         "Boost, with their own controllers, stand beside them. A pair of order p with an estimate "
+         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL, Boost "
+         "and ARKODE, with their own controllers, stand beside them. A pair of order p with an estimate "
          "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
      .table = {{"tolerance", tolerance_columns,
                 "Powers of the tolerance that errors follow; in brackets their 95 % intervals.",
@@ -291,39 +292,11 @@ const Command command_order = {
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
-        "gives the first step unless --h0 does. The other libraries have their own norms and controllers. A\n"
-        "pair of order p whose estimate is O(h^(q+1)) has an error that goes like tolerance^(p/(q+1)). That\n"
-        "power is `expected`; the fitted one is `slope`. Exit status 1: a scheme did not come to t-end.\n"
-        "\n"
-        "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"
-        "\n"
-        "    system swarm                        # the name in tables and plots\n"
-        "    n 16                                # particles, and coordinates of each\n"
-        "    d 2\n"
-        "    param a = 1/2\n"
-        "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V\n"
-        "    G1 = -y1                            # drift; `G = ...`: every coordinate\n"
-        "    G2 = sin(t) - y2^3\n"
-        "    memory 4                            # particles at rest, which C sees, for\n"
-        "    memory = normal                     # decoders' schemes, y' = F + C + G\n"
-        "    C = softmax dot : z                 # interaction with them\n"
-        "    initial = cos(2*pi*i/n) + normal/10 # or a list: 2, 0\n"
-        "    t-end 1\n"
-        "    h0 1/8\n"
-        "\n"
-        "F sums over the other particles (mean: divided by n; softmax: V weighted by exp(S), over all). y is\n"
-        "the current coordinate of the particle itself, and y1, y2 .. are all of them; z, z1, z2 .. are those\n"
-        "of the other, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"
-        "i, j and c are the numbers of the particles and the coordinate, from 1; t is time. Expressions have\n"
-        "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. `initial` and `memory` can use i, c,\n"
-        "uniform in (0, 1) and normal. A rule not written is 0.\n"
-        "\n"
-        "F = k*(y[i+1] - 2*y + y[i-1]) has neighbours on a grid, as G may; beyond its ends they are 0, or x by\n"
-        "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n"
-        "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"
-        "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"
-        "Parameters of the texts that --systems lists are options: van-der-pol:mu=10.\n"
-        "\n"
+        "gives the first step unless --h0 does. The other libraries begin with the same step, but have their\n"
+        "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
+        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
+        "scheme did not come to t-end.\n"
+        "\n" LANGUAGE_OF_SYSTEMS "\n"
         "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
         "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"

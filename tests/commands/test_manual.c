@@ -208,6 +208,28 @@ TEST(groff_has_no_warning)
         if (!strstr(text, words[i])) fail_msg("'%s' is not on the page: %s", words[i], text);
 }
 
+/* Pages made of texts that stand elsewhere: the languages, and every function of the header by its name. */
+TEST(other_pages)
+{
+    char root[1024], line[4096];
+    need_tool("groff");
+    assert_non_null(getcwd(root, sizeof root));
+    run_ok("manual --out man");
+    snprintf(
+        line, sizeof line,
+        "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/manual/schemes.awk src/ode/README.md >schemes.5; "
+        "awk -v version=1 -v dir=man3 -f src/studies/library/functions.awk src/studies/library/trotter.h",
+        root);
+    must_say(line, "");
+    must_say("groff -man -ww -Tutf8 -z man/trotter-systems.5 schemes.5 man3/*.3", "");
+    assert_non_null(strstr(said("cat man/trotter-systems.5"), "y[i+1]"));
+    must_say("grep -c '^.fBk3 = phi1(1/2 F)(k1 + k2).fP$' schemes.5", "1\n");
+    must_say(
+        "sed -n 's/^[a-z].*\\(trotter_[a-z_]*\\)(.*/\\1.3/p' src/studies/library/trotter.h | sort >named; "
+        "ls man3 | LC_ALL=C sort >pages; LC_ALL=C sort named | cmp - pages && grep -c scheme_read pages",
+        "1\n");
+}
+
 TEST(bash_completes)
 {
     static const struct {

@@ -463,6 +463,11 @@ TEST(test_pairs)
     must_say("schemes --csv --scheme dormand-prince", "dormand-prince,6,6,6,");
     must_say("order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4,1e-5 --out pairs --csv",
              "\ngsl:rkf45,attention,0.001,");
+    const char *arkode = strstr(out, "\narkode:erk,attention,1e-05,"); /* as `make peers` found */
+    assert_true(!arkode == (strstr(err, "ARKODE's rows are left out") != NULL));
+    double error = 0;
+    if (arkode) assert_int_equal(sscanf(arkode, "\narkode:erk,attention,1e-05,%lf", &error), 1);
+    assert_true(!arkode || (error > 0 && error < 1e-3));
     assert_true(file_exists("pairs/adaptive.csv") && file_exists("pairs/tolerance.csv") &&
                 file_exists("pairs/precision.gp") && file_exists("pairs/tolerance.gp"));
     run_ok("report pairs");

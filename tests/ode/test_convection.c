@@ -221,6 +221,28 @@ static void by_modes(const System *s, double nu, double t, int own, double *y)
     }
 }
 
+/* Long diffusion, by an integral, is what short parts of it add up to by series. The control has another speed. */
+TEST(test_long_diffusion)
+{
+    static const char *const names[] = {"transport", "transport:periodic:wave=0.7",
+                                        "transport:peclet=10"};
+    for (int k = 0; k < 3; k++) {
+        OWN_SYSTEM *s = sized(names[k], 512, 0, 3),
+                   *other = sized("transport:peclet=4.001", 512, 0, 3);
+        double whole[512], parts[512], off[512];
+        s->solution(s, 4, whole);
+        other->solution(other, 4, off);
+        memcpy(parts, s->initial, sizeof parts);
+        for (int i = 0; i < 8; i++) {
+            s->solution(s, 0.5, parts);
+            memcpy(s->initial, parts, sizeof parts);
+        }
+        double apart = distance(whole, parts, 512);
+        if (!(apart <= 1e-11)) fail_msg("%s: %g", names[k], apart);
+        assert_true(distance(off, parts, 512) > 1e-6);
+    }
+}
+
 /* The flow on the ring is that of its modes up to rounding: 18 terms a substep of norm 1, 2 (4 nu / dx^2 + 1 / dx)
  * substeps at most. */
 TEST(test_ring)

@@ -389,6 +389,58 @@ TEST(test_paths)
         }
 }
 
+/* Takes a step by GMRES of radau-iia5 or a step of an IMEX scheme; returns the values of fields, slope (evals N) out. */
+static size_t step_by(const char *scheme, const System *s, size_t dense, double *slope)
+{
+    OWN_TABLE *t = frozen(scheme);
+    size_t N = s->n * s->d, evals = 0;
+    OWN_REALS *known = numbers(t->points * N);
+    Implicit *m;
+    for (size_t p = 0; p < t->points; p++)
+        for (size_t i = 0; i < N; i++) known[p * N + i] = s->initial[i] + 0.1 * sin((double)i);
+    assert_int_equal(implicit_new(t, s, dense, &m), 0);
+    implicit_begin(m);
+    assert_int_equal(implicit_solve(m, 0, 0.1, known, slope, &evals), 0);
+    implicit_free(m);
+    return evals;
+}
+
+static void far_field(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n; i++) dy[i] = -2000 * y[i] + 999 * y[(i * 7 + 20) % s->n];
+}
+
+/* Stiff bands between ends, on a ring, and of two coordinates: few values of the fields, and the slopes of dense matrices.
+ * The control sees far ones, and so many more. */
+TEST(test_bands)
+{
+    static const char *const names[] = {"radau-iia5", "ark3"};
+    static const char *const systems[] = {"transport:peclet=0.01",
+                                          "transport:peclet=0.01:periodic:wave=0.5"};
+    static const char text[] =
+        "system pair\nn 37\nd 2\nring\nF1 = 900*(y[i+1] - 2*y + y[i-1]) + y2^2\n"
+        "F2 = 500*(y[i+1] - 2*y + y[i-1]) - y1*y2\ninitial = 1 + sin(i + c)\n";
+    OWN_REALS *slope = numbers(2 * 16 * 96);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 2; i++) {
+            OWN_SYSTEM *s = NULL;
+            if (k == 2)
+                assert_int_equal(system_parse("text", text, strlen(text), 0, 0, 1, &s), 0);
+            else
+                s = sized(systems[k], 96, 0, 1);
+            size_t N = 16 * s->n * s->d;
+            step_by(names[i], s, SIZE_MAX, slope);
+            size_t evals = step_by(names[i], s, 0, slope + N);
+            double off = relative_distance(slope + N, slope, (size_t)(i ? 8 : 6) * s->n * s->d);
+            if (!(off <= 1e-9 && evals <= 900))
+                fail_msg("%s on %s: %g, %zu", names[i], s->name, off, evals);
+        }
+    OWN_SYSTEM *far = sized("transport", 96, 0, 1);
+    far->field[OP_F] = far_field;
+    assert_true(step_by("radau-iia5", far, 0, slope) > 900);
+}
+
 /* Implicit diffusion works with more unknowns than matrices solve for, 3 stages of 255 points, at steps at which rk4
  * fails. */
 TEST(test_diffusion)
