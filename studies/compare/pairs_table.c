@@ -44,11 +44,12 @@ static double order(int of)
     return of < 0 ? (double)NAN : (double)of;
 }
 
-int pair_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+               RunValue *out)
 {
     static char how[640]; /* copied into the sheet at once */
     const PairDesign *p = d->own;
-    int measured = d->run[k].lines.x && measure_how_pairs(u, how, sizeof how) == 0;
+    int measured = r->lines.x && measure_how_pairs(u, how, sizeof how) == 0;
     const struct {
         const char *name, *text;
         double x;

@@ -192,9 +192,7 @@ static int do_job(const Job *j, RunResult *out, int *state)
     char path[OUTPUT_PATH];
     Lease claim;
     int mine;
-    size_t row = recorded_alone(j->runs, j->spec);
     *state = RUN_THERE;
-    if (row != SIZE_MAX) return recorded_result(j->runs, j->spec, row, out);
     if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
@@ -218,9 +216,6 @@ int runs_spare(const Runs *r, const RunSpec *s)
 {
     Job j;
     int code = job_open(&j, r, s);
-    size_t row = recorded_alone(r, s);
-    RunResult recorded;
-    if (code == 0 && row != SIZE_MAX) code = recorded_result(r, s, row, &recorded);
     if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
         code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
                             r->checksum, j.dir, 0);
@@ -296,6 +291,17 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0) code = do_job(&j, out, state);
+    options_free(j.options);
+    return code;
+}
+
+int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
+{
+    Job j;
+    char dir[OUTPUT_PATH];
+    if (runs_directory(r->dir, s, dir) != 0 || !exists(dir, "result.csv")) return 0;
+    int code = job_open(&j, r, s);
+    if (code == 0 && is_done(&j)) code = read_result(j.dir, out);
     options_free(j.options);
     return code;
 }

@@ -23,11 +23,6 @@ static const Option statistics_options[] = {
 };
 const OptionGroup study_statistics_group = {"Statistics", 0, statistics_options};
 
-static int tunes(const Study *u)
-{
-    return options_known(u->options, "tune") && options_flag(u->options, "tune");
-}
-
 /* ---- opening ------------------------------------------------------------------------------------- */
 
 /* Finds what a training would find wrong, before any is begun, and how many numbers each network has. */
@@ -36,7 +31,7 @@ static int check_runs(Study *u)
     const Backend *b;
     TRY(network_backend(u->options, &b));
     for (size_t i = 0; i < u->designs; i++) {
-        RunSpec s = study_spec(u, &u->design[i], 0);
+        RunSpec s = study_spec(&u->design[i], u->design[i].run);
         TRY(runs_check(u->options, &s, u->corpus.vocab.size, b, &u->design[i].spec.numbers));
     }
     return 0;
@@ -45,7 +40,7 @@ static int check_runs(Study *u)
 static int open_designs(Study *u, const StudyKind *kinds)
 {
     Options *o = u->options;
-    TRY(network_corpus(o, tunes(u), &u->corpus));
+    TRY(network_corpus(o, study_tunes(u), &u->corpus));
     for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
     if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
     TRY(study_check_measures(u));
@@ -54,6 +49,7 @@ static int open_designs(Study *u, const StudyKind *kinds)
     TRY(u->kind->open(u));
     if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
     TRY(study_check_contrasts(u));
+    if (study_tunes(u)) TRY(study_grid(u));
     return check_runs(u);
 }
 
@@ -69,19 +65,19 @@ static int open_study(Study *u, const StudyKind *kinds)
     TRY(runs_same_study(&u->runs, u->groups));
     TRY(runs_open(&u->runs));
     snprintf(u->checksum, sizeof u->checksum, "%016llx", (unsigned long long)u->runs.checksum);
+    u->unigram = runs_unigram(&u->corpus);
     TRY(study_take(u));
     runs_note(&u->runs, "begins: %zu designs%s", u->designs,
-              tunes(u) ? ", to be tuned; the test text is not opened" : "");
+              study_tunes(u) ? ", to be tuned; the test text is not opened" : "");
     return u->kind->begin ? u->kind->begin(u) : 0;
 }
 
 /* Opens all three texts, once nothing depends on the choice any more. */
 static int open_test(Study *u)
 {
-    if (tunes(u)) {
-        corpus_free(&u->corpus);
-        TRY(network_corpus(u->options, 0, &u->corpus));
-    }
+    if (!study_tunes(u)) return 0;
+    corpus_free(&u->corpus);
+    TRY(network_corpus(u->options, 0, &u->corpus));
     u->unigram = runs_unigram(&u->corpus);
     return 0;
 }
@@ -94,9 +90,11 @@ static void close_study(Study *u)
         for (size_t k = 0; k < d->seeds; k++) metric_free(&d->run[k].lines);
         if (u->kind->drop && d->own) u->kind->drop(d->own);
         memory_free(d->own);
+        memory_free(d->trial);
         memory_free(d->run);
     }
     memory_free(u->design);
+    memory_free(u->point);
     memory_free(u->more);
     for (int i = 0; i < STUDY_TABLES; i++) {
         sheet_free(u->sheet[i]);
@@ -197,8 +195,8 @@ static int judge(const Study *u)
 static int do_study(Study *u, const StudyKind *kinds)
 {
     TRY(open_study(u, kinds));
-    if (tunes(u)) TRY(study_tune(u));
-    TRY(u->kind->train ? u->kind->train(u) : study_train(u, u->worker.leader, 0));
+    if (study_tunes(u)) TRY(study_tune(u));
+    TRY(u->kind->train ? u->kind->train(u) : study_train(u, 0, u->worker.leader, 0));
     TRY(study_measure(u));
     if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(open_test(u));

@@ -6,7 +6,6 @@
 
 #include "kernels/clock.h"
 #include "studies/runs/lease.h"
-#include "studies/runs/recorded.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
@@ -216,13 +215,19 @@ static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
         for (size_t k = 0; k < u->design[i].seeds; k++) {
             StudyDesign *d = &u->design[i];
             StudyRun *run = &d->run[k];
-            const RunSpec s = study_spec(u, d, k);
-            if (isnan(run->result.valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) continue;
+            const RunSpec s = study_spec(d, run);
+            if (isnan(run->result.valid_ppl) || run->row != SIZE_MAX) continue;
             of[n] = (StudyMeasured){.study = u, .run = run, .spec = s, .design = d->name};
             list[n] = (Task){.spec = s, .more = &of[n]};
             n++;
         }
     return n;
+}
+
+static int measured(void *study, Task *t, int fresh)
+{
+    (void)t;
+    return fresh ? study_remake(study) : 0;
 }
 
 int study_measure(Study *u)
@@ -232,7 +237,11 @@ int study_measure(Study *u)
     Task *list = memory_new(most, sizeof *list);
     StudyMeasured *of = memory_new(most, sizeof *of);
     int code = list && of ? 0 : ERR_MEMORY;
-    const Work w = {&u->runs, u->worker.leader, measure_all, u};
+    const Work w = {.runs = &u->runs,
+                    .wait = u->worker.leader,
+                    .measure = measure_all,
+                    .ended = measured,
+                    .study = u};
     if (code == 0) code = tasks_run(&w, list, list_runs(u, list, of));
     memory_free(list);
     memory_free(of);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "studies/runs/recorded.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
@@ -30,11 +31,12 @@ static double result_of(const StudyRun *r, const char *name)
 }
 
 /* Returns what any study knows of a run. */
-static RunValue common(const Study *u, const StudyDesign *d, size_t k, const char *name)
+static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
     const Options *o = u->options;
     const Table *t = d->spec.scheme;
-    const StudyRun *r = &d->run[k];
+    const RunSpec s = study_spec(d, r);
+    int open = study_tunes(u) && !s.rate; /* it is not chosen yet */
     size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
     const struct {
         const char *name;
@@ -43,13 +45,16 @@ static RunValue common(const Study *u, const StudyDesign *d, size_t k, const cha
         {"scheme", text(t->name)},
         {"layers", number((double)d->spec.layers)},
         {"encoder_layers", number((double)d->spec.encoder_layers)},
-        {"seed", number((double)(u->seed + k))},
+        {"seed", number((double)r->seed)},
         {"epochs", number((double)options_size(o, "epochs"))},
-        {"rate", number(strtod(*d->rate ? d->rate : options_text(o, "rate"), NULL))},
-        {"dropout", number(strtod(*d->dropout ? d->dropout : options_text(o, "dropout"), NULL))},
+        {"rate",
+         number(open ? (double)NAN : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
+        {"dropout",
+         number(open ? (double)NAN
+                     : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
         {"corpus", text(u->checksum)},
         {"same_as", text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
-        {"diverged", text(runs_diverged(&r->result, 1, u->corpus.vocab.size) ? "yes" : NULL)},
+        {"diverged", text(study_run_diverged(u, r) ? "yes" : NULL)},
         {"evals_F", number((double)F)},
         {"evals_G", number((double)G)},
         {"evaluations", number((double)(F + G))},
@@ -61,13 +66,14 @@ static RunValue common(const Study *u, const StudyDesign *d, size_t k, const cha
 }
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
-static RunValue value_of(const Study *u, const StudyDesign *d, size_t k, const char *name)
+static RunValue value_of(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
     RunValue v = number(NAN);
     size_t at = study_value_at(name);
-    if (u->kind->value && u->kind->value(u, d, k, name, &v)) return v;
-    if (at < STUDY_VALUES) return number(d->run[k].value[at]);
-    return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, k, name);
+    if (r->point && strcmp(name, "part") == 0) return text("tuning");
+    if (u->kind->value && u->kind->value(u, d, r, name, &v)) return v;
+    if (at < STUDY_VALUES) return number(r->value[at]);
+    return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, r, name);
 }
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
@@ -75,7 +81,7 @@ static RunValue value_of(const Study *u, const StudyDesign *d, size_t k, const c
 /* A row of runs.csv: of a run, or of a perplexity that needs no network. */
 typedef struct {
     const StudyDesign *d;
-    size_t k;
+    const StudyRun *run;
     const char *bound;
     double valid, test;
 } RunsRow;
@@ -89,7 +95,7 @@ static RunValue row_value(const void *of, size_t i, const char *name)
 {
     const Rows *r = of;
     const RunsRow *row = &r->row[i];
-    if (row->d) return value_of(r->u, row->d, row->k, name);
+    if (row->d) return value_of(r->u, row->d, row->run, name);
     if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
     if (strcmp(name, "part") == 0) return text("bound");
     return number(strcmp(name, "valid_ppl") == 0  ? row->valid
@@ -97,10 +103,10 @@ static RunValue row_value(const void *of, size_t i, const char *name)
                                                   : NAN);
 }
 
-/* bounds 1: with the rows of perplexities that need no network. */
-static int make_runs(const Study *u, const Column *list, int bounds, Column **own, Sheet **out)
+/* all 1: with the runs for a choice that were tried, and the perplexities that need no network. */
+static int make_runs(const Study *u, const Column *list, int all, Column **own, Sheet **out)
 {
-    size_t n = 2;
+    size_t n = 2 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
     for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
     RunsRow *row = memory_new(n, sizeof *row);
@@ -108,9 +114,14 @@ static int make_runs(const Study *u, const Column *list, int bounds, Column **ow
     n = 0;
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->design[i].seeds; k++)
-            row[n++] = (RunsRow){.d = &u->design[i], .k = k};
-    if (bounds) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
-    if (bounds && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
+            row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].run[k]};
+    for (size_t i = 0; all && i < u->designs; i++)
+        for (size_t k = 0; k < u->points; k++)
+            if (u->design[i].trial[k].state != RUN_OPEN)
+                row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].trial[k]};
+    all &= u->kind->bounds;
+    if (all) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
+    if (all && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
     int code = runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
     memory_free(row);
     return code;
@@ -149,13 +160,34 @@ int study_record(const Study *u)
     Column names[STUDY_COLUMNS], *own = NULL;
     name_columns(u->kind->runs, names);
     Column *list = study_columns(names, 0);
-    int code = list ? make_runs(u, list, u->kind->bounds, &own, &s) : ERR_MEMORY;
+    int code = list ? make_runs(u, list, 1, &own, &s) : ERR_MEMORY;
     if (code == 0 && u->kind->pairs) code = record_lines(u);
     if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
     sheet_free(s);
     memory_free(own);
     memory_free(list);
     return code;
+}
+
+/* Reads what other processes have finished. */
+static int look(Study *u)
+{
+    for (size_t i = 0; i < u->designs; i++) {
+        StudyDesign *d = &u->design[i];
+        for (size_t k = 0; k < d->seeds + (d->trial ? u->points : 0); k++) {
+            StudyRun *r = k < d->seeds ? &d->run[k] : &d->trial[k - d->seeds];
+            RunSpec s = study_spec(d, r);
+            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &r->result));
+        }
+    }
+    return 0;
+}
+
+int study_remake(Study *u)
+{
+    if (!u->worker.leader || recorded_keep(&u->runs) != 0) return 0;
+    TRY(look(u));
+    return study_record(u);
 }
 
 /* ---- what is read off it ------------------------------------------------------------------------- */

@@ -17,16 +17,26 @@ const char sweep_run_names[] =
     "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
     "tokens_per_s\0peak_bytes\0epochs\0";
 const Column sweep_run_columns[] = {
-    VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
+    VALUE("word", .page = 1),
+    VALUE("seed", .page = 1),
+    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("part", .page = 1,
+          .words =
+              "choice: it chose the best sandwich, in no comparison; confirmation: its others"),
+    {0}};
 
-/* The sandwich that its first seed chose is counted without that seed, which is a lucky one. */
-static int is_choice(const Study *u, const StudyDesign *d, size_t k)
+/* The sandwich that its first seed chose is counted without that seed, which is a lucky one; the others confirm it. */
+static const char *part_of(const Study *u, const StudyDesign *d, const StudyRun *r)
 {
-    return options_flag(u->options, "confirm") && d == &u->design[sweep_of(u)->best] &&
-           d->seeds > 1 && k == 0;
+    size_t best = sweep_of(u)->best;
+    if (!options_flag(u->options, "confirm") || best >= u->designs || d != &u->design[best])
+        return NULL;
+    return d->seeds == 1 ? NULL : r == d->run ? "choice" : "confirmation";
 }
 
-int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                RunValue *out)
 {
     const SweepWord *w = d->own;
     const double none = NAN, s = (double)w->count[0], f = (double)w->count[1];
@@ -55,10 +65,7 @@ int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name
             *out = (RunValue){NULL, list[i].x};
             return 1;
         }
-    *out = (RunValue){strcmp(name, "families") == 0 ? w->families
-                      : is_choice(u, d, k)          ? "choice"
-                                                    : NULL,
-                      NAN};
+    *out = (RunValue){strcmp(name, "families") == 0 ? w->families : part_of(u, d, r), NAN};
     return strcmp(name, "families") == 0 || strcmp(name, "part") == 0;
 }
 

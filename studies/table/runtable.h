@@ -22,7 +22,8 @@
  *   diverged   yes: the run diverged, although its number is finite (NaN and inf say so themselves)
  *   same_as    name of the design, earlier in the table, of which this one is the same map under another name: the two
  *              count as one design, with the earlier one's runs
- *   part       choice: the run chose its design, so it is in the mean, and in no comparison;
+ *   part       tuning, trial: a run for a choice of rate, seed or the like, which is not read;
+ *              choice: the run chose its design, so it is in the mean, and in no comparison;
  *              bound: not a run but a number to be beaten (frequencies of words), named by the first design column
  */
 #ifndef TROTTER_RUNTABLE_H
