@@ -6,7 +6,6 @@
 #include "studies/runs/recorded.h"
 #include "studies/study/study.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 /* Returns the number of a cell; NaN where there is none. */
 static double number_at(const Csv *t, size_t row, const char *name)
@@ -67,6 +66,6 @@ int study_take(Study *u)
         }
         for (size_t k = 0; d->trial && k < u->points; k++) TRY(take_run(u, d, &d->trial[k]));
     }
-    if (taken) progress_note("%zu runs are recorded in %s", taken, u->runs.recorded.path);
+    if (taken) runs_note(&u->runs, "%zu runs are recorded in %s", taken, u->runs.recorded.path);
     return 0;
 }
