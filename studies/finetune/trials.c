@@ -11,7 +11,7 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-enum { WORDS = 100 };
+enum { WORDS = 128 };
 
 /* A training while it runs. */
 typedef struct {
@@ -38,13 +38,11 @@ int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out
     return start == START_PRETRAINED ? store_load_encoder(*out, f->weights) : 0;
 }
 
-/* Names a run's directory. The name is unique: a rate is written in full (sheet_number), and
+/* Names a run's directory. The name is unique: a rate is written in full, and
  * a seed is a whole number. */
 static int directory(const Study *u, const StudyDesign *d, const StudyRun *r, char dir[OUTPUT_PATH])
 {
-    char rate[32];
-    sheet_number(strtod(r->point->rate, NULL), rate);
-    return output_path(dir, u->dir, "%s/rate%s-seed%llu", d->name, rate,
+    return output_path(dir, u->dir, "%s/rate%s-seed%llu", d->name, r->point->rate,
                        (unsigned long long)r->seed);
 }
 
@@ -190,7 +188,7 @@ int finetune_trial(void *study, Task *t)
     char took[32];
     Judge w = {
         .f = f, .z = memory_new(n * C, sizeof *w.z), .label = memory_new(n, sizeof *w.label)};
-    snprintf(w.words, WORDS, "%s, rate %s, seed %llu (%zu of %zu)", d->name, r->point->rate,
+    snprintf(w.words, WORDS, "%.20s, rate %s, seed %llu (%zu of %zu)", d->name, r->point->rate,
              (unsigned long long)r->seed,
              (size_t)(d - u->design) * u->points + (size_t)(r - d->trial) + 1,
              u->designs * u->points);
@@ -255,8 +253,7 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
     const StudyRun *best = find_best(u, d);
     StudyRun *r = d->run;
     Model *m = NULL;
-    if (!best)
-        return error_set(ERR_CHECK, "%s: every trial diverged: try lower --rates", d->name);
+    if (!best) return error_set(ERR_CHECK, "%s: every trial diverged: try lower --rates", d->name);
     snprintf(d->rate, sizeof d->rate, "%s", best->point->rate);
     r->seed = best->seed;
     r->result.best_epoch = best->result.best_epoch;

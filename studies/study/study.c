@@ -37,6 +37,12 @@ static int check_runs(Study *u)
     return 0;
 }
 
+static int new_more(Study *u)
+{
+    u->more = memory_new(1, u->kind->study_bytes);
+    return u->more ? 0 : ERR_MEMORY;
+}
+
 static int open_designs(Study *u, const StudyKind *kinds)
 {
     Options *o = u->options;
@@ -44,8 +50,7 @@ static int open_designs(Study *u, const StudyKind *kinds)
     for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
     if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
     TRY(study_check_measures(u));
-    u->more = memory_new(1, u->kind->study_bytes);
-    if (!u->more) return ERR_MEMORY;
+    TRY(new_more(u));
     TRY(u->kind->open(u));
     if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
     TRY(study_check_contrasts(u));
@@ -53,8 +58,18 @@ static int open_designs(Study *u, const StudyKind *kinds)
     return check_runs(u);
 }
 
+/* Opens a study whose trainings are its own. */
+static int open_own(Study *u, const StudyKind *kind)
+{
+    u->kind = kind;
+    u->runs = (Runs){.options = u->options, .dir = u->dir, .who = u->worker.name};
+    TRY(new_more(u));
+    return kind->open(u);
+}
+
 static int open_study(Study *u, const StudyKind *kinds)
 {
+    if (kinds->one) return open_own(u, kinds);
     TRY(network_check(u->options));
     TRY(open_designs(u, kinds));
     TRY(runs_warmup(u->options, u->groups, u->dir));
@@ -101,6 +116,8 @@ static void close_study(Study *u)
         memory_free(u->own[i]);
     }
     runtable_close(&u->table);
+    for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
+    memory_free(u->file);
     csv_close(&u->lines);
     runs_close(&u->runs);
     corpus_free(&u->corpus);
@@ -164,10 +181,10 @@ static int save(void *study)
     Output o;
     for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
         TRY(save_table(u, &u->kind->table[i], u->sheet[i]));
-    TRY(study_published(u));
+    if (!u->kind->one) TRY(study_published(u));
     TRY(output_open(&o));
     TRY(output_put(&o, u->kind->print(u, SHEET_MARKDOWN, 0, o.f), u->dir, u->kind->words));
-    return u->kind->save(u);
+    return u->kind->save ? u->kind->save(u) : 0;
 }
 
 /* Names the designs that are no better than frequencies; with `mixed` they are no fault where others are better. */
@@ -175,6 +192,7 @@ static int judge(const Study *u)
 {
     char names[512] = "";
     size_t n = 0, better = 0;
+    if (u->kind->one) return 0;
     for (size_t i = 0; i < u->designs; i++) {
         const RunDesign *d = study_design(u, i);
         int beats = study_beats_unigram(u, i);
@@ -197,10 +215,10 @@ static int do_study(Study *u, const StudyKind *kinds)
     TRY(open_study(u, kinds));
     if (study_tunes(u)) TRY(study_tune(u));
     TRY(u->kind->train ? u->kind->train(u) : study_train(u, 0, u->worker.leader, 0));
-    TRY(study_measure(u));
+    if (!u->kind->one) TRY(study_measure(u));
     if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(open_test(u));
-    TRY(study_record(u));
+    if (!u->files) TRY(study_record(u));
     TRY(study_tables(u));
     TRY(show(u));
     TRY(tasks_save_tables(&u->runs, save, u));
@@ -209,7 +227,8 @@ static int do_study(Study *u, const StudyKind *kinds)
 
 int study_run(const StudyKind *kinds, const OptionGroup *const *groups, Options *o)
 {
-    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
+    if (options_known(o, "config") && options_text(o, "config"))
+        TRY(options_read(o, options_text(o, "config")));
     Study u = {.options = o,
                .groups = groups,
                .dir = options_text(o, "out"),

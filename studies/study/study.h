@@ -74,9 +74,12 @@ typedef struct {
     StudyPoint *point; /* (points) of the grid */
     size_t baseline;   /* from which differences are shown; `designs`: none */
     size_t failed;     /* runs */
-    char runs_file[OUTPUT_PATH], lines_file[OUTPUT_PATH];
-    Csv lines;      /* of lines.csv, once it is read for recorded translations */
-    RunTable table; /* of that file; a design for each above, in their order */
+    char lines_file[OUTPUT_PATH];
+    Csv lines;    /* of lines.csv, once it is read for recorded translations */
+    size_t files; /* tables of runs that are read */
+    char **
+        file; /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
+    RunTable table; /* of them; a design for each above, in their order */
     Column *own[STUDY_TABLES];
     Sheet *sheet[STUDY_TABLES]; /* of the kind's tables */
     void *more;                 /* the kind's, of study_bytes */
@@ -101,21 +104,28 @@ struct StudyKind {
     int (*open)(Study *u);            /* makes the designs (study_add); sets baseline */
     int (*begin)(Study *u);           /* before any training, with DIR there; NULL: nothing */
     int (*train)(Study *u);           /* NULL: study_train alone */
-    void (*drop)(void *own);          /* frees what StudyDesign.own holds; NULL: nothing */
-    void (*close)(Study *u);          /* frees what Study.more holds; NULL: nothing */
-    const RunTableAsked asked;        /* what runs.csv is read by */
-    const char *runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL */
+    /* Does a training that is not one of `trotter train`: sets its StudyRun (t->more) and t->state. With it the options are
+     * not those of language models: `open` reads all texts and takes the folder, and sets checksum. NULL: trotter train */
+    int (*one)(void *study, Task *t);
+    void (*drop)(void *own);   /* frees what StudyDesign.own holds; NULL: nothing */
+    void (*close)(Study *u);   /* frees what Study.more holds; NULL: nothing */
+    const RunTableAsked asked; /* what runs.csv is read by */
+    const char *
+        runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where
+                         it is empty */
     /* What a run has under a name that is the kind's own: returns 1 where it is. */
     int (*value)(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                  RunValue *out);
     int bounds; /* 1: rows of runs.csv for perplexities that need no network */
-    int mixed;  /* 1: designs no better than frequencies are part of the answer where others are */
+    RunValue (*bound)(const Study *u,
+                      const char *name); /* a row of another such number; NULL: none */
+    int mixed; /* 1: designs no better than frequencies are part of the answer where others are */
     StudyTable table[STUDY_TABLES];
     const char *csv;   /* the table of --csv */
     const char *words; /* file of the words and tables */
     /* Prints words and tables; brief: as stdout has them without --explain. */
     int (*print)(const Study *u, int form, int brief, FILE *f);
-    int (*save)(const Study *u);    /* more files, and the plots */
+    int (*save)(const Study *u);    /* more files, and the plots; NULL: nothing */
     int (*verdict)(const Study *u); /* at the end; NULL: nothing more can be wrong */
 };
 
@@ -137,6 +147,9 @@ extern const OptionGroup study_statistics_group;
      "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0, \
      1e-3}
 /* clang-format on */
+
+/* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */
+int study_file(Study *u, const char *dir);
 
 /* ---- designs (study_train.c) ---- */
 

@@ -70,7 +70,7 @@ static RunValue value_of(const Study *u, const StudyDesign *d, const StudyRun *r
 {
     RunValue v = number(NAN);
     size_t at = study_value_at(name);
-    if (r->point && strcmp(name, "part") == 0) return text("tuning");
+    if (!u->kind->one && r->point && strcmp(name, "part") == 0) return text("tuning");
     if (u->kind->value && u->kind->value(u, d, r, name, &v)) return v;
     if (at < STUDY_VALUES) return number(r->value[at]);
     return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, r, name);
@@ -96,6 +96,7 @@ static RunValue row_value(const void *of, size_t i, const char *name)
     const Rows *r = of;
     const RunsRow *row = &r->row[i];
     if (row->d) return value_of(r->u, row->d, row->run, name);
+    if (!row->bound) return r->u->kind->bound(r->u, name);
     if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
     if (strcmp(name, "part") == 0) return text("bound");
     return number(strcmp(name, "valid_ppl") == 0  ? row->valid
@@ -106,7 +107,7 @@ static RunValue row_value(const void *of, size_t i, const char *name)
 /* all 1: with the runs for a choice that were tried, and the perplexities that need no network. */
 static int make_runs(const Study *u, const Column *list, int all, Column **own, Sheet **out)
 {
-    size_t n = 2 + u->designs * u->points;
+    size_t n = 3 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
     for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
     RunsRow *row = memory_new(n, sizeof *row);
@@ -119,6 +120,7 @@ static int make_runs(const Study *u, const Column *list, int all, Column **own, 
         for (size_t k = 0; k < u->points; k++)
             if (u->design[i].trial[k].state != RUN_OPEN)
                 row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].trial[k]};
+    if (all && u->kind->bound) row[n++] = (RunsRow){.d = NULL};
     all &= u->kind->bounds;
     if (all) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
     if (all && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
@@ -130,7 +132,8 @@ static int make_runs(const Study *u, const Column *list, int all, Column **own, 
 /* Makes a list of columns of these names. */
 static void name_columns(const char *names, Column list[STUDY_COLUMNS])
 {
-    for (; *names; names += strlen(names) + 1) *list++ = (Column){.name = names};
+    for (; *names; names += strlen(names) + 1)
+        *list++ = (Column){.name = names + (*names == '?'), .sparse = *names == '?'};
     *list = (Column){0};
 }
 
@@ -159,13 +162,13 @@ int study_record(const Study *u)
     Sheet *s = NULL;
     Column names[STUDY_COLUMNS], *own = NULL;
     name_columns(u->kind->runs, names);
-    Column *list = study_columns(names, 0);
+    Column *list = u->kind->one ? names : study_columns(names, 0);
     int code = list ? make_runs(u, list, 1, &own, &s) : ERR_MEMORY;
     if (code == 0 && u->kind->pairs) code = record_lines(u);
     if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
     sheet_free(s);
     memory_free(own);
-    memory_free(list);
+    if (list != names) memory_free(list);
     return code;
 }
 
@@ -186,18 +189,27 @@ static int look(Study *u)
 int study_remake(Study *u)
 {
     if (!u->worker.leader || recorded_keep(&u->runs) != 0) return 0;
-    TRY(look(u));
+    if (!u->kind->one) TRY(look(u));
     return study_record(u);
 }
 
 /* ---- what is read off it ------------------------------------------------------------------------- */
 
+int study_file(Study *u, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "runs.csv"));
+    TRY(memory_more(&u->file, u->files, sizeof *u->file));
+    u->file[u->files] = memory_string(path);
+    return u->file[u->files++] ? 0 : ERR_MEMORY;
+}
+
 int study_tables(Study *u)
 {
     RunTableAsked asked = u->kind->asked;
     asked.positive = study_positive();
-    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
-    TRY(runtable_open((const char *[]){u->runs_file}, 1, &asked, &u->table));
+    if (!u->files) TRY(study_file(u, u->dir));
+    TRY(runtable_open((const char *const *)u->file, u->files, &asked, &u->table));
     for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
         TRY(u->kind->table[i].make(u, &u->own[i], &u->sheet[i]));
     return 0;

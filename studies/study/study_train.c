@@ -115,7 +115,7 @@ static int ended(void *study, Task *t, int fresh)
     StudyRun *run = t->more;
     run->state = t->state;
     u->failed += t->state == RUN_FAILED && !run->point;
-    if (tasks_has_result(t)) run->result = t->result;
+    if (tasks_has_result(t) && !u->kind->one) run->result = t->result;
     return fresh ? study_remake(u) : 0;
 }
 
@@ -127,9 +127,10 @@ int study_train(Study *u, int trials, int wait, int follow)
     if (!list) return ERR_MEMORY;
     const Work w = {.runs = &u->runs,
                     .wait = wait,
+                    .measure = u->kind->one,
                     .ended = ended,
                     .study = u,
-                    .config = u->worker.leader ? u->kind->command : NULL,
+                    .config = u->worker.leader && !u->kind->one ? u->kind->command : NULL,
                     .follow = follow};
     int code = tasks_run(&w, list, list_open(u, trials, list));
     memory_free(list);

@@ -224,6 +224,7 @@ TEST(recorded_studies)
         snprintf(dir, sizeof dir, "%.*s", (int)(strlen(runs) - strlen("/runs.csv")), runs);
         if (strncmp(text, "word,", 5) == 0) continue;
         snprintf(recorded, sizeof recorded, "%s/compare.csv", dir);
+        if (access(recorded, R_OK) != 0) continue; /* runs for a choice, or of a fine-tuning */
         slurp(recorded, designs, sizeof designs);
         if (strncmp(text, "pair,", 5) == 0 || !is_whole(text)) continue;
         for (int test = 0; test < 2; test++) {
