@@ -40,24 +40,18 @@ int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const
     static char controlled[512]; /* copied into the sheet at once */
     const ConvergenceStudy *orders = &compare_of(u)->orders;
     const Convergence *m = &orders->scheme[((const CompareDesign *)d->own)->index];
-    const struct {
-        const char *name, *text;
-        double x;
-    } list[] = {{"order", NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order},
-                {"measured", NULL, m->slope},
-                {"low", NULL, m->low},
-                {"high", NULL, m->high},
-                {"system", orders->system->name, NAN},
-                {"verdict", verdict_name(m->verdict), NAN},
-                {"control_of", controlled, NAN},
-                {"truncation_time", time_of(u, d, r), NAN}};
+    const RunNamed list[] = {
+        {"order", {NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order}},
+        {"measured", {NULL, m->slope}},
+        {"low", {NULL, m->low}},
+        {"high", {NULL, m->high}},
+        {"system", {orders->system->name, NAN}},
+        {"verdict", {verdict_name(m->verdict), NAN}},
+        {"control_of", {controlled, NAN}},
+        {"truncation_time", {time_of(u, d, r), NAN}},
+        {NULL, {NULL, NAN}}};
     compare_controlled(u, d->spec.scheme, controlled);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = (RunValue){list[i].text, list[i].x};
-            return 1;
-        }
-    return 0;
+    return runtable_named(list, name, out);
 }
 
 /* ---- a row a design ------------------------------------------------------------------------------ */

@@ -37,39 +37,22 @@ const Column finetune_run_columns[] = {
     VALUE("examples", .words = "number of examples in the dev text"),
     {0}};
 
-static RunValue number(double x)
-{
-    return (RunValue){NULL, x};
-}
-
-static RunValue text(const char *words)
-{
-    return (RunValue){words, NAN};
-}
-
 /* Returns a score on the dev text under its metric's name, or `score`. */
 static RunValue score_of(const Finetune *f, const double *score, const char *name)
 {
-    if (strcmp(name, "score") == 0) return number(score[f->metric]);
+    if (strcmp(name, "score") == 0) return runtable_number(score[f->metric]);
     int m = agreement_find(name);
-    return number(m < 0 ? (double)NAN : score[m]);
+    return runtable_number(m < 0 ? (double)NAN : score[m]);
 }
 
 /* Returns what any row has. */
 static int common(const Finetune *f, const char *name, RunValue *out)
 {
-    const struct {
-        const char *name;
-        RunValue value;
-    } list[] = {{"task", text(f->name)},
-                {"metric", text(agreements[f->metric].name)},
-                {"examples", number((double)f->dev.count)}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = list[i].value;
-            return 1;
-        }
-    return 0;
+    const RunNamed list[] = {{"task", runtable_text(f->name)},
+                             {"metric", runtable_text(agreements[f->metric].name)},
+                             {"examples", runtable_number((double)f->dev.count)},
+                             {NULL, {NULL, NAN}}};
+    return runtable_named(list, name, out);
 }
 
 int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
@@ -78,28 +61,21 @@ int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, cons
     const Finetune *f = u->more;
     const char *rate = r->point ? r->point->rate : d->rate;
     int open = !r->point && !*rate; /* nothing is chosen yet */
-    const struct {
-        const char *name;
-        RunValue value;
-    } list[] = {{"scheme", text(f->net.table->name)},
-                {"start", text(d->name)},
-                {"part", text(r->point ? "trial" : NULL)},
-                {"layers", number((double)d->spec.layers)},
-                {"params", number(r->result.params)},
-                {"model_seed", number((double)f->model_seed)},
-                {"rate", number(open ? (double)NAN : strtod(rate, NULL))},
-                {"seed", number(open ? (double)NAN : (double)r->seed)},
-                {"best_epoch", number(r->result.best_epoch)},
-                {"chosen", number(r->value[RUN_CHOSEN])},
-                {"seconds", number(r->value[RUN_SECONDS])},
-                {"corpus", text(u->checksum)}};
-    if (common(f, name, out)) return 1;
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = list[i].value;
-            return 1;
-        }
-    *out = score_of(f, r->value + RUN_SCORES, name);
+    const RunNamed list[] = {{"scheme", runtable_text(f->net.table->name)},
+                             {"start", runtable_text(d->name)},
+                             {"part", runtable_text(r->point ? "trial" : NULL)},
+                             {"layers", runtable_number((double)d->spec.layers)},
+                             {"params", runtable_number(r->result.params)},
+                             {"model_seed", runtable_number((double)f->model_seed)},
+                             {"rate", runtable_number(open ? (double)NAN : strtod(rate, NULL))},
+                             {"seed", runtable_number(open ? (double)NAN : (double)r->seed)},
+                             {"best_epoch", runtable_number(r->result.best_epoch)},
+                             {"chosen", runtable_number(r->value[RUN_CHOSEN])},
+                             {"seconds", runtable_number(r->value[RUN_SECONDS])},
+                             {"corpus", runtable_text(u->checksum)},
+                             {NULL, {NULL, NAN}}};
+    if (!common(f, name, out) && !runtable_named(list, name, out))
+        *out = score_of(f, r->value + RUN_SCORES, name);
     return 1;
 }
 
@@ -108,8 +84,8 @@ RunValue finetune_bound(const Study *u, const char *name)
     const Finetune *f = u->more;
     RunValue v;
     if (common(f, name, &v)) return v;
-    if (strcmp(name, "scheme") == 0 || strcmp(name, "start") == 0) return text("majority");
-    return strcmp(name, "part") == 0 ? text("bound") : score_of(f, f->majority, name);
+    if (strcmp(name, "scheme") == 0 || strcmp(name, "start") == 0) return runtable_text("majority");
+    return strcmp(name, "part") == 0 ? runtable_text("bound") : score_of(f, f->majority, name);
 }
 
 const Column finetune_answers[] = {
@@ -285,8 +261,8 @@ static int more(const void *study, const RunTable *t, size_t design, const char 
 {
     const Finetune *f = ((const Study *)study)->more;
     (void)t;
-    if (strcmp(name, "drawn_low") == 0) *out = number(f->own[design].low);
-    if (strcmp(name, "drawn_high") == 0) *out = number(f->own[design].high);
+    if (strcmp(name, "drawn_low") == 0) *out = runtable_number(f->own[design].low);
+    if (strcmp(name, "drawn_high") == 0) *out = runtable_number(f->own[design].high);
     return strncmp(name, "drawn_", 6) == 0;
 }
 

@@ -10,16 +10,6 @@
 
 /* ---- values of a run ----------------------------------------------------------------------------- */
 
-static RunValue number(double x)
-{
-    return (RunValue){NULL, x};
-}
-
-static RunValue text(const char *words)
-{
-    return (RunValue){words, NAN};
-}
-
 /* Returns a number of the run's result; NaN: it has none of that name. */
 static double result_of(const StudyRun *r, const char *name)
 {
@@ -38,42 +28,41 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
     const RunSpec s = study_spec(d, r);
     int open = study_tunes(u) && !s.rate; /* it is not chosen yet */
     size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
-    const struct {
-        const char *name;
-        RunValue value;
-    } list[] = {
-        {"scheme", text(t->name)},
-        {"layers", number((double)d->spec.layers)},
-        {"encoder_layers", number((double)d->spec.encoder_layers)},
-        {"seed", number((double)r->seed)},
-        {"epochs", number((double)options_size(o, "epochs"))},
-        {"rate",
-         number(open ? (double)NAN : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
+    RunValue v;
+    const RunNamed list[] = {
+        {"scheme", runtable_text(t->name)},
+        {"layers", runtable_number((double)d->spec.layers)},
+        {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
+        {"seed", runtable_number((double)r->seed)},
+        {"epochs", runtable_number((double)options_size(o, "epochs"))},
+        {"rate", runtable_number(open ? (double)NAN
+                                      : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
         {"dropout",
-         number(open ? (double)NAN
-                     : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
-        {"corpus", text(u->checksum)},
-        {"same_as", text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
-        {"diverged", text(study_run_diverged(u, r) ? "yes" : NULL)},
-        {"evals_F", number((double)F)},
-        {"evals_G", number((double)G)},
-        {"evaluations", number((double)(F + G))},
-        {"parameters", number(r->result.params)},
+         runtable_number(open ? (double)NAN
+                              : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
+        {"corpus", runtable_text(u->checksum)},
+        {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
+        {"diverged", runtable_text(study_run_diverged(u, r) ? "yes" : NULL)},
+        {"evals_F", runtable_number((double)F)},
+        {"evals_G", runtable_number((double)G)},
+        {"evaluations", runtable_number((double)(F + G))},
+        {"parameters", runtable_number(r->result.params)},
+        {NULL, {NULL, NAN}},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) return list[i].value;
-    return number(result_of(r, name));
+    if (runtable_named(list, name, &v)) return v;
+    return runtable_number(result_of(r, name));
 }
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
 static RunValue value_of(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
-    RunValue v = number(NAN);
+    RunValue v = runtable_number(NAN);
     size_t at = study_value_at(name);
-    if (!u->kind->one && r->point && strcmp(name, "part") == 0) return text("tuning");
+    if (!u->kind->one && r->point && strcmp(name, "part") == 0) return runtable_text("tuning");
     if (u->kind->value && u->kind->value(u, d, r, name, &v)) return v;
-    if (at < STUDY_VALUES) return number(r->value[at]);
-    return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, r, name);
+    if (at < STUDY_VALUES) return runtable_number(r->value[at]);
+    return strcmp(name, u->kind->asked.design) == 0 ? runtable_text(d->name)
+                                                    : common(u, d, r, name);
 }
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
@@ -97,11 +86,11 @@ static RunValue row_value(const void *of, size_t i, const char *name)
     const RunsRow *row = &r->row[i];
     if (row->d) return value_of(r->u, row->d, row->run, name);
     if (!row->bound) return r->u->kind->bound(r->u, name);
-    if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
-    if (strcmp(name, "part") == 0) return text("bound");
-    return number(strcmp(name, "valid_ppl") == 0  ? row->valid
-                  : strcmp(name, "test_ppl") == 0 ? row->test
-                                                  : NAN);
+    if (strcmp(name, r->u->kind->asked.design) == 0) return runtable_text(row->bound);
+    if (strcmp(name, "part") == 0) return runtable_text("bound");
+    return runtable_number(strcmp(name, "valid_ppl") == 0  ? row->valid
+                           : strcmp(name, "test_ppl") == 0 ? row->test
+                                                           : NAN);
 }
 
 /* all 1: with the runs for a choice that were tried, and the perplexities that need no network. */

@@ -40,33 +40,27 @@ int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const c
 {
     const SweepWord *w = d->own;
     const double none = NAN, s = (double)w->count[0], f = (double)w->count[1];
-    const struct {
-        const char *name;
-        double x;
-    } list[] = {{"s", s},
-                {"f", f},
-                {"sublayers", s + f},
-                {"k", w->k < 0 ? none : (double)w->k},
-                {"area", w->area},
-                {"|area|", fabs(w->area)},
-                {"relative_area", w->share},
-                {"FFG", w->FFG},
-                {"FGG", w->FGG},
-                {"order", w->order < 0 ? none : (double)w->order},
-                {"order_trained", (double)w->order_trained},
-                {"error_norm", w->norm},
-                {"euler_norm", w->euler_norm},
-                {"bottom_s", w->halves.bottom[0]},
-                {"bottom_f", w->halves.bottom[1]},
-                {"top_s", w->halves.top[0]},
-                {"top_f", w->halves.top[1]}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = (RunValue){NULL, list[i].x};
-            return 1;
-        }
-    *out = (RunValue){strcmp(name, "families") == 0 ? w->families : part_of(u, d, r), NAN};
-    return strcmp(name, "families") == 0 || strcmp(name, "part") == 0;
+    const RunNamed list[] = {{"s", {NULL, s}},
+                             {"f", {NULL, f}},
+                             {"sublayers", {NULL, s + f}},
+                             {"k", {NULL, w->k < 0 ? none : (double)w->k}},
+                             {"area", {NULL, w->area}},
+                             {"|area|", {NULL, fabs(w->area)}},
+                             {"relative_area", {NULL, w->share}},
+                             {"FFG", {NULL, w->FFG}},
+                             {"FGG", {NULL, w->FGG}},
+                             {"order", {NULL, w->order < 0 ? none : (double)w->order}},
+                             {"order_trained", {NULL, (double)w->order_trained}},
+                             {"error_norm", {NULL, w->norm}},
+                             {"euler_norm", {NULL, w->euler_norm}},
+                             {"bottom_s", {NULL, w->halves.bottom[0]}},
+                             {"bottom_f", {NULL, w->halves.bottom[1]}},
+                             {"top_s", {NULL, w->halves.top[0]}},
+                             {"top_f", {NULL, w->halves.top[1]}},
+                             {"families", {w->families, NAN}},
+                             {"part", {part_of(u, d, r), NAN}},
+                             {NULL, {NULL, NAN}}};
+    return runtable_named(list, name, out);
 }
 
 int sweep_shown(Study *u, Column **own, Sheet **out)

@@ -170,6 +170,15 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name);
  * design's own: the effect of one seed on all must not decide a rank. */
 double runtable_even(const RunTable *t, size_t design, const char *column);
 
+/* Values by name, up to a NULL name; returns 1 and sets *out where the name is one. */
+typedef struct {
+    const char *name;
+    RunValue value;
+} RunNamed;
+int runtable_named(const RunNamed *list, const char *name, RunValue *out);
+RunValue runtable_number(double x);
+RunValue runtable_text(const char *words);
+
 /* The line of a column of such values: its name, and other members of Column as designators. */
 #define VALUE(...)          \
     {                       \
