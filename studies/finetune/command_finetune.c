@@ -6,14 +6,16 @@
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
 
-/* Paths. config.ini has checksums of their contents. */
+/* Paths. The column `corpus` of runs.csv is a checksum of their contents. */
 static const Option file_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "directory of an encoder that 'trotter train --objective masked' trained", 0, 0},
-    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...", 0, 0},
+     "directory of an encoder that 'trotter train --objective masked' trained", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
+    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...", 0, 0,
+     .flags = OPTION_MAY_DIFFER},
     {"dev", OPTION_TEXT, NULL, "FILE.tsv",
      "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)", 0,
-     0},
+     0, .flags = OPTION_MAY_DIFFER},
     {0},
 };
 
@@ -70,11 +72,13 @@ static const Option output_options[] = {
     {"together", OPTION_TEXT, NULL, "DIR,DIR,...",
      "train nothing: put into one table the fine-tunings of one task in these directories", 0, 0},
     {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
+    {"config", OPTION_TEXT, NULL, "FILE",
+     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
     {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics; train nothing", 0, 0},
     {0},
 };
 
-static const OptionGroup file_group = {"Task", 0, file_options};
+static const OptionGroup file_group = {"Task", 1, file_options};
 static const OptionGroup task_group = {NULL, 1, task_options};
 static const OptionGroup training_group = {"Training", 1, training_options};
 static const OptionGroup start_group = {NULL, 0, start_options};

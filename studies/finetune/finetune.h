@@ -42,7 +42,7 @@ typedef struct {
 /* What the study has of its own (Study.more). */
 typedef struct {
     Options *options;
-    const char *dir, *model; /* --out, --model */
+    const char *model; /* --model */
     const LabelledTask *task;
     char name[64]; /* the task's name in tables: "cola", or the file's name without its folders */
     int metric;    /* the metric that chooses: the task's first */

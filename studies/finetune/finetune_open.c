@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/file.h"
 #include "nn/text/hash.h"
 #include "nn/text/masking.h"
 #include "nn/model/store.h"
@@ -235,75 +234,55 @@ static uint64_t hash_examples(uint64_t h, const Examples *e, const Labelled *l)
     return h;
 }
 
-/* Writes the options, except those that a run may change when it continues, such as
- * threads; commands.csv has these. */
-static void write_options(const Options *o, FILE *f)
-{
-    const Option *p;
-    const char *text;
-    for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (!(p->flags & OPTION_MAY_DIFFER)) fprintf(f, "%s = %s\n", p->name, text);
-}
-
-/* Describes all that decides the results. Files in the directory are reused if this text is the same. */
-static int describe_study(Study *u, char **text)
+/* Finds the checksum of weights and examples, the column `corpus` of runs.csv. */
+static int find_checksum(Study *u)
 {
     const Finetune *f = u->more;
-    Output out;
     char *sum = NULL;
     uint64_t h = hash_examples(HASH_START, &f->on_rest, &f->rest);
     h = hash_examples(h, &f->on_chosen, &f->chosen);
     h = hash_examples(h, &f->on_dev, &f->dev);
-    snprintf(u->checksum, sizeof u->checksum, "%016" PRIx64, h);
     if (store_meta(f->weights, STORE_CHECKSUM, &sum) == ERR_MEMORY) return ERR_MEMORY;
-    int code = output_open(&out);
-    if (code == 0) {
-        fprintf(out.f, "# trotter finetune\n# weights %s, examples %016" PRIx64 "\n",
-                sum ? sum : "without a checksum", h);
-        write_options(f->options, out.f);
-        code = output_take(&out, code, text);
-    }
+    if (sum) h = hash_bytes(h, sum, strlen(sum));
     memory_free(sum);
-    return code;
+    snprintf(u->checksum, sizeof u->checksum, "%016" PRIx64, h);
+    return 0;
 }
 
-/* Sets the error for a directory of another fine-tuning; `before` is its config.ini. */
-static int refuse(const Finetune *f, const char *path, const char *before, const char *text)
+/* Finds whether runs.csv is of other weights or examples. */
+static int others(const Study *u, int *other)
 {
-    char words[OPTION_WORDS] = "";
+    char path[OUTPUT_PATH];
+    Csv c;
+    TRY(output_path(path, u->dir, "runs.csv"));
+    if (!output_exists(path)) return 0;
+    TRY(csv_open(&c, path));
+    *other = c.rows > 0 && strcmp(csv_named(&c, 0, "corpus"), u->checksum) != 0;
+    csv_close(&c);
+    return 0;
+}
+
+/* Returns ERR_INPUT for a folder of another fine-tuning. */
+static int check_folder(Study *u)
+{
+    char path[OUTPUT_PATH], words[OPTION_WORDS];
     Options *there;
+    int other = 0;
+    TRY(output_path(path, u->dir, "config.ini"));
+    if (!output_exists(path)) return 0;
     TRY(options_new(finetune_groups, &there));
     int code = options_read(there, path);
-    if (code == 0 && !options_differ(f->options, there, OPTION_MAY_DIFFER, words)) {
-        const char *a = strstr(before, "weights "), *b = strstr(text, "weights ");
-        int same = a && strncmp(a, b, strcspn(b, ",")) == 0;
-        snprintf(words, sizeof words, "its %s others than now",
-                 same ? "examples were" : "weights were");
-    }
+    if (code == 0) other = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
     options_free(there);
     TRY(code);
+    if (!other) {
+        TRY(others(u, &other));
+        snprintf(words, sizeof words, "its weights or examples were others than now");
+    }
+    if (!other) return 0;
     return error_set(ERR_INPUT,
                      "%s is of another fine-tuning (%s): give another --out, or remove it", path,
                      words);
-}
-
-static int open_directory(Study *u)
-{
-    const Finetune *f = u->more;
-    char path[OUTPUT_PATH], *text, *before = NULL;
-    size_t bytes;
-    TRY(output_path(path, f->dir, "config.ini"));
-    TRY(describe_study(u, &text));
-    int code = 0;
-    if (output_exists(path)) {
-        code = output_read(path, &before, &bytes);
-        if (code == 0 && strcmp(text, before) != 0) code = refuse(f, path, before, text);
-    } else {
-        code = file_replace(path, text, strlen(text));
-    }
-    memory_free(before);
-    memory_free(text);
-    return code;
 }
 
 static int claim(Study *u)
@@ -417,7 +396,6 @@ int finetune_open(Study *u)
     Options *o = u->options;
     f->claim.fd = -1;
     f->options = o;
-    f->dir = u->dir;
     if (options_text(o, "together")) return together(u);
     for (size_t i = 0; i < 2; i++)
         if (!options_text(o, needed[i])) return error_set(ERR_INPUT, "--%s is needed", needed[i]);
@@ -433,7 +411,8 @@ int finetune_open(Study *u)
     TRY(check_model(u));
     TRY(add_starts(u));
     TRY(find_majority(f));
-    TRY(open_directory(u));
+    TRY(find_checksum(u));
+    TRY(check_folder(u));
     tell_task(f);
     return 0;
 }

@@ -323,6 +323,7 @@ int finetune_train(Study *u)
     Sheet *predictions;
     if (u->designs == 0) return 0;
     TRY(take_all(u));
+    TRY(study_record(u));
     TRY(study_train(u, 1, 1, 1));
     TRY(sheet_new(finetune_answers, &predictions));
     int code = read_all(u, predictions);

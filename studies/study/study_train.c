@@ -130,7 +130,7 @@ int study_train(Study *u, int trials, int wait, int follow)
                     .measure = u->kind->one,
                     .ended = ended,
                     .study = u,
-                    .config = u->worker.leader && !u->kind->one ? u->kind->command : NULL,
+                    .config = u->worker.leader ? u->kind->command : NULL,
                     .follow = follow};
     int code = tasks_run(&w, list, list_open(u, trials, list));
     memory_free(list);

@@ -343,7 +343,7 @@ TEST(refusals)
     shell_ok(
         "sed '2s/no$/yes/; 2s/yes$/no/; 3s/yes$/no/' yes.tsv >changed.tsv && cp yes.tsv kept.tsv && cp changed.tsv yes.tsv");
     must_refuse(TASK " --epochs 1 --pretrained-only --out r",
-                "(its examples were others than now)");
+                "(its weights or examples were others than now)");
     shell_ok("cp kept.tsv yes.tsv");
     shell_ok(
         "printf 'sentence\\tlabel\\nw1 <eos> w2\\tyes\\nw1\\tno\\nw2\\tno\\nw3\\tno\\n' >end.tsv");
