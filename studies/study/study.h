@@ -151,7 +151,7 @@ extern const OptionGroup study_statistics_group;
 /* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */
 int study_file(Study *u, const char *dir);
 
-/* ---- designs (study_train.c) ---- */
+/* ---- designs (study_designs.c) ---- */
 
 /* Adds a design with so many trainings: *out, to be filled at once; its name and label are `name`. ERR_MEMORY. */
 int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, StudyDesign **out);
@@ -160,28 +160,31 @@ int study_seeds(const Study *u, StudyDesign *d, size_t seeds);
 RunSpec study_spec(const StudyDesign *d, const StudyRun *r);
 /* Gives every design a run for each point of the grid. ERR_MEMORY. */
 int study_trials(Study *u);
-/* Trains all runs that were not tried; trials 1: those of the grid. wait 0: returns once only those of other processes are
- * left. follow 1: more runs may be added to designs. */
-int study_train(Study *u, int trials, int wait, int follow);
 /* Returns 1 where a run diverged; a run of the design. */
 int study_run_diverged(const Study *u, const StudyRun *r);
 int study_diverged(const Study *u, const StudyDesign *d);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
 int study_has_logs(const StudyDesign *d);
+int study_tunes(const Study *u); /* 1: with --tune */
+
+/* ---- trainings (study_train.c) ---- */
+
+/* Trains all runs that were not tried; trials 1: those of the grid. wait 0: returns once only those of other processes are
+ * left. follow 1: more runs may be added to designs. */
+int study_train(Study *u, int trials, int wait, int follow);
 
 /* ---- tuning (study_tune.c) ---- */
 
 /* --tune and the grid; of study_tune. */
 extern const OptionGroup study_tune_group;
-int study_tunes(const Study *u); /* 1: with --tune */
 /* Makes the grid of the options. ERR_INPUT. */
 int study_grid(Study *u);
 /* Chooses rate and dropout of every design by validation perplexity with one seed. Designs whose runs are all recorded keep
  * theirs. */
 int study_tune(Study *u);
 
-/* ---- measures (study_measure.c) ---- */
+/* ---- measures (study_columns.c, study_measure.c) ---- */
 
 /* A run that is measured. */
 typedef struct {

@@ -24,11 +24,6 @@ static const Option tune_options[] = {
 };
 const OptionGroup study_tune_group = {"Tuning", 1, tune_options};
 
-int study_tunes(const Study *u)
-{
-    return options_known(u->options, "tune") && options_flag(u->options, "tune");
-}
-
 static size_t count_parts(const Options *o, const char *name)
 {
     char part[32];
