@@ -75,14 +75,14 @@ extern const OptionGroup *const finetune_groups[];
 /* Reads task and encoder, takes the folder, makes designs and grid; with --together only names the tables. ERR_INPUT. */
 int finetune_open(Study *u);
 void finetune_close(Study *u);
+/* Makes a model of the task with the start's initial weights. training 1: with memory for training; 0:
+ * without. seed: of fresh numbers. */
+int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out);
 /* Makes the metadata of a fine-tuned encoder: those of the encoder, and more. r NULL: of no run in particular. */
 int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r);
 
 /* ---- trials.c ---- */
 
-/* Makes a model of the task with the start's initial weights. training 1: with memory for training; 0:
- * without. seed: of fresh numbers. */
-int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out);
 /* Does a training of the grid (StudyKind.one). ERR_INTERRUPTED, with everything saved. */
 int finetune_trial(void *study, Task *t);
 /* Does those that runs.csv has not, chooses the best of each start, and reads the dev text with it. ERR_CHECK where all

@@ -23,20 +23,7 @@ typedef struct {
     long epoch;
 } Judge;
 
-/* ---- models -------------------------------------------------------------------------------------- */
-
-int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out)
-{
-    Plan *plan;
-    const Finetune *f = u->more;
-    Options *o = f->net.options;
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
-    TRY(options_set(o, OPTION_ARGUMENT, "", "seed", text));
-    TRY(network_plan(o, (Stacks){f->net.table, NULL}, &plan));
-    TRY(network_model_of(o, plan, f->net.vocab.size, f->backend, training, 0, out));
-    return start == START_PRETRAINED ? store_load_encoder(*out, f->weights) : 0;
-}
+/* ---- folders ------------------------------------------------------------------------------------- */
 
 /* Names a run's directory. The name is unique: a rate is written in full, and
  * a seed is a whole number. */
