@@ -83,9 +83,9 @@ static const OptionGroup task_group = {NULL, 1, task_options};
 static const OptionGroup training_group = {"Training", 1, training_options};
 static const OptionGroup start_group = {NULL, 0, start_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-const OptionGroup *const finetune_groups[] = {&file_group,     &task_group,  &texts_group,
-                                              &training_group, &start_group, &network_machine_group,
-                                              &output_group,   NULL};
+static const OptionGroup *const groups[] = {&file_group,     &task_group,  &texts_group,
+                                            &training_group, &start_group, &network_machine_group,
+                                            &output_group,   NULL};
 
 static const StudyKind studies[] = {{
     .command = "finetune",
@@ -111,7 +111,7 @@ static const StudyKind studies[] = {{
 static int run(Options *o)
 {
     if (options_flag(o, "tasks")) return labelled_list(options_flag(o, "csv"));
-    return study_run(studies, finetune_groups, o);
+    return study_run(studies, groups, o);
 }
 
 static void judge(const Csv *c, Verdict *v)
@@ -161,7 +161,7 @@ const Command command_finetune = {
     .often =
         "model data task tasks dev rates seeds epochs lowercase pretrained-only device out together",
     .example = "--model out/bert --data glue --task SST-2",
-    .groups = finetune_groups,
+    .groups = groups,
     .saves = 1,
     .kinds = kinds,
     .run = run,

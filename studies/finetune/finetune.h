@@ -71,7 +71,6 @@ typedef struct {
 
 /* ---- finetune_open.c ---- */
 
-extern const OptionGroup *const finetune_groups[];
 /* Reads task and encoder, takes the folder, makes designs and grid; with --together only names the tables. ERR_INPUT. */
 int finetune_open(Study *u);
 void finetune_close(Study *u);

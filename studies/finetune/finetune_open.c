@@ -283,7 +283,7 @@ static int check_folder(Study *u)
     int other = 0;
     TRY(output_path(path, u->dir, "config.ini"));
     if (!output_exists(path)) return 0;
-    TRY(options_new(finetune_groups, &there));
+    TRY(options_new(u->groups, &there));
     int code = options_read(there, path);
     if (code == 0) other = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
     options_free(there);
