@@ -278,23 +278,18 @@ static int others(const Study *u, int *other)
 /* Returns ERR_INPUT for a folder of another fine-tuning. */
 static int check_folder(Study *u)
 {
-    char path[OUTPUT_PATH], words[OPTION_WORDS];
+    char words[OPTION_WORDS];
     Options *there;
     int other = 0;
-    TRY(output_path(path, u->dir, "config.ini"));
-    if (!output_exists(path)) return 0;
-    TRY(options_new(u->groups, &there));
-    int code = options_read(there, path);
-    if (code == 0) other = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
+    TRY(runs_study(u->groups, u->dir, &there));
+    if (!there) return 0;
+    int differ = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
     options_free(there);
-    TRY(code);
-    if (!other) {
-        TRY(others(u, &other));
-        snprintf(words, sizeof words, "its weights or examples were others than now");
-    }
-    if (!other) return 0;
+    if (!differ) TRY(others(u, &other));
+    if (other) snprintf(words, sizeof words, "its weights or examples were others than now");
+    if (!differ && !other) return 0;
     return error_set(ERR_INPUT,
-                     "%s is of another fine-tuning (%s): give another --out, or remove it", path,
+                     "%s is of another fine-tuning (%s): give another --out, or remove it", u->dir,
                      words);
 }
 

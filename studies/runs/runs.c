@@ -243,7 +243,7 @@ static int study_options(const OptionGroup *const *groups, const Options *o, con
     return shared_options(o, 0, *out);
 }
 
-static int compare_studies(const Runs *r, const Options *there)
+int runs_same_study(const Runs *r, const Options *there)
 {
     Options *old = NULL, *now = NULL;
     char words[OPTION_WORDS];
@@ -259,31 +259,24 @@ static int compare_studies(const Runs *r, const Options *there)
     return code;
 }
 
-int runs_same_study(const Runs *r, const OptionGroup *const *groups)
+int runs_study(const OptionGroup *const *groups, const char *dir, Options **there)
 {
     char path[OUTPUT_PATH];
-    Options *there;
-    TRY(output_path(path, r->dir, "config.ini"));
+    *there = NULL;
+    TRY(output_path(path, dir, "config.ini"));
     if (!output_exists(path)) return 0;
-    TRY(options_new(groups, &there));
-    int code = options_read(there, path);
-    if (code == 0) code = compare_studies(r, there);
-    options_free(there);
+    TRY(options_new(groups, there));
+    int code = options_read(*there, path);
+    if (code != 0) options_free(*there);
+    if (code != 0) *there = NULL;
     return code;
 }
 
-int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir)
+int runs_warmup(Options *o, const Options *there)
 {
-    char path[OUTPUT_PATH];
-    Options *there;
-    TRY(output_path(path, dir, "config.ini"));
-    if (!output_exists(path) || options_rank(o, "warmup") != OPTION_DEFAULT) return 0;
-    TRY(options_new(groups, &there));
-    int code = options_read(there, path);
-    if (code == 0 && options_rank(there, "warmup") == OPTION_FILE)
-        code = options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
-    options_free(there);
-    return code;
+    if (options_rank(o, "warmup") != OPTION_DEFAULT || options_rank(there, "warmup") != OPTION_FILE)
+        return 0;
+    return options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
 }
 
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)

@@ -67,17 +67,27 @@ static int open_own(Study *u, const StudyKind *kind)
     return kind->open(u);
 }
 
+/* Takes the warm-up of the study that DIR holds, and refuses one of other options. */
+static int same_study(Study *u)
+{
+    Options *there;
+    TRY(runs_study(u->groups, u->dir, &there));
+    int code = there ? runs_warmup(u->options, there) : 0;
+    if (code == 0) code = network_warmup(u->options, &u->corpus);
+    if (code == 0 && there) code = runs_same_study(&u->runs, there);
+    options_free(there);
+    return code;
+}
+
 static int open_study(Study *u, const StudyKind *kinds)
 {
     if (kinds->one) return open_own(u, kinds);
     TRY(network_check(u->options));
     TRY(open_designs(u, kinds));
-    TRY(runs_warmup(u->options, u->groups, u->dir));
-    TRY(network_warmup(u->options, &u->corpus));
-    TRY(output_directory(u->dir));
     u->runs =
         (Runs){.options = u->options, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_same_study(&u->runs, u->groups));
+    TRY(same_study(u));
+    TRY(output_directory(u->dir));
     TRY(runs_open(&u->runs));
     snprintf(u->checksum, sizeof u->checksum, "%016llx", (unsigned long long)u->runs.checksum);
     u->unigram = runs_unigram(&u->corpus);
