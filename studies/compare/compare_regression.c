@@ -197,7 +197,8 @@ static int add_levels(const Study *u, RegressionRow row, const Levels *l)
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
     row.least = INFINITY;
     for (size_t i = 0; i < row.levels; i++) row.least = fmin(row.least, l->x[SLOPES * i]);
-    for (size_t k = 0; k < row.levels * u->seeds; k++) measured += !isnan(l->y[ERRORS][k]);
+    for (size_t k = 0; k < row.levels * u->seeds; k++)
+        if (!isnan(l->y[ERRORS][k])) measured++;
     for (int text = 0; text < (measured ? TEXTS : ERRORS); text++) TRY(add_slopes(u, row, text, l));
     return 0;
 }

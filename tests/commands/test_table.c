@@ -217,6 +217,8 @@ TEST(recorded_studies)
     assert_int_equal(glob(dir, 0, NULL, &found), 0);
     snprintf(dir, sizeof dir, "%.4000s/*/*/runs.csv", root);
     glob(dir, GLOB_APPEND, NULL, &found);
+    snprintf(dir, sizeof dir, "%.4000s/*/*/*/runs.csv", root);
+    glob(dir, GLOB_APPEND, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *runs = found.gl_pathv[i];
         static char text[1 << 18];
