@@ -87,6 +87,7 @@ TEST(classes)
         "for f in config.ini runs.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
     run_ok("report yes --out page.html");
+    assert_true(says("2 studies, 3 tables"));
     shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
     shell_ok(
         "awk -F, '$4 == \"majority\" { print \"majority,\" $14 }' yes/runs.csv | cmp - majority");
